@@ -1,0 +1,329 @@
+//! Specs: how a person names a policy, a frontier or a workload and sets its parameters, as in
+//! `d-choices:d=10,c=1`. One parser and one set of messages for all of them.
+
+use std::fmt;
+
+/// What is wrong with a name or a parameter, in one line, with what to try instead.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}{}", Hint(.hint))]
+pub struct SpecError {
+    /// The fault: what was found and what was expected.
+    pub message: String,
+    /// What to try; empty if there is nothing useful to say.
+    pub hint: String,
+}
+
+struct Hint<'a>(&'a str);
+
+impl fmt::Display for Hint<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() { Ok(()) } else { write!(f, "; hint: {}", self.0) }
+    }
+}
+
+impl SpecError {
+    /// An error with a message and a hint (empty for none).
+    pub fn new(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { message: message.into(), hint: hint.into() }
+    }
+}
+
+/// The hint for a word that is not among `known`: the nearest one if it is near, else all of them.
+pub fn suggest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    let known: Vec<&str> = known.into_iter().collect();
+    let nearest = known
+        .iter()
+        .map(|&candidate| (strsim::damerau_levenshtein(word, candidate), candidate))
+        .min()
+        .filter(|&(distance, candidate)| distance <= 1 + candidate.len() / 4);
+    match nearest {
+        Some((_, candidate)) => format!("did you mean '{candidate}'?"),
+        None if known.is_empty() => String::new(),
+        None => format!("known: {}", known.join(", ")),
+    }
+}
+
+/// What values a parameter takes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Kind {
+    /// A whole number in `min..=max`.
+    Integer {
+        /// Smallest value allowed.
+        min: u64,
+        /// Largest value allowed.
+        max: u64,
+    },
+    /// A real number in `min..=max`; `7%` is read as 0.07.
+    Real {
+        /// Smallest value allowed.
+        min: f64,
+        /// Largest value allowed.
+        max: f64,
+    },
+    /// One of these words.
+    Word(&'static [&'static str]),
+    /// Any text (a path, for example).
+    Text,
+}
+
+/// One parameter of a policy, frontier or workload.
+#[derive(Clone, Copy, Debug)]
+pub struct Param {
+    /// Its name, as typed.
+    pub name: &'static str,
+    /// The values it takes.
+    pub kind: Kind,
+    /// The value if it is not given; `None` if it must be given.
+    pub default: Option<&'static str>,
+    /// What it means, with its unit, in a few words.
+    pub help: &'static str,
+}
+
+/// A name and its parameters as typed: `name` or `name:key=value,key=value`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spec {
+    /// The part before the colon.
+    pub name: String,
+    /// The parameters, in the order typed.
+    pub params: Vec<(String, String)>,
+}
+
+impl Spec {
+    /// Splits `text`; says what is wrong where it is not `name:key=value,...`.
+    pub fn parse(text: &str) -> Result<Self, SpecError> {
+        let (name, rest) = match text.split_once(':') {
+            Some((name, rest)) => (name.trim(), rest),
+            None => (text.trim(), ""),
+        };
+        if name.is_empty() {
+            return Err(SpecError::new(
+                format!("'{text}' has no name before the parameters"),
+                "write NAME or NAME:key=value,key=value",
+            ));
+        }
+        let mut params: Vec<(String, String)> = Vec::new();
+        for part in rest.split(',').filter(|part| !part.trim().is_empty()) {
+            let Some((key, value)) = part.split_once('=') else {
+                return Err(SpecError::new(
+                    format!("'{}' in '{text}' is not key=value", part.trim()),
+                    format!("write {name}:{}=VALUE", part.trim()),
+                ));
+            };
+            let (key, value) = (key.trim().to_string(), value.trim().to_string());
+            if params.iter().any(|(earlier, _)| *earlier == key) {
+                return Err(SpecError::new(format!("'{key}' is given twice in '{text}'"), ""));
+            }
+            params.push((key, value));
+        }
+        Ok(Self { name: name.to_string(), params })
+    }
+}
+
+/// The parameters of one spec, checked against what its owner declares, defaults filled in.
+#[derive(Clone, Debug)]
+pub struct Params {
+    owner: String,
+    values: Vec<(&'static str, Value)>,
+}
+
+#[derive(Clone, Debug)]
+enum Value {
+    Integer(u64),
+    Real(f64),
+    Text(String),
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Integer(value) => write!(f, "{value}"),
+            Value::Real(value) => write!(f, "{value}"),
+            Value::Text(value) => write!(f, "{value}"),
+        }
+    }
+}
+
+impl Params {
+    /// Checks `spec` against `declared` and fills in defaults.
+    pub fn resolve(spec: &Spec, declared: &[Param]) -> Result<Self, SpecError> {
+        for (key, _) in &spec.params {
+            if !declared.iter().any(|param| param.name == key) {
+                let hint = if declared.is_empty() {
+                    format!("{} takes no parameters", spec.name)
+                } else {
+                    suggest(key, declared.iter().map(|param| param.name))
+                };
+                return Err(SpecError::new(
+                    format!("{} has no parameter '{key}'", spec.name),
+                    hint,
+                ));
+            }
+        }
+        let mut values = Vec::with_capacity(declared.len());
+        for param in declared {
+            let typed = spec.params.iter().find(|(key, _)| key == param.name);
+            let text = match (typed, param.default) {
+                (Some((_, value)), _) => value.as_str(),
+                (None, Some(default)) => default,
+                (None, None) => {
+                    return Err(SpecError::new(
+                        format!("{} needs the parameter '{}'", spec.name, param.name),
+                        format!("write {}:{}=VALUE ({})", spec.name, param.name, param.help),
+                    ));
+                }
+            };
+            values.push((param.name, parse_value(&spec.name, param, text)?));
+        }
+        Ok(Self { owner: spec.name.clone(), values })
+    }
+
+    /// The whole number called `name`. Panics if `name` was not declared as one: a bug of ours.
+    pub fn integer(&self, name: &str) -> u64 {
+        match self.value(name) {
+            Value::Integer(value) => *value,
+            other => panic!("{}: '{name}' is not an integer but {other:?}", self.owner),
+        }
+    }
+
+    /// The real number called `name`. Panics if `name` was not declared as one: a bug of ours.
+    pub fn real(&self, name: &str) -> f64 {
+        match self.value(name) {
+            Value::Real(value) => *value,
+            other => panic!("{}: '{name}' is not a real number but {other:?}", self.owner),
+        }
+    }
+
+    /// The text or word called `name`. Panics if `name` was not declared as one: a bug of ours.
+    pub fn text(&self, name: &str) -> &str {
+        match self.value(name) {
+            Value::Text(value) => value,
+            other => panic!("{}: '{name}' is not a text but {other:?}", self.owner),
+        }
+    }
+
+    fn value(&self, name: &str) -> &Value {
+        match self.values.iter().find(|(key, _)| *key == name) {
+            Some((_, value)) => value,
+            None => panic!("{} declares no parameter '{name}'", self.owner),
+        }
+    }
+}
+
+/// The spec in full, every parameter written out: what a result records.
+impl fmt::Display for Params {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.owner)?;
+        for (index, (name, value)) in self.values.iter().enumerate() {
+            write!(f, "{}{name}={value}", if index == 0 { ':' } else { ',' })?;
+        }
+        Ok(())
+    }
+}
+
+fn parse_value(owner: &str, param: &Param, text: &str) -> Result<Value, SpecError> {
+    let name = param.name;
+    let wrong = |expected: String| {
+        SpecError::new(format!("{owner}: {name}={text} is not {expected}"), param.help)
+    };
+    match param.kind {
+        Kind::Integer { min, max } => {
+            let expected = || {
+                if max == u64::MAX {
+                    format!("a whole number of at least {min}")
+                } else {
+                    format!("a whole number from {min} to {max}")
+                }
+            };
+            let value: u64 = text.replace('_', "").parse().map_err(|_| wrong(expected()))?;
+            if value < min || value > max {
+                return Err(wrong(expected()));
+            }
+            Ok(Value::Integer(value))
+        }
+        Kind::Real { min, max } => {
+            let expected = || match (min.is_finite(), max.is_finite()) {
+                (true, true) => format!("a number from {min} to {max}"),
+                (true, false) => format!("a number of at least {min}"),
+                _ => "a number".to_string(),
+            };
+            let (digits, scale) = match text.strip_suffix('%') {
+                Some(digits) => (digits.trim_end(), 0.01),
+                None => (text, 1.0),
+            };
+            let value: f64 = digits.parse().map_err(|_| wrong(expected()))?;
+            let value = value * scale;
+            if !value.is_finite() || value < min || value > max {
+                return Err(wrong(expected()));
+            }
+            Ok(Value::Real(value))
+        }
+        Kind::Word(words) => {
+            if words.contains(&text) {
+                Ok(Value::Text(text.to_string()))
+            } else {
+                Err(SpecError::new(
+                    format!("{owner}: {name}={text} is not one of {}", words.join(", ")),
+                    suggest(text, words.iter().copied()),
+                ))
+            }
+        }
+        Kind::Text => Ok(Value::Text(text.to_string())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const D: Param = Param {
+        name: "d",
+        kind: Kind::Integer { min: 1, max: 1000 },
+        default: Some("10"),
+        help: "blocks drawn",
+    };
+    const F: Param = Param {
+        name: "f",
+        kind: Kind::Real { min: 0.0, max: 1.0 },
+        default: None,
+        help: "hot share of the pages",
+    };
+
+    fn resolve(text: &str, declared: &[Param]) -> Result<Params, String> {
+        let spec = Spec::parse(text).map_err(|error| error.to_string())?;
+        Params::resolve(&spec, declared).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn defaults_are_filled_in_and_written_out() {
+        let params = resolve("d-choices", &[D]).unwrap();
+        assert_eq!((params.integer("d"), params.to_string().as_str()), (10, "d-choices:d=10"));
+        assert_eq!(resolve("x:f=7%", &[F]).unwrap().real("f"), 0.07);
+    }
+
+    #[test]
+    fn faults_name_the_place_and_what_to_try() {
+        let error = |text: &str, declared: &[Param]| resolve(text, declared).unwrap_err();
+        assert_eq!(error("x:dd=3", &[D]), "x has no parameter 'dd'; hint: did you mean 'd'?");
+        assert_eq!(
+            error("x:d=0", &[D]),
+            "x: d=0 is not a whole number from 1 to 1000; hint: blocks drawn"
+        );
+        assert_eq!(
+            error("x", &[F]),
+            "x needs the parameter 'f'; hint: write x:f=VALUE (hot share of the pages)"
+        );
+        assert_eq!(error("x:d", &[D]), "'d' in 'x:d' is not key=value; hint: write x:d=VALUE");
+        assert_eq!(error("x:d=1,d=2", &[D]), "'d' is given twice in 'x:d=1,d=2'");
+        assert_eq!(
+            error("x:f=nan", &[F]),
+            "x: f=nan is not a number from 0 to 1; hint: hot share of the pages"
+        );
+        assert_eq!(error("x:d=3", &[]), "x has no parameter 'd'; hint: x takes no parameters");
+    }
+
+    #[test]
+    fn a_near_word_is_suggested_and_a_far_one_gets_the_list() {
+        assert_eq!(suggest("gredy", ["fifo", "greedy"]), "did you mean 'greedy'?");
+        assert_eq!(suggest("zzz", ["fifo", "greedy"]), "known: fifo, greedy");
+    }
+}

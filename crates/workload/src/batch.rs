@@ -1,0 +1,49 @@
+//! What a workload hands to a drive: page commands, in batches.
+
+/// What a command does to its page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Op {
+    /// The host writes the page.
+    Write = 0,
+    /// The host reads the page.
+    Read = 1,
+    /// The host discards the page (TRIM): its data are dead.
+    Trim = 2,
+}
+
+/// Page commands in the order in which the host issues them.
+///
+/// `pages[i]` is a logical page number; `ops[i]` says what happens to it. An empty `ops` means
+/// that every page is written, which spares generators of pure writes a byte a command.
+#[derive(Clone, Debug, Default)]
+pub struct Batch {
+    /// Logical page numbers (page, not byte, units).
+    pub pages: Vec<u32>,
+    /// One operation a page, or empty: all are writes.
+    pub ops: Vec<Op>,
+}
+
+impl Batch {
+    /// Commands a drive asks for at a time: large enough to look ahead in, small enough for cache.
+    pub const DEFAULT_LEN: usize = 4096;
+
+    /// Empties the batch and keeps its memory.
+    pub fn clear(&mut self) {
+        self.pages.clear();
+        self.ops.clear();
+    }
+}
+
+/// A stream of page commands.
+pub trait Workload: Send {
+    /// Replaces the content of `batch` by the next commands, at most `limit` of them; leaves it
+    /// empty when the workload has ended. The commands are the same for every sequence of limits.
+    fn fill(&mut self, batch: &mut Batch, limit: usize) -> Result<(), WorkloadError>;
+}
+
+/// Why a workload could not go on (a trace file that turns out to be damaged, for example).
+/// The text is one line, with the place and what to try.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct WorkloadError(pub String);

@@ -1,0 +1,6 @@
+//! Workloads: what the host asks of the drive. Generators, trace readers and writers, and trace
+//! statistics; it knows nothing of drives.
+
+mod batch;
+
+pub use batch::{Batch, Op, Workload, WorkloadError};
