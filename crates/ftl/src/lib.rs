@@ -1,6 +1,25 @@
 //! Flash translation layer: state, decisions and transitions.
 //!
-//! No I/O, no clock, no threads, and no randomness but the [`rng::Stream`] it is handed.
+//! No I/O, no clock, no threads, and no randomness but the [`rng::Stream`] it is handed. Start
+//! reading at [`page_map`]; the policies are in [`victim`].
 
+mod audit;
+mod collect;
+mod table;
+
+pub mod blocks;
+pub mod fill;
+pub mod frontier;
+pub mod geometry;
+pub mod page_map;
 pub mod rng;
 pub mod spec;
+pub mod track;
+pub mod victim;
+
+pub use blocks::{BlockId, BlockTable, NOT_A_CANDIDATE};
+pub use fill::Fill;
+pub use frontier::Frontier;
+pub use geometry::{Geometry, GeometryError};
+pub use page_map::{Counters, FtlError, Layout, PageMap, Translation};
+pub use victim::{External, ExternalPick, VictimPolicy, VictimSpec, victim_policies};

@@ -43,6 +43,16 @@ pub fn suggest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Stri
     }
 }
 
+/// The `//!` header of a source file: the one place where a policy or generator is documented.
+pub fn header(source: &str) -> String {
+    source
+        .lines()
+        .map_while(|line| line.strip_prefix("//!"))
+        .map(|line| line.strip_prefix(' ').unwrap_or(line))
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
 /// What values a parameter takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {

@@ -1,0 +1,79 @@
+//! The audit: every invariant of the page-mapped layer, checked by plain counting.
+
+use crate::frontier::{Active, Frontier, Open};
+use crate::page_map::{State, UNMAPPED};
+use crate::track::Tracker;
+
+/// Checks the state against itself; the text says which invariant does not hold.
+pub(crate) fn audit<T: Tracker>(state: &State<T>, open: &Open) -> Result<(), String> {
+    let geometry = &state.geometry;
+    let (b, bits) = (geometry.pages_per_block(), geometry.offset_bits());
+    let map = state.map.as_slice();
+    let reverse = state.reverse.as_slice();
+    let is_live = |ppn: u32| state.live[ppn as usize / 64] >> (ppn % 64) & 1 == 1;
+
+    let mut mapped = 0u64;
+    for (page, &ppn) in map.iter().enumerate().filter(|&(_, &ppn)| ppn != UNMAPPED) {
+        let (block, offset) = (ppn >> bits, ppn & ((1 << bits) - 1));
+        if block >= geometry.blocks() || offset >= b {
+            return Err(format!("page {page} is mapped to {ppn:#x}, outside the drive"));
+        }
+        if !is_live(ppn) {
+            return Err(format!("page {page} is mapped to block {block} page {offset}: not live"));
+        }
+        let holder = reverse[(u64::from(block) * u64::from(b)) as usize + offset as usize];
+        if holder as usize != page {
+            return Err(format!("page {page} is mapped where page {holder} lies"));
+        }
+        mapped += 1;
+    }
+    // Every mapped page has a live bit of its own, so equal totals leave no live bit unmapped.
+    let live: u64 = state.live.iter().map(|word| u64::from(word.count_ones())).sum();
+    if live != mapped {
+        return Err(format!("{mapped} pages are mapped, {live} are live"));
+    }
+    let mut candidates = 0;
+    for block in 0..geometry.blocks() {
+        let first = block << bits;
+        let valid = (0..b).filter(|offset| is_live(first | offset)).count();
+        if valid != usize::from(state.blocks.valid(block)) {
+            return Err(format!(
+                "block {block} holds {valid} live pages, the table says {}",
+                state.blocks.valid(block)
+            ));
+        }
+        let is_open = block == open.host.block || block == open.copies.block;
+        let in_pool = open.pool.contains(&block);
+        let is_candidate = state.blocks.is_candidate(block);
+        candidates += u32::from(is_candidate);
+        if u32::from(is_open) + u32::from(in_pool) + u32::from(is_candidate) != 1 {
+            return Err(format!(
+                "block {block} is open: {is_open}, in the pool: {in_pool}, \
+                 a candidate: {is_candidate}; expected exactly one"
+            ));
+        }
+        if in_pool && (valid > 0 || state.blocks.is_programmed(block)) {
+            return Err(format!("block {block} is in the pool but not erased"));
+        }
+    }
+    if candidates != state.blocks.candidates() {
+        return Err(format!("{candidates} candidates, counted as {}", state.blocks.candidates()));
+    }
+    for active in [open.host, open.copies].into_iter().filter(|a| a.block != Active::NO_BLOCK) {
+        let first = active.block << bits;
+        if active.next > b || (active.next..b).any(|offset| is_live(first | offset)) {
+            return Err(format!("block {} has live pages beyond its frontier", active.block));
+        }
+    }
+    if open.host.block == open.copies.block && open.host.block != Active::NO_BLOCK {
+        return Err(format!("block {} is both frontiers", open.host.block));
+    }
+    if !matches!(open.kind, Frontier::Pool { .. }) && !open.pool.is_empty() {
+        return Err("a frontier without a pool has blocks in it".to_string());
+    }
+    let erases: u64 = state.blocks.erase_counts().iter().map(|&count| u64::from(count)).sum();
+    if erases != state.counters.erases {
+        return Err(format!("{erases} erases of blocks, {} counted", state.counters.erases));
+    }
+    state.tracker.audit(&state.blocks)
+}

@@ -1,0 +1,167 @@
+//! The block table: valid counts, which pages are live, erase counts, and which blocks a policy
+//! may pick.
+
+use crate::geometry::Geometry;
+
+/// A block number, 0 to N - 1.
+pub type BlockId = u32;
+
+/// Set in a valid count while the block may not be picked: it is open, or waits erased in a pool.
+/// A masked count compares above every candidate's, so minimum searches need no second look.
+pub const NOT_A_CANDIDATE: u16 = 1 << 15;
+
+/// What a policy sees of the blocks.
+#[derive(Clone, Debug)]
+pub struct BlockTable {
+    /// Valid pages a block, with [`NOT_A_CANDIDATE`] set where it applies. Padded with `u16::MAX`
+    /// to a multiple of [`BlockTable::GROUP`].
+    counts: Vec<u16>,
+    erases: Vec<u32>,
+    /// Programmed since its last erase.
+    programmed: Vec<bool>,
+    candidates: u32,
+    blocks: u32,
+    pages_per_block: u32,
+}
+
+impl BlockTable {
+    /// The counts are padded to a multiple of this, the span of one vector comparison.
+    pub(crate) const GROUP: usize = 32;
+
+    /// N erased blocks, none of them a candidate.
+    pub(crate) fn new(geometry: &Geometry) -> Self {
+        let blocks = geometry.blocks() as usize;
+        let mut counts = vec![NOT_A_CANDIDATE; blocks];
+        counts.resize(blocks.next_multiple_of(Self::GROUP), u16::MAX);
+        Self {
+            counts,
+            erases: vec![0; blocks],
+            programmed: vec![false; blocks],
+            candidates: 0,
+            blocks: geometry.blocks(),
+            pages_per_block: geometry.pages_per_block(),
+        }
+    }
+
+    /// A table for tests of policies: one entry a block, `Some(valid pages)` for a candidate and
+    /// `None` for an open block.
+    pub fn from_counts(pages_per_block: u32, counts: &[Option<u16>]) -> Self {
+        let mut padded: Vec<u16> =
+            counts.iter().map(|count| count.unwrap_or(NOT_A_CANDIDATE)).collect();
+        padded.resize(counts.len().next_multiple_of(Self::GROUP), u16::MAX);
+        Self {
+            counts: padded,
+            erases: vec![0; counts.len()],
+            programmed: vec![true; counts.len()],
+            candidates: counts.iter().flatten().count() as u32,
+            blocks: counts.len() as u32,
+            pages_per_block,
+        }
+    }
+
+    /// N.
+    #[inline]
+    pub fn len(&self) -> u32 {
+        self.blocks
+    }
+
+    /// False: a drive has at least two blocks.
+    pub fn is_empty(&self) -> bool {
+        self.blocks == 0
+    }
+
+    /// b.
+    #[inline]
+    pub fn pages_per_block(&self) -> u32 {
+        self.pages_per_block
+    }
+
+    /// Valid pages of `block`, with [`NOT_A_CANDIDATE`] set where it may not be picked.
+    #[inline]
+    pub fn masked_count(&self, block: BlockId) -> u16 {
+        self.counts[block as usize]
+    }
+
+    /// The masked counts of all blocks, in order of block number.
+    #[inline]
+    pub fn masked_counts(&self) -> &[u16] {
+        &self.counts[..self.blocks as usize]
+    }
+
+    /// Valid pages of `block`.
+    #[inline]
+    pub fn valid(&self, block: BlockId) -> u16 {
+        self.masked_count(block) & !NOT_A_CANDIDATE
+    }
+
+    /// Whether a policy may pick `block`.
+    #[inline]
+    pub fn is_candidate(&self, block: BlockId) -> bool {
+        self.masked_count(block) < NOT_A_CANDIDATE
+    }
+
+    /// How many blocks a policy may pick from.
+    #[inline]
+    pub fn candidates(&self) -> u32 {
+        self.candidates
+    }
+
+    /// Times that `block` has been erased.
+    #[inline]
+    pub fn erase_count(&self, block: BlockId) -> u32 {
+        self.erases[block as usize]
+    }
+
+    /// Erase counts of all blocks, in order of block number.
+    pub fn erase_counts(&self) -> &[u32] {
+        &self.erases
+    }
+
+    /// The masked counts with their padding: what minimum searches scan.
+    #[inline]
+    pub(crate) fn padded_counts(&self) -> &[u16] {
+        &self.counts
+    }
+
+    #[inline]
+    pub(crate) fn counts_mut(&mut self) -> &mut [u16] {
+        &mut self.counts
+    }
+
+    /// Makes `block` a candidate.
+    pub(crate) fn close(&mut self, block: BlockId) {
+        debug_assert!(!self.is_candidate(block));
+        self.counts[block as usize] &= !NOT_A_CANDIDATE;
+        self.candidates += 1;
+    }
+
+    /// Takes `block` from the candidates.
+    pub(crate) fn take(&mut self, block: BlockId) {
+        debug_assert!(self.is_candidate(block));
+        self.counts[block as usize] |= NOT_A_CANDIDATE;
+        self.candidates -= 1;
+    }
+
+    /// Sets the count of a block that is not a candidate.
+    pub(crate) fn set_open_count(&mut self, block: BlockId, valid: u32) {
+        debug_assert!(!self.is_candidate(block));
+        self.counts[block as usize] = NOT_A_CANDIDATE | valid as u16;
+    }
+
+    /// Records that pages of `block` are being programmed.
+    pub(crate) fn program(&mut self, block: BlockId) {
+        self.programmed[block as usize] = true;
+    }
+
+    /// Erases `block`; 1 if that took an erase, 0 if it was erased already.
+    pub(crate) fn erase(&mut self, block: BlockId) -> u64 {
+        let worn = std::mem::replace(&mut self.programmed[block as usize], false);
+        self.erases[block as usize] += u32::from(worn);
+        u64::from(worn)
+    }
+
+    /// Whether `block` has been programmed since its last erase.
+    pub(crate) fn is_programmed(&self, block: BlockId) -> bool {
+        self.programmed[block as usize]
+    }
+}

@@ -1,0 +1,196 @@
+//! Garbage collection: how each write frontier makes room for the next host write.
+
+use crate::blocks::BlockId;
+use crate::frontier::{Active, Frontier};
+use crate::page_map::{FtlError, PageMap, State, clear_bits, for_words};
+use crate::table::prefetch;
+use crate::track::Tracker;
+use crate::victim::VictimPolicy;
+
+impl<P: VictimPolicy> PageMap<P> {
+    /// Collects until the host frontier has an erased page. It is full when this is called.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn make_room(&mut self) -> Result<(), FtlError> {
+        match self.open.kind {
+            Frontier::Single => self.make_room_single(),
+            Frontier::Double => self.make_room_double(),
+            Frontier::Pool { low } => self.make_room_pool(low as usize),
+        }
+    }
+
+    /// The victim's valid pages move to its front; it becomes the frontier.
+    fn make_room_single(&mut self) -> Result<(), FtlError> {
+        let b = self.state.geometry.pages_per_block();
+        for fruitless in 0.. {
+            self.state.close(self.open.host.block);
+            self.open.host = Active::none(b);
+            let victim = self.pick(fruitless)?;
+            self.state.empty(victim);
+            let mut active = Active::erased(victim);
+            let count = self.state.moving.len();
+            self.state.copy(&mut active, 0, count);
+            self.open.host = active;
+            if active.next < b {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// The victim's valid pages move to the internal frontier and it becomes the external one; or,
+    /// where they do not all fit, it keeps the rest and becomes the internal one.
+    fn make_room_double(&mut self) -> Result<(), FtlError> {
+        let b = self.state.geometry.pages_per_block();
+        for fruitless in 0.. {
+            let victim = self.pick(fruitless)?;
+            self.state.empty(victim);
+            let count = self.state.moving.len();
+            let fits = count.min((b - self.open.copies.next) as usize);
+            self.state.copy(&mut self.open.copies, 0, fits);
+            if fits == count {
+                self.state.close(self.open.host.block);
+                self.open.host = Active::erased(victim);
+                break;
+            }
+            self.state.close(self.open.copies.block);
+            self.open.copies = Active::erased(victim);
+            self.state.copy(&mut self.open.copies, fits, count);
+        }
+        Ok(())
+    }
+
+    /// Victims are emptied into the copy frontier and go to the pool while it is low; then the
+    /// host frontier takes a block from it.
+    fn make_room_pool(&mut self, low: usize) -> Result<(), FtlError> {
+        self.state.close(self.open.host.block);
+        self.open.host = Active::none(self.state.geometry.pages_per_block());
+        let mut fruitless = 0;
+        while self.open.pool.len() <= low {
+            let victim = self.pick(fruitless)?;
+            fruitless += 1;
+            self.state.empty(victim);
+            let count = self.state.moving.len();
+            let b = self.state.geometry.pages_per_block();
+            let fits = count.min((b - self.open.copies.next) as usize);
+            self.state.copy(&mut self.open.copies, 0, fits);
+            if fits < count {
+                self.state.close(self.open.copies.block);
+                self.open.copies = self.erased_block()?;
+                self.state.copy(&mut self.open.copies, fits, count);
+            }
+            self.open.pool.push_back(victim);
+        }
+        self.open.host = self.erased_block()?;
+        Ok(())
+    }
+
+    fn erased_block(&mut self) -> Result<Active, FtlError> {
+        let block = self.open.pool.pop_front();
+        block
+            .map(Active::erased)
+            .ok_or_else(|| FtlError::NoSpace("the pool of erased blocks is empty".to_string()))
+    }
+
+    /// Asks the policy for a victim and takes it from the candidates. `fruitless` is how many
+    /// collections in a row have made no room.
+    fn pick(&mut self, fruitless: u64) -> Result<BlockId, FtlError> {
+        let blocks = u64::from(self.state.geometry.blocks());
+        if fruitless >= blocks && fruitless.is_multiple_of(blocks) {
+            self.check_progress(fruitless)?;
+        }
+        let state = &mut self.state;
+        let Some(victim) = self.policy.pick(&state.blocks, &state.tracker, &mut self.rng) else {
+            return Err(FtlError::NoSpace("no block may be collected".to_string()));
+        };
+        if victim >= state.blocks.len() {
+            return Err(FtlError::BadPick { block: victim.into(), why: "does not exist" });
+        }
+        if !state.blocks.is_candidate(victim) {
+            return Err(FtlError::BadPick {
+                block: victim.into(),
+                why: "is open or erased: only candidates may be collected",
+            });
+        }
+        let valid = state.blocks.valid(victim);
+        state.blocks.take(victim);
+        state.tracker.taken(&state.blocks, victim);
+        state.counters.collections += 1;
+        let decision = (u64::from(victim) << 16) | u64::from(valid);
+        // One multiply-xor a decision; the odd constant is the 64-bit golden ratio.
+        state.decisions =
+            (state.decisions.rotate_left(23) ^ decision).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        Ok(victim)
+    }
+
+    /// A policy may pick full blocks for a while (FIFO and random do), but not for ever.
+    fn check_progress(&self, fruitless: u64) -> Result<(), FtlError> {
+        let blocks = &self.state.blocks;
+        let full = blocks.pages_per_block() as u16;
+        let reclaimable = blocks.masked_counts().iter().filter(|&&count| count < full).count();
+        if reclaimable == 0 {
+            return Err(FtlError::NoSpace(format!(
+                "all {} candidates are full of valid pages",
+                blocks.candidates()
+            )));
+        }
+        if fruitless >= 1000 * u64::from(blocks.len()) {
+            return Err(FtlError::NoSpace(format!(
+                "{fruitless} collections in a row freed nothing, though {reclaimable} blocks have \
+                 invalid pages; hint: the victim policy never picks one of them"
+            )));
+        }
+        Ok(())
+    }
+}
+
+impl<T: Tracker> State<T> {
+    /// Makes a full frontier block a candidate.
+    pub(crate) fn close(&mut self, block: BlockId) {
+        if block != Active::NO_BLOCK {
+            self.blocks.close(block);
+            self.tracker.closed(&self.blocks, block);
+        }
+    }
+
+    /// Reads the victim's valid pages into `moving`, in page order, and erases it.
+    fn empty(&mut self, victim: BlockId) {
+        let b = self.geometry.pages_per_block() as usize;
+        let first = (victim as usize) << self.geometry.offset_bits();
+        let pages = &self.reverse.as_slice()[victim as usize * b..][..b];
+        let map = self.map.as_slice();
+        let moving = &mut self.moving;
+        moving.clear();
+        let live = &self.live;
+        for_words(first, b, |word, mask| {
+            let mut bits = live[word] & mask;
+            // Offset of bit 0 of this word in the block; negative where blocks share a word.
+            let base = (word * 64).wrapping_sub(first);
+            while bits != 0 {
+                let offset = base.wrapping_add(bits.trailing_zeros() as usize);
+                let page = pages[offset];
+                prefetch(map, page as usize);
+                moving.push(page);
+                bits &= bits - 1;
+            }
+        });
+        clear_bits(&mut self.live, first, b);
+        self.blocks.set_open_count(victim, 0);
+        self.counters.erases += self.blocks.erase(victim);
+    }
+
+    /// Programs `moving[from..to]` at `active`.
+    fn copy(&mut self, active: &mut Active, from: usize, to: usize) {
+        if from == to {
+            return;
+        }
+        let moving = std::mem::take(&mut self.moving);
+        let first = self.program(active, &moving[from..to]);
+        let map = self.map.as_mut_slice();
+        for (ppn, &page) in (first..).zip(&moving[from..to]) {
+            map[page as usize] = ppn;
+        }
+        self.counters.copied_pages += (to - from) as u64;
+        self.moving = moving;
+    }
+}

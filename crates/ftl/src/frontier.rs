@@ -1,0 +1,160 @@
+//! Write frontiers: where host writes and copies go, and how a collection makes room for them.
+
+use std::collections::VecDeque;
+use std::fmt;
+
+use crate::blocks::BlockId;
+use crate::geometry::{Geometry, GeometryError};
+use crate::spec::{Kind, Param, Params, Spec, SpecError, suggest};
+
+/// A block being programmed, page after page.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Active {
+    /// The block, or [`Active::NO_BLOCK`].
+    pub(crate) block: BlockId,
+    /// Offset of the next page to program; b when full.
+    pub(crate) next: u32,
+}
+
+impl Active {
+    pub(crate) const NO_BLOCK: BlockId = BlockId::MAX;
+
+    /// No block yet: full, so that the first write makes room.
+    pub(crate) fn none(pages_per_block: u32) -> Self {
+        Self { block: Self::NO_BLOCK, next: pages_per_block }
+    }
+
+    pub(crate) fn erased(block: BlockId) -> Self {
+        Self { block, next: 0 }
+    }
+}
+
+/// Which write frontier a drive has.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Frontier {
+    /// One block takes host writes and copies. A victim keeps its own valid pages, rewritten to
+    /// its front, and takes host writes behind them. No pool of erased blocks.
+    Single,
+    /// One block takes host writes, another the copies. A victim whose valid pages fit the
+    /// internal frontier is erased and becomes the external one; if they do not fit, it becomes
+    /// the new internal frontier and the collector goes on. No pool of erased blocks.
+    Double,
+    /// One block for host writes and one for copies, taken from a pool of erased blocks, first in,
+    /// first out. The collector runs while the pool is at its low-water mark or below.
+    Pool {
+        /// Erased blocks that the collector keeps in the pool.
+        low: u32,
+    },
+}
+
+/// What listings and help texts say of one frontier.
+pub struct FrontierInfo {
+    /// The name people type.
+    pub name: &'static str,
+    /// One line.
+    pub summary: &'static str,
+    /// The parameters it takes.
+    pub params: &'static [Param],
+}
+
+static FRONTIERS: &[FrontierInfo] = &[
+    FrontierInfo {
+        name: "single",
+        summary: "host writes and copies share one block (Van Houdt 2013, section 2.1)",
+        params: &[],
+    },
+    FrontierInfo {
+        name: "double",
+        summary: "host writes and copies apart, no pool (Van Houdt 2013, section 2.1)",
+        params: &[],
+    },
+    FrontierInfo {
+        name: "pool",
+        summary: "host writes and copies apart, fed from a pool of erased blocks, as drives do",
+        params: &[Param {
+            name: "low",
+            kind: Kind::Integer { min: 1, max: u32::MAX as u64 / 2 },
+            default: Some("2"),
+            help: "erased blocks at or below which garbage is collected",
+        }],
+    },
+];
+
+/// Every frontier, in the order in which listings show them.
+pub fn frontiers() -> &'static [FrontierInfo] {
+    FRONTIERS
+}
+
+impl Frontier {
+    /// Reads `text`, for example `double` or `pool:low=4`.
+    pub fn parse(text: &str) -> Result<Self, SpecError> {
+        let spec = Spec::parse(text)?;
+        let Some(info) = FRONTIERS.iter().find(|info| info.name == spec.name) else {
+            return Err(SpecError::new(
+                format!("unknown write frontier '{}'", spec.name),
+                suggest(&spec.name, FRONTIERS.iter().map(|info| info.name)),
+            ));
+        };
+        let params = Params::resolve(&spec, info.params)?;
+        Ok(match info.name {
+            "single" => Self::Single,
+            "double" => Self::Double,
+            _ => Self::Pool { low: params.integer("low") as u32 },
+        })
+    }
+
+    /// Blocks that can never hold host data: open ones, and those kept erased.
+    pub(crate) fn blocks_kept(self) -> u32 {
+        match self {
+            Self::Single => 1,
+            Self::Double => 2,
+            Self::Pool { low } => low.saturating_add(2),
+        }
+    }
+
+    /// Whether `geometry` leaves enough spare blocks for this frontier.
+    pub(crate) fn check(self, geometry: &Geometry) -> Result<(), GeometryError> {
+        let b = geometry.pages_per_block();
+        let kept = u64::from(self.blocks_kept());
+        let spare_pages = geometry.physical_pages() - u64::from(geometry.logical_pages());
+        if spare_pages >= kept * u64::from(b) {
+            return Ok(());
+        }
+        let least = kept as f64 / f64::from(geometry.blocks());
+        Err(GeometryError(format!(
+            "{spare_pages} spare pages (spare factor {:.4}) are too few for the {self} frontier, \
+             which keeps {kept} blocks of {b} pages; hint: a spare factor of at least {least:.4}, \
+             or more blocks",
+            geometry.spare_factor()
+        )))
+    }
+}
+
+/// The spec in full.
+impl fmt::Display for Frontier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Single => f.write_str("single"),
+            Self::Double => f.write_str("double"),
+            Self::Pool { low } => write!(f, "pool:low={low}"),
+        }
+    }
+}
+
+/// The open blocks of a frontier, and its pool.
+pub(crate) struct Open {
+    pub(crate) kind: Frontier,
+    /// Where host writes go.
+    pub(crate) host: Active,
+    /// Where copies go; unused by the single frontier.
+    pub(crate) copies: Active,
+    /// Erased blocks in the order in which they are used; only the pool frontier has any.
+    pub(crate) pool: VecDeque<BlockId>,
+}
+
+impl Open {
+    pub(crate) fn new(kind: Frontier, pages_per_block: u32) -> Self {
+        let none = Active::none(pages_per_block);
+        Self { kind, host: none, copies: none, pool: VecDeque::new() }
+    }
+}

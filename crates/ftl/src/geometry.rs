@@ -1,0 +1,181 @@
+//! The shape of a drive: N blocks of b pages, of which U pages are promised to the host.
+
+use std::fmt;
+
+/// What is wrong with a drive's shape, in one line, with what to try instead.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct GeometryError(pub String);
+
+/// Blocks, pages a block and logical pages of a drive.
+///
+/// A physical page number (ppn) is `block << offset_bits | offset`: pages of a block are
+/// consecutive, and the block of a page is one shift away even where b is not a power of two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Geometry {
+    blocks: u32,
+    pages_per_block: u32,
+    logical_pages: u32,
+    offset_bits: u32,
+}
+
+impl Geometry {
+    /// Largest number of pages a block may have.
+    pub const MAX_PAGES_PER_BLOCK: u32 = 1 << 14;
+
+    /// A drive of `blocks` blocks of `pages_per_block` pages that promises `logical_pages` pages.
+    pub fn new(
+        blocks: u32,
+        pages_per_block: u32,
+        logical_pages: u64,
+    ) -> Result<Self, GeometryError> {
+        let fault = |text: String| Err(GeometryError(text));
+        let b = pages_per_block;
+        if b == 0 || b % 2 == 1 || b > Self::MAX_PAGES_PER_BLOCK {
+            let nearest = (b.max(1) + 1).min(Self::MAX_PAGES_PER_BLOCK);
+            return fault(format!(
+                "pages per block is {b}, expected an even number from 2 to {}; hint: try {nearest}, \
+                 or a power of two such as 64 or 256",
+                Self::MAX_PAGES_PER_BLOCK
+            ));
+        }
+        let offset_bits = u32::BITS - (b - 1).leading_zeros();
+        let most_blocks = (u64::from(u32::MAX) >> offset_bits) as u32;
+        if blocks < 2 || blocks > most_blocks {
+            return fault(format!(
+                "blocks is {blocks}, expected 2 to {most_blocks} with {b} pages per block; \
+                 hint: page numbers have 32 bits"
+            ));
+        }
+        let physical = u64::from(blocks) * u64::from(b);
+        if logical_pages == 0 || logical_pages >= physical {
+            return fault(format!(
+                "{logical_pages} logical pages do not fit a drive of {physical} pages with room to \
+                 spare; hint: the spare factor must be above 0 and below 1"
+            ));
+        }
+        Ok(Self { blocks, pages_per_block: b, logical_pages: logical_pages as u32, offset_bits })
+    }
+
+    /// A drive of `blocks` blocks with spare factor `spare` = 1 - U/N.
+    pub fn with_spare(
+        blocks: u32,
+        pages_per_block: u32,
+        spare: f64,
+    ) -> Result<Self, GeometryError> {
+        check_spare(spare)?;
+        let physical = f64::from(blocks) * f64::from(pages_per_block);
+        Self::new(blocks, pages_per_block, (physical * (1.0 - spare)).round() as u64)
+    }
+
+    /// The smallest drive with at least the spare factor `spare` that holds `logical_pages` pages.
+    pub fn for_logical_pages(
+        logical_pages: u64,
+        pages_per_block: u32,
+        spare: f64,
+    ) -> Result<Self, GeometryError> {
+        check_spare(spare)?;
+        let exact = logical_pages as f64 / (1.0 - spare) / f64::from(pages_per_block.max(1));
+        // 1e-9: a quotient that is a whole number but for rounding is that number.
+        let blocks = (exact - exact * 1e-12 - 1e-9).ceil();
+        if blocks > f64::from(u32::MAX) {
+            return Err(GeometryError(format!(
+                "{logical_pages} logical pages with spare factor {spare} need {blocks} blocks; \
+                 hint: page numbers have 32 bits"
+            )));
+        }
+        Self::new(blocks as u32, pages_per_block, logical_pages)
+    }
+
+    /// N, the number of physical blocks.
+    pub fn blocks(&self) -> u32 {
+        self.blocks
+    }
+
+    /// b, the number of pages a block.
+    pub fn pages_per_block(&self) -> u32 {
+        self.pages_per_block
+    }
+
+    /// U times b: the number of pages promised to the host.
+    pub fn logical_pages(&self) -> u32 {
+        self.logical_pages
+    }
+
+    /// N times b: the number of pages the flash has.
+    pub fn physical_pages(&self) -> u64 {
+        u64::from(self.blocks) * u64::from(self.pages_per_block)
+    }
+
+    /// S_f = 1 - U/N, of the physical space.
+    pub fn spare_factor(&self) -> f64 {
+        1.0 - f64::from(self.logical_pages) / self.physical_pages() as f64
+    }
+
+    /// (N - U)/U, of the logical space, as industry quotes it.
+    pub fn overprovision(&self) -> f64 {
+        self.physical_pages() as f64 / f64::from(self.logical_pages) - 1.0
+    }
+
+    /// Bits of a ppn that hold the page's offset in its block.
+    #[inline]
+    pub(crate) fn offset_bits(&self) -> u32 {
+        self.offset_bits
+    }
+}
+
+fn check_spare(spare: f64) -> Result<(), GeometryError> {
+    if spare > 0.0 && spare < 1.0 {
+        return Ok(());
+    }
+    Err(GeometryError(format!(
+        "spare factor is {spare}, expected a number between 0 and 1, both excluded; \
+         hint: S_f = 1 - U/N, for example 0.1 or 10%"
+    )))
+}
+
+impl fmt::Display for Geometry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} blocks x {} pages, {} logical pages",
+            self.blocks, self.pages_per_block, self.logical_pages
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spare_factor_and_overprovision_are_the_papers_and_industrys() {
+        // N = 50000, S_f = 0.1: U = 45000 blocks; (N - U)/U = 1/9.
+        let geometry = Geometry::with_spare(50_000, 64, 0.1).unwrap();
+        assert_eq!(geometry.logical_pages(), 45_000 * 64);
+        assert!((geometry.spare_factor() - 0.1).abs() < 1e-12);
+        assert!((geometry.overprovision() - 1.0 / 9.0).abs() < 1e-12);
+        let same = Geometry::for_logical_pages(45_000 * 64, 64, 0.1).unwrap();
+        assert_eq!(same, geometry);
+    }
+
+    #[test]
+    fn the_smallest_drive_has_at_least_the_spare_asked_for() {
+        for (pages, b, spare) in [(1000, 64, 0.07), (1 << 20, 256, 0.21875), (77, 16, 0.5)] {
+            let geometry = Geometry::for_logical_pages(pages, b, spare).unwrap();
+            assert!(geometry.spare_factor() >= spare - 1e-9);
+            let smaller = Geometry::new(geometry.blocks() - 1, b, pages).unwrap();
+            assert!(smaller.spare_factor() < spare);
+        }
+    }
+
+    #[test]
+    fn odd_and_oversized_shapes_are_refused_with_a_reason() {
+        let text = |result: Result<Geometry, GeometryError>| result.unwrap_err().to_string();
+        assert!(text(Geometry::with_spare(100, 63, 0.1)).contains("try 64"));
+        assert!(text(Geometry::with_spare(100, 64, 0.0)).contains("spare factor is 0"));
+        assert!(text(Geometry::with_spare(100, 64, f64::NAN)).contains("spare factor is NaN"));
+        assert!(text(Geometry::new(1 << 30, 64, 1 << 20)).contains("32 bits"));
+        assert!(text(Geometry::new(10, 64, 640)).contains("do not fit"));
+    }
+}

@@ -1,0 +1,358 @@
+//! The page-mapped translation layer: any logical page on any physical page. Host writes and
+//! TRIM; collections are in `collect.rs`, first contents in `fill.rs`, the audit in `audit.rs`.
+
+use crate::blocks::{BlockId, BlockTable};
+use crate::fill::Fill;
+use crate::frontier::{Frontier, Open};
+use crate::geometry::{Geometry, GeometryError};
+use crate::rng::Stream;
+use crate::spec::SpecError;
+use crate::table::{Table, prefetch};
+use crate::track::Tracker;
+use crate::victim::VictimPolicy;
+
+/// Map entry of a logical page that has no data.
+pub(crate) const UNMAPPED: u32 = u32::MAX;
+
+/// How far ahead of a write its map entry is fetched, in pages.
+const MAP_AHEAD: usize = 48;
+/// How far ahead of a write the old page's live bit is fetched, in pages.
+const LIVE_AHEAD: usize = 24;
+
+/// Why the translation layer cannot be made, or cannot go on.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FtlError {
+    /// The shape of the drive does not work.
+    #[error(transparent)]
+    Geometry(#[from] GeometryError),
+    /// A policy or a frontier was asked for wrongly.
+    #[error(transparent)]
+    Spec(#[from] SpecError),
+    /// The system has not enough memory for the map.
+    #[error("no memory for a map of {pages} pages; hint: a drive needs about 9 bytes a page")]
+    Memory {
+        /// Logical pages of the drive.
+        pages: u32,
+    },
+    /// A command addresses a page that the drive does not have.
+    #[error("page {page} is beyond the drive's {logical_pages} logical pages")]
+    OutOfRange {
+        /// The page addressed.
+        page: u32,
+        /// The number of pages there are.
+        logical_pages: u32,
+    },
+    /// Collecting garbage frees nothing.
+    #[error("no reclaimable space: {0}")]
+    NoSpace(String),
+    /// A policy broke its contract.
+    #[error("the victim policy picked block {block}, which {why}")]
+    BadPick {
+        /// The block it picked.
+        block: u64,
+        /// Why it may not be picked.
+        why: &'static str,
+    },
+}
+
+/// What a translation layer is made from.
+#[derive(Clone, Copy, Debug)]
+pub struct Layout {
+    /// The drive's shape.
+    pub geometry: Geometry,
+    /// Where writes go.
+    pub frontier: Frontier,
+    /// What is on the drive at first.
+    pub fill: Fill,
+    /// Seed of the run; the victim policy and the fill draw from streams of their own.
+    pub seed: u64,
+}
+
+/// Everything that has been counted since the layer was made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Pages written by the host.
+    pub host_pages: u64,
+    /// Valid pages rewritten by collections.
+    pub copied_pages: u64,
+    /// Blocks erased.
+    pub erases: u64,
+    /// Calls of the victim policy.
+    pub collections: u64,
+    /// Pages that a TRIM found mapped and unmapped.
+    pub trimmed_pages: u64,
+}
+
+impl Counters {
+    /// Host writes and copies: the pages programmed.
+    pub fn programs(&self) -> u64 {
+        self.host_pages + self.copied_pages
+    }
+
+    /// What has been counted since `earlier`.
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            host_pages: self.host_pages - earlier.host_pages,
+            copied_pages: self.copied_pages - earlier.copied_pages,
+            erases: self.erases - earlier.erases,
+            collections: self.collections - earlier.collections,
+            trimmed_pages: self.trimmed_pages - earlier.trimmed_pages,
+        }
+    }
+}
+
+/// A translation layer, whatever its policy: the one virtual call is at the batch.
+pub trait Translation: Send {
+    /// Writes `pages` in order, collecting garbage where it must. On an error the pages before
+    /// the one that found no room are written.
+    fn write(&mut self, pages: &[u32]) -> Result<(), FtlError>;
+
+    /// Discards `pages`: their data are dead.
+    fn trim(&mut self, pages: &[u32]) -> Result<(), FtlError>;
+
+    /// The drive's shape.
+    fn geometry(&self) -> &Geometry;
+
+    /// The block table.
+    fn blocks(&self) -> &BlockTable;
+
+    /// What has been counted so far.
+    fn counters(&self) -> Counters;
+
+    /// A digest of every decision so far: which block was collected, with how many valid pages.
+    fn decisions(&self) -> u64;
+
+    /// Where a logical page is: its block and its offset there; `None` if it has no data.
+    fn locate(&self, page: u32) -> Option<(BlockId, u32)>;
+
+    /// Checks every invariant; the text says which does not hold. O(physical pages).
+    fn audit(&self) -> Result<(), String>;
+
+    /// Bytes of memory held for the map and the tables.
+    fn memory_bytes(&self) -> u64;
+}
+
+/// The page-mapped translation layer with victim policy `P`.
+pub struct PageMap<P: VictimPolicy> {
+    pub(crate) policy: P,
+    pub(crate) rng: Stream,
+    pub(crate) open: Open,
+    pub(crate) state: State<P::Tracker>,
+}
+
+/// The part of the layer that is not policy: where every page is.
+pub(crate) struct State<T> {
+    pub(crate) geometry: Geometry,
+    /// Logical page to ppn, or [`UNMAPPED`].
+    pub(crate) map: Table,
+    /// Physical page (block times b plus offset) to the logical page last written there.
+    pub(crate) reverse: Table,
+    /// One bit a ppn: the page holds current data.
+    pub(crate) live: Vec<u64>,
+    pub(crate) blocks: BlockTable,
+    pub(crate) tracker: T,
+    pub(crate) counters: Counters,
+    pub(crate) decisions: u64,
+    /// Logical pages on their way from a victim.
+    pub(crate) moving: Vec<u32>,
+}
+
+impl<P: VictimPolicy> PageMap<P> {
+    /// The layer that `layout` describes, its policy made by `make`.
+    pub fn with_policy(
+        layout: Layout,
+        make: impl FnOnce(&BlockTable, &mut Stream) -> Result<P, SpecError>,
+    ) -> Result<Self, FtlError> {
+        let Layout { geometry, frontier, fill, seed } = layout;
+        frontier.check(&geometry)?;
+        let pages = geometry.logical_pages();
+        let memory = || FtlError::Memory { pages };
+        let map = Table::new(pages as usize).ok_or_else(memory)?;
+        let reverse = Table::new(geometry.physical_pages() as usize).ok_or_else(memory)?;
+        let bits = (geometry.blocks() as usize) << geometry.offset_bits();
+        let blocks = BlockTable::new(&geometry);
+        let mut rng = Stream::new(seed, "victim");
+        let policy = make(&blocks, &mut rng)?;
+        let tracker = policy.tracker(&blocks);
+        let b = geometry.pages_per_block();
+        let mut layer = Self {
+            policy,
+            rng,
+            open: Open::new(frontier, b),
+            state: State {
+                geometry,
+                map,
+                reverse,
+                live: vec![0; bits.div_ceil(64)],
+                blocks,
+                tracker,
+                counters: Counters::default(),
+                decisions: 0,
+                moving: Vec::with_capacity(b as usize),
+            },
+        };
+        layer.fill(fill, seed);
+        Ok(layer)
+    }
+}
+
+impl<P: VictimPolicy> Translation for PageMap<P> {
+    fn write(&mut self, pages: &[u32]) -> Result<(), FtlError> {
+        self.state.check_range(pages)?;
+        let b = self.state.geometry.pages_per_block();
+        let mut rest = pages;
+        while !rest.is_empty() {
+            if self.open.host.next == b {
+                self.make_room()?;
+            }
+            let room = (b - self.open.host.next) as usize;
+            let count = room.min(rest.len());
+            self.state.append(&mut self.open.host, rest, count);
+            rest = &rest[count..];
+        }
+        Ok(())
+    }
+
+    fn trim(&mut self, pages: &[u32]) -> Result<(), FtlError> {
+        self.state.check_range(pages)?;
+        self.state.discard(pages);
+        Ok(())
+    }
+
+    fn geometry(&self) -> &Geometry {
+        &self.state.geometry
+    }
+
+    fn blocks(&self) -> &BlockTable {
+        &self.state.blocks
+    }
+
+    fn counters(&self) -> Counters {
+        self.state.counters
+    }
+
+    fn decisions(&self) -> u64 {
+        self.state.decisions
+    }
+
+    fn locate(&self, page: u32) -> Option<(BlockId, u32)> {
+        let ppn = *self.state.map.as_slice().get(page as usize)?;
+        let bits = self.state.geometry.offset_bits();
+        (ppn != UNMAPPED).then_some((ppn >> bits, ppn & ((1 << bits) - 1)))
+    }
+
+    fn audit(&self) -> Result<(), String> {
+        crate::audit::audit(&self.state, &self.open)
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        let State { map, reverse, live, blocks, .. } = &self.state;
+        let tables = (map.as_slice().len() + reverse.as_slice().len()) * 4;
+        (tables + live.len() * 8 + blocks.len() as usize * 7) as u64
+    }
+}
+
+impl<T: Tracker> State<T> {
+    fn check_range(&self, pages: &[u32]) -> Result<(), FtlError> {
+        let logical_pages = self.geometry.logical_pages();
+        match pages.iter().copied().fold(0, u32::max) {
+            page if page >= logical_pages => Err(FtlError::OutOfRange { page, logical_pages }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Programs the first `count` of `pages` at `active`, which has room for them, and kills their
+    /// old copies. The rest of `pages` is what comes next, to look ahead at. Every page is below
+    /// the number of logical pages.
+    #[inline]
+    fn append(&mut self, active: &mut crate::frontier::Active, pages: &[u32], count: usize) {
+        let first = self.program(active, &pages[..count]);
+        let bits = self.geometry.offset_bits();
+        let map = self.map.as_mut_slice();
+        let live = self.live.as_mut_slice();
+        let counts = self.blocks.counts_mut();
+        for index in 0..count {
+            if let Some(&page) = pages.get(index + MAP_AHEAD) {
+                prefetch(map, page as usize);
+            }
+            if let Some(&page) = pages.get(index + LIVE_AHEAD) {
+                // SAFETY: `write` has checked that every page is inside the map.
+                let old = unsafe { *map.get_unchecked(page as usize) };
+                prefetch(live, (old >> 6) as usize);
+            }
+            // SAFETY: as above; a mapped entry is a ppn of this drive (an invariant of the layer,
+            // checked by the audit), so its live word and its block's count exist.
+            unsafe {
+                let page = *pages.get_unchecked(index) as usize;
+                let entry = map.get_unchecked_mut(page);
+                let old = std::mem::replace(entry, first + index as u32);
+                if old != UNMAPPED {
+                    *live.get_unchecked_mut((old >> 6) as usize) &= !(1 << (old & 63));
+                    let block = old >> bits;
+                    let count = counts.get_unchecked_mut(block as usize);
+                    *count -= 1;
+                    self.tracker.invalidated(block, *count);
+                }
+            }
+        }
+        self.counters.host_pages += count as u64;
+    }
+
+    /// Records that `pages` are programmed at `active`, in order: reverse map, live bits, count.
+    /// Returns the ppn of the first; the map is the caller's to update.
+    #[inline]
+    pub(crate) fn program(&mut self, active: &mut crate::frontier::Active, pages: &[u32]) -> u32 {
+        let block = active.block;
+        let first = (block << self.geometry.offset_bits()) | active.next;
+        let b = self.geometry.pages_per_block() as usize;
+        let place = block as usize * b + active.next as usize;
+        self.reverse.as_mut_slice()[place..place + pages.len()].copy_from_slice(pages);
+        set_bits(&mut self.live, first as usize, pages.len());
+        self.blocks.counts_mut()[block as usize] += pages.len() as u16;
+        self.blocks.program(block);
+        active.next += pages.len() as u32;
+        first
+    }
+
+    fn discard(&mut self, pages: &[u32]) {
+        let bits = self.geometry.offset_bits();
+        for (index, &page) in pages.iter().enumerate() {
+            let map = self.map.as_mut_slice();
+            if let Some(&ahead) = pages.get(index + MAP_AHEAD) {
+                prefetch(map, ahead as usize);
+            }
+            let old = std::mem::replace(&mut map[page as usize], UNMAPPED);
+            if old != UNMAPPED {
+                self.live[(old >> 6) as usize] &= !(1 << (old & 63));
+                let block = old >> bits;
+                let count = &mut self.blocks.counts_mut()[block as usize];
+                *count -= 1;
+                self.tracker.invalidated(block, *count);
+                self.counters.trimmed_pages += 1;
+            }
+        }
+    }
+}
+
+/// Sets `count` bits from bit `first` on.
+pub(crate) fn set_bits(words: &mut [u64], first: usize, count: usize) {
+    for_words(first, count, |word, mask| words[word] |= mask);
+}
+
+/// Clears `count` bits from bit `first` on.
+pub(crate) fn clear_bits(words: &mut [u64], first: usize, count: usize) {
+    for_words(first, count, |word, mask| words[word] &= !mask);
+}
+
+/// Calls `f` with every word that holds some of the bits, and the mask of those it holds.
+#[inline]
+pub(crate) fn for_words(first: usize, count: usize, mut f: impl FnMut(usize, u64)) {
+    let end = first + count;
+    let mut bit = first;
+    while bit < end {
+        let word = bit / 64;
+        let here = (64 - bit % 64).min(end - bit);
+        f(word, (u64::MAX >> (64 - here)) << (bit % 64));
+        bit += here;
+    }
+}

@@ -1,0 +1,107 @@
+//! The best of d random blocks and of c that earlier picks left over.
+//!
+//! Draws d candidates with replacement and takes the one with the fewest valid pages among them
+//! and the c stored ones; the next c best become the stored ones. Counts of stored blocks are read
+//! anew at each pick. Equal counts: the first drawn wins, drawn before stored. With c = 0 this is
+//! plain d-choices, with d = 1 and c = 0 random.
+//!
+//! Formula: `S = draws + stored; victim = argmin_S v; stored = the c smallest of S without it`.
+//!
+//! # Cost
+//! A collection: d random numbers and d + c looks at the block table. A write: nothing.
+//!
+//! # Source
+//! Van Houdt, ValueTools 2013, section 2.3; d-choices: Van Houdt, SIGMETRICS 2013.
+
+use super::{VictimPolicy, draw};
+use crate::blocks::{BlockId, BlockTable};
+use crate::rng::Stream;
+use crate::spec::{Kind, Param, Params, SpecError};
+
+/// See the module's text.
+pub struct DChoices {
+    draws: u32,
+    memory: usize,
+    stored: Vec<BlockId>,
+    /// The `memory + 1` best of the present pick, best first.
+    best: Vec<(u16, BlockId)>,
+}
+
+impl VictimPolicy for DChoices {
+    type Tracker = ();
+    const NAME: &'static str = "d-choices";
+    const PARAMS: &'static [Param] = &[
+        Param {
+            name: "d",
+            kind: Kind::Integer { min: 1, max: 100_000 },
+            default: Some("10"),
+            help: "blocks drawn at random, with replacement",
+        },
+        Param {
+            name: "c",
+            kind: Kind::Integer { min: 0, max: 10_000 },
+            default: Some("0"),
+            help: "blocks remembered from earlier picks",
+        },
+    ];
+
+    fn new(params: &Params, blocks: &BlockTable, rng: &mut Stream) -> Result<Self, SpecError> {
+        let memory = params.integer("c") as usize;
+        if memory as u64 >= u64::from(blocks.len()) {
+            return Err(SpecError::new(
+                format!(
+                    "d-choices: c={memory} is not below the number of blocks, {}",
+                    blocks.len()
+                ),
+                "use greedy to know every block",
+            ));
+        }
+        let mut stored = Vec::with_capacity(memory);
+        while stored.len() < memory {
+            let block = rng.below(blocks.len());
+            if !stored.contains(&block) {
+                stored.push(block);
+            }
+        }
+        let best = Vec::with_capacity(memory + 2);
+        Ok(Self { draws: params.integer("d") as u32, memory, stored, best })
+    }
+
+    fn tracker(&self, _: &BlockTable) {}
+
+    fn pick(&mut self, blocks: &BlockTable, (): &(), rng: &mut Stream) -> Option<BlockId> {
+        self.best.clear();
+        for _ in 0..self.draws {
+            let block = draw(blocks, rng)?;
+            self.offer(blocks.masked_count(block), block);
+        }
+        for index in 0..self.stored.len() {
+            let block = self.stored[index];
+            if blocks.is_candidate(block) {
+                self.offer(blocks.masked_count(block), block);
+            }
+        }
+        self.stored.clear();
+        self.stored.extend(self.best[1..].iter().map(|&(_, block)| block));
+        Some(self.best[0].1)
+    }
+}
+
+impl DChoices {
+    /// Keeps `block` if it is among the best so far; later arrivals rank behind equals.
+    #[inline]
+    fn offer(&mut self, valid: u16, block: BlockId) {
+        let full = self.best.len() > self.memory;
+        if full && valid >= self.best[self.memory].0 {
+            return;
+        }
+        if self.best.iter().any(|&(_, kept)| kept == block) {
+            return;
+        }
+        let place = self.best.partition_point(|&(kept, _)| kept <= valid);
+        if full {
+            self.best.pop();
+        }
+        self.best.insert(place, (valid, block));
+    }
+}

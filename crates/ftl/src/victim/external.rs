@@ -1,0 +1,36 @@
+//! A policy from outside this crate: any function from the block table to a block number. The
+//! Python interface uses it; it is not in the registry, because it has no name.
+
+use super::VictimPolicy;
+use crate::blocks::{BlockId, BlockTable};
+use crate::rng::Stream;
+use crate::spec::{Param, Params, SpecError};
+
+/// Picks a candidate from the block table; `None` stops the drive with "no reclaimable space".
+pub type ExternalPick = Box<dyn FnMut(&BlockTable, &mut Stream) -> Option<BlockId> + Send>;
+
+/// See the module's text.
+pub struct External(ExternalPick);
+
+impl External {
+    /// The policy that asks `pick`.
+    pub fn from_pick(pick: ExternalPick) -> Self {
+        Self(pick)
+    }
+}
+
+impl VictimPolicy for External {
+    type Tracker = ();
+    const NAME: &'static str = "external";
+    const PARAMS: &'static [Param] = &[];
+
+    fn new(_: &Params, _: &BlockTable, _: &mut Stream) -> Result<Self, SpecError> {
+        Err(SpecError::new("an external policy is made from a function, not from a name", ""))
+    }
+
+    fn tracker(&self, _: &BlockTable) {}
+
+    fn pick(&mut self, blocks: &BlockTable, (): &(), rng: &mut Stream) -> Option<BlockId> {
+        (self.0)(blocks, rng)
+    }
+}

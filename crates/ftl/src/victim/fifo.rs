@@ -1,0 +1,40 @@
+//! The block that was closed first.
+//!
+//! Blocks are collected in the order in which they filled, whatever they hold: a cyclic order, as
+//! in a log that is cleaned from its tail. Also called LRU (Desnoyers). It may pick a block whose
+//! pages are all valid, which frees nothing and is counted.
+//!
+//! Formula: `argmin t_closed`. For uniform writes WA = a/(a + W0(-a e^-a)) with a = 1/(1 - S_f).
+//!
+//! # Cost
+//! A collection: O(1). A write: nothing. 4 bytes a block.
+//!
+//! # Source
+//! Menon, HPDC 1995; Robinson 1996; Desnoyers, SYSTOR 2012; Van Houdt, ValueTools 2013, 2.2.
+
+use super::VictimPolicy;
+use crate::blocks::{BlockId, BlockTable};
+use crate::rng::Stream;
+use crate::spec::{Param, Params, SpecError};
+use crate::track::CloseOrder;
+
+/// See the module's text.
+pub struct Fifo;
+
+impl VictimPolicy for Fifo {
+    type Tracker = CloseOrder;
+    const NAME: &'static str = "fifo";
+    const PARAMS: &'static [Param] = &[];
+
+    fn new(_: &Params, _: &BlockTable, _: &mut Stream) -> Result<Self, SpecError> {
+        Ok(Self)
+    }
+
+    fn tracker(&self, _: &BlockTable) -> CloseOrder {
+        CloseOrder::default()
+    }
+
+    fn pick(&mut self, _: &BlockTable, closed: &CloseOrder, _: &mut Stream) -> Option<BlockId> {
+        closed.oldest()
+    }
+}

@@ -1,0 +1,46 @@
+//! The block with the fewest valid pages among the w that were closed first.
+//!
+//! Between FIFO (w = 1) and greedy (w = N): a real controller searches a window of its log. The
+//! block that is taken leaves the window and the next in closing order enters.
+//!
+//! Formula: `argmin (v, id)` over the w blocks of smallest `t_closed`.
+//!
+//! # Cost
+//! A collection: log32(N) vector comparisons. A write: one look at the window. 6 bytes a block.
+//!
+//! # Source
+//! Hu, Eleftheriou, Haas, Iliadis, Pletka, SYSTOR 2009; Van Houdt, ValueTools 2013, section 2.2.
+
+use super::VictimPolicy;
+use crate::blocks::{BlockId, BlockTable};
+use crate::rng::Stream;
+use crate::spec::{Kind, Param, Params, SpecError};
+use crate::track::Window;
+
+/// See the module's text.
+pub struct Windowed {
+    size: u32,
+}
+
+impl VictimPolicy for Windowed {
+    type Tracker = Window;
+    const NAME: &'static str = "windowed";
+    const PARAMS: &'static [Param] = &[Param {
+        name: "w",
+        kind: Kind::Integer { min: 1, max: u32::MAX as u64 },
+        default: Some("500"),
+        help: "blocks in the window, from the longest closed",
+    }];
+
+    fn new(params: &Params, _: &BlockTable, _: &mut Stream) -> Result<Self, SpecError> {
+        Ok(Self { size: params.integer("w") as u32 })
+    }
+
+    fn tracker(&self, blocks: &BlockTable) -> Window {
+        Window::new(self.size, blocks)
+    }
+
+    fn pick(&mut self, _: &BlockTable, window: &Window, _: &mut Stream) -> Option<BlockId> {
+        window.first_minimum()
+    }
+}
