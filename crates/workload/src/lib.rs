@@ -2,5 +2,6 @@
 //! statistics; it knows nothing of drives.
 
 mod batch;
+pub mod generate;
 
 pub use batch::{Batch, Op, Workload, WorkloadError};

@@ -1,0 +1,112 @@
+//! Draws from a table of weights in constant time (Walker 1977, set up as by Vose 1991). It knows
+//! nothing of pages.
+
+/// A table of outcomes `0..weights.len()`.
+///
+/// The set-up is in whole numbers, without rounding, but for the last step, which keeps 32 bits of
+/// each threshold: the probability of any set of outcomes is off by at most 2^-33.
+#[derive(Clone, Debug)]
+pub(super) struct Alias {
+    /// A power of two of them, at least 2, so that bits of a word choose one without bias.
+    columns: Vec<Column>,
+    /// 64 less the number of those bits.
+    shift: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Column {
+    /// The column's own outcome if 32 bits are below, else `other`.
+    own_below: u32,
+    other: u32,
+}
+
+impl Alias {
+    /// Outcome `i` with probability `weights[i] / sum`. There must be at most 2^32 weights, and
+    /// their sum must lie in 1..2^63.
+    pub fn new(weights: &[u64]) -> Self {
+        let sum: u128 = weights.iter().map(|&weight| u128::from(weight)).sum();
+        assert!(sum > 0 && sum < 1 << 63, "weights sum to {sum}");
+        let len = weights.len().next_power_of_two().max(2);
+        // In units in which the average column weighs `sum`.
+        let mut left: Vec<u128> = weights.iter().map(|&w| u128::from(w) * len as u128).collect();
+        left.resize(len, 0);
+        let (mut small, mut large): (Vec<usize>, Vec<usize>) =
+            (0..len).partition(|&column| left[column] < sum);
+        let mut columns: Vec<Column> =
+            (0..len).map(|own| Column { own_below: 0, other: own as u32 }).collect();
+        while let Some(column) = small.pop() {
+            // The columns left weigh `sum` on average: beside a lighter one there is a heavier.
+            let donor = *large.last().expect("a column above the average");
+            let own_below = ((left[column] << 32) + sum / 2) / sum;
+            columns[column] = Column {
+                own_below: u32::try_from(own_below).unwrap_or(u32::MAX),
+                other: donor as u32,
+            };
+            left[donor] -= sum - left[column];
+            if left[donor] < sum {
+                large.pop();
+                small.push(donor);
+            }
+        }
+        Self { columns, shift: 64 - len.trailing_zeros() }
+    }
+
+    /// Like [`Alias::new`] for real weights, at least one of them above 0 and all finite: each
+    /// weight's share is first rounded to a multiple of 2^-62.
+    pub fn from_reals(weights: &[f64]) -> Self {
+        let sum: f64 = weights.iter().sum();
+        let whole: Vec<u64> =
+            weights.iter().map(|weight| (weight / sum * 2f64.powi(62)).round() as u64).collect();
+        Self::new(&whole)
+    }
+
+    /// The outcome that a uniform word chooses.
+    #[inline(always)]
+    pub fn pick(&self, word: u64) -> u32 {
+        let own = (word >> self.shift) as usize;
+        let column = self.columns[own];
+        if (word as u32) < column.own_below { own as u32 } else { column.other }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The exact probabilities the table stands for.
+    fn shares(alias: &Alias, outcomes: usize) -> Vec<f64> {
+        let mut shares = vec![0.0; alias.columns.len()];
+        for (own, column) in alias.columns.iter().enumerate() {
+            let keep = f64::from(column.own_below) / (1u64 << 32) as f64;
+            shares[own] += keep / alias.columns.len() as f64;
+            shares[column.other as usize] += (1.0 - keep) / alias.columns.len() as f64;
+        }
+        assert!(shares[outcomes..].iter().all(|&share| share == 0.0), "a column of padding");
+        shares.truncate(outcomes);
+        shares
+    }
+
+    proptest! {
+        #[test]
+        fn shares_are_the_weights(
+            mut weights in prop::collection::vec(prop_oneof![Just(0), 0..1000u64, 0..1u64 << 50], 1..200),
+        ) {
+            weights[0] += 1;
+            let sum: u64 = weights.iter().sum();
+            for (share, &weight) in shares(&Alias::new(&weights), weights.len()).iter().zip(&weights) {
+                let exact = weight as f64 / sum as f64;
+                // 2^-33 from the thresholds, and the rounding of this sum.
+                prop_assert!((share - exact).abs() <= 0.5f64.powi(33) + 1e-14, "{share} {exact}");
+                prop_assert!(weight > 0 || *share == 0.0, "an outcome without weight");
+            }
+        }
+    }
+
+    #[test]
+    fn real_weights_of_any_size_are_shares_too() {
+        let alias = Alias::from_reals(&[1e-300, 3e-300, 0.0]);
+        assert_eq!(shares(&alias, 3), [0.25, 0.75, 0.0]);
+        assert_eq!(shares(&Alias::from_reals(&[7.0]), 1), [1.0]);
+    }
+}

@@ -1,0 +1,122 @@
+//! Random words in bulk: eight xoshiro256++ generators side by side, so that a vector unit makes
+//! all their words at once. It knows nothing of pages or distributions.
+//!
+//! The words are the same with and without vector instructions: the code is the same, only
+//! compiled twice, and integer arithmetic has one result.
+
+use flashgc_ftl::rng::Stream;
+use multiversion::multiversion;
+
+/// Generators side by side: two 256-bit registers' worth, which hides the latency of one step.
+const LANES: usize = 8;
+/// Words made at a time.
+pub(super) const WORDS: usize = 256;
+
+type Lanes = [u64; LANES];
+
+/// An endless source of uniform 64-bit words.
+///
+/// Word `8 i + l` is the i-th output of lane `l`, and lane `l` is xoshiro256++ (Blackman and Vigna
+/// 2019) whose state SplitMix64 spreads from the l-th draw of the stream of that name.
+#[derive(Clone, Debug)]
+pub(super) struct Bulk {
+    state: [Lanes; 4],
+    words: [u64; WORDS],
+    used: usize,
+}
+
+impl Bulk {
+    /// The words of the component called `name` in a run with `seed`.
+    pub fn new(seed: u64, name: &str) -> Self {
+        let mut stream = Stream::new(seed, name);
+        let mut state = [[0; LANES]; 4];
+        for lane in 0..LANES {
+            let mut mix = stream.bits();
+            for row in &mut state {
+                row[lane] = split_mix(&mut mix);
+            }
+        }
+        Self { state, words: [0; WORDS], used: WORDS }
+    }
+
+    /// The next word.
+    #[inline(always)]
+    pub fn next(&mut self) -> u64 {
+        if self.used == WORDS {
+            self.refill();
+        }
+        let word = self.words[self.used];
+        self.used += 1;
+        word
+    }
+
+    /// The next [`WORDS`] words. Use either this or [`Bulk::next`] on one source, not both: this
+    /// passes over what `next` has not yet handed out.
+    #[inline]
+    pub fn block(&mut self) -> &[u64; WORDS] {
+        steps(&mut self.state, &mut self.words);
+        &self.words
+    }
+
+    #[inline(never)]
+    fn refill(&mut self) {
+        steps(&mut self.state, &mut self.words);
+        self.used = 0;
+    }
+}
+
+/// SplitMix64 (Steele, Lea and Flood 2014): never four zeros in a row, which xoshiro cannot leave.
+fn split_mix(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut z = *state;
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+#[multiversion(targets("x86_64+avx2"))]
+fn steps(state: &mut [Lanes; 4], words: &mut [u64; WORDS]) {
+    let [mut a, mut b, mut c, mut d] = *state;
+    for row in words.as_chunks_mut::<LANES>().0 {
+        for l in 0..LANES {
+            row[l] = a[l].wrapping_add(d[l]).rotate_left(23).wrapping_add(a[l]);
+            let t = b[l] << 17;
+            c[l] ^= a[l];
+            d[l] ^= b[l];
+            b[l] ^= c[l];
+            a[l] ^= d[l];
+            c[l] ^= t;
+            d[l] = d[l].rotate_left(45);
+        }
+    }
+    *state = [a, b, c, d];
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand_core::{RngCore, SeedableRng};
+    use rand_xoshiro::Xoshiro256PlusPlus;
+
+    #[test]
+    fn each_lane_is_the_published_generator() {
+        let mut bulk = Bulk::new(5, "lanes");
+        let mut stream = Stream::new(5, "lanes");
+        // `seed_from_u64` of that crate spreads a word with SplitMix64 as well.
+        let mut lanes: Vec<_> =
+            (0..LANES).map(|_| Xoshiro256PlusPlus::seed_from_u64(stream.bits())).collect();
+        for i in 0..3 * WORDS {
+            assert_eq!(bulk.next(), lanes[i % LANES].next_u64(), "word {i}");
+        }
+    }
+
+    #[test]
+    fn blocks_and_single_words_are_the_same_words() {
+        let (mut one, mut other) = (Bulk::new(1, "x"), Bulk::new(1, "x"));
+        for _ in 0..3 {
+            for word in *one.block() {
+                assert_eq!(word, other.next());
+            }
+        }
+    }
+}

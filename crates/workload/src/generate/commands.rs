@@ -1,0 +1,175 @@
+//! From pages to commands: reads and TRIMs among the writes, mixtures of generators, and batches
+//! of any size. It knows no distribution but those two choices.
+
+use super::bulk::Bulk;
+use super::{BLOCK, Blocks, bound32};
+use crate::{Batch, Op, Workload, WorkloadError};
+
+/// Most commands in a batch, whatever its limit: 2 MiB of pages.
+const MAX_LEN: usize = 1 << 19;
+
+/// One generator among the parts of a mixture; a workload that is no mixture has one part.
+pub(super) struct Part {
+    pub weight: f64,
+    /// The share of its commands that are reads.
+    pub read: f64,
+    /// The share of its commands that are TRIMs.
+    pub trim: f64,
+    pub pages: Box<dyn Blocks>,
+}
+
+/// The workload that the parts make together.
+///
+/// Commands come in blocks; what a batch does not take of a block waits for the next. A command
+/// takes one word if there is anything to choose: its low half the part, its high half the
+/// operation.
+pub(super) struct Commands {
+    source: Source,
+    /// Whether all parts only write; then no batch has `ops`.
+    writes_only: bool,
+    pages: Box<[u32; BLOCK]>,
+    ops: Box<[Op; BLOCK]>,
+    /// Commands of the block that are handed out.
+    used: usize,
+}
+
+struct Source {
+    parts: Vec<Running>,
+    choices: Bulk,
+}
+
+struct Running {
+    /// A command comes from the first part whose bound is above the word's low half.
+    part_below: u64,
+    /// It is a read if the high half is below, ...
+    read_below: u64,
+    /// ... else a TRIM if it is below this.
+    trim_below: u64,
+    source: Box<dyn Blocks>,
+    pages: Box<[u32; BLOCK]>,
+    used: usize,
+}
+
+impl Commands {
+    /// There must be a part; weights sum to 1, and so do `read` and `trim` at most in each part.
+    pub fn new(parts: Vec<Part>, choices: Bulk) -> Self {
+        let writes_only = parts.iter().all(|part| part.read == 0.0 && part.trim == 0.0);
+        let mut weight = 0.0;
+        let mut parts: Vec<Running> = parts
+            .into_iter()
+            .map(|part| {
+                weight += part.weight;
+                Running {
+                    part_below: bound32(weight),
+                    read_below: bound32(part.read),
+                    trim_below: bound32(part.read + part.trim),
+                    source: part.pages,
+                    pages: Box::new([0; BLOCK]),
+                    used: BLOCK,
+                }
+            })
+            .collect();
+        // The sum of the weights is 1 but for its rounding.
+        parts.last_mut().expect("a part").part_below = 1 << 32;
+        Self {
+            source: Source { parts, choices },
+            writes_only,
+            pages: Box::new([0; BLOCK]),
+            ops: Box::new([Op::Write; BLOCK]),
+            used: BLOCK,
+        }
+    }
+}
+
+impl Source {
+    /// The next block of pages; of operations too unless all are writes.
+    fn block(&mut self, pages: &mut [u32; BLOCK], ops: Option<&mut [Op; BLOCK]>) {
+        match (self.parts.as_mut_slice(), ops) {
+            ([only], None) => only.source.block(pages),
+            ([only], Some(ops)) => {
+                only.source.block(pages);
+                for op in ops {
+                    *op = only.op(self.choices.next());
+                }
+            }
+            (parts, None) => {
+                for page in pages {
+                    *page = choose(parts, self.choices.next()).next();
+                }
+            }
+            (parts, Some(ops)) => {
+                for (page, op) in pages.iter_mut().zip(ops) {
+                    let word = self.choices.next();
+                    let part = choose(parts, word);
+                    (*page, *op) = (part.next(), part.op(word));
+                }
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn choose(parts: &mut [Running], word: u64) -> &mut Running {
+    let low = word & u64::from(u32::MAX);
+    let chosen = parts.iter().position(|part| low < part.part_below).unwrap_or(0);
+    &mut parts[chosen]
+}
+
+impl Running {
+    #[inline(always)]
+    fn next(&mut self) -> u32 {
+        if self.used == BLOCK {
+            self.source.block(&mut self.pages);
+            self.used = 0;
+        }
+        let page = self.pages[self.used];
+        self.used += 1;
+        page
+    }
+
+    #[inline(always)]
+    fn op(&self, word: u64) -> Op {
+        let high = word >> 32;
+        if high < self.read_below {
+            Op::Read
+        } else if high < self.trim_below {
+            Op::Trim
+        } else {
+            Op::Write
+        }
+    }
+}
+
+impl Workload for Commands {
+    fn fill(&mut self, batch: &mut Batch, limit: usize) -> Result<(), WorkloadError> {
+        let len = limit.min(MAX_LEN);
+        // Not emptied before: that would cost a pass over memory that is overwritten anyway.
+        batch.pages.resize(len, 0);
+        batch.ops.resize(if self.writes_only { 0 } else { len }, Op::Write);
+        let mut done = 0;
+        while done < len {
+            if self.used == BLOCK && len - done >= BLOCK {
+                // A whole block goes straight into the batch.
+                let pages = batch.pages[done..].first_chunk_mut().expect("a block");
+                let ops = if self.writes_only { None } else { batch.ops[done..].first_chunk_mut() };
+                self.source.block(pages, ops);
+                done += BLOCK;
+                continue;
+            }
+            if self.used == BLOCK {
+                let ops = if self.writes_only { None } else { Some(&mut *self.ops) };
+                self.source.block(&mut self.pages, ops);
+                self.used = 0;
+            }
+            let taken = (len - done).min(BLOCK - self.used);
+            let (from, to) = (self.used..self.used + taken, done..done + taken);
+            batch.pages[to.clone()].copy_from_slice(&self.pages[from.clone()]);
+            if !self.writes_only {
+                batch.ops[to].copy_from_slice(&self.ops[from]);
+            }
+            self.used += taken;
+            done += taken;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,57 @@
+//! Rosenblum's hot and cold pages: a fraction f of the pages gets a share r of the commands.
+//!
+//! The first round(f U) of the U pages are hot. Each command goes to a hot page with probability
+//! r, else to a cold one, and every page of a class is equally likely:
+//! P(page) = r / (hot pages) if it is hot, (1 - r) / (cold pages) if it is cold.
+//!
+//! The hot pages are the first and not scattered: a page-mapped drive does not care, except that a
+//! sequential initial fill puts them into the same blocks, which the warm-up undoes. A class that
+//! rounds to no page while it has a share is an error. r is rounded to a multiple of 2^-32.
+//!
+//! # Cost
+//!
+//! One random word and a multiplication a command.
+//!
+//! # Source
+//!
+//! Rosenblum and Ousterhout, "The Design and Implementation of a Log-Structured File System",
+//! ACM TOCS 1992, section 3.5; written f and r in Van Houdt's papers.
+
+use std::sync::Arc;
+
+use flashgc_ftl::spec::{Kind, Param, SpecError};
+
+use super::{Blocks, Generator, GeneratorInfo, READ, Random, TRIM, two_class};
+
+const F: Param = Param {
+    name: "f",
+    kind: Kind::Real { min: 0.0, max: 1.0 },
+    default: Some("0.2"),
+    help: "fraction of the pages that are hot",
+};
+const R: Param = Param {
+    name: "r",
+    kind: Kind::Real { min: 0.0, max: 1.0 },
+    default: Some("0.8"),
+    help: "share of the commands that go to hot pages",
+};
+
+pub(super) const INFO: GeneratorInfo = GeneratorInfo {
+    name: "hotcold",
+    params: &[F, R, READ, TRIM],
+    source: include_str!("hotcold.rs"),
+    plan: |params| Ok(Arc::new(HotCold { f: params.real("f"), r: params.real("r") })),
+};
+
+#[derive(Debug)]
+struct HotCold {
+    f: f64,
+    r: f64,
+}
+
+impl Generator for HotCold {
+    fn open(&self, pages: u32, random: &Random) -> Result<Box<dyn Blocks>, SpecError> {
+        let hot_pages = (self.f * f64::from(pages)).round() as u32;
+        two_class::open(INFO.name, hot_pages, self.r, pages, random)
+    }
+}

@@ -1,0 +1,157 @@
+//! Workload generators: endless streams of page commands drawn from a distribution, each in its
+//! own file. They know nothing of drives and read no clock.
+//!
+//! To add one, write its file (its `//!` header is its documentation everywhere, its `INFO` the
+//! rest of what the command needs to know) and add its name to the list below.
+//!
+//! A generator makes pages in blocks of a fixed size; [`commands`] cuts the blocks to what a drive
+//! asks for. The commands are therefore the same for every sequence of batch limits, by
+//! construction. Functions that the C library may round differently (`exp`, `log`, `pow`, `erf`)
+//! come from the `libm` crate, so the commands are the same on every machine as well.
+
+mod alias;
+mod bulk;
+mod commands;
+mod scatter;
+mod spec;
+mod two_class;
+
+use std::fmt;
+use std::sync::Arc;
+
+use flashgc_ftl::rng::Stream;
+use flashgc_ftl::spec::{Kind, Param, Params, SpecError};
+
+pub use spec::GeneratorSpec;
+
+/// The one list. (`cargo fmt` does not look into it; `rustfmt` the files by name.)
+macro_rules! registry {
+    ($($module:ident),* $(,)?) => {
+        $(mod $module;)*
+        static GENERATORS: &[GeneratorInfo] = &[$($module::INFO),*];
+    };
+}
+registry![uniform, hotcold, zipf, skew, normal, sequential, frequency];
+
+/// All generators, in the order in which a listing shows them.
+pub fn generators() -> &'static [GeneratorInfo] {
+    GENERATORS
+}
+
+/// What the command, the reference page and a listing need to know of one generator.
+#[derive(Clone, Copy)]
+pub struct GeneratorInfo {
+    /// Its name, as typed.
+    pub name: &'static str,
+    /// Its parameters, the common `read` and `trim` included.
+    pub params: &'static [Param],
+    /// The text of its file, whose header documents it.
+    source: &'static str,
+    plan: fn(&Params) -> Result<Arc<dyn Generator>, SpecError>,
+}
+
+impl GeneratorInfo {
+    /// What it is, in one line without markup.
+    pub fn summary(&self) -> &'static str {
+        self.source.lines().next().and_then(|line| line.strip_prefix("//! ")).unwrap_or("")
+    }
+
+    /// Its documentation in Markdown: what it does, the formula, `# Cost`, `# Source`.
+    pub fn doc(&self) -> String {
+        let header = self.source.lines().map_while(|line| line.strip_prefix("//!"));
+        header.flat_map(|line| [line.strip_prefix(' ').unwrap_or(line), "\n"]).collect()
+    }
+}
+
+impl fmt::Debug for GeneratorInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GeneratorInfo").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// Pages a generator makes at a time.
+const BLOCK: usize = 512;
+
+/// The share of commands that are reads. Every generator takes it.
+const READ: Param = Param {
+    name: "read",
+    kind: Kind::Real { min: 0.0, max: 1.0 },
+    default: Some("0"),
+    help: "share of the commands that are reads",
+};
+
+/// The share of commands that are TRIMs. Every generator takes it.
+const TRIM: Param = Param {
+    name: "trim",
+    kind: Kind::Real { min: 0.0, max: 1.0 },
+    default: Some("0"),
+    help: "share of the commands that are TRIMs",
+};
+
+/// A generator whose parameters are known and whose number of pages is not yet.
+trait Generator: fmt::Debug + Send + Sync {
+    /// The number of logical pages, where the generator and not the drive determines it.
+    fn fixed_pages(&self) -> Option<u32> {
+        None
+    }
+
+    /// The generator over logical pages `0..pages`, where `pages` is at least 1.
+    fn open(&self, pages: u32, random: &Random) -> Result<Box<dyn Blocks>, SpecError>;
+}
+
+/// An endless sequence of logical pages.
+trait Blocks: Send {
+    /// The next [`BLOCK`] pages.
+    fn block(&mut self, pages: &mut [u32; BLOCK]);
+}
+
+/// Where a generator gets its random numbers from.
+struct Random {
+    seed: u64,
+    name: String,
+}
+
+impl Random {
+    /// Words in bulk.
+    fn bulk(&self) -> bulk::Bulk {
+        bulk::Bulk::new(self.seed, &self.name)
+    }
+
+    /// Numbers for what is rarely needed: draws after a rejection.
+    fn redraw(&self) -> Stream {
+        Stream::new(self.seed, &format!("{}/redraw", self.name))
+    }
+}
+
+/// The share `share` as a bound for 32 random bits: a word is below it with that probability, to
+/// 2^-33. Shares of 0 and 1 are exact.
+fn bound32(share: f64) -> u64 {
+    (share * (1u64 << 32) as f64).round() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_generator_is_documented_and_takes_the_common_parameters() {
+        for info in generators() {
+            let doc = info.doc();
+            assert!(info.summary().ends_with('.'), "{}: {}", info.name, info.summary());
+            for part in ["P(", "\n# Cost\n", "\n# Source\n"] {
+                assert!(doc.contains(part), "{}: no {part:?} in\n{doc}", info.name);
+            }
+            for common in ["read", "trim"] {
+                assert!(info.params.iter().any(|param| param.name == common), "{}", info.name);
+            }
+            assert!(info.source.lines().count() < 200, "{} is long", info.name);
+        }
+    }
+
+    #[test]
+    fn names_differ() {
+        for (i, info) in generators().iter().enumerate() {
+            assert!(generators()[..i].iter().all(|other| other.name != info.name));
+        }
+    }
+}

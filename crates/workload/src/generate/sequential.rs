@@ -1,0 +1,86 @@
+//! One page after the other, again and again.
+//!
+//! Command i goes to page (start + i stride) mod U: P(page of command i) = 1, no randomness. If
+//! stride and U have a common divisor g, only every g-th page is touched.
+//!
+//! # Cost
+//!
+//! An addition and a comparison a command.
+//!
+//! # Source
+//!
+//! The sequential workload of fio and of every drive's data sheet.
+
+use std::sync::Arc;
+
+use flashgc_ftl::spec::{Kind, Param, SpecError};
+
+use super::{BLOCK, Blocks, Generator, GeneratorInfo, READ, Random, TRIM};
+
+const START: Param = Param {
+    name: "start",
+    kind: Kind::Integer { min: 0, max: u32::MAX as u64 },
+    default: Some("0"),
+    help: "first logical page",
+};
+const STRIDE: Param = Param {
+    name: "stride",
+    kind: Kind::Integer { min: 1, max: u32::MAX as u64 },
+    default: Some("1"),
+    help: "logical pages from one command to the next",
+};
+
+pub(super) const INFO: GeneratorInfo = GeneratorInfo {
+    name: "sequential",
+    params: &[START, STRIDE, READ, TRIM],
+    source: include_str!("sequential.rs"),
+    plan: |params| {
+        Ok(Arc::new(Sequential {
+            start: params.integer("start"),
+            stride: params.integer("stride"),
+        }))
+    },
+};
+
+#[derive(Debug)]
+struct Sequential {
+    start: u64,
+    stride: u64,
+}
+
+impl Generator for Sequential {
+    fn open(&self, pages: u32, _: &Random) -> Result<Box<dyn Blocks>, SpecError> {
+        let pages = u64::from(pages);
+        if self.start >= pages {
+            return Err(SpecError::new(
+                format!("sequential: start={} is not a page of 0 to {}", self.start, pages - 1),
+                "start within the logical pages of the drive",
+            ));
+        }
+        if self.stride > pages {
+            return Err(SpecError::new(
+                format!("sequential: stride={} is more than the {pages} pages", self.stride),
+                "use a smaller stride",
+            ));
+        }
+        Ok(Box::new(Walk { next: self.start, stride: self.stride, pages }))
+    }
+}
+
+struct Walk {
+    next: u64,
+    stride: u64,
+    pages: u64,
+}
+
+impl Blocks for Walk {
+    fn block(&mut self, pages: &mut [u32; BLOCK]) {
+        for page in pages {
+            *page = self.next as u32;
+            self.next += self.stride;
+            if self.next >= self.pages {
+                self.next -= self.pages;
+            }
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! The 80-20 rule with a parameter: the lowest h% of the addresses get (100-h)% of the commands.
+//!
+//! h = 20 is the rule itself, h = 50 is uniform. The first round(h U / 100) of the U pages share
+//! 1 - h/100 of the commands evenly, the others share h/100 evenly:
+//! P(page) = (1 - h/100) / (low pages) if it is low, (h/100) / (other pages) if not.
+//!
+//! h = 50 is drawn as `uniform`, also where U is odd. A side that rounds to no page is an error.
+//! The share is rounded to a multiple of 2^-32.
+//!
+//! # Cost
+//!
+//! One random word and a multiplication a command.
+//!
+//! # Source
+//!
+//! The skewed micro-benchmark of "Zombie Chasing: Efficient Flash Management Considering Dirty
+//! Data in the Buffer Cache" (IEEE TC 2015), whose text says "top h%": that the lowest addresses
+//! are meant, and that the rest is uniform over the other pages, is our reading.
+
+use std::sync::Arc;
+
+use flashgc_ftl::spec::{Kind, Param, SpecError};
+
+use super::uniform::Uniform;
+use super::{Blocks, Generator, GeneratorInfo, READ, Random, TRIM, two_class};
+
+const H: Param = Param {
+    name: "h",
+    kind: Kind::Real { min: 0.001, max: 50.0 },
+    default: Some("20"),
+    help: "percent of the addresses that get (100-h) percent of the commands",
+};
+
+pub(super) const INFO: GeneratorInfo = GeneratorInfo {
+    name: "skew",
+    params: &[H, READ, TRIM],
+    source: include_str!("skew.rs"),
+    plan: |params| Ok(Arc::new(Skew { h: params.real("h") })),
+};
+
+#[derive(Debug)]
+struct Skew {
+    /// In percent.
+    h: f64,
+}
+
+impl Generator for Skew {
+    fn open(&self, pages: u32, random: &Random) -> Result<Box<dyn Blocks>, SpecError> {
+        if self.h == 50.0 {
+            return Uniform.open(pages, random);
+        }
+        let low_pages = (self.h * f64::from(pages) / 100.0).round() as u32;
+        two_class::open(INFO.name, low_pages, 1.0 - self.h / 100.0, pages, random)
+    }
+}

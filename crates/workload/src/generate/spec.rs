@@ -1,0 +1,170 @@
+//! Workload specs: `hotcold:f=0.2,r=0.8` or a mixture `0.7*zipf + 0.3*sequential`, from text to a
+//! running workload. It knows no generator but through the registry.
+
+use std::fmt;
+use std::sync::Arc;
+
+use flashgc_ftl::spec::{Params, Spec, SpecError, suggest};
+
+use super::bulk::Bulk;
+use super::commands::{Commands, Part};
+use super::{Generator, Random, generators};
+use crate::Workload;
+
+/// A generator or a mixture of them, with all parameters, ready to be opened any number of times.
+///
+/// Its text (`Display`) has every parameter written out and parses back to the same workload.
+#[derive(Clone, Debug)]
+pub struct GeneratorSpec {
+    /// At least one; the weights sum to 1.
+    parts: Vec<Weighted>,
+    /// Whether weights were given; `1*uniform` keeps its weight.
+    mixture: bool,
+}
+
+#[derive(Clone, Debug)]
+struct Weighted {
+    weight: f64,
+    params: Params,
+    plan: Arc<dyn Generator>,
+}
+
+const FORM: &str =
+    "write WEIGHT*NAME + WEIGHT*NAME, for example 0.7*zipf:theta=0.9 + 0.3*sequential";
+
+impl GeneratorSpec {
+    /// Reads `NAME:key=value,...` or `WEIGHT*NAME:key=value,... + WEIGHT*NAME...`. A generator that
+    /// draws from a file reads it now.
+    ///
+    /// Errors: an unknown name or parameter, a value out of range, weights that do not sum to 1,
+    /// an unreadable or faulty file.
+    pub fn parse(text: &str) -> Result<Self, SpecError> {
+        let pieces = split(text);
+        if let [(None, only)] = pieces[..] {
+            return Ok(Self { parts: vec![Weighted::parse(1.0, only)?], mixture: false });
+        }
+        let mut parts = Vec::with_capacity(pieces.len());
+        for (weight, piece) in pieces {
+            let Some(weight) = weight else {
+                return Err(SpecError::new(format!("'{piece}' in '{text}' has no weight"), FORM));
+            };
+            if !(weight > 0.0 && weight <= 1.0) {
+                return Err(SpecError::new(
+                    format!("the weight {weight} in '{text}' is not above 0 and at most 1"),
+                    FORM,
+                ));
+            }
+            parts.push(Weighted::parse(weight, piece)?);
+        }
+        let sum: f64 = parts.iter().map(|part| part.weight).sum();
+        if (sum - 1.0).abs() > 1e-9 {
+            // Rounded for the eye: 0.7 + 0.4 is 1.1.
+            let sum = (sum * 1e12).round() / 1e12;
+            return Err(SpecError::new(
+                format!("the weights of '{text}' sum to {sum}, not to 1"),
+                "change one of them",
+            ));
+        }
+        Ok(Self { parts, mixture: true })
+    }
+
+    /// The number of logical pages where the workload determines it, as a frequency table does;
+    /// in a mixture, the largest.
+    pub fn fixed_pages(&self) -> Option<u32> {
+        self.parts.iter().filter_map(|part| part.plan.fixed_pages()).max()
+    }
+
+    /// The workload over logical pages `0..logical_pages`. It never ends, and is the same for the
+    /// same seed on every machine.
+    ///
+    /// Errors: no logical pages, fewer than [`GeneratorSpec::fixed_pages`], or too few for what the
+    /// parameters ask (no hot page, for example).
+    pub fn open(&self, logical_pages: u32, seed: u64) -> Result<Box<dyn Workload>, SpecError> {
+        if logical_pages == 0 {
+            return Err(SpecError::new("a workload needs at least 1 logical page, found 0", ""));
+        }
+        let mut parts = Vec::with_capacity(self.parts.len());
+        for (index, part) in self.parts.iter().enumerate() {
+            let name =
+                if self.mixture { format!("workload/{index}") } else { "workload".to_string() };
+            parts.push(Part {
+                weight: part.weight,
+                read: part.params.real("read"),
+                trim: part.params.real("trim"),
+                pages: part.plan.open(logical_pages, &Random { seed, name })?,
+            });
+        }
+        Ok(Box::new(Commands::new(parts, Bulk::new(seed, "workload/choices"))))
+    }
+}
+
+impl Weighted {
+    fn parse(weight: f64, text: &str) -> Result<Self, SpecError> {
+        let spec = Spec::parse(text)?;
+        let Some(info) = generators().iter().find(|info| info.name == spec.name) else {
+            let hint = if spec.name.contains('+') {
+                FORM.to_string()
+            } else {
+                suggest(&spec.name, generators().iter().map(|info| info.name))
+            };
+            return Err(SpecError::new(format!("unknown workload '{}'", spec.name), hint));
+        };
+        let params = Params::resolve(&spec, info.params)?;
+        let sum = params.real("read") + params.real("trim");
+        if sum > 1.0 {
+            return Err(SpecError::new(
+                format!("{}: read and trim sum to {sum}, more than 1", info.name),
+                "they are shares of all commands; the rest are writes",
+            ));
+        }
+        let plan = (info.plan)(&params)?;
+        Ok(Self { weight, params, plan })
+    }
+}
+
+/// The spec in full, every parameter written out: what a result records.
+impl fmt::Display for GeneratorSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, part) in self.parts.iter().enumerate() {
+            if index > 0 {
+                f.write_str(" + ")?;
+            }
+            if self.mixture {
+                write!(f, "{}*", part.weight)?;
+            }
+            write!(f, "{}", part.params)?;
+        }
+        Ok(())
+    }
+}
+
+/// The parts of a mixture. A `+` separates two where a weight follows it: paths and exponents may
+/// contain others.
+fn split(text: &str) -> Vec<(Option<f64>, &str)> {
+    let mut pieces = Vec::new();
+    let mut from = 0;
+    for (at, _) in text.match_indices('+') {
+        if weight(&text[at + 1..]).0.is_some() {
+            pieces.push(weight(&text[from..at]));
+            from = at + 1;
+        }
+    }
+    pieces.push(weight(&text[from..]));
+    pieces
+}
+
+/// `0.7*zipf` or `70%*zipf` in its weight and the rest.
+fn weight(piece: &str) -> (Option<f64>, &str) {
+    let weighted = piece.split_once('*').and_then(|(weight, rest)| {
+        let weight = weight.trim();
+        let value = match weight.strip_suffix('%') {
+            Some(percent) => percent.trim_end().parse::<f64>().ok()? / 100.0,
+            None => weight.parse().ok()?,
+        };
+        Some((value, rest.trim()))
+    });
+    match weighted {
+        Some((value, rest)) => (Some(value), rest),
+        None => (None, piece.trim()),
+    }
+}

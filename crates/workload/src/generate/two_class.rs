@@ -1,0 +1,111 @@
+//! Pages of two classes: the first `hot_pages` get a share of the commands, the others the rest,
+//! both uniform inside. What `hotcold` and `skew` have in common; no generator by itself.
+
+use flashgc_ftl::rng::Stream;
+use flashgc_ftl::spec::SpecError;
+use multiversion::multiversion;
+
+use super::bulk::{Bulk, WORDS};
+use super::uniform::Uniform;
+use super::{BLOCK, Blocks, Generator, Random, bound32};
+
+/// Opens the two classes. `owner` is named in errors. A class without pages must have no share.
+pub(super) fn open(
+    owner: &str,
+    hot_pages: u32,
+    hot_share: f64,
+    pages: u32,
+    random: &Random,
+) -> Result<Box<dyn Blocks>, SpecError> {
+    let empty = |class: &str, share: f64| {
+        SpecError::new(
+            format!("{owner}: {share} of the commands go to {class} pages but none of {pages} is"),
+            "use more logical pages or a larger class",
+        )
+    };
+    match (hot_pages, pages - hot_pages) {
+        (0, _) if hot_share > 0.0 => Err(empty("hot", hot_share)),
+        (_, 0) if hot_share < 1.0 => Err(empty("cold", 1.0 - hot_share)),
+        (0, _) | (_, 0) => Uniform.open(pages, random),
+        (hot, cold) => Ok(Box::new(Draws {
+            hot: Class::new(0, hot),
+            cold: Class::new(hot, cold),
+            hot_below: bound32(hot_share),
+            words: random.bulk(),
+            redraw: random.redraw(),
+        })),
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Class {
+    first: u32,
+    pages: u32,
+    /// 2^32 mod pages (see `uniform`).
+    reject_below: u32,
+}
+
+impl Class {
+    fn new(first: u32, pages: u32) -> Self {
+        Self { first, pages, reject_below: pages.wrapping_neg() % pages }
+    }
+}
+
+struct Draws {
+    hot: Class,
+    cold: Class,
+    /// A command is hot if its 32 bits are below; up to 2^32.
+    hot_below: u64,
+    words: Bulk,
+    redraw: Stream,
+}
+
+/// Words looked at together for a rejection.
+const CHUNK: usize = 64;
+
+impl Blocks for Draws {
+    fn block(&mut self, pages: &mut [u32; BLOCK]) {
+        for pages in pages.as_chunks_mut::<WORDS>().0 {
+            let chunks = self.words.block().as_chunks::<CHUNK>().0;
+            for (words, pages) in chunks.iter().zip(pages.as_chunks_mut::<CHUNK>().0) {
+                if scale(words, pages, &self.hot, &self.cold, self.hot_below) {
+                    for (word, page) in words.iter().zip(pages) {
+                        let hot = (word & LOW) < self.hot_below;
+                        let class = if hot { self.hot } else { self.cold };
+                        let low = ((word >> 32) as u32).wrapping_mul(class.pages);
+                        if low < class.reject_below {
+                            *page = class.first + self.redraw.below(class.pages);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+const LOW: u64 = u32::MAX as u64;
+
+/// A page from each word: the low half chooses the class, the high half the page in it. Returns
+/// whether any of them has to be drawn again.
+#[multiversion(targets("x86_64+avx2"))]
+fn scale(
+    words: &[u64; CHUNK],
+    pages: &mut [u32; CHUNK],
+    hot: &Class,
+    cold: &Class,
+    hot_below: u64,
+) -> bool {
+    let mut below = 0;
+    for (word, page) in words.iter().zip(pages) {
+        // All ones for a hot page, else 0.
+        let mask = (((word & LOW).wrapping_sub(hot_below) as i64) >> 63) as u64;
+        let choose = |hot: u32, cold: u32| {
+            let (hot, cold) = (u64::from(hot), u64::from(cold));
+            cold ^ ((hot ^ cold) & mask)
+        };
+        let product = (word >> 32) * choose(hot.pages, cold.pages);
+        *page = (choose(hot.first, cold.first) + (product >> 32)) as u32;
+        below |= (product & LOW).wrapping_sub(choose(hot.reject_below, cold.reject_below));
+    }
+    below >> 63 != 0
+}

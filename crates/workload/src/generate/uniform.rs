@@ -1,0 +1,89 @@
+//! Every page is equally likely.
+//!
+//! Each command goes to a page drawn from all U logical pages, independently of the others:
+//! P(page) = 1/U, without bias.
+//!
+//! # Cost
+//!
+//! Half a random word and a multiplication a command.
+//!
+//! # Source
+//!
+//! The reference workload of the analytic models. Bounded draw: Lemire, "Fast Random Integer
+//! Generation in an Interval", ACM TOMACS 2019; a rejected draw is repeated from a second stream.
+
+use std::sync::Arc;
+
+use flashgc_ftl::rng::Stream;
+use flashgc_ftl::spec::SpecError;
+use multiversion::multiversion;
+
+use super::bulk::{Bulk, WORDS};
+use super::{BLOCK, Blocks, Generator, GeneratorInfo, READ, Random, TRIM};
+
+pub(super) const INFO: GeneratorInfo = GeneratorInfo {
+    name: "uniform",
+    params: &[READ, TRIM],
+    source: include_str!("uniform.rs"),
+    plan: |_| Ok(Arc::new(Uniform)),
+};
+
+#[derive(Debug)]
+pub(super) struct Uniform;
+
+impl Generator for Uniform {
+    fn open(&self, pages: u32, random: &Random) -> Result<Box<dyn Blocks>, SpecError> {
+        let reject_below = pages.wrapping_neg() % pages;
+        Ok(Box::new(Draws { pages, reject_below, words: random.bulk(), redraw: random.redraw() }))
+    }
+}
+
+struct Draws {
+    pages: u32,
+    /// 2^32 mod pages: products whose low half is below it would favour some pages.
+    reject_below: u32,
+    words: Bulk,
+    redraw: Stream,
+}
+
+/// Words looked at together for a rejection.
+const CHUNK: usize = 32;
+
+impl Blocks for Draws {
+    fn block(&mut self, pages: &mut [u32; BLOCK]) {
+        const { assert!(BLOCK == 2 * WORDS) };
+        let words = self.words.block();
+        let chunks = words.as_chunks::<CHUNK>().0;
+        for (words, pages) in chunks.iter().zip(pages.as_chunks_mut::<{ 2 * CHUNK }>().0) {
+            if scale(words, pages, self.pages, self.reject_below) {
+                for (i, page) in pages.iter_mut().enumerate() {
+                    let half = (words[i / 2] >> (32 * (i % 2))) as u32;
+                    if half.wrapping_mul(self.pages) < self.reject_below {
+                        *page = self.redraw.below(self.pages);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Two pages from each word; whether any of them has to be drawn again.
+#[multiversion(targets("x86_64+avx2"))]
+fn scale(
+    words: &[u64; CHUNK],
+    pages: &mut [u32; 2 * CHUNK],
+    bound: u32,
+    reject_below: u32,
+) -> bool {
+    const LOW: u64 = u32::MAX as u64;
+    let (bound, reject_below) = (u64::from(bound), u64::from(reject_below));
+    let mut below = 0;
+    for (word, pair) in words.iter().zip(pages.as_chunks_mut::<2>().0) {
+        let (first, second) = ((word & LOW) * bound, (word >> 32) * bound);
+        *pair = [(first >> 32) as u32, (second >> 32) as u32];
+        // The difference is negative, its top bit set, exactly where the draw is rejected.
+        below |= (first & LOW).wrapping_sub(reject_below);
+        below |= (second & LOW).wrapping_sub(reject_below);
+    }
+    below >> 63 != 0
+}
