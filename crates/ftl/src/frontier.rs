@@ -113,7 +113,7 @@ impl Frontier {
     }
 
     /// Whether `geometry` leaves enough spare blocks for this frontier.
-    pub(crate) fn check(self, geometry: &Geometry) -> Result<(), GeometryError> {
+    pub fn check(self, geometry: &Geometry) -> Result<(), GeometryError> {
         let b = geometry.pages_per_block();
         let kept = u64::from(self.blocks_kept());
         let spare_pages = geometry.physical_pages() - u64::from(geometry.logical_pages());

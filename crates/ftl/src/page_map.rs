@@ -89,6 +89,17 @@ impl Counters {
         self.host_pages + self.copied_pages
     }
 
+    /// These counts and `other`'s together.
+    pub fn plus(&self, other: &Self) -> Self {
+        Self {
+            host_pages: self.host_pages + other.host_pages,
+            copied_pages: self.copied_pages + other.copied_pages,
+            erases: self.erases + other.erases,
+            collections: self.collections + other.collections,
+            trimmed_pages: self.trimmed_pages + other.trimmed_pages,
+        }
+    }
+
     /// What has been counted since `earlier`.
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
@@ -105,7 +116,13 @@ impl Counters {
 pub trait Translation: Send {
     /// Writes `pages` in order, collecting garbage where it must. On an error the pages before
     /// the one that found no room are written.
-    fn write(&mut self, pages: &[u32]) -> Result<(), FtlError>;
+    fn write(&mut self, pages: &[u32]) -> Result<(), FtlError> {
+        self.write_until(pages, u64::MAX).map(|_| ())
+    }
+
+    /// Writes `pages` in order, but stops before a write that needs a collection once there have
+    /// been `collections` of them since the layer was made. Returns how many pages it wrote.
+    fn write_until(&mut self, pages: &[u32], collections: u64) -> Result<usize, FtlError>;
 
     /// Discards `pages`: their data are dead.
     fn trim(&mut self, pages: &[u32]) -> Result<(), FtlError>;
@@ -197,12 +214,15 @@ impl<P: VictimPolicy> PageMap<P> {
 }
 
 impl<P: VictimPolicy> Translation for PageMap<P> {
-    fn write(&mut self, pages: &[u32]) -> Result<(), FtlError> {
+    fn write_until(&mut self, pages: &[u32], collections: u64) -> Result<usize, FtlError> {
         self.state.check_range(pages)?;
         let b = self.state.geometry.pages_per_block();
         let mut rest = pages;
         while !rest.is_empty() {
             if self.open.host.next == b {
+                if self.state.counters.collections >= collections {
+                    return Ok(pages.len() - rest.len());
+                }
                 self.make_room()?;
             }
             let room = (b - self.open.host.next) as usize;
@@ -210,7 +230,7 @@ impl<P: VictimPolicy> Translation for PageMap<P> {
             self.state.append(&mut self.open.host, rest, count);
             rest = &rest[count..];
         }
-        Ok(())
+        Ok(pages.len())
     }
 
     fn trim(&mut self, pages: &[u32]) -> Result<(), FtlError> {

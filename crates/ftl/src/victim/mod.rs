@@ -16,6 +16,7 @@ pub use random::Random;
 pub use windowed::Windowed;
 
 use crate::blocks::{BlockId, BlockTable};
+use crate::geometry::Geometry;
 use crate::page_map::{FtlError, Layout, PageMap, Translation};
 use crate::rng::Stream;
 use crate::spec::{Param, Params, Spec, SpecError, suggest};
@@ -59,6 +60,7 @@ pub struct VictimInfo {
     /// The policy's source file, whose `//!` header documents it.
     source: &'static str,
     build: Build,
+    check: fn(&Params, &BlockTable) -> Result<(), SpecError>,
     pick: PickFrom,
 }
 
@@ -99,6 +101,10 @@ macro_rules! victim_policies {
                 Ok(Box::new(PageMap::<$policy>::with_policy(layout, |blocks, rng| {
                     <$policy as VictimPolicy>::new(params, blocks, rng)
                 })?))
+            },
+            check: |params, blocks| {
+                <$policy as VictimPolicy>::new(params, blocks, &mut Stream::new(0, "check"))?;
+                Ok(())
             },
             pick: |params, blocks, closed, seed| {
                 let mut rng = Stream::new(seed, "victim");
@@ -155,6 +161,11 @@ impl VictimSpec {
     /// The parameters, defaults filled in.
     pub fn params(&self) -> &Params {
         &self.params
+    }
+
+    /// Whether the policy can be made for a drive of this shape.
+    pub fn check(&self, geometry: &Geometry) -> Result<(), SpecError> {
+        (self.info.check)(&self.params, &BlockTable::new(geometry))
     }
 
     /// A page-mapped translation layer with this policy.

@@ -1,0 +1,66 @@
+//! Ranking of results that share a workload: who writes least, by how much, and whether the
+//! difference is more than noise.
+
+use serde::{Deserialize, Serialize};
+
+use crate::result::RunResult;
+use crate::stats::{half_width95, mean};
+
+/// One result's place among those it was compared with.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Rank {
+    /// Index into the results compared.
+    pub index: usize,
+    /// 1 for the least write amplification.
+    pub place: usize,
+    /// Write amplification over the least one's: "1.21x more writes".
+    pub ratio: f64,
+    /// Write amplification minus the least one's.
+    pub difference: f64,
+    /// Half the 95% interval of the difference. The runs are paired where both results have the
+    /// same number of them, since run i of each saw the same workload; `None` where it cannot be
+    /// told.
+    pub difference_ci95: Option<f64>,
+    /// Whether the difference is inside its interval.
+    pub inside_noise: bool,
+}
+
+/// Ranks `results`, least write amplification first. Results without a figure come last.
+pub fn compare(results: &[RunResult]) -> Vec<Rank> {
+    let mut order: Vec<usize> = (0..results.len()).collect();
+    let key = |index: &usize| match results[*index].write_amplification {
+        value if value.is_nan() => f64::INFINITY,
+        value => value,
+    };
+    order.sort_by(|a, b| key(a).total_cmp(&key(b)));
+    let Some(best) = order.first().map(|&index| &results[index]) else {
+        return Vec::new();
+    };
+    let ranked = order.iter().enumerate().map(|(position, &index)| {
+        let result = &results[index];
+        let difference = result.write_amplification - best.write_amplification;
+        let half = if position == 0 { Some(0.0) } else { difference_half_width(result, best) };
+        Rank {
+            index,
+            place: position + 1,
+            ratio: result.write_amplification / best.write_amplification,
+            difference,
+            difference_ci95: half,
+            inside_noise: position > 0 && half.is_none_or(|half| difference <= half),
+        }
+    });
+    ranked.collect()
+}
+
+fn difference_half_width(result: &RunResult, best: &RunResult) -> Option<f64> {
+    let paired = result.run_values.len() == best.run_values.len() && best.run_values.len() > 1;
+    if paired {
+        let pairs = result.run_values.iter().zip(&best.run_values);
+        let differences: Vec<f64> = pairs.map(|(one, other)| one - other).collect();
+        debug_assert!(mean(&differences).is_finite());
+        return Some(half_width95(&differences));
+    }
+    // Independent intervals: the half widths add in squares.
+    let (one, other) = (result.write_amplification_ci95?, best.write_amplification_ci95?);
+    Some(one.hypot(other))
+}

@@ -1,0 +1,214 @@
+//! What a run is made from: the configuration as people write it, and what it comes to.
+
+use std::sync::Arc;
+
+use flashgc_ftl::spec::SpecError;
+use flashgc_ftl::{
+    BlockTable, External, ExternalPick, Fill, Frontier, FtlError, Geometry, Layout, PageMap,
+    Translation, VictimSpec,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::extent::{Length, Plan, Warmup};
+use crate::source::Source;
+
+/// One configuration, as typed or as read from an experiment file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunConfig {
+    /// N; `None` only for a workload that fixes its own number of logical pages.
+    #[serde(default)]
+    pub blocks: Option<u32>,
+    /// b.
+    pub pages_per_block: u32,
+    /// Bytes a page; a counting drive only reports it.
+    #[serde(default = "default_page_size")]
+    pub page_size: u32,
+    /// S_f = 1 - U/N.
+    pub spare: f64,
+    /// The victim policy, for example `d-choices:d=10,c=1`.
+    pub victim: String,
+    /// The write frontier: `single`, `double`, `pool:low=2`.
+    pub frontier: String,
+    /// What is on the drive at first: `sequential`, `random`, `empty`.
+    pub fill: String,
+    /// A generator's spec, a mixture, or the path of a trace.
+    pub workload: String,
+    /// How a trace is read; ignored by generators.
+    #[serde(default)]
+    pub trace: TraceConfig,
+    /// See [`Warmup::parse`].
+    pub warmup: String,
+    /// How long the run is.
+    pub length: Length,
+    /// Go on until the 95% half width is within this share of the mean.
+    #[serde(default)]
+    pub precision: Option<f64>,
+    /// Runs with seeds of their own.
+    pub runs: u32,
+    /// Seed of the first run.
+    pub seed: u64,
+}
+
+fn default_page_size() -> u32 {
+    4096
+}
+
+/// How a trace is read.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct TraceConfig {
+    /// The format's name; `None` detects it.
+    pub format: Option<String>,
+    /// Bytes added to every offset before it is cut into pages.
+    pub alignment_offset: u64,
+    /// `stop` or `skip`.
+    pub on_bad_line: Option<String>,
+}
+
+/// Makes the pick function of an external policy for one run.
+pub type ExternalPolicy = Arc<dyn Fn() -> ExternalPick + Send + Sync>;
+
+/// The victim policy of a run.
+#[derive(Clone)]
+pub enum Victim {
+    /// A registered policy.
+    Registered(VictimSpec),
+    /// A function from outside, under the name it is reported by.
+    External(String, ExternalPolicy),
+}
+
+impl Victim {
+    fn build(&self, layout: Layout) -> Result<Box<dyn Translation>, FtlError> {
+        match self {
+            Self::Registered(spec) => spec.build(layout),
+            Self::External(_, make) => {
+                let pick = make();
+                let make = |_: &BlockTable, _: &mut _| Ok(External::from_pick(pick));
+                Ok(Box::new(PageMap::with_policy(layout, make)?))
+            }
+        }
+    }
+}
+
+/// A configuration with everything in it checked and worked out.
+#[derive(Clone)]
+pub struct Resolved {
+    /// The configuration, every spec written out in full.
+    pub config: RunConfig,
+    /// The drive's shape.
+    pub geometry: Geometry,
+    /// The runs' warm-up and measured part.
+    pub plan: Plan,
+    /// Whether the warm-up is found from the run itself.
+    pub auto_warmup: bool,
+    /// Where commands come from.
+    pub source: Arc<dyn Source>,
+    victim: Victim,
+    frontier: Frontier,
+    fill: Fill,
+}
+
+impl Resolved {
+    /// Checks `config`; `external` replaces its victim policy.
+    pub fn new(
+        config: &RunConfig,
+        source: Arc<dyn Source>,
+        external: Option<(String, ExternalPolicy)>,
+    ) -> Result<Self, FtlError> {
+        let victim = match external {
+            Some((name, make)) => Victim::External(name, make),
+            None => Victim::Registered(VictimSpec::parse(&config.victim)?),
+        };
+        let frontier = Frontier::parse(&config.frontier)?;
+        let fill = Fill::parse(&config.fill)?;
+        let warmup = Warmup::parse(&config.warmup)?;
+        if config.runs == 0 {
+            return Err(SpecError::new("runs is 0, expected at least 1", "").into());
+        }
+        if let Some(precision) = config.precision
+            && !(precision > 0.0 && precision < 1.0)
+        {
+            return Err(SpecError::new(
+                format!("precision is {precision}, expected a share between 0 and 1"),
+                "write --until precision=0.1%",
+            )
+            .into());
+        }
+        let b = config.pages_per_block;
+        let geometry = match (config.blocks, source.fixed_pages(b)) {
+            (Some(blocks), None) => Geometry::with_spare(blocks, b, config.spare)?,
+            (None, Some(pages)) => Geometry::for_logical_pages(pages.into(), b, config.spare)?,
+            (Some(blocks), Some(pages)) => fitted(blocks, b, pages, config.spare)?,
+            (None, None) => {
+                return Err(SpecError::new(
+                    "the number of blocks is missing",
+                    "give --blocks, for example --blocks 10000",
+                )
+                .into());
+            }
+        };
+        let plan = Plan::new(warmup, &config.length, geometry.logical_pages(), source.pass())?;
+        let config = RunConfig {
+            blocks: Some(geometry.blocks()),
+            victim: match &victim {
+                Victim::Registered(spec) => spec.to_string(),
+                Victim::External(name, _) => name.clone(),
+            },
+            frontier: frontier.to_string(),
+            workload: source.canonical(),
+            ..config.clone()
+        };
+        let auto_warmup = warmup == Warmup::Auto;
+        let resolved = Self { config, geometry, plan, auto_warmup, source, victim, frontier, fill };
+        resolved.check_policy_and_frontier()?;
+        Ok(resolved)
+    }
+
+    /// The translation layer of run number `run`, counted from 0.
+    pub fn layer(&self, run: u32) -> Result<Box<dyn Translation>, FtlError> {
+        self.victim.build(Layout {
+            geometry: self.geometry,
+            frontier: self.frontier,
+            fill: self.fill,
+            seed: self.seed(run),
+        })
+    }
+
+    /// The seed of run number `run`.
+    pub fn seed(&self, run: u32) -> u64 {
+        self.config.seed.wrapping_add(u64::from(run))
+    }
+
+    /// Whether the policy comes from outside and must stay on the calling thread.
+    pub fn is_external(&self) -> bool {
+        matches!(self.victim, Victim::External(..))
+    }
+
+    /// Finds faults that only the making of a layer shows, before any long run begins.
+    fn check_policy_and_frontier(&self) -> Result<(), FtlError> {
+        self.frontier.check(&self.geometry)?;
+        match &self.victim {
+            Victim::Registered(spec) => Ok(spec.check(&self.geometry)?),
+            Victim::External(..) => Ok(()),
+        }
+    }
+}
+
+/// The drive of `blocks` blocks for a workload of `pages` pages, which must leave the spare factor
+/// asked for.
+fn fitted(blocks: u32, b: u32, pages: u32, spare: f64) -> Result<Geometry, FtlError> {
+    let least = Geometry::for_logical_pages(pages.into(), b, spare)?;
+    if blocks < least.blocks() {
+        return Err(SpecError::new(
+            format!(
+                "the workload addresses {pages} pages, which need {} blocks at spare factor \
+                 {spare}; found {blocks} blocks",
+                least.blocks()
+            ),
+            "leave the number of blocks out",
+        )
+        .into());
+    }
+    Ok(Geometry::new(blocks, b, pages.into())?)
+}

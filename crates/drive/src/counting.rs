@@ -1,0 +1,150 @@
+//! The counting drive: commands in, page programs counted. No clock.
+
+use flashgc_ftl::{FtlError, Translation};
+use flashgc_workload::{Batch, Op, Workload, WorkloadError};
+
+use crate::extent::{Extent, Unit};
+
+/// Why a drive could not go on.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DriveError {
+    /// The translation layer could not be made or could not go on.
+    #[error(transparent)]
+    Ftl(#[from] FtlError),
+    /// The workload could not go on.
+    #[error(transparent)]
+    Workload(#[from] WorkloadError),
+}
+
+/// A translation layer and the workload that runs on it.
+pub struct CountingDrive {
+    layer: Box<dyn Translation>,
+    workload: Box<dyn Workload>,
+    batch: Batch,
+    /// Commands of `batch` that are done.
+    done: usize,
+    batch_len: usize,
+    /// Page commands executed.
+    requests: u64,
+    reads: u64,
+    writes: Vec<u32>,
+}
+
+impl CountingDrive {
+    /// A drive at the beginning of `workload`, which it asks for `batch_len` commands at a time.
+    /// Results do not depend on `batch_len`.
+    pub fn new(layer: Box<dyn Translation>, workload: Box<dyn Workload>, batch_len: usize) -> Self {
+        Self {
+            layer,
+            workload,
+            batch: Batch::default(),
+            done: 0,
+            batch_len: batch_len.max(1),
+            requests: 0,
+            reads: 0,
+            writes: Vec::new(),
+        }
+    }
+
+    /// The translation layer.
+    pub fn layer(&self) -> &dyn Translation {
+        &*self.layer
+    }
+
+    /// Pages read by the host.
+    pub fn reads(&self) -> u64 {
+        self.reads
+    }
+
+    /// How far the drive has come, in `unit`.
+    pub fn position(&self, unit: Unit) -> u64 {
+        match unit {
+            Unit::Writes => self.layer.counters().host_pages,
+            Unit::Collections => self.layer.counters().collections,
+            Unit::Requests => self.requests,
+        }
+    }
+
+    /// Executes commands up to one batch, and not beyond `target` (a position, not a distance).
+    /// Returns false when the target is reached or the workload has ended.
+    pub fn step(&mut self, target: Extent) -> Result<bool, DriveError> {
+        let left = target.amount.saturating_sub(self.position(target.unit));
+        // With a target in collections the drive goes on until a write needs one more: where it
+        // stops then depends on the commands alone, not on how they were batched.
+        if left == 0 && target.unit != Unit::Collections {
+            return Ok(false);
+        }
+        if self.done == self.batch.pages.len() {
+            self.workload.fill(&mut self.batch, self.batch_len)?;
+            self.done = 0;
+            if self.batch.pages.is_empty() {
+                return Ok(false);
+            }
+        }
+        let (writes, collections, commands) = match target.unit {
+            Unit::Writes => (left, u64::MAX, u64::MAX),
+            Unit::Collections => (u64::MAX, target.amount, u64::MAX),
+            Unit::Requests => (u64::MAX, u64::MAX, left),
+        };
+        let end = self.batch.pages.len().min(self.done.saturating_add(clamp(commands)));
+        let before = self.done;
+        if self.batch.ops.is_empty() {
+            let pages = &self.batch.pages[self.done..end];
+            let pages = &pages[..pages.len().min(clamp(writes))];
+            self.done += self.layer.write_until(pages, collections)?;
+        } else {
+            self.execute_mixed(end, clamp(writes), collections)?;
+        }
+        self.requests += (self.done - before) as u64;
+        Ok(self.done > before)
+    }
+
+    /// Commands up to `end`: runs between TRIMs go to the layer as one batch of writes, since a
+    /// read changes nothing.
+    fn execute_mixed(
+        &mut self,
+        end: usize,
+        mut writes: usize,
+        collections: u64,
+    ) -> Result<(), DriveError> {
+        while self.done < end && writes > 0 {
+            let ops = &self.batch.ops[self.done..end];
+            let run = ops.iter().position(|&op| op == Op::Trim).unwrap_or(ops.len());
+            if run == 0 {
+                self.layer.trim(&self.batch.pages[self.done..=self.done])?;
+                self.done += 1;
+                continue;
+            }
+            self.writes.clear();
+            let commands = self.batch.pages[self.done..].iter().zip(&ops[..run]);
+            self.writes.extend(commands.filter(|(_, op)| **op == Op::Write).map(|(page, _)| page));
+            let allowed = self.writes.len().min(writes);
+            let written = self.layer.write_until(&self.writes[..allowed], collections)?;
+            writes -= written;
+            let executed = if writes == 0 {
+                after_write(&ops[..run], written)
+            } else if written == self.writes.len() {
+                run
+            } else {
+                // The next write needs a collection too many: what comes before it is done.
+                after_write(&ops[..run], written + 1) - 1
+            };
+            self.reads += (executed - written) as u64;
+            self.done += executed;
+            if executed < run {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// How many of `ops` there are up to and including the `count`-th write.
+fn after_write(ops: &[Op], count: usize) -> usize {
+    let mut writes = ops.iter().enumerate().filter(|(_, op)| **op == Op::Write);
+    writes.nth(count - 1).map_or(ops.len(), |(index, _)| index + 1)
+}
+
+fn clamp(count: u64) -> usize {
+    usize::try_from(count).unwrap_or(usize::MAX)
+}

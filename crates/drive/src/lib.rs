@@ -1,0 +1,17 @@
+//! Drives: they execute the translation layer's transitions on a workload and say what it cost.
+//!
+//! [`simulate`](simulate::simulate) is the entrance: configurations in, results out. Start reading
+//! there. This crate parses no traces and decides nothing that a policy should decide.
+
+pub mod compare;
+pub mod config;
+pub mod counting;
+pub mod extent;
+pub mod result;
+mod run;
+pub mod simulate;
+pub mod source;
+pub mod stats;
+
+/// The version that every result carries.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -1,0 +1,175 @@
+//! What a run comes to: write amplification with its interval, counts, and everything needed to
+//! make it again.
+
+use flashgc_ftl::Counters;
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::config::{Resolved, RunConfig};
+use crate::run::Finished;
+use crate::stats::{Interval, batch_means, drift, half_width95, mean, mser};
+
+/// Batches that one run's measured part is cut into for its confidence interval.
+const BATCHES: usize = 20;
+
+/// A drift between the halves of the measured part below this share is not worth a warning.
+const DRIFT_WORTH_SAYING: f64 = 0.002;
+
+/// The result of all runs of one configuration.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunResult {
+    /// Pages programmed per page written by the host, mean over the runs.
+    pub write_amplification: f64,
+    /// Half the width of its 95% confidence interval: over the runs (Student's t), or over 20
+    /// batches of the run where there is one. `None` where it cannot be told.
+    pub write_amplification_ci95: Option<f64>,
+    /// Write amplification of each run.
+    pub run_values: Vec<f64>,
+    /// Pages written by the host in the measured parts of all runs.
+    pub host_pages: u64,
+    /// Pages copied by collections, likewise.
+    pub copied_pages: u64,
+    /// Blocks erased, likewise.
+    pub erases: u64,
+    /// Calls of the victim policy, likewise.
+    pub collections: u64,
+    /// Pages that a TRIM found mapped, likewise.
+    pub trimmed_pages: u64,
+    /// Pages read by the host, likewise.
+    pub reads: u64,
+    /// Pages programmed a second of one core, warm-up included: the one figure here that differs
+    /// from machine to machine.
+    pub page_programs_per_second: f64,
+    /// Whether write amplification had stopped moving in the measured part.
+    pub steady: bool,
+    /// Whether the runs were stopped before their end.
+    pub interrupted: bool,
+    /// What a reader should know before using the figure.
+    pub warnings: Vec<String>,
+    /// How the first run went: drive writes done, and write amplification of the interval.
+    pub series: Vec<(f64, f64)>,
+    /// Seed of the first run.
+    pub seed: u64,
+    /// Digest of the configuration, every decision and every count: equal digests, equal runs.
+    pub digest: String,
+    /// The configuration in full.
+    pub config: FullConfig,
+    /// Version of flashgc.
+    pub version: String,
+}
+
+/// The whole resolved configuration.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FullConfig {
+    /// As typed, specs written out in full.
+    #[serde(flatten)]
+    pub run: RunConfig,
+    /// Pages promised to the host.
+    pub logical_pages: u64,
+    /// Pages of flash.
+    pub physical_pages: u64,
+    /// 1 - U/N, exactly.
+    pub spare_factor: f64,
+    /// (N - U)/U, exactly.
+    pub overprovision: f64,
+}
+
+/// Puts the runs of one configuration together.
+pub(crate) fn summarise(resolved: &Resolved, runs: &[Finished], interrupted: bool) -> RunResult {
+    let measured: Vec<Vec<Interval>> =
+        runs.iter().map(|run| kept(resolved, &run.measured)).collect();
+    let values: Vec<f64> = measured
+        .iter()
+        .map(|intervals| Interval::amplification(intervals))
+        .filter(|value| value.is_finite())
+        .collect();
+    let mut warnings = Vec::new();
+    if values.is_empty() {
+        warnings.push("the host wrote nothing in the measured part".to_string());
+    }
+    if resolved.auto_warmup && runs.iter().any(|run| mser(&run.measured).is_none()) {
+        warnings.push(
+            "no end of the warm-up was found: what is reported is the second half of the run; \
+             make it longer"
+                .to_string(),
+        );
+    }
+    let drift = drift(&measured);
+    let drifting = drift.filter(|(drift, half)| drift.abs() > half.max(DRIFT_WORTH_SAYING));
+    if let Some((drift, half)) = drifting {
+        warnings.push(format!(
+            "write amplification still moves: {:+.2}% +- {:.2}% from the first to the second half \
+             of the measured part; lengthen the warm-up, or use --warmup auto",
+            drift * 100.0,
+            half * 100.0
+        ));
+    }
+    let half = half_width(&measured, &values);
+    let counters = runs.iter().fold(Counters::default(), |sum, run| sum.plus(&run.counters));
+    let seconds: f64 = runs.iter().map(|run| run.elapsed.as_secs_f64()).sum();
+    let programs: u64 = runs.iter().map(|run| run.programs).sum();
+    let geometry = &resolved.geometry;
+    let config = FullConfig {
+        run: resolved.config.clone(),
+        logical_pages: geometry.logical_pages().into(),
+        physical_pages: geometry.physical_pages(),
+        spare_factor: geometry.spare_factor(),
+        overprovision: geometry.overprovision(),
+    };
+    RunResult {
+        write_amplification: mean(&values),
+        write_amplification_ci95: half.filter(|half| half.is_finite()),
+        run_values: values,
+        host_pages: counters.host_pages,
+        copied_pages: counters.copied_pages,
+        erases: counters.erases,
+        collections: counters.collections,
+        trimmed_pages: counters.trimmed_pages,
+        reads: runs.iter().map(|run| run.reads).sum(),
+        page_programs_per_second: if seconds > 0.0 { programs as f64 / seconds } else { 0.0 },
+        steady: drift.is_some() && drifting.is_none(),
+        interrupted,
+        warnings,
+        series: runs.first().map(|run| series(resolved, run)).unwrap_or_default(),
+        seed: resolved.config.seed,
+        digest: digest(&config, runs),
+        config,
+        version: crate::VERSION.to_string(),
+    }
+}
+
+/// The half width of the 95% interval of what the runs measured.
+pub(crate) fn half_width(measured: &[Vec<Interval>], values: &[f64]) -> Option<f64> {
+    match measured {
+        [] => None,
+        [only] => Some(half_width95(&batch_means(only, BATCHES))),
+        _ => Some(half_width95(values)),
+    }
+}
+
+/// The intervals of `run` that count: all that were measured, or those after the warm-up found.
+pub(crate) fn kept(resolved: &Resolved, measured: &[Interval]) -> Vec<Interval> {
+    let cut = if resolved.auto_warmup { mser(measured).unwrap_or(measured.len() / 2) } else { 0 };
+    measured[cut..].to_vec()
+}
+
+fn series(resolved: &Resolved, run: &Finished) -> Vec<(f64, f64)> {
+    let pages = f64::from(resolved.geometry.logical_pages());
+    let mut written = 0;
+    let intervals = run.settling.iter().chain(&run.measured);
+    intervals
+        .map(|interval| {
+            written += interval.host_pages;
+            (written as f64 / pages, Interval::amplification(&[*interval]))
+        })
+        .filter(|(_, value)| value.is_finite())
+        .collect()
+}
+
+fn digest(config: &FullConfig, runs: &[Finished]) -> String {
+    let mut text = serde_json::to_string(config).unwrap_or_default();
+    for run in runs {
+        text.push_str(&format!("|{:x}|{:?}|{}", run.decisions, run.counters, run.reads));
+    }
+    format!("{:016x}", xxh3_64(text.as_bytes()))
+}

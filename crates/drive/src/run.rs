@@ -1,0 +1,214 @@
+//! One run: warm-up, then the measured part in intervals, stoppable at any batch.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use flashgc_ftl::Counters;
+use flashgc_workload::Batch;
+
+use crate::config::Resolved;
+use crate::counting::{CountingDrive, DriveError};
+use crate::extent::{Extent, Unit};
+use crate::stats::Interval;
+
+/// Shared between the runs and whoever waits for them.
+#[derive(Default)]
+pub struct Control {
+    /// Set from outside: every run stops at its next batch and reports what it has.
+    pub cancel: AtomicBool,
+    /// Parts of runs that are done, [`Control::RUN`] of them a run.
+    pub done: AtomicU64,
+    /// Pages programmed so far, in all runs together.
+    pub programs: AtomicU64,
+}
+
+impl Control {
+    /// Parts that one run counts for in `done`.
+    pub const RUN: u64 = 1 << 20;
+
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.cancel.load(Ordering::Relaxed)
+    }
+}
+
+/// Called every few batches by runs on the caller's own thread.
+pub type Poll<'a> = &'a mut dyn FnMut();
+
+/// Intervals that the measured part is cut into.
+pub const INTERVALS: u64 = 120;
+/// Intervals that the warm-up is cut into, for the plot of how the drive settled.
+const WARMUP_INTERVALS: u64 = 40;
+
+/// A run under way.
+pub(crate) struct Run {
+    drive: CountingDrive,
+    unit: Unit,
+    warmup: Extent,
+    settling: Vec<Interval>,
+    /// Intervals measured so far.
+    pub(crate) measured: Vec<Interval>,
+    last: Counters,
+    at_start: Option<(Counters, u64)>,
+    elapsed: Duration,
+}
+
+impl Run {
+    pub(crate) fn new(resolved: &Resolved, index: u32) -> Result<Self, DriveError> {
+        let layer = resolved.layer(index)?;
+        let pages = resolved.geometry.logical_pages();
+        let workload = resolved.source.open(pages, resolved.seed(index))?;
+        let drive = CountingDrive::new(layer, workload, Batch::DEFAULT_LEN);
+        Ok(Self {
+            drive,
+            unit: resolved.plan.measured.unit,
+            warmup: resolved.plan.warmup,
+            settling: Vec::new(),
+            measured: Vec::new(),
+            last: Counters::default(),
+            at_start: None,
+            elapsed: Duration::ZERO,
+        })
+    }
+
+    /// Runs the warm-up if it is still to come, then `amount` more units, in [`INTERVALS`] pieces.
+    /// Returns whether it came to the end of them.
+    pub(crate) fn advance(
+        &mut self,
+        amount: u64,
+        control: &Control,
+        poll: Option<Poll<'_>>,
+    ) -> Result<bool, DriveError> {
+        let started = Instant::now();
+        let result = self.advance_untimed(amount, control, poll);
+        self.elapsed += started.elapsed();
+        result
+    }
+
+    fn advance_untimed(
+        &mut self,
+        amount: u64,
+        control: &Control,
+        mut poll: Option<Poll<'_>>,
+    ) -> Result<bool, DriveError> {
+        let warming = if self.at_start.is_none() { self.warmup.amount } else { 0 };
+        // Progress counts units as if they were all alike: close enough for a bar.
+        let mut progress = Progress { total: (warming + amount).max(1), reported: 0 };
+        if self.at_start.is_none() {
+            for piece in 1..=WARMUP_INTERVALS {
+                let target = pieces(0, self.warmup.amount, piece, WARMUP_INTERVALS);
+                let target = Extent { unit: self.warmup.unit, amount: target };
+                if !self.interval(target, 0, control, &mut poll, &mut progress)? {
+                    return Ok(false);
+                }
+            }
+            self.at_start = Some((self.drive.layer().counters(), self.drive.reads()));
+        }
+        let origin = self.drive.position(self.unit);
+        for piece in 1..=INTERVALS {
+            let target = pieces(origin, amount, piece, INTERVALS);
+            let target = Extent { unit: self.unit, amount: target };
+            let done_before = warming.wrapping_sub(origin);
+            if !self.interval(target, done_before, control, &mut poll, &mut progress)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Runs to `target` and records the interval. Returns whether it came there.
+    fn interval(
+        &mut self,
+        target: Extent,
+        offset: u64,
+        control: &Control,
+        poll: &mut Option<Poll<'_>>,
+        progress: &mut Progress,
+    ) -> Result<bool, DriveError> {
+        let mut steps = 0u32;
+        let mut programs = self.drive.layer().counters().programs();
+        let mut report = |drive: &CountingDrive| {
+            let now = drive.layer().counters().programs();
+            control.programs.fetch_add(now - programs, Ordering::Relaxed);
+            programs = now;
+            let position = drive.position(target.unit).min(target.amount).wrapping_add(offset);
+            progress.report(position, control);
+        };
+        let mut cancelled = control.is_cancelled();
+        while !cancelled && self.drive.step(target)? {
+            steps += 1;
+            if steps.is_multiple_of(16) {
+                report(&self.drive);
+                if let Some(poll) = poll {
+                    poll();
+                }
+                cancelled = control.is_cancelled();
+            }
+        }
+        report(&self.drive);
+        let now = self.drive.layer().counters();
+        let since = now.since(&self.last);
+        self.last = now;
+        let interval = Interval { host_pages: since.host_pages, programs: since.programs() };
+        match self.at_start {
+            None => self.settling.push(interval),
+            Some(_) => self.measured.push(interval),
+        }
+        Ok(!cancelled)
+    }
+
+    /// Frees the drive: the run cannot go on, but keeps what it counted.
+    pub(crate) fn finish(self) -> Finished {
+        let now = self.drive.layer().counters();
+        let (counters, reads) = match &self.at_start {
+            Some((start, reads)) => (now.since(start), self.drive.reads() - reads),
+            None => (Counters::default(), 0),
+        };
+        Finished {
+            counters,
+            reads,
+            programs: now.programs(),
+            decisions: self.drive.layer().decisions(),
+            settling: self.settling,
+            measured: self.measured,
+            elapsed: self.elapsed,
+        }
+    }
+}
+
+/// What a run has left when its drive is gone.
+pub(crate) struct Finished {
+    /// Counted in the measured part.
+    pub(crate) counters: Counters,
+    /// Pages read by the host in the measured part.
+    pub(crate) reads: u64,
+    /// Pages programmed since the run began.
+    pub(crate) programs: u64,
+    /// A digest of everything the run decided.
+    pub(crate) decisions: u64,
+    /// Intervals of the warm-up.
+    pub(crate) settling: Vec<Interval>,
+    /// Intervals measured.
+    pub(crate) measured: Vec<Interval>,
+    pub(crate) elapsed: Duration,
+}
+
+/// The end of piece `piece` of `count` pieces of `amount` units that begin at `origin`.
+fn pieces(origin: u64, amount: u64, piece: u64, count: u64) -> u64 {
+    origin + (u128::from(amount) * u128::from(piece) / u128::from(count)) as u64
+}
+
+struct Progress {
+    total: u64,
+    reported: u64,
+}
+
+impl Progress {
+    fn report(&mut self, position: u64, control: &Control) {
+        let share = u128::from(position.min(self.total)) * u128::from(Control::RUN);
+        let parts = (share / u128::from(self.total)) as u64;
+        if parts > self.reported {
+            control.done.fetch_add(parts - self.reported, Ordering::Relaxed);
+            self.reported = parts;
+        }
+    }
+}
