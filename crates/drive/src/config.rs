@@ -3,10 +3,7 @@
 use std::sync::Arc;
 
 use flashgc_ftl::spec::SpecError;
-use flashgc_ftl::{
-    BlockTable, External, ExternalPick, Fill, Frontier, FtlError, Geometry, Layout, PageMap,
-    Translation, VictimSpec,
-};
+use flashgc_ftl::{Fill, Frontier, FtlError, Geometry, Layout, Translation, VictimSpec};
 use serde::{Deserialize, Serialize};
 
 use crate::extent::{Length, Plan, Warmup};
@@ -66,8 +63,9 @@ pub struct TraceConfig {
     pub on_bad_line: Option<String>,
 }
 
-/// Makes the pick function of an external policy for one run.
-pub type ExternalPolicy = Arc<dyn Fn() -> ExternalPick + Send + Sync>;
+/// Makes the layer of one run with a policy from outside. The whole layer, not only the policy:
+/// who lends the block table to another language must also decide when it is freed.
+pub type ExternalPolicy = Arc<dyn Fn(Layout) -> Result<Box<dyn Translation>, FtlError> + Send + Sync>;
 
 /// The victim policy of a run.
 #[derive(Clone)]
@@ -82,11 +80,7 @@ impl Victim {
     fn build(&self, layout: Layout) -> Result<Box<dyn Translation>, FtlError> {
         match self {
             Self::Registered(spec) => spec.build(layout),
-            Self::External(_, make) => {
-                let pick = make();
-                let make = |_: &BlockTable, _: &mut _| Ok(External::from_pick(pick));
-                Ok(Box::new(PageMap::with_policy(layout, make)?))
-            }
+            Self::External(_, make) => make(layout),
         }
     }
 }

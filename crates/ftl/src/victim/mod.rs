@@ -190,7 +190,7 @@ impl std::fmt::Debug for VictimSpec {
 /// A uniform draw among the candidates, with replacement: redraws while it hits a block that is
 /// not one. `None` if there is no candidate.
 #[inline]
-pub(crate) fn draw(blocks: &BlockTable, rng: &mut Stream) -> Option<BlockId> {
+pub fn draw(blocks: &BlockTable, rng: &mut Stream) -> Option<BlockId> {
     // Candidates are nearly all blocks in practice; the scan only ends a run of bad luck on a
     // drive with next to none.
     for _ in 0..1000 {
