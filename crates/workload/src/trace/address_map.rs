@@ -1,0 +1,327 @@
+//! From requests to pages, and from the pages of a trace to the dense logical pages of a drive.
+
+use std::hash::BuildHasher;
+
+use hashbrown::HashTable;
+use rustc_hash::{FxBuildHasher, FxHashMap};
+
+use super::Request;
+use crate::Op;
+
+/// How a read or write that is not aligned to pages becomes pages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Paging {
+    /// Every page that it touches: from floor(offset / page) to ceil(end / page).
+    #[default]
+    Covered,
+    /// Offset rounded down, size kept and split: ceil(size / page) pages from floor(offset / page)
+    /// on, as the d-choices paper words it (Van Houdt, ValueTools 2013, section 5).
+    Rounded,
+}
+
+/// How requests become pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PagingOptions {
+    /// Bytes in a page; a power of two from 512.
+    pub page_size: u64,
+    /// Bytes added to every offset before anything else, to undo a partition that starts off a page
+    /// boundary (a multiple of 512 as a rule; 512 for a partition behind 63 sectors).
+    pub alignment_offset: u32,
+    /// What an unaligned read or write covers.
+    pub paging: Paging,
+}
+
+impl Default for PagingOptions {
+    fn default() -> Self {
+        Self { page_size: 4096, alignment_offset: 0, paging: Paging::Covered }
+    }
+}
+
+/// Pages next to each other on one device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PageRange {
+    /// The device, as the trace numbers it.
+    pub device: u32,
+    /// The first page; negative where the request's offset is.
+    pub first: i64,
+    /// Number of pages.
+    pub count: u64,
+}
+
+impl PagingOptions {
+    /// The pages of a request. A discard covers only pages that lie wholly inside it, because the
+    /// rest of a page is still wanted.
+    #[inline]
+    pub fn pages(&self, request: &Request) -> PageRange {
+        debug_assert!(self.page_size.is_power_of_two());
+        let shift = self.page_size.trailing_zeros();
+        // 128 bits, so that neither the shift of the trace nor rounding up can overflow.
+        let start = i128::from(request.offset) + i128::from(self.alignment_offset);
+        let end = start + i128::from(request.size);
+        let up = |byte: i128| ((byte + i128::from(self.page_size) - 1) >> shift) as i64;
+        let down = |byte: i128| (byte >> shift) as i64;
+        let (first, last) = match (request.op, self.paging) {
+            (Op::Trim, _) => (up(start), down(end)),
+            (_, Paging::Covered) => (down(start), up(end)),
+            (_, Paging::Rounded) => (down(start), down(start) + up(i128::from(request.size))),
+        };
+        let count = if request.size == 0 { 0 } else { last.saturating_sub(first).max(0) as u64 };
+        PageRange { device: request.device, first, count }
+    }
+}
+
+/// Why a page has no number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MapFull {
+    /// More distinct pages than a `u32` numbers.
+    #[error("the trace touches more than 2^32 - 1 distinct pages, which a drive here cannot have")]
+    Pages,
+    /// A page number outside -2^43..2^43.
+    #[error("page {0} is beyond the 2^43 pages of a device that can be mapped")]
+    Address(i64),
+    /// More than 2^20 devices.
+    #[error("the trace has more than 2^20 devices")]
+    Devices,
+}
+
+/// Numbers the pages of a trace 0, 1, 2, ... in the order in which they are first read or written.
+///
+/// It is the one thing that grows with a trace: 8 bytes a page for the page's address, and 5 to 12
+/// for the hash table of numbers, so 13 to 20 bytes a page (the table doubles as it fills; while it
+/// does, the old one is there too).
+#[derive(Clone, Debug, Default)]
+pub struct AddressMap {
+    /// Address of each numbered page: device slot and page in one word.
+    keys: Vec<u64>,
+    /// Numbers, found by the hash of their address.
+    table: HashTable<u32>,
+    slots: FxHashMap<u32, u64>,
+    devices: Vec<u32>,
+}
+
+const PAGE_BITS: u32 = 44;
+const HALF: i64 = 1 << (PAGE_BITS - 1);
+/// One fewer than the bits allow, so that the key after a device's last still fits.
+const MAX_DEVICES: u64 = (1 << (64 - PAGE_BITS)) - 1;
+
+#[inline]
+fn hash(key: u64) -> u64 {
+    FxBuildHasher.hash_one(key)
+}
+
+#[inline]
+fn page_key(slot: u64, page: i64) -> u64 {
+    slot << PAGE_BITS | (page + HALF) as u64
+}
+
+impl AddressMap {
+    /// An empty map.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Distinct pages so far.
+    pub fn len(&self) -> usize {
+        self.keys.len()
+    }
+
+    /// True if there are no pages yet.
+    pub fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+
+    /// Bytes that the map takes.
+    pub fn memory_bytes(&self) -> usize {
+        self.keys.capacity() * size_of::<u64>() + self.table.allocation_size()
+    }
+
+    /// The device and the page that `number` stands for.
+    pub fn address(&self, number: u32) -> Option<(u32, i64)> {
+        let key = *self.keys.get(number as usize)?;
+        let device = self.devices[(key >> PAGE_BITS) as usize];
+        Some((device, (key & ((1 << PAGE_BITS) - 1)) as i64 - HALF))
+    }
+
+    /// The number of a page, if it has one.
+    pub fn get(&self, device: u32, page: i64) -> Option<u32> {
+        let slot = *self.slots.get(&device)?;
+        (-HALF..HALF).contains(&page).then(|| self.find(page_key(slot, page)))?
+    }
+
+    #[inline]
+    fn find(&self, key: u64) -> Option<u32> {
+        self.table.find(hash(key), |&number| self.keys[number as usize] == key).copied()
+    }
+
+    /// Numbers the pages of a range that have no number yet and hands the number of each page, in
+    /// order, to `each`.
+    #[inline]
+    pub fn insert(&mut self, range: PageRange, mut each: impl FnMut(u32)) -> Result<(), MapFull> {
+        if range.count == 0 {
+            return Ok(());
+        }
+        let first = self.first_key(range)?;
+        let mut expected = u32::MAX;
+        for key in first..first + range.count {
+            // Pages that came in one request once mostly do so again, and then their numbers
+            // follow each other: one look at the address instead of a hash.
+            let number = if self.keys.get(expected as usize) == Some(&key) {
+                expected
+            } else {
+                self.find_or_insert(key)?
+            };
+            expected = number.wrapping_add(1);
+            each(number);
+        }
+        Ok(())
+    }
+
+    fn first_key(&mut self, range: PageRange) -> Result<u64, MapFull> {
+        let last = range.first.saturating_add_unsigned(range.count - 1);
+        if range.first < -HALF || last >= HALF {
+            let beyond = if last >= HALF { last } else { range.first };
+            return Err(MapFull::Address(beyond));
+        }
+        let slot = match self.slots.get(&range.device) {
+            Some(&slot) => slot,
+            None => {
+                let slot = self.devices.len() as u64;
+                if slot == MAX_DEVICES {
+                    return Err(MapFull::Devices);
+                }
+                self.devices.push(range.device);
+                self.slots.insert(range.device, slot);
+                slot
+            }
+        };
+        Ok(page_key(slot, range.first))
+    }
+
+    fn find_or_insert(&mut self, key: u64) -> Result<u32, MapFull> {
+        let (keys, hash_of) = (&self.keys, hash(key));
+        let entry = self.table.entry(
+            hash_of,
+            |&number| keys[number as usize] == key,
+            |&number| hash(keys[number as usize]),
+        );
+        match entry {
+            hashbrown::hash_table::Entry::Occupied(entry) => Ok(*entry.get()),
+            hashbrown::hash_table::Entry::Vacant(entry) => {
+                let number = u32::try_from(keys.len()).ok().filter(|&number| number < u32::MAX);
+                let number = number.ok_or(MapFull::Pages)?;
+                entry.insert(number);
+                self.keys.push(key);
+                Ok(number)
+            }
+        }
+    }
+
+    /// Hands the numbers of those pages of a range that have one to `each`, in order of address;
+    /// returns how many they are.
+    pub fn known(&self, range: PageRange, mut each: impl FnMut(u32)) -> u64 {
+        let Some(&slot) = self.slots.get(&range.device) else { return 0 };
+        let first = range.first.max(-HALF);
+        let last = range.first.saturating_add_unsigned(range.count).min(HALF);
+        if first >= last {
+            return 0;
+        }
+        let (first, last) = (page_key(slot, first), page_key(slot, first) + (last - first) as u64);
+        let mut found = 0;
+        // A discard of a whole drive has far more pages than the trace touches: then it is the
+        // touched pages that are gone through.
+        if last - first > 4 * self.keys.len() as u64 {
+            let mut inside: Vec<(u64, u32)> = (0..)
+                .zip(&self.keys)
+                .filter(|(_, key)| (first..last).contains(*key))
+                .map(|(number, &key)| (key, number))
+                .collect();
+            inside.sort_unstable();
+            found = inside.len() as u64;
+            inside.into_iter().for_each(|(_, number)| each(number));
+            return found;
+        }
+        let mut expected = u32::MAX;
+        for key in first..last {
+            let number = if self.keys.get(expected as usize) == Some(&key) {
+                Some(expected)
+            } else {
+                self.find(key)
+            };
+            if let Some(number) = number {
+                expected = number.wrapping_add(1);
+                found += 1;
+                each(number);
+            }
+        }
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(op: Op, offset: i64, size: u64) -> Request {
+        Request { time_ns: 0, offset, size, device: 0, op }
+    }
+
+    #[test]
+    fn pages_of_unaligned_requests() {
+        let covered = PagingOptions::default();
+        let rounded = PagingOptions { paging: Paging::Rounded, ..covered };
+        let shifted = PagingOptions { alignment_offset: 512, ..covered };
+        let pages = |options: &PagingOptions, op, offset, size| {
+            let range = options.pages(&request(op, offset, size));
+            (range.first, range.count)
+        };
+        // 4096 bytes from byte 3584 touch pages 0 and 1; the paper's rounding makes them page 0;
+        // 512 bytes further on they are page 1 exactly.
+        assert_eq!(pages(&covered, Op::Write, 3584, 4096), (0, 2));
+        assert_eq!(pages(&rounded, Op::Write, 3584, 4096), (0, 1));
+        assert_eq!(pages(&shifted, Op::Write, 3584, 4096), (1, 1));
+        // A discard of bytes 1..12288 frees pages 1 and 2 only; one inside a page frees nothing.
+        assert_eq!(pages(&covered, Op::Trim, 1, 12287), (1, 2));
+        assert_eq!(pages(&covered, Op::Trim, 512, 1024).1, 0);
+        assert_eq!(pages(&covered, Op::Read, 4096, 0).1, 0);
+        assert_eq!(pages(&covered, Op::Read, -8192, 4096), (-2, 1));
+        assert_eq!(pages(&covered, Op::Trim, i64::MIN, u64::MAX), (-(1 << 51), (1 << 52) - 1));
+    }
+
+    #[test]
+    fn pages_are_numbered_in_order_of_first_access_by_device() {
+        let mut map = AddressMap::new();
+        let mut numbers = Vec::new();
+        for (device, first, count) in [(3, 10, 2), (3, 9, 3), (7, 10, 1), (3, -5, 1)] {
+            map.insert(PageRange { device, first, count }, |number| numbers.push(number)).unwrap();
+        }
+        assert_eq!(numbers, [0, 1, 2, 0, 1, 3, 4]);
+        assert_eq!(map.address(2), Some((3, 9)));
+        assert_eq!(map.address(3), Some((7, 10)));
+        assert_eq!(map.address(4), Some((3, -5)));
+        assert_eq!((map.get(3, 11), map.get(7, 11), map.get(4, 10)), (Some(1), None, None));
+    }
+
+    #[test]
+    fn known_pages_come_in_order_of_address_however_long_the_range() {
+        let mut map = AddressMap::new();
+        for first in [50, 7, 20, 8] {
+            map.insert(PageRange { device: 0, first, count: 1 }, |_| {}).unwrap();
+        }
+        for count in [14, 44, 1 << 40, u64::MAX] {
+            let mut numbers = Vec::new();
+            let found = map.known(PageRange { device: 0, first: 7, count }, |n| numbers.push(n));
+            let expected: &[u32] = if count == 14 { &[1, 3, 2] } else { &[1, 3, 2, 0] };
+            assert_eq!((numbers.as_slice(), found), (expected, expected.len() as u64), "{count}");
+        }
+    }
+
+    #[test]
+    fn addresses_out_of_range_are_refused() {
+        let mut map = AddressMap::new();
+        let range = PageRange { device: 0, first: HALF, count: 1 };
+        assert_eq!(map.insert(range, |_| {}), Err(MapFull::Address(HALF)));
+        let range = PageRange { device: 0, first: HALF - 1, count: 1 };
+        assert_eq!(map.insert(range, |_| {}), Ok(()));
+        assert_eq!(map.get(0, i64::MAX), None);
+    }
+}

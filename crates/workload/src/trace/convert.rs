@@ -1,0 +1,72 @@
+//! Copies a trace of any format into one of our own two.
+
+use std::path::Path;
+
+use super::error::{Fault, TraceError};
+use super::reader::{DeviceNumbers, Progress, ReadOptions, TraceReader};
+use super::write::{OutputFormat, TraceWriter};
+
+/// How to convert.
+#[derive(Clone, Debug)]
+pub struct ConvertOptions {
+    /// How the input is read. By default devices are ranked, as the normalised copies of public
+    /// traces have them; `DeviceNumbers::Native` keeps their numbers and saves a pass.
+    pub read: ReadOptions,
+    /// The format to write; `None` takes it from the output's name.
+    pub output: Option<OutputFormat>,
+}
+
+impl Default for ConvertOptions {
+    fn default() -> Self {
+        let read = ReadOptions { device_numbers: DeviceNumbers::Ranked, ..ReadOptions::default() };
+        Self { read, output: None }
+    }
+}
+
+/// What was converted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Converted {
+    /// Requests written.
+    pub requests: u64,
+    /// Bad lines or records left out.
+    pub skipped: u64,
+    /// The format that was read.
+    pub format: &'static str,
+    /// What a person should know about how the file was read.
+    pub notes: Vec<String>,
+}
+
+/// Converts a trace, asking `go_on` between blocks, with how far it has come. Times are kept to the
+/// nanosecond, so converting back and forth between our two formats changes nothing.
+///
+/// # Errors
+/// What the reader finds wrong, a file that cannot be written, and [`Fault::Cancelled`] if `go_on`
+/// says no. The output then does not exist (or is what it was before).
+pub fn convert(
+    input: impl AsRef<Path>,
+    output: impl AsRef<Path>,
+    options: &ConvertOptions,
+    mut go_on: impl FnMut(&Progress) -> bool,
+) -> Result<Converted, TraceError> {
+    let (input, output) = (input.as_ref(), output.as_ref());
+    // A name that does not tell the format should not cost a pass over a long input first.
+    let format = match options.output {
+        Some(format) => format,
+        None => OutputFormat::of(output)?,
+    };
+    let mut reader = TraceReader::open(input, &options.read)?;
+    let mut writer = TraceWriter::create(output, Some(format))?;
+    let progress = reader.progress();
+    let (mut requests, mut block) = (0, Vec::new());
+    while reader.next_block(&mut block)? {
+        writer.write(&block)?;
+        requests += block.len() as u64;
+        if !go_on(&progress) {
+            let message = "stopped before the end of the trace; nothing was written";
+            return Err(TraceError::new(input, Fault::Cancelled, message));
+        }
+    }
+    writer.finish()?;
+    let (skipped, notes) = (reader.skipped(), reader.notes());
+    Ok(Converted { requests, skipped, format: reader.format().name, notes })
+}

@@ -1,0 +1,148 @@
+//! What can be wrong with a trace, said in one line: place, what was found, what was expected,
+//! what to try.
+
+use std::fmt;
+use std::path::Path;
+
+/// Where in a trace something is wrong. Lines, columns, records and blocks count from 1, bytes
+/// from 0; all are positions in the decompressed data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// The file as a whole.
+    File,
+    /// A line of text and the byte in it.
+    Line {
+        /// Number of the line.
+        line: u64,
+        /// Byte of the line (what editors call the column).
+        column: u64,
+    },
+    /// A record of fixed size.
+    Record {
+        /// Number of the record.
+        record: u64,
+        /// Where it starts.
+        byte: u64,
+    },
+    /// A block of a `flashgc` file.
+    Block {
+        /// Number of the block.
+        block: u64,
+        /// Where it starts.
+        byte: u64,
+    },
+    /// A byte.
+    Byte(u64),
+}
+
+/// What sort of fault it is, for callers that act on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The file could not be opened, read or written.
+    Io,
+    /// The data end too early or fail their checksum.
+    Damaged,
+    /// A line or record is not what the format says.
+    BadRecord,
+    /// No format fits, or several do, or the name of a format is unknown.
+    Format,
+    /// The trace has nothing in it that could be used (no requests, no writes).
+    Empty,
+    /// An option does not fit the trace.
+    Option,
+    /// The caller asked to stop.
+    Cancelled,
+}
+
+/// Why a trace cannot be read or written. It prints as one line:
+/// `trace.csv:1042:1: found 3 columns, expected 7 (...); hint: ...`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TraceError {
+    /// The file.
+    pub path: String,
+    /// The place in the file.
+    pub place: Place,
+    /// The sort of fault.
+    pub fault: Fault,
+    /// What was found and what was expected.
+    pub message: String,
+    /// What to try; empty if there is nothing useful to say.
+    pub hint: String,
+}
+
+impl TraceError {
+    /// An error about a whole file.
+    pub fn new(path: &Path, fault: Fault, message: impl Into<String>) -> Self {
+        Self {
+            path: path.display().to_string(),
+            place: Place::File,
+            fault,
+            message: message.into(),
+            hint: String::new(),
+        }
+    }
+
+    /// The same error with its place.
+    #[must_use]
+    pub fn at(mut self, place: Place) -> Self {
+        self.place = place;
+        self
+    }
+
+    /// The same error with a hint.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = hint.into();
+        self
+    }
+
+    /// The error for an I/O operation that failed, with a hint where the cause is a common one.
+    pub(crate) fn io(path: &Path, doing: &str, error: &std::io::Error) -> Self {
+        use std::io::ErrorKind;
+        let hint = match error.kind() {
+            ErrorKind::NotFound => "check the path",
+            ErrorKind::PermissionDenied => "check the permissions of the file and its folders",
+            ErrorKind::StorageFull => "free some space or write elsewhere",
+            _ => "",
+        };
+        // `No such file or directory (os error 2)`: the number helps nobody.
+        let text = error.to_string();
+        let text = text.split(" (os error").next().unwrap_or(&text);
+        Self::new(path, Fault::Io, format!("cannot {doing}: {text}")).hint(hint)
+    }
+}
+
+impl fmt::Display for TraceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // A path may hold anything, and the message must stay on one line.
+        for c in self.path.chars() {
+            if c.is_control() { write!(f, "{}", c.escape_default())? } else { write!(f, "{c}")? }
+        }
+        match self.place {
+            Place::File => write!(f, ": ")?,
+            Place::Line { line, column } => write!(f, ":{line}:{column}: ")?,
+            Place::Record { record, byte } => write!(f, ": record {record} (byte {byte}): ")?,
+            Place::Block { block, byte } => write!(f, ": block {block} (byte {byte}): ")?,
+            Place::Byte(byte) => write!(f, ": byte {byte}: ")?,
+        }
+        write!(f, "{}", self.message)?;
+        if self.hint.is_empty() { Ok(()) } else { write!(f, "; hint: {}", self.hint) }
+    }
+}
+
+impl std::error::Error for TraceError {}
+
+/// Bytes of a trace as they may appear in a message: quoted, escaped, short.
+pub(crate) fn quote(bytes: &[u8]) -> String {
+    const LIMIT: usize = 40;
+    let mut text = String::from("'");
+    for &byte in bytes.iter().take(LIMIT) {
+        match byte {
+            b'\'' => text.push('\''),
+            b' '..=b'~' => text.push(char::from(byte)),
+            _ => text.extend(std::ascii::escape_default(byte).map(char::from)),
+        }
+    }
+    text.push_str(if bytes.len() > LIMIT { "...'" } else { "'" });
+    text
+}

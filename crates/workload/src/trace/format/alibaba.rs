@@ -1,0 +1,45 @@
+//! Alibaba cloud block traces (2020). Reads lines; knows nothing of files.
+
+use super::{Format, Scaled, operation, request};
+use crate::trace::Request;
+use crate::trace::lines::TextFormat;
+use crate::trace::parse::{BadField, Cursor, MICROSECONDS};
+
+pub(super) static FORMAT: Format = Format {
+    name: "alibaba",
+    summary: "Alibaba block traces 2020, 1000 virtual disks in one stream",
+    columns: "device, R or W, offset (bytes), length (bytes), timestamp (us)",
+    example: "419,W,8792731648,16384,1577808144360767",
+    detection: "5 comma-separated columns, the second R or W",
+    traps: "many devices are mixed; choose some of them with the device option",
+    single_device: false,
+    sniff: |sample| super::sniff_text(Alibaba, sample),
+    open: |input, options| super::open_text(Alibaba, input, options),
+};
+
+struct Alibaba;
+
+impl TextFormat for Alibaba {
+    const COLUMNS: &'static [&'static str] = &["device", "opcode", "offset", "length", "timestamp"];
+    const COMMA: bool = true;
+
+    #[inline]
+    fn parse(&mut self, line: &[u8]) -> Result<Option<Request>, BadField> {
+        let mut at = Cursor::new(line);
+        let device = at.small("a device number below 2^32")?;
+        at.comma("a comma after the device")?;
+        let bad = BadField { at: at.at, expected: "R or W" };
+        let op = operation(at.csv_field()).ok_or(bad)?;
+        at.comma("a comma after the opcode")?;
+        let offset_at = at.at;
+        let offset = at.integer("an offset, a whole number of bytes")?;
+        at.comma("a comma after the offset")?;
+        let size_at = at.at;
+        let size = at.integer("a length, a whole number of bytes")?;
+        at.comma("a comma after the length")?;
+        let time_ns = at.time(MICROSECONDS, "a timestamp in microseconds")?;
+        at.end("the end of the line after the timestamp")?;
+        let offset = Scaled { value: offset, unit: 1, at: offset_at };
+        request(time_ns, op, device, offset, Scaled { value: size, unit: 1, at: size_at })
+    }
+}

@@ -1,0 +1,59 @@
+//! The normalised CSV that the project writes and other traces are compared in. Reads lines;
+//! writing is in `write`.
+
+use super::{Format, check};
+use crate::Op;
+use crate::trace::Request;
+use crate::trace::lines::TextFormat;
+use crate::trace::parse::{BadField, Cursor, MICROSECONDS};
+
+/// The first line of every file.
+pub(crate) const HEADER: &str = "time_us,op,offset_bytes,size_bytes,dev";
+
+pub(super) static FORMAT: Format = Format {
+    name: "csv",
+    summary: "normalised CSV, which `trace convert` writes",
+    columns: "time (us, three decimals: exact to the nanosecond), R or W or D (discard), offset \
+              (bytes), size (bytes), device",
+    example: "12816637200306.162,W,9056014336,24576,0",
+    detection: "the first line time_us,op,offset_bytes,size_bytes,dev",
+    traps: "copies that other programs wrote through floating point have lost the last digits of \
+            large times",
+    single_device: false,
+    sniff: |sample| {
+        let header = sample.lines.first().is_some_and(|line| *line == HEADER.as_bytes());
+        if header { sample.lines.len() } else { 0 }
+    },
+    open: |input, options| super::open_text(Csv, input, options),
+};
+
+struct Csv;
+
+impl TextFormat for Csv {
+    const COLUMNS: &'static [&'static str] =
+        &["time_us", "op", "offset_bytes", "size_bytes", "dev"];
+    const COMMA: bool = true;
+
+    #[inline]
+    fn parse(&mut self, line: &[u8]) -> Result<Option<Request>, BadField> {
+        let mut at = Cursor::new(line);
+        let time_ns = at.time(MICROSECONDS, "a time in microseconds")?;
+        at.comma("a comma after the time")?;
+        let op = match at.peek() {
+            Some(b'R') => Op::Read,
+            Some(b'W') => Op::Write,
+            Some(b'D') => Op::Trim,
+            _ => return at.bad(at.at, "R, W or D"),
+        };
+        at.at += 1;
+        at.comma("a comma after the operation (R, W or D)")?;
+        let offset = at.signed("an offset, a whole number of bytes below 2^63")?;
+        at.comma("a comma after the offset")?;
+        let size_at = at.at;
+        let size = at.integer("a size, a whole number of bytes")?;
+        at.comma("a comma after the size")?;
+        let device = at.small("a device number below 2^32")?;
+        at.end("the end of the line after the device")?;
+        check(time_ns, op, device, offset, size, size_at)
+    }
+}

@@ -1,0 +1,50 @@
+//! DiskMon logs (Sysinternals). Reads lines; knows nothing of files.
+
+use super::{Format, SECTOR, Scaled, operation, request};
+use crate::trace::Request;
+use crate::trace::lines::TextFormat;
+use crate::trace::parse::{BadField, Cursor, SECONDS};
+
+pub(super) static FORMAT: Format = Format {
+    name: "diskmon",
+    summary: "DiskMon logs (Sysinternals, Windows)",
+    columns: "sequence number, time (s), duration (s), disk, Read or Write, sector (512 B), sectors",
+    example: "2\t0.016375\t0.00038147\t0\tWrite\t129465989\t8",
+    detection: "7 blank-separated columns, the fifth Read or Write",
+    traps: "lines end in a tab and a carriage return; times may go backwards by a little",
+    single_device: false,
+    sniff: |sample| super::sniff_text(DiskMon, sample),
+    open: |input, options| super::open_text(DiskMon, input, options),
+};
+
+struct DiskMon;
+
+impl TextFormat for DiskMon {
+    const COLUMNS: &'static [&'static str] =
+        &["sequence", "time", "duration", "disk", "type", "sector", "length"];
+    const COMMA: bool = false;
+
+    fn parse(&mut self, line: &[u8]) -> Result<Option<Request>, BadField> {
+        let mut at = Cursor::new(line);
+        at.skip_blanks();
+        at.integer("a sequence number")?;
+        at.blank("a blank after the sequence number")?;
+        let time_ns = at.time(SECONDS, "a time in seconds")?;
+        at.blank("a blank after the time")?;
+        at.word();
+        at.blank("a blank after the duration")?;
+        let disk = at.small("a disk number below 2^32")?;
+        at.blank("a blank after the disk")?;
+        let bad = BadField { at: at.at, expected: "Read or Write" };
+        let op = operation(at.word()).ok_or(bad)?;
+        at.blank("a blank after the type")?;
+        let sector_at = at.at;
+        let sector = at.integer("a sector number")?;
+        at.blank("a blank after the sector")?;
+        let length_at = at.at;
+        let length = at.integer("a number of sectors")?;
+        at.end("the end of the line after the length")?;
+        let offset = Scaled { value: sector, unit: SECTOR, at: sector_at };
+        request(time_ns, op, disk, offset, Scaled { value: length, unit: SECTOR, at: length_at })
+    }
+}

@@ -1,0 +1,82 @@
+//! FIU traces (SyLab: IODedup, SRCMap). Reads lines; knows nothing of files.
+
+use super::{Format, SECTOR, Scaled, operation, request};
+use crate::trace::Request;
+use crate::trace::lines::TextFormat;
+use crate::trace::parse::{BadField, Cursor};
+
+pub(super) static FORMAT: Format = Format {
+    name: "fiu",
+    summary: "FIU SyLab traces (IODedup: cheetah, homes, web; SRCMap: online, webmail)",
+    columns: "timestamp (ns), process id, process name, LBA (512-B sectors), size (sectors), R or \
+              W, major, minor, MD5 of the content (may be missing)",
+    example: "89967404404892 4892 syslogd 904265560 8 W 6 0 00112233445566778899aabbccddeeff",
+    detection: "8 or 9 blank-separated columns, R or W third before the digest, which has 32 digits",
+    traps: "process names may hold blanks, so lines are read from the right; the files come as a \
+            tar archive in gzip, which is read as it is",
+    single_device: false,
+    sniff: |sample| super::sniff_text(Fiu, sample),
+    open: |input, options| super::open_text(Fiu, input, options),
+};
+
+struct Fiu;
+
+/// Takes words off the right end of a line.
+struct FromRight<'a> {
+    line: &'a [u8],
+    end: usize,
+}
+
+impl<'a> FromRight<'a> {
+    /// The last word left, with its place; empty at the start of the line.
+    fn word(&mut self) -> Cursor<'a> {
+        let blank = |byte: &u8| *byte == b' ' || *byte == b'\t';
+        let end = self.line[..self.end].iter().rposition(|b| !blank(b)).map_or(0, |at| at + 1);
+        let start = self.line[..end].iter().rposition(blank).map_or(0, |at| at + 1);
+        self.end = start;
+        Cursor { line: &self.line[..end], at: start }
+    }
+
+    fn number(&mut self, expected: &'static str) -> Result<(u64, usize), BadField> {
+        let mut word = self.word();
+        let at = word.at;
+        let value = word.integer(expected)?;
+        word.end(expected).or(Err(BadField { at, expected }))?;
+        Ok((value, at))
+    }
+}
+
+impl TextFormat for Fiu {
+    const COLUMNS: &'static [&'static str] =
+        &["timestamp", "pid", "process", "lba", "size", "type", "major", "minor"];
+    const COMMA: bool = false;
+    const MORE_COLUMNS: bool = true;
+
+    fn parse(&mut self, line: &[u8]) -> Result<Option<Request>, BadField> {
+        let mut words = FromRight { line, end: line.len() };
+        let last = words.word();
+        let digest = &last.line[last.at..];
+        if !(digest.len() == 32 && digest.iter().all(u8::is_ascii_hexdigit)) {
+            words.end = line.len();
+        }
+        let (minor, at) = words.number("a minor device number or an MD5 of 32 digits")?;
+        let (major, _) = words.number("a major device number")?;
+        let word = words.word();
+        let bad = BadField { at: word.at, expected: "R or W" };
+        let op = operation(&word.line[word.at..]).ok_or(bad)?;
+        let (size, size_at) = words.number("a size, a whole number of sectors")?;
+        let (lba, lba_at) = words.number("an LBA, a whole number of sectors")?;
+        let mut left = Cursor::new(&line[..words.end]);
+        let time_ns = left.integer("a timestamp, a whole number of nanoseconds")?;
+        left.blank("a blank after the timestamp")?;
+        left.integer("a process id")?;
+        left.blank("a process name after the process id")?;
+        // As Linux packs them: 12 bits of major, 20 bits of minor number.
+        let device = u32::try_from(major << 20 | minor)
+            .ok()
+            .filter(|_| major < 1 << 12 && minor < 1 << 20)
+            .ok_or(BadField { at, expected: "a major number below 4096, a minor below 2^20" })?;
+        let offset = Scaled { value: lba, unit: SECTOR, at: lba_at };
+        request(time_ns, op, device, offset, Scaled { value: size, unit: SECTOR, at: size_at })
+    }
+}

@@ -1,0 +1,231 @@
+//! The formats, one file each, and the list of them. The list feeds detection, help, the
+//! documentation's check and the tests; a new format needs its file and its line here.
+
+pub mod native;
+
+mod alibaba;
+mod biotracer;
+mod blkparse;
+mod cloudphysics;
+mod csv;
+mod diskmon;
+mod disksim;
+mod fio;
+mod fiu;
+mod flashsim;
+mod msr;
+mod rmem;
+mod spc;
+mod ssdsim;
+mod systor;
+mod tencent;
+mod vscsi;
+mod wiscsee;
+
+use flashgc_ftl::spec::suggest;
+
+use super::error::TraceError;
+use super::input::Input;
+use super::lines::{Decoder, TextDecoder, TextFormat, is_header};
+use super::parse::BadField;
+use super::reader::ReadOptions;
+use super::{Fault, Request};
+use crate::Op;
+
+pub(crate) use csv::HEADER as CSV_HEADER;
+
+/// A trace format: what people need to know to recognise and read it.
+#[derive(Debug)]
+pub struct Format {
+    /// The name, as typed after `--format`.
+    pub name: &'static str,
+    /// One line: who writes it.
+    pub summary: &'static str,
+    /// The columns or fields, left to right, with their units.
+    pub columns: &'static str,
+    /// A line of it, made up; empty for binary formats.
+    pub example: &'static str,
+    /// What detection looks for.
+    pub detection: &'static str,
+    /// What surprises people; empty if nothing does.
+    pub traps: &'static str,
+    /// A file holds one device only, numbered 0.
+    pub single_device: bool,
+    /// How well a file fits: 0 not at all, else the number of lines or records that do.
+    pub(crate) sniff: fn(&Sample) -> usize,
+    pub(crate) open: Open,
+}
+
+type Open = fn(Input, &ReadOptions) -> Result<Box<dyn Decoder>, TraceError>;
+
+impl PartialEq for Format {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Format {}
+
+/// Every format, the ones that people meet most first.
+pub static FORMATS: &[&Format] = &[
+    &msr::FORMAT,
+    &alibaba::FORMAT,
+    &tencent::FORMAT,
+    &systor::FORMAT,
+    &fiu::FORMAT,
+    &spc::FORMAT,
+    &blkparse::FORMAT,
+    &fio::FORMAT_V1,
+    &fio::FORMAT_V2,
+    &fio::FORMAT_V3,
+    &vscsi::FORMAT_V1,
+    &vscsi::FORMAT_V2,
+    &cloudphysics::FORMAT,
+    &disksim::FORMAT,
+    &ssdsim::FORMAT,
+    &flashsim::FORMAT,
+    &diskmon::FORMAT,
+    &rmem::FORMAT,
+    &biotracer::FORMAT,
+    &wiscsee::FORMAT,
+    &csv::FORMAT,
+    &native::FORMAT,
+];
+
+/// The format called `name`. An unknown name is an error that suggests the nearest one.
+pub fn find(name: &str) -> Result<&'static Format, TraceError> {
+    FORMATS.iter().find(|format| format.name == name).copied().ok_or_else(|| TraceError {
+        path: "--format".to_owned(),
+        place: super::Place::File,
+        fault: Fault::Format,
+        message: format!("unknown trace format '{}'", name.escape_default()),
+        hint: suggest(name, FORMATS.iter().map(|format| format.name)),
+    })
+}
+
+/// The start of a file, cut into lines if it is text.
+pub(crate) struct Sample<'a> {
+    pub bytes: &'a [u8],
+    pub lines: Vec<&'a [u8]>,
+}
+
+impl<'a> Sample<'a> {
+    /// Lines are enough to tell formats apart; a few hundred take no time.
+    const LINES: usize = 300;
+
+    pub fn new(bytes: &'a [u8], is_all: bool) -> Self {
+        let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+        // The last line of a sample may be cut; it is only used if there is no other.
+        let cut = if is_all { None } else { memchr::memrchr(b'\n', text) };
+        let lines = text[..cut.unwrap_or(text.len())]
+            .split(|&byte| byte == b'\n')
+            .map(|line| line.strip_suffix(b"\r").unwrap_or(line))
+            .take(Self::LINES)
+            .collect();
+        Self { bytes, lines }
+    }
+}
+
+/// Sniffs a text format: most lines must parse, and some must be requests.
+fn sniff_text<F: TextFormat>(format: F, sample: &Sample) -> usize {
+    sniff_lines(format, sample).len()
+}
+
+/// The sample's lines that are requests in this format; none if most lines do not parse.
+fn sniff_lines<'a, F: TextFormat>(mut format: F, sample: &Sample<'a>) -> Vec<&'a [u8]> {
+    let (mut good, mut bad) = (Vec::new(), 0);
+    let mut ignored = 0;
+    for (number, line) in sample.lines.iter().enumerate() {
+        match format.parse(line) {
+            Ok(Some(_)) => good.push(*line),
+            Ok(None) => ignored += 1,
+            Err(_) if line.trim_ascii().is_empty() => {}
+            Err(_) if number == 0 && is_header::<F>(line) => {}
+            Err(_) => bad += 1,
+        }
+    }
+    if good.len() + ignored > bad { good } else { Vec::new() }
+}
+
+fn open_text<F: TextFormat>(
+    format: F,
+    input: Input,
+    options: &ReadOptions,
+) -> Result<Box<dyn Decoder>, TraceError> {
+    Ok(Box::new(TextDecoder::new(input, format, options.on_bad_line)))
+}
+
+/// A number with its unit in bytes and its place in the line.
+#[derive(Clone, Copy)]
+pub(crate) struct Scaled {
+    pub value: u64,
+    pub unit: u64,
+    pub at: usize,
+}
+
+const SECTOR: u64 = 512;
+
+/// The place of a start before which a line has no bytes: what every format's offset must fit.
+const OFFSET_FITS: &str = "an offset below 2^63 bytes";
+const END_FITS: &str = "offset + size of at most 2^63 bytes";
+const TRANSFER_FITS: &str = "a size of at most 4 GiB (only discards may be larger)";
+
+/// Puts a request together and checks that it lies inside 2^63 bytes.
+#[inline]
+pub(crate) fn request(
+    time_ns: u64,
+    op: Op,
+    device: u32,
+    offset: Scaled,
+    size: Scaled,
+) -> Result<Option<Request>, BadField> {
+    let first = offset
+        .value
+        .checked_mul(offset.unit)
+        .and_then(|bytes| i64::try_from(bytes).ok())
+        .ok_or(BadField { at: offset.at, expected: OFFSET_FITS })?;
+    let bytes =
+        size.value.checked_mul(size.unit).ok_or(BadField { at: size.at, expected: END_FITS })?;
+    check(time_ns, op, device, first, bytes, size.at)
+}
+
+/// The same for an offset that may be negative.
+#[inline]
+pub(crate) fn check(
+    time_ns: u64,
+    op: Op,
+    device: u32,
+    offset: i64,
+    size: u64,
+    size_at: usize,
+) -> Result<Option<Request>, BadField> {
+    if offset.checked_add_unsigned(size).is_none() {
+        return Err(BadField { at: size_at, expected: END_FITS });
+    }
+    if size > Request::MAX_TRANSFER && op != Op::Trim {
+        return Err(BadField { at: size_at, expected: TRANSFER_FITS });
+    }
+    Ok(Some(Request { time_ns, offset, size, device, op }))
+}
+
+/// The operation that a word or letter names.
+#[inline]
+pub(crate) fn operation(word: &[u8]) -> Option<Op> {
+    match word {
+        b"R" | b"r" | b"Read" | b"read" | b"READ" => Some(Op::Read),
+        b"W" | b"w" | b"Write" | b"write" | b"WRITE" => Some(Op::Write),
+        b"D" | b"d" | b"T" | b"Discard" | b"discard" | b"Trim" | b"trim" => Some(Op::Trim),
+        _ => None,
+    }
+}
+
+/// The operation of a SCSI command; `None` for one that moves no data or whose blocks are not in
+/// the command itself (UNMAP).
+pub(crate) fn scsi_operation(opcode: u16) -> Option<Op> {
+    match opcode {
+        0x08 | 0x28 | 0xa8 | 0x88 => Some(Op::Read),
+        // The last three are WRITE AND VERIFY, which writes as WRITE does.
+        0x0a | 0x2a | 0xaa | 0x8a | 0x2e | 0xae | 0x8e => Some(Op::Write),
+        _ => None,
+    }
+}

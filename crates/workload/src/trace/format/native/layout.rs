@@ -1,0 +1,337 @@
+//! The bytes of the `flashgc` format: header, block, index, trailer, and the coding of requests.
+//! No I/O. All numbers are little-endian.
+
+use crate::Op;
+use crate::trace::Request;
+use crate::trace::format::check;
+
+/// First bytes of a file. As in PNG, the 0x89, the CR LF and the LF show a transfer in text mode.
+pub(crate) const MAGIC: [u8; 8] = *b"\x89FGC\r\n\x1a\n";
+pub(crate) const VERSION: u16 = 1;
+pub(crate) const HEADER: usize = 32;
+pub(crate) const BLOCK_MAGIC: [u8; 4] = *b"BLK\0";
+pub(crate) const BLOCK_HEADER: usize = 32;
+pub(crate) const INDEX_MAGIC: [u8; 4] = *b"IDX\0";
+pub(crate) const INDEX_HEADER: usize = 16;
+pub(crate) const INDEX_ENTRY: usize = 24;
+pub(crate) const TRAILER: usize = 40;
+pub(crate) const END_MAGIC: [u8; 8] = *b"FGC-END\n";
+
+/// Requests in a block as written: some 30 KB, so that a random access decodes little.
+pub(crate) const BLOCK_REQUESTS: u32 = 4096;
+/// Requests in a block as read, so that a damaged count cannot ask for much memory.
+pub(crate) const MAX_BLOCK_REQUESTS: u32 = 1 << 16;
+/// A request takes a tag and at most four integers of at most ten bytes.
+const MAX_REQUEST: usize = 41;
+
+/// What a block's header says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct BlockHeader {
+    pub payload: u32,
+    pub requests: u32,
+    pub first_index: u64,
+    pub first_time: u64,
+}
+
+/// An entry of the index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct IndexEntry {
+    pub byte: u64,
+    pub first_index: u64,
+    pub first_time: u64,
+}
+
+/// What the trailer says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Trailer {
+    pub index_byte: u64,
+    pub requests: u64,
+    pub blocks: u64,
+    pub index_crc: u32,
+}
+
+pub(crate) fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    bytes[at..at + 4].iter().rev().fold(0, |value, &byte| value << 8 | u32::from(byte))
+}
+
+pub(crate) fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    u64::from(u32_at(bytes, at)) | u64::from(u32_at(bytes, at + 4)) << 32
+}
+
+pub(crate) fn header() -> [u8; HEADER] {
+    let mut bytes = [0; HEADER];
+    bytes[..8].copy_from_slice(&MAGIC);
+    bytes[8..10].copy_from_slice(&VERSION.to_le_bytes());
+    bytes[12..16].copy_from_slice(&BLOCK_REQUESTS.to_le_bytes());
+    let crc = crc32fast::hash(&bytes[..28]);
+    bytes[28..].copy_from_slice(&crc.to_le_bytes());
+    bytes
+}
+
+/// Checks a file's header; says what is wrong with it.
+pub(crate) fn check_header(bytes: &[u8]) -> Result<(), String> {
+    if bytes.len() < HEADER {
+        let found = bytes.len();
+        return Err(format!(
+            "found {found} bytes, expected a header of {HEADER}: the file is cut off"
+        ));
+    }
+    if bytes[..8] != MAGIC {
+        return Err("found no flashgc header".to_owned());
+    }
+    let version = u16::from_le_bytes([bytes[8], bytes[9]]);
+    if version != VERSION {
+        return Err(format!("found version {version} of the format, expected {VERSION}"));
+    }
+    if crc32fast::hash(&bytes[..28]) != u32_at(bytes, 28) {
+        return Err("the header's checksum does not fit: the file is damaged".to_owned());
+    }
+    Ok(())
+}
+
+impl BlockHeader {
+    /// The header's bytes, with the checksum over them and the payload.
+    pub fn bytes(&self, payload: &[u8]) -> [u8; BLOCK_HEADER] {
+        let mut bytes = [0; BLOCK_HEADER];
+        bytes[..4].copy_from_slice(&BLOCK_MAGIC);
+        bytes[4..8].copy_from_slice(&self.payload.to_le_bytes());
+        bytes[8..12].copy_from_slice(&self.requests.to_le_bytes());
+        bytes[12..20].copy_from_slice(&self.first_index.to_le_bytes());
+        bytes[20..28].copy_from_slice(&self.first_time.to_le_bytes());
+        let crc = block_crc(&bytes, payload);
+        bytes[28..].copy_from_slice(&crc.to_le_bytes());
+        bytes
+    }
+
+    /// Decodes a header; says what is wrong with it.
+    pub fn parse(bytes: &[u8]) -> Result<Self, &'static str> {
+        if bytes[..4] != BLOCK_MAGIC {
+            return Err("found no block, expected the bytes 'BLK': the file is damaged");
+        }
+        let header = Self {
+            payload: u32_at(bytes, 4),
+            requests: u32_at(bytes, 8),
+            first_index: u64_at(bytes, 12),
+            first_time: u64_at(bytes, 20),
+        };
+        let most = header.requests as usize * MAX_REQUEST;
+        if header.requests == 0
+            || header.requests > MAX_BLOCK_REQUESTS
+            || header.payload as usize > most
+        {
+            return Err("the block's lengths make no sense: the file is damaged");
+        }
+        Ok(header)
+    }
+}
+
+/// The checksum of a block: its header up to the checksum, then its payload.
+pub(crate) fn block_crc(header: &[u8], payload: &[u8]) -> u32 {
+    let mut crc = crc32fast::Hasher::new();
+    crc.update(&header[..28]);
+    crc.update(payload);
+    crc.finalize()
+}
+
+impl IndexEntry {
+    pub fn bytes(&self) -> [u8; INDEX_ENTRY] {
+        let mut bytes = [0; INDEX_ENTRY];
+        bytes[..8].copy_from_slice(&self.byte.to_le_bytes());
+        bytes[8..16].copy_from_slice(&self.first_index.to_le_bytes());
+        bytes[16..].copy_from_slice(&self.first_time.to_le_bytes());
+        bytes
+    }
+
+    pub fn parse(bytes: &[u8]) -> Self {
+        Self {
+            byte: u64_at(bytes, 0),
+            first_index: u64_at(bytes, 8),
+            first_time: u64_at(bytes, 16),
+        }
+    }
+}
+
+pub(crate) fn index_header(blocks: u64) -> [u8; INDEX_HEADER] {
+    let mut bytes = [0; INDEX_HEADER];
+    bytes[..4].copy_from_slice(&INDEX_MAGIC);
+    bytes[8..].copy_from_slice(&blocks.to_le_bytes());
+    bytes
+}
+
+impl Trailer {
+    pub fn bytes(&self) -> [u8; TRAILER] {
+        let mut bytes = [0; TRAILER];
+        bytes[..8].copy_from_slice(&self.index_byte.to_le_bytes());
+        bytes[8..16].copy_from_slice(&self.requests.to_le_bytes());
+        bytes[16..24].copy_from_slice(&self.blocks.to_le_bytes());
+        bytes[24..28].copy_from_slice(&self.index_crc.to_le_bytes());
+        let crc = crc32fast::hash(&bytes[..28]);
+        bytes[28..32].copy_from_slice(&crc.to_le_bytes());
+        bytes[32..].copy_from_slice(&END_MAGIC);
+        bytes
+    }
+
+    pub fn parse(bytes: &[u8]) -> Result<Self, &'static str> {
+        if bytes.len() < TRAILER || bytes[32..40] != END_MAGIC {
+            return Err("found no trailer, expected 'FGC-END' at the end: the file is cut off");
+        }
+        if crc32fast::hash(&bytes[..28]) != u32_at(bytes, 28) {
+            return Err("the trailer's checksum does not fit: the file is damaged");
+        }
+        Ok(Self {
+            index_byte: u64_at(bytes, 0),
+            requests: u64_at(bytes, 8),
+            blocks: u64_at(bytes, 16),
+            index_crc: u32_at(bytes, 24),
+        })
+    }
+}
+
+// Bits of a request's tag; the two lowest are the operation.
+const DEVICE: u8 = 1 << 2;
+const SECTORS: u8 = 1 << 3;
+const SEQUENTIAL: u8 = 1 << 4;
+const SAME_SIZE: u8 = 1 << 5;
+const MICROSECONDS: u8 = 1 << 6;
+const BACKWARDS: u8 = 1 << 7;
+
+/// What a request is coded relative to; a block starts afresh, so that it can be read alone.
+struct Previous {
+    time: u64,
+    end: i64,
+    size: u64,
+    device: u32,
+}
+
+impl Previous {
+    fn new(first_time: u64) -> Self {
+        Self { time: first_time, end: 0, size: 0, device: 0 }
+    }
+
+    fn update(&mut self, request: &Request) {
+        *self = Self {
+            time: request.time_ns,
+            end: request.end(),
+            size: request.size,
+            device: request.device,
+        };
+    }
+}
+
+fn put(out: &mut Vec<u8>, mut value: u64) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+#[inline]
+fn take(bytes: &[u8], at: &mut usize) -> Option<u64> {
+    let first = *bytes.get(*at)?;
+    *at += 1;
+    if first < 0x80 {
+        return Some(first.into());
+    }
+    let mut value = u64::from(first & 0x7f);
+    let mut shift = 7;
+    loop {
+        let byte = *bytes.get(*at)?;
+        *at += 1;
+        // The tenth byte holds the last bit only.
+        if shift == 63 && byte > 1 {
+            return None;
+        }
+        value |= u64::from(byte & 0x7f) << shift;
+        if byte < 0x80 {
+            return Some(value);
+        }
+        shift += 7;
+    }
+}
+
+/// Appends the coded form of a block's requests.
+pub(crate) fn encode(requests: &[Request], out: &mut Vec<u8>) {
+    let mut previous = Previous::new(requests.first().map_or(0, |request| request.time_ns));
+    for request in requests {
+        // Differences wrap, and so does the decoder: every pair of offsets is exact.
+        let delta = request.offset.wrapping_sub(previous.end);
+        let (mut time, backwards) = match request.time_ns.checked_sub(previous.time) {
+            Some(forward) => (forward, false),
+            None => (previous.time - request.time_ns, true),
+        };
+        let sectors = delta % 512 == 0 && request.size % 512 == 0;
+        let unit = if sectors { 512 } else { 1 };
+        let microseconds = time % 1000 == 0;
+        if microseconds {
+            time /= 1000;
+        }
+        let bit = |set: bool, bit: u8| if set { bit } else { 0 };
+        out.push(
+            request.op as u8
+                | bit(request.device != previous.device, DEVICE)
+                | bit(sectors, SECTORS)
+                | bit(delta == 0, SEQUENTIAL)
+                | bit(request.size == previous.size, SAME_SIZE)
+                | bit(microseconds, MICROSECONDS)
+                | bit(backwards, BACKWARDS),
+        );
+        put(out, time);
+        if request.device != previous.device {
+            put(out, request.device.into());
+        }
+        if delta != 0 {
+            let delta = delta / unit;
+            put(out, ((delta << 1) ^ (delta >> 63)) as u64);
+        }
+        if request.size != previous.size {
+            put(out, request.size / unit as u64);
+        }
+        previous.update(request);
+    }
+}
+
+/// Appends the requests of a block; `None` if the bytes are not such requests.
+pub(crate) fn decode(header: &BlockHeader, payload: &[u8], out: &mut Vec<Request>) -> Option<()> {
+    out.reserve(header.requests as usize);
+    let mut previous = Previous::new(header.first_time);
+    let mut at = 0;
+    for _ in 0..header.requests {
+        let tag = *payload.get(at)?;
+        at += 1;
+        let op = match tag & 3 {
+            0 => Op::Write,
+            1 => Op::Read,
+            2 => Op::Trim,
+            _ => return None,
+        };
+        let mut time = take(payload, &mut at)?;
+        if tag & MICROSECONDS != 0 {
+            time = time.checked_mul(1000)?;
+        }
+        let time_ns = if tag & BACKWARDS != 0 {
+            previous.time.checked_sub(time)?
+        } else {
+            previous.time.checked_add(time)?
+        };
+        let mut device = previous.device;
+        if tag & DEVICE != 0 {
+            device = u32::try_from(take(payload, &mut at)?).ok()?;
+        }
+        let unit = if tag & SECTORS != 0 { 512 } else { 1 };
+        let mut offset = previous.end;
+        if tag & SEQUENTIAL == 0 {
+            let coded = take(payload, &mut at)?;
+            let delta = (coded >> 1) as i64 ^ -((coded & 1) as i64);
+            offset = offset.wrapping_add(delta.wrapping_mul(unit));
+        }
+        let mut size = previous.size;
+        if tag & SAME_SIZE == 0 {
+            size = take(payload, &mut at)?.checked_mul(unit as u64)?;
+        }
+        let request = check(time_ns, op, device, offset, size, 0).ok()??;
+        previous.update(&request);
+        out.push(request);
+    }
+    (at == payload.len()).then_some(())
+}

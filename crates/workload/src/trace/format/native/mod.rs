@@ -1,0 +1,27 @@
+//! `flashgc`: our own compact binary format. Versioned, checksummed, seekable.
+//!
+//! A file is a header, blocks, an index of the blocks, and a trailer; `docs/trace-formats.md` lays
+//! them out byte by byte, `layout` holds the same as code.
+
+mod file;
+mod layout;
+mod stream;
+mod writer;
+
+pub use file::NativeFile;
+pub use writer::NativeWriter;
+
+use super::Format;
+
+pub(super) static FORMAT: Format = Format {
+    name: "flashgc",
+    summary: "our own binary format, which `trace convert` writes: compact, checksummed, seekable",
+    columns: "blocks of up to 4096 requests: time (ns), operation, offset (bytes), size (bytes), \
+              device; deltas in variable-length integers",
+    example: "",
+    detection: "the first 8 bytes, 89 46 47 43 0d 0a 1a 0a",
+    traps: "",
+    single_device: false,
+    sniff: |sample| if sample.bytes.starts_with(&layout::MAGIC) { usize::MAX } else { 0 },
+    open: stream::open,
+};

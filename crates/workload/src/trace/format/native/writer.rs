@@ -1,0 +1,88 @@
+//! Writes the `flashgc` format to anything that takes bytes; it never seeks.
+
+use std::io::{self, Write};
+
+use super::layout::{self, BLOCK_REQUESTS, BlockHeader, HEADER, IndexEntry, Trailer};
+use crate::trace::Request;
+
+/// Writes a trace in the `flashgc` format. Without [`finish`](Self::finish) the file has no index
+/// and reads as cut off.
+pub struct NativeWriter<W> {
+    out: W,
+    pending: Vec<Request>,
+    payload: Vec<u8>,
+    index: Vec<IndexEntry>,
+    byte: u64,
+    requests: u64,
+}
+
+impl<W: Write> NativeWriter<W> {
+    /// Starts a file with its header.
+    pub fn new(mut out: W) -> io::Result<Self> {
+        out.write_all(&layout::header())?;
+        Ok(Self {
+            out,
+            pending: Vec::with_capacity(BLOCK_REQUESTS as usize),
+            payload: Vec::new(),
+            index: Vec::new(),
+            byte: HEADER as u64,
+            requests: 0,
+        })
+    }
+
+    /// Appends requests.
+    pub fn write(&mut self, mut requests: &[Request]) -> io::Result<()> {
+        while !requests.is_empty() {
+            let room = BLOCK_REQUESTS as usize - self.pending.len();
+            let (now, later) = requests.split_at(room.min(requests.len()));
+            self.pending.extend_from_slice(now);
+            if self.pending.len() == BLOCK_REQUESTS as usize {
+                self.write_block()?;
+            }
+            requests = later;
+        }
+        Ok(())
+    }
+
+    fn write_block(&mut self) -> io::Result<()> {
+        let Some(first) = self.pending.first() else { return Ok(()) };
+        self.payload.clear();
+        layout::encode(&self.pending, &mut self.payload);
+        let header = BlockHeader {
+            payload: self.payload.len() as u32,
+            requests: self.pending.len() as u32,
+            first_index: self.requests,
+            first_time: first.time_ns,
+        };
+        self.out.write_all(&header.bytes(&self.payload))?;
+        self.out.write_all(&self.payload)?;
+        self.index.push(IndexEntry {
+            byte: self.byte,
+            first_index: header.first_index,
+            first_time: header.first_time,
+        });
+        self.byte += (layout::BLOCK_HEADER + self.payload.len()) as u64;
+        self.requests += self.pending.len() as u64;
+        self.pending.clear();
+        Ok(())
+    }
+
+    /// Writes the last block, the index and the trailer, and returns what was written to.
+    pub fn finish(mut self) -> io::Result<W> {
+        self.write_block()?;
+        let blocks = self.index.len() as u64;
+        let mut crc = crc32fast::Hasher::new();
+        let header = layout::index_header(blocks);
+        crc.update(&header);
+        self.out.write_all(&header)?;
+        for entry in &self.index {
+            crc.update(&entry.bytes());
+            self.out.write_all(&entry.bytes())?;
+        }
+        let index_crc = crc.finalize();
+        let trailer = Trailer { index_byte: self.byte, requests: self.requests, blocks, index_crc };
+        self.out.write_all(&trailer.bytes())?;
+        self.out.flush()?;
+        Ok(self.out)
+    }
+}

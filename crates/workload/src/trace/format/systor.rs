@@ -1,0 +1,53 @@
+//! SYSTOR '17 traces (enterprise virtual desktops). Reads lines; knows nothing of files.
+
+use super::{Format, Scaled, operation, request};
+use crate::trace::Request;
+use crate::trace::lines::TextFormat;
+use crate::trace::parse::{BadField, Cursor, SECONDS};
+
+pub(super) static FORMAT: Format = Format {
+    name: "systor",
+    summary: "SYSTOR '17 virtual desktop traces, one file an hour and LUN",
+    columns: "timestamp (s), response time (s), R or W or blank, LUN, offset (bytes), size (bytes)",
+    example: "1456095145.133076000,0.000806000,R,0,899056122368,131072",
+    detection: "6 comma-separated columns, the third R, W or blank",
+    traps: "lines with a blank type are no requests and are passed over; the clock is UTC+9; the \
+            first line may name the columns",
+    single_device: false,
+    sniff: |sample| super::sniff_text(Systor, sample),
+    open: |input, options| super::open_text(Systor, input, options),
+};
+
+struct Systor;
+
+impl TextFormat for Systor {
+    const COLUMNS: &'static [&'static str] =
+        &["timestamp", "response", "type", "lun", "offset", "size"];
+    const COMMA: bool = true;
+
+    #[inline]
+    fn parse(&mut self, line: &[u8]) -> Result<Option<Request>, BadField> {
+        let mut at = Cursor::new(line);
+        let time_ns = at.time(SECONDS, "a timestamp in seconds")?;
+        at.comma("a comma after the timestamp")?;
+        at.csv_field();
+        at.comma("a comma after the response time")?;
+        let bad = BadField { at: at.at, expected: "R, W or a blank" };
+        let word = at.csv_field();
+        at.comma("a comma after the type")?;
+        let lun = at.small("a LUN below 2^32")?;
+        at.comma("a comma after the LUN")?;
+        let offset_at = at.at;
+        let offset = at.integer("an offset, a whole number of bytes")?;
+        at.comma("a comma after the offset")?;
+        let size_at = at.at;
+        let size = at.integer("a size, a whole number of bytes")?;
+        at.end("the end of the line after the size")?;
+        if word.is_empty() {
+            return Ok(None);
+        }
+        let op = operation(word).ok_or(bad)?;
+        let offset = Scaled { value: offset, unit: 1, at: offset_at };
+        request(time_ns, op, lun, offset, Scaled { value: size, unit: 1, at: size_at })
+    }
+}

@@ -1,0 +1,250 @@
+//! Opens a trace file and takes off what is wrapped around it: gzip, zstd, bzip2, xz, tar, in any
+//! nesting, recognised by their first bytes. Knows nothing of trace formats.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use super::error::{Fault, TraceError};
+
+/// Bytes looked at to recognise compression, tar and the trace format.
+const SAMPLE: usize = 128 << 10;
+/// Wrappers around wrappers beyond this are a trick, not a trace.
+const MAX_LAYERS: usize = 5;
+const BUFFER: usize = 256 << 10;
+/// xz and zstd may ask for as much window as they like; this is what they get.
+const XZ_MEMORY: u64 = 1 << 30;
+
+/// The decompressed bytes of a trace, with a look at the first of them.
+pub(crate) struct Input {
+    pub path: PathBuf,
+    /// The wrappers taken off, outermost first.
+    pub layers: Vec<&'static str>,
+    /// The first bytes: all of the data if shorter than [`SAMPLE`].
+    head: Vec<u8>,
+    taken: usize,
+    rest: Box<dyn Read + Send>,
+    /// Bytes handed out so far.
+    pub position: u64,
+    /// Bytes read from the file so far.
+    pub file_read: Arc<AtomicU64>,
+    pub file_size: u64,
+    /// What a person should know about the wrappers, although it is no error.
+    pub notes: Arc<Mutex<Vec<String>>>,
+}
+
+struct Counting {
+    file: File,
+    read: Arc<AtomicU64>,
+}
+
+impl Read for Counting {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.file.read(buffer)?;
+        self.read.fetch_add(count as u64, Ordering::Relaxed);
+        Ok(count)
+    }
+}
+
+/// Bytes already looked at, then the rest.
+type Peeked = io::Chain<io::Cursor<Vec<u8>>, Box<dyn Read + Send>>;
+
+/// One decompressor. It names itself in its errors, which the decompressors do not.
+struct Layer<R> {
+    name: &'static str,
+    inner: R,
+    produced: u64,
+}
+
+/// The error of a layer, carried through `io::Error` and through the layers above it.
+#[derive(Debug)]
+struct LayerError(String);
+
+impl std::fmt::Display for LayerError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for LayerError {}
+
+fn is_layer_error(error: &io::Error) -> bool {
+    error.get_ref().is_some_and(|inner| inner.is::<LayerError>())
+}
+
+impl<R: Read> Read for Layer<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self.inner.read(buffer) {
+            Ok(count) => {
+                self.produced += count as u64;
+                Ok(count)
+            }
+            Err(error)
+                if is_layer_error(&error)
+                    || error.kind() == io::ErrorKind::Interrupted
+                    || error.raw_os_error().is_some() =>
+            {
+                Err(error)
+            }
+            Err(error) => {
+                let name = self.name;
+                let what = if error.kind() == io::ErrorKind::UnexpectedEof {
+                    format!("the {name} data are cut off")
+                } else {
+                    format!("the {name} data are damaged ({error})")
+                };
+                let produced = self.produced;
+                Err(io::Error::other(LayerError(format!(
+                    "{what} after {produced} bytes of content"
+                ))))
+            }
+        }
+    }
+}
+
+impl Input {
+    /// Opens a file and unwraps it down to the trace itself.
+    pub fn open(path: &Path) -> Result<Self, TraceError> {
+        let file = File::open(path).map_err(|e| TraceError::io(path, "open the trace", &e))?;
+        let meta = file.metadata().map_err(|e| TraceError::io(path, "open the trace", &e))?;
+        if meta.is_dir() {
+            return Err(TraceError::new(path, Fault::Io, "found a folder, expected a trace file")
+                .hint("name one file in it"));
+        }
+        let file_read = Arc::new(AtomicU64::new(0));
+        let bottom = Counting { file, read: Arc::clone(&file_read) };
+        let mut input = Self::unwrap(path, Box::new(bottom))?;
+        input.file_read = file_read;
+        input.file_size = meta.len();
+        Ok(input)
+    }
+
+    /// Unwraps a stream that need not be a file (tests and fuzzing read from memory).
+    pub fn unwrap(path: &Path, mut stream: Box<dyn Read + Send>) -> Result<Self, TraceError> {
+        let mut layers = Vec::new();
+        let notes = Arc::new(Mutex::new(Vec::new()));
+        loop {
+            let mut head = Vec::new();
+            stream
+                .by_ref()
+                .take(SAMPLE as u64)
+                .read_to_end(&mut head)
+                .map_err(|e| read_error(path, &e))?;
+            let Some(name) = recognise(&head) else {
+                return Ok(Self {
+                    path: path.to_owned(),
+                    layers,
+                    head,
+                    taken: 0,
+                    rest: stream,
+                    position: 0,
+                    file_read: Arc::new(AtomicU64::new(0)),
+                    file_size: 0,
+                    notes,
+                });
+            };
+            if layers.len() == MAX_LAYERS {
+                let message = format!("found more than {MAX_LAYERS} layers of compression");
+                return Err(TraceError::new(path, Fault::Format, message)
+                    .hint("unpack the file before reading it"));
+            }
+            layers.push(name);
+            let peeked: Peeked = io::Cursor::new(head).chain(stream);
+            stream =
+                layer(path, name, BufReader::with_capacity(BUFFER, peeked), Arc::clone(&notes))?;
+        }
+    }
+
+    /// The first bytes of the data (all of them if there are no more than the sample holds).
+    /// Only before anything is read.
+    pub fn sample(&self) -> &[u8] {
+        &self.head
+    }
+
+    /// True if the sample holds all there is.
+    pub fn sample_is_all(&self) -> bool {
+        self.head.len() < SAMPLE
+    }
+
+    /// Reads into `buffer` until it is full or the data end; returns how much.
+    pub fn fill(&mut self, buffer: &mut [u8]) -> Result<usize, TraceError> {
+        let mut filled = 0;
+        while filled < buffer.len() {
+            let target = &mut buffer[filled..];
+            if self.taken < self.head.len() {
+                let count = target.len().min(self.head.len() - self.taken);
+                target[..count].copy_from_slice(&self.head[self.taken..self.taken + count]);
+                self.taken += count;
+                filled += count;
+                continue;
+            }
+            match self.rest.read(target) {
+                Ok(0) => break,
+                Ok(count) => filled += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(read_error(&self.path, &error)),
+            }
+        }
+        self.position += filled as u64;
+        Ok(filled)
+    }
+}
+
+fn read_error(path: &Path, error: &io::Error) -> TraceError {
+    if is_layer_error(error) {
+        return TraceError::new(path, Fault::Damaged, error.to_string())
+            .hint("fetch the file again, or unpack what there is and read that");
+    }
+    TraceError::io(path, "read the trace", error)
+}
+
+/// The wrapper that data start with, by its magic bytes.
+fn recognise(head: &[u8]) -> Option<&'static str> {
+    match head {
+        [0x1f, 0x8b, 0x08, ..] => Some("gzip"),
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => Some("zstd"),
+        [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Some("zstd"), // a skippable frame first
+        [b'B', b'Z', b'h', b'1'..=b'9', 0x31, 0x41, 0x59, 0x26, 0x53, 0x59, ..] => Some("bzip2"),
+        [b'B', b'Z', b'h', b'1'..=b'9', 0x17, 0x72, 0x45, 0x38, 0x50, 0x90, ..] => Some("bzip2"),
+        [0xfd, b'7', b'z', b'X', b'Z', 0x00, ..] => Some("xz"),
+        [b'P', b'K', 3, 4, ..] => Some("zip"),
+        [b'7', b'z', 0xbc, 0xaf, 0x27, 0x1c, ..] => Some("7z"),
+        [0x04, 0x22, 0x4d, 0x18, ..] => Some("lz4"),
+        _ if super::tar::starts_archive(head) => Some("tar"),
+        _ => None,
+    }
+}
+
+fn layer(
+    path: &Path,
+    name: &'static str,
+    source: BufReader<Peeked>,
+    notes: Arc<Mutex<Vec<String>>>,
+) -> Result<Box<dyn Read + Send>, TraceError> {
+    fn boxed<R: Read + Send + 'static>(name: &'static str, inner: R) -> Box<dyn Read + Send> {
+        Box::new(Layer { name, inner, produced: 0 })
+    }
+    Ok(match name {
+        "gzip" => boxed(name, flate2::bufread::MultiGzDecoder::new(source)),
+        "bzip2" => boxed(name, bzip2::bufread::MultiBzDecoder::new(source)),
+        "zstd" => {
+            let decoder = zstd::stream::read::Decoder::with_buffer(source)
+                .map_err(|e| TraceError::io(path, "start the zstd decoder", &e))?;
+            boxed(name, decoder)
+        }
+        "xz" => {
+            let flags = liblzma::stream::CONCATENATED;
+            let stream = liblzma::stream::Stream::new_stream_decoder(XZ_MEMORY, flags)
+                .map_err(|e| TraceError::io(path, "start the xz decoder", &e.into()))?;
+            boxed(name, liblzma::bufread::XzDecoder::new_stream(source, stream))
+        }
+        "tar" => boxed(name, super::tar::Members::new(source, notes)),
+        other => {
+            let message = format!("found a {other} file, expected plain, gzip, zstd, bzip2 or xz");
+            return Err(TraceError::new(path, Fault::Format, message)
+                .hint("unpack it, or pack it with zstd"));
+        }
+    })
+}

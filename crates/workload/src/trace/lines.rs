@@ -1,0 +1,251 @@
+//! Cuts text into lines and hands them to a format's parser, in bounded memory. Knows how to
+//! report a bad line, not what a good one means.
+
+use super::Request;
+use super::error::{Fault, Place, TraceError, quote};
+use super::input::Input;
+use super::parse::BadField;
+use super::reader::OnBadLine;
+
+/// A format of one request a line.
+pub(crate) trait TextFormat: Send + Sized + 'static {
+    /// Names of the columns that every line has.
+    const COLUMNS: &'static [&'static str];
+    /// Columns are separated by commas (else by blanks), and there may be a line of names first.
+    const COMMA: bool;
+    /// Lines may have more columns than `COLUMNS`.
+    const MORE_COLUMNS: bool = false;
+
+    /// Reads one line, without its line end. `None`: a good line that is no request.
+    fn parse(&mut self, line: &[u8]) -> Result<Option<Request>, BadField>;
+
+    /// What a person should know about how the file is read.
+    fn note(&self) -> Option<String> {
+        None
+    }
+}
+
+/// Turns the bytes of a trace into requests, a block at a time.
+pub(crate) trait Decoder: Send {
+    /// Appends the next requests; false if there are none left. After an error, what was appended
+    /// came before the fault.
+    fn next_block(&mut self, out: &mut Vec<Request>) -> Result<bool, TraceError>;
+    /// Bad lines or records left out so far.
+    fn skipped(&self) -> u64;
+    /// Good lines or records so far that are no requests (other events, flushes).
+    fn ignored(&self) -> u64;
+    /// What a person should know about how the file is read.
+    fn note(&self) -> Option<String> {
+        None
+    }
+    /// Bytes of content taken so far.
+    fn position(&self) -> u64;
+}
+
+/// Bytes read at a time, and the longest line: large enough for few calls, small enough for the
+/// second-level cache.
+pub(crate) const CHUNK: usize = 256 << 10;
+
+pub(crate) struct TextDecoder<F> {
+    input: Input,
+    format: F,
+    on_bad_line: OnBadLine,
+    buffer: Vec<u8>,
+    /// `buffer[start..filled]` is read and not parsed.
+    start: usize,
+    filled: usize,
+    /// The input has no more bytes.
+    at_end: bool,
+    /// An error was returned; there is nothing more.
+    failed: bool,
+    line: u64,
+    skipped: u64,
+    ignored: u64,
+}
+
+impl<F: TextFormat> TextDecoder<F> {
+    pub fn new(input: Input, format: F, on_bad_line: OnBadLine) -> Self {
+        Self {
+            input,
+            format,
+            on_bad_line,
+            buffer: vec![0; CHUNK],
+            start: 0,
+            filled: 0,
+            at_end: false,
+            failed: false,
+            line: 0,
+            skipped: 0,
+            ignored: 0,
+        }
+    }
+
+    fn refill(&mut self) -> Result<(), TraceError> {
+        self.buffer.copy_within(self.start..self.filled, 0);
+        self.filled -= self.start;
+        self.start = 0;
+        let wanted = CHUNK - self.filled;
+        let count = self.input.fill(&mut self.buffer[self.filled..])?;
+        self.filled += count;
+        self.at_end = count < wanted;
+        Ok(())
+    }
+
+    /// Parses the whole lines in `buffer[..end]`.
+    fn parse_lines(&mut self, end: usize, out: &mut Vec<Request>) -> Result<(), TraceError> {
+        let buffer = &self.buffer[..end];
+        let mut newlines = memchr::memchr_iter(b'\n', &buffer[self.start..]);
+        let base = self.start;
+        while self.start < end {
+            let stop = newlines.next().map_or(end, |at| base + at);
+            let mut line = &buffer[self.start..stop];
+            self.start = stop + 1;
+            self.line += 1;
+            if let [rest @ .., b'\r'] = line {
+                line = rest;
+            }
+            match self.format.parse(line) {
+                Ok(Some(request)) => out.push(request),
+                Ok(None) => self.ignored += 1,
+                Err(_) if line.trim_ascii().is_empty() => {}
+                Err(bad) => {
+                    if self.line == 1 && is_header::<F>(line) {
+                        continue;
+                    }
+                    if self.on_bad_line == OnBadLine::Skip {
+                        self.skipped += 1;
+                        continue;
+                    }
+                    return Err(describe::<F>(line, bad, self.line, &self.input));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A line that does not fit the buffer: an error, or passed over without keeping it.
+    fn overlong(&mut self) -> Result<(), TraceError> {
+        self.line += 1;
+        if self.on_bad_line == OnBadLine::Stop {
+            let message =
+                format!("found a line of more than {CHUNK} bytes, expected {}", columns::<F>());
+            let place = Place::Line { line: self.line, column: 1 };
+            return Err(TraceError::new(&self.input.path, Fault::BadRecord, message)
+                .at(place)
+                .hint("is this a text file? --on-bad-line skip counts and skips such lines"));
+        }
+        self.skipped += 1;
+        loop {
+            self.start = self.filled;
+            self.refill()?;
+            if let Some(at) = memchr::memchr(b'\n', &self.buffer[..self.filled]) {
+                self.start = at + 1;
+                return Ok(());
+            }
+            if self.at_end {
+                self.start = self.filled;
+                return Ok(());
+            }
+        }
+    }
+
+    fn step(&mut self, out: &mut Vec<Request>) -> Result<bool, TraceError> {
+        let before = out.len();
+        while out.len() == before {
+            if self.start < self.filled || !self.at_end {
+                self.refill()?;
+            }
+            if self.filled == 0 {
+                return Ok(false);
+            }
+            if self.line == 0 && self.buffer[..self.filled].starts_with(b"\xef\xbb\xbf") {
+                self.start = 3; // a byte-order mark
+            }
+            let end = if self.at_end {
+                self.filled
+            } else if let Some(last) = memchr::memrchr(b'\n', &self.buffer[..self.filled]) {
+                last + 1
+            } else {
+                self.overlong()?;
+                continue;
+            };
+            let parsed = self.parse_lines(end, out);
+            self.start = self.start.min(end);
+            parsed?;
+            if self.at_end && self.start >= self.filled {
+                (self.start, self.filled) = (0, 0);
+                return Ok(out.len() > before);
+            }
+        }
+        Ok(true)
+    }
+}
+
+impl<F: TextFormat> Decoder for TextDecoder<F> {
+    fn next_block(&mut self, out: &mut Vec<Request>) -> Result<bool, TraceError> {
+        if self.failed {
+            return Ok(false);
+        }
+        let result = self.step(out);
+        self.failed = result.is_err();
+        result
+    }
+
+    fn skipped(&self) -> u64 {
+        self.skipped
+    }
+
+    fn ignored(&self) -> u64 {
+        self.ignored
+    }
+
+    fn note(&self) -> Option<String> {
+        self.format.note()
+    }
+
+    fn position(&self) -> u64 {
+        self.input.position - (self.filled - self.start) as u64
+    }
+}
+
+/// A first line of names: several columns, and none starts as a number does.
+pub(crate) fn is_header<F: TextFormat>(line: &[u8]) -> bool {
+    let number = |field: &[u8]| matches!(field.first(), Some(b'0'..=b'9' | b'-' | b'.'));
+    let mut fields = line.split(|&byte| byte == b',').map(<[u8]>::trim_ascii);
+    F::COMMA && line.contains(&b',') && fields.all(|field| !field.is_empty() && !number(field))
+}
+
+fn columns<F: TextFormat>() -> String {
+    let separator = if F::COMMA { "," } else { " " };
+    F::COLUMNS.join(separator)
+}
+
+#[cold]
+fn describe<F: TextFormat>(line: &[u8], bad: BadField, number: u64, input: &Input) -> TraceError {
+    let separates = |byte: &u8| if F::COMMA { *byte == b',' } else { b" \t".contains(byte) };
+    let found = if F::COMMA {
+        line.split(separates).count()
+    } else {
+        line.split(separates).filter(|field| !field.is_empty()).count()
+    };
+    let expected = F::COLUMNS.len();
+    let plural = |count: usize| if count == 1 { "" } else { "s" };
+    let (column, message) = if found < expected || (found > expected && !F::MORE_COLUMNS) {
+        let or_more = if F::MORE_COLUMNS { " or more" } else { "" };
+        let names = columns::<F>();
+        let message = format!(
+            "found {found} column{}, expected {expected}{or_more} ({names})",
+            plural(found)
+        );
+        (1, message)
+    } else {
+        let at = bad.at.min(line.len());
+        let rest = &line[at..];
+        let field = &rest[..rest.iter().position(separates).unwrap_or(rest.len())];
+        let what = if field.is_empty() { "nothing".to_owned() } else { quote(field) };
+        (at as u64 + 1, format!("found {what}, expected {}", bad.expected))
+    };
+    TraceError::new(&input.path, Fault::BadRecord, message)
+        .at(Place::Line { line: number, column })
+        .hint("--on-bad-line skip counts and skips such lines")
+}

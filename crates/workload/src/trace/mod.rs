@@ -1,0 +1,61 @@
+//! Block traces: readers for many formats, statistics, the dense page map, replay, conversion.
+//!
+//! A [`TraceReader`] turns a file of any format in [`format::FORMATS`], compressed or not, into
+//! [`Request`]s. [`TraceStat`] counts them, [`TraceSource`] replays them as page commands, and
+//! [`convert`] writes them in one of our own two formats. Nothing here knows of drives.
+
+mod address_map;
+mod convert;
+mod detect;
+mod error;
+pub mod format;
+mod input;
+mod lines;
+mod locality;
+mod parse;
+mod reader;
+mod replay;
+mod source;
+mod stat;
+mod tar;
+mod write;
+
+pub use address_map::{AddressMap, PageRange, Paging, PagingOptions};
+pub use convert::{ConvertOptions, Converted, convert};
+pub use error::{Fault, Place, TraceError};
+pub use format::native::{NativeFile, NativeWriter};
+pub use reader::{DeviceNumbers, OnBadLine, Progress, ReadOptions, Requests, TraceReader};
+pub use replay::{Replay, Replayer};
+pub use source::{Kinds, SourceOptions, TraceSource};
+pub use stat::{StatBuilder, TraceStat};
+pub use write::{OutputFormat, TraceWriter};
+
+use crate::Op;
+
+/// One request of a trace, in the order of the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// When the host issued it: nanoseconds since the trace's own origin (0 if the format has no
+    /// times).
+    pub time_ns: u64,
+    /// First byte. Negative only where a trace counts from the start of a partition and the host
+    /// touched what lies before it.
+    pub offset: i64,
+    /// Number of bytes; may be 0.
+    pub size: u64,
+    /// The device: the number that the trace gives it, or see [`DeviceNumbers`].
+    pub device: u32,
+    /// What is done.
+    pub op: Op,
+}
+
+impl Request {
+    /// Largest read or write, in bytes (2^32). No real request comes near; a larger one is a
+    /// damaged or misread line, and would otherwise fill the memory with pages.
+    pub const MAX_TRANSFER: u64 = 1 << 32;
+
+    /// The first byte after the request. Readers make sure that it fits.
+    pub fn end(&self) -> i64 {
+        self.offset + self.size as i64
+    }
+}

@@ -1,0 +1,284 @@
+//! Reads a trace of any format as a stream of requests. Detection, formats and decompression are
+//! elsewhere; this joins them.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::Request;
+use super::detect::detect;
+use super::error::{Fault, TraceError};
+use super::format::{Format, Sample};
+use super::input::Input;
+use super::lines::Decoder;
+
+/// What to do about a line or record that is not what the format says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnBadLine {
+    /// Stop with an error that names it.
+    #[default]
+    Stop,
+    /// Leave it out and count it.
+    Skip,
+}
+
+/// Which number a request's device gets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DeviceNumbers {
+    /// The one the trace gives it (disk, LUN, volume, ASU).
+    #[default]
+    Native,
+    /// Its rank, from 0, among all devices of the trace, sorted by the text of their native
+    /// numbers (so 10 comes before 2), as the normalised copies of public traces have it. This
+    /// reads the file once more, unless the format has a single device. Traces in our own two
+    /// formats keep their numbers.
+    Ranked,
+}
+
+/// How to read a trace.
+#[derive(Clone, Debug, Default)]
+pub struct ReadOptions {
+    /// The format; `None` detects it.
+    pub format: Option<&'static Format>,
+    /// What to do about bad lines.
+    pub on_bad_line: OnBadLine,
+    /// Native numbers of the devices to read; empty: all.
+    pub devices: Vec<u32>,
+    /// How devices are numbered.
+    pub device_numbers: DeviceNumbers,
+    /// The action to read from blkparse output (`D`, `Q`, `C`, ...); `None` chooses.
+    pub blkparse_action: Option<char>,
+}
+
+/// How far a reader has come in its file (before decompression).
+#[derive(Clone, Debug)]
+pub struct Progress {
+    read: Arc<AtomicU64>,
+    /// Size of the file in bytes; 0 if the trace does not come from a file.
+    pub total: u64,
+}
+
+impl Progress {
+    /// Bytes read so far. May be called from another thread.
+    pub fn read(&self) -> u64 {
+        self.read.load(Ordering::Relaxed)
+    }
+}
+
+/// A trace being read. Stop by not calling it again.
+pub struct TraceReader {
+    path: PathBuf,
+    format: &'static Format,
+    layers: Vec<&'static str>,
+    notes: Arc<std::sync::Mutex<Vec<String>>>,
+    decoder: Box<dyn Decoder>,
+    chosen: Option<FxHashSet<u32>>,
+    ranks: Option<FxHashMap<u32, u32>>,
+    progress: Progress,
+}
+
+impl std::fmt::Debug for TraceReader {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TraceReader")
+            .field("path", &self.path)
+            .field("format", &self.format.name)
+            .field("layers", &self.layers)
+            .finish_non_exhaustive()
+    }
+}
+
+impl TraceReader {
+    /// Opens a trace file, plain or compressed.
+    ///
+    /// # Errors
+    /// A file that cannot be opened, is empty, or whose format is unknown, unclear or not the one
+    /// asked for.
+    pub fn open(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Self, TraceError> {
+        let path = path.as_ref();
+        let mut reader = Self::start(Input::open(path)?, options)?;
+        let format = reader.format;
+        if options.device_numbers == DeviceNumbers::Ranked
+            && !matches!(format.name, "csv" | "flashgc")
+        {
+            let mut devices: Vec<u32> = if format.single_device {
+                vec![0]
+            } else {
+                reader.devices()?.into_iter().collect()
+            };
+            devices.sort_by_key(u32::to_string);
+            let ranks = (0..).zip(devices).map(|(rank, device)| (device, rank)).collect();
+            if !format.single_device {
+                reader = Self::start(Input::open(path)?, options)?;
+            }
+            reader.ranks = Some(ranks);
+        }
+        Ok(reader)
+    }
+
+    /// Reads a trace from anything that yields bytes; `name` stands for the path in messages.
+    /// Ranked device numbers need a file.
+    pub fn from_stream(
+        name: &str,
+        stream: Box<dyn Read + Send>,
+        options: &ReadOptions,
+    ) -> Result<Self, TraceError> {
+        let path = Path::new(name);
+        if options.device_numbers == DeviceNumbers::Ranked {
+            let message = "ranked device numbers need a file, which can be read twice";
+            return Err(TraceError::new(path, Fault::Option, message));
+        }
+        Self::start(Input::unwrap(path, stream)?, options)
+    }
+
+    fn start(input: Input, options: &ReadOptions) -> Result<Self, TraceError> {
+        let path = input.path.clone();
+        let sample = Sample::new(input.sample(), input.sample_is_all());
+        if sample.bytes.is_empty() {
+            let message = "the trace is empty, expected at least one request";
+            return Err(TraceError::new(&path, Fault::Empty, message));
+        }
+        let format = match options.format {
+            Some(format) => format,
+            None => detect(&path, &sample)?,
+        };
+        if options.blkparse_action.is_some() && format.name != "blkparse" {
+            let message = format!(
+                "an action is chosen, which only blkparse output has, but the format is {}",
+                format.name
+            );
+            return Err(
+                TraceError::new(&path, Fault::Option, message).hint("leave --blkparse-action out")
+            );
+        }
+        let layers = input.layers.clone();
+        let notes = Arc::clone(&input.notes);
+        let progress = Progress { read: Arc::clone(&input.file_read), total: input.file_size };
+        let decoder = (format.open)(input, options)?;
+        let chosen =
+            (!options.devices.is_empty()).then(|| options.devices.iter().copied().collect());
+        Ok(Self { path, format, layers, notes, decoder, chosen, ranks: None, progress })
+    }
+
+    /// Replaces the content of `block` by the next requests, some thousands of them; false, and an
+    /// empty block, at the end.
+    ///
+    /// # Errors
+    /// A bad line (unless skipped) or damaged data; `block` then holds the requests before it, and
+    /// the next call says that the trace has ended.
+    pub fn next_block(&mut self, block: &mut Vec<Request>) -> Result<bool, TraceError> {
+        loop {
+            block.clear();
+            let result = self.decoder.next_block(block);
+            if let Some(chosen) = &self.chosen {
+                block.retain(|request| chosen.contains(&request.device));
+            }
+            if let Some(ranks) = &self.ranks {
+                for request in block.iter_mut() {
+                    // A device that the first pass did not see means that the file has grown.
+                    request.device = ranks.get(&request.device).copied().unwrap_or(u32::MAX);
+                }
+            }
+            if !matches!(result, Ok(true)) || !block.is_empty() {
+                return result;
+            }
+        }
+    }
+
+    /// The requests one by one.
+    pub fn requests(self) -> Requests {
+        Requests { reader: self, block: Vec::new().into_iter(), failed: None, ended: false }
+    }
+
+    /// All devices of the rest of the trace.
+    fn devices(&mut self) -> Result<FxHashSet<u32>, TraceError> {
+        let (mut devices, mut block) = (FxHashSet::default(), Vec::new());
+        while self.next_block(&mut block)? {
+            devices.extend(block.iter().map(|request| request.device));
+        }
+        Ok(devices)
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The format, given or detected.
+    pub fn format(&self) -> &'static Format {
+        self.format
+    }
+
+    /// What was taken off the file, outermost first (`["zstd", "bzip2"]`); empty for a plain one.
+    pub fn compression(&self) -> &[&'static str] {
+        &self.layers
+    }
+
+    /// Bad lines or records left out so far.
+    pub fn skipped(&self) -> u64 {
+        self.decoder.skipped()
+    }
+
+    /// Good lines or records so far that are no requests (other events, flushes, comments).
+    pub fn ignored(&self) -> u64 {
+        self.decoder.ignored()
+    }
+
+    /// Bytes of content, after decompression, that were decoded so far.
+    pub fn position(&self) -> u64 {
+        self.decoder.position()
+    }
+
+    /// What a person should know about how the file was read, one sentence each.
+    pub fn notes(&self) -> Vec<String> {
+        let notes = self.notes.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        notes.iter().cloned().chain(self.decoder.note()).collect()
+    }
+
+    /// How far the reader has come, for a progress bar.
+    pub fn progress(&self) -> Progress {
+        self.progress.clone()
+    }
+}
+
+/// The requests of a [`TraceReader`], one by one; after an error there are no more.
+pub struct Requests {
+    reader: TraceReader,
+    block: std::vec::IntoIter<Request>,
+    failed: Option<TraceError>,
+    ended: bool,
+}
+
+impl Requests {
+    /// The reader itself, for its counts.
+    pub fn reader(&self) -> &TraceReader {
+        &self.reader
+    }
+}
+
+impl Iterator for Requests {
+    type Item = Result<Request, TraceError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some(request) = self.block.next() {
+                return Some(Ok(request));
+            }
+            if self.ended {
+                return self.failed.take().map(Err);
+            }
+            let mut block = Vec::new();
+            match self.reader.next_block(&mut block) {
+                Ok(true) => {}
+                Ok(false) => self.ended = true,
+                Err(error) => {
+                    self.failed = Some(error);
+                    self.ended = true;
+                }
+            }
+            self.block = block.into_iter();
+        }
+    }
+}

@@ -1,0 +1,308 @@
+//! Replays a trace as page commands, from memory or from its file, with the same commands either
+//! way.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::address_map::{AddressMap, PagingOptions};
+use super::error::TraceError;
+use super::reader::{ReadOptions, TraceReader};
+use super::source::Kinds;
+use super::{Request, source};
+use crate::{Batch, Op, Workload, WorkloadError};
+
+/// How long a trace is replayed. It always ends with a whole pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Replay {
+    /// So many passes.
+    Passes(u64),
+    /// As many passes as it takes to issue at least so many page commands.
+    AtLeast(u64),
+    /// Without end.
+    Endless,
+}
+
+/// Page commands in a row: pages, and operations in runs.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Commands {
+    pages: Vec<u32>,
+    /// Operation in the top two bits, number of commands below.
+    runs: Vec<u32>,
+}
+
+const RUN_BITS: u32 = 30;
+const RUN: u32 = (1 << RUN_BITS) - 1;
+const OPS: [Op; 3] = [Op::Write, Op::Read, Op::Trim];
+
+impl Commands {
+    #[inline]
+    pub fn push(&mut self, op: Op, page: u32) {
+        self.pages.push(page);
+        match self.runs.last_mut() {
+            Some(run) if *run >> RUN_BITS == op as u32 && *run & RUN < RUN => *run += 1,
+            _ => self.runs.push((op as u32) << RUN_BITS | 1),
+        }
+    }
+
+    pub fn memory_bytes(&self) -> u64 {
+        4 * (self.pages.len() as u64 + self.runs.len() as u64)
+    }
+
+    pub fn shrink(&mut self) {
+        self.pages.shrink_to_fit();
+        self.runs.shrink_to_fit();
+    }
+
+    fn clear(&mut self) {
+        self.pages.clear();
+        self.runs.clear();
+    }
+}
+
+/// A place in [`Commands`].
+#[derive(Clone, Copy, Debug, Default)]
+struct At {
+    command: usize,
+    run: usize,
+    /// Commands of the run that were taken.
+    taken: u32,
+}
+
+impl At {
+    /// Copies up to `limit` commands into a cleared batch. Writes alone leave `ops` empty.
+    fn copy(&mut self, commands: &Commands, batch: &mut Batch, limit: usize) {
+        let end = commands.pages.len().min(self.command.saturating_add(limit));
+        let pages = &commands.pages[self.command..end];
+        self.command = end;
+        batch.pages.extend_from_slice(pages);
+        let mut left = pages.len();
+        let mut done = 0;
+        while left > 0 {
+            let run = commands.runs[self.run];
+            let op = OPS[(run >> RUN_BITS) as usize];
+            let rest = (run & RUN) - self.taken;
+            let count = left.min(rest as usize);
+            if op != Op::Write && batch.ops.is_empty() {
+                batch.ops.resize(done, Op::Write);
+            }
+            done += count;
+            if op != Op::Write || !batch.ops.is_empty() {
+                batch.ops.resize(done, op);
+            }
+            left -= count;
+            self.taken += count as u32;
+            if self.taken == run & RUN {
+                self.run += 1;
+                self.taken = 0;
+            }
+        }
+    }
+}
+
+/// Requests to page commands, by a complete map.
+#[derive(Clone, Debug)]
+pub(crate) struct Expander {
+    map: Arc<AddressMap>,
+    paging: PagingOptions,
+    kinds: Kinds,
+}
+
+impl Expander {
+    pub fn new(map: Arc<AddressMap>, paging: PagingOptions, kinds: source::Kinds) -> Self {
+        Self { map, paging, kinds }
+    }
+
+    /// Appends the commands of one request.
+    pub fn expand(&self, request: &Request, out: &mut Commands) -> Result<(), &'static str> {
+        if !self.kinds.keep(request.op) {
+            return Ok(());
+        }
+        let range = self.paging.pages(request);
+        let known = self.map.known(range, |page| out.push(request.op, page));
+        if known < range.count && request.op != Op::Trim {
+            return Err(
+                "the trace has changed since it was first read, expected the same requests",
+            );
+        }
+        Ok(())
+    }
+}
+
+enum Origin {
+    Kept(Arc<Commands>),
+    Streamed(Box<Stream>),
+}
+
+/// The file, read again at every pass.
+struct Stream {
+    path: PathBuf,
+    options: ReadOptions,
+    expander: Expander,
+    reader: TraceReader,
+    block: Vec<Request>,
+    next: usize,
+    commands: Commands,
+}
+
+/// Commands expanded ahead of the batches: some batches' worth, however long the requests are.
+const AHEAD: usize = 8 * Batch::DEFAULT_LEN;
+
+impl Stream {
+    /// Expands the next requests into `commands`; false at the end of the pass.
+    fn refill(&mut self) -> Result<bool, WorkloadError> {
+        self.commands.clear();
+        while self.commands.pages.len() < AHEAD {
+            let Some(request) = self.block.get(self.next) else {
+                self.next = 0;
+                if !self.reader.next_block(&mut self.block).map_err(to_workload)? {
+                    break;
+                }
+                continue;
+            };
+            self.expander
+                .expand(request, &mut self.commands)
+                .map_err(|text| WorkloadError(format!("{}: {text}", self.path.display())))?;
+            self.next += 1;
+        }
+        Ok(!self.commands.pages.is_empty())
+    }
+
+    fn restart(&mut self) -> Result<(), WorkloadError> {
+        self.reader = TraceReader::open(&self.path, &self.options).map_err(to_workload)?;
+        self.block.clear();
+        self.next = 0;
+        Ok(())
+    }
+}
+
+fn to_workload(error: TraceError) -> WorkloadError {
+    WorkloadError(error.to_string())
+}
+
+/// One replay of a trace: a [`Workload`] of page commands below the number of logical pages.
+pub struct Replayer {
+    origin: Origin,
+    at: At,
+    logical_pages: u32,
+    replay: Replay,
+    /// Passes finished and commands issued, in all and in this pass.
+    passes: u64,
+    issued: u64,
+    issued_in_pass: u64,
+    ended: bool,
+}
+
+impl Replayer {
+    pub(crate) fn kept(commands: Arc<Commands>, logical_pages: u32, replay: Replay) -> Self {
+        Self::new(Origin::Kept(commands), logical_pages, replay)
+    }
+
+    pub(crate) fn streamed(
+        path: &Path,
+        options: &ReadOptions,
+        expander: Expander,
+        logical_pages: u32,
+        replay: Replay,
+    ) -> Result<Self, TraceError> {
+        let stream = Stream {
+            path: path.to_owned(),
+            options: options.clone(),
+            expander,
+            reader: TraceReader::open(path, options)?,
+            block: Vec::new(),
+            next: 0,
+            commands: Commands::default(),
+        };
+        Ok(Self::new(Origin::Streamed(Box::new(stream)), logical_pages, replay))
+    }
+
+    fn new(origin: Origin, logical_pages: u32, replay: Replay) -> Self {
+        Self {
+            origin,
+            at: At::default(),
+            logical_pages,
+            replay,
+            passes: 0,
+            issued: 0,
+            issued_in_pass: 0,
+            ended: matches!(replay, Replay::Passes(0) | Replay::AtLeast(0)),
+        }
+    }
+
+    /// Whole passes replayed so far.
+    pub fn passes(&self) -> u64 {
+        self.passes
+    }
+
+    /// Copies the next commands; false at the end of a pass.
+    fn copy(&mut self, batch: &mut Batch, limit: usize) -> Result<bool, WorkloadError> {
+        match &mut self.origin {
+            Origin::Kept(commands) => self.at.copy(commands, batch, limit),
+            Origin::Streamed(stream) => {
+                if self.at.command == stream.commands.pages.len() {
+                    self.at = At::default();
+                    stream.refill()?;
+                }
+                self.at.copy(&stream.commands, batch, limit);
+            }
+        }
+        Ok(!batch.pages.is_empty())
+    }
+
+    fn end_pass(&mut self) -> Result<(), WorkloadError> {
+        if self.issued_in_pass == 0 {
+            return Err(WorkloadError(format!(
+                "found no command for the first {} logical pages of the trace in a whole pass, \
+                 expected some; hint: use smaller blocks or a longer trace",
+                self.logical_pages
+            )));
+        }
+        self.passes += 1;
+        self.issued_in_pass = 0;
+        self.at = At::default();
+        self.ended = match self.replay {
+            Replay::Passes(passes) => self.passes >= passes,
+            Replay::AtLeast(commands) => self.issued >= commands,
+            Replay::Endless => false,
+        };
+        match &mut self.origin {
+            Origin::Streamed(stream) if !self.ended => stream.restart(),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Leaves out the commands for pages that the drive does not have.
+#[cold]
+fn drop_beyond(batch: &mut Batch, logical_pages: u32) {
+    if !batch.ops.is_empty() {
+        let mut pages = batch.pages.iter();
+        batch.ops.retain(|_| pages.next().is_some_and(|&page| page < logical_pages));
+    }
+    batch.pages.retain(|&page| page < logical_pages);
+}
+
+impl Workload for Replayer {
+    fn fill(&mut self, batch: &mut Batch, limit: usize) -> Result<(), WorkloadError> {
+        loop {
+            batch.clear();
+            if self.ended || limit == 0 {
+                return Ok(());
+            }
+            if !self.copy(batch, limit)? {
+                self.end_pass()?;
+                continue;
+            }
+            // A maximum is a few instructions for many pages, and nearly always enough.
+            let highest = batch.pages.iter().fold(0, |highest, &page| highest.max(page));
+            if highest >= self.logical_pages {
+                drop_beyond(batch, self.logical_pages);
+            }
+            if !batch.pages.is_empty() {
+                self.issued += batch.pages.len() as u64;
+                self.issued_in_pass += batch.pages.len() as u64;
+                return Ok(());
+            }
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! A trace made ready for replay: its statistics, its dense page map and, if they fit the memory
+//! allowed, its page commands. Knows nothing of drives.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::address_map::{AddressMap, PagingOptions};
+use super::error::{Fault, TraceError};
+use super::reader::{Progress, ReadOptions, TraceReader};
+use super::replay::{Commands, Expander, Replay, Replayer};
+use super::stat::{StatBuilder, TraceStat, map_full};
+use crate::Op;
+
+/// Which commands of a trace are replayed. All accessed pages count as logical pages either way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Kinds {
+    /// Reads, writes and discards.
+    #[default]
+    All,
+    /// Writes and discards: what changes the state of a drive.
+    Changes,
+    /// Writes only.
+    Writes,
+}
+
+impl Kinds {
+    /// True if commands with this operation are replayed.
+    #[inline]
+    pub fn keep(self, op: Op) -> bool {
+        match self {
+            Self::All => true,
+            Self::Changes => op != Op::Read,
+            Self::Writes => op == Op::Write,
+        }
+    }
+}
+
+/// How a trace becomes page commands.
+#[derive(Clone, Debug)]
+pub struct SourceOptions {
+    /// How the file is read.
+    pub read: ReadOptions,
+    /// How requests become pages.
+    pub paging: PagingOptions,
+    /// Which commands are replayed.
+    pub kinds: Kinds,
+    /// Bytes that decoded commands may take; a longer trace is streamed again at every pass.
+    pub memory_limit: u64,
+}
+
+impl SourceOptions {
+    /// Default of [`Self::memory_limit`]: 1 GiB, about 250 million page commands.
+    pub const MEMORY_LIMIT: u64 = 1 << 30;
+}
+
+impl Default for SourceOptions {
+    fn default() -> Self {
+        Self {
+            read: ReadOptions::default(),
+            paging: PagingOptions::default(),
+            kinds: Kinds::default(),
+            memory_limit: Self::MEMORY_LIMIT,
+        }
+    }
+}
+
+/// A trace read once. Any number of replays can run from it at the same time; clones share it.
+#[derive(Clone, Debug)]
+pub struct TraceSource {
+    path: PathBuf,
+    options: SourceOptions,
+    stat: TraceStat,
+    map: Arc<AddressMap>,
+    commands: Option<Arc<Commands>>,
+}
+
+impl TraceSource {
+    /// Reads a trace once: counts it, numbers its pages and keeps its commands if they fit.
+    ///
+    /// # Errors
+    /// What the reader finds wrong; no requests; no writes; too many pages.
+    pub fn load(path: impl AsRef<Path>, options: SourceOptions) -> Result<Self, TraceError> {
+        Self::load_with(path, options, |_| true)
+    }
+
+    /// The same, asking `go_on` between blocks, with how far it has come.
+    ///
+    /// # Errors
+    /// Those of [`load`](Self::load), and one with [`Fault::Cancelled`] if `go_on` says no.
+    pub fn load_with(
+        path: impl AsRef<Path>,
+        options: SourceOptions,
+        mut go_on: impl FnMut(&Progress) -> bool,
+    ) -> Result<Self, TraceError> {
+        let path = path.as_ref().to_owned();
+        let page = options.paging.page_size;
+        if !page.is_power_of_two() || !(512..=1 << 30).contains(&page) {
+            let message = format!("found a page size of {page} bytes, expected a power of two");
+            return Err(TraceError::new(&path, Fault::Option, message).hint("4096 is usual"));
+        }
+        let mut reader = TraceReader::open(&path, &options.read)?;
+        let progress = reader.progress();
+        let mut builder = StatBuilder::new(options.paging);
+        let mut commands = Some(Commands::default());
+        let mut block = Vec::new();
+        while reader.next_block(&mut block)? {
+            let added = match &mut commands {
+                Some(kept) => builder.add(&block, |op, page| {
+                    if options.kinds.keep(op) {
+                        kept.push(op, page);
+                    }
+                }),
+                None => builder.add(&block, |_, _| {}),
+            };
+            added.map_err(|full| map_full(&reader, full))?;
+            if commands.as_ref().is_some_and(|kept| kept.memory_bytes() > options.memory_limit) {
+                commands = None;
+            }
+            if !go_on(&progress) {
+                return Err(cancelled(&path));
+            }
+        }
+        let stat = builder.finish(&reader)?;
+        if stat.writes == 0 || stat.page_writes == 0 {
+            let message = format!(
+                "the trace has no writes ({} reads, {} discards), so there is nothing to collect",
+                stat.reads, stat.discards
+            );
+            return Err(TraceError::new(&path, Fault::Empty, message)
+                .hint("choose a trace, or devices of it, with writes"));
+        }
+        // A discard of a page that is accessed only later does nothing in the first pass but frees
+        // the page in the next: it needs a number that it did not have yet.
+        let again = builder.early_trim() && options.kinds != Kinds::Writes;
+        let map = Arc::new(builder.into_map());
+        if again && commands.is_some() {
+            commands = decode(&path, &options, &map, &mut go_on)?;
+        }
+        if let Some(kept) = &mut commands {
+            kept.shrink();
+        }
+        Ok(Self { path, options, stat, map, commands: commands.map(Arc::new) })
+    }
+
+    /// The statistics.
+    pub fn stat(&self) -> &TraceStat {
+        &self.stat
+    }
+
+    /// The map from the trace's pages to logical pages.
+    pub fn map(&self) -> &AddressMap {
+        &self.map
+    }
+
+    /// True if the commands are in memory; else every pass reads the file again.
+    pub fn in_memory(&self) -> bool {
+        self.commands.is_some()
+    }
+
+    /// Logical pages of a drive for this trace with blocks of `pages_per_block` pages:
+    /// U = b floor(x / b), where x is the number of distinct pages read or written (Van Houdt
+    /// 2013). Accesses to the last x - U pages are left out of replays.
+    pub fn logical_pages(&self, pages_per_block: u32) -> u32 {
+        let pages = u32::try_from(self.map.len()).unwrap_or(u32::MAX);
+        pages - pages % pages_per_block.max(1)
+    }
+
+    /// Page requests (reads and writes after splitting) of one pass over the whole trace.
+    pub fn page_requests(&self) -> u64 {
+        self.stat.page_requests
+    }
+
+    /// Starts a replay onto a drive of `logical_pages` pages (see [`Self::logical_pages`]).
+    ///
+    /// # Errors
+    /// No logical pages, or more than the trace has; a file that has gone, if it is streamed.
+    pub fn open(&self, logical_pages: u32, replay: Replay) -> Result<Replayer, TraceError> {
+        let pages = self.map.len();
+        if logical_pages == 0 || logical_pages as usize > pages {
+            let message = format!(
+                "found {logical_pages} logical pages, expected 1 to {pages} (the distinct pages of \
+                 the trace)"
+            );
+            return Err(TraceError::new(&self.path, Fault::Option, message)
+                .hint("use smaller blocks or a longer trace"));
+        }
+        match &self.commands {
+            Some(commands) => Ok(Replayer::kept(Arc::clone(commands), logical_pages, replay)),
+            None => {
+                let expander = self.expander();
+                Replayer::streamed(&self.path, &self.options.read, expander, logical_pages, replay)
+            }
+        }
+    }
+
+    fn expander(&self) -> Expander {
+        Expander::new(Arc::clone(&self.map), self.options.paging, self.options.kinds)
+    }
+}
+
+/// Reads the trace once more, with the complete map; `None` if the commands do not fit.
+fn decode(
+    path: &Path,
+    options: &SourceOptions,
+    map: &Arc<AddressMap>,
+    go_on: &mut impl FnMut(&Progress) -> bool,
+) -> Result<Option<Commands>, TraceError> {
+    let expander = Expander::new(Arc::clone(map), options.paging, options.kinds);
+    let mut reader = TraceReader::open(path, &options.read)?;
+    let progress = reader.progress();
+    let (mut commands, mut block) = (Commands::default(), Vec::new());
+    while reader.next_block(&mut block)? {
+        for request in &block {
+            expander
+                .expand(request, &mut commands)
+                .map_err(|message| TraceError::new(path, Fault::Io, message))?;
+        }
+        if commands.memory_bytes() > options.memory_limit {
+            return Ok(None);
+        }
+        if !go_on(&progress) {
+            return Err(cancelled(path));
+        }
+    }
+    Ok(Some(commands))
+}
+
+fn cancelled(path: &Path) -> TraceError {
+    TraceError::new(path, Fault::Cancelled, "stopped before the end of the trace")
+}

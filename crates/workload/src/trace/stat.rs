@@ -1,0 +1,272 @@
+//! Statistics of a trace: what `trace stat` prints. Counts requests; keeps no order.
+
+use rustc_hash::FxHashSet;
+use serde::Serialize;
+
+use super::Request;
+use super::address_map::{AddressMap, MapFull, PageRange, PagingOptions};
+use super::error::{Fault, TraceError};
+use super::locality::locality;
+use super::reader::TraceReader;
+use crate::Op;
+
+/// What a trace consists of. Serialised, its fields are the keys of `trace stat --json`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TraceStat {
+    /// Requests of all kinds.
+    pub requests: u64,
+    /// Reads among them.
+    pub reads: u64,
+    /// Writes among them.
+    pub writes: u64,
+    /// Discards (TRIM) among them.
+    pub discards: u64,
+    /// Writes over requests.
+    pub write_share: f64,
+    /// Distinct pages written.
+    pub pages_written: u64,
+    /// Distinct pages read.
+    pub pages_read: u64,
+    /// Distinct pages read or written.
+    pub pages: u64,
+    /// Page writes: requests of one page after splitting.
+    pub page_writes: u64,
+    /// Page reads: the same for reads.
+    pub page_reads: u64,
+    /// Page writes over distinct pages written; 0 if there are none.
+    pub overwrite: f64,
+    /// Bytes written.
+    pub written_bytes: u64,
+    /// Bytes read.
+    pub read_bytes: u64,
+    /// Bytes discarded.
+    pub discarded_bytes: u64,
+    /// The highest end of a request on any device.
+    pub span_bytes: u64,
+    /// Devices.
+    pub devices: u64,
+    /// Time of the first request, nanoseconds since the trace's origin.
+    pub first_time_ns: u64,
+    /// From the earliest to the latest request.
+    pub duration_seconds: f64,
+    /// Page requests (reads and writes after splitting): `#Requests` of the d-choices paper.
+    pub page_requests: u64,
+    /// Writes among the page requests, in percent: its `%Writes`.
+    pub page_write_percent: f64,
+    /// Distinct pages that are only read, in percent of all distinct pages: its `%LBA_RO`.
+    pub read_only_percent: f64,
+    /// The smallest part of the distinct pages, in percent, that receives 20, 40, 60 and 80% of
+    /// the page requests: its Table 3.
+    pub locality_percent: [f64; 4],
+    /// Bytes in a page.
+    pub page_size: u64,
+    /// Bad lines or records that were left out.
+    pub skipped_lines: u64,
+    /// Good lines or records that are no requests.
+    pub ignored_lines: u64,
+    /// The format.
+    pub format: String,
+    /// What the file was packed in, outermost first, joined by `+`; `none` if in nothing.
+    pub compression: String,
+    /// What a person should know about how the file was read.
+    pub notes: Vec<String>,
+}
+
+impl TraceStat {
+    /// Reads a trace to its end and counts.
+    ///
+    /// # Errors
+    /// What the reader finds wrong; more pages or devices than can be mapped; no requests.
+    pub fn of(mut reader: TraceReader, paging: PagingOptions) -> Result<Self, TraceError> {
+        let mut builder = StatBuilder::new(paging);
+        let mut block = Vec::new();
+        while reader.next_block(&mut block)? {
+            builder.add(&block, |_, _| {}).map_err(|full| map_full(&reader, full))?;
+        }
+        builder.finish(&reader)
+    }
+}
+
+/// The error for a trace with too many pages or devices.
+pub(crate) fn map_full(reader: &TraceReader, full: MapFull) -> TraceError {
+    TraceError::new(reader.path(), Fault::Option, full.to_string())
+        .hint("choose some of the devices, or larger pages")
+}
+
+/// Counts requests as they come, and numbers their pages.
+#[derive(Clone, Debug)]
+pub struct StatBuilder {
+    paging: PagingOptions,
+    map: AddressMap,
+    /// A word a page: accesses, and in its two top bits whether it was written and read.
+    accesses: Vec<u32>,
+    devices: FxHashSet<u32>,
+    last_device: Option<u32>,
+    /// Requests, bytes and pages by operation (write, read, trim).
+    requests: [u64; 3],
+    bytes: [u64; 3],
+    pages: [u64; 3],
+    end: i64,
+    first_time: Option<u64>,
+    earliest: u64,
+    latest: u64,
+    /// A discard covered pages that had not been accessed before.
+    early_trim: bool,
+}
+
+const WRITTEN: u32 = 1 << 31;
+const READ: u32 = 1 << 30;
+/// Accesses of a page are counted up to here, which is a billion.
+const ACCESSES: u32 = READ - 1;
+
+impl StatBuilder {
+    /// Nothing counted yet.
+    pub fn new(paging: PagingOptions) -> Self {
+        Self {
+            paging,
+            map: AddressMap::new(),
+            accesses: Vec::new(),
+            devices: FxHashSet::default(),
+            last_device: None,
+            requests: [0; 3],
+            bytes: [0; 3],
+            pages: [0; 3],
+            end: 0,
+            first_time: None,
+            earliest: u64::MAX,
+            latest: 0,
+            early_trim: false,
+        }
+    }
+
+    /// Counts requests and hands the dense number of each of their pages to `each`, in order.
+    /// Discards number no pages: only those accessed before are handed on.
+    pub fn add(
+        &mut self,
+        requests: &[Request],
+        mut each: impl FnMut(Op, u32),
+    ) -> Result<(), MapFull> {
+        for request in requests {
+            self.count(request);
+            let range = self.paging.pages(request);
+            self.pages[request.op as usize] += range.count;
+            if request.op == Op::Trim {
+                let known = self.map.known(range, |number| each(Op::Trim, number));
+                self.early_trim |= known < range.count;
+            } else {
+                self.access(range, request.op, &mut each)?;
+            }
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn access(
+        &mut self,
+        range: PageRange,
+        op: Op,
+        each: &mut impl FnMut(Op, u32),
+    ) -> Result<(), MapFull> {
+        let flag = if op == Op::Write { WRITTEN } else { READ };
+        let accesses = &mut self.accesses;
+        self.map.insert(range, |number| {
+            if number as usize == accesses.len() {
+                accesses.push(0);
+            }
+            let word = &mut accesses[number as usize];
+            *word = (*word + u32::from(*word & ACCESSES < ACCESSES)) | flag;
+            each(op, number);
+        })
+    }
+
+    #[inline]
+    fn count(&mut self, request: &Request) {
+        self.requests[request.op as usize] += 1;
+        self.bytes[request.op as usize] =
+            self.bytes[request.op as usize].saturating_add(request.size);
+        self.end = self.end.max(request.end());
+        self.first_time.get_or_insert(request.time_ns);
+        self.earliest = self.earliest.min(request.time_ns);
+        self.latest = self.latest.max(request.time_ns);
+        if self.last_device != Some(request.device) {
+            self.last_device = Some(request.device);
+            self.devices.insert(request.device);
+        }
+    }
+
+    /// True if a discard covered pages that had not been accessed before it (and may have been
+    /// later).
+    pub(crate) fn early_trim(&self) -> bool {
+        self.early_trim
+    }
+
+    /// The statistics of what was counted.
+    ///
+    /// # Errors
+    /// No requests at all.
+    pub fn finish(&self, reader: &TraceReader) -> Result<TraceStat, TraceError> {
+        let [writes, reads, discards] = self.requests;
+        let requests = writes + reads + discards;
+        if requests == 0 {
+            return Err(no_requests(reader));
+        }
+        let [page_writes, page_reads, _] = self.pages;
+        let page_requests = page_writes + page_reads;
+        let with =
+            |flag: u32| self.accesses.iter().filter(|&&word| word & flag != 0).count() as u64;
+        let (pages, pages_written) = (self.accesses.len() as u64, with(WRITTEN));
+        let ratio = |part: u64, whole: u64| part as f64 / whole.max(1) as f64;
+        let layers = reader.compression();
+        Ok(TraceStat {
+            requests,
+            reads,
+            writes,
+            discards,
+            write_share: ratio(writes, requests),
+            pages_written,
+            pages_read: with(READ),
+            pages,
+            page_writes,
+            page_reads,
+            overwrite: ratio(page_writes, pages_written),
+            written_bytes: self.bytes[Op::Write as usize],
+            read_bytes: self.bytes[Op::Read as usize],
+            discarded_bytes: self.bytes[Op::Trim as usize],
+            span_bytes: self.end.unsigned_abs(),
+            devices: self.devices.len() as u64,
+            first_time_ns: self.first_time.unwrap_or(0),
+            duration_seconds: (self.latest - self.earliest) as f64 / 1e9,
+            page_requests,
+            page_write_percent: 100.0 * ratio(page_writes, page_requests),
+            read_only_percent: 100.0 * ratio(pages - pages_written, pages),
+            locality_percent: locality(self.accesses.iter().map(|word| word & ACCESSES).collect()),
+            page_size: self.paging.page_size,
+            skipped_lines: reader.skipped(),
+            ignored_lines: reader.ignored(),
+            format: reader.format().name.to_owned(),
+            compression: if layers.is_empty() { "none".to_owned() } else { layers.join("+") },
+            notes: reader.notes(),
+        })
+    }
+
+    /// The map of the pages counted.
+    pub fn into_map(self) -> AddressMap {
+        self.map
+    }
+}
+
+fn no_requests(reader: &TraceReader) -> TraceError {
+    let (skipped, ignored) = (reader.skipped(), reader.ignored());
+    let message = format!(
+        "found no requests, expected at least one ({skipped} bad lines were skipped, {ignored} \
+         lines are no requests)"
+    );
+    let hint = if reader.format().name == "blkparse" {
+        "choose another action with --blkparse-action"
+    } else if skipped > 0 {
+        "check the format (--format) and the chosen devices"
+    } else {
+        "check the chosen devices"
+    };
+    TraceError::new(reader.path(), Fault::Empty, message).hint(hint)
+}

@@ -1,0 +1,239 @@
+//! Writes traces in our own two formats, plain or compressed. The file appears under its name only
+//! once it is complete.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use super::Request;
+use super::error::{Fault, TraceError};
+use super::format::CSV_HEADER;
+use super::format::native::NativeWriter;
+use crate::Op;
+
+/// A format that traces are written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OutputFormat {
+    /// The normalised CSV.
+    Csv,
+    /// Our own binary format.
+    Native,
+}
+
+impl OutputFormat {
+    /// The format that a file name's ending asks for: `.csv` or `.flashgc`, perhaps followed by
+    /// `.zst` or `.gz`.
+    ///
+    /// # Errors
+    /// Any other ending.
+    pub fn of(path: &Path) -> Result<Self, TraceError> {
+        let (stem, _) = Packing::of(path);
+        match Path::new(stem).extension().and_then(|extension| extension.to_str()) {
+            Some("csv") => Ok(Self::Csv),
+            Some("flashgc") => Ok(Self::Native),
+            _ => {
+                let message = "found a name that does not say the format to write, expected one \
+                               that ends in .csv or .flashgc, then nothing, .zst or .gz";
+                Err(TraceError::new(path, Fault::Format, message)
+                    .hint("name the file trace.csv or trace.flashgc.zst, for example"))
+            }
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Packing {
+    Plain,
+    Gzip,
+    Zstd,
+}
+
+impl Packing {
+    /// The name without the ending of the compression, and the compression.
+    fn of(path: &Path) -> (&str, Self) {
+        let name = path.to_str().unwrap_or_default();
+        match (name.strip_suffix(".zst"), name.strip_suffix(".gz")) {
+            (Some(stem), _) => (stem, Self::Zstd),
+            (_, Some(stem)) => (stem, Self::Gzip),
+            _ => (name, Self::Plain),
+        }
+    }
+}
+
+/// What is written to: a file, perhaps through a compressor.
+enum Sink {
+    Plain(BufWriter<File>),
+    Gzip(flate2::write::GzEncoder<BufWriter<File>>),
+    Zstd(zstd::stream::write::Encoder<'static, BufWriter<File>>),
+}
+
+impl Sink {
+    fn finish(self) -> io::Result<File> {
+        let file = match self {
+            Self::Plain(file) => file,
+            Self::Gzip(encoder) => encoder.finish()?,
+            Self::Zstd(encoder) => encoder.finish()?,
+        };
+        file.into_inner().map_err(io::IntoInnerError::into_error)
+    }
+}
+
+impl Write for Sink {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Plain(file) => file.write(bytes),
+            Self::Gzip(encoder) => encoder.write(bytes),
+            Self::Zstd(encoder) => encoder.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Plain(file) => file.flush(),
+            Self::Gzip(encoder) => encoder.flush(),
+            Self::Zstd(encoder) => encoder.flush(),
+        }
+    }
+}
+
+enum Lines {
+    Csv { sink: Sink, text: Vec<u8> },
+    Native(NativeWriter<Sink>),
+}
+
+/// Writes a trace file. Dropped before [`finish`](Self::finish), it leaves nothing behind.
+pub struct TraceWriter {
+    path: PathBuf,
+    partial: PathBuf,
+    lines: Option<Lines>,
+}
+
+impl TraceWriter {
+    /// Starts a file. The name's ending chooses the compression, and the format unless it is given.
+    ///
+    /// # Errors
+    /// An ending that names no format, and files that cannot be created.
+    pub fn create(
+        path: impl AsRef<Path>,
+        format: Option<OutputFormat>,
+    ) -> Result<Self, TraceError> {
+        let path = path.as_ref().to_owned();
+        let format = match format {
+            Some(format) => format,
+            None => OutputFormat::of(&path)?,
+        };
+        let mut name = path.file_name().unwrap_or_default().to_owned();
+        name.push(format!(".{}.partial", std::process::id()));
+        let partial = path.with_file_name(name);
+        let start = || -> io::Result<Lines> {
+            let file = BufWriter::with_capacity(1 << 18, File::create(&partial)?);
+            let mut sink = match Packing::of(&path).1 {
+                Packing::Plain => Sink::Plain(file),
+                Packing::Gzip => {
+                    Sink::Gzip(flate2::write::GzEncoder::new(file, flate2::Compression::default()))
+                }
+                Packing::Zstd => {
+                    let mut encoder = zstd::stream::write::Encoder::new(file, 0)?;
+                    encoder.include_checksum(true)?;
+                    Sink::Zstd(encoder)
+                }
+            };
+            Ok(match format {
+                OutputFormat::Csv => {
+                    writeln!(sink, "{CSV_HEADER}")?;
+                    Lines::Csv { sink, text: Vec::new() }
+                }
+                OutputFormat::Native => Lines::Native(NativeWriter::new(sink)?),
+            })
+        };
+        match start() {
+            Ok(lines) => Ok(Self { path, partial, lines: Some(lines) }),
+            Err(error) => {
+                let _ = std::fs::remove_file(&partial);
+                Err(TraceError::io(&path, "create the file", &error))
+            }
+        }
+    }
+
+    /// Appends requests.
+    ///
+    /// # Errors
+    /// A full disk, for example.
+    pub fn write(&mut self, requests: &[Request]) -> Result<(), TraceError> {
+        let result = match &mut self.lines {
+            Some(Lines::Csv { sink, text }) => {
+                text.clear();
+                for request in requests {
+                    csv_line(request, text);
+                }
+                sink.write_all(text)
+            }
+            Some(Lines::Native(writer)) => writer.write(requests),
+            None => Ok(()),
+        };
+        result.map_err(|error| TraceError::io(&self.path, "write the trace", &error))
+    }
+
+    /// Completes the file and gives it its name.
+    ///
+    /// # Errors
+    /// A full disk, for example.
+    pub fn finish(mut self) -> Result<(), TraceError> {
+        let finish = |lines: Lines| -> io::Result<()> {
+            let sink = match lines {
+                Lines::Csv { sink, .. } => sink,
+                Lines::Native(writer) => writer.finish()?,
+            };
+            sink.finish()?;
+            std::fs::rename(&self.partial, &self.path)
+        };
+        match self.lines.take().map(finish) {
+            Some(Err(error)) => {
+                let _ = std::fs::remove_file(&self.partial);
+                Err(TraceError::io(&self.path, "write the trace", &error))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Drop for TraceWriter {
+    fn drop(&mut self) {
+        if self.lines.take().is_some() {
+            let _ = std::fs::remove_file(&self.partial);
+        }
+    }
+}
+
+/// Appends a line of the normalised CSV.
+pub(crate) fn csv_line(request: &Request, text: &mut Vec<u8>) {
+    digits(request.time_ns / 1000, 1, text);
+    text.push(b'.');
+    digits(request.time_ns % 1000, 3, text);
+    text.extend_from_slice(match request.op {
+        Op::Write => b",W,",
+        Op::Read => b",R,",
+        Op::Trim => b",D,",
+    });
+    if request.offset < 0 {
+        text.push(b'-');
+    }
+    digits(request.offset.unsigned_abs(), 1, text);
+    text.push(b',');
+    digits(request.size, 1, text);
+    text.push(b',');
+    digits(request.device.into(), 1, text);
+    text.push(b'\n');
+}
+
+/// Appends a number with at least `width` digits (at most 20).
+fn digits(mut value: u64, width: usize, text: &mut Vec<u8>) {
+    let mut buffer = [b'0'; 20];
+    let mut at = buffer.len();
+    while value > 0 {
+        at -= 1;
+        buffer[at] = b'0' + (value % 10) as u8;
+        value /= 10;
+    }
+    text.extend_from_slice(&buffer[at.min(buffer.len() - width)..]);
+}
