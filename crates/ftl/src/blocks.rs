@@ -13,8 +13,7 @@ pub const NOT_A_CANDIDATE: u16 = 1 << 15;
 /// What a policy sees of the blocks.
 #[derive(Clone, Debug)]
 pub struct BlockTable {
-    /// Valid pages a block, with [`NOT_A_CANDIDATE`] set where it applies. Padded with `u16::MAX`
-    /// to a multiple of [`BlockTable::GROUP`].
+    /// Valid pages a block, with [`NOT_A_CANDIDATE`] set where it applies.
     counts: Vec<u16>,
     erases: Vec<u32>,
     /// Programmed since its last erase.
@@ -25,16 +24,11 @@ pub struct BlockTable {
 }
 
 impl BlockTable {
-    /// The counts are padded to a multiple of this, the span of one vector comparison.
-    pub(crate) const GROUP: usize = 32;
-
     /// N erased blocks, none of them a candidate.
     pub(crate) fn new(geometry: &Geometry) -> Self {
         let blocks = geometry.blocks() as usize;
-        let mut counts = vec![NOT_A_CANDIDATE; blocks];
-        counts.resize(blocks.next_multiple_of(Self::GROUP), u16::MAX);
         Self {
-            counts,
+            counts: vec![NOT_A_CANDIDATE; blocks],
             erases: vec![0; blocks],
             programmed: vec![false; blocks],
             candidates: 0,
@@ -46,11 +40,8 @@ impl BlockTable {
     /// A table for tests of policies: one entry a block, `Some(valid pages)` for a candidate and
     /// `None` for an open block.
     pub fn from_counts(pages_per_block: u32, counts: &[Option<u16>]) -> Self {
-        let mut padded: Vec<u16> =
-            counts.iter().map(|count| count.unwrap_or(NOT_A_CANDIDATE)).collect();
-        padded.resize(counts.len().next_multiple_of(Self::GROUP), u16::MAX);
         Self {
-            counts: padded,
+            counts: counts.iter().map(|count| count.unwrap_or(NOT_A_CANDIDATE)).collect(),
             erases: vec![0; counts.len()],
             programmed: vec![true; counts.len()],
             candidates: counts.iter().flatten().count() as u32,
@@ -85,7 +76,7 @@ impl BlockTable {
     /// The masked counts of all blocks, in order of block number.
     #[inline]
     pub fn masked_counts(&self) -> &[u16] {
-        &self.counts[..self.blocks as usize]
+        &self.counts
     }
 
     /// Valid pages of `block`.
@@ -115,12 +106,6 @@ impl BlockTable {
     /// Erase counts of all blocks, in order of block number.
     pub fn erase_counts(&self) -> &[u32] {
         &self.erases
-    }
-
-    /// The masked counts with their padding: what minimum searches scan.
-    #[inline]
-    pub(crate) fn padded_counts(&self) -> &[u16] {
-        &self.counts
     }
 
     #[inline]

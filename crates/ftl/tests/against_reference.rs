@@ -11,9 +11,15 @@ use reference::{Frontier as Naive, Reference, naive_pick};
 fn specs() -> Vec<String> {
     let mut specs: Vec<String> =
         victim_policies().iter().map(|info| info.name.to_string()).collect();
-    for more in
-        ["windowed:w=1", "windowed:w=3", "d-choices:d=1", "d-choices:d=3,c=1", "d-choices:d=2,c=4"]
-    {
+    for more in [
+        "greedy:ties=oldest",
+        "greedy:ties=lowest",
+        "windowed:w=1",
+        "windowed:w=3",
+        "d-choices:d=1",
+        "d-choices:d=3,c=1",
+        "d-choices:d=2,c=4",
+    ] {
         specs.push(more.to_string());
     }
     specs

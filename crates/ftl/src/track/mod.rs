@@ -2,11 +2,11 @@
 //! then is anything kept.
 
 mod close_order;
-mod min_count;
+mod least;
 mod window;
 
 pub use close_order::CloseOrder;
-pub use min_count::MinCount;
+pub use least::{Least, Ties};
 pub use window::Window;
 
 use crate::blocks::{BlockId, BlockTable};

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::{MinCount, Tracker};
+use super::{Least, Ties, Tracker};
 use crate::blocks::{BlockId, BlockTable};
 
 /// A window of fixed size over the candidates in closing order.
@@ -10,9 +10,7 @@ use crate::blocks::{BlockId, BlockTable};
 pub struct Window {
     size: usize,
     members: usize,
-    /// The count of a member, `u16::MAX` of any other block; padded like the block table's.
-    counts: Vec<u16>,
-    least: MinCount,
+    least: Least,
     /// Candidates behind the window, longest closed first.
     waiting: VecDeque<BlockId>,
 }
@@ -20,36 +18,26 @@ pub struct Window {
 impl Window {
     /// An empty window of `size` blocks; candidates enter as they are closed.
     pub fn new(size: u32, blocks: &BlockTable) -> Self {
-        let none =
-            BlockTable::from_counts(blocks.pages_per_block(), &vec![None; blocks.len() as usize]);
-        Self {
-            size: size as usize,
-            members: 0,
-            counts: vec![u16::MAX; none.padded_counts().len()],
-            least: MinCount::new(&none),
-            waiting: VecDeque::new(),
-        }
+        let least = Least::new(blocks, Ties::Oldest);
+        Self { size: size as usize, members: 0, least, waiting: VecDeque::new() }
     }
 
-    /// The member with the fewest valid pages, the lowest number among equals.
-    pub fn first_minimum(&self) -> Option<BlockId> {
-        self.least.first_minimum_of(&self.counts)
+    /// The first member in order of valid pages and the rule for ties.
+    pub fn first(&self) -> Option<BlockId> {
+        self.least.first()
     }
 
     fn admit(&mut self, blocks: &BlockTable, block: BlockId) {
-        let count = blocks.masked_count(block);
-        self.counts[block as usize] = count;
-        self.least.lower(block, count);
+        self.least.insert(block, blocks.masked_count(block));
         self.members += 1;
     }
 }
 
 impl Tracker for Window {
     #[inline(always)]
-    fn invalidated(&mut self, block: BlockId, masked: u16) {
-        if self.counts[block as usize] != u16::MAX {
-            self.counts[block as usize] = masked;
-            self.least.lower(block, masked);
+    fn invalidated(&mut self, block: BlockId, _: u16) {
+        if self.least.holds(block) {
+            self.least.decrement(block);
         }
     }
 
@@ -62,9 +50,8 @@ impl Tracker for Window {
     }
 
     fn taken(&mut self, blocks: &BlockTable, block: BlockId) {
-        debug_assert_ne!(self.counts[block as usize], u16::MAX, "only members are ever taken");
-        self.counts[block as usize] = u16::MAX;
-        self.least.recompute(&self.counts, block);
+        debug_assert!(self.least.holds(block), "only members are ever taken");
+        self.least.remove(block);
         self.members -= 1;
         if let Some(next) = self.waiting.pop_front() {
             self.admit(blocks, next);
@@ -72,14 +59,7 @@ impl Tracker for Window {
     }
 
     fn audit(&self, blocks: &BlockTable) -> Result<(), String> {
-        let members = self.counts.iter().filter(|&&count| count != u16::MAX).count();
-        let stale = (0..blocks.len()).find(|&block| {
-            let count = self.counts[block as usize];
-            count != u16::MAX && count != blocks.masked_count(block)
-        });
-        if let Some(block) = stale {
-            return Err(format!("block {block} has a stale count in the window"));
-        }
+        let members = (0..blocks.len()).filter(|&block| self.least.holds(block)).count();
         if members != self.members || members + self.waiting.len() != blocks.candidates() as usize {
             return Err(format!(
                 "{members} in the window, {} behind it, {} candidates",
@@ -87,6 +67,6 @@ impl Tracker for Window {
                 blocks.candidates()
             ));
         }
-        Ok(())
+        self.least.audit_counts(blocks)
     }
 }

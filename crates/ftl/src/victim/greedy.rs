@@ -1,40 +1,44 @@
-//! The block with the fewest valid pages, the lowest number among equals.
+//! The block with the fewest valid pages.
 //!
-//! Optimal for uniform random writes with one frontier; not for hot and cold data with two.
+//! Optimal for uniform random writes with one frontier; not for hot and cold data with two. Which of several equals is taken
+//! changes nothing for uniform writes but up to 17% for hot and cold data: see `ties`. Taking the
+//! one that lost a page last is the worst of the rules and what bucket lists do; the oldest is
+//! the best.
 //!
-//! Formula: `argmin (v, id)`.
+//! Formula: `argmin v`.
 //!
 //! # Cost
-//! A collection: log32(N) vector comparisons. A write: one comparison with a node of a tournament
-//! tree, amortised O(1). 2 bytes per 31 blocks.
+//! A collection: log16(N) nodes of a tournament tree. A write: one key and one comparison, amortised
+//! O(1). 8.6 bytes a block.
 //!
 //! # Source
-//! Bux and Iliadis, Performance Evaluation 2010; Van Houdt, ValueTools 2013, section 2.2; the
-//! lowest number wins as in the simulator of Van Houdt's group.
+//! Bux and Iliadis, Performance Evaluation 2010; Van Houdt, ValueTools 2013, section 2.2.
 
 use super::VictimPolicy;
 use crate::blocks::{BlockId, BlockTable};
 use crate::rng::Stream;
 use crate::spec::{Param, Params, SpecError};
-use crate::track::MinCount;
+use crate::track::{Least, Ties};
 
 /// See the module's text.
-pub struct Greedy;
+pub struct Greedy {
+    ties: Ties,
+}
 
 impl VictimPolicy for Greedy {
-    type Tracker = MinCount;
+    type Tracker = Least;
     const NAME: &'static str = "greedy";
-    const PARAMS: &'static [Param] = &[];
+    const PARAMS: &'static [Param] = &[Ties::PARAM];
 
-    fn new(_: &Params, _: &BlockTable, _: &mut Stream) -> Result<Self, SpecError> {
-        Ok(Self)
+    fn new(params: &Params, _: &BlockTable, _: &mut Stream) -> Result<Self, SpecError> {
+        Ok(Self { ties: Ties::named(params.text("ties")) })
     }
 
-    fn tracker(&self, blocks: &BlockTable) -> MinCount {
-        MinCount::new(blocks)
+    fn tracker(&self, blocks: &BlockTable) -> Least {
+        Least::new(blocks, self.ties)
     }
 
-    fn pick(&mut self, blocks: &BlockTable, least: &MinCount, _: &mut Stream) -> Option<BlockId> {
-        least.first_minimum(blocks)
+    fn pick(&mut self, _: &BlockTable, least: &Least, _: &mut Stream) -> Option<BlockId> {
+        least.first()
     }
 }

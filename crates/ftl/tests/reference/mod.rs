@@ -32,11 +32,23 @@ pub struct Reference {
     pub frontier: Frontier,
     pub programs: u64,
     pub victims: Vec<(usize, usize)>,
+    /// When each block last lost a page or was closed, in events.
+    pub touched: Vec<u64>,
+    pub events: u64,
     pub rng: Stream,
 }
 
-/// Chooses one of the candidates, given in closing order, from the valid counts of all blocks.
-pub type Pick<'a> = &'a mut dyn FnMut(&[usize], &[usize], &mut Stream) -> usize;
+/// What a pick may look at.
+pub struct View {
+    /// In closing order.
+    pub candidates: Vec<usize>,
+    /// Valid pages of every block.
+    pub counts: Vec<usize>,
+    pub touched: Vec<u64>,
+}
+
+/// Chooses one of the candidates.
+pub type Pick<'a> = &'a mut dyn FnMut(&View, &mut Stream) -> usize;
 
 impl Reference {
     /// A drive of `n` blocks with pages 0 to `u - 1` written in order.
@@ -52,6 +64,8 @@ impl Reference {
             frontier,
             programs: 0,
             victims: Vec::new(),
+            touched: vec![0; n],
+            events: 0,
             rng: Stream::new(seed, "victim"),
         };
         let used = (u as usize).div_ceil(b);
@@ -61,12 +75,12 @@ impl Reference {
         for erased in used..n {
             match frontier {
                 Frontier::Pool(_) => drive.pool.push_back(erased),
-                _ => drive.closed.push(erased),
+                _ => drive.close(Some(erased)),
             }
         }
         for block in 0..used {
             if drive.blocks[block].pages.len() == b {
-                drive.closed.push(block);
+                drive.close(Some(block));
             } else {
                 drive.host = Some(block);
             }
@@ -78,11 +92,26 @@ impl Reference {
         if self.room(self.host) == 0 {
             self.make_room(pick);
         }
+        let old = self.map.get(&page).map(|&(block, _)| block);
         self.program(self.host.unwrap(), page);
+        self.touch(old);
     }
 
     pub fn trim(&mut self, page: u32) {
-        self.map.remove(&page);
+        let old = self.map.remove(&page);
+        self.touch(old.map(|(block, _)| block));
+    }
+
+    fn touch(&mut self, block: Option<usize>) {
+        if let Some(block) = block {
+            self.events += 1;
+            self.touched[block] = self.events;
+        }
+    }
+
+    fn close(&mut self, block: Option<usize>) {
+        self.closed.extend(block);
+        self.touch(block);
     }
 
     pub fn valid(&self, block: usize) -> Vec<u32> {
@@ -107,7 +136,9 @@ impl Reference {
     }
 
     fn victim(&mut self, pick: Pick) -> (usize, Vec<u32>) {
-        let victim = pick(&self.closed, &self.counts(), &mut self.rng);
+        let (candidates, touched) = (self.closed.clone(), self.touched.clone());
+        let view = View { candidates, counts: self.counts(), touched };
+        let victim = pick(&view, &mut self.rng);
         let pages = self.valid(victim);
         self.victims.push((victim, pages.len()));
         self.closed.retain(|&block| block != victim);
@@ -119,7 +150,7 @@ impl Reference {
         match self.frontier {
             Frontier::Single => {
                 while self.room(self.host) == 0 {
-                    self.closed.extend(self.host);
+                    self.close(self.host);
                     let (victim, pages) = self.victim(pick);
                     pages.into_iter().for_each(|page| self.program(victim, page));
                     self.host = Some(victim);
@@ -130,21 +161,21 @@ impl Reference {
                 let kept = pages.split_off(pages.len().min(self.room(self.copies)));
                 pages.into_iter().for_each(|page| self.program(self.copies.unwrap(), page));
                 if kept.is_empty() {
-                    self.closed.extend(self.host);
+                    self.close(self.host);
                     self.host = Some(victim);
                     break;
                 }
-                self.closed.extend(self.copies);
+                self.close(self.copies);
                 self.copies = Some(victim);
                 kept.into_iter().for_each(|page| self.program(victim, page));
             },
             Frontier::Pool(low) => {
-                self.closed.extend(self.host);
+                self.close(self.host);
                 while self.pool.len() <= low {
                     let (victim, pages) = self.victim(pick);
                     for page in pages {
                         if self.room(self.copies) == 0 {
-                            self.closed.extend(self.copies);
+                            self.close(self.copies);
                             self.copies = self.pool.pop_front();
                         }
                         self.program(self.copies.unwrap(), page);
@@ -157,44 +188,39 @@ impl Reference {
     }
 }
 
+/// A pick that owns what it remembers.
+pub type NaivePick = Box<dyn FnMut(&View, &mut Stream) -> usize>;
+
 /// The naive pick of a policy, by its spec.
-pub fn naive_pick(spec: &str) -> Box<dyn FnMut(&[usize], &[usize], &mut Stream) -> usize> {
+pub fn naive_pick(spec: &str) -> NaivePick {
     let (name, params) = spec.split_once(':').unwrap_or((spec, ""));
-    let param = |key: &str, default: usize| -> usize {
-        let found = params.split(',').find_map(|p| p.strip_prefix(key)?.strip_prefix('='));
-        found.map_or(default, |value| value.parse().unwrap())
-    };
-    fn draw(candidates: &[usize], n: usize, rng: &mut Stream) -> usize {
-        loop {
-            let block = rng.below(n as u32) as usize;
-            if candidates.contains(&block) {
-                return block;
-            }
-        }
-    }
-    let fewest = |set: &[usize], counts: &[usize]| {
-        *set.iter().min_by_key(|&&block| (counts[block], block)).unwrap()
+    let param = |key: &str| params.split(',').find_map(|p| p.strip_prefix(key)?.strip_prefix('='));
+    let number = |key, default| param(key).map_or(default, |value| value.parse().unwrap());
+    let default = if name == "windowed" { "oldest" } else { "latest" };
+    let ties = param("ties").unwrap_or(default).to_string();
+    let fewest = move |set: &[usize], view: &View| {
+        let key = |place: usize| match ties.as_str() {
+            "latest" => (view.counts[set[place]], u64::MAX - view.touched[set[place]], 0),
+            "oldest" => (view.counts[set[place]], 0, place),
+            _ => (view.counts[set[place]], 0, set[place]),
+        };
+        set[(0..set.len()).min_by_key(|&place| key(place)).unwrap()]
     };
     match name {
-        "fifo" => Box::new(|candidates, _, _| candidates[0]),
-        "greedy" => Box::new(move |candidates, counts, _| fewest(candidates, counts)),
-        "random" => Box::new(|candidates, counts, rng| draw(candidates, counts.len(), rng)),
+        "fifo" => Box::new(|view, _| view.candidates[0]),
+        "greedy" => Box::new(move |view, _| fewest(&view.candidates, view)),
+        "random" => Box::new(draw),
         "windowed" => {
-            let w = param("w", 500);
-            Box::new(move |candidates, counts, _| {
-                fewest(&candidates[..w.min(candidates.len())], counts)
-            })
+            let w = number("w", 500);
+            Box::new(move |view, _| fewest(&view.candidates[..w.min(view.candidates.len())], view))
         }
         "d-choices" => {
-            let (d, c) = (param("d", 10), param("c", 0));
+            let (d, c) = (number("d", 10), number("c", 0));
             let mut stored: Option<Vec<usize>> = None;
-            Box::new(move |candidates, counts, rng| {
-                let stored = stored.get_or_insert_with(|| distinct(c, counts.len(), rng));
-                let mut set = Vec::new();
-                for _ in 0..d {
-                    set.push(draw(candidates, counts.len(), rng));
-                }
-                set.extend(stored.iter().filter(|block| candidates.contains(block)));
+            Box::new(move |view, rng| {
+                let stored = stored.get_or_insert_with(|| distinct(c, view.counts.len(), rng));
+                let mut set: Vec<usize> = (0..d).map(|_| draw(view, rng)).collect();
+                set.extend(stored.iter().filter(|block| view.candidates.contains(block)));
                 let mut seen = Vec::new();
                 set.retain(|&block| {
                     !seen.contains(&block) && {
@@ -202,12 +228,21 @@ pub fn naive_pick(spec: &str) -> Box<dyn FnMut(&[usize], &[usize], &mut Stream) 
                         true
                     }
                 });
-                set.sort_by_key(|&block| counts[block]); // stable: the first drawn wins
+                set.sort_by_key(|&block| view.counts[block]); // stable: the first drawn wins
                 *stored = set[1..].iter().copied().take(c).collect();
                 set[0]
             })
         }
         other => panic!("no naive pick for {other}: write one here when a policy is added"),
+    }
+}
+
+fn draw(view: &View, rng: &mut Stream) -> usize {
+    loop {
+        let block = rng.below(view.counts.len() as u32) as usize;
+        if view.candidates.contains(&block) {
+            return block;
+        }
     }
 }
 
