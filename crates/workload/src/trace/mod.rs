@@ -30,6 +30,9 @@ pub use source::{Kinds, SourceOptions, TraceSource};
 pub use stat::{StatBuilder, TraceStat};
 pub use write::{OutputFormat, TraceWriter};
 
+pub(crate) use error::quote;
+pub(crate) use input::Input;
+
 use crate::Op;
 
 /// One request of a trace, in the order of the file.
