@@ -1,6 +1,8 @@
 //! Draws from a table of weights in constant time (Walker 1977, set up as by Vose 1991). It knows
 //! nothing of pages.
 
+use std::hint::select_unpredictable;
+
 /// A table of outcomes `0..weights.len()`.
 ///
 /// The set-up is in whole numbers, without rounding, but for the last step, which keeps 32 bits of
@@ -65,7 +67,8 @@ impl Alias {
     pub fn pick(&self, word: u64) -> u32 {
         let own = (word >> self.shift) as usize;
         let column = self.columns[own];
-        if (word as u32) < column.own_below { own as u32 } else { column.other }
+        // No processor could predict a branch.
+        select_unpredictable((word as u32) < column.own_below, own as u32, column.other)
     }
 }
 

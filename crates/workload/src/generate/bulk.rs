@@ -1,4 +1,4 @@
-//! Random words in bulk: eight xoshiro256++ generators side by side, so that a vector unit makes
+//! Random words in bulk: sixteen xoshiro256++ generators side by side, so that a vector unit makes
 //! all their words at once. It knows nothing of pages or distributions.
 //!
 //! The words are the same with and without vector instructions: the code is the same, only
@@ -7,8 +7,8 @@
 use flashgc_ftl::rng::Stream;
 use multiversion::multiversion;
 
-/// Generators side by side: two 256-bit registers' worth, which hides the latency of one step.
-const LANES: usize = 8;
+/// Generators side by side. Of eight the compiler makes scalar code, of sixteen a vector loop.
+const LANES: usize = 16;
 /// Words made at a time.
 pub(super) const WORDS: usize = 256;
 
@@ -16,7 +16,7 @@ type Lanes = [u64; LANES];
 
 /// An endless source of uniform 64-bit words.
 ///
-/// Word `8 i + l` is the i-th output of lane `l`, and lane `l` is xoshiro256++ (Blackman and Vigna
+/// Word `16 i + l` is the i-th output of lane `l`, and lane `l` is xoshiro256++ (Blackman and Vigna
 /// 2019) whose state SplitMix64 spreads from the l-th draw of the stream of that name.
 #[derive(Clone, Debug)]
 pub(super) struct Bulk {
@@ -76,7 +76,7 @@ fn split_mix(state: &mut u64) -> u64 {
 
 #[multiversion(targets("x86_64+avx2"))]
 fn steps(state: &mut [Lanes; 4], words: &mut [u64; WORDS]) {
-    let [mut a, mut b, mut c, mut d] = *state;
+    let [a, b, c, d] = state;
     for row in words.as_chunks_mut::<LANES>().0 {
         for l in 0..LANES {
             row[l] = a[l].wrapping_add(d[l]).rotate_left(23).wrapping_add(a[l]);
@@ -89,7 +89,6 @@ fn steps(state: &mut [Lanes; 4], words: &mut [u64; WORDS]) {
             d[l] = d[l].rotate_left(45);
         }
     }
-    *state = [a, b, c, d];
 }
 
 #[cfg(test)]

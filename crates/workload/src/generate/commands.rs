@@ -111,7 +111,9 @@ impl Source {
 #[inline(always)]
 fn choose(parts: &mut [Running], word: u64) -> &mut Running {
     let low = word & u64::from(u32::MAX);
-    let chosen = parts.iter().position(|part| low < part.part_below).unwrap_or(0);
+    // Counted and not searched for: no processor could predict where a search ends. The bounds
+    // ascend, and the last is above every word.
+    let chosen: usize = parts.iter().map(|part| usize::from(low >= part.part_below)).sum();
     &mut parts[chosen]
 }
 
@@ -130,13 +132,8 @@ impl Running {
     #[inline(always)]
     fn op(&self, word: u64) -> Op {
         let high = word >> 32;
-        if high < self.read_below {
-            Op::Read
-        } else if high < self.trim_below {
-            Op::Trim
-        } else {
-            Op::Write
-        }
+        let passed = usize::from(high >= self.read_below) + usize::from(high >= self.trim_below);
+        [Op::Read, Op::Trim, Op::Write][passed]
     }
 }
 

@@ -11,7 +11,7 @@
 //! # Cost
 //!
 //! One random word and one access to a table of 8 bytes a page (up to twice that, as its length is
-//! a power of two). Probabilities are off by at most 2^-33.
+//! a power of two). Probabilities are off by at most 2^-33. The file is read whole.
 //!
 //! # Source
 //!
@@ -19,8 +19,6 @@
 //! in the data of the SSD simulators of Van Houdt's group. Draws: Walker 1977, Vose 1991.
 
 use std::collections::HashMap;
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -29,6 +27,7 @@ use flashgc_ftl::spec::{Kind, Param, SpecError};
 use super::alias::Alias;
 use super::bulk::Bulk;
 use super::{BLOCK, Blocks, Generator, GeneratorInfo, READ, Random, TRIM};
+use crate::trace::{Fault, Input, Place, TraceError, quote};
 
 const PATH: Param = Param {
     name: "path",
@@ -42,8 +41,10 @@ pub(super) const INFO: GeneratorInfo = GeneratorInfo {
     params: &[PATH, READ, TRIM],
     source: include_str!("frequency.rs"),
     plan: |params| {
-        let path = params.text("path");
-        let requests = read_table(path)?;
+        let requests = read_table(Path::new(params.text("path"))).map_err(|mut error| {
+            let hint = std::mem::take(&mut error.hint);
+            SpecError::new(error.to_string(), hint)
+        })?;
         Ok(Arc::new(Frequency { pages: requests.len() as u32, choice: Alias::new(&requests) }))
     },
 };
@@ -84,92 +85,84 @@ impl Blocks for Draws {
 }
 
 const HEADER: &str = "LBA,Frequency";
+const LINE_HINT: &str = "a line is LBA,Frequency, for example 3154132992,132407";
 const PAGE_BYTES: u64 = 4096;
 
 /// The requests of each page, in order of first appearance.
-fn read_table(path: &str) -> Result<Vec<u64>, SpecError> {
-    let fault = |error: &dyn ToString, hint: &str| {
-        SpecError::new(format!("{path}: {}", error.to_string()), hint)
+fn read_table(path: &Path) -> Result<Vec<u64>, TraceError> {
+    let content = read_whole(path)?;
+    let content = content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&content); // a byte-order mark
+    let fault = |line: usize, column: usize, message: String| {
+        let place = Place::Line { line: line as u64, column: column as u64 };
+        TraceError::new(path, Fault::BadRecord, message).at(place).hint(LINE_HINT)
     };
-    let unreadable = |error: io::Error| fault(&error, "is the file there, whole and readable?");
-    let mut lines = BufReader::new(open_plain(path).map_err(unreadable)?);
     let mut pages: HashMap<u64, usize> = HashMap::new();
     let mut requests: Vec<u64> = Vec::new();
     let mut sum = 0u64;
-    let mut line = Vec::new();
-    for number in 1.. {
-        line.clear();
-        if lines.read_until(b'\n', &mut line).map_err(unreadable)? == 0 {
-            break;
-        }
-        let text = String::from_utf8_lossy(line.trim_ascii_end());
-        if number == 1 {
-            if text.trim_start_matches('\u{feff}') != HEADER {
-                let found = shorten(&text);
-                return Err(SpecError::new(
-                    format!("{path}:1: found '{found}', expected the header '{HEADER}'"),
-                    "is this a frequency table? A trace is given by its path alone",
-                ));
+    for (number, line) in (1..).zip(content.split(|&byte| byte == b'\n')) {
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        if number == 1 && !content.is_empty() {
+            if line != HEADER.as_bytes() {
+                let message = format!("found {}, expected the header '{HEADER}'", quote(line));
+                let hint = "is this a frequency table? A trace is given by its path alone";
+                return Err(fault(1, 1, message).hint(hint));
             }
             continue;
         }
-        let (offset, count) = fields(&text).map_err(|(column, found, expected)| {
-            SpecError::new(
-                format!("{path}:{number}:{column}: found '{found}', expected {expected}"),
-                format!("a line is {HEADER}, for example 3154132992,132407"),
-            )
+        if line.trim_ascii().is_empty() {
+            continue;
+        }
+        let (offset, count) = fields(line).map_err(|(column, found, expected)| {
+            fault(number, column, format!("found {found}, expected {expected}"))
         })?;
-        // Below 2^62, so that sums of shares stay within a word.
+        // Below 2^62, so that the alias table need not fear for its sums.
         sum = sum.checked_add(count).filter(|&sum| sum < 1 << 62).ok_or_else(|| {
-            SpecError::new(format!("{path}:{number}: the frequencies sum to more than 2^62"), "")
+            let expected = "expected all of them to sum to less than 2^62";
+            fault(number, 1, format!("found {count} more requests, {expected}"))
         })?;
         let page = *pages.entry(offset / PAGE_BYTES).or_insert(requests.len());
         if page == requests.len() {
             if page == u32::MAX as usize {
-                let message = format!("{path}:{number}: more than 2^32 - 1 different pages");
-                return Err(SpecError::new(message, ""));
+                let message = "found more than 2^32 - 1 different pages, expected at most that";
+                return Err(fault(number, 1, message.to_string()));
             }
             requests.push(0);
         }
         requests[page] += count;
     }
     if sum == 0 {
-        return Err(fault(&"no requests in this table", "is the file whole?"));
+        let message = "found no requests, expected at least one";
+        return Err(TraceError::new(path, Fault::Empty, message).hint(LINE_HINT));
     }
     Ok(requests)
 }
 
 /// Offset and count of a line, or the column (from 1), what is there and what should be.
-fn fields(text: &str) -> Result<(u64, u64), (usize, String, &'static str)> {
+fn fields(line: &[u8]) -> Result<(u64, u64), (usize, String, &'static str)> {
     const OFFSET: &str = "an offset in bytes, a whole number below 2^64";
     const COUNT: &str = "a number of requests, a whole number";
-    let (offset, count) = text.split_once(',').ok_or_else(|| {
-        (text.chars().count() + 1, "the end of the line".into(), "',' and a number of requests")
-    })?;
-    let column = offset.chars().count() + 2;
-    let offset = offset.parse().map_err(|_| (1, shorten(offset), OFFSET))?;
-    let count = count.parse().map_err(|_| (column, shorten(count), COUNT))?;
+    let Some(comma) = line.iter().position(|&byte| byte == b',') else {
+        return Err((line.len() + 1, "the end of the line".into(), "',' and a number of requests"));
+    };
+    let (offset, count) = (&line[..comma], &line[comma + 1..]);
+    let whole = |field| str::from_utf8(field).ok().and_then(|text| text.parse().ok());
+    let offset = whole(offset).ok_or_else(|| (1, quote(offset), OFFSET))?;
+    let count = whole(count).ok_or_else(|| (comma + 2, quote(count), COUNT))?;
     Ok((offset, count))
 }
 
-/// What fits into a message.
-fn shorten(text: &str) -> String {
-    let mut chars = text.chars().map(|c| if c.is_control() { '?' } else { c });
-    let start: String = chars.by_ref().take(40).collect();
-    if chars.next().is_some() { start + "..." } else { start }
-}
-
-/// The file's plain content: compression is told from its first bytes, not its name.
-fn open_plain(path: &str) -> io::Result<Box<dyn Read>> {
-    let mut file = BufReader::new(File::open(Path::new(path))?);
-    let start = file.fill_buf()?;
-    Ok(match start {
-        [0x1f, 0x8b, ..] => Box::new(flate2::bufread::MultiGzDecoder::new(file)),
-        [0x28, 0xb5, 0x2f, 0xfd, ..] => Box::new(zstd::Decoder::with_buffer(file)?),
-        [b'B', b'Z', b'h', ..] => Box::new(bzip2::bufread::MultiBzDecoder::new(file)),
-        [0xfd, b'7', b'z', b'X', b'Z', ..] => {
-            Box::new(liblzma::bufread::XzDecoder::new_multi_decoder(file))
+/// The file's content without its compression.
+fn read_whole(path: &Path) -> Result<Vec<u8>, TraceError> {
+    const STEP: usize = 1 << 20;
+    let mut input = Input::open(path)?;
+    let mut content = Vec::new();
+    loop {
+        let len = content.len();
+        content.resize(len + STEP, 0);
+        let read = input.fill(&mut content[len..])?;
+        if read < STEP {
+            content.truncate(len + read);
+            return Ok(content);
         }
-        _ => Box::new(file),
-    })
+    }
 }

@@ -61,20 +61,22 @@ struct Draws {
 }
 
 /// Words looked at together for a rejection.
-const CHUNK: usize = 64;
+const CHUNK: usize = 32;
+const LOW: u64 = u32::MAX as u64;
 
 impl Blocks for Draws {
     fn block(&mut self, pages: &mut [u32; BLOCK]) {
         for pages in pages.as_chunks_mut::<WORDS>().0 {
-            let chunks = self.words.block().as_chunks::<CHUNK>().0;
-            for (words, pages) in chunks.iter().zip(pages.as_chunks_mut::<CHUNK>().0) {
-                if scale(words, pages, &self.hot, &self.cold, self.hot_below) {
-                    for (word, page) in words.iter().zip(pages) {
-                        let hot = (word & LOW) < self.hot_below;
+            let words = self.words.block();
+            let rejected = scale(words, pages, &self.hot, &self.cold, self.hot_below);
+            for (chunk, rejected) in rejected.iter().enumerate() {
+                if *rejected {
+                    for i in CHUNK * chunk..CHUNK * (chunk + 1) {
+                        let hot = (words[i] & LOW) < self.hot_below;
                         let class = if hot { self.hot } else { self.cold };
-                        let low = ((word >> 32) as u32).wrapping_mul(class.pages);
+                        let low = ((words[i] >> 32) as u32).wrapping_mul(class.pages);
                         if low < class.reject_below {
-                            *page = class.first + self.redraw.below(class.pages);
+                            pages[i] = class.first + self.redraw.below(class.pages);
                         }
                     }
                 }
@@ -83,29 +85,31 @@ impl Blocks for Draws {
     }
 }
 
-const LOW: u64 = u32::MAX as u64;
-
-/// A page from each word: the low half chooses the class, the high half the page in it. Returns
-/// whether any of them has to be drawn again.
+/// A page from each word: the low half chooses the class, the high half the page in it. For each
+/// chunk of words, whether any page has to be drawn again.
 #[multiversion(targets("x86_64+avx2"))]
 fn scale(
-    words: &[u64; CHUNK],
-    pages: &mut [u32; CHUNK],
+    words: &[u64; WORDS],
+    pages: &mut [u32; WORDS],
     hot: &Class,
     cold: &Class,
     hot_below: u64,
-) -> bool {
-    let mut below = 0;
-    for (word, page) in words.iter().zip(pages) {
-        // All ones for a hot page, else 0.
-        let mask = (((word & LOW).wrapping_sub(hot_below) as i64) >> 63) as u64;
-        let choose = |hot: u32, cold: u32| {
-            let (hot, cold) = (u64::from(hot), u64::from(cold));
-            cold ^ ((hot ^ cold) & mask)
-        };
-        let product = (word >> 32) * choose(hot.pages, cold.pages);
-        *page = (choose(hot.first, cold.first) + (product >> 32)) as u32;
-        below |= (product & LOW).wrapping_sub(choose(hot.reject_below, cold.reject_below));
+) -> [bool; WORDS / CHUNK] {
+    let mut rejected = [false; WORDS / CHUNK];
+    for chunk in 0..WORDS / CHUNK {
+        let mut below = 0;
+        for i in CHUNK * chunk..CHUNK * (chunk + 1) {
+            // All ones for a hot page, else 0.
+            let mask = (((words[i] & LOW).wrapping_sub(hot_below) as i64) >> 63) as u64;
+            let choose = |hot: u32, cold: u32| {
+                let (hot, cold) = (u64::from(hot), u64::from(cold));
+                cold ^ ((hot ^ cold) & mask)
+            };
+            let product = (words[i] >> 32) * choose(hot.pages, cold.pages);
+            pages[i] = (choose(hot.first, cold.first) + (product >> 32)) as u32;
+            below |= (product & LOW).wrapping_sub(choose(hot.reject_below, cold.reject_below));
+        }
+        rejected[chunk] = below >> 63 != 0;
     }
-    below >> 63 != 0
+    rejected
 }

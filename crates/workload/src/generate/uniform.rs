@@ -53,13 +53,13 @@ impl Blocks for Draws {
     fn block(&mut self, pages: &mut [u32; BLOCK]) {
         const { assert!(BLOCK == 2 * WORDS) };
         let words = self.words.block();
-        let chunks = words.as_chunks::<CHUNK>().0;
-        for (words, pages) in chunks.iter().zip(pages.as_chunks_mut::<{ 2 * CHUNK }>().0) {
-            if scale(words, pages, self.pages, self.reject_below) {
-                for (i, page) in pages.iter_mut().enumerate() {
+        let rejected = scale(words, pages, self.pages, self.reject_below);
+        for (chunk, rejected) in rejected.iter().enumerate() {
+            if *rejected {
+                for i in 2 * CHUNK * chunk..2 * CHUNK * (chunk + 1) {
                     let half = (words[i / 2] >> (32 * (i % 2))) as u32;
                     if half.wrapping_mul(self.pages) < self.reject_below {
-                        *page = self.redraw.below(self.pages);
+                        pages[i] = self.redraw.below(self.pages);
                     }
                 }
             }
@@ -67,23 +67,29 @@ impl Blocks for Draws {
     }
 }
 
-/// Two pages from each word; whether any of them has to be drawn again.
+/// Two pages from each word; for each chunk of words, whether any page has to be drawn again.
 #[multiversion(targets("x86_64+avx2"))]
 fn scale(
-    words: &[u64; CHUNK],
-    pages: &mut [u32; 2 * CHUNK],
+    words: &[u64; WORDS],
+    pages: &mut [u32; BLOCK],
     bound: u32,
     reject_below: u32,
-) -> bool {
+) -> [bool; WORDS / CHUNK] {
     const LOW: u64 = u32::MAX as u64;
     let (bound, reject_below) = (u64::from(bound), u64::from(reject_below));
-    let mut below = 0;
-    for (word, pair) in words.iter().zip(pages.as_chunks_mut::<2>().0) {
-        let (first, second) = ((word & LOW) * bound, (word >> 32) * bound);
-        *pair = [(first >> 32) as u32, (second >> 32) as u32];
-        // The difference is negative, its top bit set, exactly where the draw is rejected.
-        below |= (first & LOW).wrapping_sub(reject_below);
-        below |= (second & LOW).wrapping_sub(reject_below);
+    let mut rejected = [false; WORDS / CHUNK];
+    for chunk in 0..WORDS / CHUNK {
+        let mut below = 0;
+        // Plain indices: the compiler makes better vector code of them than of iterators.
+        for i in CHUNK * chunk..CHUNK * (chunk + 1) {
+            let (first, second) = ((words[i] & LOW) * bound, (words[i] >> 32) * bound);
+            pages[2 * i] = (first >> 32) as u32;
+            pages[2 * i + 1] = (second >> 32) as u32;
+            // The difference is negative, its top bit set, exactly where the draw is rejected.
+            below |= (first & LOW).wrapping_sub(reject_below);
+            below |= (second & LOW).wrapping_sub(reject_below);
+        }
+        rejected[chunk] = below >> 63 != 0;
     }
-    below >> 63 != 0
+    rejected
 }

@@ -1,0 +1,225 @@
+//! Specs of generators: what parses to what, what is refused with which words; and that commands
+//! depend on the spec, the pages and the seed alone. Distributions have their own file.
+
+mod generate_common;
+
+use flashgc_ftl::rng::Stream;
+use flashgc_workload::generate::{GeneratorSpec, generators};
+use flashgc_workload::{Batch, Workload};
+use generate_common::{draw, draw_ops, spec};
+use proptest::prelude::*;
+use rand_core::{RngCore, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+/// One spec of each kind, and mixtures.
+const SPECS: &[&str] = &[
+    "uniform",
+    "uniform:read=0.3,trim=0.01",
+    "hotcold:f=0.3,r=0.9",
+    "zipf:theta=0.99",
+    "zipf:theta=1.3,scatter=no,read=0.5",
+    "skew:h=20",
+    "normal:hot=0.15,trim=0.1",
+    "sequential:stride=3",
+    "0.7*zipf:theta=0.9 + 0.3*sequential",
+    "0.2*uniform:read=1 + 0.3*skew:h=10 + 0.5*normal",
+];
+
+#[test]
+fn every_generator_is_among_the_specs_tested_here() {
+    for info in generators().iter().filter(|info| info.name != "frequency") {
+        assert!(SPECS.iter().any(|spec| spec.contains(info.name)), "{}", info.name);
+    }
+}
+
+proptest! {
+    #[test]
+    fn commands_are_the_same_for_every_sequence_of_limits(
+        index in 0..SPECS.len(),
+        pages in 10..100_000u32,
+        seed: u64,
+        limits in prop::collection::vec(prop_oneof![0..20usize, 500..530usize, 0..5000usize], 1..30),
+    ) {
+        let text = SPECS[index];
+        let mut workload = spec(text).open(pages, seed).unwrap();
+        let (mut batch, mut found) = (Batch::default(), (Vec::new(), Vec::new()));
+        for limit in limits {
+            workload.fill(&mut batch, limit).unwrap();
+            prop_assert_eq!(batch.pages.len(), limit);
+            prop_assert!(batch.ops.is_empty() || batch.ops.len() == limit);
+            found.0.extend_from_slice(&batch.pages);
+            found.1.extend_from_slice(&batch.ops);
+        }
+        prop_assert_eq!(&draw_ops(text, pages, seed, found.0.len()), &found);
+    }
+
+    #[test]
+    fn the_text_of_a_spec_parses_to_the_same_workload(
+        index in 0..SPECS.len(),
+        pages in 10..1000u32,
+        seed: u64,
+    ) {
+        let full = spec(SPECS[index]).to_string();
+        prop_assert_eq!(spec(&full).to_string(), full.clone());
+        let first = draw_ops(SPECS[index], pages, seed, 600);
+        prop_assert_eq!(draw_ops(&full, pages, seed, 600), first);
+    }
+}
+
+#[test]
+fn every_parameter_is_written_out() {
+    assert_eq!(spec("uniform").to_string(), "uniform:read=0,trim=0");
+    assert_eq!(
+        spec(" zipf : theta = 50% ").to_string(),
+        "zipf:theta=0.5,scatter=yes,read=0,trim=0"
+    );
+    assert_eq!(
+        spec("70%*skew+3e-1*sequential:start=2").to_string(),
+        "0.7*skew:h=20,read=0,trim=0 + 0.3*sequential:start=2,stride=1,read=0,trim=0"
+    );
+}
+
+#[test]
+fn seeds_and_parts_of_a_mixture_draw_different_numbers() {
+    assert_ne!(draw("uniform", 1000, 1, 100), draw("uniform", 1000, 2, 100));
+    let (drawn, ops) = draw_ops("0.5*uniform:read=1 + 0.5*uniform", 1_000_000, 1, 1000);
+    let part = |op| drawn.iter().zip(&ops).filter(move |(_, o)| **o == op).map(|(p, _)| *p);
+    use flashgc_workload::Op;
+    let same = part(Op::Read).zip(part(Op::Write)).filter(|(a, b)| a == b).count();
+    assert_eq!(same, 0, "the parts run in step");
+}
+
+#[test]
+fn a_batch_has_no_more_than_a_few_mebibytes_whatever_its_limit() {
+    let mut batch = Batch::default();
+    spec("uniform:read=0.1").open(10, 1).unwrap().fill(&mut batch, usize::MAX).unwrap();
+    assert!(!batch.pages.is_empty() && batch.pages.len() <= 1 << 20);
+}
+
+/// Words as the documentation of the bulk source states them, from the published generator.
+fn words(seed: u64, name: &str) -> impl Iterator<Item = u64> {
+    let mut stream = Stream::new(seed, name);
+    let mut lanes: Vec<_> =
+        (0..16).map(|_| Xoshiro256PlusPlus::seed_from_u64(stream.bits())).collect();
+    (0..).map(move |i| lanes[i % 16].next_u64())
+}
+
+/// A page below `bound` from 32 bits, drawn again from `redraw` if they are among the rejected.
+fn bounded(bits: u64, bound: u32, redraw: &mut Stream) -> u32 {
+    let product = (bits & 0xffff_ffff) * u64::from(bound);
+    let rejected = (1u64 << 32) % u64::from(bound);
+    if product % (1 << 32) < rejected { redraw.below(bound) } else { (product >> 32) as u32 }
+}
+
+#[test]
+fn vector_code_draws_what_plain_code_draws() {
+    let redraw = || Stream::new(9, "workload/redraw");
+    for pages in [1, 1000, 1 << 20, (1 << 31) + 1, 3 << 30, u32::MAX] {
+        let mut redraw = redraw();
+        let plain = words(9, "workload").flat_map(|word| [word, word >> 32]);
+        let plain: Vec<u32> =
+            plain.map(|bits| bounded(bits, pages, &mut redraw)).take(20_000).collect();
+        assert!(draw("uniform", pages, 9, 20_000) == plain, "{pages} pages");
+    }
+    for (pages, hot) in [(1000, 300), (3 << 30, 966_367_642)] {
+        let mut redraw = redraw();
+        let plain = words(9, "workload").map(|word| {
+            // 0.9 of 2^32, rounded.
+            let is_hot = word & 0xffff_ffff < 3_865_470_566;
+            let (first, count) = if is_hot { (0, hot) } else { (hot, pages - hot) };
+            first + bounded(word >> 32, count, &mut redraw)
+        });
+        let plain: Vec<u32> = plain.take(20_000).collect();
+        assert!(draw("hotcold:f=0.3,r=0.9", pages, 9, 20_000) == plain, "{pages} pages");
+    }
+}
+
+/// The error of a spec, or of opening it over 100 pages, as a person sees it.
+fn error(text: &str) -> String {
+    let opened = GeneratorSpec::parse(text).and_then(|spec| spec.open(100, 1));
+    match opened {
+        Ok(_) => panic!("'{text}' is accepted"),
+        Err(error) => {
+            let error = error.to_string();
+            assert!(!error.contains('\n'), "{error}");
+            error
+        }
+    }
+}
+
+#[test]
+fn wrong_specs_are_refused_with_what_to_try() {
+    assert_eq!(error("unifrom"), "unknown workload 'unifrom'; hint: did you mean 'uniform'?");
+    assert!(
+        error("random").starts_with("unknown workload 'random'; hint: known: uniform, hotcold")
+    );
+    assert_eq!(error("zipf:tetha=1"), "zipf has no parameter 'tetha'; hint: did you mean 'theta'?");
+    assert_eq!(
+        error("zipf:theta=-1"),
+        "zipf: theta=-1 is not a number of at least 0; hint: exponent, 0 for uniform"
+    );
+    for text in ["zipf:theta=inf", "zipf:theta=nan", "skew:h=51", "skew:h=0", "hotcold:f=1.1"] {
+        assert!(error(text).contains(" is not a number "), "{text}");
+    }
+    for text in ["normal:hot=0", "normal:hot=0.6", "uniform:read=2", "uniform:trim=-1"] {
+        assert!(error(text).contains(" is not a number "), "{text}");
+    }
+    assert!(error("").contains("has no name"));
+    assert_eq!(
+        error("uniform:read=0.6,trim=0.5"),
+        "uniform: read and trim sum to 1.1, more than 1; \
+         hint: they are shares of all commands; the rest are writes"
+    );
+}
+
+#[test]
+fn wrong_mixtures_are_refused_with_what_to_try() {
+    assert_eq!(
+        error("0.7*zipf + 0.4*sequential"),
+        "the weights of '0.7*zipf + 0.4*sequential' sum to 1.1, not to 1; \
+         hint: change one of them"
+    );
+    assert!(error("0.5*zipf").contains("sum to 0.5, not to 1"));
+    assert!(error("zipf + sequential").contains("hint: write WEIGHT*NAME + WEIGHT*NAME"));
+    assert!(error("0.7*zipf + sequential").contains("hint: write WEIGHT*NAME + WEIGHT*NAME"));
+    assert!(error("zipf + 0.3*sequential").starts_with("'zipf' in "));
+    assert!(error("0*zipf + 1*sequential").contains("the weight 0 in"));
+    assert!(error("-0.5*zipf + 1.5*sequential").contains("the weight -0.5 in"));
+    assert!(error("nan*zipf + 1*sequential").contains("the weight NaN in"));
+    assert!(error("0.5*zpif + 0.5*sequential").contains("did you mean 'zipf'?"));
+    // Ten tenths are not 1 in floating point, but they are to a person.
+    spec(&["0.1*uniform"; 10].join(" + "));
+}
+
+#[test]
+fn too_few_pages_are_refused_with_what_to_try() {
+    assert_eq!(
+        error("hotcold:f=0.001,r=0.5"),
+        "hotcold: 0.5 of the commands go to hot pages but none of 100 is; \
+         hint: use more logical pages or a larger class"
+    );
+    assert!(error("hotcold:f=0.999,r=0.5").contains("go to cold pages but none of 100 is"));
+    assert!(error("skew:h=0.1").starts_with("skew: 0.999 of the commands go to hot pages"));
+    assert_eq!(
+        error("sequential:start=100"),
+        "sequential: start=100 is not a page of 0 to 99; \
+         hint: start within the logical pages of the drive"
+    );
+    assert!(error("sequential:stride=101").contains("stride=101 is more than the 100 pages"));
+    let none = spec("uniform").open(0, 1).err().expect("an error").to_string();
+    assert_eq!(none, "a workload needs at least 1 logical page, found 0");
+}
+
+#[test]
+fn one_page_is_enough_where_there_is_nothing_to_choose() {
+    for text in ["uniform", "zipf", "zipf:theta=3", "skew:h=50", "normal", "sequential"] {
+        assert_eq!(draw(text, 1, 1, 600), [0; 600], "{text}");
+    }
+}
+
+#[test]
+fn workloads_can_move_to_another_thread() {
+    fn assert_send<T: Send + ?Sized>() {}
+    assert_send::<dyn Workload>();
+    assert_send::<GeneratorSpec>();
+}

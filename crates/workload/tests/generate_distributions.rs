@@ -1,0 +1,274 @@
+//! Every generator draws from exactly the distribution its documentation states: chi-square tests
+//! with fixed seeds against the exact probabilities (a right generator fails one of them with
+//! probability 0.1%), and moments against closed forms.
+
+mod generate_common;
+
+use flashgc_workload::Op;
+use generate_common::{assert_distributed, counts, draw, draw_ops};
+use statrs::function::erf::erf;
+
+const DRAWS: usize = 1_000_000;
+
+#[test]
+fn uniform_draws_are_uniform() {
+    for pages in [1, 2, 3, 10, 511, 512, 513, 1000, 40_000] {
+        let drawn = draw("uniform", pages, 11, DRAWS);
+        let exact = vec![1.0 / f64::from(pages); pages as usize];
+        assert_distributed(&format!("U = {pages}"), &counts(&drawn, pages), &exact);
+    }
+}
+
+#[test]
+fn uniform_and_class_draws_have_no_bias_from_the_bounded_draw() {
+    // With 3 * 2^30 pages a multiplication without rejection makes page 3k twice as likely as
+    // 3k + 1 and 3k + 2; a quarter of all draws is rejected.
+    let thirds = |text: &str, pages: u32, first: u32| {
+        let drawn = draw(text, pages, 3, DRAWS);
+        let mut counts = [0; 3];
+        drawn.iter().filter(|&&p| p >= first).for_each(|p| counts[((p - first) % 3) as usize] += 1);
+        assert_distributed(text, &counts, &[1.0 / 3.0; 3]);
+    };
+    thirds("uniform", 3 << 30, 0);
+    // 2^30 hot pages, 3 * 2^29 cold ones: the cold draws are the ones rejected, and neither class
+    // gains from it.
+    let pages = (1 << 30) + (3 << 29);
+    thirds("hotcold:f=0.4,r=0.3", pages, 1 << 30);
+    let drawn = draw("hotcold:f=0.4,r=0.3", pages, 5, DRAWS);
+    let hot = drawn.iter().filter(|&&page| page < 1 << 30).count() as u64;
+    assert_distributed("classes", &[hot, DRAWS as u64 - hot], &[0.3, 0.7]);
+}
+
+/// Two classes as the documentation of `hotcold` states them.
+fn two_classes(pages: u32, hot: u32, share: f64) -> Vec<f64> {
+    (0..pages)
+        .map(|page| match page < hot {
+            true => share / f64::from(hot),
+            false => (1.0 - share) / f64::from(pages - hot),
+        })
+        .collect()
+}
+
+#[test]
+fn hot_and_cold_pages_get_their_shares() {
+    for (f, r, pages, hot) in [
+        (0.2, 0.8, 1000, 200),
+        (0.2, 0.8, 7, 1), // 1.4 rounded
+        (0.001, 0.999, 5000, 5),
+        (0.5, 0.01, 2, 1),
+        (0.3, 0.0, 10, 3),
+        (0.3, 1.0, 10, 3),
+    ] {
+        let text = format!("hotcold:f={f},r={r}");
+        let drawn = draw(&text, pages, 21, DRAWS);
+        assert_distributed(&text, &counts(&drawn, pages), &two_classes(pages, hot, r));
+    }
+}
+
+#[test]
+fn one_class_with_everything_is_uniform() {
+    let uniform = draw("uniform", 1000, 1, 5000);
+    assert_eq!(draw("hotcold:f=1,r=1", 1000, 1, 5000), uniform);
+    assert_eq!(draw("hotcold:f=0,r=0", 1000, 1, 5000), uniform);
+}
+
+#[test]
+fn the_80_20_rule_gives_its_shares_and_is_uniform_at_50() {
+    for (h, pages, low) in [(20.0, 1000, 200), (10.0, 1000, 100), (5.0, 30, 2), (49.9, 1000, 499)] {
+        let text = format!("skew:h={h}");
+        let drawn = draw(&text, pages, 22, DRAWS);
+        let exact = two_classes(pages, low, 1.0 - h / 100.0);
+        assert_distributed(&text, &counts(&drawn, pages), &exact);
+    }
+    for pages in [1, 1000, 1001] {
+        assert_eq!(draw("skew:h=50", pages, 1, 5000), draw("uniform", pages, 1, 5000));
+    }
+}
+
+/// 1^-theta + ... + n^-theta, small terms first.
+fn harmonic(n: u32, theta: f64) -> f64 {
+    (1..=n).rev().map(|k| f64::from(k).powf(-theta)).sum()
+}
+
+#[test]
+fn zipf_ranks_have_exactly_their_probabilities() {
+    for theta in [0.0, 0.1, 0.5, 0.99, 1.0, 1.2, 3.0, 40.0] {
+        for pages in [1, 2, 3, 10, 64, 65, 1000, 1_000_000] {
+            let text = format!("zipf:theta={theta},scatter=no");
+            let drawn = draw(&text, pages, 31, DRAWS);
+            let sum = harmonic(pages, theta);
+            let exact: Vec<f64> = (1..=pages).map(|k| f64::from(k).powf(-theta) / sum).collect();
+            if pages > 1 && theta < 40.0 {
+                assert_distributed(&format!("{text} U={pages}"), &counts(&drawn, pages), &exact);
+            }
+            // The mean rank is H(U, theta-1) / H(U, theta), its second moment H(U, theta-2) /
+            // H(U, theta); the mean of the draws is within 3.3 deviations (0.1%) of it.
+            let mean = harmonic(pages, theta - 1.0) / sum;
+            let variance = harmonic(pages, theta - 2.0) / sum - mean * mean;
+            let found = drawn.iter().map(|&p| f64::from(p) + 1.0).sum::<f64>() / DRAWS as f64;
+            let deviation = (variance.max(0.0) / DRAWS as f64).sqrt();
+            assert!(
+                (found - mean).abs() <= 3.3 * deviation + 1e-9,
+                "{text} U={pages}: {found} {mean}"
+            );
+        }
+    }
+}
+
+#[test]
+fn zipf_strips_have_no_seams() {
+    // Within one strip of 2^20 ranks (at 2^25 of 2^26 pages) and across its edges: 64 cells over
+    // the top octave. Probabilities by the integral of k^-theta with the midpoint correction, whose
+    // error at such ranks is below 1e-15.
+    for theta in [0.5f64, 0.99] {
+        let pages = 1u32 << 26;
+        let integral = |from: f64, to: f64| {
+            ((to + 0.5).powf(1.0 - theta) - (from + 0.5).powf(1.0 - theta)) / (1.0 - theta)
+        };
+        let drawn = draw(&format!("zipf:theta={theta},scatter=no"), pages, 32, 4 * DRAWS);
+        let (top, cells) = (1u32 << 25, 64);
+        let mut counts = vec![0; cells];
+        let width = top / cells as u32;
+        for page in drawn.into_iter().filter(|&page| page >= top) {
+            counts[((page - top) / width) as usize] += 1;
+        }
+        let edge = |cell: usize| f64::from(top) + cell as f64 * f64::from(width);
+        let all = integral(edge(0), edge(cells));
+        let exact: Vec<f64> =
+            (0..cells).map(|cell| integral(edge(cell), edge(cell + 1)) / all).collect();
+        assert_distributed(&format!("theta {theta}"), &counts, &exact);
+    }
+}
+
+#[test]
+fn zipf_with_a_huge_exponent_stays_at_the_first_page() {
+    for theta in ["2000", "1e308"] {
+        let drawn = draw(&format!("zipf:theta={theta},scatter=no"), 1000, 1, 5000);
+        assert!(drawn.iter().all(|&page| page == 0), "{theta}");
+    }
+}
+
+#[test]
+fn zipf_scatters_ranks_over_all_pages_the_same_way_for_every_seed() {
+    let pages = 1000;
+    let mut place = vec![None; pages as usize];
+    for seed in [1, 2] {
+        let ranks = draw("zipf:theta=0.2,scatter=no", pages, seed, 20_000);
+        let scattered = draw("zipf:theta=0.2,scatter=yes", pages, seed, 20_000);
+        for (rank, page) in ranks.into_iter().zip(scattered) {
+            let place = &mut place[rank as usize];
+            assert_eq!(*place.get_or_insert(page), page, "rank {rank} has two pages");
+        }
+    }
+    let mut all: Vec<u32> = place.into_iter().map(|page| page.expect("a rank drawn")).collect();
+    all.sort_unstable();
+    assert!(all.into_iter().eq(0..pages), "two ranks have one page");
+}
+
+/// P(page) of the truncated normal, from half the width of the address space in sigmas.
+fn normal(pages: u32, half: f64) -> Vec<f64> {
+    let cut = |page: u32| {
+        let z = half * (2.0 * f64::from(page) / f64::from(pages) - 1.0);
+        erf(z / 2f64.sqrt())
+    };
+    let all = 2.0 * erf(half / 2f64.sqrt());
+    (0..pages).map(|page| (cut(page + 1) - cut(page)) / all).collect()
+}
+
+/// Hot fractions and the half width of the address space in sigmas: the root of
+/// erf(hot x / sqrt 2) = (1 - hot) erf(x / sqrt 2), by mpmath with 30 digits, rounded.
+const HALF_WIDTHS: &[(f64, f64)] = &[
+    (0.01, 257.5829303548901),
+    (0.15, 9.59687647292304),
+    (0.25, 4.601366937228056),
+    (0.35, 2.640585758469795),
+    (0.49, 0.5696335825211652),
+];
+
+#[test]
+fn normal_draws_follow_the_bell_curve_with_the_stated_share() {
+    for (hot, half) in HALF_WIDTHS {
+        for pages in [1, 2, 7, 1000, 100_000] {
+            let text = format!("normal:hot={hot}");
+            let drawn = draw(&text, pages, 41, DRAWS);
+            let what = format!("{text} U={pages}");
+            assert_distributed(&what, &counts(&drawn, pages), &normal(pages, *half));
+        }
+        // The share itself: of 200 000 pages the central ones.
+        let edge = (100_000.0 * (1.0 - hot)).round() as u32;
+        let drawn = draw(&format!("normal:hot={hot}"), 200_000, 42, DRAWS);
+        let central =
+            drawn.iter().filter(|&&page| page >= edge && page < 200_000 - edge).count() as u64;
+        let found = [central, DRAWS as u64 - central];
+        assert_distributed(&format!("share of {hot}"), &found, &[1.0 - hot, *hot]);
+    }
+    assert_eq!(draw("normal:hot=0.5", 1000, 1, 5000), draw("uniform", 1000, 1, 5000));
+}
+
+#[test]
+fn sequential_walks_in_order_and_wraps() {
+    assert_eq!(draw("sequential", 5, 1, 12), [0, 1, 2, 3, 4, 0, 1, 2, 3, 4, 0, 1]);
+    assert_eq!(draw("sequential:start=3", 5, 1, 6), [3, 4, 0, 1, 2, 3]);
+    assert_eq!(draw("sequential:start=1,stride=3", 7, 1, 9), [1, 4, 0, 3, 6, 2, 5, 1, 4]);
+    assert_eq!(draw("sequential:stride=7", 7, 1, 3), [0, 0, 0]);
+    assert_eq!(draw("sequential", 1, 1, 3), [0, 0, 0]);
+    let pages = u32::MAX;
+    let text = format!("sequential:start={},stride={}", pages - 1, pages - 1);
+    assert_eq!(draw(&text, pages, 1, 3), [pages - 1, pages - 2, pages - 3]);
+}
+
+#[test]
+fn reads_and_trims_get_their_shares_whatever_the_page() {
+    let pages = 10;
+    let (drawn, ops) = draw_ops("hotcold:f=0.2,r=0.8,read=0.3,trim=0.01", pages, 51, DRAWS);
+    let mut found = vec![0; 3 * pages as usize];
+    for (page, op) in drawn.into_iter().zip(ops) {
+        found[page as usize * 3 + op as usize] += 1;
+    }
+    let classes = two_classes(pages, 2, 0.8);
+    let shares = [(Op::Write, 0.69), (Op::Read, 0.3), (Op::Trim, 0.01)];
+    let exact: Vec<f64> = classes
+        .iter()
+        .flat_map(|class| shares.map(|(op, share)| (op as usize, share * class)))
+        .enumerate()
+        .map(|(cell, (op, probability))| {
+            assert_eq!(cell % 3, op, "cells are in the order of the operations");
+            probability
+        })
+        .collect();
+    assert_distributed("operations", &found, &exact);
+}
+
+#[test]
+fn shares_of_0_and_1_are_exact() {
+    assert!(draw_ops("uniform", 10, 1, 10_000).1.is_empty(), "pure writes need no operations");
+    assert!(draw_ops("uniform:read=1", 10, 1, 100_000).1.iter().all(|&op| op == Op::Read));
+    assert!(draw_ops("uniform:trim=1", 10, 1, 100_000).1.iter().all(|&op| op == Op::Trim));
+    let (_, ops) = draw_ops("uniform:read=0.5,trim=0.5", 10, 1, 100_000);
+    assert!(ops.iter().all(|&op| op != Op::Write));
+}
+
+#[test]
+fn parts_of_a_mixture_get_their_weights_and_keep_their_order() {
+    // Zipf with a huge exponent always goes to page 0, the sequential part in 1 of 1000 commands.
+    let pages = 1000;
+    let text = "0.7*zipf:theta=1e9,scatter=no + 0.3*sequential:start=1";
+    let drawn = draw(text, pages, 61, DRAWS);
+    let walked: Vec<u32> = drawn.iter().copied().filter(|&page| page != 0).collect();
+    assert!(walked.iter().copied().eq((1..pages).cycle().take(walked.len())), "out of order");
+    let found = [walked.len() as u64, (DRAWS - walked.len()) as u64];
+    assert_distributed("weights", &found, &[0.3 * 0.999, 0.7 + 0.3 * 0.001]);
+}
+
+#[test]
+fn operations_of_a_mixture_are_those_of_each_part() {
+    let text = "0.5*sequential:start=1,read=1 + 30%*zipf:theta=1e9,scatter=no,trim=0.5 \
+                + 0.2*zipf:theta=1e9,scatter=no";
+    let (drawn, ops) = draw_ops(text, 1000, 62, DRAWS);
+    let mut found = [0; 3];
+    for (page, op) in drawn.into_iter().zip(ops) {
+        assert!(page == 0 || op == Op::Read, "a {op:?} of the reading part");
+        found[op as usize] += 1;
+    }
+    assert_distributed("operations", &found, &[0.15 + 0.2, 0.5, 0.15]);
+}
