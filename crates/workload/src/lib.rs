@@ -2,7 +2,7 @@
 //! statistics; it knows nothing of drives.
 
 mod batch;
-pub mod trace;
 pub mod generate;
+pub mod trace;
 
 pub use batch::{Batch, Op, Workload, WorkloadError};
