@@ -9,7 +9,7 @@ pub(super) static FORMAT: Format = Format {
     name: "alibaba",
     summary: "Alibaba block traces 2020, 1000 virtual disks in one stream",
     columns: "device, R or W, offset (bytes), length (bytes), timestamp (us)",
-    example: "419,W,8792731648,16384,1577808144360767",
+    example: "419,W,8192000,16384,1577808000000100",
     detection: "5 comma-separated columns, the second R or W",
     traps: "many devices are mixed; choose some of them with the device option",
     single_device: false,

@@ -11,7 +11,7 @@ pub(super) static FORMAT: Format = Format {
     summary: "BIOtracer logs (eMMC of Android phones, for example Nexus 5)",
     columns: "LBA (512-B sectors), sectors, bytes, type (bit 0: write), four times (s): generated, \
               fetched, issued, finished",
-    example: "4043872 96 49152 5 1398396860.168 1398396860.169 1398396860.170 1398396860.172",
+    example: "16000 96 49152 5 1398396800.168 1398396800.169 1398396800.170 1398396800.172",
     detection: "8 blank-separated columns of which the last four are times with a fraction",
     traps: "bit 2 of the type marks synchronous requests; the size is taken from the bytes column, \
             which the sectors must match; the time is the first of the four",

@@ -11,7 +11,7 @@ pub(super) static FORMAT: Format = Format {
     summary: "text output of blkparse (Linux blktrace), default layout",
     columns: "major,minor, CPU, sequence number, time (s.ns), process id, action, RWBS, sector \
               (512 B), +, sectors, [process]",
-    example: "  8,0    3       11     0.009507758   697  D   W 223490 + 56 [kjournald]",
+    example: "  8,0    3       11     0.009500000   100  D   W 16000 + 56 [app]",
     detection: "lines that start major,minor and have a time, an action and an RWBS field",
     traps: "each request appears once per action (queued, issued, completed, ...): only one action \
             is read, D (issued to the device) or else Q (queued) or else C (completed), whichever \

@@ -11,7 +11,7 @@ pub(super) static FORMAT: Format = Format {
     summary: "CloudPhysics CSV (the text form of vSCSI traces)",
     columns: "version, time (us), SCSI command (hexadecimal), length (bytes), LBN (512 B); a first \
               line of names may give another order",
-    example: "1,5633898368802,2a,512,42932745",
+    example: "1,5600000000000,2a,512,16000",
     detection: "5 comma-separated columns with a SCSI read or write command third, or a first line \
                 that names a time, a command, a length and an LBN",
     traps: "other columns are passed over; names understood: time, timestamp, ts; cmd, command, op, \

@@ -15,7 +15,7 @@ pub(super) static FORMAT: Format = Format {
     summary: "normalised CSV, which `trace convert` writes",
     columns: "time (us, three decimals: exact to the nanosecond), R or W or D (discard), offset \
               (bytes), size (bytes), device",
-    example: "12816637200306.162,W,9056014336,24576,0",
+    example: "12816640000000.125,W,8192000,24576,0",
     detection: "the first line time_us,op,offset_bytes,size_bytes,dev",
     traps: "copies that other programs wrote through floating point have lost the last digits of \
             large times",

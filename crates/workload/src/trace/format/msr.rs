@@ -11,7 +11,7 @@ pub(super) static FORMAT: Format = Format {
     summary: "MSR Cambridge CSV (SNIA IOTTA), one volume a file",
     columns: "timestamp (Windows FILETIME: 100 ns since 1601), host, disk number, Read or Write, \
               offset (bytes), size (bytes), response time (100 ns)",
-    example: "128166372003061629,hm,0,Read,9056014336,24576,113736",
+    example: "128166400000000000,web,0,Read,8192000,24576,113700",
     detection: "7 comma-separated columns, the fourth Read or Write",
     traps: "times are kept as nanoseconds since 1601. The device is the disk number; where a file \
             mixes hosts, that of the second host is 65536 + disk, and so on in order of appearance",

@@ -10,7 +10,7 @@ pub(super) static FORMAT: Format = Format {
     name: "rmem",
     summary: "rmem swap logs (remote memory under Spark and others)",
     columns: "batch, time (us; negative for a page-in), first page, pages, page size (bytes)",
-    example: "50000 1432159777152240 231891 1 4096",
+    example: "50000 1432159700000000 2000 1 4096",
     detection: "5 blank-separated whole numbers, the last a page size",
     traps: "the sign of the time is the operation: minus reads (page-in), plus writes (page-out)",
     single_device: true,

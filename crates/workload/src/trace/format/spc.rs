@@ -10,7 +10,7 @@ pub(super) static FORMAT: Format = Format {
     summary: "Storage Performance Council traces (UMass repository: Financial, WebSearch)",
     columns: "ASU, LBA (512-B sectors), size (bytes), R or W in either case, time (s), optional \
               fields",
-    example: "0,20941264,8192,W,0.551706",
+    example: "0,16000,8192,W,0.550000",
     detection: "5 or more comma-separated columns, the fourth R or W",
     traps: "the LBA counts sectors but the size bytes; each ASU (application storage unit) is an \
             address space, and here a device, of its own",

@@ -10,7 +10,7 @@ pub(super) static FORMAT: Format = Format {
     name: "ssdsim",
     summary: "SSDSim and MQSim ASCII",
     columns: "time (ns), device, LBA (512-B sectors), size (sectors), 0 write or 1 read",
-    example: "938513000 4 264719034 16 0",
+    example: "938500000 4 16000 16 0",
     detection: "5 blank-separated whole numbers, the last 0 or 1",
     traps: "0 is the write, unlike in most formats",
     single_device: false,

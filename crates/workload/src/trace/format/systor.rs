@@ -9,7 +9,7 @@ pub(super) static FORMAT: Format = Format {
     name: "systor",
     summary: "SYSTOR '17 virtual desktop traces, one file an hour and LUN",
     columns: "timestamp (s), response time (s), R or W or blank, LUN, offset (bytes), size (bytes)",
-    example: "1456095145.133076000,0.000806000,R,0,899056122368,131072",
+    example: "1456095100.100000000,0.000800000,R,0,8192000,131072",
     detection: "6 comma-separated columns, the third R, W or blank",
     traps: "lines with a blank type are no requests and are passed over; the clock is UTC+9; the \
             first line may name the columns",

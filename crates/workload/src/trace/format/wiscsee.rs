@@ -10,7 +10,7 @@ pub(super) static FORMAT: Format = Format {
     summary: "WiscSee's digest of blkparse output",
     columns: "process id, action (D or C), read or write or discard, offset (bytes), size (bytes), \
               time (s), time since the previous (s), synchronous (True or False)",
-    example: "39949 D discard 299008 4096 0.023623389 0.000162781 False",
+    example: "100 D discard 8192000 4096 0.023600000 0.000160000 False",
     detection: "8 blank-separated columns, the third read, write or discard",
     traps: "offsets count from the partition's start, so a request before it has a negative one. \
             Lines with action C repeat their D line and are passed over",

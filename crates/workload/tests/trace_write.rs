@@ -1,0 +1,179 @@
+//! What is written is read back as it was: our own two formats, conversion, random access.
+
+mod trace_common;
+
+use flashgc_workload::Op;
+use flashgc_workload::trace::{
+    ConvertOptions, DeviceNumbers, Fault, NativeFile, NativeWriter, ReadOptions, Request,
+    TraceReader, TraceWriter, convert,
+};
+use proptest::prelude::*;
+use trace_common::{corpus, csv, fuzz_folder, read};
+
+/// Any request that a reader can give: whole range of times, offsets and devices; sizes and steps
+/// both of whole sectors and not; discards larger than a transfer.
+fn request() -> impl Strategy<Value = Request> {
+    let time = prop_oneof![0..10_000u64, (0..1u64 << 40).prop_map(|t| t * 1000), any::<u64>()];
+    let offset = prop_oneof![
+        0..1i64 << 20,
+        (0..1i64 << 40).prop_map(|sector| sector * 512),
+        any::<i64>().prop_map(|offset| offset >> 1),
+    ];
+    let size = prop_oneof![
+        Just(0u64),
+        Just(4096u64),
+        0..Request::MAX_TRANSFER,
+        (0..1u64 << 22).prop_map(|s| s * 512)
+    ];
+    let device = prop_oneof![Just(0u32), 0..4u32, any::<u32>()];
+    let op = prop_oneof![Just(Op::Write), Just(Op::Read), Just(Op::Trim)];
+    (time, offset, size, device, op, any::<bool>()).prop_map(
+        |(time_ns, offset, size, device, op, large)| {
+            let size = if op == Op::Trim && large { size << 20 } else { size };
+            Request { time_ns, offset, size, device, op }
+        },
+    )
+}
+
+/// Requests of which some follow each other as real ones do.
+fn requests() -> impl Strategy<Value = Vec<Request>> {
+    prop::collection::vec((request(), any::<bool>()), 1..300).prop_map(|drawn| {
+        let mut requests: Vec<Request> = Vec::new();
+        for (mut request, follows) in drawn {
+            if let (true, Some(last)) = (follows, requests.last()) {
+                request.offset = last.end();
+                request.size = last.size;
+                request.device = last.device;
+                request.op = last.op;
+                if request.offset.checked_add_unsigned(request.size).is_none() {
+                    continue;
+                }
+            }
+            requests.push(request);
+        }
+        requests
+    })
+}
+
+proptest! {
+    #[test]
+    fn native_bytes_read_back_as_they_were(requests in requests()) {
+        let mut writer = NativeWriter::new(Vec::new()).unwrap();
+        for piece in requests.chunks(7) {
+            writer.write(piece).unwrap();
+        }
+        prop_assert_eq!(read(&writer.finish().unwrap()).unwrap(), requests);
+    }
+
+    #[test]
+    fn csv_text_reads_back_as_it_was(requests in requests()) {
+        prop_assert_eq!(read(csv(&requests).as_bytes()).unwrap(), requests);
+    }
+}
+
+#[test]
+fn written_files_read_back_in_either_format_and_packing() {
+    let folder = tempfile::tempdir().unwrap();
+    let expected = std::fs::read_to_string(fuzz_folder().join("expected/csv.csv")).unwrap();
+    let requests = read(expected.as_bytes()).unwrap();
+    for name in ["a.csv", "a.csv.gz", "a.csv.zst", "a.flashgc", "a.flashgc.gz", "a.flashgc.zst"] {
+        let path = folder.path().join(name);
+        let mut writer = TraceWriter::create(&path, None).unwrap();
+        writer.write(&requests[..4]).unwrap();
+        writer.write(&requests[4..]).unwrap();
+        assert!(!path.exists(), "{name} appears before it is complete");
+        writer.finish().unwrap();
+        let reader = TraceReader::open(&path, &ReadOptions::default()).unwrap();
+        assert_eq!(reader.requests().collect::<Result<Vec<_>, _>>().unwrap(), requests, "{name}");
+        if name == "a.csv" {
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), expected);
+        }
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 6, "nothing else is left");
+    let error = TraceWriter::create(folder.path().join("a.txt"), None).err().unwrap();
+    assert!(error.to_string().contains("expected one that ends in .csv or .flashgc"), "{error}");
+}
+
+#[test]
+fn every_format_converts_to_both_of_ours_and_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    for (format, file, _) in corpus() {
+        if format == "packed" {
+            continue;
+        }
+        let input = fuzz_folder().join("corpus").join(&format).join(&file);
+        let expected = fuzz_folder().join("expected").join(format!("{format}.csv"));
+        let expected = std::fs::read_to_string(expected).unwrap();
+        let read = ReadOptions { device_numbers: DeviceNumbers::Native, ..ReadOptions::default() };
+        let native = ConvertOptions { read, output: None };
+        let run = |from: &std::path::Path, to: &str| {
+            convert(from, at(to), &native, |_| true).unwrap();
+            at(to)
+        };
+        let binary = run(&input, "a.flashgc");
+        let text = run(&binary, "a.csv");
+        assert_eq!(std::fs::read_to_string(&text).unwrap(), expected, "{format}");
+        let direct = run(&input, "b.csv.zst");
+        let again = run(&direct, "b.flashgc");
+        assert_eq!(std::fs::read(&binary).unwrap(), std::fs::read(&again).unwrap(), "{format}");
+        // Ranked numbers are the same through either format.
+        let ranked = ConvertOptions::default();
+        convert(&input, at("r.flashgc"), &ranked, |_| true).unwrap();
+        convert(at("r.flashgc"), at("r.csv"), &ranked, |_| true).unwrap();
+        convert(&input, at("s.csv"), &ranked, |_| true).unwrap();
+        let ranked = std::fs::read(at("r.csv")).unwrap();
+        assert_eq!(ranked, std::fs::read(at("s.csv")).unwrap(), "{format}");
+    }
+}
+
+#[test]
+fn a_conversion_that_stops_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let input = fuzz_folder().join("corpus/msr/example");
+    let output = folder.path().join("out.csv");
+    let error = convert(&input, &output, &ConvertOptions::default(), |_| false).unwrap_err();
+    assert_eq!(error.fault, Fault::Cancelled);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    // A bad line further on.
+    let bad = folder.path().join("bad.csv");
+    std::fs::write(&bad, "0,web,0,Write,0,4096,1\n1,web,0,Write,0,4096,1\nx\n").unwrap();
+    assert!(convert(&bad, &output, &ConvertOptions::default(), |_| true).is_err());
+    assert!(!output.exists());
+}
+
+#[test]
+fn any_request_of_a_native_file_is_found_by_number_and_time() {
+    let requests: Vec<Request> = (0..10_000u64)
+        .map(|i| Request {
+            time_ns: i * 1000,
+            offset: (i * 7919 % 5000 * 4096) as i64,
+            size: 4096,
+            device: 0,
+            op: Op::Write,
+        })
+        .collect();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.flashgc");
+    let mut writer = TraceWriter::create(&path, None).unwrap();
+    writer.write(&requests).unwrap();
+    writer.finish().unwrap();
+    let mut file = NativeFile::open(&path).unwrap();
+    // 10,000 requests in blocks of 4096.
+    assert_eq!((file.requests(), file.blocks()), (10_000, 3));
+    let mut out = Vec::new();
+    for number in [0, 1, 4095, 4096, 8191, 8192, 9999] {
+        file.read_from(number, &mut out).unwrap();
+        let end = ((number / 4096 + 1) * 4096).min(10_000);
+        assert_eq!(out, requests[number as usize..end as usize], "{number}");
+    }
+    file.read_from(10_000, &mut out).unwrap();
+    assert!(out.is_empty());
+    assert_eq!(file.block_of(4096), Some(1));
+    assert_eq!(file.block_of(10_000), None);
+    assert_eq!(file.block_at_time(4_095_999), 0);
+    assert_eq!(file.block_at_time(4_096_000), 1);
+    assert_eq!(file.block_at_time(u64::MAX), 2);
+    // Rows of 53 bytes as text; here two bytes of tag and time, some three of offset.
+    assert!(std::fs::metadata(&path).unwrap().len() < 60_000);
+}

@@ -1,0 +1,272 @@
+#!/usr/bin/env python3
+"""Writes the fuzzing corpus: small made-up traces in every format, and the rows they stand for.
+
+`corpus/NAME/example` is a trace in format NAME, `expected/NAME.csv` what a reader must give. The
+writers here are independent of the Rust readers: they follow docs/trace-formats.md, down to the
+bytes of our own binary format. Run it in this folder after a change; the files are committed.
+"""
+
+import bz2
+import gzip
+import io
+import lzma
+import struct
+import tarfile
+import zlib
+from pathlib import Path
+
+# time (ns), operation, offset (bytes), size (bytes), device: made up, with overwrites, sequences,
+# reads of written and of unwritten pages, a step back in time and a discard.
+REQUESTS = [
+    (5_000_000_000, "W", 1_048_576, 4096, 3),
+    (5_000_012_000, "W", 1_052_672, 8192, 3),
+    (5_000_500_000, "R", 1_048_576, 4096, 3),
+    (5_001_000_000, "W", 1_048_576, 4096, 3),
+    (5_001_000_000, "R", 73_400_320, 65_536, 1),
+    (5_000_999_000, "W", 512, 1024, 1),
+    (6_250_000_000, "D", 2_097_152, 1_048_576, 3),
+    (6_250_000_125, "W", 9_007_199_254_740_992, 4096, 0),
+    (7_000_000_000, "W", 1_060_864, 20_480, 3),
+    (7_000_000_000, "R", 1_052_672, 12_288, 3),
+]
+
+
+def row(time, op, offset, size, dev):
+    return f"{time // 1000}.{time % 1000:03},{op},{offset},{size},{dev}\n"
+
+
+def save(name, content, requests):
+    folder = Path("corpus") / name
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "example").write_bytes(content if isinstance(content, bytes) else content.encode())
+    Path("expected").mkdir(exist_ok=True)
+    header = "time_us,op,offset_bytes,size_bytes,dev\n"
+    (Path("expected") / f"{name}.csv").write_text(header + "".join(row(*r) for r in requests))
+
+
+def fit(step=1, unit=512, discards=False, device=None, largest=1 << 62):
+    """The requests that a format can hold, with times in whole steps and one device if it must."""
+    kept = []
+    for time, op, offset, size, dev in REQUESTS:
+        if (op == "D" and not discards) or offset % unit or size % unit or offset > largest:
+            continue
+        kept.append((time // step * step, op, offset, size, dev if device is None else device))
+    return kept
+
+
+def seconds(time, digits=9):
+    return f"{time // 10**9}.{time % 10**9:09}"[: -(9 - digits) or None]
+
+
+def milliseconds(time, digits):
+    return f"{time // 10**6}.{time % 10**6:06}"[: -(6 - digits) or None]
+
+
+WORD = {"R": "Read", "W": "Write", "D": "Discard"}
+
+
+def text_formats():
+    # The second host's disks are numbered from 65536 on.
+    rs = fit(step=100)
+    save("msr", "".join(
+        f"{t // 100},{'src' if d < 3 else 'web'},{d},{WORD[o]},{a},{s},{1000 + s}\n"
+        for t, o, a, s, d in rs),
+        [(t, o, a, s, d if d == 3 else d + 65536) for t, o, a, s, d in rs])
+
+    rs = fit(step=1000, unit=1)
+    save("alibaba", "".join(f"{d},{o},{a},{s},{t // 1000}\n" for t, o, a, s, d in rs), rs)
+
+    rs = fit(step=10**9)
+    save("tencent", "".join(
+        f"{t // 10**9},{a // 512},{s // 512},{int(o == 'W')},{d}\n" for t, o, a, s, d in rs), rs)
+
+    rs = fit(unit=1)
+    lines = [f"{seconds(t)},0.000806000,{o},{d},{a},{s}\n" for t, o, a, s, d in rs]
+    lines.insert(2, "5.000300000,0.000000000,,3,0,4096\n")
+    save("systor", "Timestamp,Response,IOType,LUN,Offset,Size\n" + "".join(lines), rs)
+
+    rs = fit()
+    names = ["syslogd", "kworker 0:1", "java main thread", "rpc.mountd"]
+    digests = [" 00112233445566778899aabbccddeeff", "", " ffeeddccbbaa99887766554433221100"]
+    save("fiu", "".join(
+        f"{t} {400 + i} {names[i % 4]} {a // 512} {s // 512} {o} 6 {d}{digests[i % 3]}\n"
+        for i, (t, o, a, s, d) in enumerate(rs)),
+        [(t, o, a, s, 6 << 20 | d) for t, o, a, s, d in rs])
+
+    rs = fit(step=1000)
+    extra = ["", ",7", " , x, y"]
+    save("spc", "".join(
+        f"{d},{a // 512},{s},{o.lower() if i % 2 else o},{seconds(t, 6)}{extra[i % 3]}\n"
+        for i, (t, o, a, s, d) in enumerate(rs)), rs)
+
+    rs = fit(discards=True)
+    flags = {"R": "RA", "W": "WS", "D": "DS"}
+    lines = ["Input file sdb.blktrace.0 added\n"]
+    for i, (t, o, a, s, d) in enumerate(rs):
+        for action, tail in (("Q", "[app]"), ("G", "[app]"), ("D", "[app]"), ("C", "[0]")):
+            event = f"  8,{d:<3} 1 {i:8} {seconds(t):>14} {99 + i:5}  {action}"
+            lines.append(f"{event}  {flags[o]:>3} {a // 512} + {s // 512} {tail}\n")
+    lines.insert(5, "  8,3    1        0     5.000000100    99  m   N cfq99 inserted\n")
+    lines.insert(6, "  8,3    1        9     5.000000200    99  D  FN [app]\n")
+    lines.insert(7, "  8,3    1       10     5.000000300    99  D  FWS 0 + 0 [app]\n")
+    lines += ["CPU0 (8,3):\n", " Reads Queued:           3,        40KiB\n", "\n",
+              "Total (8,3):\n", "Events (8,3): 43 entries\n"]
+    save("blkparse", "".join(lines), [(t, o, a, s, 8 << 20 | d) for t, o, a, s, d in rs])
+
+    rs = [(0, *rest) for _, *rest in fit(unit=1, discards=True, device=0)]
+    save("fio1", "".join(f"{'RWD'.index(o)}, {a}, {s}\n" for _, o, a, s, _ in rs), rs)
+
+    verbs = {"R": "read", "W": "write", "D": "trim"}
+    rs = fit(step=1000, unit=1, discards=True)
+    order = {}
+    body, expected, clock = [], [], 0
+    for t, o, a, s, d in rs:
+        order.setdefault(d, len(order))
+        gap = (t - 5 * 10**9) // 1000 - clock
+        if gap > 0:  # a log cannot go back in time
+            body.append(f"/dev/sd{'abcd'[d]} wait {gap} 0\n")
+            clock += gap
+        body.append(f"/dev/sd{'abcd'[d]} {verbs[o]} {a} {s}\n")
+        expected.append((clock * 1000, o, a, s, order[d]))
+    first = "/dev/sdd add\n/dev/sdd open\n"
+    save("fio2", "fio version 2 iolog\n" + first + "".join(body) + "/dev/sdd sync 0 0\n"
+         "/dev/sdd close\n", expected)
+
+    save("fio3", "fio version 3 iolog\n1 /dev/sdd add\n2 /dev/sdd open\n" + "".join(
+        f"{t // 1000} /dev/sd{'abcd'[d]} {verbs[o]} {a} {s}\n" for t, o, a, s, d in rs)
+        + "7000001 /dev/sdd datasync 0 0\n7000002 /dev/sdd close\n",
+        [(t, o, a, s, order[d]) for t, o, a, s, d in rs])
+
+    rs = fit(step=1000, device=0)
+    code = {"R": "28", "W": "2a"}
+    lines = [f"1,{t // 1000},{code[o]},{s},{a // 512}\n" for t, o, a, s, _ in rs]
+    lines.insert(3, "1,5000500,00,0,0\n")  # TEST UNIT READY moves nothing
+    save("cloudphysics", "".join(lines), rs)
+    named = "".join(f"{a // 512},{code[o]},x,{s},{t // 1000}\n" for t, o, a, s, _ in rs)
+    (Path("corpus") / "cloudphysics" / "named").write_text("lbn,cmd,vm,len,time\n" + named)
+
+    rs = fit(step=1000)
+    save("disksim", "".join(
+        f"{milliseconds(t, 3)} {d} {a // 512} {s // 512} {'1' if o == 'R' else '0'}\n"
+        for t, o, a, s, d in rs), rs)
+
+    rs = fit()
+    save("ssdsim", "".join(
+        f"{t} {d} {a // 512} {s // 512} {'1' if o == 'R' else '0'}\n" for t, o, a, s, d in rs), rs)
+
+    rs = [r for r in fit() if r[3] % 4096 == 0]
+    save("flashsim", "".join(
+        f"{milliseconds(t, 6)}\t{d}\t{a // 512}\t{s // 4096}\t{'1' if o == 'R' else '0'}\n"
+        for t, o, a, s, d in rs), rs)
+
+    rs = fit(step=1000)
+    save("diskmon", "".join(
+        f"{i}\t{seconds(t, 6)}\t0.00019073\t{d}\t{WORD[o]}\t{a // 512}\t{s // 512}\t\r\n"
+        for i, (t, o, a, s, d) in enumerate(rs)), rs)
+
+    rs = fit(step=1000, unit=4096, device=0)
+    save("rmem", "".join(
+        f"{i} {'-' if o == 'R' else ''}{t // 1000} {a // 4096} {s // 4096} 4096\n"
+        for i, (t, o, a, s, _) in enumerate(rs)), rs)
+
+    rs = fit(device=0)
+    save("biotracer", "".join(
+        f"{a // 512}\t\t{s // 512}\t\t{s}\t\t{(o == 'W') + 4 * (i % 2)}\t\t{seconds(t)}\t\t"
+        f"{seconds(t + 1000)}\t\t{seconds(t + 2000)}\t\t{seconds(t + 90000)}\n"
+        for i, (t, o, a, s, _) in enumerate(rs)), rs)
+
+    verbs = {"R": "read", "W": "write", "D": "discard"}
+    rs = fit(discards=True, unit=1, device=0)
+    rs.append((8_000_000_000, "R", -8192, 4096, 0))
+    rs.append((95_000, "W", 0, 4096, 0))
+    lines = [f"909 D {verbs[o]} {a} {s} {seconds(t)} 0.000012 {i % 2 == 0}\n"
+             for i, (t, o, a, s, _) in enumerate(rs)]
+    lines[-1] = "909 D write 0 4096 9.5e-05 0 False\n"
+    lines.insert(1, "909 C write 1048576 4096 5.000000500 0.0 True\n")
+    save("wiscsee", "".join(lines), rs)
+
+    rs = REQUESTS + [(2**64 - 1, "R", -512, 512, 2**32 - 1)]
+    save("csv", "time_us,op,offset_bytes,size_bytes,dev\n" + "".join(row(*r) for r in rs), rs)
+
+
+def vscsi():
+    rs = fit(step=1000, device=0)
+    code = {"R": 0x28, "W": 0x8A}
+    first = [struct.pack("<IIIHHQQ", 7 + i, s, 1, code[o], 0x0100, a // 512, t // 1000)
+             for i, (t, o, a, s, _) in enumerate(rs)]
+    first.insert(2, struct.pack("<IIIHHQQ", 99, 0, 0, 0x00, 0x0100, 0, 5_000_000))
+    save("vscsi1", b"".join(first), rs)
+    second = [struct.pack("<HHIIIQQQ", code[o], 0x0200, 7 + i, s, 1, a // 512, t // 1000, 40)
+              for i, (t, o, a, s, _) in enumerate(rs)]
+    second.insert(2, struct.pack("<HHIIIQQQ", 0x00, 0x0200, 99, 0, 0, 0, 5_000_000, 1))
+    save("vscsi2", b"".join(second), rs)
+
+
+def varint(value):
+    out = bytearray()
+    while value >= 0x80:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes(out) + bytes([value])
+
+
+def flashgc_block(requests, index):
+    """A block, as docs/trace-formats.md lays it out."""
+    payload = b""
+    time, end, size, dev = requests[0][0], 0, 0, 0
+    for t, o, a, s, d in requests:
+        delta, gap = a - end, abs(t - time)
+        sectors = delta % 512 == 0 and s % 512 == 0
+        unit = 512 if sectors else 1
+        tag = "WRD".index(o) | (d != dev) << 2 | sectors << 3 | (delta == 0) << 4
+        tag |= (s == size) << 5 | (gap % 1000 == 0) << 6 | (t < time) << 7
+        payload += bytes([tag]) + varint(gap // 1000 if gap % 1000 == 0 else gap)
+        payload += varint(d) if d != dev else b""
+        scaled = delta // unit
+        payload += varint(scaled * 2 if scaled >= 0 else -scaled * 2 - 1) if delta else b""
+        payload += varint(s // unit) if s != size else b""
+        time, end, size, dev = t, a + s, s, d
+    head = b"BLK\0" + struct.pack("<IIQQ", len(payload), len(requests), index, requests[0][0])
+    return head + struct.pack("<I", zlib.crc32(head + payload)) + payload
+
+
+def flashgc():
+    rs = REQUESTS + [(2**63, "R", -4096, 4096, 2**32 - 1)]
+    out = b"\x89FGC\r\n\x1a\n" + struct.pack("<HHI12x", 1, 0, 4096)
+    out += struct.pack("<I", zlib.crc32(out))
+    entries = b""
+    for index in range(0, len(rs), 4):  # short blocks: a reader must take any length
+        entries += struct.pack("<QQQ", len(out), index, rs[index][0])
+        out += flashgc_block(rs[index : index + 4], index)
+    blocks = len(entries) // 24
+    table = b"IDX\0" + struct.pack("<IQ", 0, blocks) + entries
+    trailer = struct.pack("<QQQI", len(out), len(rs), blocks, zlib.crc32(table))
+    trailer += struct.pack("<I", zlib.crc32(trailer)) + b"FGC-END\n"
+    save("flashgc", out + table + trailer, rs)
+
+
+def packed():
+    """Wrappers around a small trace, for the target that fuzzes the unpacking."""
+    folder = Path("corpus") / "packed"
+    folder.mkdir(parents=True, exist_ok=True)
+    plain = (Path("corpus") / "msr" / "example").read_bytes()
+    half = plain.index(b"\n", len(plain) // 2) + 1
+    gz = lambda data: gzip.compress(data, mtime=0)
+    (folder / "gzip").write_bytes(gz(plain[:half]) + gz(plain[half:]))
+    (folder / "bzip2").write_bytes(bz2.compress(plain[:half]) + bz2.compress(plain[half:]))
+    (folder / "xz").write_bytes(lzma.compress(plain[:half]) + lzma.compress(plain[half:]))
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w", format=tarfile.PAX_FORMAT) as tar:
+        for name, content in (("traces/a", plain[:half]), ("traces/é", plain[half:])):
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            tar.addfile(member, io.BytesIO(content))
+    (folder / "tar").write_bytes(archive.getvalue())
+    (folder / "tar_bzip2_gzip").write_bytes(gz(bz2.compress(archive.getvalue())))
+
+
+if __name__ == "__main__":
+    text_formats()
+    vscsi()
+    flashgc()
+    packed()
