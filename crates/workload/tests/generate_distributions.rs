@@ -116,28 +116,58 @@ fn zipf_ranks_have_exactly_their_probabilities() {
 }
 
 #[test]
-fn zipf_strips_have_no_seams() {
-    // Within one strip of 2^20 ranks (at 2^25 of 2^26 pages) and across its edges: 64 cells over
-    // the top octave. Probabilities by the integral of k^-theta with the midpoint correction, whose
-    // error at such ranks is below 1e-15.
-    for theta in [0.5f64, 0.99] {
-        let pages = 1u32 << 26;
-        let integral = |from: f64, to: f64| {
-            ((to + 0.5).powf(1.0 - theta) - (from + 0.5).powf(1.0 - theta)) / (1.0 - theta)
-        };
-        let drawn = draw(&format!("zipf:theta={theta},scatter=no"), pages, 32, 4 * DRAWS);
-        let (top, cells) = (1u32 << 25, 64);
-        let mut counts = vec![0; cells];
-        let width = top / cells as u32;
-        for page in drawn.into_iter().filter(|&page| page >= top) {
-            counts[((page - top) / width) as usize] += 1;
+fn zipf_octaves_and_the_ranks_inside_a_strip_have_exactly_their_probabilities() {
+    // What a wrong rejection would disturb: the tilt inside a strip (a 32nd of an octave), here
+    // that of all strips together, by eighths; and the octaves against each other.
+    for theta in [0.99, 1.2] {
+        let pages = 1u32 << 20;
+        let drawn = draw(&format!("zipf:theta={theta},scatter=no"), pages, 32, 8 * DRAWS);
+        let weight: Vec<f64> = (0..=pages).map(|k| f64::from(k.max(1)).powf(-theta)).collect();
+        let sum: f64 = weight[1..].iter().rev().sum();
+        let octaves: Vec<f64> = (0..=20)
+            .map(|m| weight[1 << m..(1 << (m + 1)).min(1 + (1 << 20))].iter().sum::<f64>() / sum)
+            .collect();
+        let (mut found, mut strips) = (vec![0; 21], vec![0u64; 21 * 32]);
+        let mut eighths = vec![0; 8];
+        for rank in drawn.into_iter().map(|page| page + 1) {
+            let octave = rank.ilog2();
+            found[octave as usize] += 1;
+            if octave >= 8 && rank < pages {
+                // Strips of at least eight ranks.
+                let inside = rank - (1 << octave);
+                strips[(octave * 32 + (inside >> (octave - 5))) as usize] += 1;
+                eighths[(inside >> (octave - 8)) as usize % 8] += 1;
+            }
         }
-        let edge = |cell: usize| f64::from(top) + cell as f64 * f64::from(width);
-        let all = integral(edge(0), edge(cells));
-        let exact: Vec<f64> =
-            (0..cells).map(|cell| integral(edge(cell), edge(cell + 1)) / all).collect();
-        assert_distributed(&format!("theta {theta}"), &counts, &exact);
+        assert_distributed(&format!("octaves, theta {theta}"), &found, &octaves);
+        let in_strips: u64 = eighths.iter().sum();
+        let mut exact = vec![0.0; 8];
+        for octave in 8..20 {
+            for strip in 0..32 {
+                let len = 1usize << (octave - 5);
+                let first = (1usize << octave) + strip * len;
+                let share = strips[octave * 32 + strip] as f64 / in_strips as f64;
+                let all: f64 = weight[first..first + len].iter().sum();
+                for (eighth, exact) in exact.iter_mut().enumerate() {
+                    let from = first + eighth * len / 8;
+                    *exact += share * weight[from..from + len / 8].iter().sum::<f64>() / all;
+                }
+            }
+        }
+        assert_distributed(&format!("eighths, theta {theta}"), &eighths, &exact);
     }
+}
+
+#[test]
+fn zipf_ranks_of_the_shortest_strips_have_exactly_their_probabilities() {
+    // Ranks 64 to 127 lie in strips of two: even ranks against odd ones.
+    let drawn = draw("zipf:theta=1,scatter=no", 127, 33, 8 * DRAWS);
+    let mut found = [0; 2];
+    drawn.iter().filter(|&&page| page >= 63).for_each(|page| found[(page + 1) as usize % 2] += 1);
+    let sum = |from: u32| (from..128).step_by(2).map(|k| 1.0 / f64::from(k)).sum::<f64>();
+    let (even, odd) = (sum(64), sum(65));
+    let exact = [even / (even + odd), odd / (even + odd)];
+    assert_distributed("parity", &found, &exact);
 }
 
 #[test]
@@ -203,6 +233,27 @@ fn normal_draws_follow_the_bell_curve_with_the_stated_share() {
         assert_distributed(&format!("share of {hot}"), &found, &[1.0 - hot, *hot]);
     }
     assert_eq!(draw("normal:hot=0.5", 1000, 1, 5000), draw("uniform", 1000, 1, 5000));
+}
+
+#[test]
+fn normal_draws_inside_a_strip_follow_the_curve() {
+    // At hot = 0.01 the 2048 strips cover the central 16th; with 2^18 pages a strip is 8 of them.
+    // All strips together, each from its end near the middle.
+    let (hot, half) = HALF_WIDTHS[0];
+    let pages = 1u32 << 18;
+    let middle = pages / 2;
+    let exact = normal(pages, half);
+    let mut shares = vec![0.0; 8];
+    let mut found = vec![0; 8];
+    let eighth = |page: u32| {
+        let distance = if page < middle { middle - 1 - page } else { page - middle };
+        distance as usize % 8
+    };
+    for page in draw(&format!("normal:hot={hot}"), pages, 43, 8 * DRAWS) {
+        found[eighth(page)] += 1;
+    }
+    (0..pages).for_each(|page| shares[eighth(page)] += exact[page as usize]);
+    assert_distributed("eighths", &found, &shares);
 }
 
 #[test]

@@ -96,7 +96,7 @@ fn scale(
     hot_below: u64,
 ) -> [bool; WORDS / CHUNK] {
     let mut rejected = [false; WORDS / CHUNK];
-    for chunk in 0..WORDS / CHUNK {
+    for (chunk, rejected) in rejected.iter_mut().enumerate() {
         let mut below = 0;
         for i in CHUNK * chunk..CHUNK * (chunk + 1) {
             // All ones for a hot page, else 0.
@@ -109,7 +109,7 @@ fn scale(
             pages[i] = (choose(hot.first, cold.first) + (product >> 32)) as u32;
             below |= (product & LOW).wrapping_sub(choose(hot.reject_below, cold.reject_below));
         }
-        rejected[chunk] = below >> 63 != 0;
+        *rejected = below >> 63 != 0;
     }
     rejected
 }

@@ -78,7 +78,7 @@ fn scale(
     const LOW: u64 = u32::MAX as u64;
     let (bound, reject_below) = (u64::from(bound), u64::from(reject_below));
     let mut rejected = [false; WORDS / CHUNK];
-    for chunk in 0..WORDS / CHUNK {
+    for (chunk, rejected) in rejected.iter_mut().enumerate() {
         let mut below = 0;
         // Plain indices: the compiler makes better vector code of them than of iterators.
         for i in CHUNK * chunk..CHUNK * (chunk + 1) {
@@ -89,7 +89,7 @@ fn scale(
             below |= (first & LOW).wrapping_sub(reject_below);
             below |= (second & LOW).wrapping_sub(reject_below);
         }
-        rejected[chunk] = below >> 63 != 0;
+        *rejected = below >> 63 != 0;
     }
     rejected
 }
