@@ -1,0 +1,80 @@
+# flashgc: build, test and show, from a clone with Rust, Python 3.11, gcc and make.
+#
+#   make build   the command at .venv/bin/flashgc
+#   make test    every test, format check and lint, Rust and Python
+#   make demo    which policy writes least, on a real trace and on hot and cold data
+#   make help    the rest
+
+PYTHON ?= python3.11
+VENV := .venv
+BIN := $(VENV)/bin
+CARGO ?= cargo
+# The module is rebuilt when anything it is made of changes.
+RUST := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -name '*.rs' -o -name Cargo.toml)
+
+.DEFAULT_GOAL := help
+.PHONY: help build test test-rust test-python lint format demo docs clean tools
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: $(VENV)/.built ## the command at .venv/bin/flashgc
+
+tools:
+	@command -v $(PYTHON) >/dev/null || { \
+	  echo "error: $(PYTHON) is missing; hint: apt-get install python3.11 python3.11-venv, or make PYTHON=python3.12" >&2; exit 2; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "error: $(PYTHON) is older than Python 3.11; hint: make PYTHON=python3.12" >&2; exit 2; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+	  echo "error: $(PYTHON) cannot make virtual environments; hint: apt-get install python3.11-venv" >&2; exit 2; }
+	@command -v $(CARGO) >/dev/null || { \
+	  echo "error: cargo is missing; hint: install Rust from https://rustup.rs" >&2; exit 2; }
+	@command -v cc >/dev/null || { \
+	  echo "error: a C compiler is missing; hint: apt-get install gcc" >&2; exit 2; }
+
+$(VENV)/.installed: requirements-dev.txt | tools
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.txt
+	touch $@
+
+$(VENV)/.built: $(VENV)/.installed $(RUST)
+	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --locked --quiet
+	touch $@
+
+test: lint test-rust test-python ## every test, format check and lint
+
+lint: build ## format checks and lints
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --locked --workspace --all-targets --quiet -- -D warnings
+	$(BIN)/ruff format --check --quiet .
+	$(BIN)/ruff check --quiet .
+	$(BIN)/mypy
+
+test-rust: ## the Rust tests
+	$(CARGO) test --locked --workspace --release --quiet
+
+test-python: build ## the Python tests, doctests, and the commands of the documentation
+	$(BIN)/pytest
+
+format: build ## format all code
+	$(CARGO) fmt --all
+	$(BIN)/ruff format --quiet .
+	$(BIN)/ruff check --fix --quiet .
+
+docs: build ## write the generated reference pages again
+	$(BIN)/python -m flashgc.command.reference docs/reference
+
+demo: build ## which policy writes least, on a real trace and on hot and cold data
+	@echo "== A PostgreSQL server's drive (data/README.md): which policy writes least?"
+	@echo
+	$(BIN)/flashgc compare --workload data/pgbench-ext4.csv.zst --frontier pool --spare 7% \
+	  --pages-per-block 64 --runs 3
+	@echo
+	@echo "== Hot and cold data: 20% of the pages take 80% of the writes; one write frontier or two?"
+	@echo
+	$(BIN)/flashgc compare --workload hotcold:f=0.2,r=0.8 --victim greedy --victim fifo \
+	  --victim d-choices:d=10 --victim d-choices:d=9,c=1 --frontier single --frontier double \
+	  --blocks 2000 --pages-per-block 64 --runs 4
+
+clean: ## remove what was built
+	rm -rf $(VENV) target python/flashgc/_core*.so

@@ -1,0 +1,166 @@
+//! The block table as Python policies see it: read-only views of the engine's own memory, and
+//! draws from the engine's own random stream. It decides nothing.
+
+use std::ffi::{c_int, c_void};
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+
+use flashgc_ftl::rng::Stream;
+use flashgc_ftl::{BlockTable, Translation};
+use pyo3::exceptions::{PyBufferError, PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyList, PyMemoryView};
+use pyo3::{ffi, intern};
+
+/// Memory of a layer, lent to Python. It owns the layer once the run is over, so that a view that
+/// a policy kept stays readable: it then shows the last state.
+#[pyclass(frozen, module = "flashgc._core")]
+pub(crate) struct LentMemory {
+    start: AtomicPtr<c_void>,
+    bytes: isize,
+    /// Shared by all views of the layer; dropped with the last of them.
+    _layer: Owner,
+}
+
+/// Where the layer goes when its run is over.
+pub(crate) type Owner = Arc<Mutex<Option<Box<dyn Translation>>>>;
+
+#[pymethods]
+impl LentMemory {
+    /// Lends the bytes, for reading only.
+    ///
+    /// # Safety
+    /// Called by the interpreter with a view to fill.
+    unsafe fn __getbuffer__(
+        slf: Bound<'_, Self>,
+        view: *mut ffi::Py_buffer,
+        flags: c_int,
+    ) -> PyResult<()> {
+        let memory = slf.get();
+        let start = memory.start.load(Ordering::Relaxed);
+        // SAFETY: `view` comes from the interpreter. The memory outlives the view: the layer that
+        // holds it is alive during its run, and then belongs to this object, to which the view
+        // keeps a reference.
+        let filled =
+            unsafe { ffi::PyBuffer_FillInfo(view, slf.as_ptr(), start, memory.bytes, 1, flags) };
+        if filled == 0 {
+            Ok(())
+        } else {
+            Err(PyErr::take(slf.py()).unwrap_or_else(|| PyBufferError::new_err("no buffer")))
+        }
+    }
+}
+
+/// The blocks of a drive, as a victim policy sees them.
+///
+/// Views are read-only and always current; they cost nothing to read and are never copied.
+#[pyclass(frozen, module = "flashgc", name = "Blocks")]
+pub(crate) struct Blocks {
+    /// numpy uint16, one entry a block: valid pages, with 0x8000 added where the block may not be
+    /// picked (it is open or erased), so that a minimum search needs no second look.
+    #[pyo3(get)]
+    valid: Py<PyAny>,
+    /// The same memory as a memoryview: faster than `valid` for one block at a time.
+    #[pyo3(get)]
+    counts: Py<PyAny>,
+    /// numpy uint32, one entry a block: times it has been erased.
+    #[pyo3(get)]
+    erases: Py<PyAny>,
+    /// Pages a block.
+    #[pyo3(get)]
+    pages_per_block: u32,
+    len: u32,
+    candidates: AtomicU32,
+    /// Set while a pick is under way, null otherwise.
+    table: AtomicPtr<BlockTable>,
+    rng: AtomicPtr<Stream>,
+}
+
+impl Blocks {
+    /// Views of `table`, whose memory must stay where it is until its layer is put into `owner`.
+    pub(crate) fn new(py: Python<'_>, table: &BlockTable, owner: &Owner) -> PyResult<Self> {
+        let valid = lend(py, table.masked_counts(), owner)?;
+        let erases = lend(py, table.erase_counts(), owner)?;
+        let numpy = py.import(intern!(py, "numpy"))?;
+        let array = |memory: &Bound<'_, LentMemory>, dtype: &str| -> PyResult<Py<PyAny>> {
+            Ok(numpy.call_method1(intern!(py, "frombuffer"), (memory, dtype))?.unbind())
+        };
+        let bytes = PyMemoryView::from(valid.as_any())?;
+        Ok(Self {
+            counts: bytes.call_method1(intern!(py, "cast"), ("H",))?.unbind(),
+            valid: array(&valid, "uint16")?,
+            erases: array(&erases, "uint32")?,
+            pages_per_block: table.pages_per_block(),
+            len: table.len(),
+            candidates: AtomicU32::new(table.candidates()),
+            table: AtomicPtr::new(ptr::null_mut()),
+            rng: AtomicPtr::new(ptr::null_mut()),
+        })
+    }
+
+    /// Opens the blocks for one pick.
+    pub(crate) fn open(&self, table: &BlockTable, rng: &mut Stream) {
+        self.candidates.store(table.candidates(), Ordering::Relaxed);
+        self.table.store(ptr::from_ref(table).cast_mut(), Ordering::Relaxed);
+        self.rng.store(rng, Ordering::Relaxed);
+    }
+
+    /// Ends the pick.
+    pub(crate) fn close(&self) {
+        self.table.store(ptr::null_mut(), Ordering::Relaxed);
+        self.rng.store(ptr::null_mut(), Ordering::Relaxed);
+    }
+}
+
+#[pymethods]
+impl Blocks {
+    /// Blocks that may be picked now.
+    #[getter]
+    fn candidates(&self) -> u32 {
+        self.candidates.load(Ordering::Relaxed)
+    }
+
+    /// N.
+    fn __len__(&self) -> usize {
+        self.len as usize
+    }
+
+    fn __repr__(&self) -> String {
+        format!(
+            "<Blocks: {} blocks of {} pages, {} candidates>",
+            self.len,
+            self.pages_per_block,
+            self.candidates()
+        )
+    }
+
+    /// `count` candidates drawn at random, with replacement, from the drive's own random stream.
+    fn draw<'py>(&self, py: Python<'py>, count: usize) -> PyResult<Bound<'py, PyList>> {
+        let table = self.table.load(Ordering::Relaxed);
+        let rng = self.rng.load(Ordering::Relaxed);
+        if table.is_null() {
+            return Err(PyRuntimeError::new_err("blocks.draw works only inside a pick"));
+        }
+        // SAFETY: both are set only while a pick is under way, from references that live as long
+        // as it does; the interpreter's lock is held, so no other draw has the stream.
+        let (table, rng) = unsafe { (&*table, &mut *rng) };
+        let list = PyList::empty(py);
+        for _ in 0..count {
+            let block = flashgc_ftl::victim::draw(table, rng)
+                .ok_or_else(|| PyValueError::new_err("there is no candidate to draw"))?;
+            list.append(block)?;
+        }
+        Ok(list)
+    }
+}
+
+/// The memory of `values` for Python to read.
+fn lend<'py, T>(py: Python<'py>, values: &[T], owner: &Owner) -> PyResult<Bound<'py, LentMemory>> {
+    let memory = LentMemory {
+        start: AtomicPtr::new(values.as_ptr().cast_mut().cast()),
+        bytes: size_of_val(values) as isize,
+        _layer: Arc::clone(owner),
+    };
+    Bound::new(py, memory)
+}

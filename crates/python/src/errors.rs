@@ -1,0 +1,80 @@
+//! The exceptions: one tree, mirrored from the error types of the engine. Messages are the
+//! engine's own one-line texts.
+
+use flashgc_drive::counting::DriveError as EngineError;
+use flashgc_ftl::FtlError;
+use flashgc_ftl::spec::SpecError;
+use pyo3::PyErr;
+use pyo3::create_exception;
+use pyo3::exceptions::PyException;
+
+create_exception!(
+    flashgc,
+    FlashgcError,
+    PyException,
+    "Anything flashgc refuses or cannot do; the message is one line, with the place and a hint."
+);
+create_exception!(
+    flashgc,
+    ConfigError,
+    FlashgcError,
+    "A configuration that makes no sense: an unknown name, a value out of range, a missing unit."
+);
+create_exception!(
+    flashgc,
+    TraceError,
+    FlashgcError,
+    "A trace that cannot be read or written; names the file and the line or byte."
+);
+create_exception!(
+    flashgc,
+    DriveError,
+    FlashgcError,
+    "A drive that cannot go on: no reclaimable space, no memory."
+);
+create_exception!(
+    flashgc,
+    PolicyError,
+    DriveError,
+    "A victim policy broke its contract: it picked a block that may not be picked."
+);
+
+/// A configuration error with this text.
+pub(crate) fn config(error: impl std::fmt::Display) -> PyErr {
+    ConfigError::new_err(error.to_string())
+}
+
+/// A trace error with this text.
+pub(crate) fn trace(error: impl std::fmt::Display) -> PyErr {
+    TraceError::new_err(error.to_string())
+}
+
+/// The exception for what a layer says.
+pub(crate) fn ftl(error: &FtlError) -> PyErr {
+    let text = error.to_string();
+    match error {
+        FtlError::Geometry(_) | FtlError::Spec(_) => ConfigError::new_err(text),
+        FtlError::BadPick { .. } => PolicyError::new_err(text),
+        FtlError::Memory { .. } | FtlError::NoSpace(_) | FtlError::OutOfRange { .. } => {
+            DriveError::new_err(text)
+        }
+    }
+}
+
+/// The exception for what a drive says.
+pub(crate) fn drive(error: &EngineError) -> PyErr {
+    match error {
+        EngineError::Ftl(error) => ftl(error),
+        EngineError::Workload(error) => trace(error),
+    }
+}
+
+/// The exception for a spec that is wrong.
+impl From<Refused> for PyErr {
+    fn from(Refused(error): Refused) -> Self {
+        config(error)
+    }
+}
+
+/// A spec error on its way to Python.
+pub(crate) struct Refused(pub(crate) SpecError);

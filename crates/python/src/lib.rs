@@ -1,0 +1,53 @@
+//! flashgc as the Python module `flashgc._core`: conversion only. Structured values cross as JSON
+//! texts; `python/flashgc` turns them into typed objects. Start reading at [`simulate`].
+
+mod blocks;
+mod errors;
+mod listing;
+mod policy;
+mod simulate;
+mod sources;
+mod toml;
+mod traces;
+mod watch;
+
+use pyo3::prelude::*;
+
+/// The engine. Use the `flashgc` package, which documents it.
+#[pymodule]
+mod _core {
+    #[pymodule_export]
+    use super::blocks::Blocks;
+    #[pymodule_export]
+    use super::errors::{ConfigError, DriveError, FlashgcError, PolicyError, TraceError};
+    #[pymodule_export]
+    use super::simulate::{compare, resolve, simulate};
+    #[pymodule_export]
+    use super::sources::{check, fixes_pages, is_trace};
+    #[pymodule_export]
+    use super::toml::toml_places;
+    #[pymodule_export]
+    use super::traces::{trace_convert, trace_formats, trace_stat, trace_synth};
+    #[pymodule_export]
+    use super::watch::Control;
+    #[pymodule_export]
+    use super::{registry, suggest, version};
+}
+
+/// The version that results carry.
+#[pyfunction]
+fn version() -> &'static str {
+    flashgc_drive::VERSION
+}
+
+/// Every policy, frontier, generator and initial state, as JSON.
+#[pyfunction]
+fn registry() -> String {
+    listing::everything().to_string()
+}
+
+/// The hint for a word that is not among `known`.
+#[pyfunction]
+fn suggest(word: &str, known: Vec<String>) -> String {
+    flashgc_ftl::spec::suggest(word, known.iter().map(String::as_str))
+}

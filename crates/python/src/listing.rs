@@ -1,0 +1,46 @@
+//! What there is to choose from, as the registries of the other crates list it.
+
+use flashgc_ftl::frontier::frontiers;
+use flashgc_ftl::spec::{Kind, Param};
+use flashgc_ftl::{Fill, victim_policies};
+use flashgc_workload::generate::generators;
+use serde_json::{Value, json};
+
+/// Every policy, frontier, generator and initial state, with parameters and documentation.
+pub(crate) fn everything() -> Value {
+    json!({
+        "policies": victim_policies().iter().map(|info| entry(
+            info.name, &info.summary(), &info.doc(), info.params)).collect::<Vec<_>>(),
+        "frontiers": frontiers().iter().map(|info| entry(
+            info.name, info.summary, info.summary, info.params)).collect::<Vec<_>>(),
+        "generators": generators().iter().map(|info| entry(
+            info.name, info.summary(), &info.doc(), info.params)).collect::<Vec<_>>(),
+        "fills": Fill::names().collect::<Vec<_>>(),
+    })
+}
+
+fn entry(name: &str, summary: &str, doc: &str, params: &[Param]) -> Value {
+    json!({
+        "name": name,
+        "summary": summary,
+        "doc": doc,
+        "params": params.iter().map(|param| json!({
+            "name": param.name,
+            "values": values(&param.kind),
+            "default": param.default,
+            "help": param.help,
+        })).collect::<Vec<_>>(),
+    })
+}
+
+/// The values a parameter takes, for people.
+fn values(kind: &Kind) -> String {
+    match *kind {
+        Kind::Integer { min, max } if max >= u64::from(u32::MAX / 2) => format!("{min} or more"),
+        Kind::Integer { min, max } => format!("{min} to {max}"),
+        Kind::Real { min, max } if max.is_finite() => format!("{min} to {max}"),
+        Kind::Real { min, .. } => format!("{min} or more"),
+        Kind::Word(words) => words.join(", "),
+        Kind::Text => "text".to_string(),
+    }
+}

@@ -1,0 +1,118 @@
+//! Runs from Python: the calling thread watches for signals while the engine's threads run, or
+//! runs the drive itself where the victim policy is written in Python.
+
+use std::thread::ScopedJoinHandle;
+use std::time::Duration;
+
+use flashgc_drive::compare::compare as rank;
+use flashgc_drive::config::{Resolved, RunConfig};
+use flashgc_drive::result::RunResult;
+use flashgc_drive::simulate::simulate as simulate_all;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::errors;
+use crate::policy::{Raised, callable, external as external_policy, lock};
+use crate::sources;
+use crate::watch::{Control, POLL, Watch};
+
+/// Checks `configs` (a JSON list) and writes them out in full, without running anything.
+#[pyfunction]
+pub(crate) fn resolve(py: Python<'_>, configs: &str, control: &Control) -> PyResult<String> {
+    let mut watch = Watch::new(control, None);
+    let resolved = resolve_all(py, configs, &PyPolicies::default(), &mut watch)?;
+    to_json(&resolved.iter().map(|one| &one.config).collect::<Vec<_>>())
+}
+
+/// Python policies by the index of their configuration, and where their exceptions go.
+#[derive(Default)]
+struct PyPolicies {
+    policies: Vec<(usize, String, Py<PyAny>)>,
+    raised: Raised,
+}
+
+/// Runs `configs` (a JSON list) on `threads` threads (0: one a core) and returns the results as
+/// JSON. `policies` maps the index of a configuration to `(name, policy)`. `poll` is called about
+/// every 50 ms.
+#[pyfunction]
+#[pyo3(signature = (configs, threads, control, poll=None, policies=None))]
+pub(crate) fn simulate(
+    py: Python<'_>,
+    configs: &str,
+    threads: usize,
+    control: &Control,
+    poll: Option<Py<PyAny>>,
+    policies: Option<&Bound<'_, PyDict>>,
+) -> PyResult<String> {
+    let mut external = PyPolicies::default();
+    for (index, policy) in policies.into_iter().flatten() {
+        let (name, policy): (String, Bound<'_, PyAny>) = policy.extract()?;
+        callable(&policy)?;
+        external.policies.push((index.extract()?, name, policy.unbind()));
+    }
+    let mut watch = Watch::new(control, poll);
+    let resolved = resolve_all(py, configs, &external, &mut watch)?;
+    let engine = &control.engine;
+    let results = if external.policies.is_empty() {
+        py.detach(|| {
+            std::thread::scope(|scope| {
+                let runs = scope.spawn(|| simulate_all(&resolved, threads, engine, &mut || ()));
+                while !runs.is_finished() {
+                    wait(&runs);
+                    watch.look();
+                }
+                runs.join()
+            })
+        })
+        .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    } else {
+        simulate_all(&resolved, 1, engine, &mut || watch.look())
+    };
+    if let Some(error) = watch.failed {
+        return Err(error);
+    }
+    if let Some(error) = lock(&external.raised).take() {
+        return Err(error);
+    }
+    to_json(&results.map_err(|error| errors::drive(&error))?)
+}
+
+/// Ranks results (a JSON list), least write amplification first.
+#[pyfunction]
+pub(crate) fn compare(results: &str) -> PyResult<String> {
+    let results: Vec<RunResult> = serde_json::from_str(results).map_err(errors::config)?;
+    to_json(&rank(&results))
+}
+
+fn resolve_all(
+    py: Python<'_>,
+    configs: &str,
+    external: &PyPolicies,
+    watch: &mut Watch<'_>,
+) -> PyResult<Vec<Resolved>> {
+    let configs: Vec<RunConfig> = serde_json::from_str(configs).map_err(errors::config)?;
+    let sources = sources::open(py, &configs, watch)?;
+    let one = |(index, (config, source))| {
+        let policy = external.policies.iter().find(|(at, ..)| *at == index);
+        let policy = policy.map(|(_, name, policy)| {
+            (name.clone(), external_policy(policy.clone_ref(py), &external.raised))
+        });
+        Resolved::new(config, source, policy).map_err(|error| errors::ftl(&error))
+    };
+    configs.iter().zip(sources).enumerate().map(one).collect()
+}
+
+pub(crate) fn to_json(value: &impl serde::Serialize) -> PyResult<String> {
+    serde_json::to_string(value).map_err(errors::config)
+}
+
+/// Waits until the runs are done, at most for one poll; short runs are not kept waiting.
+fn wait<T>(runs: &ScopedJoinHandle<'_, T>) {
+    let mut slept = Duration::ZERO;
+    let mut nap = Duration::from_micros(200);
+    while slept < POLL && !runs.is_finished() {
+        std::thread::sleep(nap);
+        slept += nap;
+        nap = (nap * 2).min(Duration::from_millis(10));
+    }
+}

@@ -1,0 +1,195 @@
+//! Workloads by name: a generator's spec, a mixture, or the path of a trace; and checks of single
+//! values, so that the Python side can say which option or line was wrong.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use flashgc_drive::config::{RunConfig, TraceConfig};
+use flashgc_drive::extent::Warmup;
+use flashgc_drive::source::Source;
+use flashgc_ftl::{Fill, Frontier, VictimSpec};
+use flashgc_workload::generate::{GeneratorSpec, generators};
+use flashgc_workload::trace::{
+    Fault, OnBadLine, PagingOptions, ReadOptions, Replay, SourceOptions, TraceError, TraceSource,
+    format,
+};
+use flashgc_workload::{Batch, Workload, WorkloadError};
+use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::prelude::*;
+
+use crate::errors;
+use crate::watch::Watch;
+
+/// The sources of `configs`; equal workloads are opened once. Traces are read here.
+pub(crate) fn open(
+    py: Python<'_>,
+    configs: &[RunConfig],
+    watch: &mut Watch<'_>,
+) -> PyResult<Vec<Arc<dyn Source>>> {
+    let mut opened: Vec<(&RunConfig, Arc<dyn Source>)> = Vec::new();
+    for config in configs {
+        let same = |(other, _): &&(&RunConfig, Arc<dyn Source>)| {
+            other.workload == config.workload
+                && other.trace == config.trace
+                && other.page_size == config.page_size
+                && other.pages_per_block == config.pages_per_block
+        };
+        let source = match opened.iter().find(same) {
+            Some((_, source)) => Arc::clone(source),
+            None if is_trace(&config.workload) => Arc::new(Trace::load(py, config, watch)?),
+            None => Arc::new(GeneratorSpec::parse(&config.workload).map_err(errors::config)?),
+        };
+        opened.push((config, source));
+    }
+    Ok(opened.into_iter().map(|(_, source)| source).collect())
+}
+
+/// A trace on a drive with blocks of a certain size.
+struct Trace {
+    path: String,
+    source: TraceSource,
+    /// Page commands a replay.
+    pass: u64,
+}
+
+impl Trace {
+    fn load(py: Python<'_>, config: &RunConfig, watch: &mut Watch<'_>) -> PyResult<Self> {
+        let path = config.workload.clone();
+        let TraceConfig { format, alignment_offset, on_bad_line } = &config.trace;
+        let options = SourceOptions {
+            read: read_options(format.as_deref(), on_bad_line.as_deref())?,
+            paging: paging(config.page_size.into(), *alignment_offset)?,
+            ..SourceOptions::default()
+        };
+        let loaded = py.detach(|| {
+            let source =
+                TraceSource::load_with(&path, options, |progress| watch.reading(progress))?;
+            let pass = commands_a_pass(&source, config.pages_per_block).map_err(
+                |WorkloadError(text)| TraceError::new(path.as_ref(), Fault::Empty, text),
+            )?;
+            Ok((source, pass))
+        });
+        match loaded {
+            Ok((source, pass)) => Ok(Self { path, source, pass }),
+            Err(error) => Err(watch.failure(&error)),
+        }
+    }
+}
+
+/// Page commands of one replay on a drive with blocks of `pages_per_block`: those on pages that
+/// the drive leaves out do not count.
+fn commands_a_pass(source: &TraceSource, pages_per_block: u32) -> Result<u64, WorkloadError> {
+    let logical_pages = source.logical_pages(pages_per_block);
+    if logical_pages == 0 {
+        return Err(WorkloadError(format!(
+            "the trace touches {} pages, expected at least one block of {pages_per_block}; hint: \
+             use smaller blocks or a longer trace",
+            source.map().len()
+        )));
+    }
+    let mut pass = source
+        .open(logical_pages, Replay::Passes(1))
+        .map_err(|error| WorkloadError(error.to_string()))?;
+    let mut batch = Batch::default();
+    let mut commands = 0;
+    loop {
+        pass.fill(&mut batch, 1 << 16)?;
+        if batch.pages.is_empty() {
+            return Ok(commands);
+        }
+        commands += batch.pages.len() as u64;
+    }
+}
+
+impl Source for Trace {
+    fn canonical(&self) -> String {
+        self.path.clone()
+    }
+
+    fn fixed_pages(&self, pages_per_block: u32) -> Option<u32> {
+        Some(self.source.logical_pages(pages_per_block))
+    }
+
+    fn pass(&self) -> Option<u64> {
+        Some(self.pass)
+    }
+
+    fn open(&self, logical_pages: u32, _: u64) -> Result<Box<dyn Workload>, WorkloadError> {
+        match self.source.open(logical_pages, Replay::Endless) {
+            Ok(replay) => Ok(Box::new(replay)),
+            Err(error) => Err(WorkloadError(error.to_string())),
+        }
+    }
+}
+
+pub(crate) fn read_options(
+    format: Option<&str>,
+    on_bad_line: Option<&str>,
+) -> PyResult<ReadOptions> {
+    Ok(ReadOptions {
+        format: format.map(format::find).transpose().map_err(errors::config)?,
+        on_bad_line: match on_bad_line {
+            Some("skip") => OnBadLine::Skip,
+            None | Some("stop") => OnBadLine::Stop,
+            Some(other) => {
+                return Err(errors::config(format!("found '{other}', expected stop or skip")));
+            }
+        },
+        ..ReadOptions::default()
+    })
+}
+
+pub(crate) fn paging(page_size: u64, alignment_offset: u64) -> PyResult<PagingOptions> {
+    let alignment_offset = u32::try_from(alignment_offset).map_err(|_| {
+        errors::config(format!("an alignment offset of {alignment_offset} bytes is above 4 GiB"))
+    })?;
+    Ok(PagingOptions { page_size, alignment_offset, ..PagingOptions::default() })
+}
+
+/// Whether `workload` is the path of a trace: it is no generator's spec, and there is such a file
+/// or it looks like a path.
+#[pyfunction]
+pub(crate) fn is_trace(workload: &str) -> bool {
+    let name = workload.split(':').next().unwrap_or_default().trim();
+    let is_generator = generators().iter().any(|info| info.name == name) || workload.contains('*');
+    !is_generator && (Path::new(workload).exists() || workload.contains(['/', '.', '\\']))
+}
+
+/// Whether the generator `workload` determines the number of logical pages itself.
+#[pyfunction]
+pub(crate) fn fixes_pages(workload: &str) -> bool {
+    GeneratorSpec::parse(workload).is_ok_and(|spec| spec.fixed_pages().is_some())
+}
+
+/// Checks one value: a `victim`, `frontier`, `fill`, `workload`, `warmup` or trace `format`.
+#[pyfunction]
+pub(crate) fn check(kind: &str, text: &str) -> PyResult<()> {
+    let checked = match kind {
+        "victim" => VictimSpec::parse(text).map(drop),
+        "frontier" => Frontier::parse(text).map(drop),
+        "fill" => Fill::parse(text).map(drop),
+        "warmup" => Warmup::parse(text).map(drop),
+        "format" => {
+            // The message names the option itself; here the caller knows the place better.
+            return format::find(text).map(drop).map_err(|TraceError { message, hint, .. }| {
+                errors::config(flashgc_ftl::spec::SpecError { message, hint })
+            });
+        }
+        "workload" if is_trace(text) => Ok(()),
+        "workload" => GeneratorSpec::parse(text).map(drop),
+        _ => return Err(errors::config(format!("nothing is known of '{kind}'"))),
+    };
+    checked.map_err(errors::config)
+}
+
+impl Watch<'_> {
+    /// The exception for a trace that could not be read: what stopped it, if somebody did.
+    pub(crate) fn failure(&mut self, error: &TraceError) -> PyErr {
+        match (self.failed.take(), error.fault) {
+            (Some(failed), _) => failed,
+            (None, Fault::Cancelled) => PyKeyboardInterrupt::new_err(()),
+            (None, Fault::Option) => errors::config(error),
+            (None, _) => errors::trace(error),
+        }
+    }
+}

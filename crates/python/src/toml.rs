@@ -1,0 +1,33 @@
+//! Where things stand in a TOML file, for messages that name the line and the column. What the
+//! file says is read on the Python side.
+
+use pyo3::prelude::*;
+use toml_edit::{Document, Item, Table};
+
+use crate::errors;
+
+/// The place of every key in `text`: `("drive.blocks", line, column)`, both from 1. A `.` in a key
+/// is not special: keys of experiment files have none.
+#[pyfunction]
+pub(crate) fn toml_places(text: &str) -> PyResult<Vec<(String, usize, usize)>> {
+    let document = Document::parse(text).map_err(|error| errors::config(error.message()))?;
+    let mut places = Vec::new();
+    collect(document.as_table(), "", text, &mut places);
+    Ok(places)
+}
+
+fn collect(table: &Table, prefix: &str, text: &str, places: &mut Vec<(String, usize, usize)>) {
+    for (name, item) in table {
+        let path = if prefix.is_empty() { name.to_string() } else { format!("{prefix}.{name}") };
+        let key = table.key(name).and_then(toml_edit::Key::span);
+        if let Some(span) = key.or_else(|| item.span()) {
+            let before = &text[..span.start];
+            let line = before.matches('\n').count() + 1;
+            let column = before.chars().rev().take_while(|&c| c != '\n').count() + 1;
+            places.push((path.clone(), line, column));
+        }
+        if let Item::Table(inner) = item {
+            collect(inner, &path, text, places);
+        }
+    }
+}

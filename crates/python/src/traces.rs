@@ -1,0 +1,153 @@
+//! Traces from Python: statistics, conversion, and traces made by generators.
+
+use std::path::PathBuf;
+
+use flashgc_workload::generate::GeneratorSpec;
+use flashgc_workload::trace::{
+    self, ConvertOptions, DeviceNumbers, OutputFormat, Request, StatBuilder, TraceError,
+    TraceReader, TraceWriter, format,
+};
+use flashgc_workload::{Batch, Op};
+use pyo3::prelude::*;
+use serde_json::json;
+
+use crate::errors;
+use crate::simulate::to_json;
+use crate::sources::{paging, read_options};
+use crate::watch::{Control, Watch};
+
+/// The formats that can be read, as JSON.
+#[pyfunction]
+pub(crate) fn trace_formats() -> String {
+    let one = |format: &&format::Format| {
+        json!({
+            "name": format.name,
+            "summary": format.summary,
+            "columns": format.columns,
+            "example": format.example,
+            "detection": format.detection,
+            "traps": format.traps,
+        })
+    };
+    json!(format::FORMATS.iter().map(one).collect::<Vec<_>>()).to_string()
+}
+
+/// Reads a trace to its end and returns its statistics as JSON.
+#[pyfunction]
+#[pyo3(signature = (path, control, page_size=4096, format=None, alignment_offset=0,
+                    on_bad_line=None, poll=None))]
+#[allow(clippy::too_many_arguments)] // They are the keyword arguments of the Python function.
+pub(crate) fn trace_stat(
+    py: Python<'_>,
+    path: PathBuf,
+    control: &Control,
+    page_size: u64,
+    format: Option<&str>,
+    alignment_offset: u64,
+    on_bad_line: Option<&str>,
+    poll: Option<Py<PyAny>>,
+) -> PyResult<String> {
+    let options = read_options(format, on_bad_line)?;
+    let paging = paging(page_size, alignment_offset)?;
+    let mut watch = Watch::new(control, poll);
+    let stat = py.detach(|| {
+        let mut reader = TraceReader::open(&path, &options)?;
+        let progress = reader.progress();
+        let mut builder = StatBuilder::new(paging);
+        let mut block = Vec::new();
+        while reader.next_block(&mut block)? {
+            builder.add(&block, |_, _| {}).map_err(|message| {
+                TraceError::new(&path, trace::Fault::Option, message.to_string())
+            })?;
+            if !watch.reading(&progress) {
+                return Err(TraceError::new(&path, trace::Fault::Cancelled, "stopped"));
+            }
+        }
+        builder.finish(&reader)
+    });
+    to_json(&stat.map_err(|error| watch.failure(&error))?)
+}
+
+/// Copies a trace into one of our own two formats; returns what was converted as JSON.
+#[pyfunction]
+#[pyo3(signature = (input, output, control, format=None, on_bad_line=None, native_devices=false,
+                    poll=None))]
+#[allow(clippy::too_many_arguments)] // They are the keyword arguments of the Python function.
+pub(crate) fn trace_convert(
+    py: Python<'_>,
+    input: PathBuf,
+    output: PathBuf,
+    control: &Control,
+    format: Option<&str>,
+    on_bad_line: Option<&str>,
+    native_devices: bool,
+    poll: Option<Py<PyAny>>,
+) -> PyResult<String> {
+    let mut options =
+        ConvertOptions { read: read_options(format, on_bad_line)?, ..ConvertOptions::default() };
+    options.read.device_numbers =
+        if native_devices { DeviceNumbers::Native } else { DeviceNumbers::Ranked };
+    let mut watch = Watch::new(control, poll);
+    let converted =
+        py.detach(|| trace::convert(&input, &output, &options, |progress| watch.reading(progress)));
+    let converted = converted.map_err(|error| watch.failure(&error))?;
+    Ok(json!({
+        "requests": converted.requests,
+        "skipped": converted.skipped,
+        "format": converted.format,
+        "notes": converted.notes,
+    })
+    .to_string())
+}
+
+/// Writes a trace of `requests` page commands that the generator `workload` makes on `pages`
+/// logical pages, one every `interval_ns`. The file's name chooses the format.
+#[pyfunction]
+#[pyo3(signature = (workload, output, control, pages, requests, page_size=4096, interval_ns=1000,
+                    seed=1, poll=None))]
+#[allow(clippy::too_many_arguments)] // They are the keyword arguments of the Python function.
+pub(crate) fn trace_synth(
+    py: Python<'_>,
+    workload: &str,
+    output: PathBuf,
+    control: &Control,
+    pages: u32,
+    requests: u64,
+    page_size: u64,
+    interval_ns: u64,
+    seed: u64,
+    poll: Option<Py<PyAny>>,
+) -> PyResult<()> {
+    let spec = GeneratorSpec::parse(workload).map_err(errors::config)?;
+    let mut source = spec.open(pages, seed).map_err(errors::config)?;
+    let format = OutputFormat::of(&output).map_err(errors::config)?;
+    let mut watch = Watch::new(control, poll);
+    let written = py.detach(|| -> Result<(), TraceError> {
+        let fault = |text: String| TraceError::new(&output, trace::Fault::Option, text);
+        let mut writer = TraceWriter::create(&output, Some(format))?;
+        let (mut batch, mut block, mut done) = (Batch::default(), Vec::new(), 0u64);
+        while done < requests {
+            let limit = (requests - done).min(Batch::DEFAULT_LEN as u64) as usize;
+            source.fill(&mut batch, limit).map_err(|error| fault(error.to_string()))?;
+            block.clear();
+            for (index, &page) in batch.pages.iter().enumerate() {
+                let time = (done + index as u64).checked_mul(interval_ns);
+                block.push(Request {
+                    time_ns: time.ok_or_else(|| fault("the trace is too long in time".into()))?,
+                    offset: (u64::from(page) * page_size) as i64,
+                    size: page_size,
+                    device: 0,
+                    op: batch.ops.get(index).copied().unwrap_or(Op::Write),
+                });
+            }
+            writer.write(&block)?;
+            done += batch.pages.len() as u64;
+            watch.look();
+            if control.cancelled() {
+                return Err(TraceError::new(&output, trace::Fault::Cancelled, "stopped"));
+            }
+        }
+        writer.finish()
+    });
+    written.map_err(|error| watch.failure(&error))
+}

@@ -1,0 +1,108 @@
+//! The eye on signals and progress while the engine works: the engine knows neither.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use flashgc_drive::simulate::Control as EngineControl;
+use flashgc_workload::trace::Progress;
+use pyo3::prelude::*;
+
+/// How often the calling thread looks for signals and reports progress.
+pub(crate) const POLL: Duration = Duration::from_millis(50);
+
+/// Stops what the engine does and tells how far it is. Safe to use from a signal handler and from
+/// other threads.
+#[pyclass(frozen, module = "flashgc._core")]
+#[derive(Default)]
+pub(crate) struct Control {
+    pub(crate) engine: Arc<EngineControl>,
+    /// Bytes of a trace read, and to read.
+    read: AtomicU64,
+    to_read: AtomicU64,
+}
+
+#[pymethods]
+impl Control {
+    #[new]
+    fn new() -> Self {
+        Self::default()
+    }
+
+    /// Stops at the next batch; runs report what they have.
+    fn cancel(&self) {
+        self.engine.cancel.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the work was told to stop.
+    #[getter]
+    pub(crate) fn cancelled(&self) -> bool {
+        self.engine.cancel.load(Ordering::Relaxed)
+    }
+
+    /// Runs done, with fractions.
+    #[getter]
+    fn done(&self) -> f64 {
+        self.engine.done.load(Ordering::Relaxed) as f64 / EngineControl::RUN as f64
+    }
+
+    /// Pages programmed so far.
+    #[getter]
+    fn programs(&self) -> u64 {
+        self.engine.programs.load(Ordering::Relaxed)
+    }
+
+    /// Bytes of the trace read so far, before decompression.
+    #[getter]
+    fn read_bytes(&self) -> u64 {
+        self.read.load(Ordering::Relaxed)
+    }
+
+    /// Size of the trace in bytes; 0 if none is being read.
+    #[getter]
+    fn total_bytes(&self) -> u64 {
+        self.to_read.load(Ordering::Relaxed)
+    }
+}
+
+/// Looks for signals and calls back, at most every [`POLL`].
+pub(crate) struct Watch<'a> {
+    pub(crate) control: &'a Control,
+    callback: Option<Py<PyAny>>,
+    last: Instant,
+    /// The exception of a signal handler or of the callback; it stops the work.
+    pub(crate) failed: Option<PyErr>,
+}
+
+impl<'a> Watch<'a> {
+    pub(crate) fn new(control: &'a Control, callback: Option<Py<PyAny>>) -> Self {
+        Self { control, callback, last: Instant::now(), failed: None }
+    }
+
+    /// Lets Python handle signals and report progress, if it is time; an exception cancels.
+    pub(crate) fn look(&mut self) {
+        if self.last.elapsed() < POLL {
+            return;
+        }
+        self.last = Instant::now();
+        let looked = Python::attach(|py| {
+            py.check_signals()?;
+            if let Some(callback) = &self.callback {
+                callback.call0(py)?;
+            }
+            Ok::<_, PyErr>(())
+        });
+        if let Err(error) = looked {
+            self.control.cancel();
+            self.failed.get_or_insert(error);
+        }
+    }
+
+    /// To be asked between the blocks of a trace: notes how far it is; false means stop.
+    pub(crate) fn reading(&mut self, progress: &Progress) -> bool {
+        self.control.read.store(progress.read(), Ordering::Relaxed);
+        self.control.to_read.store(progress.total, Ordering::Relaxed);
+        self.look();
+        !self.control.cancelled()
+    }
+}

@@ -1,0 +1,63 @@
+"""Garbage collection in flash drives: which policy writes least, how sure is that, how fast.
+
+>>> import flashgc
+>>> result = flashgc.run("hotcold:f=0.2,r=0.8", blocks=200, pages_per_block=64, victim="greedy")
+>>> result.write_amplification > 1
+True
+
+A victim policy written in Python is a function from the blocks to the number of one of them:
+
+>>> def fewest_of_five(blocks):
+...     counts = blocks.counts
+...     return min(blocks.draw(5), key=lambda block: counts[block])
+>>> ranking = flashgc.compare([fewest_of_five, "fifo"], blocks=200, pages_per_block=64, runs=2)
+>>> ranking.best.policy
+'python:fewest_of_five'
+"""
+
+from flashgc._core import (
+    Blocks,
+    ConfigError,
+    Control,
+    DriveError,
+    FlashgcError,
+    PolicyError,
+    TraceError,
+    version,
+)
+from flashgc.conformance import check_policy
+from flashgc.registry import fills, frontiers, generators, policies, trace_formats
+from flashgc.results import Comparison, Rank, Result, TraceStat
+from flashgc.simulation import Victim, VictimPolicy, compare, run
+from flashgc.traces import Trace, trace_convert, trace_stat, trace_synth
+
+__version__ = version()
+
+__all__ = [
+    "Blocks",
+    "Comparison",
+    "ConfigError",
+    "Control",
+    "DriveError",
+    "FlashgcError",
+    "PolicyError",
+    "Rank",
+    "Result",
+    "Trace",
+    "TraceError",
+    "TraceStat",
+    "Victim",
+    "VictimPolicy",
+    "check_policy",
+    "compare",
+    "fills",
+    "frontiers",
+    "generators",
+    "policies",
+    "run",
+    "trace_convert",
+    "trace_formats",
+    "trace_stat",
+    "trace_synth",
+    "version",
+]

@@ -1,0 +1,112 @@
+"""The engine, as a typed stub. Structured values cross as JSON; use the ``flashgc`` package."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+import numpy.typing
+
+class FlashgcError(Exception):
+    """Anything flashgc refuses or cannot do."""
+
+class ConfigError(FlashgcError):
+    """A configuration that makes no sense."""
+
+class TraceError(FlashgcError):
+    """A trace that cannot be read or written."""
+
+class DriveError(FlashgcError):
+    """A drive that cannot go on."""
+
+class PolicyError(DriveError):
+    """A victim policy broke its contract."""
+
+class Blocks:
+    """The blocks of a drive, as a victim policy sees them: read-only and always current."""
+
+    @property
+    def valid(self) -> numpy.typing.NDArray[numpy.uint16]:
+        """Valid pages of every block; 0x8000 is added where it may not be picked."""
+
+    @property
+    def counts(self) -> memoryview:
+        """The same memory as ``valid``, faster for one block at a time."""
+
+    @property
+    def erases(self) -> numpy.typing.NDArray[numpy.uint32]:
+        """Times that every block has been erased."""
+
+    @property
+    def pages_per_block(self) -> int:
+        """Pages a block."""
+
+    @property
+    def candidates(self) -> int:
+        """Blocks that may be picked now."""
+
+    def __len__(self) -> int: ...
+    def draw(self, count: int) -> list[int]:
+        """Candidates drawn at random, with replacement, from the drive's random stream."""
+
+class Control:
+    """Stops what the engine does and tells how far it is."""
+
+    def __init__(self) -> None: ...
+    def cancel(self) -> None: ...
+    @property
+    def cancelled(self) -> bool: ...
+    @property
+    def done(self) -> float: ...
+    @property
+    def programs(self) -> int: ...
+    @property
+    def read_bytes(self) -> int: ...
+    @property
+    def total_bytes(self) -> int: ...
+
+def version() -> str: ...
+def registry() -> str: ...
+def suggest(word: str, known: list[str]) -> str: ...
+def is_trace(workload: str) -> bool: ...
+def fixes_pages(workload: str) -> bool: ...
+def check(kind: str, text: str) -> None: ...
+def toml_places(text: str) -> list[tuple[str, int, int]]: ...
+def resolve(configs: str, control: Control) -> str: ...
+def simulate(
+    configs: str,
+    threads: int,
+    control: Control,
+    poll: Callable[[], Any] | None = None,
+    policies: dict[int, tuple[str, object]] | None = None,
+) -> str: ...
+def compare(results: str) -> str: ...
+def trace_formats() -> str: ...
+def trace_stat(
+    path: str,
+    control: Control,
+    page_size: int = 4096,
+    format: str | None = None,
+    alignment_offset: int = 0,
+    on_bad_line: str | None = None,
+    poll: Callable[[], Any] | None = None,
+) -> str: ...
+def trace_convert(
+    input: str,
+    output: str,
+    control: Control,
+    format: str | None = None,
+    on_bad_line: str | None = None,
+    native_devices: bool = False,
+    poll: Callable[[], Any] | None = None,
+) -> str: ...
+def trace_synth(
+    workload: str,
+    output: str,
+    control: Control,
+    pages: int,
+    requests: int,
+    page_size: int = 4096,
+    interval_ns: int = 1000,
+    seed: int = 1,
+    poll: Callable[[], Any] | None = None,
+) -> None: ...

@@ -1,0 +1,63 @@
+"""``flashgc compare``: several policies, one workload, ranked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from flashgc.command.main import CONTEXT, INTERRUPTED, OK
+from flashgc.command.options import asked, experiment_options, output_options
+
+
+@click.command(
+    context_settings=CONTEXT,
+    epilog="""\b
+Examples:
+  flashgc compare --victim fifo --victim greedy --victim d-choices:d=10,c=1
+  flashgc compare --workload hotcold:f=0.1,r=0.9 --victim greedy --frontier single --frontier double
+  flashgc compare --workload TRACE.csv.zst --victim greedy --spare 7% --spare 14%
+  flashgc compare --victim greedy --victim python:mine.py:pick""",
+)
+@click.argument("experiment", required=False, type=click.Path(path_type=Path))
+@experiment_options(several=True)
+@output_options
+def compare(
+    experiment: Path | None, as_json: bool, out: Path | None, quiet: bool, **typed: Any
+) -> int:
+    """Compare policies, frontiers and spare factors on one workload, and rank them.
+
+    Every combination is run, 5 times unless --runs says otherwise. Run i of each sees the same
+    writes, so that differences are paired. Without --victim, every built-in policy is compared.
+    """
+    from flashgc import _engine
+    from flashgc import experiment as model
+    from flashgc.command.progress import Bar
+    from flashgc.command.results import deliver, show_comparison, warn_of
+    from flashgc.registry import policies
+    from flashgc.results import Comparison
+    from flashgc.simulation import COMPARED_RUNS, simulate
+
+    given = asked(experiment, typed)
+    gc = given.values.setdefault("gc", {})
+    if isinstance(gc, dict):
+        gc.setdefault("victim", [policy.name for policy in policies()])
+    what = model.experiment(given.values, given.places)
+    configs = model.configurations(
+        what, given.places, default_runs=COMPARED_RUNS, python_victims=tuple(given.python)
+    )
+    with Bar(sum(config["runs"] for config in configs), quiet=quiet) as bar:
+        raw = simulate(
+            what,
+            given.python,
+            places=given.places,
+            default_runs=COMPARED_RUNS,
+            progress=bar,
+        )
+    comparison = Comparison.from_dicts(_engine.rank(raw), raw)
+    if not as_json:
+        show_comparison(comparison)
+    deliver(comparison.to_json(), as_json=as_json, out=out)
+    warn_of([rank.result for rank in comparison], quiet=quiet)
+    return INTERRUPTED if comparison.interrupted else OK

@@ -1,0 +1,32 @@
+"""``flashgc completion``: completion of commands, options and policy names in a shell."""
+
+from __future__ import annotations
+
+import click
+from click.shell_completion import get_completion_class
+
+from flashgc.command.main import CONTEXT
+
+SHELLS = ("bash", "zsh", "fish")
+
+
+@click.command(
+    context_settings=CONTEXT,
+    epilog="""\b
+Examples:
+  eval "$(flashgc completion bash)"      in ~/.bashrc
+  eval "$(flashgc completion zsh)"       in ~/.zshrc
+  flashgc completion fish > ~/.config/fish/completions/flashgc.fish""",
+)
+@click.argument("shell", metavar="bash|zsh|fish", shell_complete=lambda *_: list(SHELLS))
+def completion(shell: str) -> None:
+    """Print a script that completes commands, options and policy names in your shell."""
+    from flashgc._core import ConfigError, suggest
+    from flashgc.command.main import cli
+
+    found = get_completion_class(shell) if shell in SHELLS else None
+    if found is None:
+        raise ConfigError(f"unknown shell '{shell}'; hint: {suggest(shell, list(SHELLS))}")
+    maker = found(cli, {}, "flashgc", "_FLASHGC_COMPLETE")
+    # `source` would ask bash for its version, which need not be installed here.
+    click.echo(maker.source_template % maker.source_vars())

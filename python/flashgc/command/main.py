@@ -1,0 +1,158 @@
+"""The command's entrance: sub-commands by name, and every failure in one line."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import traceback
+from typing import Any
+
+import click
+
+from flashgc._core import DriveError, FlashgcError, PolicyError, suggest, version
+
+#: Where each sub-command lives; imported only when it is used.
+COMMANDS = {
+    "run": "flashgc.command.run:run",
+    "compare": "flashgc.command.compare:compare",
+    "policies": "flashgc.command.policies:policies",
+    "trace": "flashgc.command.trace:trace",
+    "schema": "flashgc.command.schema:schema",
+    "completion": "flashgc.command.completion:completion",
+}
+
+OK, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+
+CONTEXT: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 96}
+
+
+class Suggesting(click.Group):
+    """A group that suggests the nearest sub-command, and imports only the one that is used."""
+
+    def __init__(self, *args: Any, lazy: dict[str, str] | None = None, **kwargs: Any) -> None:
+        self.lazy = lazy or {}
+        super().__init__(*args, **kwargs)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The sub-commands, in the order in which they were listed."""
+        return [*self.lazy, *self.commands]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The sub-command of this name."""
+        if cmd_name in self.lazy:
+            module, _, name = self.lazy[cmd_name].partition(":")
+            command: click.Command = getattr(importlib.import_module(module), name)
+            return command
+        return super().get_command(ctx, cmd_name)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The sub-command that the arguments name; a wrong one gets a suggestion."""
+        name = args[0]
+        if self.get_command(ctx, name) is None and not name.startswith("-"):
+            hint = suggest(name, self.list_commands(ctx))
+            raise click.UsageError(f"{ctx.command_path}: unknown command '{name}'; hint: {hint}")
+        return super().resolve_command(ctx, args)
+
+
+@click.group(
+    cls=Suggesting,
+    lazy=COMMANDS,
+    context_settings=CONTEXT,
+    epilog="""\b
+Examples:
+  flashgc run --workload hotcold:f=0.2,r=0.8 --victim greedy
+  flashgc compare --victim fifo --victim greedy --victim d-choices:d=10,c=1
+  flashgc compare --workload TRACE.csv.zst --victim greedy --frontier single --frontier double
+  flashgc trace stat TRACE.csv.zst
+
+Sizes carry a unit (64GiB), shares may (7% = 0.07). Every command has its own --help.""",
+)
+@click.version_option(version(), "--version", message="flashgc %(version)s")
+def cli() -> None:
+    """Garbage collection in flash drives: which policy writes least, and how sure is that."""
+
+
+def main() -> None:
+    """Runs the command with the process's arguments, and exits."""
+    sys.exit(_main(sys.argv[1:]))
+
+
+def _main(arguments: list[str]) -> int:
+    try:
+        code = cli.main(arguments, prog_name="flashgc", standalone_mode=False)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read our output has seen enough; the interpreter must not flush once more.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return OK
+    except (KeyboardInterrupt, click.Abort):
+        return fail("interrupted", INTERRUPTED)
+    except click.exceptions.Exit as exit_:
+        return exit_.exit_code
+    except click.ClickException as error:
+        return fail(_usage(error), BAD_INPUT)
+    except (PolicyError, DriveError) as error:
+        return fail(str(error), FAILED)
+    except FlashgcError as error:
+        return fail(str(error), BAD_INPUT)
+    except MemoryError:
+        return fail("not enough memory; hint: fewer blocks, or fewer --jobs at a time", FAILED)
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        return fail(f"{place}{error.strerror or error}", FAILED)
+    except Exception as error:
+        return fail(_place_of(error), FAILED)
+    return code if isinstance(code, int) else OK
+
+
+def fail(message: str, code: int) -> int:
+    """Says what is wrong, in one line, and returns the exit code."""
+    line = " ".join(message.split("\n"))
+    colour = sys.stderr.isatty() and not os.environ.get("NO_COLOR")
+    label = "\x1b[1;31merror:\x1b[0m" if colour else "error:"
+    try:
+        print(f"{label} {line}", file=sys.stderr)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
+    return code
+
+
+def _usage(error: click.ClickException) -> str:
+    context = getattr(error, "ctx", None)
+    where = context.command_path if context else "flashgc"
+    if isinstance(error, click.NoSuchOption):
+        name = error.option_name
+        known = [
+            flag
+            for parameter in (context.command.get_params(context) if context else [])
+            for flag in parameter.opts
+            if flag.startswith("--")
+        ]
+        return f"{where}: unknown option '{name}'; hint: {_nearest(name, known, where)}"
+    if isinstance(error, click.BadParameter):
+        parameter = error.param.opts[-1] if error.param else where
+        return f"{parameter}: {_decapitalise(error.message)}"
+    message = _decapitalise(error.format_message())
+    return message if "; hint: " in message else f"{where}: {message}; hint: {where} --help"
+
+
+def _nearest(name: str, known: list[str], where: str) -> str:
+    hint: str = suggest(name, known)
+    return hint if hint.startswith("did you mean") else f"{where} --help lists the options"
+
+
+def _decapitalise(text: str) -> str:
+    text = text.strip().rstrip(".")
+    return text[:1].lower() + text[1:] if text[1:2].islower() else text
+
+
+def _place_of(error: Exception) -> str:
+    """Where an exception was raised, and what it says: that is what a policy's author needs."""
+    frames = traceback.extract_tb(error.__traceback__)
+    text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    if not frames:
+        return text
+    return f"{frames[-1].filename}:{frames[-1].lineno}: {text}"

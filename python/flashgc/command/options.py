@@ -1,0 +1,282 @@
+"""The options that ``run`` and ``compare`` share.
+
+Each is a key of an experiment file: what can be written there can be typed here, and is checked in
+one place.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+from click.shell_completion import CompletionItem
+
+from flashgc._core import ConfigError, suggest
+from flashgc.registry import fills, frontiers, generators, policies, trace_formats
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+#: Keys that say the same thing in different ways: one given later replaces all.
+ALTERNATIVES = (
+    {"drive.blocks", "drive.capacity"},
+    {"drive.spare", "drive.overprovision"},
+    {"run.writes", "run.collections", "run.requests", "run.passes"},
+)
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option and the key of an experiment file that it sets."""
+
+    path: str
+    flag: str
+    metavar: str
+    help: str
+    #: Given several times, it makes several configurations to compare.
+    several: bool = False
+    words: Callable[[], list[str]] | None = None
+
+
+def _names(entries: Callable[[], Any]) -> Callable[[], list[str]]:
+    return lambda: [entry.usage for entry in entries()]
+
+
+OPTIONS = (
+    Option(
+        "workload.source",
+        "--workload",
+        "SPEC|PATH",
+        "Generator (hotcold:f=0.2,r=0.8), mixture (0.7*zipf + 0.3*sequential) or trace file. "
+        "[default: uniform]",
+        words=_names(generators),
+    ),
+    Option(
+        "gc.victim",
+        "--victim",
+        "SPEC",
+        "Victim policy: greedy, d-choices:d=10,c=1, python:FILE.py:NAME; see flashgc policies. "
+        "[default: d-choices:d=10]",
+        several=True,
+        words=_names(policies),
+    ),
+    Option(
+        "gc.frontier",
+        "--frontier",
+        "SPEC",
+        "Write frontier: single, double, pool:low=2. [default: single]",
+        several=True,
+        words=_names(frontiers),
+    ),
+    Option(
+        "drive.blocks",
+        "--blocks",
+        "N",
+        "Physical blocks. [default: 4096; for a trace, as many as its pages need]",
+    ),
+    Option(
+        "drive.capacity",
+        "--capacity",
+        "SIZE",
+        "Physical size with its unit (64GiB, 1TB), instead of --blocks.",
+    ),
+    Option("drive.pages_per_block", "--pages-per-block", "N", "Pages a block. [default: 256]"),
+    Option(
+        "drive.page_size", "--page-size", "SIZE", "Size of a page with its unit. [default: 4KiB]"
+    ),
+    Option(
+        "drive.spare",
+        "--spare",
+        "SHARE",
+        "Spare factor 1 - U/N: share of the physical space (10%, 0.1). [default: 10%]",
+        several=True,
+    ),
+    Option(
+        "drive.overprovision",
+        "--overprovision",
+        "SHARE",
+        "Over-provisioning (N - U)/U (28%, 0.28), instead of --spare.",
+        several=True,
+    ),
+    Option(
+        "drive.fill",
+        "--fill",
+        "WORD",
+        "What is on the drive at first: sequential, random, empty. [default: sequential]",
+        words=lambda: list(fills()),
+    ),
+    Option(
+        "run.warmup",
+        "--warmup",
+        "PART",
+        "Part of the run (1/3, 30%), or before it: drive writes (10x), page writes (1000000); or "
+        "auto. [default: 1/3]",
+    ),
+    Option(
+        "run.writes",
+        "--writes",
+        "N|Nx",
+        "Length in page writes (1000000) or drive writes (20x). [default: 20x]",
+    ),
+    Option("run.collections", "--collections", "N", "Length in collections, instead."),
+    Option(
+        "run.requests",
+        "--requests",
+        "N",
+        "Length in page requests, reads included, instead; a trace is replayed whole.",
+    ),
+    Option(
+        "run.passes",
+        "--passes",
+        "N",
+        "Length in replays of a trace, instead. [default for traces: 3]",
+    ),
+    Option(
+        "run.until",
+        "--until",
+        "precision=SHARE",
+        "Go on until the 95% interval is within this share of the mean (precision=0.1%).",
+    ),
+    Option("run.runs", "--runs", "N", "Runs, each with a seed of its own."),
+    Option("run.seed", "--seed", "N", "Seed of the first run. [default: 1]"),
+    Option("run.jobs", "--jobs", "N", "Runs side by side; 0: one a core. [default: 0]"),
+    Option(
+        "workload.format",
+        "--format",
+        "NAME",
+        "Format of the trace; see flashgc trace formats. [default: detected]",
+        words=lambda: [format_.name for format_ in trace_formats()],
+    ),
+    Option(
+        "workload.alignment_offset",
+        "--alignment-offset",
+        "SIZE",
+        "Added to every offset of a trace before it is cut into pages. [default: 0B]",
+    ),
+    Option(
+        "workload.on_bad_line",
+        "--on-bad-line",
+        "WORD",
+        "Bad lines of a trace: stop, or skip and count them. [default: stop]",
+        words=lambda: ["stop", "skip"],
+    ),
+)
+
+FLAGS = {option.path: option.flag for option in OPTIONS}
+
+
+def _complete(words: Callable[[], list[str]]) -> Callable[..., list[CompletionItem]]:
+    def complete(_ctx: Any, _param: Any, incomplete: str) -> list[CompletionItem]:
+        return [CompletionItem(word) for word in words() if word.startswith(incomplete)]
+
+    return complete
+
+
+def experiment_options(*, several: bool) -> Callable[[F], F]:
+    """Adds the options of an experiment to a command; with ``several``, some may be repeated."""
+
+    def decorate(command: F) -> F:
+        for option in reversed(OPTIONS):
+            extra: dict[str, Any] = {}
+            if option.words is not None:
+                extra["shell_complete"] = _complete(option.words)
+            help_ = option.help
+            if option.several and several:
+                help_ = help_.replace(" [default", " Repeat to compare. [default")
+                if "Repeat" not in help_:
+                    help_ += " Repeat to compare."
+            command = click.option(
+                option.flag,
+                option.path.replace(".", "__"),
+                metavar=option.metavar,
+                multiple=option.several and several,
+                help=help_,
+                **extra,
+            )(command)
+        return command
+
+    return decorate
+
+
+def output_options(command: F) -> F:
+    """Adds ``--json``, ``--out`` and ``--quiet`` to a command."""
+    for decorator in (
+        click.option("--quiet", "-q", is_flag=True, help="No progress and no warnings."),
+        click.option(
+            "--out",
+            metavar="FILE",
+            type=click.Path(dir_okay=False, path_type=Path),
+            help="Write the JSON document to FILE as well.",
+        ),
+        click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout."),
+    ):
+        command = decorator(command)
+    return command
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What was asked for, and where each value came from."""
+
+    values: dict[str, dict[str, Any]]
+    places: dict[str, str]
+    #: Victims that are written in Python, by their text.
+    python: dict[str, object]
+
+
+def asked(file: Path | None, typed: dict[str, Any]) -> Asked:
+    """Puts an experiment file and the options typed together; options win."""
+    values: dict[str, Any] = {}
+    places: dict[str, str] = {}
+    if file is not None:
+        from flashgc.experiment_file import load
+
+        values, places = load(file)
+    for name, value in typed.items():
+        if value is None or value == ():
+            continue
+        section, key = name.split("__")
+        path = f"{section}.{key}"
+        for alternatives in ALTERNATIVES:
+            if path in alternatives:
+                for other in alternatives:
+                    if typed.get(other.replace(".", "__")) in (None, ()):
+                        values.get(section, {}).pop(other.split(".")[1], None)
+        keys = values.setdefault(section, {})
+        if not isinstance(keys, dict):
+            continue  # A fault of the file, which is reported when it is checked.
+        keys[key] = list(value) if isinstance(value, tuple) else value
+        places[path] = FLAGS[path]
+    gc = values.get("gc")
+    victims = gc.get("victim") if isinstance(gc, dict) else None
+    python = {
+        text: load_policy(text, places.get("gc.victim", "victim"))
+        for text in (victims if isinstance(victims, list) else [victims])
+        if isinstance(text, str) and text.startswith("python:")
+    }
+    return Asked(values, {**FLAGS, **places}, python)
+
+
+def load_policy(text: str, place: str) -> object:
+    """The policy ``python:FILE.py:NAME``."""
+    file, separator, name = text.removeprefix("python:").rpartition(":")
+    if not separator or not file or not name:
+        raise ConfigError(f"{place}: '{text}' is not understood; hint: write python:FILE.py:NAME")
+    path = Path(file)
+    if not path.is_file():
+        raise ConfigError(f"{place}: {file}: no such file; hint: write python:FILE.py:NAME")
+    spec = importlib.util.spec_from_file_location(f"flashgc_policy_{path.stem}", path)
+    if spec is None or spec.loader is None:
+        raise ConfigError(f"{place}: {file} is no Python file; hint: its name must end in .py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    if not hasattr(module, name):
+        known = [word for word in vars(module) if callable(getattr(module, word))]
+        raise ConfigError(f"{place}: {file} defines no '{name}'; hint: {suggest(name, known)}")
+    policy: object = getattr(module, name)
+    return policy

@@ -1,0 +1,103 @@
+"""``flashgc policies``: what there is to choose from, and what each does."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import click
+
+from flashgc.command.main import CONTEXT
+from flashgc.registry import Entry, frontiers, generators
+from flashgc.registry import policies as victims
+
+
+@click.command(
+    context_settings=CONTEXT,
+    epilog="""\b
+Examples:
+  flashgc policies
+  flashgc policies d-choices""",
+)
+@click.argument(
+    "name", required=False, shell_complete=lambda *_: [entry.name for entry in everything()]
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+def policies(name: str | None, as_json: bool) -> None:
+    """List victim policies, write frontiers and workload generators, or describe one by NAME."""
+    from flashgc.results import dumps
+
+    if name is not None:
+        entry = find(name)
+        click.echo(dumps(dataclasses.asdict(entry))) if as_json else describe(entry)
+    elif as_json:
+        kinds = {"policies": victims, "frontiers": frontiers, "generators": generators}
+        click.echo(
+            dumps({key: [dataclasses.asdict(e) for e in list_()] for key, list_ in kinds.items()})
+        )
+    else:
+        listing()
+
+
+def everything() -> tuple[Entry, ...]:
+    """Policies, frontiers and generators together."""
+    return (*victims(), *frontiers(), *generators())
+
+
+def find(name: str) -> Entry:
+    """The entry called ``name``; an unknown one is an error with a suggestion."""
+    from flashgc._core import ConfigError, suggest
+
+    bare = name.split(":", maxsplit=1)[0]
+    for entry in everything():
+        if entry.name == bare:
+            return entry
+    hint = suggest(bare, [entry.name for entry in everything()])
+    raise ConfigError(f"unknown policy '{name}'; hint: {hint}")
+
+
+def listing() -> None:
+    """Prints the tables."""
+    from flashgc.command.render import LEFT, console, is_plain, table
+
+    out = console()
+    for index, (title, entries) in enumerate(
+        (
+            ("Victim policies (--victim)", victims()),
+            ("Write frontiers (--frontier)", frontiers()),
+            ("Workload generators (--workload)", generators()),
+        )
+    ):
+        if index:
+            out.print()
+        out.print(title, style="" if is_plain(out) else "bold cyan")
+        made = table(out, [("name and defaults", LEFT), ("what it does", LEFT)])
+        made.columns[0].min_width = 24
+        for entry in entries:
+            made.add_row(entry.usage, entry.summary.replace("`", ""))
+        out.print(made)
+    out.print()
+    out.print("flashgc policies NAME describes one.", style="" if is_plain(out) else "dim")
+
+
+def describe(entry: Entry) -> None:
+    """Prints one entry's documentation and parameters."""
+    from flashgc.command.render import LEFT, console, is_plain, table
+
+    out = console()
+    out.print(entry.usage, style="" if is_plain(out) else "bold cyan")
+    out.print()
+    if is_plain(out):
+        out.print(entry.doc, markup=False)
+    else:
+        from rich.markdown import Markdown
+
+        out.print(Markdown(entry.doc))
+    if entry.params:
+        out.print()
+        made = table(
+            out,
+            [("parameter", LEFT), ("values", LEFT), ("default", LEFT), ("what it means", LEFT)],
+        )
+        for param in entry.params:
+            made.add_row(param.name, param.values, param.default or "required", param.help)
+        out.print(made)

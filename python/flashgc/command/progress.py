@@ -1,0 +1,79 @@
+"""The progress bar: on standard error, only on a terminal, only for work of over a second."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+
+from rich.progress import (
+    BarColumn,
+    Progress,
+    TaskID,
+    TaskProgressColumn,
+    TextColumn,
+    TimeRemainingColumn,
+)
+
+from flashgc._core import Control
+from flashgc.command.render import console
+from flashgc.units import format_rate
+
+#: Seconds before anything is shown.
+PATIENCE = 1.0
+
+
+class Bar:
+    """A progress bar that shows itself when the work takes long; call it to bring it up to date."""
+
+    def __init__(self, runs: int, *, quiet: bool) -> None:
+        self._runs = runs
+        self._begin = time.monotonic()
+        self._programs = (self._begin, 0)
+        self._quiet = quiet or not sys.stderr.isatty()
+        self._progress: Progress | None = None
+        self._task: TaskID | None = None
+
+    def __enter__(self) -> Bar:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._progress is not None:
+            self._progress.stop()
+
+    def __call__(self, control: Control) -> None:
+        """Shows how far ``control`` is."""
+        now = time.monotonic()
+        if self._quiet or now - self._begin < PATIENCE:
+            return
+        if self._progress is None:
+            self._progress = Progress(
+                TextColumn("{task.description}"),
+                BarColumn(bar_width=30),
+                TaskProgressColumn(),
+                TextColumn("[dim]{task.fields[rate]}"),
+                TimeRemainingColumn(compact=True, elapsed_when_finished=True),
+                console=console(sys.stderr),
+                transient=True,
+            )
+            self._task = self._progress.add_task("", total=1.0, rate="")
+            self._progress.start()
+        assert self._task is not None  # Made together with the progress.
+        reading = control.done == 0 and control.total_bytes and not control.programs
+        if reading:
+            share, what = control.read_bytes / control.total_bytes, "reading the trace"
+        else:
+            share, what = control.done / max(self._runs, 1), "simulating"
+        began, before = self._programs
+        rate = (control.programs - before) / max(now - began, 1e-9)
+        self._progress.update(
+            self._task,
+            completed=min(share, 1.0),
+            description=what,
+            rate=format_rate(rate, "programs") if rate > 0 else "",
+        )

@@ -1,0 +1,232 @@
+"""Results as people read them: the block of one run, the ranking of several."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.text import Text
+
+from flashgc.command.render import (
+    LEFT,
+    RIGHT,
+    console,
+    facts,
+    is_plain,
+    sparkline,
+    table,
+    unicode,
+    warn,
+)
+from flashgc.results import Comparison, Rank, Result
+from flashgc.units import format_count, format_rate, format_share, format_size
+
+
+def show_run(result: Result) -> None:
+    """Prints the result of ``flashgc run``."""
+    out = console()
+    plus_minus = unicode(out, "±", "+-")
+    runs = len(result.run_values)
+    config = result.config
+    headline = Text()
+    headline.append("write amplification  ", style="bold" if not is_plain(out) else "")
+    headline.append(_figure(result, plus_minus), style="bold cyan")
+    headline.append(f"  95%, {runs} run{'s' if runs != 1 else ''}", style="dim")
+    out.print(headline)
+    out.print()
+    share = result.copies_per_host_write
+    measured = f"{format_count(result.host_pages)} host pages"
+    if result.reads:
+        measured += f", {format_count(result.reads)} reads"
+    if result.trimmed_pages:
+        measured += f", {format_count(result.trimmed_pages)} trimmed"
+    rows: list[tuple[str, Text | str]] = [
+        ("workload", str(config["workload"])),
+        ("policy", f"{result.policy}, {result.frontier} frontier"),
+        ("drive", drive(result)),
+        ("spare", spare(result)),
+        ("measured", measured),
+        (
+            "copies",
+            f"{format_count(result.copied_pages)} pages"
+            + (f", {share:.4f} per host write" if math.isfinite(share) else ""),
+        ),
+        (
+            "erases",
+            f"{format_count(result.erases)} blocks in {format_count(result.collections)} "
+            "collections",
+        ),
+        ("steady", _steady(out, result)),
+        (
+            "speed",
+            f"{format_rate(result.page_programs_per_second)} a core, "
+            f"{format_size(result.peak_memory_bytes)} of memory",
+        ),
+        (
+            "repeat",
+            f"seed {result.seed}, digest {result.digest}, flashgc {result.version}",
+        ),
+    ]
+    out.print(facts(out, rows))
+
+
+def show_comparison(comparison: Comparison) -> None:
+    """Prints the ranking of ``flashgc compare``."""
+    out = console()
+    plus_minus = unicode(out, "±", "+-")
+    results = [rank.result for rank in comparison]
+    first = results[0]
+    spares = {result.config["spare"] for result in results}
+    runs = max(len(result.run_values) for result in results)
+    rows: list[tuple[str, Text | str]] = [
+        ("workload", str(first.config["workload"])),
+        ("drive", drive(first)),
+    ]
+    if len(spares) == 1:
+        rows.append(("spare", spare(first)))
+    rows.append(("runs", f"{runs} of each policy, on the same writes; intervals are 95%"))
+    out.print(facts(out, rows))
+    out.print()
+    columns = [("#", RIGHT), ("policy", LEFT), ("frontier", LEFT)]
+    if len(spares) > 1:
+        columns.append(("spare", RIGHT))
+    columns += [
+        ("write ampl.", RIGHT),
+        ("writes", RIGHT),
+        ("copies", RIGHT),
+        ("erases", RIGHT),
+        ("prog/s", RIGHT),
+    ]
+    made = table(out, columns)
+    for rank in comparison:
+        result = rank.result
+        cells: list[Text | str] = [str(rank.place), result.policy, result.frontier]
+        if len(spares) > 1:
+            cells.append(format_share(result.config["spare_factor"]))
+        style = "bold green" if rank.place == 1 else ""
+        cells += [
+            Text(_figure(result, plus_minus), style=style),
+            _ratio(out, rank),
+            f"{result.copies_per_host_write:.3f}",
+            format_count(result.erases),
+            _short(result.page_programs_per_second),
+        ]
+        made.add_row(*cells)
+    out.print(made)
+    if not is_plain(out):
+        out.print(
+            Text("copies: pages copied per page written; prog/s: page programs a core", style="dim")
+        )
+    if len(comparison) > 1:
+        out.print()
+        for line in verdicts(comparison, plus_minus, several_spares=len(spares) > 1):
+            out.print(line, soft_wrap=is_plain(out))
+
+
+def verdicts(comparison: Comparison, plus_minus: str, *, several_spares: bool) -> list[str]:
+    """What the ranking says, in sentences: who wins by how much, and what is inside the noise."""
+    best = comparison.ranking[0]
+    varied = len({rank.result.frontier for rank in comparison}) > 1
+    names = [_name(rank.result, frontier=varied, spare=several_spares) for rank in comparison]
+    inside = [name for rank, name in zip(comparison, names, strict=True) if rank.inside_noise]
+    lines = []
+    last = comparison.ranking[-1]
+    if not last.inside_noise and math.isfinite(last.ratio):
+        half = "" if last.difference_ci95 is None else f" {plus_minus} {last.difference_ci95:.4f}"
+        lines.append(
+            f"{names[-1]} makes {last.ratio:.2f}x the flash writes of {names[0]} "
+            f"(difference {last.difference:.4f}{half})."
+        )
+    if inside:
+        verb = "is" if len(inside) == 1 else "are"
+        lines.append(
+            f"Inside the noise: {', '.join(inside)} {verb} not told from {names[0]}; "
+            "more --runs or --writes would."
+        )
+    if best.result.interrupted:
+        lines.append("Interrupted: figures are of what had been run.")
+    return lines
+
+
+def warn_of(results: list[Result], *, quiet: bool) -> None:
+    """Prints what a reader should know before using the figures, each thing once."""
+    several = len(results) > 1
+    for result in results:
+        for text in result.warnings:
+            warn(f"{_name(result, frontier=True)}: {text}" if several else text, quiet=quiet)
+    if any(result.interrupted for result in results):
+        warn("interrupted: this is what had been run", quiet=quiet)
+
+
+def deliver(document: str, *, as_json: bool, out: Path | None) -> None:
+    """Prints the JSON document if that was asked for, and writes it to a file if that was."""
+    if out is not None:
+        unfinished = out.with_name(out.name + ".part")
+        unfinished.write_text(document + "\n", encoding="utf-8")
+        unfinished.replace(out)
+    if as_json:
+        click.echo(document)
+
+
+def drive(result: Result) -> str:
+    """The drive of a result, in words."""
+    config = result.config
+    size = config["physical_pages"] * config["page_size"]
+    return (
+        f"{format_count(config['blocks'])} blocks of {config['pages_per_block']} pages of "
+        f"{format_size(config['page_size'])}: {format_size(size)}"
+    )
+
+
+def spare(result: Result) -> str:
+    """Spare factor and over-provisioning of a result."""
+    config = result.config
+    return (
+        f"{format_share(config['spare_factor'], 2)} of the flash "
+        f"(over-provisioning {format_share(config['overprovision'], 2)})"
+    )
+
+
+def _figure(result: Result, plus_minus: str) -> str:
+    if not math.isfinite(result.write_amplification):
+        return "-"
+    half = result.write_amplification_ci95
+    text = f"{result.write_amplification:.4f}"
+    return text if half is None else f"{text} {plus_minus}{half:.4f}"
+
+
+def _ratio(out: Console, rank: Rank) -> Text:
+    if rank.place == 1:
+        return Text("best", style="bold green")
+    if not math.isfinite(rank.ratio):
+        return Text("-")
+    mark = unicode(out, "≈ ", "~ ") if rank.inside_noise else ""
+    return Text(f"{mark}{rank.ratio:.3f}x", style="yellow" if rank.inside_noise else "")
+
+
+def _short(rate: float) -> str:
+    for factor, prefix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if rate >= factor:
+            return f"{rate / factor:.0f} {prefix}"
+    return f"{rate:.0f}"
+
+
+def _name(result: Result, *, frontier: bool, spare: bool = False) -> str:
+    parts = [result.policy]
+    if frontier:
+        parts.append(result.frontier)
+    if spare:
+        parts.append(format_share(result.config["spare_factor"]))
+    return "/".join(parts)
+
+
+def _steady(out: Console, result: Result) -> Text:
+    text = Text("yes" if result.steady else "no", style="" if result.steady else "bold yellow")
+    plot = sparkline([value for _, value in result.series])
+    if plot and not is_plain(out) and unicode(out, plot, ""):
+        drive_writes = result.series[-1][0]
+        text.append(f"  {plot}", style="cyan")
+        text.append(f"  over {drive_writes:.3g} drive writes", style="dim")
+    return text

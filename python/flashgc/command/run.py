@@ -1,0 +1,52 @@
+"""``flashgc run``: one drive, one workload."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from flashgc._core import ConfigError
+from flashgc.command.main import CONTEXT, INTERRUPTED, OK
+from flashgc.command.options import asked, experiment_options, output_options
+
+
+@click.command(
+    context_settings=CONTEXT,
+    epilog="""\b
+Examples:
+  flashgc run --workload uniform --victim greedy --spare 7%
+  flashgc run --capacity 64GiB --workload zipf:theta=0.99 --until precision=0.1%
+  flashgc run --workload TRACE.csv.zst --victim d-choices:d=9,c=1 --passes 5 --json
+  flashgc run experiment.toml --seed 2""",
+)
+@click.argument("experiment", required=False, type=click.Path(path_type=Path))
+@experiment_options(several=False)
+@output_options
+def run(experiment: Path | None, as_json: bool, out: Path | None, quiet: bool, **typed: Any) -> int:
+    """Run one drive on one workload and report its write amplification.
+
+    EXPERIMENT is a TOML file with the sections [drive] [gc] [workload] [run]; options override it.
+    """
+    from flashgc import experiment as model
+    from flashgc.command.progress import Bar
+    from flashgc.command.results import deliver, show_run, warn_of
+    from flashgc.results import Result
+    from flashgc.simulation import simulate
+
+    given = asked(experiment, typed)
+    what = model.experiment(given.values, given.places)
+    configs = model.configurations(what, given.places, python_victims=tuple(given.python))
+    if len(configs) != 1:
+        raise ConfigError(
+            f"{experiment}: {len(configs)} configurations, expected one; hint: flashgc compare"
+        )
+    with Bar(configs[0]["runs"], quiet=quiet) as bar:
+        raw = simulate(what, given.python, places=given.places, progress=bar)
+    result = Result.from_dict(raw[0])
+    if not as_json:
+        show_run(result)
+    deliver(result.to_json(), as_json=as_json, out=out)
+    warn_of([result], quiet=quiet)
+    return INTERRUPTED if result.interrupted else OK

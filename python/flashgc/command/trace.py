@@ -1,0 +1,278 @@
+"""``flashgc trace``: statistics, conversion, traces made by generators, formats."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from flashgc.command.main import CONTEXT, INTERRUPTED, OK, Suggesting
+from flashgc.command.options import OPTIONS, F
+
+READ = ("workload.format", "workload.on_bad_line")
+PAGED = ("drive.page_size", "workload.alignment_offset")
+
+
+def _reading(*paths: str) -> Callable[[F], F]:
+    """The options of reading a trace, as ``run`` and ``compare`` have them."""
+
+    def decorate(command: F) -> F:
+        for option in reversed([option for option in OPTIONS if option.path in paths]):
+            name = option.path.split(".")[1]
+            words = option.words
+            extra: dict[str, Any] = {}
+            if words is not None:
+                extra["shell_complete"] = lambda *_, words=words: words()
+            command = click.option(
+                option.flag, name, metavar=option.metavar, help=option.help, **extra
+            )(command)
+        return command
+
+    return decorate
+
+
+@click.group(cls=Suggesting, context_settings=CONTEXT)
+def trace() -> None:
+    """Look at, convert and make block traces."""
+
+
+@trace.command(
+    context_settings=CONTEXT,
+    epilog="""\b
+Examples:
+  flashgc trace stat TRACE.csv.gz
+  flashgc trace stat TRACE --format spc --page-size 16KiB --json""",
+)
+@click.argument("path", type=click.Path(path_type=Path))
+@_reading(*READ, *PAGED)
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@click.option("--quiet", "-q", is_flag=True, help="No progress and no warnings.")
+def stat(path: Path, as_json: bool, quiet: bool, **options: Any) -> int:
+    """Count what a trace has: requests, pages, overwrites, locality."""
+    from flashgc._core import Control
+    from flashgc.command.progress import Bar
+    from flashgc.command.render import warn
+    from flashgc.command.results import deliver
+    from flashgc.traces import trace_stat
+
+    control = Control()
+    with Bar(0, quiet=quiet) as bar:
+        made = trace_stat(path, progress=bar, control=control, **checked(options))
+    if as_json:
+        deliver(made.to_json(), as_json=True, out=None)
+    else:
+        show_stat(made)
+    if made.skipped_lines:
+        warn(f"{made.skipped_lines} bad lines were left out", quiet=quiet)
+    for note in made.notes:
+        warn(note, quiet=quiet)
+    return OK
+
+
+def show_stat(stat: Any) -> None:
+    """Prints the statistics of a trace."""
+    from flashgc.command.render import console, facts
+    from flashgc.units import format_count as n
+    from flashgc.units import format_duration, format_share, format_size
+
+    out = console()
+    raw = stat.to_dict()
+    page = raw["page_size"]
+    rows = [
+        ("format", f"{stat.format}, compression: {raw['compression']}"),
+        (
+            "requests",
+            f"{n(stat.requests)}: {n(stat.writes)} writes ({format_share(stat.write_share)}), "
+            f"{n(stat.reads)} reads, {n(stat.discards)} discards",
+        ),
+        (
+            "bytes",
+            f"{format_size(raw['written_bytes'])} written, {format_size(raw['read_bytes'])} read, "
+            f"{format_size(raw['discarded_bytes'])} discarded",
+        ),
+        ("time", f"{format_duration(stat.duration_seconds)} on {n(raw['devices'])} device(s)"),
+        (
+            "pages",
+            f"{n(stat.pages)} distinct of {format_size(page)} ({format_size(stat.pages * page)}): "
+            f"{n(stat.pages_written)} written, {n(stat.pages_read)} read",
+        ),
+        (
+            "page writes",
+            f"{n(stat.page_writes)}: every written page {stat.overwrite:.2f} times on average",
+        ),
+        (
+            "locality",
+            ", ".join(
+                f"{share}% of requests on {format_share(pages / 100, 2)}"
+                for share, pages in zip((20, 40, 60, 80), raw["locality_percent"], strict=True)
+            )
+            + " of the pages",
+        ),
+    ]
+    out.print(facts(out, rows))
+
+
+@trace.command(
+    context_settings=CONTEXT,
+    epilog="""\b
+Examples:
+  flashgc trace convert web_0.csv.gz web_0.flashgc.zst
+  flashgc trace convert disk.blkparse trace.csv""",
+)
+@click.argument("source", type=click.Path(path_type=Path))
+@click.argument("target", type=click.Path(path_type=Path))
+@_reading(*READ)
+@click.option(
+    "--native-devices", is_flag=True, help="Keep the trace's own device numbers, do not rank them."
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@click.option("--quiet", "-q", is_flag=True, help="No progress and no warnings.")
+def convert(
+    source: Path, target: Path, native_devices: bool, as_json: bool, quiet: bool, **options: Any
+) -> int:
+    """Convert a trace to the normalised CSV or the compact binary format.
+
+    TARGET's name chooses: .csv or .flashgc, perhaps followed by .zst or .gz.
+    """
+    from flashgc._core import Control
+    from flashgc.command.progress import Bar
+    from flashgc.command.render import warn
+    from flashgc.traces import trace_convert
+    from flashgc.units import format_count, format_size
+
+    control = Control()
+    with Bar(0, quiet=quiet) as bar:
+        made = trace_convert(
+            source,
+            target,
+            native_devices=native_devices,
+            progress=bar,
+            control=control,
+            **checked(options),
+        )
+    if as_json:
+        click.echo(made.to_json())
+    else:
+        click.echo(
+            f"{target}: {format_count(made.requests)} requests from {made.format}, "
+            f"{format_size(target.stat().st_size)}"
+        )
+    if made.skipped:
+        warn(f"{made.skipped} bad lines were left out", quiet=quiet)
+    for note in made.notes:
+        warn(note, quiet=quiet)
+    return OK
+
+
+@trace.command(
+    context_settings=CONTEXT,
+    epilog="""\b
+Example:
+  flashgc trace synth hotcold:f=0.2,r=0.8,read=0.3 made.csv.zst --pages 100000 --requests 1e6""",
+)
+@click.argument("workload")
+@click.argument("target", type=click.Path(path_type=Path))
+@click.option("--pages", metavar="N", required=True, help="Logical pages.")
+@click.option("--requests", metavar="N", required=True, help="Requests, of one page each.")
+@click.option("--page-size", metavar="SIZE", default="4KiB", help="Size of a page. [default: 4KiB]")
+@click.option(
+    "--interval", metavar="NS", default="1000", help="Nanoseconds between requests. [default: 1000]"
+)
+@click.option("--seed", metavar="N", default="1", help="Seed of the generator. [default: 1]")
+@click.option("--quiet", "-q", is_flag=True, help="No progress.")
+def synth(
+    workload: str,
+    target: Path,
+    pages: str,
+    requests: str,
+    page_size: str,
+    interval: str,
+    seed: str,
+    quiet: bool,
+) -> int:
+    """Write a trace made by the generator WORKLOAD.
+
+    TARGET's name chooses the format: .csv or .flashgc, perhaps followed by .zst or .gz.
+    """
+    from flashgc._core import ConfigError, Control, check
+    from flashgc.command.progress import Bar
+    from flashgc.traces import trace_synth
+    from flashgc.units import format_count, format_size, parse_count, parse_size
+
+    def whole(flag: str, text: str, low: int, high: int) -> int:
+        value = parse_count(text, flag)
+        if not low <= value <= high:
+            raise ConfigError(f"{flag}: found {value}, expected {low} to {high}")
+        return value
+
+    check("workload", workload)
+    control = Control()
+    with Bar(0, quiet=quiet) as bar:
+        trace_synth(
+            workload,
+            target,
+            pages=whole("--pages", pages, 1, 2**32 - 1),
+            requests=whole("--requests", requests, 1, 2**63),
+            page_size=parse_size(page_size, "--page-size"),
+            interval_ns=whole("--interval", interval, 0, 2**63),
+            seed=whole("--seed", seed, 0, 2**64 - 1),
+            progress=bar,
+            control=control,
+        )
+    size = format_size(target.stat().st_size)
+    click.echo(f"{target}: {format_count(parse_count(requests))} requests, {size}")
+    return INTERRUPTED if control.cancelled else OK
+
+
+@trace.command(context_settings=CONTEXT)
+@click.argument("name", required=False)
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+def formats(name: str | None, as_json: bool) -> None:
+    """List the trace formats that can be read, or describe one by NAME."""
+    import dataclasses
+
+    from flashgc._core import check
+    from flashgc.command.render import LEFT, console, facts, table
+    from flashgc.registry import trace_formats
+    from flashgc.results import dumps
+
+    chosen = trace_formats()
+    if name is not None:
+        check("format", name)
+        chosen = tuple(format_ for format_ in chosen if format_.name == name)
+    if as_json:
+        click.echo(dumps([dataclasses.asdict(format_) for format_ in chosen]))
+        return
+    out = console()
+    if name is not None:
+        out.print(
+            facts(out, [(key, text) for key, text in dataclasses.asdict(chosen[0]).items() if text])
+        )
+        return
+    made = table(out, [("name", LEFT), ("written by", LEFT)])
+    for format_ in chosen:
+        made.add_row(format_.name, format_.summary)
+    out.print(made)
+
+
+def checked(options: dict[str, Any]) -> dict[str, Any]:
+    """The options given, checked, as keyword arguments of the API."""
+    from flashgc._core import ConfigError, check, suggest
+    from flashgc.units import parse_size
+
+    given = {key: value for key, value in options.items() if value is not None}
+    for key, flag in (("page_size", "--page-size"), ("alignment_offset", "--alignment-offset")):
+        if key in given:
+            given[key] = parse_size(given[key], flag)
+    if "format" in given:
+        try:
+            check("format", given["format"])
+        except ConfigError as error:
+            raise ConfigError(f"--format: {error}") from None
+    bad = given.get("on_bad_line")
+    if bad not in (None, "stop", "skip"):
+        hint = suggest(bad, ["stop", "skip"])
+        raise ConfigError(f"--on-bad-line: found '{bad}', expected stop or skip; hint: {hint}")
+    return given

@@ -1,0 +1,380 @@
+"""What a person asks for, as sections of an experiment, and what it comes to for the engine.
+
+The command's options, the keyword arguments of the API and experiment files all become one
+:class:`Experiment`; :func:`configurations` turns it into what the engine runs. Its model is also
+the published JSON schema. It runs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any, Literal, TypeVar, get_args
+
+import pydantic
+from pydantic import Field
+
+from flashgc import _core
+from flashgc._core import ConfigError
+from flashgc.units import format_share, parse_count, parse_share, parse_size
+
+T = TypeVar("T")
+
+Size = Annotated[int | str, Field(json_schema_extra={"examples": ["64GiB", "4KiB"]})]
+Share = Annotated[float | str, Field(json_schema_extra={"examples": ["7%", 0.1]})]
+Count = Annotated[int | str, Field(json_schema_extra={"examples": [250000, "2.5e5"]})]
+
+
+class Section(pydantic.BaseModel):
+    """A section of an experiment: unknown keys are refused."""
+
+    model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
+
+
+class Drive(Section):
+    """The drive: N blocks of b pages, of which a share is spare."""
+
+    blocks: Annotated[Count | None, Field(description="N, the number of physical blocks")] = None
+    capacity: Annotated[
+        Size | None,
+        Field(description="physical size, as an alternative to blocks; needs a unit"),
+    ] = None
+    pages_per_block: Annotated[Count, Field(description="b, pages a block; an even number")] = 256
+    page_size: Annotated[Size, Field(description="bytes a page; needs a unit")] = "4KiB"
+    spare: Annotated[
+        Share | list[Share] | None,
+        Field(description="spare factor 1 - U/N, of the physical space [default: 10%]"),
+    ] = None
+    overprovision: Annotated[
+        Share | list[Share] | None,
+        Field(description="over-provisioning (N - U)/U, as an alternative to spare"),
+    ] = None
+    fill: Annotated[
+        str, Field(description="what is on the drive at first: sequential, random, empty")
+    ] = "sequential"
+
+
+class Gc(Section):
+    """Garbage collection: who is collected, and where pages go."""
+
+    victim: Annotated[
+        str | list[str],
+        Field(description="victim policy, such as d-choices:d=10,c=1; see flashgc policies"),
+    ] = "d-choices:d=10"
+    frontier: Annotated[
+        str | list[str], Field(description="write frontier: single, double, pool:low=2")
+    ] = "single"
+
+
+class Workload(Section):
+    """What the host asks of the drive."""
+
+    source: Annotated[
+        str,
+        Field(description="a generator such as hotcold:f=0.2,r=0.8, a mixture, or a trace's path"),
+    ] = "uniform"
+    format: Annotated[
+        str | None, Field(description="format of the trace; detected if it is not given")
+    ] = None
+    alignment_offset: Annotated[
+        Size,
+        Field(description="added to every offset of a trace before it is cut into pages"),
+    ] = "0B"
+    on_bad_line: Annotated[
+        Literal["stop", "skip"], Field(description="what to do about a bad line of a trace")
+    ] = "stop"
+
+
+class Run(Section):
+    """How long, how often, how exactly."""
+
+    warmup: Annotated[
+        str,
+        Field(
+            description="part of the run (1/3, 30%), or before it: drive writes (10x), page "
+            "writes (1000000); or auto"
+        ),
+    ] = "1/3"
+    writes: Annotated[
+        int | str | None,
+        Field(description="length in drive writes (20x) or page writes (1000000) [default: 20x]"),
+    ] = None
+    collections: Annotated[Count | None, Field(description="length in collections")] = None
+    requests: Annotated[
+        Count | None, Field(description="length in page requests, reads included")
+    ] = None
+    passes: Annotated[
+        Count | None, Field(description="length in replays of a trace [default for traces: 3]")
+    ] = None
+    until: Annotated[
+        str | None,
+        Field(description="go on until the interval is this narrow, such as precision=0.1%"),
+    ] = None
+    runs: Annotated[Count | None, Field(description="runs, each with a seed of its own")] = None
+    seed: Annotated[Count, Field(description="seed of the first run")] = 1
+    jobs: Annotated[Count, Field(description="runs side by side; 0: one a core")] = 0
+
+
+class Experiment(Section):
+    """An experiment: one drive and one workload, or several to compare."""
+
+    drive: Drive = Drive()
+    gc: Gc = Gc()
+    workload: Workload = Workload()
+    run: Run = Run()
+
+
+#: Where a value came from: the option or the line of the file, by the value's path.
+Places = Mapping[str, str]
+
+
+def sections() -> dict[str, type[Section]]:
+    """The sections of an experiment, by name."""
+    return {
+        name: field.annotation
+        for name, field in Experiment.model_fields.items()
+        if isinstance(field.annotation, type)
+    }
+
+
+def home(key: str) -> str:
+    """The section that has ``key``.
+
+    >>> home("blocks")
+    'drive'
+    """
+    return next(name for name, section in sections().items() if key in section.model_fields)
+
+
+def experiment(values: Mapping[str, Any], places: Places | None = None) -> Experiment:
+    """The experiment with these values (``{"drive": {"blocks": 1000}}``), the rest by default.
+
+    Raises :class:`flashgc.ConfigError` with the value's place.
+    """
+    places = places or {}
+    try:
+        return Experiment.model_validate(values)
+    except pydantic.ValidationError as error:
+        first = error.errors()[0]
+        raise ConfigError(_message(first, values, places)) from None
+
+
+def _message(error: Any, values: Mapping[str, Any], places: Places) -> str:
+    loc = [part for part in error["loc"] if isinstance(part, str)]
+    path = ".".join(loc[:2])
+    where = places.get(path, path)
+    if error["type"] == "extra_forbidden":
+        if len(loc) == 1:
+            known, what = list(sections()), f"unknown section or key '{loc[0]}'"
+            owner = [name for name, s in sections().items() if loc[0] in s.model_fields]
+            if owner:
+                return (
+                    f"{where}: '{loc[0]}' stands outside its section; hint: put it in [{owner[0]}]"
+                )
+        else:
+            known, what = list(sections()[loc[0]].model_fields), f"unknown key '{loc[1]}'"
+            owner = [name for name, s in sections().items() if loc[1] in s.model_fields]
+            if owner:
+                return f"{where}: {what} in [{loc[0]}]; hint: it belongs in [{owner[0]}]"
+            what += f" in [{loc[0]}]"
+        return f"{where}: {what}; hint: {_core.suggest(loc[-1], known)}"
+    value = values
+    for part in loc[:2]:
+        value = value.get(part) if isinstance(value, Mapping) else None  # type: ignore[assignment]
+    if len(loc) == 1:
+        return f"{where}: found {value!r}, expected a section; hint: write [{loc[0]}] on a line"
+    field = sections()[loc[0]].model_fields[loc[1]]
+    words = [arg for arg in get_args(field.annotation) if isinstance(arg, str)]
+    if words and isinstance(value, str):
+        return (
+            f"{where}: found '{value}', expected {' or '.join(words)}; "
+            f"hint: {_core.suggest(value, words)}"
+        )
+    return f"{where}: found {value!r}, which does not fit; hint: {field.description}"
+
+
+def is_trace(source: str) -> bool:
+    """Whether ``source`` is the path of a trace rather than a generator."""
+    return _core.is_trace(source)
+
+
+def configurations(
+    asked: Experiment,
+    places: Places | None = None,
+    *,
+    default_runs: int = 1,
+    python_victims: Sequence[str] = (),
+) -> list[dict[str, Any]]:
+    """What the engine runs for ``asked``: a configuration for each victim, frontier and spare.
+
+    ``python_victims`` are names that stand for policies written in Python. Raises
+    :class:`flashgc.ConfigError` with the value's place.
+    """
+    places = places or {}
+
+    def at(path: str, read: Callable[..., T], *values: Any) -> T:
+        return _at(places, path, read, *values)
+
+    drive, gc, workload, run = asked.drive, asked.gc, asked.workload, asked.run
+    page_size = at("drive.page_size", parse_size, drive.page_size)
+    pages_per_block = at("drive.pages_per_block", parse_count, drive.pages_per_block)
+    trace = is_trace(workload.source)
+    common: dict[str, Any] = {
+        "blocks": _blocks(drive, pages_per_block * page_size, trace, workload.source, places),
+        "pages_per_block": pages_per_block,
+        "page_size": page_size,
+        "fill": drive.fill,
+        "workload": workload.source,
+        "trace": {
+            "format": workload.format,
+            "alignment_offset": at(
+                "workload.alignment_offset", parse_size, workload.alignment_offset
+            ),
+            "on_bad_line": workload.on_bad_line,
+        },
+        "warmup": run.warmup,
+        "length": _length(run, trace, places),
+        "precision": None if run.until is None else at("run.until", _precision, run.until),
+        "runs": default_runs if run.runs is None else at("run.runs", parse_count, run.runs),
+        "seed": at("run.seed", parse_count, run.seed),
+    }
+    for key, low, high in (("pages_per_block", 0, 2**32 - 1), ("page_size", 1, 2**32 - 1)):
+        _in_range(places, "drive." + key, common[key], low, high)
+    _in_range(places, "run.runs", common["runs"], 1, 2**32 - 1)
+    _in_range(places, "run.seed", common["seed"], 0, 2**64 - 1)
+    _in_range(places, "workload.alignment_offset", common["trace"]["alignment_offset"], 0, 2**63)
+    for kind, path, text in (
+        ("fill", "drive.fill", drive.fill),
+        ("workload", "workload.source", workload.source),
+        ("warmup", "run.warmup", run.warmup),
+        ("format", "workload.format", workload.format),
+    ):
+        if text is not None:
+            at(path, _core.check, kind, text)
+    made = []
+    for spare in _spares(drive, places):
+        for frontier in _several(gc.frontier):
+            at("gc.frontier", _core.check, "frontier", frontier)
+            for victim in _several(gc.victim):
+                if victim not in python_victims:
+                    at("gc.victim", _core.check, "victim", victim)
+                made.append({**common, "spare": spare, "frontier": frontier, "victim": victim})
+    return made
+
+
+def _at(places: Places, path: str, read: Callable[..., T], *values: Any) -> T:
+    try:
+        return read(*values)
+    except ConfigError as error:
+        where = places.get(path, path.rsplit(".", maxsplit=1)[-1])
+        text = str(error)
+        # The readers of units name what they read; the place says it better.
+        for generic in ("size: ", "share: ", "count: "):
+            text = text.removeprefix(generic)
+        raise ConfigError(f"{where}: {text}") from None
+
+
+def _in_range(places: Places, path: str, value: int, low: int, high: int) -> None:
+    if not low <= value <= high:
+        where = places.get(path, path.rsplit(".", maxsplit=1)[-1])
+        raise ConfigError(f"{where}: found {value}, expected {low} to {high}")
+
+
+def _several(value: T | list[T]) -> list[T]:
+    return value if isinstance(value, list) else [value]
+
+
+def _only_one(places: Places, given: dict[str, Any], hint: str) -> str | None:
+    named = [path for path, value in given.items() if value is not None]
+    if len(named) > 1:
+        words = [places.get(path, path.split(".")[-1]) for path in named]
+        raise ConfigError(f"{words[1]}: found together with {words[0]}; hint: {hint}")
+    return named[0] if named else None
+
+
+def _blocks(drive: Drive, block_size: int, trace: bool, source: str, places: Places) -> int | None:
+    given = _only_one(
+        places,
+        {"drive.blocks": drive.blocks, "drive.capacity": drive.capacity},
+        "blocks and capacity say the same thing, give one",
+    )
+    if given == "drive.blocks":
+        blocks = _at(places, given, parse_count, drive.blocks)
+        _in_range(places, given, blocks, 0, 2**32 - 1)
+        return blocks
+    if given == "drive.capacity":
+        capacity = _at(places, given, parse_size, drive.capacity)
+        blocks, rest = divmod(capacity, max(block_size, 1))
+        if rest:
+            raise ConfigError(
+                f"{places.get(given, 'capacity')}: {capacity} bytes are not a whole number of "
+                f"blocks of {block_size} bytes; hint: the nearest is {blocks * block_size}B"
+            )
+        _in_range(places, given, blocks, 0, 2**32 - 1)
+        return blocks
+    return None if trace or _core.fixes_pages(source) else DEFAULT_BLOCKS
+
+
+#: Blocks of a drive for a generator if nobody says otherwise: 4 GiB of 1 MiB blocks.
+DEFAULT_BLOCKS = 4096
+DEFAULT_SPARE = 0.1
+
+
+def _spares(drive: Drive, places: Places) -> list[float]:
+    given = _only_one(
+        places,
+        {"drive.spare": drive.spare, "drive.overprovision": drive.overprovision},
+        "spare = overprovision / (1 + overprovision), give one",
+    )
+    if given == "drive.spare" and drive.spare is not None:
+        return [_at(places, given, _spare, value) for value in _several(drive.spare)]
+    if given == "drive.overprovision" and drive.overprovision is not None:
+        return [_at(places, given, _over, value) for value in _several(drive.overprovision)]
+    return [DEFAULT_SPARE]
+
+
+def _spare(value: str | float) -> float:
+    share = parse_share(value)
+    if not 0 < share < 1:
+        raise ConfigError(
+            f"spare factor is {format_share(share, 6)}, expected above 0% and below 100%; "
+            "hint: spare = 1 - U/N, for example 10%"
+        )
+    return share
+
+
+def _over(value: str | float) -> float:
+    share = parse_share(value)
+    if not 0 < share < 1e6:
+        raise ConfigError(
+            f"over-provisioning is {format_share(share, 6)}, expected above 0%; "
+            "hint: (N - U)/U, for example 28%"
+        )
+    return share / (1 + share)
+
+
+def _length(run: Run, trace: bool, places: Places) -> dict[str, Any]:
+    names = ("writes", "collections", "requests", "passes")
+    given = _only_one(
+        places,
+        {f"run.{name}": getattr(run, name) for name in names},
+        "a run has one length",
+    )
+    if given is None:
+        return {"passes": 3} if trace else {"writes": "20x"}
+    name = given.split(".")[1]
+    value = getattr(run, name)
+    if name == "writes":
+        return {"writes": str(value)}
+    count = _at(places, given, parse_count, value)
+    _in_range(places, given, count, 1, 2**63)
+    return {name: count}
+
+
+def _precision(text: str) -> float:
+    name, _, value = text.partition("=")
+    if name.strip() != "precision" or not value:
+        raise ConfigError(f"'{text}' is not understood; hint: write precision=0.1%")
+    share = parse_share(value)
+    if not 0 < share < 1:
+        raise ConfigError(f"precision is {value}, expected above 0% and below 100%")
+    return share

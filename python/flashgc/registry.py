@@ -1,0 +1,115 @@
+"""What there is to choose from: policies, frontiers, generators, trace formats."""
+
+from __future__ import annotations
+
+import functools
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from flashgc import _core
+
+
+@dataclass(frozen=True)
+class Param:
+    """A parameter of a policy, frontier or generator."""
+
+    name: str
+    #: The values it takes, in words.
+    values: str
+    #: The value if it is not given; ``None`` if it must be given.
+    default: str | None
+    #: What it means, with its unit.
+    help: str
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A policy, frontier or generator."""
+
+    #: As typed.
+    name: str
+    #: One line.
+    summary: str
+    #: Markdown: what it does, formula, cost, source.
+    doc: str
+    params: tuple[Param, ...]
+
+    @property
+    def usage(self) -> str:
+        """The name with its parameters and their defaults, as it can be typed.
+
+        >>> next(policy.usage for policy in policies() if policy.name == "d-choices")
+        'd-choices:d=10,c=0'
+        """
+        params = ",".join(f"{p.name}={p.default or p.name.upper()}" for p in self.params)
+        return f"{self.name}:{params}" if params else self.name
+
+
+@dataclass(frozen=True)
+class TraceFormat:
+    """A format of block traces that can be read."""
+
+    name: str
+    #: One line: who writes it.
+    summary: str
+    #: The columns, left to right, with units.
+    columns: str
+    #: A line of it; empty for binary formats.
+    example: str
+    #: What detection looks for.
+    detection: str
+    #: What surprises people.
+    traps: str
+
+
+@functools.cache
+def _listing() -> dict[str, Any]:
+    listing: dict[str, Any] = json.loads(_core.registry())
+    return listing
+
+
+def _entries(kind: str) -> tuple[Entry, ...]:
+    return tuple(
+        Entry(
+            entry["name"],
+            entry["summary"],
+            entry["doc"],
+            tuple(Param(**param) for param in entry["params"]),
+        )
+        for entry in _listing()[kind]
+    )
+
+
+def policies() -> tuple[Entry, ...]:
+    """Every built-in victim policy.
+
+    >>> [policy.name for policy in policies()][:2]
+    ['fifo', 'greedy']
+    """
+    return _entries("policies")
+
+
+def frontiers() -> tuple[Entry, ...]:
+    """Every write frontier.
+
+    >>> [frontier.name for frontier in frontiers()]
+    ['single', 'double', 'pool']
+    """
+    return _entries("frontiers")
+
+
+def generators() -> tuple[Entry, ...]:
+    """Every workload generator."""
+    return _entries("generators")
+
+
+def fills() -> tuple[str, ...]:
+    """The initial states of a drive."""
+    return tuple(_listing()["fills"])
+
+
+@functools.cache
+def trace_formats() -> tuple[TraceFormat, ...]:
+    """Every trace format that can be read, the ones that people meet most first."""
+    return tuple(TraceFormat(**entry) for entry in json.loads(_core.trace_formats()))

@@ -1,0 +1,218 @@
+"""What comes out: results, comparisons and trace statistics, typed, with ``to_json``."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+class _Json:
+    """Something that the engine said in JSON and that goes back to the same JSON."""
+
+    _raw: dict[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain Python values, with the keys of the JSON document."""
+        return self._raw
+
+    def to_json(self, indent: int | None = 2) -> str:
+        """All of it as one JSON document."""
+        return dumps(self.to_dict(), indent)
+
+
+def dumps(value: Any, indent: int | None = 2) -> str:
+    """``value`` as strict JSON: what is not a number becomes null."""
+    return json.dumps(_finite(value), indent=indent, allow_nan=False)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, dict):
+        return {key: _finite(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(inner) for inner in value]
+    return value
+
+
+@dataclass(frozen=True)
+class Result(_Json):
+    """The result of all runs of one configuration.
+
+    Counts are of pages of the measured part, summed over the runs.
+    """
+
+    #: Pages programmed per page written by the host, mean over the runs.
+    write_amplification: float
+    #: Half the width of its 95% confidence interval; ``None`` where it cannot be told.
+    write_amplification_ci95: float | None
+    #: Write amplification of each run.
+    run_values: tuple[float, ...]
+    #: Pages written by the host.
+    host_pages: int
+    #: Pages copied by collections.
+    copied_pages: int
+    #: Blocks erased.
+    erases: int
+    #: Calls of the victim policy.
+    collections: int
+    #: Pages that a TRIM found mapped.
+    trimmed_pages: int
+    #: Pages read by the host.
+    reads: int
+    #: Pages programmed a second of one core, warm-up included.
+    page_programs_per_second: float
+    #: Largest resident memory of the process so far, in bytes.
+    peak_memory_bytes: int
+    #: Whether write amplification had stopped moving in the measured part.
+    steady: bool
+    #: Whether the runs were stopped before their end.
+    interrupted: bool
+    #: What a reader should know before using the figure.
+    warnings: tuple[str, ...]
+    #: How the first run went: drive writes done, and write amplification of the interval.
+    series: tuple[tuple[float, float], ...]
+    #: Seed of the first run.
+    seed: int
+    #: Equal digests, equal runs: of the configuration, every decision and every count.
+    digest: str
+    #: The whole configuration, defaults and specs written out.
+    config: Mapping[str, Any]
+    #: Version of flashgc.
+    version: str
+    _raw: dict[str, Any] = dataclasses.field(repr=False, compare=False)
+
+    @classmethod
+    def from_dict(cls, raw: dict[str, Any]) -> Result:
+        """The result that :meth:`to_dict` gave."""
+        values = {field.name: raw.get(field.name) for field in dataclasses.fields(cls)[:-1]}
+        number = values["write_amplification"]
+        values["write_amplification"] = math.nan if number is None else number
+        for name in ("run_values", "warnings"):
+            values[name] = tuple(values[name] or ())
+        values["series"] = tuple((drive_writes, wa) for drive_writes, wa in values["series"] or ())
+        return cls(**values, _raw=raw)  # type: ignore[arg-type]
+
+    @property
+    def copies_per_host_write(self) -> float:
+        """Pages copied per page written by the host: write amplification less 1."""
+        return self.copied_pages / self.host_pages if self.host_pages else math.nan
+
+    @property
+    def policy(self) -> str:
+        """The victim policy, every parameter written out."""
+        return str(self.config["victim"])
+
+    @property
+    def frontier(self) -> str:
+        """The write frontier."""
+        return str(self.config["frontier"])
+
+
+@dataclass(frozen=True)
+class Rank:
+    """One result's place among those it was compared with."""
+
+    #: 1 for the least write amplification.
+    place: int
+    #: Write amplification over the least one's.
+    ratio: float
+    #: Write amplification minus the least one's.
+    difference: float
+    #: Half the 95% interval of the difference; ``None`` where it cannot be told.
+    difference_ci95: float | None
+    #: Whether the difference from the least is inside its interval.
+    inside_noise: bool
+    #: The result itself.
+    result: Result
+
+
+@dataclass(frozen=True)
+class Comparison(_Json):
+    """Results on the same workload, least write amplification first."""
+
+    ranking: tuple[Rank, ...]
+    _raw: dict[str, Any] = dataclasses.field(repr=False, compare=False)
+
+    @classmethod
+    def from_dicts(cls, ranks: list[dict[str, Any]], results: list[dict[str, Any]]) -> Comparison:
+        """Puts the engine's ranks and results together."""
+        ranking = tuple(
+            Rank(
+                place=rank["place"],
+                ratio=math.nan if rank["ratio"] is None else rank["ratio"],
+                difference=math.nan if rank["difference"] is None else rank["difference"],
+                difference_ci95=rank["difference_ci95"],
+                inside_noise=rank["inside_noise"],
+                result=Result.from_dict(results[rank["index"]]),
+            )
+            for rank in ranks
+        )
+        raw = {
+            "ranking": [
+                {
+                    **{key: rank[key] for key in rank if key != "index"},
+                    "result": results[rank["index"]],
+                }
+                for rank in ranks
+            ]
+        }
+        return cls(ranking, raw)
+
+    def __iter__(self) -> Iterator[Rank]:
+        return iter(self.ranking)
+
+    def __len__(self) -> int:
+        return len(self.ranking)
+
+    @property
+    def best(self) -> Result:
+        """The result with the least write amplification."""
+        return self.ranking[0].result
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether any of the runs was stopped before its end."""
+        return any(rank.result.interrupted for rank in self.ranking)
+
+
+@dataclass(frozen=True)
+class TraceStat(_Json):
+    """What a trace consists of. Pages are counted after splitting requests at page boundaries."""
+
+    #: Requests of all kinds, and reads, writes and discards (TRIM) among them.
+    requests: int
+    reads: int
+    writes: int
+    discards: int
+    #: Writes over requests.
+    write_share: float
+    #: Distinct pages written, read, and either.
+    pages_written: int
+    pages_read: int
+    pages: int
+    #: Page writes and page reads.
+    page_writes: int
+    page_reads: int
+    #: Page writes over distinct pages written.
+    overwrite: float
+    #: Time from the earliest to the latest request, in seconds.
+    duration_seconds: float
+    #: Bad lines that were left out.
+    skipped_lines: int
+    #: The format that was read.
+    format: str
+    #: What a person should know about how the file was read.
+    notes: tuple[str, ...]
+    _raw: dict[str, Any] = dataclasses.field(repr=False, compare=False)
+
+    @classmethod
+    def from_dict(cls, raw: dict[str, Any]) -> TraceStat:
+        """The statistics that the engine gave."""
+        values = {field.name: raw[field.name] for field in dataclasses.fields(cls)[:-1]}
+        values["notes"] = tuple(values["notes"])
+        return cls(**values, _raw=raw)

@@ -1,0 +1,177 @@
+"""``run`` and ``compare``: the main job, as functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol, TypeAlias, runtime_checkable
+
+from flashgc import _engine
+from flashgc._core import Blocks, ConfigError, Control
+from flashgc._engine import Progress
+from flashgc.experiment import Experiment, Places, configurations, experiment, home
+from flashgc.results import Comparison, Result
+
+
+@runtime_checkable
+class VictimPolicy(Protocol):
+    """A victim policy written in Python, as an object; a plain function does as well."""
+
+    def pick(self, blocks: Blocks) -> int:
+        """The number of the block to collect: one of those that may be picked."""
+
+
+#: A policy's spec, a function from the blocks to a block number, an object with such a method
+#: ``pick``, or a class of such objects, of which every run gets one of its own.
+Victim: TypeAlias = str | Callable[[Blocks], int] | VictimPolicy | type[VictimPolicy]
+
+
+def run(
+    workload: str = "uniform",
+    *,
+    victim: Victim = "d-choices:d=10",
+    progress: Progress | None = None,
+    control: Control | None = None,
+    **options: Any,
+) -> Result:
+    """Runs one workload on one drive.
+
+    ``workload`` is a generator (``"hotcold:f=0.2,r=0.8"``), a mixture
+    (``"0.7*zipf + 0.3*sequential"``) or the path of a trace; ``victim`` is a policy's spec or a
+    policy written in Python. The options are the keys of an experiment file:
+
+    ``blocks`` or ``capacity`` (``"64GiB"``), ``pages_per_block``, ``page_size`` (``"4KiB"``),
+    ``spare`` or ``overprovision`` (``0.1`` or ``"10%"``), ``fill``, ``frontier``, ``warmup``
+    (``"1/3"``, ``"10x"``, ``"auto"``), one of ``writes`` (``"20x"`` drive writes), ``collections``,
+    ``requests``, ``passes``; ``until`` (``"precision=0.1%"``), ``runs``, ``seed``, ``jobs``; for
+    traces ``format``, ``alignment_offset``, ``on_bad_line``.
+
+    Ctrl-C stops the runs and returns what there is, with ``interrupted`` set.
+
+    Raises :class:`flashgc.ConfigError`, :class:`flashgc.TraceError` or
+    :class:`flashgc.DriveError`, and whatever a Python policy raises.
+
+    >>> result = run("uniform", blocks=200, pages_per_block=64, spare="10%", victim="greedy")
+    >>> 4 < result.write_amplification < 5.5
+    True
+    >>> run("uniform", blocks=200, victim="gredy")
+    Traceback (most recent call last):
+    ...
+    flashgc.ConfigError: victim: unknown victim policy 'gredy'; hint: did you mean 'greedy'?
+    """
+    asked, python = _asked(workload, [victim], options)
+    results = simulate(asked, python, progress=progress, control=control)
+    if len(results) != 1:
+        raise ConfigError(
+            f"{len(results)} configurations to run, expected one; hint: use flashgc.compare"
+        )
+    return Result.from_dict(results[0])
+
+
+def compare(
+    victims: Sequence[Victim],
+    workload: str = "uniform",
+    *,
+    progress: Progress | None = None,
+    control: Control | None = None,
+    **options: Any,
+) -> Comparison:
+    """Runs one workload under several policies and ranks them, least write amplification first.
+
+    Options are those of :func:`run`; ``frontier`` and ``spare`` (or ``overprovision``) may be
+    lists too, and every combination is run. There are 5 runs of each unless ``runs`` says
+    otherwise; run *i* of each sees the same workload, so that differences are paired.
+
+    >>> ranking = compare(["fifo", "greedy"], blocks=200, pages_per_block=64, runs=2)
+    >>> [rank.result.policy for rank in ranking]
+    ['greedy', 'fifo']
+    >>> ranking.ranking[1].ratio > 1.05
+    True
+    """
+    asked, python = _asked(workload, list(victims), options)
+    results = simulate(
+        asked, python, default_runs=COMPARED_RUNS, progress=progress, control=control
+    )
+    return Comparison.from_dicts(_engine.rank(results), results)
+
+
+#: Runs of each configuration in a comparison if nobody says otherwise.
+COMPARED_RUNS = 5
+
+
+def simulate(
+    asked: Experiment,
+    python: Mapping[str, object] | None = None,
+    *,
+    places: Places | None = None,
+    default_runs: int = 1,
+    progress: Progress | None = None,
+    control: Control | None = None,
+) -> list[dict[str, Any]]:
+    """Runs what was asked for; ``python`` maps names among its victims to Python policies."""
+    python = python or {}
+    configs = configurations(asked, places, default_runs=default_runs, python_victims=tuple(python))
+    policies = {
+        index: (config["victim"], python[config["victim"]])
+        for index, config in enumerate(configs)
+        if config["victim"] in python
+    }
+    return _engine.simulate(
+        configs, jobs=_jobs(asked), progress=progress, policies=policies, control=control
+    )
+
+
+def _jobs(asked: Experiment) -> int:
+    jobs = asked.run.jobs
+    if not isinstance(jobs, int) or not 0 <= jobs <= 4096:
+        raise ConfigError(f"jobs: found {jobs!r}, expected 0 (one a core) to 4096")
+    return jobs
+
+
+def _asked(
+    workload: str, victims: list[Victim], options: dict[str, Any]
+) -> tuple[Experiment, dict[str, object]]:
+    python: dict[str, object] = {}
+    names = []
+    for victim in victims:
+        if isinstance(victim, str):
+            names.append(victim)
+            continue
+        name = unique(policy_name(victim), python)
+        python[name] = victim
+        names.append(name)
+    values: dict[str, dict[str, Any]] = {
+        "workload": {"source": workload},
+        "gc": {"victim": names},
+    }
+    for key, value in options.items():
+        if value is not None:
+            values.setdefault(section_of(key), {})[key] = value
+    places = {f"{section_of(key)}.{key}": key for key in options}
+    return experiment(values, {"gc.victim": "victim", **places}), python
+
+
+def section_of(key: str) -> str:
+    """The section that an option belongs to; an unknown one is an error with a suggestion."""
+    from flashgc import _core
+    from flashgc.experiment import sections
+
+    try:
+        return home(key)
+    except StopIteration:
+        known = [name for section in sections().values() for name in section.model_fields]
+        known.remove("source")
+        raise ConfigError(f"unknown option '{key}'; hint: {_core.suggest(key, known)}") from None
+
+
+def policy_name(policy: object) -> str:
+    """The name by which a Python policy is reported."""
+    name = getattr(policy, "__name__", None) or type(policy).__name__
+    return f"python:{name}"
+
+
+def unique(name: str, taken: Mapping[str, object]) -> str:
+    """``name``, or with a number where that is taken."""
+    number, candidate = 2, name
+    while candidate in taken:
+        candidate, number = f"{name}#{number}", number + 1
+    return candidate

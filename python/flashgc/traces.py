@@ -1,0 +1,158 @@
+"""Block traces: statistics, conversion, and traces made by generators."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from flashgc import _core
+from flashgc._core import Control
+from flashgc._engine import Progress, interruptible
+from flashgc.results import TraceStat, _Json
+from flashgc.units import parse_size
+
+Path: TypeAlias = str | os.PathLike[str]
+
+
+@dataclass(frozen=True)
+class Converted(_Json):
+    """What :func:`trace_convert` wrote."""
+
+    #: Requests written.
+    requests: int
+    #: Bad lines that were left out.
+    skipped: int
+    #: The format that was read.
+    format: str
+    #: What a person should know about how the file was read.
+    notes: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain Python values."""
+        return {**vars(self), "notes": list(self.notes)}
+
+
+def trace_stat(
+    path: Path,
+    *,
+    format: str | None = None,  # noqa: A002 - the option's name
+    page_size: int | str = 4096,
+    alignment_offset: int | str = 0,
+    on_bad_line: Literal["stop", "skip"] = "stop",
+    progress: Progress | None = None,
+    control: Control | None = None,
+) -> TraceStat:
+    """Reads the trace at ``path`` to its end and counts.
+
+    ``page_size`` and ``alignment_offset`` are bytes, or texts with a unit (``"4KiB"``). Raises
+    :class:`flashgc.TraceError` with the line or byte at fault.
+    """
+    control = control or Control()
+    with interruptible(control):
+        text = _core.trace_stat(
+            os.fspath(path),
+            control,
+            page_size=parse_size(page_size),
+            format=format,
+            alignment_offset=parse_size(alignment_offset),
+            on_bad_line=on_bad_line,
+            poll=None if progress is None else (lambda: progress(control)),
+        )
+    return TraceStat.from_dict(json.loads(text))
+
+
+def trace_convert(
+    source: Path,
+    target: Path,
+    *,
+    format: str | None = None,  # noqa: A002 - the option's name
+    on_bad_line: Literal["stop", "skip"] = "stop",
+    native_devices: bool = False,
+    progress: Progress | None = None,
+    control: Control | None = None,
+) -> Converted:
+    """Copies a trace of any format into the normalised CSV or the compact binary format.
+
+    The name of ``target`` chooses: ``.csv`` or ``.flashgc``, perhaps followed by ``.zst`` or
+    ``.gz``. ``native_devices`` keeps the trace's own device numbers; otherwise they are ranked.
+    """
+    control = control or Control()
+    with interruptible(control):
+        text = _core.trace_convert(
+            os.fspath(source),
+            os.fspath(target),
+            control,
+            format=format,
+            on_bad_line=on_bad_line,
+            native_devices=native_devices,
+            poll=None if progress is None else (lambda: progress(control)),
+        )
+    raw = json.loads(text)
+    return Converted(raw["requests"], raw["skipped"], raw["format"], tuple(raw["notes"]))
+
+
+def trace_synth(
+    workload: str,
+    target: Path,
+    *,
+    pages: int,
+    requests: int,
+    page_size: int | str = 4096,
+    interval_ns: int = 1000,
+    seed: int = 1,
+    progress: Progress | None = None,
+    control: Control | None = None,
+) -> None:
+    """Writes a trace of ``requests`` page commands made by a generator on ``pages`` pages.
+
+    One command every ``interval_ns`` nanoseconds; the name of ``target`` chooses the format as in
+    :func:`trace_convert`.
+    """
+    control = control or Control()
+    with interruptible(control):
+        _core.trace_synth(
+            workload,
+            os.fspath(target),
+            control,
+            pages,
+            requests,
+            page_size=parse_size(page_size),
+            interval_ns=interval_ns,
+            seed=seed,
+            poll=None if progress is None else (lambda: progress(control)),
+        )
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A trace file and how to read it.
+
+    Its text is its path, so it can be given as a workload: ``flashgc.run(str(trace))``.
+    """
+
+    path: Path
+    #: The format; ``None`` detects it.
+    format: str | None = None
+    #: Bytes added to every offset before it is cut into pages.
+    alignment_offset: int | str = 0
+    #: What to do about a bad line.
+    on_bad_line: Literal["stop", "skip"] = "stop"
+
+    def __str__(self) -> str:
+        return os.fspath(self.path)
+
+    def stat(self, page_size: int | str = 4096) -> TraceStat:
+        """What it consists of."""
+        return trace_stat(
+            self.path,
+            format=self.format,
+            page_size=page_size,
+            alignment_offset=self.alignment_offset,
+            on_bad_line=self.on_bad_line,
+        )
+
+    def convert(self, target: Path) -> Converted:
+        """Copies it into one of our own two formats; see :func:`trace_convert`."""
+        return trace_convert(self.path, target, format=self.format, on_bad_line=self.on_bad_line)

@@ -1,0 +1,161 @@
+"""Numbers as people write them: ``64GiB``, ``7%``, ``0.1``. It knows no drive."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+
+from flashgc._core import ConfigError, suggest
+
+#: Bytes a unit. Decimal and binary ones, as their standards define them.
+SIZES: dict[str, int] = {
+    "B": 1,
+    "kB": 10**3,
+    "MB": 10**6,
+    "GB": 10**9,
+    "TB": 10**12,
+    "PB": 10**15,
+    "KiB": 2**10,
+    "MiB": 2**20,
+    "GiB": 2**30,
+    "TiB": 2**40,
+    "PiB": 2**50,
+}
+
+_NUMBER = re.compile(r"\s*([0-9][0-9_]*(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)\s*(.*?)\s*\Z")
+
+
+def _split(text: str, what: str, example: str) -> tuple[Fraction, str]:
+    match = _NUMBER.match(text)
+    if not match:
+        raise ConfigError(f"{what}: '{text}' is not a number; hint: write {example}")
+    try:
+        return Fraction(match[1].replace("_", "")), match[2]
+    except (ValueError, OverflowError):
+        raise ConfigError(f"{what}: '{text}' is not a number; hint: write {example}") from None
+
+
+def parse_size(text: str | int, what: str = "size") -> int:
+    """Bytes that ``text`` stands for; ``what`` names the value in messages.
+
+    A text needs a unit; an integer is a number of bytes.
+
+    >>> parse_size("4KiB"), parse_size("1.5GB"), parse_size(512)
+    (4096, 1500000000, 512)
+    >>> parse_size("64")
+    Traceback (most recent call last):
+    ...
+    flashgc.ConfigError: size: '64' has no unit; hint: write 64GiB, or another of B, kB, MB, GB, \
+TB, PB, KiB, MiB, GiB, TiB, PiB
+    """
+    if isinstance(text, int):
+        return text
+    number, unit = _split(text, what, "a size such as 64GiB")
+    if not unit:
+        raise ConfigError(
+            f"{what}: '{text}' has no unit; hint: write {text.strip()}GiB, or another of "
+            f"{', '.join(SIZES)}"
+        )
+    if unit not in SIZES:
+        raise ConfigError(f"{what}: unknown unit '{unit}' in '{text}'; hint: {_nearest_unit(unit)}")
+    size = number * SIZES[unit]
+    if size.denominator != 1:
+        raise ConfigError(
+            f"{what}: '{text}' is not a whole number of bytes; hint: use a smaller unit"
+        )
+    return int(size)
+
+
+def _nearest_unit(unit: str) -> str:
+    spelled = {known.lower(): known for known in SIZES}
+    short = {"k": "KiB", "m": "MiB", "g": "GiB", "t": "TiB", "p": "PiB"}
+    found = spelled.get(unit.lower()) or short.get(unit.lower())
+    return f"did you mean '{found}'?" if found else suggest(unit, list(SIZES))
+
+
+def parse_share(text: str | float, what: str = "share") -> float:
+    """The share that ``text`` stands for: ``7%`` and ``0.07`` are the same.
+
+    >>> parse_share("7%"), parse_share("0.25"), parse_share(0.1)
+    (0.07, 0.25, 0.1)
+    """
+    if not isinstance(text, str):
+        return float(text)
+    number, unit = _split(text, what, "a share such as 7% or 0.07")
+    if unit not in ("", "%"):
+        raise ConfigError(f"{what}: unknown unit '{unit}' in '{text}'; hint: write 7% or 0.07")
+    return float(number / 100 if unit else number)
+
+
+def parse_count(text: str | int, what: str = "count") -> int:
+    """A whole number: ``250000``, ``250_000`` and ``2.5e5`` are the same.
+
+    >>> parse_count("2.5e5"), parse_count("250_000"), parse_count(7)
+    (250000, 250000, 7)
+    """
+    if isinstance(text, int):
+        return text
+    number, unit = _split(text, what, "a whole number such as 250000 or 2.5e5")
+    if unit or number.denominator != 1:
+        raise ConfigError(
+            f"{what}: '{text}' is not a whole number; hint: write one such as 250000 or 2.5e5"
+        )
+    return int(number)
+
+
+def format_count(value: float) -> str:
+    """A number for people, with a space between thousands.
+
+    >>> format_count(1234567)
+    '1 234 567'
+    """
+    return f"{value:,.0f}".replace(",", " ")
+
+
+def format_size(size: float) -> str:
+    """Bytes for people, in binary units.
+
+    >>> format_size(68719476736), format_size(1500), format_size(12)
+    ('64 GiB', '1.46 KiB', '12 B')
+    """
+    for unit in ("PiB", "TiB", "GiB", "MiB", "KiB"):
+        if size >= SIZES[unit]:
+            return f"{size / SIZES[unit]:.3g} {unit}"
+    return f"{size:.0f} B"
+
+
+def format_share(share: float, digits: int = 1) -> str:
+    """A share for people, in percent.
+
+    >>> format_share(0.1), format_share(0.28), format_share(1 / 9, 2)
+    ('10%', '28%', '11.11%')
+    """
+    text = f"{share * 100:.{digits}f}"
+    return (text.rstrip("0").rstrip(".") if "." in text else text) + "%"
+
+
+def format_rate(rate: float, what: str = "page programs") -> str:
+    """A rate for people.
+
+    >>> format_rate(158.4e6), format_rate(950)
+    ('158 M page programs/s', '950 page programs/s')
+    """
+    for factor, prefix in ((1e9, " G"), (1e6, " M"), (1e3, " k")):
+        if rate >= factor:
+            return f"{rate / factor:.3g}{prefix} {what}/s"
+    return f"{rate:.3g} {what}/s"
+
+
+def format_duration(seconds: float) -> str:
+    """A time span for people.
+
+    >>> format_duration(0.25), format_duration(75), format_duration(90_000)
+    ('0.25 s', '1 min 15 s', '25 h 0 min')
+    """
+    if seconds < 60:
+        return f"{seconds:.3g} s"
+    if seconds < 3600:
+        return f"{int(seconds // 60)} min {int(seconds % 60)} s"
+    if seconds < 48 * 3600:
+        return f"{int(seconds // 3600)} h {int(seconds % 3600 // 60)} min"
+    return f"{seconds / 86400:.3g} days"
