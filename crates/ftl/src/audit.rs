@@ -8,8 +8,8 @@ use crate::track::Tracker;
 pub(crate) fn audit<T: Tracker>(state: &State<T>, open: &Open) -> Result<(), String> {
     let geometry = &state.geometry;
     let (b, bits) = (geometry.pages_per_block(), geometry.offset_bits());
-    let map = state.map.as_slice();
-    let reverse = state.reverse.as_slice();
+    let map = &*state.map;
+    let reverse = &*state.reverse;
     let is_live = |ppn: u32| state.live[ppn as usize / 64] >> (ppn % 64) & 1 == 1;
 
     let mut mapped = 0u64;

@@ -2,7 +2,7 @@
 
 use crate::blocks::BlockId;
 use crate::frontier::{Active, Frontier};
-use crate::page_map::{FtlError, PageMap, State, clear_bits, for_words};
+use crate::page_map::{FtlError, MAP_AHEAD, PageMap, State, for_words};
 use crate::table::prefetch;
 use crate::track::Tracker;
 use crate::victim::VictimPolicy;
@@ -28,7 +28,7 @@ impl<P: VictimPolicy> PageMap<P> {
             let victim = self.pick(fruitless)?;
             self.state.empty(victim);
             let mut active = Active::erased(victim);
-            let count = self.state.moving.len();
+            let count = self.state.moving_len;
             self.state.copy(&mut active, 0, count);
             self.open.host = active;
             if active.next < b {
@@ -45,7 +45,7 @@ impl<P: VictimPolicy> PageMap<P> {
         for fruitless in 0.. {
             let victim = self.pick(fruitless)?;
             self.state.empty(victim);
-            let count = self.state.moving.len();
+            let count = self.state.moving_len;
             let fits = count.min((b - self.open.copies.next) as usize);
             self.state.copy(&mut self.open.copies, 0, fits);
             if fits == count {
@@ -70,7 +70,7 @@ impl<P: VictimPolicy> PageMap<P> {
             let victim = self.pick(fruitless)?;
             fruitless += 1;
             self.state.empty(victim);
-            let count = self.state.moving.len();
+            let count = self.state.moving_len;
             let b = self.state.geometry.pages_per_block();
             let fits = count.min((b - self.open.copies.next) as usize);
             self.state.copy(&mut self.open.copies, 0, fits);
@@ -157,24 +157,26 @@ impl<T: Tracker> State<T> {
     fn empty(&mut self, victim: BlockId) {
         let b = self.geometry.pages_per_block() as usize;
         let first = (victim as usize) << self.geometry.offset_bits();
-        let pages = &self.reverse.as_slice()[victim as usize * b..][..b];
-        let map = self.map.as_slice();
-        let moving = &mut self.moving;
-        moving.clear();
-        let live = &self.live;
+        let base = victim as usize * b;
+        // The victim is nowhere near the last one: ask for all of it before reading any.
+        for offset in (0..b).step_by(64 / size_of::<u32>()) {
+            prefetch(&self.reverse, base + offset);
+        }
+        let pages = &self.reverse[base..base + b];
+        let (live, moving) = (&mut self.live, &mut self.moving);
+        let mut count = 0;
         for_words(first, b, |word, mask| {
             let mut bits = live[word] & mask;
-            // Offset of bit 0 of this word in the block; negative where blocks share a word.
-            let base = (word * 64).wrapping_sub(first);
+            live[word] &= !mask;
+            // Page of the block that bit 0 stands for; negative where blocks share a word.
+            let bit0 = (word * 64).wrapping_sub(first);
             while bits != 0 {
-                let offset = base.wrapping_add(bits.trailing_zeros() as usize);
-                let page = pages[offset];
-                prefetch(map, page as usize);
-                moving.push(page);
+                moving[count] = pages[bit0.wrapping_add(bits.trailing_zeros() as usize)];
+                count += 1;
                 bits &= bits - 1;
             }
         });
-        clear_bits(&mut self.live, first, b);
+        self.moving_len = count;
         self.blocks.set_open_count(victim, 0);
         self.counters.erases += self.blocks.erase(victim);
     }
@@ -185,12 +187,19 @@ impl<T: Tracker> State<T> {
             return;
         }
         let moving = std::mem::take(&mut self.moving);
-        let first = self.program(active, &moving[from..to]);
-        let map = self.map.as_mut_slice();
-        for (ppn, &page) in (first..).zip(&moving[from..to]) {
+        let pages = &moving[from..to];
+        let first = self.program(active, pages);
+        let map = &mut *self.map;
+        for &page in pages.iter().take(MAP_AHEAD) {
+            prefetch(map, page as usize);
+        }
+        for (index, (ppn, &page)) in (first..).zip(pages).enumerate() {
+            if let Some(&ahead) = pages.get(index + MAP_AHEAD) {
+                prefetch(map, ahead as usize);
+            }
             map[page as usize] = ppn;
         }
-        self.counters.copied_pages += (to - from) as u64;
+        self.counters.copied_pages += pages.len() as u64;
         self.moving = moving;
     }
 }

@@ -53,7 +53,7 @@ impl<P: VictimPolicy> PageMap<P> {
         let blocks = self.state.geometry.blocks();
         match fill {
             Fill::Empty => {
-                self.state.map.as_mut_slice().fill(UNMAPPED);
+                self.state.map.fill(UNMAPPED);
                 self.release_erased(0..blocks);
             }
             Fill::Sequential => self.fill_sequential(),
@@ -73,7 +73,7 @@ impl<P: VictimPolicy> PageMap<P> {
             moving.clear();
             moving.extend(first_page..pages.min(first_page.saturating_add(b)));
             let first = self.state.program(&mut active, &moving);
-            let map = &mut self.state.map.as_mut_slice()[first_page as usize..][..moving.len()];
+            let map = &mut self.state.map[first_page as usize..][..moving.len()];
             for (ppn, entry) in (first..).zip(map) {
                 *entry = ppn;
             }
@@ -97,7 +97,7 @@ impl<P: VictimPolicy> PageMap<P> {
             pool @ Frontier::Pool { .. } => pool.blocks_kept(),
         };
         let used = geometry.blocks() - kept;
-        let slots = &mut self.state.reverse.as_mut_slice()[..used as usize * b as usize];
+        let slots = &mut self.state.reverse[..used as usize * b as usize];
         // Fisher-Yates over the slots; those that get no page hold a mark until the pass below.
         for (page, slot) in (0..).zip(slots.iter_mut()) {
             *slot = if page < geometry.logical_pages() { page } else { UNMAPPED };
@@ -110,11 +110,11 @@ impl<P: VictimPolicy> PageMap<P> {
             let mut valid = 0;
             for offset in 0..b {
                 let slot = block as usize * b as usize + offset as usize;
-                let page = self.state.reverse.as_slice()[slot];
+                let page = self.state.reverse[slot];
                 if page == UNMAPPED {
-                    self.state.reverse.as_mut_slice()[slot] = 0;
+                    self.state.reverse[slot] = 0;
                 } else {
-                    self.state.map.as_mut_slice()[page as usize] = first | offset;
+                    self.state.map[page as usize] = first | offset;
                     set_bits(&mut self.state.live, (first | offset) as usize, 1);
                     valid += 1;
                 }

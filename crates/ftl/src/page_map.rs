@@ -15,7 +15,7 @@ use crate::victim::VictimPolicy;
 pub(crate) const UNMAPPED: u32 = u32::MAX;
 
 /// How far ahead of a write its map entry is fetched, in pages.
-const MAP_AHEAD: usize = 48;
+pub(crate) const MAP_AHEAD: usize = 48;
 /// How far ahead of a write the old page's live bit is fetched, in pages.
 const LIVE_AHEAD: usize = 24;
 
@@ -161,17 +161,20 @@ pub struct PageMap<P: VictimPolicy> {
 pub(crate) struct State<T> {
     pub(crate) geometry: Geometry,
     /// Logical page to ppn, or [`UNMAPPED`].
-    pub(crate) map: Table,
+    pub(crate) map: Table<u32>,
     /// Physical page (block times b plus offset) to the logical page last written there.
-    pub(crate) reverse: Table,
+    pub(crate) reverse: Table<u32>,
     /// One bit a ppn: the page holds current data.
-    pub(crate) live: Vec<u64>,
+    pub(crate) live: Table<u64>,
     pub(crate) blocks: BlockTable,
     pub(crate) tracker: T,
     pub(crate) counters: Counters,
     pub(crate) decisions: u64,
-    /// Logical pages on their way from a victim.
-    pub(crate) moving: Vec<u32>,
+    /// Logical pages on their way from a victim: the first `moving_len` of b.
+    pub(crate) moving: Box<[u32]>,
+    pub(crate) moving_len: usize,
+    /// Blocks that lost pages to the host writes at hand: room for b.
+    lost: Box<[BlockId]>,
 }
 
 impl<P: VictimPolicy> PageMap<P> {
@@ -187,6 +190,7 @@ impl<P: VictimPolicy> PageMap<P> {
         let map = Table::new(pages as usize).ok_or_else(memory)?;
         let reverse = Table::new(geometry.physical_pages() as usize).ok_or_else(memory)?;
         let bits = (geometry.blocks() as usize) << geometry.offset_bits();
+        let live = Table::new(bits.div_ceil(64)).ok_or_else(memory)?;
         let blocks = BlockTable::new(&geometry);
         let mut rng = Stream::new(seed, "victim");
         let policy = make(&blocks, &mut rng)?;
@@ -200,12 +204,14 @@ impl<P: VictimPolicy> PageMap<P> {
                 geometry,
                 map,
                 reverse,
-                live: vec![0; bits.div_ceil(64)],
+                live,
                 blocks,
                 tracker,
                 counters: Counters::default(),
                 decisions: 0,
-                moving: Vec::with_capacity(b as usize),
+                moving: vec![0; b as usize].into(),
+                moving_len: 0,
+                lost: vec![0; b as usize].into(),
             },
         };
         layer.fill(fill, seed);
@@ -256,7 +262,7 @@ impl<P: VictimPolicy> Translation for PageMap<P> {
     }
 
     fn locate(&self, page: u32) -> Option<(BlockId, u32)> {
-        let ppn = *self.state.map.as_slice().get(page as usize)?;
+        let ppn = *self.state.map.get(page as usize)?;
         let bits = self.state.geometry.offset_bits();
         (ppn != UNMAPPED).then_some((ppn >> bits, ppn & ((1 << bits) - 1)))
     }
@@ -267,8 +273,7 @@ impl<P: VictimPolicy> Translation for PageMap<P> {
 
     fn memory_bytes(&self) -> u64 {
         let State { map, reverse, live, blocks, .. } = &self.state;
-        let tables = (map.as_slice().len() + reverse.as_slice().len()) * 4;
-        (tables + live.len() * 8 + blocks.len() as usize * 7) as u64
+        map.bytes() + reverse.bytes() + live.bytes() + u64::from(blocks.len()) * 7
     }
 }
 
@@ -288,9 +293,11 @@ impl<T: Tracker> State<T> {
     fn append(&mut self, active: &mut crate::frontier::Active, pages: &[u32], count: usize) {
         let first = self.program(active, &pages[..count]);
         let bits = self.geometry.offset_bits();
-        let map = self.map.as_mut_slice();
-        let live = self.live.as_mut_slice();
+        let map = &mut *self.map;
+        let live = &mut *self.live;
         let counts = self.blocks.counts_mut();
+        let lost = &mut self.lost[..count];
+        let mut lost_len = 0;
         for index in 0..count {
             if let Some(&page) = pages.get(index + MAP_AHEAD) {
                 prefetch(map, page as usize);
@@ -309,11 +316,17 @@ impl<T: Tracker> State<T> {
                 if old != UNMAPPED {
                     *live.get_unchecked_mut((old >> 6) as usize) &= !(1 << (old & 63));
                     let block = old >> bits;
-                    let count = counts.get_unchecked_mut(block as usize);
-                    *count -= 1;
-                    self.tracker.invalidated(block, *count);
+                    *counts.get_unchecked_mut(block as usize) -= 1;
+                    if T::FOLLOWS_PAGES {
+                        // At most one a page, and there are `count` pages.
+                        *lost.get_unchecked_mut(lost_len) = block;
+                        lost_len += 1;
+                    }
                 }
             }
+        }
+        if T::FOLLOWS_PAGES {
+            self.tracker.pages_lost(&self.blocks, &lost[..lost_len]);
         }
         self.counters.host_pages += count as u64;
     }
@@ -326,7 +339,7 @@ impl<T: Tracker> State<T> {
         let first = (block << self.geometry.offset_bits()) | active.next;
         let b = self.geometry.pages_per_block() as usize;
         let place = block as usize * b + active.next as usize;
-        self.reverse.as_mut_slice()[place..place + pages.len()].copy_from_slice(pages);
+        self.reverse[place..place + pages.len()].copy_from_slice(pages);
         set_bits(&mut self.live, first as usize, pages.len());
         self.blocks.counts_mut()[block as usize] += pages.len() as u16;
         self.blocks.program(block);
@@ -337,7 +350,7 @@ impl<T: Tracker> State<T> {
     fn discard(&mut self, pages: &[u32]) {
         let bits = self.geometry.offset_bits();
         for (index, &page) in pages.iter().enumerate() {
-            let map = self.map.as_mut_slice();
+            let map = &mut *self.map;
             if let Some(&ahead) = pages.get(index + MAP_AHEAD) {
                 prefetch(map, ahead as usize);
             }
@@ -345,9 +358,8 @@ impl<T: Tracker> State<T> {
             if old != UNMAPPED {
                 self.live[(old >> 6) as usize] &= !(1 << (old & 63));
                 let block = old >> bits;
-                let count = &mut self.blocks.counts_mut()[block as usize];
-                *count -= 1;
-                self.tracker.invalidated(block, *count);
+                self.blocks.counts_mut()[block as usize] -= 1;
+                self.tracker.pages_lost(&self.blocks, &[block]);
                 self.counters.trimmed_pages += 1;
             }
         }
@@ -357,11 +369,6 @@ impl<T: Tracker> State<T> {
 /// Sets `count` bits from bit `first` on.
 pub(crate) fn set_bits(words: &mut [u64], first: usize, count: usize) {
     for_words(first, count, |word, mask| words[word] |= mask);
-}
-
-/// Clears `count` bits from bit `first` on.
-pub(crate) fn clear_bits(words: &mut [u64], first: usize, count: usize) {
-    for_words(first, count, |word, mask| words[word] &= !mask);
 }
 
 /// Calls `f` with every word that holds some of the bits, and the mask of those it holds.

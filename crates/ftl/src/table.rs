@@ -1,35 +1,66 @@
-//! Memory for the map and the reverse map: flat tables of u32 on huge pages, zeroed lazily by the
-//! system, with the prefetches that the batch loops need.
+//! Memory for the map and what is as large as it: flat tables on huge pages, zeroed lazily by the
+//! system, and the prefetch that the batch loops need.
+
+use std::marker::PhantomData;
+use std::ops::{Deref, DerefMut};
 
 use memmap2::MmapMut;
 
-/// A flat table of `u32`, backed by anonymous memory that asks for huge pages.
+/// Tables of at least this many bytes ask for huge pages and are rounded up to them.
+const WORTH_HUGE_PAGES: usize = 128 << 10;
+const HUGE_PAGE: usize = 2 << 20;
+
+/// A whole number that a table may hold: all-zero memory is a valid value of it.
+pub(crate) trait Entry: Copy {}
+impl Entry for u16 {}
+impl Entry for u32 {}
+impl Entry for u64 {}
+
+/// A flat table of whole numbers in anonymous memory that asks for huge pages.
 ///
-/// Random access to a map of gigabytes is bound by address translation: with 2 MiB pages the
-/// translations stay in cache, which alone makes it 1.3 to 1.8 times faster.
-pub(crate) struct Table {
+/// Random access to large tables is bound by address translation: with 2 MiB pages the
+/// translations stay in cache, which makes it 1.3 to 1.8 times faster.
+pub(crate) struct Table<T> {
     memory: MmapMut,
     len: usize,
+    entry: PhantomData<T>,
 }
 
-impl Table {
+impl<T: Entry> Table<T> {
     /// `len` entries, all 0, or `None` where the system has not that much memory.
     pub(crate) fn new(len: usize) -> Option<Self> {
-        let memory = MmapMut::map_anon(len.max(1) * size_of::<u32>()).ok()?;
+        let bytes = len.max(1).checked_mul(size_of::<T>())?;
+        let huge = bytes >= WORTH_HUGE_PAGES;
+        let rounded = if huge { bytes.next_multiple_of(HUGE_PAGE) } else { bytes };
+        let memory = MmapMut::map_anon(rounded).ok()?;
         #[cfg(target_os = "linux")]
-        let _ = memory.advise(memmap2::Advice::HugePage); // advice: refused is only slower
-        Some(Self { memory, len })
+        if huge {
+            let _ = memory.advise(memmap2::Advice::HugePage); // advice: refused is only slower
+        }
+        Some(Self { memory, len, entry: PhantomData })
     }
 
+    /// Bytes that its entries take.
+    pub(crate) fn bytes(&self) -> u64 {
+        (self.len * size_of::<T>()) as u64
+    }
+}
+
+impl<T: Entry> Deref for Table<T> {
+    type Target = [T];
+
     #[inline]
-    pub(crate) fn as_slice(&self) -> &[u32] {
-        // SAFETY: the mapping is page-aligned, holds `len` initialised u32, and lives with `self`.
+    fn deref(&self) -> &[T] {
+        // SAFETY: the mapping is page-aligned, holds at least `len` entries, all initialised (to 0
+        // by the system), and lives with `self`.
         unsafe { std::slice::from_raw_parts(self.memory.as_ptr().cast(), self.len) }
     }
+}
 
+impl<T: Entry> DerefMut for Table<T> {
     #[inline]
-    pub(crate) fn as_mut_slice(&mut self) -> &mut [u32] {
-        // SAFETY: as in `as_slice`, and `self` is borrowed mutably.
+    fn deref_mut(&mut self) -> &mut [T] {
+        // SAFETY: as in `deref`, and `self` is borrowed mutably.
         unsafe { std::slice::from_raw_parts_mut(self.memory.as_mut_ptr().cast(), self.len) }
     }
 }

@@ -40,102 +40,115 @@ impl Ties {
 const TIE_BITS: u32 = 48;
 const TIE_MASK: u64 = (1 << TIE_BITS) - 1;
 
+/// The tie of a block that does not take part.
+const ABSENT: u64 = u64::MAX;
+
 /// Children a node.
 const FAN: usize = 16;
 
-/// A tournament tree over the blocks' keys: the masked count, then what breaks ties.
+/// A tournament tree over the blocks' keys: the valid count, then what breaks ties.
 ///
-/// A host write lowers one key and looks at one node; it climbs only while the block is the least
-/// of its node's span, which is rare. Taking a block recomputes one node a level. 8.6 bytes a
-/// block.
+/// A page lost notes when the block lost the page and looks at one node; it climbs only where
+/// the block becomes the least of its node's span, which is rare. Taking a block recomputes one
+/// node a level. 8.6 bytes a block.
 #[derive(Clone, Debug)]
 pub struct Least {
     ties: Ties,
     /// Events so far: pages lost and blocks closed.
     clock: u64,
-    /// `levels[0]` holds the blocks' keys, each further level the least of every `FAN` keys below,
-    /// padded with `u64::MAX`; the last has one entry.
-    levels: Vec<Vec<u64>>,
+    /// What breaks ties, least first, or [`ABSENT`].
+    tie: Vec<u64>,
+    /// `nodes[0]` holds the least key of every `FAN` blocks, each further level the least of every
+    /// `FAN` keys below, padded with `u64::MAX`; the last has one entry.
+    nodes: Vec<Vec<u64>>,
 }
 
 impl Least {
     /// The tree of a drive on which no block is a candidate yet.
     pub fn new(blocks: &BlockTable, ties: Ties) -> Self {
-        let mut size = blocks.len() as usize;
-        let mut levels = Vec::new();
+        let mut size = (blocks.len() as usize).div_ceil(FAN);
+        let mut nodes = Vec::new();
         while size > 1 {
-            levels.push(vec![u64::MAX; size.next_multiple_of(FAN)]);
+            nodes.push(vec![u64::MAX; size.next_multiple_of(FAN)]);
             size = size.div_ceil(FAN);
         }
-        levels.push(vec![u64::MAX]);
-        Self { ties, clock: 0, levels }
+        nodes.push(vec![u64::MAX]);
+        Self { ties, clock: 0, tie: vec![ABSENT; blocks.len() as usize], nodes }
     }
 
     /// The first candidate in order of valid pages and the rule for ties.
-    pub fn first(&self) -> Option<BlockId> {
-        let least = self.levels.last()?[0];
-        if least >> TIE_BITS >= u64::from(crate::blocks::NOT_A_CANDIDATE) {
+    pub fn first(&self, blocks: &BlockTable) -> Option<BlockId> {
+        let least = self.nodes.last()?[0];
+        if least == u64::MAX {
             return None;
         }
         let mut index = 0;
-        for level in self.levels.iter().rev().skip(1) {
+        for level in self.nodes.iter().rev().skip(1) {
             let node = &level[index * FAN..][..FAN];
             index = index * FAN + node.iter().position(|&key| key == least)?;
         }
-        Some(index as BlockId)
+        self.span(index).find(|&block| self.key(blocks, block) == least).map(|block| block as u32)
     }
 
     /// Whether `block` takes part.
     #[inline(always)]
     pub(super) fn holds(&self, block: BlockId) -> bool {
-        self.levels[0][block as usize] != u64::MAX
+        self.tie[block as usize] != ABSENT
     }
 
     /// Lets `block` take part with `count` valid pages.
     pub(super) fn insert(&mut self, block: BlockId, count: u16) {
         self.clock += 1;
-        let tie = match self.ties {
+        self.tie[block as usize] = match self.ties {
             Ties::Latest => TIE_MASK - self.clock,
             Ties::Oldest => self.clock,
-            Ties::Lowest => 0,
+            Ties::Lowest => u64::from(block),
         };
-        self.lower(block, (u64::from(count) << TIE_BITS) | tie);
+        self.climb(block, count);
     }
 
-    /// `block` has lost a page.
-    #[inline(always)]
-    pub(super) fn decrement(&mut self, block: BlockId) {
-        self.clock += 1;
-        let key = self.levels[0][block as usize] - (1 << TIE_BITS);
-        let key = match self.ties {
-            Ties::Latest => (key & !TIE_MASK) | (TIE_MASK - self.clock),
-            Ties::Oldest | Ties::Lowest => key,
-        };
-        self.lower(block, key);
-    }
-
-    pub(super) fn remove(&mut self, block: BlockId) {
-        let mut index = block as usize;
-        let mut key = u64::MAX;
-        for depth in 0..self.levels.len() {
-            if self.levels[depth][index] == key {
-                break;
+    /// Those of `lost` that take part have lost a page each.
+    pub(super) fn decrement_members(&mut self, blocks: &BlockTable, lost: &[BlockId]) {
+        for &block in lost {
+            let tie = &mut self.tie[block as usize];
+            if *tie == ABSENT {
+                continue;
             }
-            self.levels[depth][index] = key;
-            index /= FAN;
-            if depth + 1 < self.levels.len() {
-                let node = &self.levels[depth][index * FAN..][..FAN];
-                key = node.iter().copied().fold(u64::MAX, u64::min);
+            self.clock += 1;
+            if self.ties == Ties::Latest {
+                *tie = TIE_MASK - self.clock;
+            }
+            let count = blocks.valid(block);
+            if u64::from(count) <= self.nodes[0][block as usize / FAN] >> TIE_BITS {
+                self.climb(block, count);
             }
         }
     }
 
-    /// Gives `block` a key below the one it has.
-    #[inline(always)]
-    fn lower(&mut self, block: BlockId, key: u64) {
+    /// Takes `block` out.
+    pub(super) fn remove(&mut self, blocks: &BlockTable, block: BlockId) {
+        self.tie[block as usize] = ABSENT;
+        let mut index = block as usize / FAN;
+        let mut key =
+            self.span(index).map(|block| self.key(blocks, block)).fold(u64::MAX, u64::min);
+        for depth in 0..self.nodes.len() {
+            if self.nodes[depth][index] == key {
+                break;
+            }
+            self.nodes[depth][index] = key;
+            index /= FAN;
+            if depth + 1 < self.nodes.len() {
+                key = least(&self.nodes[depth][index * FAN..][..FAN]);
+            }
+        }
+    }
+
+    /// Carries the key of `block`, which is below its former one, as far up as it is the least.
+    #[inline(never)]
+    fn climb(&mut self, block: BlockId, count: u16) {
+        let key = (u64::from(count) << TIE_BITS) | self.tie[block as usize];
         let mut index = block as usize;
-        self.levels[0][index] = key;
-        for level in &mut self.levels[1..] {
+        for level in &mut self.nodes {
             index /= FAN;
             if key >= level[index] {
                 break;
@@ -144,48 +157,62 @@ impl Least {
         }
     }
 
-    /// Whether the tree agrees with the table for the blocks that take part.
-    pub(super) fn audit_counts(&self, blocks: &BlockTable) -> Result<(), String> {
-        let keys = &self.levels[0];
-        for block in (0..blocks.len()).filter(|&block| self.holds(block)) {
-            let count = (keys[block as usize] >> TIE_BITS) as u16;
-            if count != blocks.masked_count(block) {
-                return Err(format!("block {block} has a stale count in the tree"));
-            }
+    /// The blocks under the lowest node number `index`.
+    fn span(&self, index: usize) -> std::ops::Range<usize> {
+        index * FAN..((index + 1) * FAN).min(self.tie.len())
+    }
+
+    #[inline]
+    fn key(&self, blocks: &BlockTable, block: usize) -> u64 {
+        match self.tie[block] {
+            ABSENT => u64::MAX,
+            tie => (u64::from(blocks.valid(block as BlockId)) << TIE_BITS) | tie,
         }
-        for pair in self.levels.windows(2) {
-            let nodes =
-                pair[0].chunks(FAN).map(|node| node.iter().copied().fold(u64::MAX, u64::min));
-            if !nodes.eq(pair[1].iter().copied().take(pair[0].len().div_ceil(FAN))) {
+    }
+
+    /// Whether every node is the least of its children.
+    pub(super) fn audit_nodes(&self, blocks: &BlockTable) -> Result<(), String> {
+        let spans = self.tie.len().div_ceil(FAN);
+        let keys = (0..spans).map(|index| {
+            self.span(index).map(|block| self.key(blocks, block)).fold(u64::MAX, u64::min)
+        });
+        let mut below: Vec<u64> = keys.collect();
+        for level in &self.nodes {
+            below.resize(level.len(), u64::MAX);
+            if *level != below {
                 return Err("a node of the tree is not the least of its children".to_string());
             }
+            below = level.chunks(FAN).map(least).collect();
         }
         Ok(())
     }
 }
 
+fn least(keys: &[u64]) -> u64 {
+    keys.iter().copied().fold(u64::MAX, u64::min)
+}
+
 impl Tracker for Least {
-    #[inline(always)]
-    fn invalidated(&mut self, block: BlockId, masked: u16) {
-        if masked < crate::blocks::NOT_A_CANDIDATE {
-            self.decrement(block);
-        }
+    const FOLLOWS_PAGES: bool = true;
+
+    fn pages_lost(&mut self, blocks: &BlockTable, lost: &[BlockId]) {
+        self.decrement_members(blocks, lost);
     }
 
     fn closed(&mut self, blocks: &BlockTable, block: BlockId) {
         self.insert(block, blocks.masked_count(block));
     }
 
-    fn taken(&mut self, _: &BlockTable, block: BlockId) {
-        self.remove(block);
+    fn taken(&mut self, blocks: &BlockTable, block: BlockId) {
+        self.remove(blocks, block);
     }
 
     fn audit(&self, blocks: &BlockTable) -> Result<(), String> {
-        if let Some(block) =
-            (0..blocks.len()).find(|&block| self.holds(block) != blocks.is_candidate(block))
-        {
+        let wrong =
+            (0..blocks.len()).find(|&block| self.holds(block) != blocks.is_candidate(block));
+        if let Some(block) = wrong {
             return Err(format!("block {block} is in the tree or a candidate, not both"));
         }
-        self.audit_counts(blocks)
+        self.audit_nodes(blocks)
     }
 }

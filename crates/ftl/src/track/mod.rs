@@ -13,11 +13,13 @@ use crate::blocks::{BlockId, BlockTable};
 
 /// Bookkeeping that follows the blocks. The engine calls it at every change.
 pub trait Tracker: Send {
-    /// A page of `block` died; `masked` is the block's count afterwards. Called for open blocks
-    /// too (their count is masked). This is the hot path: once a host write.
-    #[inline(always)]
-    fn invalidated(&mut self, block: BlockId, masked: u16) {
-        let _ = (block, masked);
+    /// Whether [`Tracker::pages_lost`] is to be called: the hot path costs nothing otherwise.
+    const FOLLOWS_PAGES: bool = false;
+
+    /// Pages died in these blocks, in this order, a block once for every page. The table holds
+    /// the counts after all of them; open blocks occur too. Called before the next collection.
+    fn pages_lost(&mut self, blocks: &BlockTable, lost: &[BlockId]) {
+        let _ = (blocks, lost);
     }
 
     /// `block` became a candidate.

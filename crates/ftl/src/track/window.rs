@@ -23,8 +23,8 @@ impl Window {
     }
 
     /// The first member in order of valid pages and the rule for ties.
-    pub fn first(&self) -> Option<BlockId> {
-        self.least.first()
+    pub fn first(&self, blocks: &BlockTable) -> Option<BlockId> {
+        self.least.first(blocks)
     }
 
     fn admit(&mut self, blocks: &BlockTable, block: BlockId) {
@@ -34,11 +34,10 @@ impl Window {
 }
 
 impl Tracker for Window {
-    #[inline(always)]
-    fn invalidated(&mut self, block: BlockId, _: u16) {
-        if self.least.holds(block) {
-            self.least.decrement(block);
-        }
+    const FOLLOWS_PAGES: bool = true;
+
+    fn pages_lost(&mut self, blocks: &BlockTable, lost: &[BlockId]) {
+        self.least.decrement_members(blocks, lost);
     }
 
     fn closed(&mut self, blocks: &BlockTable, block: BlockId) {
@@ -51,7 +50,7 @@ impl Tracker for Window {
 
     fn taken(&mut self, blocks: &BlockTable, block: BlockId) {
         debug_assert!(self.least.holds(block), "only members are ever taken");
-        self.least.remove(block);
+        self.least.remove(blocks, block);
         self.members -= 1;
         if let Some(next) = self.waiting.pop_front() {
             self.admit(blocks, next);
@@ -67,6 +66,6 @@ impl Tracker for Window {
                 blocks.candidates()
             ));
         }
-        self.least.audit_counts(blocks)
+        self.least.audit_nodes(blocks)
     }
 }

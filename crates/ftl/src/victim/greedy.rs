@@ -8,7 +8,7 @@
 //! Formula: `argmin v`.
 //!
 //! # Cost
-//! A collection: log16(N) nodes of a tournament tree. A write: one key and one comparison, amortised
+//! A collection: log16(N) nodes of a tournament tree. A write: one store and one comparison, amortised
 //! O(1). 8.6 bytes a block.
 //!
 //! # Source
@@ -38,7 +38,7 @@ impl VictimPolicy for Greedy {
         Least::new(blocks, self.ties)
     }
 
-    fn pick(&mut self, _: &BlockTable, least: &Least, _: &mut Stream) -> Option<BlockId> {
-        least.first()
+    fn pick(&mut self, blocks: &BlockTable, least: &Least, _: &mut Stream) -> Option<BlockId> {
+        least.first(blocks)
     }
 }

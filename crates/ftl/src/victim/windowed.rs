@@ -7,7 +7,7 @@
 //! Formula: `argmin v` over the w blocks of smallest `t_closed`.
 //!
 //! # Cost
-//! A collection: log16(N) nodes of a tournament tree. A write: one key and one comparison, amortised
+//! A collection: log16(N) nodes of a tournament tree. A write: one look and one comparison, amortised
 //! O(1). 12.6 bytes a block.
 //!
 //! # Source
@@ -42,7 +42,7 @@ impl VictimPolicy for Windowed {
         Window::new(self.size, blocks)
     }
 
-    fn pick(&mut self, _: &BlockTable, window: &Window, _: &mut Stream) -> Option<BlockId> {
-        window.first()
+    fn pick(&mut self, blocks: &BlockTable, window: &Window, _: &mut Stream) -> Option<BlockId> {
+        window.first(blocks)
     }
 }
