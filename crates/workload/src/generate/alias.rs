@@ -57,8 +57,10 @@ impl Alias {
     /// weight's share is first rounded to a multiple of 2^-62.
     pub fn from_reals(weights: &[f64]) -> Self {
         let sum: f64 = weights.iter().sum();
-        let whole: Vec<u64> =
-            weights.iter().map(|weight| (weight / sum * 2f64.powi(62)).round() as u64).collect();
+        let whole: Vec<u64> = weights
+            .iter()
+            .map(|weight| (weight / sum * (1u64 << 62) as f64).round() as u64)
+            .collect();
         Self::new(&whole)
     }
 

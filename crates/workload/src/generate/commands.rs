@@ -133,7 +133,11 @@ impl Running {
     fn op(&self, word: u64) -> Op {
         let high = word >> 32;
         let passed = usize::from(high >= self.read_below) + usize::from(high >= self.trim_below);
-        [Op::Read, Op::Trim, Op::Write][passed]
+        match passed {
+            0 => Op::Read,
+            1 => Op::Trim,
+            _ => Op::Write,
+        }
     }
 }
 

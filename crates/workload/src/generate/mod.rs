@@ -2,19 +2,37 @@
 //! own file. They know nothing of drives and read no clock.
 //!
 //! To add one, write its file (its `//!` header is its documentation everywhere, its `INFO` the
-//! rest of what the command needs to know) and add its name to the list below.
+//! rest of what the command needs to know), declare the module and add a line to the list below.
 //!
 //! A generator makes pages in blocks of a fixed size; [`commands`] cuts the blocks to what a drive
 //! asks for. The commands are therefore the same for every sequence of batch limits, by
 //! construction. Functions that the C library may round differently (`exp`, `log`, `pow`, `erf`)
 //! come from the `libm` crate, so the commands are the same on every machine as well.
+//!
+//! ```
+//! use flashgc_workload::{Batch, generate::GeneratorSpec};
+//!
+//! let spec = GeneratorSpec::parse("0.7*zipf:theta=0.9 + 0.3*sequential:read=10%")?;
+//! let mut workload = spec.open(1 << 20, 1)?;
+//! let mut batch = Batch::default();
+//! workload.fill(&mut batch, Batch::DEFAULT_LEN)?;
+//! assert_eq!(batch.pages.len(), 4096);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod alias;
 mod bulk;
 mod commands;
+mod frequency;
+mod hotcold;
+mod normal;
 mod scatter;
+mod sequential;
+mod skew;
 mod spec;
 mod two_class;
+mod uniform;
+mod zipf;
 
 use std::fmt;
 use std::sync::Arc;
@@ -24,14 +42,16 @@ use flashgc_ftl::spec::{Kind, Param, Params, SpecError};
 
 pub use spec::GeneratorSpec;
 
-/// The one list. (`cargo fmt` does not look into it; `rustfmt` the files by name.)
-macro_rules! registry {
-    ($($module:ident),* $(,)?) => {
-        $(mod $module;)*
-        static GENERATORS: &[GeneratorInfo] = &[$($module::INFO),*];
-    };
-}
-registry![uniform, hotcold, zipf, skew, normal, sequential, frequency];
+/// The one list.
+static GENERATORS: &[GeneratorInfo] = &[
+    uniform::INFO,
+    hotcold::INFO,
+    zipf::INFO,
+    skew::INFO,
+    normal::INFO,
+    sequential::INFO,
+    frequency::INFO,
+];
 
 /// All generators, in the order in which a listing shows them.
 pub fn generators() -> &'static [GeneratorInfo] {

@@ -18,8 +18,12 @@ pub(super) fn open(
     random: &Random,
 ) -> Result<Box<dyn Blocks>, SpecError> {
     let empty = |class: &str, share: f64| {
+        // Rounded for the eye: 1 - 0.8 is 0.2.
+        let share = (share * 1e12).round() / 1e12;
         SpecError::new(
-            format!("{owner}: {share} of the commands go to {class} pages but none of {pages} is"),
+            format!(
+                "{owner}: none of the {pages} pages is {class}, but {share} of the commands are"
+            ),
             "use more logical pages or a larger class",
         )
     };
