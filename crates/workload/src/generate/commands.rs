@@ -1,7 +1,11 @@
 //! From pages to commands: reads and TRIMs among the writes, mixtures of generators, and batches
 //! of any size. It knows no distribution but those two choices.
 
-use super::bulk::Bulk;
+use std::hint::select_unpredictable;
+
+use multiversion::multiversion;
+
+use super::bulk::{Bulk, WORDS};
 use super::{BLOCK, Blocks, bound32};
 use crate::{Batch, Op, Workload, WorkloadError};
 
@@ -88,8 +92,8 @@ impl Source {
             ([only], None) => only.source.block(pages),
             ([only], Some(ops)) => {
                 only.source.block(pages);
-                for op in ops {
-                    *op = only.op(self.choices.next());
+                for ops in ops.as_chunks_mut::<WORDS>().0 {
+                    choose_ops(self.choices.block(), ops, only.read_below, only.trim_below);
                 }
             }
             (parts, None) => {
@@ -131,13 +135,23 @@ impl Running {
 
     #[inline(always)]
     fn op(&self, word: u64) -> Op {
-        let high = word >> 32;
-        let passed = usize::from(high >= self.read_below) + usize::from(high >= self.trim_below);
-        match passed {
-            0 => Op::Read,
-            1 => Op::Trim,
-            _ => Op::Write,
-        }
+        op(word, self.read_below, self.trim_below)
+    }
+}
+
+/// The operation that the high half of `word` chooses.
+#[inline(always)]
+fn op(word: u64, read_below: u64, trim_below: u64) -> Op {
+    let high = word >> 32;
+    // Not branches, which no processor could predict.
+    let no_read = select_unpredictable(high < trim_below, Op::Trim, Op::Write);
+    select_unpredictable(high < read_below, Op::Read, no_read)
+}
+
+#[multiversion(targets("x86_64+avx2"))]
+fn choose_ops(words: &[u64; WORDS], ops: &mut [Op; WORDS], read_below: u64, trim_below: u64) {
+    for (word, chosen) in words.iter().zip(ops) {
+        *chosen = op(*word, read_below, trim_below);
     }
 }
 
