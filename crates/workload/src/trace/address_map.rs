@@ -86,9 +86,9 @@ pub enum MapFull {
 
 /// Numbers the pages of a trace 0, 1, 2, ... in the order in which they are first read or written.
 ///
-/// It is the one thing that grows with a trace: 8 bytes a page for the page's address, and 5 to 12
-/// for the hash table of numbers, so 13 to 20 bytes a page (the table doubles as it fills; while it
-/// does, the old one is there too).
+/// It is the one thing that grows with a trace: 8 to 10 bytes a page for the page's address, and 6
+/// to 11.5 for the hash table of numbers, so 14 to 21.5 bytes a page. The table doubles as it
+/// fills; while it does, the old one is there too.
 #[derive(Clone, Debug, Default)]
 pub struct AddressMap {
     /// Address of each numbered page: device slot and page in one word.
@@ -103,6 +103,15 @@ const PAGE_BITS: u32 = 44;
 const HALF: i64 = 1 << (PAGE_BITS - 1);
 /// One fewer than the bits allow, so that the key after a device's last still fits.
 const MAX_DEVICES: u64 = (1 << (64 - PAGE_BITS)) - 1;
+
+/// Appends to a list that may become very long: it grows by a quarter at a time, not by doubling.
+#[inline]
+pub(crate) fn push<T>(list: &mut Vec<T>, value: T) {
+    if list.len() == list.capacity() {
+        list.reserve_exact((list.len() / 4).max(1024));
+    }
+    list.push(value);
+}
 
 #[inline]
 fn hash(key: u64) -> u64 {
@@ -210,7 +219,7 @@ impl AddressMap {
                 let number = u32::try_from(keys.len()).ok().filter(|&number| number < u32::MAX);
                 let number = number.ok_or(MapFull::Pages)?;
                 entry.insert(number);
-                self.keys.push(key);
+                push(&mut self.keys, key);
                 Ok(number)
             }
         }

@@ -4,7 +4,7 @@ use rustc_hash::FxHashSet;
 use serde::Serialize;
 
 use super::Request;
-use super::address_map::{AddressMap, MapFull, PageRange, PagingOptions};
+use super::address_map::{AddressMap, MapFull, PageRange, PagingOptions, push};
 use super::error::{Fault, TraceError};
 use super::locality::locality;
 use super::reader::TraceReader;
@@ -171,7 +171,7 @@ impl StatBuilder {
         let accesses = &mut self.accesses;
         self.map.insert(range, |number| {
             if number as usize == accesses.len() {
-                accesses.push(0);
+                push(accesses, 0);
             }
             let word = &mut accesses[number as usize];
             *word = (*word + u32::from(*word & ACCESSES < ACCESSES)) | flag;

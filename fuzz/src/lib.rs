@@ -1,0 +1,39 @@
+//! What every fuzz target does: read bytes to the end, as one format and then leaving bad lines
+//! out. No input may panic, hang, or make requests that end beyond 2^63.
+
+use std::io::Cursor;
+
+use flashgc_workload::trace::format::{FORMATS, Format};
+use flashgc_workload::trace::{OnBadLine, PagingOptions, ReadOptions, StatBuilder, TraceReader};
+
+/// Reads bytes as the format called `name`.
+pub fn format(name: &str, data: &[u8]) {
+    let format = FORMATS.iter().find(|format| format.name == name).copied();
+    assert!(format.is_some(), "no format is called {name}");
+    read(format, data);
+}
+
+/// Reads bytes as whatever they look like.
+pub fn any(data: &[u8]) {
+    read(None, data);
+}
+
+fn read(format: Option<&'static Format>, data: &[u8]) {
+    for on_bad_line in [OnBadLine::Stop, OnBadLine::Skip] {
+        let options = ReadOptions { format, on_bad_line, ..ReadOptions::default() };
+        let stream = Box::new(Cursor::new(data.to_vec()));
+        let Ok(mut reader) = TraceReader::from_stream("fuzz", stream, &options) else { continue };
+        let mut stat = StatBuilder::new(PagingOptions::default());
+        let mut block = Vec::new();
+        while let Ok(true) = reader.next_block(&mut block) {
+            for request in &block {
+                assert!(request.offset.checked_add_unsigned(request.size).is_some());
+            }
+            // Page numbers for some of them: a few lines can ask for gigabytes of pages.
+            block.retain(|request| request.size < 1 << 20);
+            if stat.add(&block, |_, _| {}).is_err() {
+                break;
+            }
+        }
+    }
+}
