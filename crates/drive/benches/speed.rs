@@ -148,7 +148,14 @@ impl Bare {
         // Enough random pages that the loop does not learn them, few enough to stay in cache.
         let pages = (0..1 << 15).map(|_| stream.below(logical)).collect();
         let shift = geometry.pages_per_block().trailing_zeros();
-        Self { map, reverse, counts: vec![0; geometry.blocks() as usize + 1], pages, shift, next: 0 }
+        Self {
+            map,
+            reverse,
+            counts: vec![0; geometry.blocks() as usize + 1],
+            pages,
+            shift,
+            next: 0,
+        }
     }
 
     /// Host writes a second.

@@ -65,7 +65,8 @@ pub struct TraceConfig {
 
 /// Makes the layer of one run with a policy from outside. The whole layer, not only the policy:
 /// who lends the block table to another language must also decide when it is freed.
-pub type ExternalPolicy = Arc<dyn Fn(Layout) -> Result<Box<dyn Translation>, FtlError> + Send + Sync>;
+pub type ExternalPolicy =
+    Arc<dyn Fn(Layout) -> Result<Box<dyn Translation>, FtlError> + Send + Sync>;
 
 /// The victim policy of a run.
 #[derive(Clone)]

@@ -145,6 +145,9 @@ impl Run {
             }
         }
         report(&self.drive);
+        if let Some(poll) = poll {
+            poll();
+        }
         let now = self.drive.layer().counters();
         let since = now.since(&self.last);
         self.last = now;
