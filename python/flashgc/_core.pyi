@@ -110,3 +110,17 @@ def trace_synth(
     seed: int = 1,
     poll: Callable[[], Any] | None = None,
 ) -> None: ...
+def policy_pick(
+    policy: object, pages_per_block: int, counts: list[int | None], seed: int
+) -> int | None: ...
+def policy_run(
+    policy: object,
+    blocks: int,
+    pages_per_block: int,
+    spare: float,
+    frontier: str,
+    workload: str,
+    writes: int,
+    batch: int,
+    seed: int,
+) -> tuple[int, int, int]: ...

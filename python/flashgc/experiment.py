@@ -215,7 +215,7 @@ def configurations(
         return _at(places, path, read, *values)
 
     drive, gc, workload, run = asked.drive, asked.gc, asked.workload, asked.run
-    page_size = at("drive.page_size", parse_size, drive.page_size)
+    page_size = at("drive.page_size", parse_size, drive.page_size, "size", "B")
     pages_per_block = at("drive.pages_per_block", parse_count, drive.pages_per_block)
     trace = is_trace(workload.source)
     common: dict[str, Any] = {
@@ -227,7 +227,7 @@ def configurations(
         "trace": {
             "format": workload.format,
             "alignment_offset": at(
-                "workload.alignment_offset", parse_size, workload.alignment_offset
+                "workload.alignment_offset", parse_size, workload.alignment_offset, "size", "B"
             ),
             "on_bad_line": workload.on_bad_line,
         },
@@ -364,7 +364,13 @@ def _length(run: Run, trace: bool, places: Places) -> dict[str, Any]:
     name = given.split(".")[1]
     value = getattr(run, name)
     if name == "writes":
+        _at(places, given, _core.check, "length", str(value))
         return {"writes": str(value)}
+    if name == "passes" and not trace:
+        raise ConfigError(
+            f"{places.get(given, name)}: passes are of traces, and the workload is a generator; "
+            "hint: give writes, for example 20x"
+        )
     count = _at(places, given, parse_count, value)
     _in_range(places, given, count, 1, 2**63)
     return {name: count}

@@ -10,6 +10,7 @@ from flashgc._core import Blocks, ConfigError, Control
 from flashgc._engine import Progress
 from flashgc.experiment import Experiment, Places, configurations, experiment, home
 from flashgc.results import Comparison, Result
+from flashgc.units import parse_count
 
 
 @runtime_checkable
@@ -116,14 +117,19 @@ def simulate(
         if config["victim"] in python
     }
     return _engine.simulate(
-        configs, jobs=_jobs(asked), progress=progress, policies=policies, control=control
+        configs,
+        jobs=_jobs(asked, places or {}),
+        progress=progress,
+        policies=policies,
+        control=control,
     )
 
 
-def _jobs(asked: Experiment) -> int:
-    jobs = asked.run.jobs
-    if not isinstance(jobs, int) or not 0 <= jobs <= 4096:
-        raise ConfigError(f"jobs: found {jobs!r}, expected 0 (one a core) to 4096")
+def _jobs(asked: Experiment, places: Places) -> int:
+    place = places.get("run.jobs", "jobs")
+    jobs = parse_count(asked.run.jobs, place)
+    if not 0 <= jobs <= 4096:
+        raise ConfigError(f"{place}: found {jobs}, expected 0 (one a core) to 4096")
     return jobs
 
 

@@ -27,6 +27,8 @@ _NUMBER = re.compile(r"\s*([0-9][0-9_]*(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)\s*(.*?
 
 def _split(text: str, what: str, example: str) -> tuple[Fraction, str]:
     match = _NUMBER.match(text)
+    if not match and text.strip().startswith("-"):
+        raise ConfigError(f"{what}: '{text}' is negative; hint: write {example}")
     if not match:
         raise ConfigError(f"{what}: '{text}' is not a number; hint: write {example}")
     try:
@@ -35,10 +37,11 @@ def _split(text: str, what: str, example: str) -> tuple[Fraction, str]:
         raise ConfigError(f"{what}: '{text}' is not a number; hint: write {example}") from None
 
 
-def parse_size(text: str | int, what: str = "size") -> int:
-    """Bytes that ``text`` stands for; ``what`` names the value in messages.
+def parse_size(text: str | int, what: str = "size", usual: str = "GiB") -> int:
+    """Bytes that ``text`` stands for.
 
-    A text needs a unit; an integer is a number of bytes.
+    In messages ``what`` names the value, and ``usual`` is the unit that they propose. A text needs
+    a unit; an integer is a number of bytes.
 
     >>> parse_size("4KiB"), parse_size("1.5GB"), parse_size(512)
     (4096, 1500000000, 512)
@@ -53,7 +56,7 @@ TB, PB, KiB, MiB, GiB, TiB, PiB
     number, unit = _split(text, what, "a size such as 64GiB")
     if not unit:
         raise ConfigError(
-            f"{what}: '{text}' has no unit; hint: write {text.strip()}GiB, or another of "
+            f"{what}: '{text}' has no unit; hint: write {text.strip()}{usual}, or another of "
             f"{', '.join(SIZES)}"
         )
     if unit not in SIZES:

@@ -145,13 +145,12 @@ impl Blocks {
         // SAFETY: both are set only while a pick is under way, from references that live as long
         // as it does; the interpreter's lock is held, so no other draw has the stream.
         let (table, rng) = unsafe { (&*table, &mut *rng) };
-        let list = PyList::empty(py);
-        for _ in 0..count {
-            let block = flashgc_ftl::victim::draw(table, rng)
-                .ok_or_else(|| PyValueError::new_err("there is no candidate to draw"))?;
-            list.append(block)?;
+        if table.candidates() == 0 {
+            return Err(PyValueError::new_err("there is no candidate to draw"));
         }
-        Ok(list)
+        // There is a candidate, so every draw finds one.
+        let drawn = (0..count).map(|_| flashgc_ftl::victim::draw(table, rng).unwrap_or_default());
+        PyList::new(py, drawn)
     }
 }
 

@@ -53,7 +53,8 @@ pub(crate) fn trace(error: impl std::fmt::Display) -> PyErr {
 pub(crate) fn ftl(error: &FtlError) -> PyErr {
     let text = error.to_string();
     match error {
-        FtlError::Geometry(_) | FtlError::Spec(_) => ConfigError::new_err(text),
+        FtlError::Geometry(_) => ConfigError::new_err(format!("drive: {text}")),
+        FtlError::Spec(_) => ConfigError::new_err(text),
         FtlError::BadPick { .. } => PolicyError::new_err(text),
         FtlError::Memory { .. } | FtlError::NoSpace(_) | FtlError::OutOfRange { .. } => {
             DriveError::new_err(text)

@@ -2,6 +2,7 @@
 //! texts; `python/flashgc` turns them into typed objects. Start reading at [`simulate`].
 
 mod blocks;
+mod conformance;
 mod errors;
 mod listing;
 mod policy;
@@ -18,6 +19,8 @@ use pyo3::prelude::*;
 mod _core {
     #[pymodule_export]
     use super::blocks::Blocks;
+    #[pymodule_export]
+    use super::conformance::{policy_pick, policy_run};
     #[pymodule_export]
     use super::errors::{ConfigError, DriveError, FlashgcError, PolicyError, TraceError};
     #[pymodule_export]

@@ -10,9 +10,9 @@ use flashgc_ftl::{
     BlockId, BlockTable, Counters, External, FtlError, Geometry, Layout, PageMap, Translation,
 };
 use pyo3::exceptions::PyTypeError;
-use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyTuple};
+use pyo3::{ffi, intern};
 
 use crate::blocks::{Blocks, Owner};
 use crate::errors::PolicyError;
@@ -30,8 +30,8 @@ struct Call {
 
 type Slot = Arc<Mutex<Option<Call>>>;
 
-/// Makes layers whose victims `policy` picks. A policy is a function, or an object with `pick`; a
-/// class is instantiated for every drive, so that runs share no state.
+/// Makes layers whose victims `policy` picks. A policy is a function, or an object with `pick`, of
+/// which every drive gets a copy, or a class of such objects: runs share no state.
 pub(crate) fn external(policy: Py<PyAny>, raised: &Raised) -> ExternalPolicy {
     let raised = Arc::clone(raised);
     Arc::new(move |layout| {
@@ -43,12 +43,13 @@ pub(crate) fn external(policy: Py<PyAny>, raised: &Raised) -> ExternalPolicy {
     })
 }
 
-/// What to call: `policy` itself, or its `pick`.
+/// What to call on one drive: `policy` itself or its `pick`, with a state of its own.
 pub(crate) fn callable<'py>(policy: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let object = if policy.is_instance_of::<pyo3::types::PyType>() {
         policy.call0()?
     } else {
-        policy.clone()
+        let copy = intern!(policy.py(), "copy");
+        policy.py().import(copy)?.call_method1(intern!(policy.py(), "deepcopy"), (policy,))?
     };
     if let Ok(pick) = object.getattr("pick")
         && pick.is_callable()
@@ -63,6 +64,21 @@ pub(crate) fn callable<'py>(policy: &Bound<'py, PyAny>) -> PyResult<Bound<'py, P
          such a method",
         object.repr()?
     )))
+}
+
+/// What `policy` picks from `table`.
+pub(crate) fn pick_once(
+    py: Python<'_>,
+    policy: &Bound<'_, PyAny>,
+    table: BlockTable,
+    rng: &mut Stream,
+) -> PyResult<Option<BlockId>> {
+    let policy = callable(policy)?.unbind();
+    // Leaked: some hundred bytes, and a policy may keep its views for as long as it likes.
+    let table: &'static BlockTable = Box::leak(Box::new(table));
+    let blocks = Py::new(py, Blocks::new(py, table, &Owner::default())?)?;
+    let arguments = PyTuple::new(py, [blocks.clone_ref(py)])?.unbind();
+    Call { policy, arguments, blocks }.pick(py, table, rng)
 }
 
 fn layer(

@@ -20,7 +20,7 @@ use crate::watch::{Control, POLL, Watch};
 #[pyfunction]
 pub(crate) fn resolve(py: Python<'_>, configs: &str, control: &Control) -> PyResult<String> {
     let mut watch = Watch::new(control, None);
-    let resolved = resolve_all(py, configs, &PyPolicies::default(), &mut watch)?;
+    let (resolved, _) = resolve_all(py, configs, &PyPolicies::default(), &mut watch)?;
     to_json(&resolved.iter().map(|one| &one.config).collect::<Vec<_>>())
 }
 
@@ -51,7 +51,7 @@ pub(crate) fn simulate(
         external.policies.push((index.extract()?, name, policy.unbind()));
     }
     let mut watch = Watch::new(control, poll);
-    let resolved = resolve_all(py, configs, &external, &mut watch)?;
+    let (resolved, notes) = resolve_all(py, configs, &external, &mut watch)?;
     let engine = &control.engine;
     let results = if external.policies.is_empty() {
         py.detach(|| {
@@ -74,7 +74,11 @@ pub(crate) fn simulate(
     if let Some(error) = lock(&external.raised).take() {
         return Err(error);
     }
-    to_json(&results.map_err(|error| errors::drive(&error))?)
+    let mut results = results.map_err(|error| errors::drive(&error))?;
+    for (result, notes) in results.iter_mut().zip(notes) {
+        result.warnings.extend(notes);
+    }
+    to_json(&results)
 }
 
 /// Ranks results (a JSON list), least write amplification first.
@@ -84,22 +88,27 @@ pub(crate) fn compare(results: &str) -> PyResult<String> {
     to_json(&rank(&results))
 }
 
+/// The configurations worked out, and notes on how their workloads were read.
 fn resolve_all(
     py: Python<'_>,
     configs: &str,
     external: &PyPolicies,
     watch: &mut Watch<'_>,
-) -> PyResult<Vec<Resolved>> {
+) -> PyResult<(Vec<Resolved>, Vec<Vec<String>>)> {
     let configs: Vec<RunConfig> = serde_json::from_str(configs).map_err(errors::config)?;
-    let sources = sources::open(py, &configs, watch)?;
-    let one = |(index, (config, source))| {
+    let mut all = (Vec::new(), Vec::new());
+    for (index, (config, opened)) in
+        configs.iter().zip(sources::open(py, &configs, watch)?).enumerate()
+    {
         let policy = external.policies.iter().find(|(at, ..)| *at == index);
         let policy = policy.map(|(_, name, policy)| {
             (name.clone(), external_policy(policy.clone_ref(py), &external.raised))
         });
-        Resolved::new(config, source, policy).map_err(|error| errors::ftl(&error))
-    };
-    configs.iter().zip(sources).enumerate().map(one).collect()
+        let resolved = Resolved::new(config, opened.source, policy);
+        all.0.push(resolved.map_err(|error| errors::ftl(&error))?);
+        all.1.push(opened.notes);
+    }
+    Ok(all)
 }
 
 pub(crate) fn to_json(value: &impl serde::Serialize) -> PyResult<String> {

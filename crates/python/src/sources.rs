@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use flashgc_drive::config::{RunConfig, TraceConfig};
-use flashgc_drive::extent::Warmup;
+use flashgc_drive::extent::{Length, Plan, Warmup};
 use flashgc_drive::source::Source;
 use flashgc_ftl::{Fill, Frontier, VictimSpec};
 use flashgc_workload::generate::{GeneratorSpec, generators};
@@ -20,28 +20,48 @@ use pyo3::prelude::*;
 use crate::errors;
 use crate::watch::Watch;
 
+/// A workload, and what a person should know of how it was read.
+#[derive(Clone)]
+pub(crate) struct Opened {
+    pub(crate) source: Arc<dyn Source>,
+    pub(crate) notes: Vec<String>,
+}
+
 /// The sources of `configs`; equal workloads are opened once. Traces are read here.
 pub(crate) fn open(
     py: Python<'_>,
     configs: &[RunConfig],
     watch: &mut Watch<'_>,
-) -> PyResult<Vec<Arc<dyn Source>>> {
-    let mut opened: Vec<(&RunConfig, Arc<dyn Source>)> = Vec::new();
+) -> PyResult<Vec<Opened>> {
+    let mut opened: Vec<(&RunConfig, Opened)> = Vec::new();
     for config in configs {
-        let same = |(other, _): &&(&RunConfig, Arc<dyn Source>)| {
+        let same = |(other, _): &&(&RunConfig, Opened)| {
             other.workload == config.workload
                 && other.trace == config.trace
                 && other.page_size == config.page_size
                 && other.pages_per_block == config.pages_per_block
         };
-        let source = match opened.iter().find(same) {
-            Some((_, source)) => Arc::clone(source),
-            None if is_trace(&config.workload) => Arc::new(Trace::load(py, config, watch)?),
-            None => Arc::new(GeneratorSpec::parse(&config.workload).map_err(errors::config)?),
+        let one = match opened.iter().find(same) {
+            Some((_, one)) => one.clone(),
+            None => open_one(py, config, watch)?,
         };
-        opened.push((config, source));
+        opened.push((config, one));
     }
-    Ok(opened.into_iter().map(|(_, source)| source).collect())
+    Ok(opened.into_iter().map(|(_, one)| one).collect())
+}
+
+fn open_one(py: Python<'_>, config: &RunConfig, watch: &mut Watch<'_>) -> PyResult<Opened> {
+    if !is_trace(&config.workload) {
+        let spec = GeneratorSpec::parse(&config.workload).map_err(errors::config)?;
+        return Ok(Opened { source: Arc::new(spec), notes: Vec::new() });
+    }
+    let trace = Trace::load(py, config, watch)?;
+    let stat = trace.source.stat();
+    let mut notes = stat.notes.clone();
+    if stat.skipped_lines > 0 {
+        notes.push(format!("{} bad lines of the trace were left out", stat.skipped_lines));
+    }
+    Ok(Opened { source: Arc::new(trace), notes })
 }
 
 /// A trace on a drive with blocks of a certain size.
@@ -161,7 +181,7 @@ pub(crate) fn fixes_pages(workload: &str) -> bool {
     GeneratorSpec::parse(workload).is_ok_and(|spec| spec.fixed_pages().is_some())
 }
 
-/// Checks one value: a `victim`, `frontier`, `fill`, `workload`, `warmup` or trace `format`.
+/// Checks one value: a `victim`, `frontier`, `fill`, `workload`, `warmup`, `length` or trace `format`.
 #[pyfunction]
 pub(crate) fn check(kind: &str, text: &str) -> PyResult<()> {
     let checked = match kind {
@@ -169,6 +189,10 @@ pub(crate) fn check(kind: &str, text: &str) -> PyResult<()> {
         "frontier" => Frontier::parse(text).map(drop),
         "fill" => Fill::parse(text).map(drop),
         "warmup" => Warmup::parse(text).map(drop),
+        // On a drive of any size: only what the text says is checked.
+        "length" => {
+            Plan::new(Warmup::Auto, &Length::Writes(text.to_string()), 1 << 20, None).map(drop)
+        }
         "format" => {
             // The message names the option itself; here the caller knows the place better.
             return format::find(text).map(drop).map_err(|TraceError { message, hint, .. }| {

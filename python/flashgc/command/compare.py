@@ -16,8 +16,8 @@ from flashgc.command.options import asked, experiment_options, output_options
     epilog="""\b
 Examples:
   flashgc compare --victim fifo --victim greedy --victim d-choices:d=10,c=1
-  flashgc compare --workload hotcold:f=0.1,r=0.9 --victim greedy --frontier single --frontier double
-  flashgc compare --workload TRACE.csv.zst --victim greedy --spare 7% --spare 14%
+  flashgc compare --victim greedy --frontier single --frontier double
+  flashgc compare --workload TRACE.csv.zst --spare 7% --spare 14%
   flashgc compare --victim greedy --victim python:mine.py:pick""",
 )
 @click.argument("experiment", required=False, type=click.Path(path_type=Path))

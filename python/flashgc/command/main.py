@@ -24,7 +24,7 @@ COMMANDS = {
 
 OK, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 
-CONTEXT: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 96}
+CONTEXT: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 80}
 
 
 class Suggesting(click.Group):
@@ -65,7 +65,7 @@ class Suggesting(click.Group):
 Examples:
   flashgc run --workload hotcold:f=0.2,r=0.8 --victim greedy
   flashgc compare --victim fifo --victim greedy --victim d-choices:d=10,c=1
-  flashgc compare --workload TRACE.csv.zst --victim greedy --frontier single --frontier double
+  flashgc compare --workload TRACE.csv.zst --spare 7%
   flashgc trace stat TRACE.csv.zst
 
 Sizes carry a unit (64GiB), shares may (7% = 0.07). Every command has its own --help.""",
@@ -132,6 +132,9 @@ def _usage(error: click.ClickException) -> str:
             if flag.startswith("--")
         ]
         return f"{where}: unknown option '{name}'; hint: {_nearest(name, known, where)}"
+    if isinstance(error, click.MissingParameter) and error.param:
+        name = error.param.make_metavar(context) if context else error.param.name
+        return f"{where}: {name} is missing; hint: {where} --help"
     if isinstance(error, click.BadParameter):
         parameter = error.param.opts[-1] if error.param else where
         return f"{parameter}: {_decapitalise(error.message)}"

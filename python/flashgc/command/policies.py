@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 
 import click
 
@@ -57,7 +58,7 @@ def find(name: str) -> Entry:
 
 def listing() -> None:
     """Prints the tables."""
-    from flashgc.command.render import LEFT, console, is_plain, table
+    from flashgc.command.render import LEFT, console, is_plain, show, table
 
     out = console()
     for index, (title, entries) in enumerate(
@@ -73,15 +74,23 @@ def listing() -> None:
         made = table(out, [("name and defaults", LEFT), ("what it does", LEFT)])
         made.columns[0].min_width = 24
         for entry in entries:
-            made.add_row(entry.usage, entry.summary.replace("`", ""))
-        out.print(made)
+            made.add_row(own_usage(entry), entry.summary.replace("`", ""))
+        show(out, made)
     out.print()
+    out.print("Every workload also takes read=SHARE and trim=SHARE, of all commands.")
     out.print("flashgc policies NAME describes one.", style="" if is_plain(out) else "dim")
+
+
+def own_usage(entry: Entry) -> str:
+    """The usage without what every generator takes."""
+    return dataclasses.replace(
+        entry, params=tuple(p for p in entry.params if p.name not in ("read", "trim"))
+    ).usage
 
 
 def describe(entry: Entry) -> None:
     """Prints one entry's documentation and parameters."""
-    from flashgc.command.render import LEFT, console, is_plain, table
+    from flashgc.command.render import LEFT, console, is_plain, show, table
 
     out = console()
     out.print(entry.usage, style="" if is_plain(out) else "bold cyan")
@@ -91,7 +100,8 @@ def describe(entry: Entry) -> None:
     else:
         from rich.markdown import Markdown
 
-        out.print(Markdown(entry.doc))
+        # A heading in the middle of the screen is more than these few lines need.
+        out.print(Markdown(re.sub(r"(?m)^# (.*)$", r"**\1**\n", entry.doc)))
     if entry.params:
         out.print()
         made = table(
@@ -100,4 +110,4 @@ def describe(entry: Entry) -> None:
         )
         for param in entry.params:
             made.add_row(param.name, param.values, param.default or "required", param.help)
-        out.print(made)
+        show(out, made)

@@ -25,6 +25,17 @@ def console(file: TextIO | None = None) -> Console:
     return Console(file=file, highlight=False, width=240, no_color=True, soft_wrap=True)
 
 
+def show(target: Console, what: RenderableType) -> None:
+    """Prints ``what``; for tools, without blanks at the ends of lines."""
+    if not is_plain(target):
+        target.print(what)
+        return
+    with target.capture() as captured:
+        target.print(what)
+    for line in captured.get().splitlines():
+        target.print(line.rstrip(), markup=False, soft_wrap=True)
+
+
 def is_plain(target: Console) -> bool:
     """Whether the output is for tools rather than eyes."""
     return not target.is_terminal
@@ -41,6 +52,7 @@ def unicode(target: Console, fancy: str, plain: str) -> str:
 
 def table(target: Console, columns: Iterable[tuple[str, str]], title: str | None = None) -> Table:
     """A table with these columns (heading and alignment)."""
+    columns = list(columns)
     made = Table(
         box=None if is_plain(target) else box.SIMPLE_HEAD,
         title=title,
@@ -48,7 +60,8 @@ def table(target: Console, columns: Iterable[tuple[str, str]], title: str | None
         title_style="bold",
         header_style="bold" if not is_plain(target) else "",
         pad_edge=False,
-        padding=(0, 2) if is_plain(target) else (0, 1),
+        # The box adds a column between columns: two in all, or one where they are many.
+        padding=(0, 1) if is_plain(target) else (0, int(len(columns) < 8), 0, 0),
         show_edge=False,
     )
     for heading, align in columns:

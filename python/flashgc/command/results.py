@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 
 import click
@@ -15,6 +16,7 @@ from flashgc.command.render import (
     console,
     facts,
     is_plain,
+    show,
     sparkline,
     table,
     unicode,
@@ -29,7 +31,6 @@ def show_run(result: Result) -> None:
     out = console()
     plus_minus = unicode(out, "±", "+-")
     runs = len(result.run_values)
-    config = result.config
     headline = Text()
     headline.append("write amplification  ", style="bold" if not is_plain(out) else "")
     headline.append(_figure(result, plus_minus), style="bold cyan")
@@ -43,7 +44,7 @@ def show_run(result: Result) -> None:
     if result.trimmed_pages:
         measured += f", {format_count(result.trimmed_pages)} trimmed"
     rows: list[tuple[str, Text | str]] = [
-        ("workload", str(config["workload"])),
+        ("workload", workload(result)),
         ("policy", f"{result.policy}, {result.frontier} frontier"),
         ("drive", drive(result)),
         ("spare", spare(result)),
@@ -69,7 +70,7 @@ def show_run(result: Result) -> None:
             f"seed {result.seed}, digest {result.digest}, flashgc {result.version}",
         ),
     ]
-    out.print(facts(out, rows))
+    show(out, facts(out, rows))
 
 
 def show_comparison(comparison: Comparison) -> None:
@@ -79,17 +80,22 @@ def show_comparison(comparison: Comparison) -> None:
     results = [rank.result for rank in comparison]
     first = results[0]
     spares = {result.config["spare"] for result in results}
+    frontiers = {result.frontier for result in results}
     runs = max(len(result.run_values) for result in results)
     rows: list[tuple[str, Text | str]] = [
-        ("workload", str(first.config["workload"])),
+        ("workload", workload(first)),
         ("drive", drive(first)),
     ]
     if len(spares) == 1:
         rows.append(("spare", spare(first)))
-    rows.append(("runs", f"{runs} of each policy, on the same writes; intervals are 95%"))
-    out.print(facts(out, rows))
+    if len(frontiers) == 1:
+        rows.append(("frontier", first.frontier))
+    rows.append(("runs", f"{runs} of each, on the same writes; intervals are 95%"))
+    show(out, facts(out, rows))
     out.print()
-    columns = [("#", RIGHT), ("policy", LEFT), ("frontier", LEFT)]
+    columns = [("#", RIGHT), ("policy", LEFT)]
+    if len(frontiers) > 1:
+        columns.append(("frontier", LEFT))
     if len(spares) > 1:
         columns.append(("spare", RIGHT))
     columns += [
@@ -102,7 +108,9 @@ def show_comparison(comparison: Comparison) -> None:
     made = table(out, columns)
     for rank in comparison:
         result = rank.result
-        cells: list[Text | str] = [str(rank.place), result.policy, result.frontier]
+        cells: list[Text | str] = [str(rank.place), result.policy]
+        if len(frontiers) > 1:
+            cells.append(result.frontier)
         if len(spares) > 1:
             cells.append(format_share(result.config["spare_factor"]))
         style = "bold green" if rank.place == 1 else ""
@@ -110,11 +118,11 @@ def show_comparison(comparison: Comparison) -> None:
             Text(_figure(result, plus_minus), style=style),
             _ratio(out, rank),
             f"{result.copies_per_host_write:.3f}",
-            format_count(result.erases),
+            _short(result.erases),
             _short(result.page_programs_per_second),
         ]
         made.add_row(*cells)
-    out.print(made)
+    show(out, made)
     if not is_plain(out):
         out.print(
             Text("copies: pages copied per page written; prog/s: page programs a core", style="dim")
@@ -194,7 +202,9 @@ def _figure(result: Result, plus_minus: str) -> str:
         return "-"
     half = result.write_amplification_ci95
     text = f"{result.write_amplification:.4f}"
-    return text if half is None else f"{text} {plus_minus}{half:.4f}"
+    if half is None:
+        return text
+    return f"{text} {plus_minus}{half:.4f}" if half else f"{text} {plus_minus}0     "
 
 
 def _ratio(out: Console, rank: Rank) -> Text:
@@ -206,11 +216,23 @@ def _ratio(out: Console, rank: Rank) -> Text:
     return Text(f"{mark}{rank.ratio:.3f}x", style="yellow" if rank.inside_noise else "")
 
 
-def _short(rate: float) -> str:
+def _short(count: float) -> str:
     for factor, prefix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if rate >= factor:
-            return f"{rate / factor:.0f} {prefix}"
-    return f"{rate:.0f}"
+        if count >= factor:
+            return f"{count / factor:#.3g}".rstrip(".") + f" {prefix}"
+    return f"{count:.0f}"
+
+
+def workload(result: Result) -> str:
+    """The workload of a result, without the shares of reads and TRIMs that are nothing.
+
+    >>> _NOTHING.sub("", "0.5*zipf:theta=1,read=0,trim=0 + 0.5*uniform:read=0,trim=0.1")
+    '0.5*zipf:theta=1 + 0.5*uniform:trim=0.1'
+    """
+    return _NOTHING.sub("", str(result.config["workload"]))
+
+
+_NOTHING = re.compile(r"[,:]read=0,trim=0(?![.0-9])|(?<=:)read=0,(?=trim)|,trim=0(?![.0-9])")
 
 
 def _name(result: Result, *, frontier: bool, spare: bool = False) -> str:

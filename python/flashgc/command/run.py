@@ -17,8 +17,8 @@ from flashgc.command.options import asked, experiment_options, output_options
     epilog="""\b
 Examples:
   flashgc run --workload uniform --victim greedy --spare 7%
-  flashgc run --capacity 64GiB --workload zipf:theta=0.99 --until precision=0.1%
-  flashgc run --workload TRACE.csv.zst --victim d-choices:d=9,c=1 --passes 5 --json
+  flashgc run --workload zipf:theta=0.99 --until precision=0.1%
+  flashgc run --workload TRACE.csv.zst --victim greedy --passes 5 --json
   flashgc run experiment.toml --seed 2""",
 )
 @click.argument("experiment", required=False, type=click.Path(path_type=Path))

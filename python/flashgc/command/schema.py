@@ -20,7 +20,12 @@ Editors then complete and check a file that begins with
 )
 def schema() -> None:
     """Print the JSON schema of experiment files, for editors that complete and check."""
-    click.echo(json.dumps(json_schema(), indent=2))
+    click.echo(schema_text())
+
+
+def schema_text() -> str:
+    """The schema as a document."""
+    return json.dumps(json_schema(), indent=2)
 
 
 def json_schema() -> dict[str, Any]:

@@ -73,7 +73,7 @@ def stat(path: Path, as_json: bool, quiet: bool, **options: Any) -> int:
 
 def show_stat(stat: Any) -> None:
     """Prints the statistics of a trace."""
-    from flashgc.command.render import console, facts
+    from flashgc.command.render import console, facts, show
     from flashgc.units import format_count as n
     from flashgc.units import format_duration, format_share, format_size
 
@@ -111,7 +111,7 @@ def show_stat(stat: Any) -> None:
             + " of the pages",
         ),
     ]
-    out.print(facts(out, rows))
+    show(out, facts(out, rows))
 
 
 @trace.command(
@@ -170,7 +170,7 @@ def convert(
     context_settings=CONTEXT,
     epilog="""\b
 Example:
-  flashgc trace synth hotcold:f=0.2,r=0.8,read=0.3 made.csv.zst --pages 100000 --requests 1e6""",
+  flashgc trace synth hotcold:f=0.2,r=0.8 made.csv --pages 1e5 --requests 1e6""",
 )
 @click.argument("workload")
 @click.argument("target", type=click.Path(path_type=Path))
@@ -215,7 +215,7 @@ def synth(
             target,
             pages=whole("--pages", pages, 1, 2**32 - 1),
             requests=whole("--requests", requests, 1, 2**63),
-            page_size=parse_size(page_size, "--page-size"),
+            page_size=parse_size(page_size, "--page-size", "B"),
             interval_ns=whole("--interval", interval, 0, 2**63),
             seed=whole("--seed", seed, 0, 2**64 - 1),
             progress=bar,
@@ -234,7 +234,7 @@ def formats(name: str | None, as_json: bool) -> None:
     import dataclasses
 
     from flashgc._core import check
-    from flashgc.command.render import LEFT, console, facts, table
+    from flashgc.command.render import LEFT, console, facts, show, table
     from flashgc.registry import trace_formats
     from flashgc.results import dumps
 
@@ -254,7 +254,7 @@ def formats(name: str | None, as_json: bool) -> None:
     made = table(out, [("name", LEFT), ("written by", LEFT)])
     for format_ in chosen:
         made.add_row(format_.name, format_.summary)
-    out.print(made)
+    show(out, made)
 
 
 def checked(options: dict[str, Any]) -> dict[str, Any]:
@@ -265,7 +265,7 @@ def checked(options: dict[str, Any]) -> dict[str, Any]:
     given = {key: value for key, value in options.items() if value is not None}
     for key, flag in (("page_size", "--page-size"), ("alignment_offset", "--alignment-offset")):
         if key in given:
-            given[key] = parse_size(given[key], flag)
+            given[key] = parse_size(given[key], flag, "B")
     if "format" in given:
         try:
             check("format", given["format"])

@@ -1,0 +1,118 @@
+"""The reference pages, written from the registry and the command itself: ``make docs``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+import click
+
+from flashgc.registry import Entry, frontiers, generators, policies
+
+GENERATED = "<!-- Written by `make docs`; edit the source files' headers instead. -->"
+
+
+def pages() -> dict[str, str]:
+    """The generated pages of docs/reference, by file name."""
+    from flashgc.command.schema import schema_text
+
+    return {
+        "policies.md": choices(),
+        "command.md": command_page(),
+        "experiment-file.md": experiment_page(),
+        "experiment.schema.json": schema_text() + "\n",
+    }
+
+
+def choices() -> str:
+    """Policies, frontiers and generators."""
+    parts = [
+        "# Policies, frontiers, workloads",
+        GENERATED,
+        "What can be given to `--victim`, `--frontier` and `--workload`, with the parameters and "
+        "their defaults. `flashgc policies NAME` shows the same in a terminal.",
+        "## Victim policies",
+        *_entries(policies()),
+        "## Write frontiers",
+        *_entries(frontiers()),
+        "## Workload generators",
+        "Mixtures are written `0.7*zipf:theta=0.9 + 0.3*sequential`; the weights sum to 1.",
+        *_entries(generators()),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _entries(entries: Iterable[Entry]) -> list[str]:
+    parts = []
+    for entry in entries:
+        parts.append(f"### `{entry.usage}`")
+        # The headings of a source file's header are one level of three here.
+        parts.append(entry.doc.strip().replace("\n# ", "\n#### "))
+        if entry.params:
+            rows = [
+                f"| `{p.name}` | {p.values} | {p.default or 'required'} | {p.help} |"
+                for p in entry.params
+            ]
+            heading = "| parameter | values | default | what it means |\n|---|---|---|---|"
+            parts.append("\n".join([heading, *rows]))
+    return parts
+
+
+def command_page() -> str:
+    """Every command's help text."""
+    from flashgc.command.main import cli
+
+    parts = ["# The command", GENERATED]
+    parts.append(
+        "Results go to standard output, progress and warnings to standard error. Exit codes: 0 "
+        "done, 1 the work failed, 2 the input was wrong, 130 interrupted by Ctrl-C (what had been "
+        "run is printed)."
+    )
+    for path, text in helps(cli, "flashgc"):
+        parts.append(f"## `{path}`\n\n```text\n{text.rstrip()}\n```")
+    return "\n\n".join(parts) + "\n"
+
+
+def helps(command: click.Command, path: str) -> Iterable[tuple[str, str]]:
+    """The help texts of a command and of those below it."""
+    context = click.Context(command, info_name=path, **command.context_settings)
+    context.terminal_width = 80
+    yield path, command.get_help(context)
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            below = command.get_command(context, name)
+            if below is not None:
+                yield from helps(below, f"{path} {name}")
+
+
+def experiment_page() -> str:
+    """The keys of an experiment file."""
+    from flashgc.experiment import sections
+
+    parts = [
+        "# Experiment files",
+        GENERATED,
+        "TOML, run by `flashgc run FILE` or `flashgc compare FILE`; options override what is "
+        "written. Every key is optional. `victim`, `frontier`, `spare` and `overprovision` may be "
+        "lists, which `compare` runs in every combination. Keys that are not known are errors. "
+        "[experiment.schema.json](experiment.schema.json) lets editors complete and check "
+        "(`flashgc schema` prints it).",
+        '```toml\n[drive]\ncapacity = "4GiB"\noverprovision = "28%"\n\n[gc]\n'
+        'victim = ["greedy", "d-choices:d=10,c=1"]\n\n[workload]\n'
+        'source = "hotcold:f=0.2,r=0.8"\n\n[run]\nuntil = "precision=0.5%"\n```',
+    ]
+    for name, section in sections().items():
+        rows = ["| key | default | what it means |", "|---|---|---|"]
+        for key, field in section.model_fields.items():
+            default = "" if field.default is None else f"`{field.default}`"
+            rows.append(f"| `{key}` | {default} | {field.description} |")
+        parts += [f"## [{name}]", "\n".join(rows)]
+    return "\n\n".join(parts) + "\n"
+
+
+if __name__ == "__main__":
+    folder = Path(sys.argv[1])
+    folder.mkdir(parents=True, exist_ok=True)
+    for file_name, page in pages().items():
+        (folder / file_name).write_text(page, encoding="utf-8")

@@ -1,0 +1,62 @@
+"""What the tests of the command share: running it as people do, as a process of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+COMMAND = [sys.executable, "-c", "from flashgc.command import main; main()"]
+
+Command = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+def environment() -> dict[str, str]:
+    """A fixed environment: 80 columns, no colour, messages in English."""
+    kept = {key: os.environ[key] for key in ("PATH", "HOME", "TMPDIR") if key in os.environ}
+    return {**kept, "COLUMNS": "80", "LC_ALL": "C.UTF-8", "PYTHONPATH": str(ROOT / "python")}
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> Command:
+    """Runs ``flashgc`` with arguments in an empty folder and returns what came of it."""
+
+    def run(*arguments: object, **options: object) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*COMMAND, *map(str, arguments)],
+            cwd=tmp_path,
+            env=environment(),
+            text=True,
+            capture_output=True,
+            timeout=120,
+            **options,  # type: ignore[call-overload]
+        )
+
+    return run
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--update-snapshots", action="store_true", help="write the expected texts anew"
+    )
+
+
+@pytest.fixture
+def snapshot(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
+    """Compares a text with ``tests/snapshots/NAME``; ``--update-snapshots`` writes it."""
+
+    def check(name: str, text: str) -> None:
+        path = ROOT / "tests" / "snapshots" / name
+        if request.config.getoption("--update-snapshots"):
+            path.write_text(text, encoding="utf-8")
+        assert path.exists(), f"no snapshot {path}; run pytest --update-snapshots and review it"
+        assert text == path.read_text(encoding="utf-8"), (
+            f"{path} differs; if that is right, run pytest --update-snapshots and review it"
+        )
+
+    return check

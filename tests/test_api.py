@@ -1,0 +1,158 @@
+"""The API: typed results, errors as a tree, traces."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import threading
+import warnings
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import flashgc
+from flashgc.results import Result
+from flashgc.units import format_size, parse_count, parse_share, parse_size
+
+SMALL = {"blocks": 200, "pages_per_block": 16, "writes": "6x"}
+
+
+def test_a_result_goes_to_json_and_back() -> None:
+    result = flashgc.run(victim="greedy", **SMALL)
+    document = json.loads(result.to_json())
+    assert document == result.to_dict()
+    assert Result.from_dict(document) == result
+    for field in dataclasses.fields(Result)[:-1]:
+        assert field.name in document
+
+
+def test_wa_counts_every_page_programmed() -> None:
+    # With one page in two spare and a sequential workload nothing valid is ever copied.
+    result = flashgc.run("sequential", victim="fifo", **{**SMALL, "spare": 0.5})
+    assert result.write_amplification == 1.0
+    assert result.copied_pages == 0
+    assert result.copies_per_host_write == 0
+
+
+def test_random_selection_is_one_over_the_spare_factor() -> None:
+    # Van Houdt, SIGMETRICS 2013: for uniform writes, WA = 1/S_f with the random policy.
+    result = flashgc.run(
+        victim="random", blocks=2000, pages_per_block=16, spare=0.2, writes="60x", runs=4
+    )
+    assert result.write_amplification == pytest.approx(5.0, rel=0.01)
+
+
+def test_errors_are_one_tree() -> None:
+    for error in (flashgc.ConfigError, flashgc.TraceError, flashgc.DriveError):
+        assert issubclass(error, flashgc.FlashgcError)
+    assert issubclass(flashgc.PolicyError, flashgc.DriveError)
+    with pytest.raises(flashgc.ConfigError, match=r"unknown option 'bloks'.*'blocks'"):
+        flashgc.run(bloks=3)
+    with pytest.raises(flashgc.ConfigError, match=r"capacity: '64' has no unit"):
+        flashgc.run(capacity="64")
+    with pytest.raises(flashgc.TraceError, match=r"No such file"):
+        flashgc.trace_stat("missing.csv")
+
+
+def test_runs_from_another_thread_can_be_stopped() -> None:
+    control = flashgc.Control()
+    results = []
+    thread = threading.Thread(
+        target=lambda: results.append(
+            flashgc.run(blocks=2000, writes="1000000x", warmup="0", control=control)
+        )
+    )
+    thread.start()
+    while control.programs == 0:
+        assert thread.is_alive()
+    control.cancel()
+    thread.join(timeout=30)
+    assert results[0].interrupted
+    assert results[0].host_pages > 0
+
+
+def test_progress_is_reported_up_to_the_end() -> None:
+    seen = []
+    flashgc.run(
+        blocks=4096, writes="30x", runs=3, progress=lambda control: seen.append(control.done)
+    )
+    assert seen
+    assert seen == sorted(seen)
+    assert 0 < seen[-1] <= 3
+
+
+def test_a_failing_progress_function_stops_the_runs() -> None:
+    def fail(control: flashgc.Control) -> None:
+        raise LookupError("enough")
+
+    with pytest.raises(LookupError, match="enough"):
+        flashgc.run(blocks=4096, writes="100000x", progress=fail)
+
+
+def test_precision_makes_the_interval_as_narrow_as_asked() -> None:
+    result = flashgc.run(**{**SMALL, "writes": "10x"}, until="precision=1%")
+    assert result.write_amplification_ci95 is not None
+    assert result.write_amplification_ci95 <= 0.01 * result.write_amplification
+
+
+def test_traces_are_made_counted_converted_and_replayed(tmp_path: Path) -> None:
+    made = tmp_path / "made.csv.zst"
+    flashgc.trace_synth(
+        "uniform:read=0.25,trim=0.05", made, pages=4000, requests=50_000, interval_ns=2000, seed=3
+    )
+    stat = flashgc.trace_stat(made)
+    assert stat.requests == 50_000 == stat.reads + stat.writes + stat.discards
+    assert stat.write_share == pytest.approx(0.7, abs=0.01)
+    assert stat.duration_seconds == pytest.approx(49_999 * 2e-6)
+    assert stat.pages <= 4000
+    converted = flashgc.trace_convert(made, tmp_path / "made.flashgc")
+    assert converted.requests == 50_000
+    again = flashgc.Trace(tmp_path / "made.flashgc").stat()
+    assert again.pages == stat.pages
+    assert again.page_writes == stat.page_writes
+    runs = [
+        flashgc.run(str(path), pages_per_block=16, passes=3, victim="greedy")
+        for path in (made, tmp_path / "made.flashgc")
+    ]
+    assert runs[0].run_values == runs[1].run_values
+    # U = b floor(x / b), of the pages that are read or written.
+    assert runs[0].config["logical_pages"] == stat.pages // 16 * 16
+    # A third of three passes is warm-up: two passes are measured. Pages beyond U are left out.
+    assert runs[0].host_pages <= 2 * stat.page_writes
+    assert runs[0].host_pages >= 2 * stat.page_writes * 0.98
+
+
+def test_nothing_is_written_where_a_conversion_fails(tmp_path: Path) -> None:
+    (tmp_path / "bad.csv").write_text("128166372003061629,usr,0,Write,0,4096,1331\nx\n" * 9)
+    with pytest.raises(flashgc.TraceError, match=r"bad\.csv:2"):
+        flashgc.trace_convert(tmp_path / "bad.csv", tmp_path / "out.csv", format="msr")
+    assert [path.name for path in tmp_path.iterdir()] == ["bad.csv"]
+
+
+@given(st.integers(0, 2**60))
+def test_sizes_read_back(size: int) -> None:
+    assert parse_size(f"{size}B") == size
+    assert parse_size(f"{size} KiB") == size * 1024
+
+
+@given(st.text(max_size=12))
+def test_units_refuse_or_read_any_text(text: str) -> None:
+    for parse in (parse_size, parse_share, parse_count):
+        try:
+            value = parse(text)
+        except flashgc.ConfigError as error:
+            message = str(error)
+        else:
+            assert value >= 0
+            continue
+        assert "hint: " in message
+
+
+@given(st.floats(1, 2**60))
+def test_formatted_sizes_are_right_to_three_digits(size: float) -> None:
+    with warnings.catch_warnings():
+        number, unit = format_size(size).split()
+        factor = parse_size(f"1{unit}")
+    assert float(number) * factor == pytest.approx(size, rel=0.006, abs=0.5)

@@ -1,0 +1,151 @@
+"""Bad input ends in one line with the place and a hint, and exit code 2; never in a traceback."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from conftest import Command
+
+SMALL = ("--blocks", 100, "--pages-per-block", 16, "--writes", "2x")
+MSR_LINE = "128166372003061629,usr,0,{op},{offset},{size},1331\n"
+
+
+def refused(made: object, *parts: str) -> str:
+    """The one line on standard error, which must have all of ``parts``."""
+    assert made.returncode == 2, made  # type: ignore[attr-defined]
+    assert made.stdout == "", made  # type: ignore[attr-defined]
+    error: str = made.stderr  # type: ignore[attr-defined]
+    assert error.count("\n") == 1, error
+    assert error.startswith("error: "), error
+    for part in parts:
+        assert part in error, error
+    return error
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parts"),
+    [
+        # An unknown policy, parameter, option, command, word: the nearest one is suggested.
+        (["run", "--victim", "gredy"], ["--victim", "unknown victim policy 'gredy'", "'greedy'"]),
+        (["run", "--victim", "d-choices:q=3"], ["--victim", "no parameter 'q'"]),
+        (["run", "--victim", "d-choices:d=0"], ["--victim", "d=0", "1 to 100000"]),
+        (["run", "--frontier", "duble"], ["--frontier", "unknown write frontier", "'double'"]),
+        (["run", "--workload", "unifrom"], ["--workload", "unknown workload", "'uniform'"]),
+        (["run", "--workload", "hotcold:f=2"], ["--workload", "f=2", "0 to 1"]),
+        (["run", "--workload", "0.7*zipf + 0.4*uniform"], ["--workload", "sum to 1.1"]),
+        (["run", "--fill", "randm"], ["--fill", "'random'"]),
+        (["run", "--victm", "greedy"], ["unknown option '--victm'", "'--victim'"]),
+        (["rn"], ["unknown command 'rn'", "'run'"]),
+        (["trace", "stta", "x"], ["unknown command 'stta'", "'stat'"]),
+        (["policies", "gredy"], ["unknown policy 'gredy'", "'greedy'"]),
+        (["trace", "formats", "mrs"], ["'mrs'", "'msr'"]),
+        (["completion", "bsh"], ["unknown shell 'bsh'", "'bash'"]),
+        (["run", "--on-bad-line", "skp"], ["--on-bad-line", "'skp'", "'skip'"]),
+        # A unit missing or unknown.
+        (["run", "--capacity", "64"], ["--capacity", "'64' has no unit", "64GiB", "TiB"]),
+        (["run", "--capacity", "64Gb"], ["--capacity", "unknown unit 'Gb'", "'GB'"]),
+        (["run", "--capacity", "big"], ["--capacity", "'big' is not a number"]),
+        (["run", "--page-size", "4096"], ["--page-size", "no unit"]),
+        (["run", "--spare", "7 pct"], ["--spare", "unknown unit 'pct'"]),
+        # Shapes that do not work.
+        (["run", *SMALL, "--spare", "0.1%"], ["spare", "too few", "hint"]),
+        (["run", *SMALL, "--spare", "0"], ["--spare", "0%", "hint"]),
+        (["run", *SMALL, "--spare", "120%"], ["--spare", "120%"]),
+        (["run", "--pages-per-block", "63"], ["pages per block is 63", "even", "try 64"]),
+        (["run", "--blocks", "1"], ["blocks is 1"]),
+        (["run", "--blocks", "9e9"], ["--blocks", "9000000000"]),
+        (["run", "--blocks", "10", "--capacity", "1GiB"], ["--capacity", "--blocks"]),
+        (["run", "--spare", "7%", "--overprovision", "7%"], ["--overprovision", "--spare"]),
+        (["run", "--writes", "2x", "--passes", "2"], ["--passes", "--writes", "one length"]),
+        (["run", "--writes", "two"], ["'two'", "20x"]),
+        (["run", "--passes", "2"], ["passes", "traces"]),
+        (["run", "--warmup", "3/2"], ["--warmup", "3/2"]),
+        (["run", "--runs", "0"], ["--runs", "0"]),
+        (["run", "--seed", "-1"], ["--seed", "-1"]),
+        (["run", "--until", "precison=1%"], ["--until", "precision=0.1%"]),
+        (["run", "--until", "precision=0"], ["--until"]),
+        (["run", "--jobs", "many"], ["jobs", "many"]),
+        # Files that are not there.
+        (["run", "--workload", "missing.csv"], ["missing.csv", "No such file"]),
+        (["trace", "stat", "missing.csv"], ["missing.csv", "No such file"]),
+        (["run", "missing.toml"], ["missing.toml", "No such file"]),
+        (["run", "--victim", "python:missing.py:f"], ["--victim", "missing.py", "no such file"]),
+        (["run", "--victim", "python:x"], ["--victim", "python:FILE.py:NAME"]),
+        (["trace", "synth", "uniform", "x.txt", "--pages", "9", "--requests", "9"], ["x.txt"]),
+        (["trace", "stat"], ["PATH is missing"]),
+        (["run", "--blocks"], ["--blocks"]),
+    ],
+    ids=lambda value: " ".join(map(str, value)) if isinstance(value[0], str) else "",
+)
+def test_bad_options(command: Command, arguments: list[object], parts: list[str]) -> None:
+    refused(command(*arguments), *parts)
+
+
+def write_trace(path: Path, lines: list[str]) -> Path:
+    path.write_text("".join(lines))
+    return path
+
+
+def good_lines(count: int, op: str = "Write") -> list[str]:
+    return [MSR_LINE.format(op=op, offset=4096 * i, size=4096) for i in range(count)]
+
+
+def test_a_truncated_gzip_names_the_file(command: Command, tmp_path: Path) -> None:
+    packed = gzip.compress("".join(good_lines(5000)).encode())
+    (tmp_path / "cut.csv.gz").write_bytes(packed[: len(packed) // 2])
+    for arguments in (["trace", "stat", "cut.csv.gz"], ["run", "--workload", "cut.csv.gz"]):
+        refused(command(*arguments), "cut.csv.gz", "hint")
+
+
+def test_a_line_with_three_columns_is_named(command: Command, tmp_path: Path) -> None:
+    lines = good_lines(2000)
+    lines[1041] = "1,2,3\n"
+    write_trace(tmp_path / "bad.csv", lines)
+    for arguments in (["trace", "stat", "bad.csv"], ["run", "--workload", "bad.csv"]):
+        refused(command(*arguments), "bad.csv:1042", "3 columns", "hint")
+
+
+def test_skipping_counts_what_it_skipped(command: Command, tmp_path: Path) -> None:
+    lines = good_lines(2000)
+    lines[1041] = "1,2,3\n"
+    write_trace(tmp_path / "bad.csv", lines)
+    made = command("trace", "stat", "bad.csv", "--on-bad-line", "skip", "--json")
+    assert made.returncode == 0, made
+    assert '"skipped_lines": 1' in made.stdout
+    assert "1 bad line" in made.stderr
+    made = command("run", "--workload", "bad.csv", "--on-bad-line", "skip", "--pages-per-block", 16)
+    assert made.returncode == 0, made
+    assert "1 bad line" in made.stderr
+
+
+def test_an_offset_past_2_to_63_is_refused(command: Command, tmp_path: Path) -> None:
+    lines = [*good_lines(10), MSR_LINE.format(op="Write", offset=2**63 + 4096, size=4096)]
+    write_trace(tmp_path / "far.csv", lines)
+    refused(command("trace", "stat", "far.csv"), "far.csv:11", "hint")
+
+
+def test_an_empty_trace_is_refused(command: Command, tmp_path: Path) -> None:
+    write_trace(tmp_path / "empty.csv", [])
+    refused(command("trace", "stat", "empty.csv"), "empty.csv", "empty")
+    refused(command("run", "--workload", "empty.csv"), "empty.csv", "empty")
+
+
+def test_a_trace_without_writes_is_refused(command: Command, tmp_path: Path) -> None:
+    write_trace(tmp_path / "reads.csv", good_lines(100, "Read"))
+    refused(command("run", "--workload", "reads.csv"), "reads.csv", "no writes", "hint")
+
+
+def test_a_wrong_format_is_refused(command: Command, tmp_path: Path) -> None:
+    write_trace(tmp_path / "some.csv", good_lines(100))
+    refused(command("trace", "stat", "some.csv", "--format", "spc"), "some.csv")
+    refused(command("run", "--workload", "some.csv", "--format", "mrs"), "--format", "'msr'")
+
+
+def test_an_unreadable_output_is_a_failure_in_one_line(command: Command) -> None:
+    made = command("run", *SMALL, "--out", "missing/result.json", "--quiet")
+    assert made.returncode == 1, made
+    assert made.stderr.count("\n") == 1
+    assert "missing/result.json" in made.stderr

@@ -1,0 +1,274 @@
+"""What the command prints and returns: keys, tables, codes, pipes, interrupts."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+import flashgc
+from conftest import COMMAND, ROOT, Command, environment
+from flashgc.experiment import sections
+
+SMALL = ("--blocks", 200, "--pages-per-block", 16, "--writes", "4x")
+KEYS = {
+    "write_amplification": float,
+    "write_amplification_ci95": float,
+    "host_pages": int,
+    "copied_pages": int,
+    "erases": int,
+    "page_programs_per_second": float,
+    "peak_memory_bytes": int,
+    "seed": int,
+    "digest": str,
+    "config": dict,
+    "version": str,
+}
+
+
+def test_json_has_the_documented_keys(command: Command) -> None:
+    made = command("run", *SMALL, "--json", "--quiet")
+    assert made.returncode == 0, made.stderr
+    document = json.loads(made.stdout)
+    for key, kind in KEYS.items():
+        assert isinstance(document[key], kind), (key, document.get(key))
+    assert made.stderr == ""
+    # WA is what was programmed over what was written, in the measured part.
+    programs = document["host_pages"] + document["copied_pages"]
+    assert document["write_amplification"] == pytest.approx(programs / document["host_pages"])
+    assert document["config"]["spare_factor"] == pytest.approx(0.1)
+    assert document["config"]["overprovision"] == pytest.approx(1 / 9)
+    assert document["version"] == flashgc.version()
+
+
+def test_comparisons_have_the_documented_keys(command: Command) -> None:
+    made = command("compare", *SMALL, "--json", "--quiet")
+    assert made.returncode == 0, made.stderr
+    ranking = json.loads(made.stdout)["ranking"]
+    assert [rank["place"] for rank in ranking] == [1, 2, 3, 4, 5]
+    assert {rank["result"]["config"]["victim"].split(":")[0] for rank in ranking} == {
+        policy.name for policy in flashgc.policies()
+    }
+    for rank in ranking:
+        assert set(rank) == {
+            "place", "ratio", "difference", "difference_ci95", "inside_noise", "result",
+        }  # fmt: skip
+        assert set(KEYS) <= set(rank["result"])
+    written = [rank["result"]["write_amplification"] for rank in ranking]
+    assert written == sorted(written)
+    assert ranking[1]["ratio"] == pytest.approx(written[1] / written[0])
+
+
+def test_the_same_seed_gives_the_same_result_on_one_core_and_on_two(command: Command) -> None:
+    digests = set()
+    for jobs in (1, 2, 0):
+        made = command("run", *SMALL, "--runs", 3, "--jobs", jobs, "--json")
+        digests.add(json.loads(made.stdout)["digest"])
+    assert len(digests) == 1
+
+
+def test_out_writes_the_json_and_prints_the_block(command: Command, tmp_path: Path) -> None:
+    made = command("run", *SMALL, "--out", "result.json")
+    assert made.returncode == 0, made.stderr
+    assert made.stdout.startswith("write amplification ")
+    document = json.loads((tmp_path / "result.json").read_text())
+    assert f"{document['write_amplification']:.4f}" in made.stdout
+    assert document["digest"] in made.stdout
+    assert not (tmp_path / "result.json.part").exists()
+
+
+def test_plain_output_has_no_colour_and_no_blanks_at_line_ends(command: Command) -> None:
+    for arguments in (["run", *SMALL], ["compare", *SMALL], ["policies"], ["trace", "formats"]):
+        made = command(*arguments)
+        assert made.returncode == 0, made.stderr
+        assert "\x1b" not in made.stdout
+        assert all(line == line.rstrip() for line in made.stdout.splitlines()), made.stdout
+
+
+def test_a_difference_inside_the_noise_is_said(command: Command) -> None:
+    # d-choices with d = 1 is random selection: the two differ by chance only.
+    made = command("compare", *SMALL, "--victim", "random", "--victim", "d-choices:d=1")
+    assert made.returncode == 0, made.stderr
+    assert "Inside the noise" in made.stdout
+    made = command("compare", *SMALL, "--victim", "random", "--victim", "greedy")
+    assert "Inside the noise" not in made.stdout
+    assert "x the flash writes of greedy" in made.stdout
+
+
+def test_every_policy_is_listed_and_described(command: Command) -> None:
+    listing = command("policies").stdout
+    for policy in flashgc.policies():
+        assert policy.usage in listing, policy
+        assert policy.summary in listing
+        described = command("policies", policy.name).stdout
+        assert policy.doc in described
+        for param in policy.params:
+            assert param.help in described
+
+
+def test_version(command: Command) -> None:
+    assert command("--version").stdout == f"flashgc {flashgc.version()}\n"
+
+
+def test_a_closed_pipe_is_no_error() -> None:
+    made = subprocess.run(
+        f"{COMMAND[0]} -c '{COMMAND[2]}' trace formats --json | head -1",
+        shell=True,
+        env=environment(),
+        capture_output=True,
+        text=True,
+    )
+    assert made.stdout == "[\n"
+    assert made.stderr == ""
+
+
+LONG = ("--blocks", "2000", "--pages-per-block", "256", "--writes", "100000x", "--runs", "2")
+
+
+def interrupted(*arguments: str) -> tuple[int, str, str]:
+    """Starts the command, interrupts it after a while, and returns what came of it."""
+    process = subprocess.Popen(
+        [*COMMAND, *arguments],
+        env=environment(),
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    time.sleep(3)
+    assert process.poll() is None, process.communicate()
+    process.send_signal(signal.SIGINT)
+    out, errors = process.communicate(timeout=30)
+    return process.returncode, out, errors
+
+
+def test_ctrl_c_prints_what_there_is() -> None:
+    code, out, errors = interrupted("run", *LONG, "--warmup", "0.001%", "--json")
+    assert code == 130, errors
+    document = json.loads(out)
+    assert document["interrupted"] is True
+    assert document["host_pages"] > 0
+    assert document["write_amplification"] > 1
+    assert "interrupted" in errors
+
+
+def test_ctrl_c_in_the_warm_up_says_that_nothing_was_measured() -> None:
+    code, out, errors = interrupted("run", *LONG)
+    assert code == 130, errors
+    assert out.startswith("write amplification")
+    assert "Traceback" not in errors
+    assert "interrupted" in errors
+
+
+def test_ctrl_c_with_a_python_policy(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("def pick(blocks):\n    return blocks.draw(1)[0]\n")
+    victim = f"python:{tmp_path / 'mine.py'}:pick"
+    code, out, errors = interrupted(
+        "run", *LONG, "--victim", victim, "--warmup", "0.001%", "--json"
+    )
+    assert code == 130, errors
+    assert json.loads(out)["interrupted"] is True
+
+
+def terminal(*arguments: str, **more: str) -> str:
+    """What the command shows on a terminal of 80 columns."""
+    main, side = pty.openpty()
+    process = subprocess.Popen(
+        [*COMMAND, *arguments],
+        env={**environment(), "TERM": "xterm-256color", **more},
+        stdout=side,
+        stderr=side,
+        stdin=side,
+    )
+    os.close(side)
+    shown = b""
+    while True:
+        try:
+            chunk = os.read(main, 65536)
+        except OSError:  # The terminal is gone when the command has ended.
+            break
+        if not chunk:
+            break
+        shown += chunk
+    os.close(main)
+    assert process.wait() == 0, shown
+    return shown.decode()
+
+
+def test_a_terminal_gets_colour_unless_no_color_is_set() -> None:
+    arguments = ("run", *map(str, SMALL))
+    assert "\x1b[1;36m" in terminal(*arguments)
+    assert "\x1b[1;36m" not in terminal(*arguments, NO_COLOR="1")
+
+
+def test_a_terminal_of_80_columns_is_enough() -> None:
+    frontiers = ("--frontier", "pool", "--frontier", "double")
+    shown = terminal("compare", *map(str, SMALL), *frontiers, NO_COLOR="1")
+    shown = re.sub(r"\x1b\[[0-9;]*m", "", shown).replace("\r", "")
+    lines = [line.rstrip() for line in shown.split("\n")]
+    assert max(map(len, lines)) <= 80
+    assert any("d-choices:d=10,c=0" in line and "pool:low=2" in line for line in lines), shown
+
+
+def test_help_has_every_option_of_an_experiment_file(command: Command) -> None:
+    text = command("run", "--help").stdout
+    for section in sections().values():
+        for name in section.model_fields:
+            flag = {"source": "workload"}.get(name, name).replace("_", "-")
+            assert f"--{flag} " in text, flag
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "", "run", "compare", "policies", "trace", "trace stat", "trace convert", "trace synth",
+        "trace formats", "schema", "completion",
+    ],
+)  # fmt: skip
+def test_help_texts(command: Command, snapshot: object, name: str) -> None:
+    made = command(*name.split(), "--help")
+    assert made.returncode == 0, made.stderr
+    assert max(map(len, made.stdout.splitlines())) <= 80
+    snapshot(f"help-{name.replace(' ', '-') or 'flashgc'}.txt", made.stdout)  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_scripts(command: Command, shell: str) -> None:
+    made = command("completion", shell)
+    assert made.returncode == 0, made.stderr
+    assert "_FLASHGC_COMPLETE" in made.stdout
+
+
+def test_completion_of_policies() -> None:
+    made = subprocess.run(
+        COMMAND,
+        env={
+            **environment(),
+            "_FLASHGC_COMPLETE": "bash_complete",
+            "COMP_WORDS": "flashgc run --victim d-",
+            "COMP_CWORD": "3",
+        },
+        capture_output=True,
+        text=True,
+    )
+    assert "d-choices:d=10,c=0" in made.stdout
+
+
+def test_the_published_schema_is_current(command: Command) -> None:
+    published = ROOT / "docs" / "reference" / "experiment.schema.json"
+    made = command("schema")
+    assert made.stdout == published.read_text(), f"run: flashgc schema > {published}"
+
+
+def test_the_reference_pages_are_current() -> None:
+    from flashgc.command.reference import pages
+
+    for name, text in pages().items():
+        path = ROOT / "docs" / "reference" / name
+        assert path.read_text() == text, "run: make docs"

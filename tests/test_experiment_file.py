@@ -1,0 +1,100 @@
+"""Experiment files: what they say is run, and faults are named with line and column."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from conftest import Command
+
+GOOD = """\
+# A small drive.
+[drive]
+blocks = 100
+pages_per_block = 16
+overprovision = "28%"
+
+[gc]
+victim = "greedy"
+
+[workload]
+source = "hotcold:f=0.1,r=0.9"
+
+[run]
+writes = "4x"
+runs = 2
+seed = 7
+"""
+
+
+def test_a_file_is_run(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "good.toml").write_text(GOOD)
+    made = command("run", "good.toml", "--json")
+    assert made.returncode == 0, made.stderr
+    config = json.loads(made.stdout)["config"]
+    assert config["blocks"] == 100
+    assert config["runs"] == 2
+    assert config["seed"] == 7
+    # (N - U)/U of whole pages: U = round(1600 * (1 - 0.28/1.28)) = 1250.
+    assert config["logical_pages"] == 1250
+    assert config["overprovision"] == pytest.approx(0.28)
+
+
+def test_options_override_a_file(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "good.toml").write_text(GOOD)
+    made = command(
+        "run", "good.toml", "--json", "--victim", "fifo", "--spare", "20%", "--collections", "1000"
+    )
+    assert made.returncode == 0, made.stderr
+    config = json.loads(made.stdout)["config"]
+    assert config["victim"] == "fifo"
+    assert config["spare_factor"] == pytest.approx(0.2)
+    assert config["length"] == {"collections": 1000}
+    assert config["seed"] == 7
+
+
+def test_lists_are_compared(command: Command, tmp_path: Path) -> None:
+    text = GOOD.replace('"greedy"', '["greedy", "fifo"]\nfrontier = ["single", "double"]')
+    (tmp_path / "several.toml").write_text(text)
+    made = command("compare", "several.toml", "--json")
+    assert made.returncode == 0, made.stderr
+    ranking = json.loads(made.stdout)["ranking"]
+    assert len(ranking) == 4
+    made = command("run", "several.toml")
+    assert made.returncode == 2
+    assert "4 configurations" in made.stderr
+    assert "flashgc compare" in made.stderr
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right", "place", "parts"),
+    [
+        ("blocks = 100", "bloks = 100", "bad.toml:3:1", ["'bloks'", "'blocks'"]),
+        ("[drive]", "[driv]", "bad.toml:2:2", ["'driv'", "'drive'"]),
+        ('victim = "greedy"', 'victim = "gredy"', "bad.toml:8:1", ["'gredy'", "'greedy'"]),
+        ('victim = "greedy"', "victim = 3", "bad.toml:8:1", ["3"]),
+        ("seed = 7", "blocks = 7", "bad.toml:16:1", ["'blocks'", "[drive]"]),
+        ('"28%"', '"28 pct"', "bad.toml:5:1", ["'pct'"]),
+        ("blocks = 100", 'capacity = "64"', "bad.toml:3:1", ["no unit", "64GiB"]),
+        ("blocks = 100", "blocks = 1.5", "bad.toml:3:1", ["1.5"]),
+        ("runs = 2", "runs = = 2", "bad.toml:15:", ["hint"]),
+        ("[run]", "[run", "bad.toml:13:", ["hint"]),
+        ("seed = 7", "seed = 7\nseed = 8", "bad.toml:17:", ["hint"]),
+        ("seed = 7", 'seed = 7\nuntil = "precision"', "bad.toml:17:1", ["precision=0.1%"]),
+        ("# A small drive.", "blocks = 3", "bad.toml:1:1", ["[drive]"]),
+        ("[run]", "[workload.x]", "bad.toml:13:", ["'x'"]),
+    ],
+)
+def test_faults_are_named_with_line_and_column(
+    command: Command, tmp_path: Path, wrong: str, right: str, place: str, parts: list[str]
+) -> None:
+    assert wrong in GOOD
+    (tmp_path / "bad.toml").write_text(GOOD.replace(wrong, right))
+    made = command("run", "bad.toml")
+    assert made.returncode == 2, made
+    assert made.stderr.startswith(f"error: {place}"), made.stderr
+    assert made.stderr.count("\n") == 1
+    for part in parts:
+        assert part in made.stderr

@@ -1,0 +1,246 @@
+"""Victim policies written in Python: what they see, what they decide, how they fail."""
+
+from __future__ import annotations
+
+import traceback
+from pathlib import Path
+
+import numpy
+import pytest
+
+import flashgc
+from conftest import Command
+from flashgc import Blocks
+
+SMALL = {"blocks": 200, "pages_per_block": 16, "writes": "6x", "runs": 2}
+OPEN = 0x8000
+
+
+def lowest_greedy(blocks: Blocks) -> int:
+    return int(blocks.valid.argmin())
+
+
+class Fifo:
+    """Blocks in closing order: under the single frontier a victim is the next to close.
+
+    The blocks that are erased at first have waited longest.
+    """
+
+    def __init__(self) -> None:
+        self.next = -1
+
+    def pick(self, blocks: Blocks) -> int:
+        if self.next < 0:
+            self.next = int(blocks.valid.argmin()) - 1
+        while True:
+            self.next = (self.next + 1) % len(blocks)
+            if blocks.counts[self.next] < OPEN:
+                return self.next
+
+
+def random_block(blocks: Blocks) -> int:
+    return blocks.draw(1)[0]
+
+
+def ten_choices(blocks: Blocks) -> int:
+    counts, best = blocks.counts, OPEN
+    for block in blocks.draw(10):
+        if counts[block] < best:
+            best, picked = counts[block], block
+    return picked
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        (Fifo, "fifo"),
+        (random_block, "random"),
+        (ten_choices, "d-choices:d=10"),
+        (lowest_greedy, "greedy:ties=lowest"),
+    ],
+)
+@pytest.mark.parametrize("workload", ["uniform", "hotcold:f=0.1,r=0.9", "uniform:trim=0.1"])
+def test_the_same_rule_in_python_gives_the_same_digits(
+    ours: object, theirs: str, workload: str
+) -> None:
+    python = flashgc.run(workload, victim=ours, **SMALL)
+    built_in = flashgc.run(workload, victim=theirs, **SMALL)
+    assert python.run_values == built_in.run_values
+    assert python.copied_pages == built_in.copied_pages
+    assert python.erases == built_in.erases
+
+
+def test_policies_are_named_and_may_be_compared_with_built_in_ones() -> None:
+    ranking = flashgc.compare([lowest_greedy, Fifo, "random"], **SMALL)
+    assert [rank.result.policy for rank in ranking] == [
+        "python:lowest_greedy", "python:Fifo", "random",
+    ]  # fmt: skip
+    twice = flashgc.compare([random_block, random_block], **SMALL)
+    assert {rank.result.policy for rank in twice} == {
+        "python:random_block", "python:random_block#2",
+    }  # fmt: skip
+
+
+def test_views_are_read_only_current_and_not_copied() -> None:
+    seen = []
+
+    def look(blocks: Blocks) -> int:
+        assert blocks.valid.dtype == numpy.uint16
+        assert blocks.erases.dtype == numpy.uint32
+        assert len(blocks) == len(blocks.valid) == len(blocks.counts) == len(blocks.erases) == 200
+        assert blocks.pages_per_block == 16
+        assert not blocks.valid.flags.writeable
+        assert blocks.counts.readonly
+        with pytest.raises(ValueError, match="read-only"):
+            blocks.valid[0] = 0
+        with pytest.raises(TypeError):
+            blocks.counts[0] = 0
+        candidates = numpy.count_nonzero(blocks.valid < OPEN)
+        assert candidates == blocks.candidates
+        assert numpy.array_equal(blocks.valid, numpy.frombuffer(blocks.counts, numpy.uint16))
+        seen.append((id(blocks), blocks.valid.ctypes.data, int(blocks.erases.sum())))
+        return lowest_greedy(blocks)
+
+    flashgc.run(victim=look, **{**SMALL, "runs": 1})
+    assert len({(block, address) for block, address, _ in seen}) == 1
+    # One erase a collection with the single frontier, seen one collection later. The first blocks
+    # collected were erased from the start, which takes no erase.
+    assert seen[-1][2] - seen[100][2] == len(seen) - 101
+
+
+def test_a_view_outlives_its_drive() -> None:
+    kept = []
+
+    def keep(blocks: Blocks) -> int:
+        kept[:] = [blocks, blocks.valid, blocks.counts]
+        return lowest_greedy(blocks)
+
+    result = flashgc.run(victim=keep, **{**SMALL, "runs": 1})
+    flashgc.run(victim="greedy", **SMALL)  # Memory that was freed would now be used again.
+    blocks, valid, counts = kept
+    # The drive is full: valid pages of all blocks are its logical pages.
+    assert int((valid & 0x7FFF).sum()) == result.config["logical_pages"]
+    assert [int(count) for count in valid] == list(counts)
+    with pytest.raises(RuntimeError, match="inside a pick"):
+        blocks.draw(1)
+
+
+def test_every_run_gets_its_own_state() -> None:
+    policy = Fifo()
+    first = flashgc.run(victim=policy, **SMALL)
+    assert policy.next == -1
+    assert flashgc.run(victim=policy, **SMALL).digest == first.digest
+
+
+def test_an_exception_reaches_the_caller_with_its_traceback() -> None:
+    def divide(blocks: Blocks) -> int:
+        return 1 // 0
+
+    with pytest.raises(ZeroDivisionError) as caught:
+        flashgc.run(victim=divide, **SMALL)
+    assert any(frame.name == "divide" for frame in traceback.extract_tb(caught.value.__traceback__))
+
+
+@pytest.mark.parametrize(
+    ("returned", "message"),
+    [
+        ("first", "returned 'first', a str, expected a block number"),
+        (3.5, "returned 3.5, a float"),
+        (200, "picked block 200, which does not exist"),
+        (-1, "returned -1, which is no block of this drive"),
+        (2**40, "returned 1099511627776, which is no block of this drive"),
+    ],
+)
+def test_a_bad_block_number_is_a_clear_error(returned: object, message: str) -> None:
+    with pytest.raises(flashgc.PolicyError, match=message):
+        flashgc.run(victim=lambda blocks: returned, **SMALL)
+
+
+def test_an_open_block_is_refused() -> None:
+    def open_block(blocks: Blocks) -> int:
+        return int(blocks.valid.argmax())
+
+    with pytest.raises(flashgc.PolicyError, match="is open or erased"):
+        flashgc.run(victim=open_block, frontier="double", **SMALL)
+
+
+def test_none_means_that_nothing_can_be_collected() -> None:
+    with pytest.raises(flashgc.DriveError, match="no reclaimable space"):
+        flashgc.run(victim=lambda blocks: None, **SMALL)
+
+
+def test_a_policy_that_frees_nothing_is_stopped() -> None:
+    def fullest(blocks: Blocks) -> int:
+        return int(numpy.where(blocks.valid < OPEN, blocks.valid, 0).argmax())
+
+    with pytest.raises(flashgc.DriveError, match="freed nothing"):
+        flashgc.run(victim=fullest, blocks=20, pages_per_block=16, writes="6x")
+
+
+def test_something_that_is_no_policy_is_refused() -> None:
+    with pytest.raises(TypeError, match="is not a victim policy"):
+        flashgc.run(victim=3, **SMALL)  # type: ignore[arg-type]
+
+
+def test_the_command_loads_a_policy_from_a_file(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "class Mine:\n"
+        "    def pick(self, blocks):\n"
+        "        return blocks.valid.argmin()\n"
+        "def broken(blocks):\n"
+        "    return blocks.nothing\n"
+    )
+    small = ("--blocks", 100, "--pages-per-block", 16, "--writes", "2x")
+    made = command("compare", *small, "--victim", "python:mine.py:Mine", "--victim", "fifo")
+    assert made.returncode == 0, made.stderr
+    assert "python:mine.py:Mine" in made.stdout
+    made = command("run", *small, "--victim", "python:mine.py:broken")
+    assert made.returncode == 1
+    assert made.stderr.count("\n") == 1
+    assert "mine.py:5: AttributeError" in made.stderr
+    made = command("run", *small, "--victim", "python:mine.py:Mien")
+    assert made.returncode == 2
+    assert "'Mine'" in made.stderr
+
+
+class Stateful:
+    """Reads its randomness from elsewhere than the drive's stream."""
+
+    count = 0
+
+    def pick(self, blocks: Blocks) -> int:
+        Stateful.count += 1
+        candidates = numpy.flatnonzero(blocks.valid < OPEN)
+        reclaimable = candidates[blocks.valid[candidates] < blocks.pages_per_block]
+        return int(reclaimable[Stateful.count * 7 % len(reclaimable)])
+
+
+def first_of_all(blocks: Blocks) -> int:
+    return 0
+
+
+def stuck(blocks: Blocks) -> int:
+    return int(numpy.where(blocks.valid < OPEN, blocks.valid, 0).argmax())
+
+
+@pytest.mark.parametrize("policy", [lowest_greedy, Fifo, random_block, ten_choices])
+def test_good_policies_conform(policy: object) -> None:
+    done = flashgc.check_policy(policy)
+    assert len(done.checks) == 10
+    assert done.picks > 1000
+
+
+@pytest.mark.parametrize(
+    ("policy", "message"),
+    [
+        (first_of_all, "picked block 0, which is open"),
+        (lambda blocks: None, "returned None, though there are candidates"),
+        (len, "hint: blocks are numbered from 0"),
+        (lambda blocks: "x", "returned 'x', a str"),
+        (Stateful, "led to other decisions"),
+        (stuck, "freed nothing"),
+    ],
+)
+def test_bad_policies_are_told_what_is_wrong(policy: object, message: str) -> None:
+    with pytest.raises(flashgc.PolicyError, match=message):
+        flashgc.check_policy(policy)
