@@ -117,8 +117,9 @@ fn bytes_that_are_no_text_are_escaped() {
             .unwrap_err()
             .to_string(),
         format!(
-            "memory: no known trace format fits; the file starts with '\\x00\\x01 neither\\x07 text \
-             nor a trace we know of,...'; hint: name the format with --format: {names}"
+            "memory: no known trace format fits; the file starts with '\\x00\\x01 \
+             neither\\x07 text nor a trace we know of,...'; hint: name the format with \
+             --format: {names}"
         )
     );
 }

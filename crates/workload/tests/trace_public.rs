@@ -60,24 +60,42 @@ macro_rules! known {
 
 /// The table of the folder's README: records, write share, distinct pages written, read, both, MiB
 /// written, page writes over distinct pages written, span in GiB, devices.
+#[expect(clippy::approx_constant, reason = "3.14 is a published ratio")]
 const KNOWN: &[Known] = known! {
-    cloudphysics_vscsi vscsi1 Microseconds: 113_872, 0.587, 208_696, 210_000, 269_210, 2297.0, 3.14, 31.28, 1;
-    diskmon_sys1 diskmon Seconds: 58_818, 0.497, 146_638, 90_580, 174_758, 863.9, 1.53, 3.12, 1;
-    ec2_spark_swap_node0 rmem Microseconds: 72_318, 0.604, 43_685, 28_417, 70_087, 170.6, 1.0, 5.34, 1;
-    fiu_cheetah_10k fiu Nanoseconds: 9_998, 0.11, 894, 8_314, 9_202, 4.3, 1.23, 277.07, 1;
-    java_f2fs_blkparse blkparse Seconds: 5_727, 0.175, 101_756, 131_143, 232_492, 419.5, 1.06, 2.56, 1;
-    mqsim_tpcc_small ssdsim Nanoseconds: 6_999, 0.374, 7_879, 12_663, 20_470, 22.3, 1.01, 216.73, 16;
-    ms_dtrs ssdsim Nanoseconds: 127_043, 0.11, 184_051, 1_104_913, 1_272_267, 725.6, 1.01, 153.21, 1;
-    msr_prxy_0_first20k msr FileTime: 20_000, 0.983, 1_615, 1_380, 2_980, 44.4, 15.05, 20.48, 1;
-    msr_rsrch_1 msr FileTime: 13_780, 0.997, 28_769, 144, 28_775, 163.3, 1.47, 178.37, 1;
-    msr_wdev_1 msr FileTime: 1_055, 1.0, 369, 0, 369, 5.3, 3.67, 50.87, 1;
-    msr_wdev_3 msr FileTime: 682, 0.984, 133, 183, 316, 2.9, 10.53, 33.92, 1;
-    nexus5_install biotracer Seconds: 17_952, 0.983, 265_188, 1_716, 266_758, 1609.9, 1.56, 27.64, 1;
-    spc_fin1_flashsim50k flashsim Milliseconds: 50_000, 0.416, 8_890, 27_763, 31_150, 129.0, 5.84, 0.48, 1;
-    spc_fin1_ssdsim10k ssdsim Nanoseconds: 10_000, 0.592, 3_734, 3_888, 7_322, 28.5, 3.32, 0.48, 22;
-    sqlite_wal_insert_ext4_discard wiscsee Seconds: 20_000, 0.952, 16_545, 47, 16_548, 171.9, 2.66, 1.0, 1;
-    ssdmodel_iozone100k disksim Milliseconds: 100_000, 1.0, 271_320, 0, 271_320, 35148.4, 33.16, 16.07, 1;
-    tencent_cbs_sample tencent Seconds: 50_000, 0.51, 209_875, 139_099, 348_239, 831.3, 1.03, 1554.42, 2038;
+    cloudphysics_vscsi vscsi1 Microseconds:
+        113_872, 0.587, 208_696, 210_000, 269_210, 2297.0, 3.14, 31.28, 1;
+    diskmon_sys1 diskmon Seconds:
+        58_818, 0.497, 146_638, 90_580, 174_758, 863.9, 1.53, 3.12, 1;
+    ec2_spark_swap_node0 rmem Microseconds:
+        72_318, 0.604, 43_685, 28_417, 70_087, 170.6, 1.0, 5.34, 1;
+    fiu_cheetah_10k fiu Nanoseconds:
+        9_998, 0.11, 894, 8_314, 9_202, 4.3, 1.23, 277.07, 1;
+    java_f2fs_blkparse blkparse Seconds:
+        5_727, 0.175, 101_756, 131_143, 232_492, 419.5, 1.06, 2.56, 1;
+    mqsim_tpcc_small ssdsim Nanoseconds:
+        6_999, 0.374, 7_879, 12_663, 20_470, 22.3, 1.01, 216.73, 16;
+    ms_dtrs ssdsim Nanoseconds:
+        127_043, 0.11, 184_051, 1_104_913, 1_272_267, 725.6, 1.01, 153.21, 1;
+    msr_prxy_0_first20k msr FileTime:
+        20_000, 0.983, 1_615, 1_380, 2_980, 44.4, 15.05, 20.48, 1;
+    msr_rsrch_1 msr FileTime:
+        13_780, 0.997, 28_769, 144, 28_775, 163.3, 1.47, 178.37, 1;
+    msr_wdev_1 msr FileTime:
+        1_055, 1.0, 369, 0, 369, 5.3, 3.67, 50.87, 1;
+    msr_wdev_3 msr FileTime:
+        682, 0.984, 133, 183, 316, 2.9, 10.53, 33.92, 1;
+    nexus5_install biotracer Seconds:
+        17_952, 0.983, 265_188, 1_716, 266_758, 1609.9, 1.56, 27.64, 1;
+    spc_fin1_flashsim50k flashsim Milliseconds:
+        50_000, 0.416, 8_890, 27_763, 31_150, 129.0, 5.84, 0.48, 1;
+    spc_fin1_ssdsim10k ssdsim Nanoseconds:
+        10_000, 0.592, 3_734, 3_888, 7_322, 28.5, 3.32, 0.48, 22;
+    sqlite_wal_insert_ext4_discard wiscsee Seconds:
+        20_000, 0.952, 16_545, 47, 16_548, 171.9, 2.66, 1.0, 1;
+    ssdmodel_iozone100k disksim Milliseconds:
+        100_000, 1.0, 271_320, 0, 271_320, 35148.4, 33.16, 16.07, 1;
+    tencent_cbs_sample tencent Seconds:
+        50_000, 0.51, 209_875, 139_099, 348_239, 831.3, 1.03, 1554.42, 2038;
 };
 
 fn folder() -> Option<PathBuf> {

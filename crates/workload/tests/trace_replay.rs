@@ -45,6 +45,9 @@ fn drain(mut replay: Replayer, limits: &[usize], most: usize) -> Vec<(Op, u32)> 
 fn reference(requests: &[Request], kinds: Kinds, logical_pages: u32) -> Vec<(Op, u32)> {
     let pages = |request: &Request| -> Vec<(u32, i64)> {
         let (start, end) = (request.offset, request.offset + request.size as i64);
+        if request.size == 0 {
+            return Vec::new();
+        }
         let whole = |page: &i64| {
             request.op != Op::Trim || (page * 4096 >= start && (page + 1) * 4096 <= end)
         };

@@ -4,8 +4,8 @@ mod trace_common;
 
 use flashgc_workload::Op;
 use flashgc_workload::trace::{
-    ConvertOptions, DeviceNumbers, Fault, NativeFile, NativeWriter, ReadOptions, Request,
-    TraceReader, TraceWriter, convert,
+    ConvertOptions, DeviceNumbers, Fault, NativeFile, NativeWriter, PagingOptions, ReadOptions,
+    Request, TraceReader, TraceStat, TraceWriter, convert,
 };
 use proptest::prelude::*;
 use trace_common::{corpus, csv, fuzz_folder, read};
@@ -176,4 +176,32 @@ fn any_request_of_a_native_file_is_found_by_number_and_time() {
     assert_eq!(file.block_at_time(u64::MAX), 2);
     // Rows of 53 bytes as text; here two bytes of tag and time, some three of offset.
     assert!(std::fs::metadata(&path).unwrap().len() < 60_000);
+}
+
+#[test]
+fn statistics_serialise_under_the_names_of_the_design() {
+    let input = fuzz_folder().join("corpus/wiscsee/example");
+    let reader = TraceReader::open(&input, &ReadOptions::default()).unwrap();
+    let stat = TraceStat::of(reader, PagingOptions::default()).unwrap();
+    let json = serde_json::to_value(&stat).unwrap();
+    // By hand from the example: 12 requests, of which one lies before the partition and one is a
+    // discard; see fuzz/expected/wiscsee.csv.
+    for (key, value) in [
+        ("requests", 12.0),
+        ("reads", 4.0),
+        ("writes", 7.0),
+        ("discards", 1.0),
+        ("write_share", 7.0 / 12.0),
+        // Pages 256 to 258, 0, 2^41, 259 to 263.
+        ("pages_written", 10.0),
+        // Page 256; 16 from page 17920; 257 to 259; page -2.
+        ("pages_read", 21.0),
+        // 259 is written too, and so are 256 to 258.
+        ("pages", 27.0),
+        // 1 + 2 + 1 + 1 + 1 + 5 + 1.
+        ("page_writes", 12.0),
+        ("overwrite", 1.2),
+    ] {
+        assert_eq!(json[key].as_f64(), Some(value), "{key}");
+    }
 }

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use super::error::{Fault, TraceError};
-use super::reader::{DeviceNumbers, Progress, ReadOptions, TraceReader};
+use super::error::TraceError;
+use super::reader::{DeviceNumbers, Progress, ReadOptions, TraceReader, cancelled};
 use super::write::{OutputFormat, TraceWriter};
 
 /// How to convert.
@@ -40,8 +40,9 @@ pub struct Converted {
 /// nanosecond, so converting back and forth between our two formats changes nothing.
 ///
 /// # Errors
-/// What the reader finds wrong, a file that cannot be written, and [`Fault::Cancelled`] if `go_on`
-/// says no. The output then does not exist (or is what it was before).
+/// What the reader finds wrong, a file that cannot be written, and
+/// [`Fault::Cancelled`](super::Fault::Cancelled) if `go_on` says no. The output then does not exist
+/// (or is what it was before).
 pub fn convert(
     input: impl AsRef<Path>,
     output: impl AsRef<Path>,
@@ -54,7 +55,7 @@ pub fn convert(
         Some(format) => format,
         None => OutputFormat::of(output)?,
     };
-    let mut reader = TraceReader::open(input, &options.read)?;
+    let mut reader = TraceReader::open_with(input, &options.read, &mut go_on)?;
     let mut writer = TraceWriter::create(output, Some(format))?;
     let progress = reader.progress();
     let (mut requests, mut block) = (0, Vec::new());
@@ -62,8 +63,7 @@ pub fn convert(
         writer.write(&block)?;
         requests += block.len() as u64;
         if !go_on(&progress) {
-            let message = "stopped before the end of the trace; nothing was written";
-            return Err(TraceError::new(input, Fault::Cancelled, message));
+            return Err(cancelled(input));
         }
     }
     writer.finish()?;

@@ -97,6 +97,18 @@ impl TraceReader {
     /// A file that cannot be opened, is empty, or whose format is unknown, unclear or not the one
     /// asked for.
     pub fn open(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Self, TraceError> {
+        Self::open_with(path, options, |_| true)
+    }
+
+    /// The same, asking `go_on` now and then if ranked device numbers need a pass over the file.
+    ///
+    /// # Errors
+    /// Those of [`open`](Self::open), and one with [`Fault::Cancelled`] if `go_on` says no.
+    pub fn open_with(
+        path: impl AsRef<Path>,
+        options: &ReadOptions,
+        go_on: impl FnMut(&Progress) -> bool,
+    ) -> Result<Self, TraceError> {
         let path = path.as_ref();
         let mut reader = Self::start(Input::open(path)?, options)?;
         let format = reader.format;
@@ -106,7 +118,7 @@ impl TraceReader {
             let mut devices: Vec<u32> = if format.single_device {
                 vec![0]
             } else {
-                reader.devices()?.into_iter().collect()
+                reader.devices(go_on)?.into_iter().collect()
             };
             devices.sort_by_key(u32::to_string);
             let ranks = (0..).zip(devices).map(|(rank, device)| (device, rank)).collect();
@@ -193,10 +205,16 @@ impl TraceReader {
     }
 
     /// All devices of the rest of the trace.
-    fn devices(&mut self) -> Result<FxHashSet<u32>, TraceError> {
+    fn devices(
+        &mut self,
+        mut go_on: impl FnMut(&Progress) -> bool,
+    ) -> Result<FxHashSet<u32>, TraceError> {
         let (mut devices, mut block) = (FxHashSet::default(), Vec::new());
         while self.next_block(&mut block)? {
             devices.extend(block.iter().map(|request| request.device));
+            if !go_on(&self.progress) {
+                return Err(cancelled(&self.path));
+            }
         }
         Ok(devices)
     }
@@ -241,6 +259,11 @@ impl TraceReader {
     pub fn progress(&self) -> Progress {
         self.progress.clone()
     }
+}
+
+/// The error for a caller that asked to stop.
+pub(crate) fn cancelled(path: &Path) -> TraceError {
+    TraceError::new(path, Fault::Cancelled, "stopped before the end of the trace")
 }
 
 /// The requests of a [`TraceReader`], one by one; after an error there are no more.

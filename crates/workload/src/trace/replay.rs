@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::address_map::{AddressMap, PagingOptions};
+use super::address_map::{AddressMap, PagingOptions, push};
 use super::error::TraceError;
 use super::reader::{ReadOptions, TraceReader};
 use super::source::Kinds;
@@ -37,7 +37,7 @@ const OPS: [Op; 3] = [Op::Write, Op::Read, Op::Trim];
 impl Commands {
     #[inline]
     pub fn push(&mut self, op: Op, page: u32) {
-        self.pages.push(page);
+        push(&mut self.pages, page);
         match self.runs.last_mut() {
             Some(run) if *run >> RUN_BITS == op as u32 && *run & RUN < RUN => *run += 1,
             _ => self.runs.push((op as u32) << RUN_BITS | 1),

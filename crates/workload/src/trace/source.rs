@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::address_map::{AddressMap, PagingOptions};
 use super::error::{Fault, TraceError};
-use super::reader::{Progress, ReadOptions, TraceReader};
+use super::reader::{Progress, ReadOptions, TraceReader, cancelled};
 use super::replay::{Commands, Expander, Replay, Replayer};
 use super::stat::{StatBuilder, TraceStat, map_full};
 use crate::Op;
@@ -98,7 +98,7 @@ impl TraceSource {
             let message = format!("found a page size of {page} bytes, expected a power of two");
             return Err(TraceError::new(&path, Fault::Option, message).hint("4096 is usual"));
         }
-        let mut reader = TraceReader::open(&path, &options.read)?;
+        let mut reader = TraceReader::open_with(&path, &options.read, &mut go_on)?;
         let progress = reader.progress();
         let mut builder = StatBuilder::new(options.paging);
         let mut commands = Some(Commands::default());
@@ -206,7 +206,7 @@ fn decode(
     go_on: &mut impl FnMut(&Progress) -> bool,
 ) -> Result<Option<Commands>, TraceError> {
     let expander = Expander::new(Arc::clone(map), options.paging, options.kinds);
-    let mut reader = TraceReader::open(path, &options.read)?;
+    let mut reader = TraceReader::open_with(path, &options.read, &mut *go_on)?;
     let progress = reader.progress();
     let (mut commands, mut block) = (Commands::default(), Vec::new());
     while reader.next_block(&mut block)? {
@@ -223,8 +223,4 @@ fn decode(
         }
     }
     Ok(Some(commands))
-}
-
-fn cancelled(path: &Path) -> TraceError {
-    TraceError::new(path, Fault::Cancelled, "stopped before the end of the trace")
 }

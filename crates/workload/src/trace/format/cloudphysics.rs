@@ -9,13 +9,13 @@ use crate::trace::parse::{BadField, Cursor, MICROSECONDS};
 pub(super) static FORMAT: Format = Format {
     name: "cloudphysics",
     summary: "CloudPhysics CSV (the text form of vSCSI traces)",
-    columns: "version, time (us), SCSI command (hexadecimal), length (bytes), LBN (512 B); a first \
-              line of names may give another order",
+    columns: "version, time (us), SCSI command (hexadecimal), length (bytes), LBN (512 B); a \
+              first line of names may give another order",
     example: "1,5600000000000,2a,512,16000",
-    detection: "5 comma-separated columns with a SCSI read or write command third, or a first line \
-                that names a time, a command, a length and an LBN",
-    traps: "other columns are passed over; names understood: time, timestamp, ts; cmd, command, op, \
-            opcode; len, length, size; lbn, lba",
+    detection: "5 comma-separated columns with a SCSI read or write command third, or a first \
+                line that names a time, a command, a length and an LBN",
+    traps: "other columns are passed over; names understood: time, timestamp, ts; cmd, command, \
+            op, opcode; len, length, size; lbn, lba",
     single_device: true,
     sniff: |sample| super::sniff_text(CloudPhysics::new(sample), sample),
     open: |input, options| {

@@ -8,7 +8,8 @@ use crate::trace::parse::{BadField, Cursor, SECONDS};
 pub(super) static FORMAT: Format = Format {
     name: "diskmon",
     summary: "DiskMon logs (Sysinternals, Windows)",
-    columns: "sequence number, time (s), duration (s), disk, Read or Write, sector (512 B), sectors",
+    columns: "sequence number, time (s), duration (s), disk, Read or Write, sector (512 B), \
+              sectors",
     example: "2\t0.016300\t0.00038000\t0\tWrite\t16000\t8",
     detection: "7 blank-separated columns, the fifth Read or Write",
     traps: "lines end in a tab and a carriage return; times may go backwards by a little",

@@ -23,12 +23,12 @@ pub(super) static FORMAT_V1: Format = Format {
 pub(super) static FORMAT_V2: Format = Format {
     name: "fio2",
     summary: "fio iolog version 2",
-    columns: "file, action (add, open, close; wait with us; read, write, trim, sync, datasync with \
-              offset and length in bytes)",
+    columns: "file, action (add, open, close; wait with us; read, write, trim, sync, datasync \
+              with offset and length in bytes)",
     example: "/dev/sdb write 8192 4096",
     detection: "the first line `fio version 2 iolog`",
-    traps: "the time is the sum of the waits, which fio writes from 100 us up. Devices number the \
-            files in order of appearance",
+    traps: "the time is the sum of the waits, which fio writes from 100 us up. Devices number \
+            the files in order of appearance",
     single_device: false,
     sniff: |sample| sniff(b"fio version 2 iolog", sample),
     open: |input, options| super::open_text(Iolog::<2>::default(), input, options),
@@ -40,8 +40,8 @@ pub(super) static FORMAT_V3: Format = Format {
     columns: "time (us), file, action, offset (bytes), length (bytes)",
     example: "15 /dev/sdb read 0 4096",
     detection: "the first line `fio version 3 iolog`",
-    traps: "there is no wait action; times are since the start of the log. Devices number the files \
-            in order of appearance",
+    traps: "there is no wait action; times are since the start of the log. Devices number the \
+            files in order of appearance",
     single_device: false,
     sniff: |sample| sniff(b"fio version 3 iolog", sample),
     open: |input, options| super::open_text(Iolog::<3>::default(), input, options),

@@ -8,10 +8,11 @@ use crate::trace::parse::{BadField, Cursor};
 pub(super) static FORMAT: Format = Format {
     name: "fiu",
     summary: "FIU SyLab traces (IODedup: cheetah, homes, web; SRCMap: online, webmail)",
-    columns: "timestamp (ns), process id, process name, LBA (512-B sectors), size (sectors), R or \
-              W, major, minor, MD5 of the content (may be missing)",
+    columns: "timestamp (ns), process id, process name, LBA (512-B sectors), size (sectors), R \
+              or W, major, minor, MD5 of the content (may be missing)",
     example: "89967400000000 100 java main 16000 8 W 6 0 00112233445566778899aabbccddeeff",
-    detection: "8 or 9 blank-separated columns, R or W third before the digest, which has 32 digits",
+    detection: "8 or 9 blank-separated columns, R or W third before the digest, which has 32 \
+                digits",
     traps: "process names may hold blanks, so lines are read from the right; the files come as a \
             tar archive in gzip, which is read as it is",
     single_device: false,

@@ -11,10 +11,11 @@ pub(super) static FORMAT: Format = Format {
     summary: "FlashSim ASCII (SPC traces converted for the FlashSim simulator)",
     columns: "time (ms), device, LBA (512-B sectors), size (4-KiB pages), 0 write or 1 read",
     example: "26.200000\t0\t16000\t1\t0",
-    detection: "5 columns separated by tabs, times with 6 decimals, sizes that are no multiples of 8",
-    traps: "the size counts 4-KiB pages (rounded up by the converter) while the LBA counts sectors. \
-            Where every size is a multiple of 8 the file may as well be DiskSim's: then detection \
-            asks for --format",
+    detection: "5 columns separated by tabs, times with 6 decimals, sizes that are no multiples \
+                of 8",
+    traps: "the size counts 4-KiB pages (rounded up by the converter) while the LBA counts \
+            sectors. Where every size is a multiple of 8 the file may as well be DiskSim's: then \
+            detection asks for --format",
     single_device: false,
     sniff: |sample| {
         let lines = super::sniff_lines(FlashSim, sample);

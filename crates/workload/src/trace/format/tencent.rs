@@ -9,7 +9,8 @@ use crate::trace::parse::{BadField, Cursor, SECONDS};
 pub(super) static FORMAT: Format = Format {
     name: "tencent",
     summary: "Tencent cloud block storage (CBS) 2018, thousands of volumes in one stream",
-    columns: "timestamp (s), offset (512-B sectors), size (512-B sectors), 0 read or 1 write, volume",
+    columns: "timestamp (s), offset (512-B sectors), size (512-B sectors), 0 read or 1 write, \
+              volume",
     example: "1538323200,16000,128,0,1000",
     detection: "5 comma-separated whole numbers, the fourth 0 or 1",
     traps: "times have whole seconds only and are kept as they are; use the trace for counting, \

@@ -15,9 +15,10 @@ pub(super) static FORMAT_V1: Format = Format {
               scatter-gather elements, u16 SCSI command, u16 version (high byte 1), u64 LBN (512 \
               B), u64 time (us)",
     example: "",
-    detection: "the version of the first records, at byte 14 of 32, is 1, with a known SCSI command",
-    traps: "commands other than reads and writes are passed over; guests with a 63-sector partition \
-            need 512 bytes added to every offset to be aligned (alignment option)",
+    detection: "the version of the first records, at byte 14 of 32, is 1, with a known SCSI \
+                command",
+    traps: "commands other than reads and writes are passed over; guests with a 63-sector \
+            partition need 512 bytes added to every offset to be aligned (alignment option)",
     single_device: true,
     sniff: |sample| sniff::<V1>(sample),
     open: open::<V1>,
@@ -26,11 +27,12 @@ pub(super) static FORMAT_V1: Format = Format {
 pub(super) static FORMAT_V2: Format = Format {
     name: "vscsi2",
     summary: "vSCSI binary, version 2 (CloudPhysics)",
-    columns: "little-endian records of 40 bytes: u16 SCSI command, u16 version (high byte 2), u32 \
-              serial number, u32 length (bytes), u32 scatter-gather elements, u64 LBN (512 B), u64 \
-              time (us), u64 response time (us)",
+    columns: "little-endian records of 40 bytes: u16 SCSI command, u16 version (high byte 2), \
+              u32 serial number, u32 length (bytes), u32 scatter-gather elements, u64 LBN (512 \
+              B), u64 time (us), u64 response time (us)",
     example: "",
-    detection: "the version of the first records, at byte 2 of 40, is 2, with a known SCSI command",
+    detection: "the version of the first records, at byte 2 of 40, is 2, with a known SCSI \
+                command",
     traps: "commands other than reads and writes are passed over",
     single_device: true,
     sniff: |sample| sniff::<V2>(sample),

@@ -111,7 +111,7 @@ impl NativeFile {
         let (head, payload) = bytes.split_at(BLOCK_HEADER);
         let header = BlockHeader::parse(head).map_err(wrong)?;
         if payload.len() != header.payload as usize
-            || layout::block_crc(head, payload) != layout::u32_at(head, 28)
+            || !layout::block_fits(head, payload)
             || header.first_index != entry.first_index
         {
             return Err(wrong("the block's checksum does not fit: the file is damaged"));

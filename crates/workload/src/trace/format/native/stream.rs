@@ -61,7 +61,7 @@ impl Stream {
         if self.input.fill(&mut self.payload)? < length {
             return Err(self.damaged(byte, cut));
         }
-        if layout::block_crc(&header, &self.payload) != layout::u32_at(&header, 28) {
+        if !layout::block_fits(&header, &self.payload) {
             let message = "the block's checksum does not fit: the file is damaged";
             return Err(self.damaged(byte, message));
         }
