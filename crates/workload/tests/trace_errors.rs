@@ -101,6 +101,22 @@ fn numbers_out_of_range_are_named() {
 }
 
 #[test]
+fn a_number_out_of_range_does_not_hide_the_format() {
+    // Nothing but the bad line: the error is about the line, not about the format.
+    for (line, column, found) in [
+        ("1,web,0,Write,9223372036854775808,4096,1", 15, "9223372036854775808"),
+        ("1,web,0,Write,99999999999999999999999,4096,1", 15, "99999999999999999999999"),
+        ("1,web,0,Write,-8192,4096,1", 15, "-8192"),
+        ("1,web,0,Write,0,-4096,1", 17, "-4096"),
+        ("0 0 36028797018963968 8 0", 5, "36028797018963968"),
+        ("8,0 1 1 0.5 9 D W 36028797018963968 + 8 [x]", 19, "36028797018963968"),
+    ] {
+        let text = error(line);
+        assert!(text.starts_with(&format!("memory:1:{column}: found '{found}'")), "{text}");
+    }
+}
+
+#[test]
 fn bytes_that_are_no_text_are_escaped() {
     assert_eq!(
         second_line("msr", "1,web,0,Write,0,4096,1", "1,web,0,Write,\0\0\0,4096,1"),

@@ -215,6 +215,20 @@ pub(crate) fn is_header<F: TextFormat>(line: &[u8]) -> bool {
     F::COMMA && line.contains(&b',') && fields.all(|field| !field.is_empty() && !number(field))
 }
 
+fn separates<F: TextFormat>(byte: &u8) -> bool {
+    if F::COMMA { *byte == b',' } else { matches!(byte, b' ' | b'\t') }
+}
+
+fn count_columns<F: TextFormat>(line: &[u8]) -> usize {
+    line.split(separates::<F>).filter(|field| F::COMMA || !field.is_empty()).count()
+}
+
+/// True if a line has as many columns as the format.
+pub(crate) fn has_columns<F: TextFormat>(line: &[u8]) -> bool {
+    let (found, expected) = (count_columns::<F>(line), F::COLUMNS.len());
+    found == expected || (F::MORE_COLUMNS && found > expected)
+}
+
 fn columns<F: TextFormat>() -> String {
     let separator = if F::COMMA { "," } else { " " };
     F::COLUMNS.join(separator)
@@ -222,15 +236,10 @@ fn columns<F: TextFormat>() -> String {
 
 #[cold]
 fn describe<F: TextFormat>(line: &[u8], bad: BadField, number: u64, input: &Input) -> TraceError {
-    let separates = |byte: &u8| if F::COMMA { *byte == b',' } else { b" \t".contains(byte) };
-    let found = if F::COMMA {
-        line.split(separates).count()
-    } else {
-        line.split(separates).filter(|field| !field.is_empty()).count()
-    };
+    let found = count_columns::<F>(line);
     let expected = F::COLUMNS.len();
     let plural = |count: usize| if count == 1 { "" } else { "s" };
-    let (column, message) = if found < expected || (found > expected && !F::MORE_COLUMNS) {
+    let (column, message) = if !has_columns::<F>(line) {
         let or_more = if F::MORE_COLUMNS { " or more" } else { "" };
         let names = columns::<F>();
         let message = format!(
@@ -241,7 +250,7 @@ fn describe<F: TextFormat>(line: &[u8], bad: BadField, number: u64, input: &Inpu
     } else {
         let at = bad.at.min(line.len());
         let rest = &line[at..];
-        let field = &rest[..rest.iter().position(separates).unwrap_or(rest.len())];
+        let field = rest.split(separates::<F>).next().unwrap_or_default();
         let what = if field.is_empty() { "nothing".to_owned() } else { quote(field) };
         (at as u64 + 1, format!("found {what}, expected {}", bad.expected))
     };

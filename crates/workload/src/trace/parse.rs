@@ -7,6 +7,23 @@ pub(crate) struct BadField {
     pub at: usize,
     /// What was expected, in words that complete "expected ...".
     pub expected: &'static str,
+    /// A whole number that is too large or negative: the line still shows its format. Never for
+    /// times and devices, whose size is what tells formats apart.
+    pub range: bool,
+}
+
+impl BadField {
+    /// A field of the wrong sort.
+    #[inline]
+    pub fn new(at: usize, expected: &'static str) -> Self {
+        Self { at, expected, range: false }
+    }
+
+    /// A number that is too large, or negative.
+    #[inline]
+    pub fn range(at: usize, expected: &'static str) -> Self {
+        Self { at, expected, range: true }
+    }
 }
 
 /// A place in a line that moves from left to right.
@@ -37,7 +54,7 @@ impl<'a> Cursor<'a> {
 
     #[inline]
     pub fn bad<T>(&self, at: usize, expected: &'static str) -> Result<T, BadField> {
-        Err(BadField { at, expected })
+        Err(BadField::new(at, expected))
     }
 
     /// A whole number without sign.
@@ -54,7 +71,14 @@ impl<'a> Cursor<'a> {
             value = value * 10 + u64::from(digit);
             self.at += 1;
         }
-        if self.at == start { self.bad(start, expected) } else { Ok(value) }
+        if self.at == start { Err(self.no_integer(expected)) } else { Ok(value) }
+    }
+
+    #[cold]
+    fn no_integer(&self, expected: &'static str) -> BadField {
+        let negative = self.line[self.at..].starts_with(b"-")
+            && self.line.get(self.at + 1).is_some_and(u8::is_ascii_digit);
+        BadField { at: self.at, expected, range: negative }
     }
 
     #[cold]
@@ -66,7 +90,7 @@ impl<'a> Cursor<'a> {
             value = value
                 .checked_mul(10)
                 .and_then(|value| value.checked_add(u64::from(digit)))
-                .ok_or(BadField { at: start, expected })?;
+                .ok_or(BadField::range(start, expected))?;
             self.at += 1;
         }
         Ok(value)
@@ -76,7 +100,7 @@ impl<'a> Cursor<'a> {
     #[inline]
     pub fn small(&mut self, expected: &'static str) -> Result<u32, BadField> {
         let start = self.at;
-        self.integer(expected)?.try_into().or(Err(BadField { at: start, expected }))
+        self.integer(expected)?.try_into().or(Err(BadField::new(start, expected)))
     }
 
     /// A whole number with an optional minus sign.
@@ -85,8 +109,8 @@ impl<'a> Cursor<'a> {
         let start = self.at;
         let negative = self.peek() == Some(b'-');
         self.at += usize::from(negative);
-        let size = self.integer(expected).or(self.bad(start, expected))?;
-        let value = i64::try_from(size).or(self.bad(start, expected))?;
+        let size = self.integer(expected).map_err(|bad| BadField { at: start, ..bad })?;
+        let value = i64::try_from(size).or(Err(BadField::range(start, expected)))?;
         Ok(if negative { -value } else { value })
     }
 
@@ -119,14 +143,14 @@ impl<'a> Cursor<'a> {
         whole
             .checked_mul(unit)
             .and_then(|ns| ns.checked_add(fraction))
-            .ok_or(BadField { at: start, expected })
+            .ok_or(BadField::new(start, expected))
     }
 
     /// A time such as `9.5e-05`, as programs print small ones.
     #[cold]
     fn scientific(&mut self, digits: u32, expected: &'static str) -> Result<u64, BadField> {
         let start = self.at;
-        let bad = BadField { at: start, expected };
+        let bad = BadField::new(start, expected);
         let (mut mantissa, mut scale, mut point) = (0u128, i64::from(digits), false);
         loop {
             match self.peek() {

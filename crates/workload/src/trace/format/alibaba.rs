@@ -28,7 +28,7 @@ impl TextFormat for Alibaba {
         let mut at = Cursor::new(line);
         let device = at.small("a device number below 2^32")?;
         at.comma("a comma after the device")?;
-        let bad = BadField { at: at.at, expected: "R or W" };
+        let bad = BadField::new(at.at, "R or W");
         let op = operation(at.csv_field()).ok_or(bad)?;
         at.comma("a comma after the opcode")?;
         let offset_at = at.at;

@@ -89,8 +89,7 @@ impl TextFormat for CloudPhysics {
             if column == self.time {
                 time_ns = at.time(MICROSECONDS, "a time in microseconds")?;
             } else if column == self.command {
-                let bad =
-                    BadField { at: start, expected: "a SCSI command, two hexadecimal digits" };
+                let bad = BadField::new(start, "a SCSI command, two hexadecimal digits");
                 op = command(at.csv_field()).or(Err(bad))?;
             } else if column == self.length {
                 let value = at.integer("a length, a whole number of bytes")?;

@@ -36,7 +36,7 @@ impl TextFormat for DiskMon {
         at.blank("a blank after the duration")?;
         let disk = at.small("a disk number below 2^32")?;
         at.blank("a blank after the disk")?;
-        let bad = BadField { at: at.at, expected: "Read or Write" };
+        let bad = BadField::new(at.at, "Read or Write");
         let op = operation(at.word()).ok_or(bad)?;
         at.blank("a blank after the type")?;
         let sector_at = at.at;

@@ -61,7 +61,7 @@ impl TextFormat for V1 {
     fn parse(&mut self, line: &[u8]) -> Result<Option<Request>, BadField> {
         let mut at = Cursor::new(line);
         at.skip_blanks();
-        let bad = BadField { at: at.at, expected: "0 (read), 1 (write) or 2 (trim)" };
+        let bad = BadField::new(at.at, "0 (read), 1 (write) or 2 (trim)");
         let op = match at.csv_field() {
             b"0" => Op::Read,
             b"1" => Op::Write,
@@ -145,7 +145,7 @@ impl<const VERSION: u8> TextFormat for Iolog<VERSION> {
         let offset_at = at.at;
         let offset = at.integer("an offset, a whole number of bytes")?;
         let Some(op) = op else {
-            let bad = BadField { at: offset_at, expected: "waits of less than 2^64 us in all" };
+            let bad = BadField::new(offset_at, "waits of less than 2^64 us in all");
             self.waited_us = self.waited_us.checked_add(offset).ok_or(bad)?;
             return Ok(None);
         };
@@ -155,7 +155,7 @@ impl<const VERSION: u8> TextFormat for Iolog<VERSION> {
         at.end("the end of the line after the length")?;
         let time_ns = time_us
             .checked_mul(1000)
-            .ok_or(BadField { at: start, expected: "a time below 2^64 nanoseconds" })?;
+            .ok_or(BadField::new(start, "a time below 2^64 nanoseconds"))?;
         let offset = Scaled { value: offset, unit: 1, at: offset_at };
         let size = Scaled { value: size, unit: 1, at: size_at };
         let device = self.file(name);

@@ -42,7 +42,7 @@ impl<'a> FromRight<'a> {
         let mut word = self.word();
         let at = word.at;
         let value = word.integer(expected)?;
-        word.end(expected).or(Err(BadField { at, expected }))?;
+        word.end(expected).or(Err(BadField::new(at, expected)))?;
         Ok((value, at))
     }
 }
@@ -63,7 +63,7 @@ impl TextFormat for Fiu {
         let (minor, at) = words.number("a minor device number or an MD5 of 32 digits")?;
         let (major, _) = words.number("a major device number")?;
         let word = words.word();
-        let bad = BadField { at: word.at, expected: "R or W" };
+        let bad = BadField::new(word.at, "R or W");
         let op = operation(&word.line[word.at..]).ok_or(bad)?;
         let (size, size_at) = words.number("a size, a whole number of sectors")?;
         let (lba, lba_at) = words.number("an LBA, a whole number of sectors")?;
@@ -76,7 +76,7 @@ impl TextFormat for Fiu {
         let device = u32::try_from(major << 20 | minor)
             .ok()
             .filter(|_| major < 1 << 12 && minor < 1 << 20)
-            .ok_or(BadField { at, expected: "a major number below 4096, a minor below 2^20" })?;
+            .ok_or(BadField::new(at, "a major number below 4096, a minor below 2^20"))?;
         let offset = Scaled { value: lba, unit: SECTOR, at: lba_at };
         request(time_ns, op, device, offset, Scaled { value: size, unit: SECTOR, at: size_at })
     }

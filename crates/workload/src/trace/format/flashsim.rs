@@ -64,7 +64,7 @@ impl TextFormat for FlashSim {
         let size_at = at.at;
         let size = at.integer("a size, a whole number of 4-KiB pages")?;
         at.blank("a blank after the size")?;
-        let bad = BadField { at: at.at, expected: "0 (write) or 1 (read)" };
+        let bad = BadField::new(at.at, "0 (write) or 1 (read)");
         let op = match at.word() {
             b"0" => Op::Write,
             b"1" => Op::Read,

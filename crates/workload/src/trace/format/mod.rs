@@ -26,7 +26,7 @@ use flashgc_ftl::spec::suggest;
 
 use super::error::TraceError;
 use super::input::Input;
-use super::lines::{Decoder, TextDecoder, TextFormat, is_header};
+use super::lines::{Decoder, TextDecoder, TextFormat, has_columns, is_header};
 use super::parse::BadField;
 use super::reader::ReadOptions;
 use super::{Fault, Request};
@@ -126,7 +126,7 @@ impl<'a> Sample<'a> {
     }
 }
 
-/// Sniffs a text format: most lines must parse, and some must be requests.
+/// Sniffs a text format: half of the lines must parse, and some must be requests.
 fn sniff_text<F: TextFormat>(format: F, sample: &Sample) -> usize {
     sniff_lines(format, sample).len()
 }
@@ -138,13 +138,15 @@ fn sniff_lines<'a, F: TextFormat>(mut format: F, sample: &Sample<'a>) -> Vec<&'a
     for (number, line) in sample.lines.iter().enumerate() {
         match format.parse(line) {
             Ok(Some(_)) => good.push(*line),
+            // A number out of range is an error of that line, not a sign of another format.
+            Err(bad) if bad.range && has_columns::<F>(line) => good.push(*line),
             Ok(None) => ignored += 1,
             Err(_) if line.trim_ascii().is_empty() => {}
             Err(_) if number == 0 && is_header::<F>(line) => {}
             Err(_) => bad += 1,
         }
     }
-    if good.len() + ignored > bad { good } else { Vec::new() }
+    if good.len() + ignored >= bad { good } else { Vec::new() }
 }
 
 fn open_text<F: TextFormat>(
@@ -183,9 +185,8 @@ pub(crate) fn request(
         .value
         .checked_mul(offset.unit)
         .and_then(|bytes| i64::try_from(bytes).ok())
-        .ok_or(BadField { at: offset.at, expected: OFFSET_FITS })?;
-    let bytes =
-        size.value.checked_mul(size.unit).ok_or(BadField { at: size.at, expected: END_FITS })?;
+        .ok_or(BadField::range(offset.at, OFFSET_FITS))?;
+    let bytes = size.value.checked_mul(size.unit).ok_or(BadField::range(size.at, END_FITS))?;
     check(time_ns, op, device, first, bytes, size.at)
 }
 
@@ -200,10 +201,10 @@ pub(crate) fn check(
     size_at: usize,
 ) -> Result<Option<Request>, BadField> {
     if offset.checked_add_unsigned(size).is_none() {
-        return Err(BadField { at: size_at, expected: END_FITS });
+        return Err(BadField::range(size_at, END_FITS));
     }
     if size > Request::MAX_TRANSFER && op != Op::Trim {
-        return Err(BadField { at: size_at, expected: TRANSFER_FITS });
+        return Err(BadField::range(size_at, TRANSFER_FITS));
     }
     Ok(Some(Request { time_ns, offset, size, device, op }))
 }

@@ -57,9 +57,8 @@ impl TextFormat for Msr {
     fn parse(&mut self, line: &[u8]) -> Result<Option<Request>, BadField> {
         let mut at = Cursor::new(line);
         let ticks = at.integer("a timestamp, a whole number of 100 ns steps")?;
-        let time_ns = ticks
-            .checked_mul(100)
-            .ok_or(BadField { at: 0, expected: "a timestamp before the year 2185" })?;
+        let time_ns =
+            ticks.checked_mul(100).ok_or(BadField::new(0, "a timestamp before the year 2185"))?;
         at.comma("a comma after the timestamp")?;
         let host = at.csv_field();
         at.comma("a comma after the host")?;
@@ -74,7 +73,7 @@ impl TextFormat for Msr {
             Op::Read
         } else {
             let start = at.at;
-            let bad = BadField { at: start, expected: "Read or Write" };
+            let bad = BadField::new(start, "Read or Write");
             operation(at.csv_field()).filter(|op| *op != Op::Trim).ok_or(bad)?
         };
         at.comma("a comma after the type")?;
@@ -89,7 +88,7 @@ impl TextFormat for Msr {
         let device = u32::try_from(self.host(host) * DISKS + u64::from(disk))
             .ok()
             .filter(|_| u64::from(disk) < DISKS)
-            .ok_or(BadField { at: disk_at, expected: "at most 65536 hosts of 65536 disks" })?;
+            .ok_or(BadField::new(disk_at, "at most 65536 hosts of 65536 disks"))?;
         let offset = Scaled { value: offset, unit: 1, at: offset_at };
         request(time_ns, op, device, offset, Scaled { value: size, unit: 1, at: size_at })
     }

@@ -39,7 +39,7 @@ impl TextFormat for Rmem {
         let time_ns = at
             .integer("a time, a whole number of microseconds")?
             .checked_mul(1000)
-            .ok_or(BadField { at: time_at, expected: "a time below 2^64 nanoseconds" })?;
+            .ok_or(BadField::new(time_at, "a time below 2^64 nanoseconds"))?;
         at.blank("a blank after the time")?;
         let page_at = at.at;
         let page = at.integer("a page number")?;

@@ -39,7 +39,7 @@ impl TextFormat for Spc {
         let size_at = at.at;
         let size = at.integer("a size, a whole number of bytes")?;
         at.comma("a comma after the size")?;
-        let bad = BadField { at: at.at, expected: "R or W" };
+        let bad = BadField::new(at.at, "R or W");
         let op = operation(at.csv_field()).ok_or(bad)?;
         at.comma("a comma after the opcode")?;
         at.skip_blanks();

@@ -38,7 +38,7 @@ impl TextFormat for SsdSim {
         let size_at = at.at;
         let size = at.integer("a size, a whole number of sectors")?;
         at.blank("a blank after the size")?;
-        let bad = BadField { at: at.at, expected: "0 (write) or 1 (read)" };
+        let bad = BadField::new(at.at, "0 (write) or 1 (read)");
         let op = match at.word() {
             b"0" => Op::Write,
             b"1" => Op::Read,

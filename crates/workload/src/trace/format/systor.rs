@@ -32,7 +32,7 @@ impl TextFormat for Systor {
         at.comma("a comma after the timestamp")?;
         at.csv_field();
         at.comma("a comma after the response time")?;
-        let bad = BadField { at: at.at, expected: "R, W or a blank" };
+        let bad = BadField::new(at.at, "R, W or a blank");
         let word = at.csv_field();
         at.comma("a comma after the type")?;
         let lun = at.small("a LUN below 2^32")?;

@@ -37,7 +37,7 @@ impl TextFormat for Tencent {
         let size_at = at.at;
         let size = at.integer("a size, a whole number of sectors")?;
         at.comma("a comma after the size")?;
-        let bad = BadField { at: at.at, expected: "0 (read) or 1 (write)" };
+        let bad = BadField::new(at.at, "0 (read) or 1 (write)");
         let op = match at.csv_field() {
             b"0" => Op::Read,
             b"1" => Op::Write,

@@ -92,12 +92,12 @@ fn u64_at(record: &[u8], at: usize) -> u64 {
 #[inline]
 fn parse<L: Layout>(record: &[u8]) -> Result<Option<Request>, BadField> {
     if record[L::COMMAND + 3] != L::VERSION {
-        return Err(BadField { at: L::COMMAND + 2, expected: "the version of the other records" });
+        return Err(BadField::new(L::COMMAND + 2, "the version of the other records"));
     }
     let Some(op) = scsi_operation(u16_at(record, L::COMMAND)) else { return Ok(None) };
     let time_ns = u64_at(record, L::TIME)
         .checked_mul(1000)
-        .ok_or(BadField { at: L::TIME, expected: "a time below 2^64 nanoseconds" })?;
+        .ok_or(BadField::new(L::TIME, "a time below 2^64 nanoseconds"))?;
     let offset = Scaled { value: u64_at(record, L::LBN), unit: SECTOR, at: L::LBN };
     let size = Scaled { value: u32_at(record, L::LENGTH).into(), unit: 1, at: L::LENGTH };
     request(time_ns, op, 0, offset, size)

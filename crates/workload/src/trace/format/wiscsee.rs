@@ -34,7 +34,7 @@ impl TextFormat for WiscSee {
         let action_at = at.at;
         let action = at.word();
         at.blank("a blank after the action")?;
-        let bad = BadField { at: at.at, expected: "read, write or discard" };
+        let bad = BadField::new(at.at, "read, write or discard");
         let op = operation(at.word()).ok_or(bad)?;
         at.blank("a blank after the operation")?;
         let offset = at.signed("an offset, a whole number of bytes")?;
