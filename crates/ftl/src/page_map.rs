@@ -3,7 +3,7 @@
 
 use crate::blocks::{BlockId, BlockTable};
 use crate::fill::Fill;
-use crate::frontier::{Frontier, Open};
+use crate::frontier::{Active, Frontier, Open};
 use crate::geometry::{Geometry, GeometryError};
 use crate::rng::Stream;
 use crate::spec::SpecError;
@@ -173,8 +173,8 @@ pub(crate) struct State<T> {
     /// Logical pages on their way from a victim: the first `moving_len` of b.
     pub(crate) moving: Box<[u32]>,
     pub(crate) moving_len: usize,
-    /// Blocks that lost pages to the host writes at hand: room for b.
-    lost: Box<[BlockId]>,
+    /// Where the pages that the host writes at hand replace were: room for b.
+    old: Box<[u32]>,
 }
 
 impl<P: VictimPolicy> PageMap<P> {
@@ -211,7 +211,7 @@ impl<P: VictimPolicy> PageMap<P> {
                 decisions: 0,
                 moving: vec![0; b as usize].into(),
                 moving_len: 0,
-                lost: vec![0; b as usize].into(),
+                old: vec![0; b as usize].into(),
             },
         };
         layer.fill(fill, seed);
@@ -289,52 +289,63 @@ impl<T: Tracker> State<T> {
     /// Programs the first `count` of `pages` at `active`, which has room for them, and kills their
     /// old copies. The rest of `pages` is what comes next, to look ahead at. Every page is below
     /// the number of logical pages.
-    #[inline]
-    fn append(&mut self, active: &mut crate::frontier::Active, pages: &[u32], count: usize) {
+    ///
+    /// Two passes, each with one table to wait for: first the map, then the live bits.
+    fn append(&mut self, active: &mut Active, pages: &[u32], count: usize) {
         let first = self.program(active, &pages[..count]);
-        let bits = self.geometry.offset_bits();
         let map = &mut *self.map;
-        let live = &mut *self.live;
-        let counts = self.blocks.counts_mut();
-        let lost = &mut self.lost[..count];
-        let mut lost_len = 0;
-        for index in 0..count {
+        let mut old = std::mem::take(&mut self.old);
+        for (index, old) in old[..count].iter_mut().enumerate() {
             if let Some(&page) = pages.get(index + MAP_AHEAD) {
                 prefetch(map, page as usize);
             }
-            if let Some(&page) = pages.get(index + LIVE_AHEAD) {
-                // SAFETY: `write` has checked that every page is inside the map.
-                let old = unsafe { *map.get_unchecked(page as usize) };
-                prefetch(live, (old >> 6) as usize);
-            }
-            // SAFETY: as above; a mapped entry is a ppn of this drive (an invariant of the layer,
-            // checked by the audit), so its live word and its block's count exist.
+            // SAFETY: `count` is at most the number of `pages`, and `write_until` has checked that
+            // every one of them is inside the map.
             unsafe {
                 let page = *pages.get_unchecked(index) as usize;
-                let entry = map.get_unchecked_mut(page);
-                let old = std::mem::replace(entry, first + index as u32);
-                if old != UNMAPPED {
-                    *live.get_unchecked_mut((old >> 6) as usize) &= !(1 << (old & 63));
-                    let block = old >> bits;
-                    *counts.get_unchecked_mut(block as usize) -= 1;
-                    if T::FOLLOWS_PAGES {
-                        // At most one a page, and there are `count` pages.
-                        *lost.get_unchecked_mut(lost_len) = block;
-                        lost_len += 1;
-                    }
-                }
+                *old = std::mem::replace(map.get_unchecked_mut(page), first + index as u32);
             }
         }
+        let lost = self.kill(&mut old[..count]);
         if T::FOLLOWS_PAGES {
-            self.tracker.pages_lost(&self.blocks, &lost[..lost_len]);
+            self.tracker.pages_lost(&self.blocks, &old[..lost]);
         }
+        self.old = old;
         self.counters.host_pages += count as u64;
+    }
+
+    /// Kills the pages at these ppns, leaving out [`UNMAPPED`]. Replaces the first of them by the
+    /// blocks that lost a page, in order, and returns how many that are.
+    #[inline(always)]
+    fn kill(&mut self, old: &mut [u32]) -> usize {
+        let bits = self.geometry.offset_bits();
+        let live = &mut *self.live;
+        let counts = self.blocks.counts_mut();
+        let mut lost = 0;
+        for index in 0..old.len() {
+            if let Some(&ahead) = old.get(index + LIVE_AHEAD) {
+                prefetch(live, (ahead >> 6) as usize);
+            }
+            let ppn = old[index];
+            if ppn != UNMAPPED {
+                let block = ppn >> bits;
+                // SAFETY: a mapped entry is a ppn of this drive (an invariant of the layer, checked
+                // by the audit), so its live word and its block's count exist.
+                unsafe {
+                    *live.get_unchecked_mut((ppn >> 6) as usize) &= !(1 << (ppn & 63));
+                    *counts.get_unchecked_mut(block as usize) -= 1;
+                }
+                old[lost] = block;
+                lost += 1;
+            }
+        }
+        lost
     }
 
     /// Records that `pages` are programmed at `active`, in order: reverse map, live bits, count.
     /// Returns the ppn of the first; the map is the caller's to update.
     #[inline]
-    pub(crate) fn program(&mut self, active: &mut crate::frontier::Active, pages: &[u32]) -> u32 {
+    pub(crate) fn program(&mut self, active: &mut Active, pages: &[u32]) -> u32 {
         let block = active.block;
         let first = (block << self.geometry.offset_bits()) | active.next;
         let b = self.geometry.pages_per_block() as usize;
@@ -348,20 +359,16 @@ impl<T: Tracker> State<T> {
     }
 
     fn discard(&mut self, pages: &[u32]) {
-        let bits = self.geometry.offset_bits();
         for (index, &page) in pages.iter().enumerate() {
-            let map = &mut *self.map;
             if let Some(&ahead) = pages.get(index + MAP_AHEAD) {
-                prefetch(map, ahead as usize);
+                prefetch(&self.map, ahead as usize);
             }
-            let old = std::mem::replace(&mut map[page as usize], UNMAPPED);
-            if old != UNMAPPED {
-                self.live[(old >> 6) as usize] &= !(1 << (old & 63));
-                let block = old >> bits;
-                self.blocks.counts_mut()[block as usize] -= 1;
-                self.tracker.pages_lost(&self.blocks, &[block]);
-                self.counters.trimmed_pages += 1;
+            let mut old = [std::mem::replace(&mut self.map[page as usize], UNMAPPED)];
+            let lost = self.kill(&mut old);
+            if T::FOLLOWS_PAGES {
+                self.tracker.pages_lost(&self.blocks, &old[..lost]);
             }
+            self.counters.trimmed_pages += lost as u64;
         }
     }
 }

@@ -28,7 +28,7 @@ impl Window {
     }
 
     fn admit(&mut self, blocks: &BlockTable, block: BlockId) {
-        self.least.insert(block, blocks.masked_count(block));
+        self.least.insert(blocks, block);
         self.members += 1;
     }
 }

@@ -9,7 +9,7 @@
 //!
 //! # Cost
 //! A collection: log16(N) nodes of a tournament tree. A write: one store and one comparison, amortised
-//! O(1). 8.6 bytes a block.
+//! O(1). 4.6 bytes a block.
 //!
 //! # Source
 //! Bux and Iliadis, Performance Evaluation 2010; Van Houdt, ValueTools 2013, section 2.2.
