@@ -8,9 +8,8 @@ True
 A victim policy written in Python is a function from the blocks to the number of one of them:
 
 >>> def fewest_of_five(blocks):
-...     counts = blocks.counts
-...     return min(blocks.draw(5), key=lambda block: counts[block])
->>> ranking = flashgc.compare([fewest_of_five, "fifo"], blocks=200, pages_per_block=64, runs=2)
+...     return min(blocks.draw(5), key=blocks.count)
+>>> ranking = flashgc.compare([fewest_of_five, "random"], blocks=200, pages_per_block=64, runs=2)
 >>> ranking.best.policy
 'python:fewest_of_five'
 """

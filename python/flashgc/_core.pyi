@@ -45,6 +45,9 @@ class Blocks:
         """Blocks that may be picked now."""
 
     def __len__(self) -> int: ...
+    def count(self, block: int, /) -> int:
+        """``valid[block]`` as a plain integer: a fast key for ``min(..., key=blocks.count)``."""
+
     def draw(self, count: int) -> list[int]:
         """Candidates drawn at random, with replacement, from the drive's random stream."""
 

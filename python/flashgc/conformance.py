@@ -12,7 +12,6 @@ from flashgc._core import DriveError, FlashgcError, PolicyError
 _FRONTIERS = ("single", "double", "pool:low=2")
 _WORKLOADS = ("uniform", "hotcold:f=0.01,r=0.99", "0.9*uniform + 0.1*uniform:trim=1")
 _BATCHES = (1, 7, 4096)
-_DRIVE = {"blocks": 40, "pages_per_block": 16, "spare": 0.25}
 _WRITES = 20_000
 
 
@@ -108,12 +107,14 @@ def _check_runs(policy: object, frontier: str, workload: str) -> int:
             outcomes.append(
                 _core.policy_run(
                     policy,
+                    blocks=40,
+                    pages_per_block=16,
+                    spare=0.25,
                     frontier=frontier,
                     workload=workload,
                     writes=_WRITES,
                     batch=batch,
                     seed=1,
-                    **_DRIVE,
                 )
             )
         except DriveError as error:

@@ -84,7 +84,7 @@ def compare(
 
     >>> ranking = compare(["fifo", "greedy"], blocks=200, pages_per_block=64, runs=2)
     >>> [rank.result.policy for rank in ranking]
-    ['greedy', 'fifo']
+    ['greedy:ties=latest', 'fifo']
     >>> ranking.ranking[1].ratio > 1.05
     True
     """

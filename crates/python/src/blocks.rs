@@ -64,6 +64,9 @@ pub(crate) struct Blocks {
     /// The same memory as a memoryview: faster than `valid` for one block at a time.
     #[pyo3(get)]
     counts: Py<PyAny>,
+    /// Function of a block number: `valid[block]` as a plain integer.
+    #[pyo3(get)]
+    count: Py<PyAny>,
     /// numpy uint32, one entry a block: times it has been erased.
     #[pyo3(get)]
     erases: Py<PyAny>,
@@ -90,6 +93,7 @@ impl Blocks {
         Ok(Self {
             counts: bytes.call_method1(intern!(py, "cast"), ("H",))?.unbind(),
             valid: array(&valid, "uint16")?,
+            count: count_function(&valid)?,
             erases: array(&erases, "uint32")?,
             pages_per_block: table.pages_per_block(),
             len: table.len(),
@@ -151,6 +155,54 @@ impl Blocks {
         // There is a candidate, so every draw finds one.
         let drawn = (0..count).map(|_| flashgc_ftl::victim::draw(table, rng).unwrap_or_default());
         PyList::new(py, drawn)
+    }
+}
+
+/// The function `blocks.count`. Not a method made by PyO3: as the key of a `min` over ten blocks it
+/// is called ten times a collection, and argument parsing alone would cost more than the policy.
+fn count_function(counts: &Bound<'_, LentMemory>) -> PyResult<Py<PyAny>> {
+    static METHOD: Method = Method(ffi::PyMethodDef {
+        ml_name: c"count".as_ptr(),
+        ml_meth: ffi::PyMethodDefPointer { PyCFunction: count },
+        ml_flags: ffi::METH_O,
+        ml_doc: c"count($self, block, /)\n--\n\n`valid[block]` as a plain integer.".as_ptr(),
+    });
+    // SAFETY: the definition is static, and the function keeps a reference to `counts`, which is
+    // the `self` that it is called with. The result is a new reference, or null with an exception.
+    unsafe {
+        let definition = ptr::from_ref(&METHOD.0).cast_mut();
+        let made = ffi::PyCFunction_NewEx(definition, counts.as_ptr(), ptr::null_mut());
+        Ok(Bound::from_owned_ptr_or_err(counts.py(), made)?.unbind())
+    }
+}
+
+/// A method definition that any thread may read.
+struct Method(ffi::PyMethodDef);
+
+// SAFETY: its pointers are to static texts and a function; nobody writes through them.
+unsafe impl Sync for Method {}
+
+/// # Safety
+/// Called by the interpreter, as `count_function` has arranged: `counts` is a [`LentMemory`].
+unsafe extern "C" fn count(
+    counts: *mut ffi::PyObject,
+    block: *mut ffi::PyObject,
+) -> *mut ffi::PyObject {
+    // SAFETY: the interpreter is attached and both objects are alive during the call. The entry is
+    // inside the memory lent, which lives as long as `counts`, and the engine does not write while
+    // Python runs.
+    unsafe {
+        let memory = Borrowed::from_ptr(Python::assume_attached(), counts);
+        let memory = memory.cast_unchecked::<LentMemory>().get();
+        let index = ffi::PyLong_AsSize_t(block);
+        if index < memory.bytes as usize / size_of::<u16>() {
+            let start = memory.start.load(Ordering::Relaxed).cast::<u16>();
+            return ffi::PyLong_FromLong((*start.add(index)).into());
+        }
+        if ffi::PyErr_Occurred().is_null() {
+            ffi::PyErr_SetString(ffi::PyExc_IndexError, c"no such block".as_ptr());
+        }
+        ptr::null_mut()
     }
 }
 

@@ -92,7 +92,11 @@ def show_stat(stat: Any) -> None:
             f"{format_size(raw['written_bytes'])} written, {format_size(raw['read_bytes'])} read, "
             f"{format_size(raw['discarded_bytes'])} discarded",
         ),
-        ("time", f"{format_duration(stat.duration_seconds)} on {n(raw['devices'])} device(s)"),
+        (
+            "time",
+            f"{format_duration(stat.duration_seconds)} on {n(raw['devices'])} device"
+            + "s" * (raw["devices"] != 1),
+        ),
         (
             "pages",
             f"{n(stat.pages)} distinct of {format_size(page)} ({format_size(stat.pages * page)}): "
@@ -105,7 +109,7 @@ def show_stat(stat: Any) -> None:
         (
             "locality",
             ", ".join(
-                f"{share}% of requests on {format_share(pages / 100, 2)}"
+                f"{share}%{' of requests' if share == 20 else ''} on {format_share(pages / 100, 2)}"
                 for share, pages in zip((20, 40, 60, 80), raw["locality_percent"], strict=True)
             )
             + " of the pages",
