@@ -93,7 +93,7 @@ fn the_preprocessing_of_the_d_choices_paper() {
     assert_eq!(source.logical_pages(3), 3);
     assert_eq!(source.logical_pages(5), 0);
     assert_eq!(source.page_requests(), 6);
-    assert_eq!(source.map().address(3), Some((1, 10)));
+    assert_eq!(source.map().addresses(), [(0, 10), (0, 11), (0, 12), (1, 10)]);
     let replay = |pages, replay| drain(source.open(pages, replay).unwrap(), &[4], 1000);
     assert_eq!(replay(4, Replay::Passes(1)), one_pass);
     assert_eq!(replay(4, Replay::Passes(0)), []);
