@@ -1,7 +1,7 @@
 //! The candidate with the fewest valid pages, kept exactly at amortised O(1) a write.
 
 use super::Tracker;
-use crate::blocks::{BlockId, BlockTable};
+use crate::blocks::{BlockId, BlockTable, NOT_A_CANDIDATE};
 use crate::spec::{Kind, Param};
 
 /// Which of several candidates with equally few valid pages is first. It matters: with 1% of the
@@ -62,7 +62,8 @@ pub struct Least {
     tie: Vec<u32>,
     /// The least key of every `FAN` blocks, padded with `u64::MAX` to a multiple of `FAN`.
     leaves: Vec<u64>,
-    /// Each level the least of every `FAN` keys of the one below; the last has one node in use.
+    /// Each level the least of every `FAN` keys of the one below; the last, which may be the first,
+    /// has one node in use.
     upper: Vec<Vec<u64>>,
 }
 
@@ -72,7 +73,7 @@ impl Least {
         let mut size = (blocks.len() as usize).div_ceil(FAN);
         let leaves = vec![u64::MAX; size.next_multiple_of(FAN)];
         let mut upper = Vec::new();
-        while size > 1 {
+        while upper.is_empty() || size > 1 {
             size = size.div_ceil(FAN);
             upper.push(vec![u64::MAX; size.next_multiple_of(FAN)]);
         }
@@ -81,7 +82,7 @@ impl Least {
 
     /// The first candidate in order of valid pages and the rule for ties.
     pub fn first(&self, blocks: &BlockTable) -> Option<BlockId> {
-        let least = self.upper.last().unwrap_or(&self.leaves)[0];
+        let least = self.upper.last()?[0];
         if least == u64::MAX {
             return None;
         }
@@ -113,33 +114,41 @@ impl Least {
         self.tie[block as usize] = tie;
         let key = (u64::from(count) << TIE_BITS) | u64::from(tie);
         let leaf = block as usize / FAN;
-        if key < self.leaves[leaf] {
-            self.leaves[leaf] = key;
-            climb(&mut self.upper, leaf, key);
-        }
+        self.leaves[leaf] = self.leaves[leaf].min(key);
+        climb(&mut self.upper, leaf, key);
     }
 
-    /// Those of `lost` that take part have lost a page each.
-    pub(super) fn decrement_members(&mut self, blocks: &BlockTable, lost: &[BlockId]) {
+    /// Those of `lost` that take part have lost a page each. `ALL`: every candidate takes part.
+    pub(super) fn decrement_members<const ALL: bool>(
+        &mut self,
+        blocks: &BlockTable,
+        lost: &[BlockId],
+    ) {
         self.make_room_for(blocks, lost.len() as u32 + 1);
-        let Self { ties, clock, tie, leaves, upper } = self;
+        let latest = self.ties == Ties::Latest;
         let counts = blocks.masked_counts();
+        let (ties, leaves) = (self.tie.as_mut_slice(), self.leaves.as_mut_slice());
+        let mut clock = self.clock;
         for &block in lost {
-            let slot = &mut tie[block as usize];
-            if *slot == ABSENT {
+            let count = counts[block as usize];
+            let slot = &mut ties[block as usize];
+            // The count is needed anyway; waiting for the tie only to look at it is not free.
+            if if ALL { count >= NOT_A_CANDIDATE } else { *slot == ABSENT } {
                 continue;
             }
-            *clock += 1;
-            if *ties == Ties::Latest {
-                *slot = LAST_EVENT - *clock;
-            }
-            let key = (u64::from(counts[block as usize]) << TIE_BITS) | u64::from(*slot);
-            let leaf = &mut leaves[block as usize / FAN];
-            if key < *leaf {
-                *leaf = key;
-                climb(upper, block as usize / FAN, key);
+            clock += 1;
+            let tie = if latest { LAST_EVENT - clock } else { *slot };
+            *slot = tie;
+            let key = (u64::from(count) << TIE_BITS) | u64::from(tie);
+            // The leaf without a branch, which would be mispredicted once in ten; a key that goes
+            // on from there is rare.
+            let index = block as usize / FAN;
+            leaves[index] = leaves[index].min(key);
+            if key < self.upper[0][index / FAN] {
+                climb(&mut self.upper, index, key);
             }
         }
+        self.clock = clock;
     }
 
     /// Takes `block` out.
@@ -237,7 +246,7 @@ impl Tracker for Least {
     const FOLLOWS_PAGES: bool = true;
 
     fn pages_lost(&mut self, blocks: &BlockTable, lost: &[BlockId]) {
-        self.decrement_members(blocks, lost);
+        self.decrement_members::<true>(blocks, lost);
     }
 
     fn closed(&mut self, blocks: &BlockTable, block: BlockId) {
@@ -282,8 +291,8 @@ mod tests {
                     continue;
                 }
                 blocks.counts_mut()[block as usize] -= 1;
-                fresh.decrement_members(&blocks, &[block]);
-                worn.decrement_members(&blocks, &[block]);
+                fresh.decrement_members::<true>(&blocks, &[block]);
+                worn.decrement_members::<true>(&blocks, &[block]);
                 let pick = fresh.first(&blocks);
                 assert_eq!(worn.first(&blocks), pick);
                 if let Some(pick) = pick.filter(|_| stream.below(4) == 0) {

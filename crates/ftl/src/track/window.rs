@@ -37,7 +37,7 @@ impl Tracker for Window {
     const FOLLOWS_PAGES: bool = true;
 
     fn pages_lost(&mut self, blocks: &BlockTable, lost: &[BlockId]) {
-        self.least.decrement_members(blocks, lost);
+        self.least.decrement_members::<false>(blocks, lost);
     }
 
     fn closed(&mut self, blocks: &BlockTable, block: BlockId) {
