@@ -13,7 +13,7 @@ CARGO ?= cargo
 RUST := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -name '*.rs' -o -name Cargo.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help build test test-rust test-python lint format demo docs clean tools
+.PHONY: help build test test-rust test-python lint format demo bench docs clean tools
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,13 +33,16 @@ tools:
 	  echo "error: a C compiler is missing; hint: apt-get install gcc" >&2; exit 2; }
 
 $(VENV)/.installed: requirements-dev.txt | tools
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.txt
-	touch $@
+	@echo "installing the Python tools into $(VENV)"
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.txt
+	@touch $@
 
 $(VENV)/.built: $(VENV)/.installed $(RUST)
-	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --locked --quiet
-	touch $@
+	@echo "building the engine and its Python module (some minutes the first time)"
+	@VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --locked >$(VENV)/build.log 2>&1 || { \
+	  cat $(VENV)/build.log >&2; exit 1; }
+	@touch $@
 
 test: lint test-rust test-python ## every test, format check and lint
 
@@ -65,16 +68,21 @@ docs: build ## write the generated reference pages again
 	$(BIN)/python -m flashgc.command.reference docs/reference
 
 demo: build ## which policy writes least, on a real trace and on hot and cold data
-	@echo "== A PostgreSQL server's drive (data/README.md): which policy writes least?"
+	@echo "A PostgreSQL server's drive (data/README.md): which policy writes least?"
 	@echo
-	$(BIN)/flashgc compare --workload data/pgbench-ext4.csv.zst --frontier pool --spare 7% \
+	@$(BIN)/flashgc compare --workload data/pgbench-ext4.csv.zst --frontier pool --spare 7% \
 	  --pages-per-block 64 --runs 3
 	@echo
-	@echo "== Hot and cold data: 20% of the pages take 80% of the writes; one write frontier or two?"
+	@echo "Hot and cold data, 20% of the pages take 80% of the writes: one write frontier or two?"
 	@echo
-	$(BIN)/flashgc compare --workload hotcold:f=0.2,r=0.8 --victim greedy --victim fifo \
+	@$(BIN)/flashgc compare --workload hotcold:f=0.2,r=0.8 --victim greedy --victim fifo \
 	  --victim d-choices:d=10 --victim d-choices:d=9,c=1 --frontier single --frontier double \
 	  --blocks 2000 --pages-per-block 64 --runs 4
+
+bench: build ## speed against the bare memory accesses, traces, policies in Python
+	$(CARGO) bench --locked -p flashgc-drive
+	$(CARGO) bench --locked -p flashgc-workload
+	$(BIN)/python scripts/bench/python_policies.py
 
 clean: ## remove what was built
 	rm -rf $(VENV) target python/flashgc/_core*.so
