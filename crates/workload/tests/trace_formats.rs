@@ -34,8 +34,15 @@ fn every_format_is_detected_and_gives_the_expected_rows() {
 fn every_format_is_described_and_its_example_is_a_line_of_it() {
     let docs = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/trace-formats.md");
     let docs = std::fs::read_to_string(docs).unwrap();
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
+    let (docs_words, plain) = (words(&docs), words(&docs.replace('`', "")));
     for format in FORMATS {
         let name = format.name;
+        for text in [format.summary, format.columns, format.detection, format.traps] {
+            let text = words(text);
+            let found = docs_words.contains(&text) || plain.contains(&text.replace('`', ""));
+            assert!(found, "docs/trace-formats.md does not say of {name}: {text}");
+        }
         assert!(docs.contains(&format!("`{name}`")), "docs/trace-formats.md does not name {name}");
         assert!(!format.summary.is_empty() && !format.columns.is_empty(), "{name}");
         assert_eq!(find(name).unwrap().name, name);

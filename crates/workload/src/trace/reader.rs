@@ -162,7 +162,7 @@ impl TraceReader {
                 format.name
             );
             return Err(
-                TraceError::new(&path, Fault::Option, message).hint("leave --blkparse-action out")
+                TraceError::new(&path, Fault::Option, message).hint("leave blkparse_action out")
             );
         }
         let layers = input.layers.clone();

@@ -22,81 +22,52 @@ pub enum Replay {
     Endless,
 }
 
-/// Page commands in a row: pages, and operations in runs.
+/// Page commands in a row: pages, and an operation each, or none while all are writes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Commands {
     pages: Vec<u32>,
-    /// Operation in the top two bits, number of commands below.
-    runs: Vec<u32>,
+    ops: Vec<Op>,
 }
-
-const RUN_BITS: u32 = 30;
-const RUN: u32 = (1 << RUN_BITS) - 1;
-const OPS: [Op; 3] = [Op::Write, Op::Read, Op::Trim];
 
 impl Commands {
     #[inline]
     pub fn push(&mut self, op: Op, page: u32) {
-        push(&mut self.pages, page);
-        match self.runs.last_mut() {
-            Some(run) if *run >> RUN_BITS == op as u32 && *run & RUN < RUN => *run += 1,
-            _ => self.runs.push((op as u32) << RUN_BITS | 1),
+        if op != Op::Write && self.ops.is_empty() {
+            self.ops.resize(self.pages.len(), Op::Write);
         }
+        if op != Op::Write || !self.ops.is_empty() {
+            push(&mut self.ops, op);
+        }
+        push(&mut self.pages, page);
     }
 
     pub fn memory_bytes(&self) -> u64 {
-        4 * (self.pages.len() as u64 + self.runs.len() as u64)
+        4 * self.pages.len() as u64 + self.ops.len() as u64
     }
 
     pub fn shrink(&mut self) {
         self.pages.shrink_to_fit();
-        self.runs.shrink_to_fit();
+        self.ops.shrink_to_fit();
     }
 
     fn clear(&mut self) {
         self.pages.clear();
-        self.runs.clear();
+        self.ops.clear();
     }
 }
 
-/// A place in [`Commands`].
-#[derive(Clone, Copy, Debug, Default)]
-struct At {
-    command: usize,
-    run: usize,
-    /// Commands of the run that were taken.
-    taken: u32,
-}
-
-impl At {
-    /// Copies up to `limit` commands into a cleared batch. Writes alone leave `ops` empty.
-    fn copy(&mut self, commands: &Commands, batch: &mut Batch, limit: usize) {
-        let end = commands.pages.len().min(self.command.saturating_add(limit));
-        let pages = &commands.pages[self.command..end];
-        self.command = end;
-        batch.pages.extend_from_slice(pages);
-        let mut left = pages.len();
-        let mut done = 0;
-        while left > 0 {
-            let run = commands.runs[self.run];
-            let op = OPS[(run >> RUN_BITS) as usize];
-            let rest = (run & RUN) - self.taken;
-            let count = left.min(rest as usize);
-            if op != Op::Write && batch.ops.is_empty() {
-                batch.ops.resize(done, Op::Write);
-            }
-            done += count;
-            if op != Op::Write || !batch.ops.is_empty() {
-                batch.ops.resize(done, op);
-            }
-            left -= count;
-            self.taken += count as u32;
-            if self.taken == run & RUN {
-                self.run += 1;
-                self.taken = 0;
-            }
+/// Copies up to `limit` commands from number `at` on into a cleared batch, and moves `at` behind
+/// them. Writes alone leave `ops` empty.
+fn copy(commands: &Commands, at: &mut usize, batch: &mut Batch, limit: usize) {
+    let end = commands.pages.len().min(at.saturating_add(limit));
+    batch.pages.extend_from_slice(&commands.pages[*at..end]);
+    if let Some(ops) = commands.ops.get(*at..end) {
+        let other = ops.iter().fold(false, |other, &op| other | (op != Op::Write));
+        if other {
+            batch.ops.extend_from_slice(ops);
         }
     }
+    *at = end;
 }
 
 /// Requests to page commands, by a complete map.
@@ -182,7 +153,8 @@ fn to_workload(error: TraceError) -> WorkloadError {
 /// One replay of a trace: a [`Workload`] of page commands below the number of logical pages.
 pub struct Replayer {
     origin: Origin,
-    at: At,
+    /// Number of the next command.
+    at: usize,
     logical_pages: u32,
     replay: Replay,
     /// Passes finished and commands issued, in all and in this pass.
@@ -219,7 +191,7 @@ impl Replayer {
     fn new(origin: Origin, logical_pages: u32, replay: Replay) -> Self {
         Self {
             origin,
-            at: At::default(),
+            at: 0,
             logical_pages,
             replay,
             passes: 0,
@@ -237,13 +209,13 @@ impl Replayer {
     /// Copies the next commands; false at the end of a pass.
     fn copy(&mut self, batch: &mut Batch, limit: usize) -> Result<bool, WorkloadError> {
         match &mut self.origin {
-            Origin::Kept(commands) => self.at.copy(commands, batch, limit),
+            Origin::Kept(commands) => copy(commands, &mut self.at, batch, limit),
             Origin::Streamed(stream) => {
-                if self.at.command == stream.commands.pages.len() {
-                    self.at = At::default();
+                if self.at == stream.commands.pages.len() {
+                    self.at = 0;
                     stream.refill()?;
                 }
-                self.at.copy(&stream.commands, batch, limit);
+                copy(&stream.commands, &mut self.at, batch, limit);
             }
         }
         Ok(!batch.pages.is_empty())
@@ -259,7 +231,7 @@ impl Replayer {
         }
         self.passes += 1;
         self.issued_in_pass = 0;
-        self.at = At::default();
+        self.at = 0;
         self.ended = match self.replay {
             Replay::Passes(passes) => self.passes >= passes,
             Replay::AtLeast(commands) => self.issued >= commands,

@@ -262,7 +262,7 @@ fn no_requests(reader: &TraceReader) -> TraceError {
          lines are no requests)"
     );
     let hint = if reader.format().name == "blkparse" {
-        "choose another action with --blkparse-action"
+        "choose another action (blkparse_action)"
     } else if skipped > 0 {
         "check the format (--format) and the chosen devices"
     } else {

@@ -15,8 +15,9 @@ pub(super) static FORMAT: Format = Format {
     detection: "lines that start major,minor and have a time, an action and an RWBS field",
     traps: "each request appears once per action (queued, issued, completed, ...): only one action \
             is read, D (issued to the device) or else Q (queued) or else C (completed), whichever \
-            the first lines have; --blkparse-action chooses. Flushes (no sectors), messages and \
-            the summary at the end are passed over. The device is major * 2^20 + minor",
+            the first lines have; the reader's option blkparse_action chooses. Flushes (no \
+            sectors), messages and the summary at the end are passed over. The device is major * \
+            2^20 + minor",
     single_device: false,
     sniff: |sample| super::sniff_text(Blkparse::new(None, sample), sample),
     open: |input, options| {
