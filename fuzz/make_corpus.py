@@ -68,17 +68,26 @@ WORD = {"R": "Read", "W": "Write", "D": "Discard"}
 def text_formats():
     # The second host's disks are numbered from 65536 on.
     rs = fit(step=100)
-    save("msr", "".join(
-        f"{t // 100},{'src' if d < 3 else 'web'},{d},{WORD[o]},{a},{s},{1000 + s}\n"
-        for t, o, a, s, d in rs),
-        [(t, o, a, s, d if d == 3 else d + 65536) for t, o, a, s, d in rs])
+    save(
+        "msr",
+        "".join(
+            f"{t // 100},{'src' if d < 3 else 'web'},{d},{WORD[o]},{a},{s},{1000 + s}\n"
+            for t, o, a, s, d in rs
+        ),
+        [(t, o, a, s, d if d == 3 else d + 65536) for t, o, a, s, d in rs],
+    )
 
     rs = fit(step=1000, unit=1)
     save("alibaba", "".join(f"{d},{o},{a},{s},{t // 1000}\n" for t, o, a, s, d in rs), rs)
 
     rs = fit(step=10**9)
-    save("tencent", "".join(
-        f"{t // 10**9},{a // 512},{s // 512},{int(o == 'W')},{d}\n" for t, o, a, s, d in rs), rs)
+    save(
+        "tencent",
+        "".join(
+            f"{t // 10**9},{a // 512},{s // 512},{int(o == 'W')},{d}\n" for t, o, a, s, d in rs
+        ),
+        rs,
+    )
 
     rs = fit(unit=1)
     lines = [f"{seconds(t)},0.000806000,{o},{d},{a},{s}\n" for t, o, a, s, d in rs]
@@ -88,16 +97,25 @@ def text_formats():
     rs = fit()
     names = ["syslogd", "kworker 0:1", "java main thread", "rpc.mountd"]
     digests = [" 00112233445566778899aabbccddeeff", "", " ffeeddccbbaa99887766554433221100"]
-    save("fiu", "".join(
-        f"{t} {400 + i} {names[i % 4]} {a // 512} {s // 512} {o} 6 {d}{digests[i % 3]}\n"
-        for i, (t, o, a, s, d) in enumerate(rs)),
-        [(t, o, a, s, 6 << 20 | d) for t, o, a, s, d in rs])
+    save(
+        "fiu",
+        "".join(
+            f"{t} {400 + i} {names[i % 4]} {a // 512} {s // 512} {o} 6 {d}{digests[i % 3]}\n"
+            for i, (t, o, a, s, d) in enumerate(rs)
+        ),
+        [(t, o, a, s, 6 << 20 | d) for t, o, a, s, d in rs],
+    )
 
     rs = fit(step=1000)
     extra = ["", ",7", " , x, y"]
-    save("spc", "".join(
-        f"{d},{a // 512},{s},{o.lower() if i % 2 else o},{seconds(t, 6)}{extra[i % 3]}\n"
-        for i, (t, o, a, s, d) in enumerate(rs)), rs)
+    save(
+        "spc",
+        "".join(
+            f"{d},{a // 512},{s},{o.lower() if i % 2 else o},{seconds(t, 6)}{extra[i % 3]}\n"
+            for i, (t, o, a, s, d) in enumerate(rs)
+        ),
+        rs,
+    )
 
     rs = fit(discards=True)
     flags = {"R": "RA", "W": "WS", "D": "DS"}
@@ -109,8 +127,13 @@ def text_formats():
     lines.insert(5, "  8,3    1        0     5.000000100    99  m   N cfq99 inserted\n")
     lines.insert(6, "  8,3    1        9     5.000000200    99  D  FN [app]\n")
     lines.insert(7, "  8,3    1       10     5.000000300    99  D  FWS 0 + 0 [app]\n")
-    lines += ["CPU0 (8,3):\n", " Reads Queued:           3,        40KiB\n", "\n",
-              "Total (8,3):\n", "Events (8,3): 43 entries\n"]
+    lines += [
+        "CPU0 (8,3):\n",
+        " Reads Queued:           3,        40KiB\n",
+        "\n",
+        "Total (8,3):\n",
+        "Events (8,3): 43 entries\n",
+    ]
     save("blkparse", "".join(lines), [(t, o, a, s, 8 << 20 | d) for t, o, a, s, d in rs])
 
     rs = [(0, *rest) for _, *rest in fit(unit=1, discards=True, device=0)]
@@ -129,13 +152,19 @@ def text_formats():
         body.append(f"/dev/sd{'abcd'[d]} {verbs[o]} {a} {s}\n")
         expected.append((clock * 1000, o, a, s, order[d]))
     first = "/dev/sdd add\n/dev/sdd open\n"
-    save("fio2", "fio version 2 iolog\n" + first + "".join(body) + "/dev/sdd sync 0 0\n"
-         "/dev/sdd close\n", expected)
+    save(
+        "fio2",
+        "fio version 2 iolog\n" + first + "".join(body) + "/dev/sdd sync 0 0\n/dev/sdd close\n",
+        expected,
+    )
 
-    save("fio3", "fio version 3 iolog\n1 /dev/sdd add\n2 /dev/sdd open\n" + "".join(
-        f"{t // 1000} /dev/sd{'abcd'[d]} {verbs[o]} {a} {s}\n" for t, o, a, s, d in rs)
+    save(
+        "fio3",
+        "fio version 3 iolog\n1 /dev/sdd add\n2 /dev/sdd open\n"
+        + "".join(f"{t // 1000} /dev/sd{'abcd'[d]} {verbs[o]} {a} {s}\n" for t, o, a, s, d in rs)
         + "7000001 /dev/sdd datasync 0 0\n7000002 /dev/sdd close\n",
-        [(t, o, a, s, order[d]) for t, o, a, s, d in rs])
+        [(t, o, a, s, order[d]) for t, o, a, s, d in rs],
+    )
 
     rs = fit(step=1000, device=0)
     code = {"R": "28", "W": "2a"}
@@ -146,41 +175,73 @@ def text_formats():
     (Path("corpus") / "cloudphysics" / "named").write_text("lbn,cmd,vm,len,time\n" + named)
 
     rs = fit(step=1000)
-    save("disksim", "".join(
-        f"{milliseconds(t, 3)} {d} {a // 512} {s // 512} {'1' if o == 'R' else '0'}\n"
-        for t, o, a, s, d in rs), rs)
+    save(
+        "disksim",
+        "".join(
+            f"{milliseconds(t, 3)} {d} {a // 512} {s // 512} {'1' if o == 'R' else '0'}\n"
+            for t, o, a, s, d in rs
+        ),
+        rs,
+    )
 
     rs = fit()
-    save("ssdsim", "".join(
-        f"{t} {d} {a // 512} {s // 512} {'1' if o == 'R' else '0'}\n" for t, o, a, s, d in rs), rs)
+    save(
+        "ssdsim",
+        "".join(
+            f"{t} {d} {a // 512} {s // 512} {'1' if o == 'R' else '0'}\n" for t, o, a, s, d in rs
+        ),
+        rs,
+    )
 
     rs = [r for r in fit() if r[3] % 4096 == 0]
-    save("flashsim", "".join(
-        f"{milliseconds(t, 6)}\t{d}\t{a // 512}\t{s // 4096}\t{'1' if o == 'R' else '0'}\n"
-        for t, o, a, s, d in rs), rs)
+    save(
+        "flashsim",
+        "".join(
+            f"{milliseconds(t, 6)}\t{d}\t{a // 512}\t{s // 4096}\t{'1' if o == 'R' else '0'}\n"
+            for t, o, a, s, d in rs
+        ),
+        rs,
+    )
 
     rs = fit(step=1000)
-    save("diskmon", "".join(
-        f"{i}\t{seconds(t, 6)}\t0.00019073\t{d}\t{WORD[o]}\t{a // 512}\t{s // 512}\t\r\n"
-        for i, (t, o, a, s, d) in enumerate(rs)), rs)
+    save(
+        "diskmon",
+        "".join(
+            f"{i}\t{seconds(t, 6)}\t0.00019073\t{d}\t{WORD[o]}\t{a // 512}\t{s // 512}\t\r\n"
+            for i, (t, o, a, s, d) in enumerate(rs)
+        ),
+        rs,
+    )
 
     rs = fit(step=1000, unit=4096, device=0)
-    save("rmem", "".join(
-        f"{i} {'-' if o == 'R' else ''}{t // 1000} {a // 4096} {s // 4096} 4096\n"
-        for i, (t, o, a, s, _) in enumerate(rs)), rs)
+    save(
+        "rmem",
+        "".join(
+            f"{i} {'-' if o == 'R' else ''}{t // 1000} {a // 4096} {s // 4096} 4096\n"
+            for i, (t, o, a, s, _) in enumerate(rs)
+        ),
+        rs,
+    )
 
     rs = fit(device=0)
-    save("biotracer", "".join(
-        f"{a // 512}\t\t{s // 512}\t\t{s}\t\t{(o == 'W') + 4 * (i % 2)}\t\t{seconds(t)}\t\t"
-        f"{seconds(t + 1000)}\t\t{seconds(t + 2000)}\t\t{seconds(t + 90000)}\n"
-        for i, (t, o, a, s, _) in enumerate(rs)), rs)
+    save(
+        "biotracer",
+        "".join(
+            f"{a // 512}\t\t{s // 512}\t\t{s}\t\t{(o == 'W') + 4 * (i % 2)}\t\t{seconds(t)}\t\t"
+            f"{seconds(t + 1000)}\t\t{seconds(t + 2000)}\t\t{seconds(t + 90000)}\n"
+            for i, (t, o, a, s, _) in enumerate(rs)
+        ),
+        rs,
+    )
 
     verbs = {"R": "read", "W": "write", "D": "discard"}
     rs = fit(discards=True, unit=1, device=0)
     rs.append((8_000_000_000, "R", -8192, 4096, 0))
     rs.append((95_000, "W", 0, 4096, 0))
-    lines = [f"909 D {verbs[o]} {a} {s} {seconds(t)} 0.000012 {i % 2 == 0}\n"
-             for i, (t, o, a, s, _) in enumerate(rs)]
+    lines = [
+        f"909 D {verbs[o]} {a} {s} {seconds(t)} 0.000012 {i % 2 == 0}\n"
+        for i, (t, o, a, s, _) in enumerate(rs)
+    ]
     lines[-1] = "909 D write 0 4096 9.5e-05 0 False\n"
     lines.insert(1, "909 C write 1048576 4096 5.000000500 0.0 True\n")
     save("wiscsee", "".join(lines), rs)
@@ -192,12 +253,16 @@ def text_formats():
 def vscsi():
     rs = fit(step=1000, device=0)
     code = {"R": 0x28, "W": 0x8A}
-    first = [struct.pack("<IIIHHQQ", 7 + i, s, 1, code[o], 0x0100, a // 512, t // 1000)
-             for i, (t, o, a, s, _) in enumerate(rs)]
+    first = [
+        struct.pack("<IIIHHQQ", 7 + i, s, 1, code[o], 0x0100, a // 512, t // 1000)
+        for i, (t, o, a, s, _) in enumerate(rs)
+    ]
     first.insert(2, struct.pack("<IIIHHQQ", 99, 0, 0, 0x00, 0x0100, 0, 5_000_000))
     save("vscsi1", b"".join(first), rs)
-    second = [struct.pack("<HHIIIQQQ", code[o], 0x0200, 7 + i, s, 1, a // 512, t // 1000, 40)
-              for i, (t, o, a, s, _) in enumerate(rs)]
+    second = [
+        struct.pack("<HHIIIQQQ", code[o], 0x0200, 7 + i, s, 1, a // 512, t // 1000, 40)
+        for i, (t, o, a, s, _) in enumerate(rs)
+    ]
     second.insert(2, struct.pack("<HHIIIQQQ", 0x00, 0x0200, 99, 0, 0, 0, 5_000_000, 1))
     save("vscsi2", b"".join(second), rs)
 
