@@ -113,7 +113,7 @@ def test_traces_are_made_counted_converted_and_replayed(tmp_path: Path) -> None:
     assert again.pages == stat.pages
     assert again.page_writes == stat.page_writes
     runs = [
-        flashgc.run(str(path), pages_per_block=16, passes=3, victim="greedy")
+        flashgc.run(flashgc.Trace(path), pages_per_block=16, passes=3, victim="greedy")
         for path in (made, tmp_path / "made.flashgc")
     ]
     assert runs[0].run_values == runs[1].run_values

@@ -166,6 +166,15 @@ def test_ctrl_c_in_the_warm_up_says_that_nothing_was_measured() -> None:
     assert "interrupted" in errors
 
 
+def test_ctrl_c_in_a_comparison_ranks_what_there_is() -> None:
+    victims = ("--victim", "greedy", "--victim", "fifo")
+    for warmup in ("1/3", "0.001%"):
+        code, out, errors = interrupted("compare", *LONG, *victims, "--warmup", warmup, "--json")
+        assert code == 130, errors
+        assert len(json.loads(out)["ranking"]) == 2
+        assert errors.splitlines()[-1] == "warning: interrupted: this is what had been run"
+
+
 def test_ctrl_c_with_a_python_policy(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text("def pick(blocks):\n    return blocks.draw(1)[0]\n")
     victim = f"python:{tmp_path / 'mine.py'}:pick"

@@ -9,11 +9,21 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
 from flashgc import _core
 from flashgc._core import Control
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """What the engine says: results in the order asked for, and their ranking."""
+
+    results: list[dict[str, Any]]
+    ranking: list[dict[str, Any]]
+
 
 #: Called about 20 times a second while the engine works.
 Progress = Callable[[Control], None]
@@ -52,7 +62,7 @@ def simulate(
     progress: Progress | None = None,
     policies: dict[int, tuple[str, object]] | None = None,
     control: Control | None = None,
-) -> list[dict[str, Any]]:
+) -> Simulated:
     """Runs configurations and returns the engine's results, with the memory they took."""
     control = control or Control()
     poll = None if progress is None else (lambda: progress(control))
@@ -60,17 +70,11 @@ def simulate(
         text = _core.simulate(
             json.dumps(configs), jobs, control, poll=poll, policies=policies or None
         )
-    results: list[dict[str, Any]] = json.loads(text)
+    simulated = Simulated(**json.loads(text))
     memory = peak_memory_bytes()
-    for result in results:
+    for result in simulated.results:
         result["peak_memory_bytes"] = memory
-    return results
-
-
-def rank(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Ranks results, least write amplification first."""
-    ranks: list[dict[str, Any]] = json.loads(_core.compare(json.dumps(results)))
-    return ranks
+    return simulated
 
 
 def peak_memory_bytes() -> int:

@@ -10,6 +10,7 @@ from flashgc._core import Blocks, ConfigError, Control
 from flashgc._engine import Progress
 from flashgc.experiment import Experiment, Places, configurations, experiment, home
 from flashgc.results import Comparison, Result
+from flashgc.traces import Trace
 from flashgc.units import parse_count
 
 
@@ -27,7 +28,7 @@ Victim: TypeAlias = str | Callable[[Blocks], int] | VictimPolicy | type[VictimPo
 
 
 def run(
-    workload: str = "uniform",
+    workload: str | Trace = "uniform",
     *,
     victim: Victim = "d-choices:d=10",
     progress: Progress | None = None,
@@ -37,8 +38,9 @@ def run(
     """Runs one workload on one drive.
 
     ``workload`` is a generator (``"hotcold:f=0.2,r=0.8"``), a mixture
-    (``"0.7*zipf + 0.3*sequential"``) or the path of a trace; ``victim`` is a policy's spec or a
-    policy written in Python. The options are the keys of an experiment file:
+    (``"0.7*zipf + 0.3*sequential"``), the path of a trace or a :class:`flashgc.Trace`;
+    ``victim`` is a policy's spec or a policy written in Python. The options are the keys of an
+    experiment file:
 
     ``blocks`` or ``capacity`` (``"64GiB"``), ``pages_per_block``, ``page_size`` (``"4KiB"``),
     ``spare`` or ``overprovision`` (``0.1`` or ``"10%"``), ``fill``, ``frontier``, ``warmup``
@@ -60,7 +62,7 @@ def run(
     flashgc.ConfigError: victim: unknown victim policy 'gredy'; hint: did you mean 'greedy'?
     """
     asked, python = _asked(workload, [victim], options)
-    results = simulate(asked, python, progress=progress, control=control)
+    results = simulate(asked, python, progress=progress, control=control).results
     if len(results) != 1:
         raise ConfigError(
             f"{len(results)} configurations to run, expected one; hint: use flashgc.compare"
@@ -70,7 +72,7 @@ def run(
 
 def compare(
     victims: Sequence[Victim],
-    workload: str = "uniform",
+    workload: str | Trace = "uniform",
     *,
     progress: Progress | None = None,
     control: Control | None = None,
@@ -89,10 +91,10 @@ def compare(
     True
     """
     asked, python = _asked(workload, list(victims), options)
-    results = simulate(
+    simulated = simulate(
         asked, python, default_runs=COMPARED_RUNS, progress=progress, control=control
     )
-    return Comparison.from_dicts(_engine.rank(results), results)
+    return Comparison.from_dicts(simulated.ranking, simulated.results)
 
 
 #: Runs of each configuration in a comparison if nobody says otherwise.
@@ -107,7 +109,7 @@ def simulate(
     default_runs: int = 1,
     progress: Progress | None = None,
     control: Control | None = None,
-) -> list[dict[str, Any]]:
+) -> _engine.Simulated:
     """Runs what was asked for; ``python`` maps names among its victims to Python policies."""
     python = python or {}
     configs = configurations(asked, places, default_runs=default_runs, python_victims=tuple(python))
@@ -134,7 +136,7 @@ def _jobs(asked: Experiment, places: Places) -> int:
 
 
 def _asked(
-    workload: str, victims: list[Victim], options: dict[str, Any]
+    workload: str | Trace, victims: list[Victim], options: dict[str, Any]
 ) -> tuple[Experiment, dict[str, object]]:
     python: dict[str, object] = {}
     names = []
@@ -146,9 +148,13 @@ def _asked(
         python[name] = victim
         names.append(name)
     values: dict[str, dict[str, Any]] = {
-        "workload": {"source": workload},
+        "workload": {"source": str(workload)},
         "gc": {"victim": names},
     }
+    if isinstance(workload, Trace):
+        reading = {**vars(workload)}
+        del reading["path"]
+        options = {**reading, **options}
     for key, value in options.items():
         if value is not None:
             values.setdefault(section_of(key), {})[key] = value

@@ -129,7 +129,7 @@ def trace_synth(
 class Trace:
     """A trace file and how to read it.
 
-    Its text is its path, so it can be given as a workload: ``flashgc.run(str(trace))``.
+    It can be given as a workload: ``flashgc.run(Trace("trace.csv.gz", on_bad_line="skip"))``.
     """
 
     path: Path

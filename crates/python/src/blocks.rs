@@ -1,13 +1,14 @@
 //! The block table as Python policies see it: read-only views of the engine's own memory, and
 //! draws from the engine's own random stream. It decides nothing.
 
+use std::any::Any;
 use std::ffi::{c_int, c_void};
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
+use flashgc_ftl::BlockTable;
 use flashgc_ftl::rng::Stream;
-use flashgc_ftl::{BlockTable, Translation};
 use pyo3::exceptions::{PyBufferError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyMemoryView};
@@ -23,8 +24,8 @@ pub(crate) struct LentMemory {
     _layer: Owner,
 }
 
-/// Where the layer goes when its run is over.
-pub(crate) type Owner = Arc<Mutex<Option<Box<dyn Translation>>>>;
+/// Where the layer, or whatever holds the table, goes when its run is over.
+pub(crate) type Owner = Arc<Mutex<Option<Box<dyn Any + Send>>>>;
 
 #[pymethods]
 impl LentMemory {

@@ -24,7 +24,7 @@ mod _core {
     #[pymodule_export]
     use super::errors::{ConfigError, DriveError, FlashgcError, PolicyError, TraceError};
     #[pymodule_export]
-    use super::simulate::{compare, resolve, simulate};
+    use super::simulate::simulate;
     #[pymodule_export]
     use super::sources::{check, fixes_pages, is_trace};
     #[pymodule_export]

@@ -74,11 +74,13 @@ pub(crate) fn pick_once(
     rng: &mut Stream,
 ) -> PyResult<Option<BlockId>> {
     let policy = callable(policy)?.unbind();
-    // Leaked: some hundred bytes, and a policy may keep its views for as long as it likes.
-    let table: &'static BlockTable = Box::leak(Box::new(table));
-    let blocks = Py::new(py, Blocks::new(py, table, &Owner::default())?)?;
+    let (table, owner) = (Box::new(table), Owner::default());
+    let blocks = Py::new(py, Blocks::new(py, &table, &owner)?)?;
     let arguments = PyTuple::new(py, [blocks.clone_ref(py)])?.unbind();
-    Call { policy, arguments, blocks }.pick(py, table, rng)
+    let picked = Call { policy, arguments, blocks }.pick(py, &table, rng);
+    // A policy may have kept its views; the last of them frees the table.
+    *lock(&owner) = Some(table);
+    picked
 }
 
 fn layer(
@@ -167,7 +169,8 @@ impl Drop for Lent {
             // layer, which holds the call.
             let call = lock(&self.slot).take();
             // SAFETY: the only place that takes it, and nothing uses it after this.
-            *lock(&self.owner) = Some(unsafe { ManuallyDrop::take(&mut self.layer) });
+            let layer = unsafe { ManuallyDrop::take(&mut self.layer) };
+            *lock(&self.owner) = Some(Box::new(layer));
             drop(call);
         });
     }

@@ -4,7 +4,7 @@
 use std::thread::ScopedJoinHandle;
 use std::time::Duration;
 
-use flashgc_drive::compare::compare as rank;
+use flashgc_drive::compare::{Rank, compare as rank};
 use flashgc_drive::config::{Resolved, RunConfig};
 use flashgc_drive::result::RunResult;
 use flashgc_drive::simulate::simulate as simulate_all;
@@ -16,14 +16,6 @@ use crate::policy::{Raised, callable, external as external_policy, lock};
 use crate::sources;
 use crate::watch::{Control, POLL, Watch};
 
-/// Checks `configs` (a JSON list) and writes them out in full, without running anything.
-#[pyfunction]
-pub(crate) fn resolve(py: Python<'_>, configs: &str, control: &Control) -> PyResult<String> {
-    let mut watch = Watch::new(control, None);
-    let (resolved, _) = resolve_all(py, configs, &PyPolicies::default(), &mut watch)?;
-    to_json(&resolved.iter().map(|one| &one.config).collect::<Vec<_>>())
-}
-
 /// Python policies by the index of their configuration, and where their exceptions go.
 #[derive(Default)]
 struct PyPolicies {
@@ -31,8 +23,8 @@ struct PyPolicies {
     raised: Raised,
 }
 
-/// Runs `configs` (a JSON list) on `threads` threads (0: one a core) and returns the results as
-/// JSON. `policies` maps the index of a configuration to `(name, policy)`. `poll` is called about
+/// Runs `configs` (a JSON list) on `threads` threads (0: one a core) and returns the results
+/// and their ranking as JSON. `policies` maps the index of a configuration to `(name, policy)`. `poll` is called about
 /// every 50 ms.
 #[pyfunction]
 #[pyo3(signature = (configs, threads, control, poll=None, policies=None))]
@@ -78,14 +70,15 @@ pub(crate) fn simulate(
     for (result, notes) in results.iter_mut().zip(notes) {
         result.warnings.extend(notes);
     }
-    to_json(&results)
+    to_json(&Simulated { ranking: rank(&results), results })
 }
 
-/// Ranks results (a JSON list), least write amplification first.
-#[pyfunction]
-pub(crate) fn compare(results: &str) -> PyResult<String> {
-    let results: Vec<RunResult> = serde_json::from_str(results).map_err(errors::config)?;
-    to_json(&rank(&results))
+/// Ranked here rather than from the JSON: a run stopped in its warm-up has no figure, and JSON has
+/// no NaN.
+#[derive(serde::Serialize)]
+struct Simulated {
+    results: Vec<RunResult>,
+    ranking: Vec<Rank>,
 }
 
 /// The configurations worked out, and notes on how their workloads were read.

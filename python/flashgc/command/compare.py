@@ -31,7 +31,6 @@ def compare(
     Every combination is run, 5 times unless --runs says otherwise. Run i of each sees the same
     writes, so that differences are paired. Without --victim, every built-in policy is compared.
     """
-    from flashgc import _engine
     from flashgc import experiment as model
     from flashgc.command.progress import Bar
     from flashgc.command.results import deliver, show_comparison, warn_of
@@ -48,14 +47,14 @@ def compare(
         what, given.places, default_runs=COMPARED_RUNS, python_victims=tuple(given.python)
     )
     with Bar(sum(config["runs"] for config in configs), quiet=quiet) as bar:
-        raw = simulate(
+        simulated = simulate(
             what,
             given.python,
             places=given.places,
             default_runs=COMPARED_RUNS,
             progress=bar,
         )
-    comparison = Comparison.from_dicts(_engine.rank(raw), raw)
+    comparison = Comparison.from_dicts(simulated.ranking, simulated.results)
     if not as_json:
         show_comparison(comparison)
     deliver(comparison.to_json(), as_json=as_json, out=out)

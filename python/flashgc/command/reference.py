@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
+import inspect
+import re
 import sys
 from collections.abc import Iterable
 from pathlib import Path
 
 import click
 
+import flashgc
 from flashgc.registry import Entry, frontiers, generators, policies
 
 GENERATED = "<!-- Written by `make docs`; edit the source files' headers instead. -->"
@@ -20,6 +24,7 @@ def pages() -> dict[str, str]:
     return {
         "policies.md": choices(),
         "command.md": command_page(),
+        "api.md": api_page(),
         "experiment-file.md": experiment_page(),
         "experiment.schema.json": schema_text() + "\n",
     }
@@ -84,6 +89,41 @@ def helps(command: click.Command, path: str) -> Iterable[tuple[str, str]]:
             below = command.get_command(context, name)
             if below is not None:
                 yield from helps(below, f"{path} {name}")
+
+
+def api_page() -> str:
+    """What `import flashgc` gives."""
+    parts = [
+        "# The Python API",
+        GENERATED,
+        "The package is typed. Results go to JSON with `to_json()`, with the keys of the command.",
+    ]
+    for name in flashgc.__all__:
+        thing = getattr(flashgc, name)
+        if inspect.isclass(thing) or inspect.isfunction(thing):
+            text = inspect.getdoc(thing) or ""
+            parts.append(f"## `flashgc.{name}{_signature(thing)}`\n\n{_markdown(text)}")
+            if dataclasses.is_dataclass(thing):
+                fields = [f.name for f in dataclasses.fields(thing) if not f.name.startswith("_")]
+                parts.append("Fields: " + ", ".join(f"`{field}`" for field in fields) + ".")
+    return "\n\n".join(parts) + "\n"
+
+
+def _signature(thing: object) -> str:
+    if not inspect.isfunction(thing):
+        return ""
+    names = [
+        ("**" if p.kind is p.VAR_KEYWORD else "") + p.name
+        for p in inspect.signature(thing).parameters.values()
+        if p.name not in ("progress", "control")
+    ]
+    return f"({', '.join(names)})"
+
+
+def _markdown(text: str) -> str:
+    """A docstring as Markdown: its doctests fenced, its names in single backquotes."""
+    text = re.sub(r":\w+:`([^`]*)`", r"`\1`", text).replace("``", "`")
+    return re.sub(r"(?m)(^>>> (?:.*\n?)*?)(?=^$|\Z)", r"```pycon\n\1```\n", text).rstrip()
 
 
 def experiment_page() -> str:

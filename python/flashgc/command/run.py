@@ -43,7 +43,7 @@ def run(experiment: Path | None, as_json: bool, out: Path | None, quiet: bool, *
             f"{experiment}: {len(configs)} configurations, expected one; hint: flashgc compare"
         )
     with Bar(configs[0]["runs"], quiet=quiet) as bar:
-        raw = simulate(what, given.python, places=given.places, progress=bar)
+        raw = simulate(what, given.python, places=given.places, progress=bar).results
     result = Result.from_dict(raw[0])
     if not as_json:
         show_run(result)
