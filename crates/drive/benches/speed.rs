@@ -7,10 +7,15 @@
 use std::hint::black_box;
 use std::time::Instant;
 
+use flashgc_drive::counting::CountingDrive;
+use flashgc_drive::extent::{Extent, Unit};
 use flashgc_ftl::rng::Stream;
 use flashgc_ftl::{Fill, Frontier, Geometry, Layout, VictimSpec};
 use flashgc_workload::generate::GeneratorSpec;
-use flashgc_workload::{Batch, Workload};
+use flashgc_workload::trace::{
+    Kinds, OutputFormat, Replay, Request, SourceOptions, TraceSource, TraceWriter,
+};
+use flashgc_workload::{Batch, Op, Workload};
 use memmap2::MmapMut;
 
 /// Logical over physical pages for 28% over-provisioning.
@@ -54,6 +59,12 @@ fn measure(log_pages: u32, pages_per_block: u32, rounds: usize, smoke: bool) {
     let mut contestants: Vec<Contestant> = Vec::new();
     for spec in ["d-choices:d=10", "d-choices:d=9,c=1", "greedy", "fifo"] {
         contestants.push((spec.to_string(), engine(spec, &geometry, writes)));
+    }
+    if log_pages <= 22 {
+        for kinds in [Kinds::Changes, Kinds::All] {
+            let name = format!("replay, {kinds:?}").to_lowercase();
+            contestants.push((name, replay(&geometry, writes, kinds)));
+        }
     }
     let (mut write_rates, mut copy_rates) = (Vec::new(), Vec::new());
     let mut rates = vec![Vec::new(); contestants.len()];
@@ -111,6 +122,54 @@ fn engine(spec: &str, geometry: &Geometry, writes: u64) -> Box<dyn FnMut() -> (u
             }
             let seconds = start.elapsed().as_secs_f64();
             let counted = layer.counters().since(&before);
+            (counted.programs(), seconds, counted.host_pages)
+        };
+        if !settled {
+            run(3 * u64::from(pages));
+            settled = true;
+        }
+        run(writes)
+    })
+}
+
+/// A trace of uniform writes, and with `Kinds::All` as many reads between them, decoded before the
+/// clock runs, on a drive with d-choices:d=10.
+fn replay(geometry: &Geometry, writes: u64, kinds: Kinds) -> Box<dyn FnMut() -> (u64, f64, u64)> {
+    let pages = geometry.logical_pages();
+    let path = std::env::temp_dir().join(format!("flashgc-speed-{}.fgt", std::process::id()));
+    let mut writer = TraceWriter::create(&path, Some(OutputFormat::Native)).expect("a file");
+    let mut stream = Stream::new(1, "replay");
+    let mut requests = Vec::new();
+    for page in 0..pages * 8 {
+        // The first pass names every page, so that the trace addresses all of them.
+        let number = if page < pages { page } else { stream.below(pages) };
+        let op = if kinds == Kinds::All && stream.below(2) == 0 && page >= pages {
+            Op::Read
+        } else {
+            Op::Write
+        };
+        let offset = i64::from(number) * 4096;
+        requests.push(Request { time_ns: page.into(), op, offset, size: 4096, device: 0 });
+    }
+    writer.write(&requests).and_then(|()| writer.finish()).expect("a trace");
+    let options = SourceOptions { kinds, ..SourceOptions::default() };
+    let source = TraceSource::load(&path, options).expect("the trace just written");
+    std::fs::remove_file(&path).expect("the file just written");
+    let workload = source.open(pages, Replay::Endless).expect("a replay");
+    let layout =
+        Layout { geometry: *geometry, frontier: Frontier::Single, fill: Fill::Random, seed: 1 };
+    let layer = VictimSpec::parse("d-choices:d=10").expect("registered").build(layout);
+    let mut drive =
+        CountingDrive::new(layer.expect("memory"), Box::new(workload), Batch::DEFAULT_LEN);
+    let mut settled = false;
+    Box::new(move || {
+        let mut run = |writes: u64| {
+            let before = drive.layer().counters();
+            let target = Extent { unit: Unit::Writes, amount: before.host_pages + writes };
+            let start = Instant::now();
+            while drive.step(target).expect("there is room") {}
+            let seconds = start.elapsed().as_secs_f64();
+            let counted = drive.layer().counters().since(&before);
             (counted.programs(), seconds, counted.host_pages)
         };
         if !settled {
