@@ -281,3 +281,26 @@ def test_the_reference_pages_are_current() -> None:
     for name, text in pages().items():
         path = ROOT / "docs" / "reference" / name
         assert path.read_text() == text, "run: make docs"
+
+
+def test_a_warning_of_several_results_is_said_once() -> None:
+    from flashgc.command.results import warnings_of
+
+    base = flashgc.run(blocks=200, pages_per_block=16, writes="4x").to_dict()
+    moving = "it still moves: {}; make it longer"
+
+    def results(*warnings: list[str]) -> list[flashgc.Result]:
+        return [
+            flashgc.Result.from_dict(
+                {**base, "warnings": texts, "config": {**base["config"], "victim": f"p{index}"}}
+            )
+            for index, texts in enumerate(warnings)
+        ]
+
+    one = moving.format("+1%")
+    assert warnings_of(results([one])) == [one]
+    assert warnings_of(results([one], [])) == [f"p0/single: {one}"]
+    assert warnings_of(results([one], [one])) == [one]
+    assert warnings_of(results([one], [moving.format("+2%")], [])) == [
+        "p0/single, p1/single: it still moves; make it longer"
+    ]

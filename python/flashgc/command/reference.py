@@ -106,7 +106,20 @@ def api_page() -> str:
             if dataclasses.is_dataclass(thing):
                 fields = [f.name for f in dataclasses.fields(thing) if not f.name.startswith("_")]
                 parts.append("Fields: " + ", ".join(f"`{field}`" for field in fields) + ".")
+            if inspect.isclass(thing):
+                parts += _members(thing)
     return "\n\n".join(parts) + "\n"
+
+
+def _members(thing: type) -> list[str]:
+    """The attributes and methods of a class that have documentation of their own."""
+    rows = []
+    for name, member in sorted(vars(thing).items()):
+        text = inspect.getdoc(member)
+        if name.startswith("_") or not text or not (callable(member) or hasattr(member, "__get__")):
+            continue
+        rows.append(f"| `{name}` | {_markdown(' '.join(text.split()))} |")
+    return ["\n".join(["| member | |", "|---|---|", *rows])] if rows else []
 
 
 def _signature(thing: object) -> str:

@@ -160,12 +160,31 @@ def verdicts(comparison: Comparison, plus_minus: str, *, several_spares: bool) -
 
 def warn_of(results: list[Result], *, quiet: bool) -> None:
     """Prints what a reader should know before using the figures, each thing once."""
-    several = len(results) > 1
-    for result in results:
-        for text in result.warnings:
-            warn(f"{_name(result, frontier=True)}: {text}" if several else text, quiet=quiet)
+    for line in warnings_of(results):
+        warn(line, quiet=quiet)
     if any(result.interrupted for result in results):
         warn("interrupted: this is what had been run", quiet=quiet)
+
+
+def warnings_of(results: list[Result]) -> list[str]:
+    """The warnings of all results: what several of them say, said once, with their names."""
+    kinds: dict[str, list[tuple[str, str]]] = {}
+    for result in results:
+        for text in result.warnings:
+            kind = text.split(":")[0]
+            kinds.setdefault(kind, []).append((_name(result, frontier=True), text))
+    lines = []
+    for kind, said in kinds.items():
+        texts = {text for _, text in said}
+        if len(said) == len(results) and len(texts) == 1:
+            lines.append(said[0][1])
+        elif len(said) == 1:
+            lines.append(f"{said[0][0]}: {said[0][1]}")
+        else:
+            advice = said[0][1].rpartition("; ")[2] if "; " in said[0][1] else ""
+            names = ", ".join(name for name, _ in said)
+            lines.append(f"{names}: {kind}" + (f"; {advice}" if advice else ""))
+    return lines
 
 
 def deliver(document: str, *, as_json: bool, out: Path | None) -> None:
