@@ -5,7 +5,7 @@
 #   make demo    which policy writes least, on a real trace and on hot and cold data
 #   make help    the rest
 
-PYTHON ?= python3.11
+PYTHON ?= $(or $(shell command -v python3.11),$(shell command -v python3),python3.11)
 VENV := .venv
 BIN := $(VENV)/bin
 CARGO ?= cargo

@@ -13,7 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import flashgc
+from flashgc.experiment import sections
 from flashgc.results import Result
+from flashgc.simulation import Options
 from flashgc.units import format_size, parse_count, parse_share, parse_size
 
 SMALL = {"blocks": 200, "pages_per_block": 16, "writes": "6x"}
@@ -42,6 +44,11 @@ def test_random_selection_is_one_over_the_spare_factor() -> None:
         victim="random", blocks=2000, pages_per_block=16, spare=0.2, writes="60x", runs=4
     )
     assert result.write_amplification == pytest.approx(5.0, rel=0.01)
+
+
+def test_the_typed_options_are_the_keys_of_an_experiment_file() -> None:
+    keys = {key for section in sections().values() for key in section.model_fields}
+    assert set(Options.__annotations__) == keys - {"source", "victim"}
 
 
 def test_errors_are_one_tree() -> None:

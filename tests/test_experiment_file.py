@@ -84,6 +84,8 @@ def test_lists_are_compared(command: Command, tmp_path: Path) -> None:
         ("seed = 7", "seed = 7\nseed = 8", "bad.toml:17:", ["hint"]),
         ("seed = 7", 'seed = 7\nuntil = "precision"', "bad.toml:17:1", ["precision=0.1%"]),
         ("# A small drive.", "blocks = 3", "bad.toml:1:1", ["[drive]"]),
+        ("# A small drive.", "gc.victm = 3", "bad.toml:1:4", ["'victm'", "'victim'"]),
+        ("# A small drive.", "gc = {victm = 3}", "bad.toml:1:7", ["'victm'"]),
         ("[run]", "[workload.x]", "bad.toml:13:", ["'x'"]),
     ],
 )
@@ -91,7 +93,10 @@ def test_faults_are_named_with_line_and_column(
     command: Command, tmp_path: Path, wrong: str, right: str, place: str, parts: list[str]
 ) -> None:
     assert wrong in GOOD
-    (tmp_path / "bad.toml").write_text(GOOD.replace(wrong, right))
+    text = GOOD.replace(wrong, right)
+    if right.startswith("gc"):
+        text = text.replace('[gc]\nvictim = "greedy"\n', "")
+    (tmp_path / "bad.toml").write_text(text)
     made = command("run", "bad.toml")
     assert made.returncode == 2, made
     assert made.stderr.startswith(f"error: {place}"), made.stderr

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Protocol, TypeAlias, TypedDict, Unpack, runtime_checkable
 
 from flashgc import _engine
 from flashgc._core import Blocks, ConfigError, Control
@@ -27,13 +27,38 @@ class VictimPolicy(Protocol):
 Victim: TypeAlias = str | Callable[[Blocks], int] | VictimPolicy | type[VictimPolicy]
 
 
+class Options(TypedDict, total=False):
+    """The options of :func:`run` and :func:`compare`: keys of an experiment file."""
+
+    blocks: int | str | None
+    capacity: str | None
+    pages_per_block: int | str
+    page_size: int | str
+    spare: float | str | Sequence[float | str] | None
+    overprovision: float | str | Sequence[float | str] | None
+    fill: str
+    frontier: str | Sequence[str]
+    format: str | None
+    alignment_offset: int | str
+    on_bad_line: str
+    warmup: str
+    writes: int | str | None
+    collections: int | str | None
+    requests: int | str | None
+    passes: int | str | None
+    until: str | None
+    runs: int | str | None
+    seed: int | str
+    jobs: int | str
+
+
 def run(
     workload: str | Trace = "uniform",
     *,
     victim: Victim = "d-choices:d=10",
     progress: Progress | None = None,
     control: Control | None = None,
-    **options: Any,
+    **options: Unpack[Options],
 ) -> Result:
     """Runs one workload on one drive.
 
@@ -61,7 +86,7 @@ def run(
     ...
     flashgc.ConfigError: victim: unknown victim policy 'gredy'; hint: did you mean 'greedy'?
     """
-    asked, python = _asked(workload, [victim], options)
+    asked, python = _asked(workload, [victim], {**options})
     results = simulate(asked, python, progress=progress, control=control).results
     if len(results) != 1:
         raise ConfigError(
@@ -76,7 +101,7 @@ def compare(
     *,
     progress: Progress | None = None,
     control: Control | None = None,
-    **options: Any,
+    **options: Unpack[Options],
 ) -> Comparison:
     """Runs one workload under several policies and ranks them, least write amplification first.
 
@@ -90,7 +115,7 @@ def compare(
     >>> ranking.ranking[1].ratio > 1.05
     True
     """
-    asked, python = _asked(workload, list(victims), options)
+    asked, python = _asked(workload, list(victims), {**options})
     simulated = simulate(
         asked, python, default_runs=COMPARED_RUNS, progress=progress, control=control
     )
@@ -157,7 +182,8 @@ def _asked(
         options = {**reading, **options}
     for key, value in options.items():
         if value is not None:
-            values.setdefault(section_of(key), {})[key] = value
+            given = list(value) if isinstance(value, tuple) else value
+            values.setdefault(section_of(key), {})[key] = given
     places = {f"{section_of(key)}.{key}": key for key in options}
     return experiment(values, {"gc.victim": "victim", **places}), python
 

@@ -2,7 +2,7 @@
 //! file says is read on the Python side.
 
 use pyo3::prelude::*;
-use toml_edit::{Document, Item, Table};
+use toml_edit::{Document, TableLike};
 
 use crate::errors;
 
@@ -16,8 +16,13 @@ pub(crate) fn toml_places(text: &str) -> PyResult<Vec<(String, usize, usize)>> {
     Ok(places)
 }
 
-fn collect(table: &Table, prefix: &str, text: &str, places: &mut Vec<(String, usize, usize)>) {
-    for (name, item) in table {
+fn collect(
+    table: &dyn TableLike,
+    prefix: &str,
+    text: &str,
+    places: &mut Vec<(String, usize, usize)>,
+) {
+    for (name, item) in table.iter() {
         let path = if prefix.is_empty() { name.to_string() } else { format!("{prefix}.{name}") };
         let key = table.key(name).and_then(toml_edit::Key::span);
         if let Some(span) = key.or_else(|| item.span()) {
@@ -26,7 +31,7 @@ fn collect(table: &Table, prefix: &str, text: &str, places: &mut Vec<(String, us
             let column = before.chars().rev().take_while(|&c| c != '\n').count() + 1;
             places.push((path.clone(), line, column));
         }
-        if let Item::Table(inner) = item {
+        if let Some(inner) = item.as_table_like() {
             collect(inner, &path, text, places);
         }
     }
