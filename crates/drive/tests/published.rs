@@ -218,9 +218,10 @@ fn hot_and_cold_data_with_one_frontier_and_two() {
             off * 100.0
         );
         // The expected values are single runs: their spread is that of one of ours, sqrt(8) times
-        // our standard error (t for 7 degrees of freedom is 2.365).
+        // our standard error (t for 7 degrees of freedom is 2.365). 3.5 of it: one row in 24 beyond
+        // that has a chance of 1%.
         let spread = half / 2.365 * 8f64.sqrt() / value;
-        let tolerance = f64::max(0.003, 3.0 * spread);
+        let tolerance = f64::max(0.003, 3.5 * spread);
         if off.abs() > tolerance {
             missed.push(name);
         }
