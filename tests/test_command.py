@@ -113,6 +113,14 @@ def test_every_policy_is_listed_and_described(command: Command) -> None:
             assert param.help in described
 
 
+@pytest.mark.parametrize("name", ["", "trace"])
+def test_a_bare_command_shows_its_help(command: Command, name: str) -> None:
+    made = command(*name.split())
+    assert made.returncode == 2
+    assert made.stdout == ""
+    assert made.stderr == command(*name.split(), "--help").stdout
+
+
 def test_version(command: Command) -> None:
     assert command("--version").stdout == f"flashgc {flashgc.version()}\n"
 

@@ -92,6 +92,11 @@ def _main(arguments: list[str]) -> int:
         return fail("interrupted", INTERRUPTED)
     except click.exceptions.Exit as exit_:
         return exit_.exit_code
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(
+            error.ctx.get_help() if error.ctx else cli.get_help(click.Context(cli)), err=True
+        )
+        return BAD_INPUT
     except click.ClickException as error:
         return fail(_usage(error), BAD_INPUT)
     except (PolicyError, DriveError) as error:
