@@ -1,7 +1,8 @@
 //! Where a run's commands come from, whatever they are: generators and traces behind one face.
 
 use flashgc_workload::generate::GeneratorSpec;
-use flashgc_workload::{Workload, WorkloadError};
+use flashgc_workload::trace::{Fault, Progress, Replay, SourceOptions, TraceError, TraceSource};
+use flashgc_workload::{Batch, Workload, WorkloadError};
 
 /// A workload that can be opened once a run.
 pub trait Source: Send + Sync {
@@ -35,5 +36,81 @@ impl Source for GeneratorSpec {
     fn open(&self, logical_pages: u32, seed: u64) -> Result<Box<dyn Workload>, WorkloadError> {
         GeneratorSpec::open(self, logical_pages, seed)
             .map_err(|error| WorkloadError(error.to_string()))
+    }
+}
+
+/// A trace, replayed without end on a drive with blocks of a certain size.
+pub struct TraceReplay {
+    path: String,
+    source: TraceSource,
+    /// Page commands a replay: those on pages that the drive leaves out do not count.
+    pass: u64,
+}
+
+impl TraceReplay {
+    /// Reads the trace at `path` once, asking `go_on` now and then.
+    ///
+    /// # Errors
+    /// Those of [`TraceSource::load_with`]; a trace that touches less than one block.
+    pub fn load(
+        path: &str,
+        options: SourceOptions,
+        pages_per_block: u32,
+        go_on: impl FnMut(&Progress) -> bool,
+    ) -> Result<Self, TraceError> {
+        let source = TraceSource::load_with(path, options, go_on)?;
+        let logical_pages = source.logical_pages(pages_per_block);
+        if logical_pages == 0 {
+            let message = format!(
+                "the trace touches {} pages, expected at least one block of {pages_per_block}",
+                source.map().len()
+            );
+            return Err(TraceError::new(path.as_ref(), Fault::Empty, message)
+                .hint("use smaller blocks or a longer trace"));
+        }
+        let mut pass = source.open(logical_pages, Replay::Passes(1))?;
+        let mut batch = Batch::default();
+        let mut commands = 0;
+        loop {
+            pass.fill(&mut batch, 1 << 16).map_err(|WorkloadError(text)| {
+                TraceError::new(path.as_ref(), Fault::Empty, text)
+            })?;
+            if batch.pages.is_empty() {
+                break;
+            }
+            commands += batch.pages.len() as u64;
+        }
+        Ok(Self { path: path.to_string(), source, pass: commands })
+    }
+
+    /// What a person should know of how the trace was read.
+    pub fn notes(&self) -> Vec<String> {
+        let stat = self.source.stat();
+        let mut notes = stat.notes.clone();
+        if stat.skipped_lines > 0 {
+            notes.push(format!("{} bad lines of the trace were left out", stat.skipped_lines));
+        }
+        notes
+    }
+}
+
+impl Source for TraceReplay {
+    fn canonical(&self) -> String {
+        self.path.clone()
+    }
+
+    fn fixed_pages(&self, pages_per_block: u32) -> Option<u32> {
+        Some(self.source.logical_pages(pages_per_block))
+    }
+
+    fn pass(&self) -> Option<u64> {
+        Some(self.pass)
+    }
+
+    fn open(&self, logical_pages: u32, _: u64) -> Result<Box<dyn Workload>, WorkloadError> {
+        match self.source.open(logical_pages, Replay::Endless) {
+            Ok(replay) => Ok(Box::new(replay)),
+            Err(error) => Err(WorkloadError(error.to_string())),
+        }
     }
 }

@@ -6,14 +6,12 @@ use std::sync::Arc;
 
 use flashgc_drive::config::{RunConfig, TraceConfig};
 use flashgc_drive::extent::{Length, Plan, Warmup};
-use flashgc_drive::source::Source;
+use flashgc_drive::source::{Source, TraceReplay};
 use flashgc_ftl::{Fill, Frontier, VictimSpec};
 use flashgc_workload::generate::{GeneratorSpec, generators};
 use flashgc_workload::trace::{
-    Fault, OnBadLine, PagingOptions, ReadOptions, Replay, SourceOptions, TraceError, TraceSource,
-    format,
+    Fault, OnBadLine, PagingOptions, Progress, ReadOptions, SourceOptions, TraceError, format,
 };
-use flashgc_workload::{Batch, Workload, WorkloadError};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 
@@ -55,91 +53,19 @@ fn open_one(py: Python<'_>, config: &RunConfig, watch: &mut Watch<'_>) -> PyResu
         let spec = GeneratorSpec::parse(&config.workload).map_err(errors::config)?;
         return Ok(Opened { source: Arc::new(spec), notes: Vec::new() });
     }
-    let trace = Trace::load(py, config, watch)?;
-    let stat = trace.source.stat();
-    let mut notes = stat.notes.clone();
-    if stat.skipped_lines > 0 {
-        notes.push(format!("{} bad lines of the trace were left out", stat.skipped_lines));
-    }
+    let TraceConfig { format, alignment_offset, on_bad_line } = &config.trace;
+    let options = SourceOptions {
+        read: read_options(format.as_deref(), on_bad_line.as_deref())?,
+        paging: paging(config.page_size.into(), *alignment_offset)?,
+        ..SourceOptions::default()
+    };
+    let loaded = py.detach(|| {
+        let go_on = |progress: &Progress| watch.reading(progress);
+        TraceReplay::load(&config.workload, options, config.pages_per_block, go_on)
+    });
+    let trace = loaded.map_err(|error| watch.failure(&error))?;
+    let notes = trace.notes();
     Ok(Opened { source: Arc::new(trace), notes })
-}
-
-/// A trace on a drive with blocks of a certain size.
-struct Trace {
-    path: String,
-    source: TraceSource,
-    /// Page commands a replay.
-    pass: u64,
-}
-
-impl Trace {
-    fn load(py: Python<'_>, config: &RunConfig, watch: &mut Watch<'_>) -> PyResult<Self> {
-        let path = config.workload.clone();
-        let TraceConfig { format, alignment_offset, on_bad_line } = &config.trace;
-        let options = SourceOptions {
-            read: read_options(format.as_deref(), on_bad_line.as_deref())?,
-            paging: paging(config.page_size.into(), *alignment_offset)?,
-            ..SourceOptions::default()
-        };
-        let loaded = py.detach(|| {
-            let source =
-                TraceSource::load_with(&path, options, |progress| watch.reading(progress))?;
-            let pass = commands_a_pass(&source, config.pages_per_block).map_err(
-                |WorkloadError(text)| TraceError::new(path.as_ref(), Fault::Empty, text),
-            )?;
-            Ok((source, pass))
-        });
-        match loaded {
-            Ok((source, pass)) => Ok(Self { path, source, pass }),
-            Err(error) => Err(watch.failure(&error)),
-        }
-    }
-}
-
-/// Page commands of one replay on a drive with blocks of `pages_per_block`: those on pages that
-/// the drive leaves out do not count.
-fn commands_a_pass(source: &TraceSource, pages_per_block: u32) -> Result<u64, WorkloadError> {
-    let logical_pages = source.logical_pages(pages_per_block);
-    if logical_pages == 0 {
-        return Err(WorkloadError(format!(
-            "the trace touches {} pages, expected at least one block of {pages_per_block}; hint: \
-             use smaller blocks or a longer trace",
-            source.map().len()
-        )));
-    }
-    let mut pass = source
-        .open(logical_pages, Replay::Passes(1))
-        .map_err(|error| WorkloadError(error.to_string()))?;
-    let mut batch = Batch::default();
-    let mut commands = 0;
-    loop {
-        pass.fill(&mut batch, 1 << 16)?;
-        if batch.pages.is_empty() {
-            return Ok(commands);
-        }
-        commands += batch.pages.len() as u64;
-    }
-}
-
-impl Source for Trace {
-    fn canonical(&self) -> String {
-        self.path.clone()
-    }
-
-    fn fixed_pages(&self, pages_per_block: u32) -> Option<u32> {
-        Some(self.source.logical_pages(pages_per_block))
-    }
-
-    fn pass(&self) -> Option<u64> {
-        Some(self.pass)
-    }
-
-    fn open(&self, logical_pages: u32, _: u64) -> Result<Box<dyn Workload>, WorkloadError> {
-        match self.source.open(logical_pages, Replay::Endless) {
-            Ok(replay) => Ok(Box::new(replay)),
-            Err(error) => Err(WorkloadError(error.to_string())),
-        }
-    }
 }
 
 pub(crate) fn read_options(
