@@ -118,12 +118,13 @@ def format_count(value: float) -> str:
 def format_size(size: float) -> str:
     """Bytes for people, in binary units.
 
-    >>> format_size(68719476736), format_size(1500), format_size(12)
-    ('64 GiB', '1.46 KiB', '12 B')
+    >>> format_size(68719476736), format_size(1500), format_size(1000 * 2**20), format_size(12)
+    ('64 GiB', '1.46 KiB', '1000 MiB', '12 B')
     """
     for unit in ("PiB", "TiB", "GiB", "MiB", "KiB"):
         if size >= SIZES[unit]:
-            return f"{size / SIZES[unit]:.3g} {unit}"
+            count = size / SIZES[unit]
+            return f"{count:.3g} {unit}" if count < 999.5 else f"{count:.0f} {unit}"
     return f"{size:.0f} B"
 
 
