@@ -123,9 +123,10 @@ impl Frontier {
         let least = kept as f64 / f64::from(geometry.blocks());
         Err(GeometryError(format!(
             "{spare_pages} spare pages (spare factor {:.4}) are too few for the {self} frontier, \
-             which keeps {kept} blocks of {b} pages; hint: a spare factor of at least {least:.4}, \
+             which keeps {kept} block{} of {b} pages; hint: a spare factor of at least {least:.4}, \
              or more blocks",
-            geometry.spare_factor()
+            geometry.spare_factor(),
+            if kept == 1 { "" } else { "s" }
         )))
     }
 }
