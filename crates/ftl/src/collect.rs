@@ -2,9 +2,10 @@
 
 use crate::blocks::BlockId;
 use crate::frontier::{Active, Frontier};
-use crate::page_map::{FtlError, MAP_AHEAD, PageMap, State, for_words};
+use crate::page_map::{MAP_AHEAD, PageMap, State, for_words};
 use crate::table::prefetch;
 use crate::track::Tracker;
+use crate::translation::FtlError;
 use crate::victim::VictimPolicy;
 
 impl<P: VictimPolicy> PageMap<P> {

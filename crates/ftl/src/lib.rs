@@ -15,11 +15,13 @@ pub mod page_map;
 pub mod rng;
 pub mod spec;
 pub mod track;
+pub mod translation;
 pub mod victim;
 
 pub use blocks::{BlockId, BlockTable, NOT_A_CANDIDATE};
 pub use fill::Fill;
 pub use frontier::Frontier;
 pub use geometry::{Geometry, GeometryError};
-pub use page_map::{Counters, FtlError, Layout, PageMap, Translation};
+pub use page_map::PageMap;
+pub use translation::{Counters, FtlError, Layout, Translation};
 pub use victim::{External, ExternalPick, VictimPolicy, VictimSpec, victim_policies};

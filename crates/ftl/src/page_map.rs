@@ -2,13 +2,13 @@
 //! TRIM; collections are in `collect.rs`, first contents in `fill.rs`, the audit in `audit.rs`.
 
 use crate::blocks::{BlockId, BlockTable};
-use crate::fill::Fill;
-use crate::frontier::{Active, Frontier, Open};
-use crate::geometry::{Geometry, GeometryError};
+use crate::frontier::{Active, Open};
+use crate::geometry::Geometry;
 use crate::rng::Stream;
 use crate::spec::SpecError;
 use crate::table::{Table, prefetch};
 use crate::track::Tracker;
+use crate::translation::{Counters, FtlError, Layout, Translation};
 use crate::victim::VictimPolicy;
 
 /// Map entry of a logical page that has no data.
@@ -18,136 +18,6 @@ pub(crate) const UNMAPPED: u32 = u32::MAX;
 pub(crate) const MAP_AHEAD: usize = 48;
 /// How far ahead of a write the old page's live bit is fetched, in pages.
 const LIVE_AHEAD: usize = 24;
-
-/// Why the translation layer cannot be made, or cannot go on.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum FtlError {
-    /// The shape of the drive does not work.
-    #[error(transparent)]
-    Geometry(#[from] GeometryError),
-    /// A policy or a frontier was asked for wrongly.
-    #[error(transparent)]
-    Spec(#[from] SpecError),
-    /// The system has not enough memory for the map.
-    #[error("no memory for a map of {pages} pages; hint: a drive needs about 9 bytes a page")]
-    Memory {
-        /// Logical pages of the drive.
-        pages: u32,
-    },
-    /// A command addresses a page that the drive does not have.
-    #[error("page {page} is beyond the drive's {logical_pages} logical pages")]
-    OutOfRange {
-        /// The page addressed.
-        page: u32,
-        /// The number of pages there are.
-        logical_pages: u32,
-    },
-    /// Collecting garbage frees nothing.
-    #[error("no reclaimable space: {0}")]
-    NoSpace(String),
-    /// A policy broke its contract.
-    #[error("the victim policy picked block {block}, which {why}")]
-    BadPick {
-        /// The block it picked.
-        block: u64,
-        /// Why it may not be picked.
-        why: &'static str,
-    },
-}
-
-/// What a translation layer is made from.
-#[derive(Clone, Copy, Debug)]
-pub struct Layout {
-    /// The drive's shape.
-    pub geometry: Geometry,
-    /// Where writes go.
-    pub frontier: Frontier,
-    /// What is on the drive at first.
-    pub fill: Fill,
-    /// Seed of the run; the victim policy and the fill draw from streams of their own.
-    pub seed: u64,
-}
-
-/// Everything that has been counted since the layer was made.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counters {
-    /// Pages written by the host.
-    pub host_pages: u64,
-    /// Valid pages rewritten by collections.
-    pub copied_pages: u64,
-    /// Blocks erased.
-    pub erases: u64,
-    /// Calls of the victim policy.
-    pub collections: u64,
-    /// Pages that a TRIM found mapped and unmapped.
-    pub trimmed_pages: u64,
-}
-
-impl Counters {
-    /// Host writes and copies: the pages programmed.
-    pub fn programs(&self) -> u64 {
-        self.host_pages + self.copied_pages
-    }
-
-    /// These counts and `other`'s together.
-    pub fn plus(&self, other: &Self) -> Self {
-        Self {
-            host_pages: self.host_pages + other.host_pages,
-            copied_pages: self.copied_pages + other.copied_pages,
-            erases: self.erases + other.erases,
-            collections: self.collections + other.collections,
-            trimmed_pages: self.trimmed_pages + other.trimmed_pages,
-        }
-    }
-
-    /// What has been counted since `earlier`.
-    pub fn since(&self, earlier: &Self) -> Self {
-        Self {
-            host_pages: self.host_pages - earlier.host_pages,
-            copied_pages: self.copied_pages - earlier.copied_pages,
-            erases: self.erases - earlier.erases,
-            collections: self.collections - earlier.collections,
-            trimmed_pages: self.trimmed_pages - earlier.trimmed_pages,
-        }
-    }
-}
-
-/// A translation layer, whatever its policy: the one virtual call is at the batch.
-pub trait Translation: Send {
-    /// Writes `pages` in order, collecting garbage where it must. On an error the pages before
-    /// the one that found no room are written.
-    fn write(&mut self, pages: &[u32]) -> Result<(), FtlError> {
-        self.write_until(pages, u64::MAX).map(|_| ())
-    }
-
-    /// Writes `pages` in order, but stops before a write that needs a collection once there have
-    /// been `collections` of them since the layer was made. Returns how many pages it wrote.
-    fn write_until(&mut self, pages: &[u32], collections: u64) -> Result<usize, FtlError>;
-
-    /// Discards `pages`: their data are dead.
-    fn trim(&mut self, pages: &[u32]) -> Result<(), FtlError>;
-
-    /// The drive's shape.
-    fn geometry(&self) -> &Geometry;
-
-    /// The block table.
-    fn blocks(&self) -> &BlockTable;
-
-    /// What has been counted so far.
-    fn counters(&self) -> Counters;
-
-    /// A digest of every decision so far: which block was collected, with how many valid pages.
-    fn decisions(&self) -> u64;
-
-    /// Where a logical page is: its block and its offset there; `None` if it has no data.
-    fn locate(&self, page: u32) -> Option<(BlockId, u32)>;
-
-    /// Checks every invariant; the text says which does not hold. O(physical pages).
-    fn audit(&self) -> Result<(), String>;
-
-    /// Bytes of memory held for the map and the tables.
-    fn memory_bytes(&self) -> u64;
-}
 
 /// The page-mapped translation layer with victim policy `P`.
 pub struct PageMap<P: VictimPolicy> {

@@ -17,10 +17,11 @@ pub use windowed::Windowed;
 
 use crate::blocks::{BlockId, BlockTable};
 use crate::geometry::Geometry;
-use crate::page_map::{FtlError, Layout, PageMap, Translation};
+use crate::page_map::PageMap;
 use crate::rng::Stream;
 use crate::spec::{Param, Params, Spec, SpecError, suggest};
 use crate::track::Tracker;
+use crate::translation::{FtlError, Layout, Translation};
 
 /// A rule that picks the block to collect.
 ///
