@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::result::RunResult;
-use crate::stats::{half_width95, mean};
+use crate::stats::{all_equal, half_width95, mean};
 
 /// One result's place among those it was compared with.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -13,15 +13,14 @@ pub struct Rank {
     pub index: usize,
     /// 1 for the least write amplification.
     pub place: usize,
-    /// Write amplification over the least one's: "1.21x more writes".
+    /// Write amplification over the least one's: "1.21x more writes". NaN without a figure.
     pub ratio: f64,
-    /// Write amplification minus the least one's.
+    /// Write amplification minus the least one's. NaN without a figure.
     pub difference: f64,
     /// Half the 95% interval of the difference. The runs are paired where both results have the
-    /// same number of them, since run i of each saw the same workload; `None` where it cannot be
-    /// told.
+    /// same ones, since run i of each saw the same workload; `None` where it cannot be told.
     pub difference_ci95: Option<f64>,
-    /// Whether the difference is inside its interval.
+    /// Whether the difference is inside its interval; never without a figure.
     pub inside_noise: bool,
 }
 
@@ -39,24 +38,36 @@ pub fn compare(results: &[RunResult]) -> Vec<Rank> {
     let ranked = order.iter().enumerate().map(|(position, &index)| {
         let result = &results[index];
         let difference = result.write_amplification - best.write_amplification;
-        let half = if position == 0 { Some(0.0) } else { difference_half_width(result, best) };
+        let half = match position {
+            _ if difference.is_nan() => None,
+            0 => Some(0.0),
+            _ => difference_half_width(result, best),
+        };
         Rank {
             index,
             place: position + 1,
             ratio: result.write_amplification / best.write_amplification,
             difference,
             difference_ci95: half,
-            inside_noise: position > 0 && half.is_none_or(|half| difference <= half),
+            inside_noise: position > 0
+                && !difference.is_nan()
+                && half.is_none_or(|half| difference <= half),
         }
     });
     ranked.collect()
 }
 
 fn difference_half_width(result: &RunResult, best: &RunResult) -> Option<f64> {
-    let paired = result.run_values.len() == best.run_values.len() && best.run_values.len() > 1;
+    let both = [result, best];
+    let (values, others) = (&result.run_values, &best.run_values);
+    // Runs that are all alike are one run, and differences from it are not independent draws.
+    // Interrupted results may lack different runs.
+    let paired = values.len() == others.len()
+        && values.len() > 1
+        && both.iter().all(|one| !one.interrupted && !all_equal(&one.run_values));
     if paired {
-        let pairs = result.run_values.iter().zip(&best.run_values);
-        let differences: Vec<f64> = pairs.map(|(one, other)| one - other).collect();
+        let differences: Vec<f64> =
+            values.iter().zip(others).map(|(one, other)| one - other).collect();
         debug_assert!(mean(&differences).is_finite());
         return Some(half_width95(&differences));
     }

@@ -7,6 +7,7 @@ pub mod compare;
 pub mod config;
 pub mod counting;
 pub mod extent;
+mod memory;
 pub mod result;
 mod run;
 pub mod simulate;

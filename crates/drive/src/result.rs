@@ -6,8 +6,9 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::config::{Resolved, RunConfig};
+use crate::extent::{Length, Warmup};
 use crate::run::Finished;
-use crate::stats::{Interval, batch_means, drift, half_width95, mean, mser};
+use crate::stats::{Interval, all_equal, batch_means, drift, half_width95, mean, mser};
 
 /// Batches that one run's measured part is cut into for its confidence interval.
 const BATCHES: usize = 20;
@@ -15,15 +16,21 @@ const BATCHES: usize = 20;
 /// A drift between the halves of the measured part below this share is not worth a warning.
 const DRIFT_WORTH_SAYING: f64 = 0.002;
 
+/// A measured part below this share of a drive write says nothing of a steady state.
+const SHORTEST_MEASURED: f64 = 0.1;
+
+/// A warm-up given as a number of pages below this share of a drive write is likely a slip.
+const SHORTEST_WARMUP: f64 = 0.01;
+
 /// The result of all runs of one configuration.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunResult {
     /// Pages programmed per page written by the host, mean over the runs.
     pub write_amplification: f64,
     /// Half the width of its 95% confidence interval: over the runs (Student's t), or over 20
-    /// batches of the run where there is one. `None` where it cannot be told.
+    /// batches of the run where there is one or all are alike. `None` where it cannot be told.
     pub write_amplification_ci95: Option<f64>,
-    /// Write amplification of each run.
+    /// Write amplification of each run that came to its measured part.
     pub run_values: Vec<f64>,
     /// Pages written by the host in the measured parts of all runs.
     pub host_pages: u64,
@@ -76,34 +83,57 @@ pub struct FullConfig {
 
 /// Puts the runs of one configuration together.
 pub(crate) fn summarise(resolved: &Resolved, runs: &[Finished], interrupted: bool) -> RunResult {
-    let measured: Vec<Vec<Interval>> =
-        runs.iter().map(|run| kept(resolved, &run.measured)).collect();
-    let values: Vec<f64> = measured
+    // A run stopped in its warm-up has no figure and is part of no mean.
+    let (measured, values): (Vec<Vec<Interval>>, Vec<f64>) = runs
         .iter()
-        .map(|intervals| Interval::amplification(intervals))
-        .filter(|value| value.is_finite())
-        .collect();
+        .map(|run| kept(resolved, &run.measured))
+        .map(|intervals| (Interval::amplification(&intervals), intervals))
+        .filter(|(value, _)| value.is_finite())
+        .map(|(value, intervals)| (intervals, value))
+        .unzip();
     let mut warnings = Vec::new();
     if values.is_empty() {
-        warnings.push("the host wrote nothing in the measured part".to_string());
+        warnings.push(if interrupted {
+            "interrupted in the warm-up: nothing was measured".to_string()
+        } else {
+            "the host wrote nothing in the measured part".to_string()
+        });
     }
-    if resolved.auto_warmup && runs.iter().any(|run| mser(&run.measured).is_none()) {
+    if interrupted && !values.is_empty() && values.len() < runs.len() {
+        warnings.push(format!(
+            "interrupted: {} of the runs were still in the warm-up and do not count",
+            runs.len() - values.len()
+        ));
+    }
+    let unsettled = |run: &Finished| !run.measured.is_empty() && mser(&run.measured).is_none();
+    if resolved.auto_warmup && !values.is_empty() && runs.iter().any(unsettled) {
         warnings.push(
             "no end of the warm-up was found: what is reported is the second half of the run; \
              make it longer"
                 .to_string(),
         );
     }
-    let drift = drift(&measured);
+    let alike = all_equal(&values);
+    if alike {
+        warnings.push(format!(
+            "all {} runs are alike: nothing random decides in this policy and workload; the \
+             interval is over {BATCHES} batches of one run",
+            values.len()
+        ));
+    }
+    let drift = drift(if alike { &measured[..1] } else { &measured });
     let drifting = drift.filter(|(drift, half)| drift.abs() > half.max(DRIFT_WORTH_SAYING));
     if let Some((drift, half)) = drifting {
         warnings.push(format!(
-            "write amplification still moves: {:+.2}% +- {:.2}% from the first to the second half \
+            "write amplification still moves: {:+.2}% ± {:.2}% from the first to the second half \
              of the measured part; lengthen the warm-up, or use --warmup auto",
             drift * 100.0,
             half * 100.0
         ));
     }
+    let short = too_short(resolved, runs, &measured).filter(|_| !interrupted);
+    warnings.extend(short.iter().cloned());
+    warnings.extend(short_warmup(resolved));
     let half = half_width(&measured, &values);
     let counters = runs.iter().fold(Counters::default(), |sum, run| sum.plus(&run.counters));
     let seconds: f64 = runs.iter().map(|run| run.elapsed.as_secs_f64()).sum();
@@ -127,7 +157,7 @@ pub(crate) fn summarise(resolved: &Resolved, runs: &[Finished], interrupted: boo
         trimmed_pages: counters.trimmed_pages,
         reads: runs.iter().map(|run| run.reads).sum(),
         page_programs_per_second: if seconds > 0.0 { programs as f64 / seconds } else { 0.0 },
-        steady: drift.is_some() && drifting.is_none(),
+        steady: drift.is_some() && drifting.is_none() && short.is_none(),
         interrupted,
         warnings,
         series: runs.first().map(|run| series(resolved, run)).unwrap_or_default(),
@@ -138,11 +168,61 @@ pub(crate) fn summarise(resolved: &Resolved, runs: &[Finished], interrupted: boo
     }
 }
 
-/// The half width of the 95% interval of what the runs measured.
+/// What to say of a measured part in which a steady state cannot be seen, however calm it looks.
+fn too_short(resolved: &Resolved, runs: &[Finished], measured: &[Vec<Interval>]) -> Option<String> {
+    let host = |intervals: &Vec<Interval>| intervals.iter().map(|one| one.host_pages).sum::<u64>();
+    let least = measured.iter().map(host).min()?;
+    let drive_writes = least as f64 / f64::from(resolved.geometry.logical_pages());
+    // The victim of a collection may be a block that was never used: erases tell.
+    let collected = runs.iter().any(|run| run.counters.erases > 0);
+    if collected && drive_writes >= SHORTEST_MEASURED {
+        return None;
+    }
+    let hint = match &resolved.config.length {
+        Length::Writes(text) if !text.contains('x') => "20x means twenty drive writes",
+        _ => "make the run longer",
+    };
+    Some(format!(
+        "the measured part is {least} page write{}, {} of a drive write{}: too short for a steady \
+         state; hint: {hint}",
+        if least == 1 { "" } else { "s" },
+        percent(drive_writes),
+        if collected { "" } else { ", without an erase" },
+    ))
+}
+
+/// What to say of a warm-up in pages that is next to none: its `x` was probably forgotten.
+fn short_warmup(resolved: &Resolved) -> Option<String> {
+    let Ok(Warmup::Pages(pages)) = Warmup::parse(&resolved.config.warmup) else {
+        return None;
+    };
+    let share = pages as f64 / f64::from(resolved.geometry.logical_pages());
+    (share < SHORTEST_WARMUP).then(|| {
+        format!(
+            "the warm-up is {pages} page{}, {} of a drive write; hint: 1x is one drive write",
+            if pages == 1 { "" } else { "s" },
+            percent(share)
+        )
+    })
+}
+
+/// A share for the eye: `37%`, `0.12%`.
+fn percent(share: f64) -> String {
+    match share * 100.0 {
+        many if many >= 10.0 => format!("{many:.0}%"),
+        few if few >= 0.01 => format!("{few:.2}%"),
+        _ => "less than 0.01%".to_string(),
+    }
+}
+
+/// The half width of the 95% interval of what the runs measured. Runs that are all alike are one
+/// run: their spread is 0 whatever the figure's own is.
 pub(crate) fn half_width(measured: &[Vec<Interval>], values: &[f64]) -> Option<f64> {
     match measured {
         [] => None,
-        [only] => Some(half_width95(&batch_means(only, BATCHES))),
+        [first, rest @ ..] if rest.is_empty() || all_equal(values) => {
+            Some(half_width95(&batch_means(first, BATCHES)))
+        }
         _ => Some(half_width95(values)),
     }
 }

@@ -1,28 +1,38 @@
 //! The entrance: configurations in, results out. Runs go side by side on all cores and give the
 //! same digits on one.
 
+use flashgc_ftl::FtlError;
 use rayon::prelude::*;
 
 use crate::config::Resolved;
 use crate::counting::DriveError;
+use crate::memory::threads_that_fit;
 use crate::result::{RunResult, half_width, kept, summarise};
 pub use crate::run::{Control, Poll};
 use crate::run::{Finished, Run};
 use crate::stats::{Interval, mean};
+
+/// More threads than so many times the cores only cost memory.
+const MOST_THREADS_A_CORE: usize = 4;
 
 /// A run with a precision to reach is lengthened at most so many times.
 const MOST_ROUNDS: u32 = 100;
 
 /// Runs every configuration; results come in the order of `configurations`.
 ///
-/// `threads` bounds the runs under way at once (0: one a core). Configurations with an external
-/// policy stay on the calling thread, which calls `poll` every few batches.
+/// `threads` bounds the runs under way at once (0: one a core); fewer go side by side where there
+/// are not so many, or no memory for them. Configurations with an external policy stay on the
+/// calling thread, which calls `poll` every few batches.
+///
+/// # Errors
+/// A drive that the machine has no memory for; what a layer or a workload says.
 pub fn simulate(
     configurations: &[Resolved],
     threads: usize,
     control: &Control,
     poll: Poll<'_>,
 ) -> Result<Vec<RunResult>, DriveError> {
+    let threads = threads_for(configurations, threads)?;
     if configurations.iter().any(Resolved::is_external) {
         return configurations.iter().map(|one| on_this_thread(one, control, poll)).collect();
     }
@@ -36,18 +46,35 @@ pub fn simulate(
     }
 }
 
+/// The number of threads to use where `asked` are asked for: no more than there are runs, nor than
+/// the cores can use or the memory can hold. Results do not depend on it.
+fn threads_for(configurations: &[Resolved], asked: usize) -> Result<usize, DriveError> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let runs: u64 = configurations.iter().map(|one| u64::from(one.config.runs)).sum();
+    let external = configurations.iter().any(Resolved::is_external);
+    let threads = if external { 1 } else { useful_threads(asked, cores, runs) };
+    Ok(threads_that_fit(configurations, threads).map_err(FtlError::from)?)
+}
+
+fn useful_threads(asked: usize, cores: usize, runs: u64) -> usize {
+    let asked = if asked == 0 { cores } else { asked.min(MOST_THREADS_A_CORE * cores) };
+    asked.min(usize::try_from(runs).unwrap_or(usize::MAX)).max(1)
+}
+
 fn side_by_side(resolved: &Resolved, control: &Control) -> Result<RunResult, DriveError> {
-    let indices = (0..resolved.config.runs).into_par_iter();
+    // Cancelled, a million runs to come cost nothing.
+    let indices =
+        (0..resolved.config.runs).into_par_iter().take_any_while(|_| !control.is_cancelled());
     match resolved.config.precision {
         None => {
             let runs: Result<Vec<_>, _> =
                 indices.map(|index| complete(resolved, index, control, None)).collect();
-            Ok(summarise(resolved, &gather(runs?), control.is_cancelled()))
+            Ok(summarise(resolved, &runs?, control.is_cancelled()))
         }
         Some(precision) => {
             let runs: Result<Vec<_>, _> =
                 indices.map(|index| start(resolved, index, control, None)).collect();
-            lengthen(resolved, gather(runs?), precision, control, |runs, amount| {
+            lengthen(resolved, runs?, precision, control, |runs, amount| {
                 runs.par_iter_mut().map(|run| run.advance(amount, control, None)).collect()
             })
         }
@@ -59,40 +86,33 @@ fn on_this_thread(
     control: &Control,
     poll: Poll<'_>,
 ) -> Result<RunResult, DriveError> {
-    let indices = 0..resolved.config.runs;
+    let indices = (0..resolved.config.runs).take_while(|_| !control.is_cancelled());
     match resolved.config.precision {
         None => {
             let runs: Result<Vec<_>, _> =
                 indices.map(|index| complete(resolved, index, control, Some(&mut *poll))).collect();
-            Ok(summarise(resolved, &gather(runs?), control.is_cancelled()))
+            Ok(summarise(resolved, &runs?, control.is_cancelled()))
         }
         Some(precision) => {
             let runs: Result<Vec<_>, _> =
                 indices.map(|index| start(resolved, index, control, Some(&mut *poll))).collect();
-            lengthen(resolved, gather(runs?), precision, control, |runs, amount| {
+            lengthen(resolved, runs?, precision, control, |runs, amount| {
                 runs.iter_mut().map(|run| run.advance(amount, control, Some(&mut *poll))).collect()
             })
         }
     }
 }
 
-fn gather<T>(runs: Vec<Option<T>>) -> Vec<T> {
-    runs.into_iter().flatten().collect()
-}
-
-/// Makes run number `index` and does its plan; `None` if it was cancelled before it began.
+/// Makes run number `index` and does its plan.
 fn start(
     resolved: &Resolved,
     index: u32,
     control: &Control,
     poll: Option<Poll<'_>>,
-) -> Result<Option<Run>, DriveError> {
-    if control.is_cancelled() {
-        return Ok(None);
-    }
+) -> Result<Run, DriveError> {
     let mut run = Run::new(resolved, index)?;
     run.advance(resolved.plan.measured.amount, control, poll)?;
-    Ok(Some(run))
+    Ok(run)
 }
 
 /// Makes run number `index`, does its plan and frees its drive.
@@ -101,8 +121,8 @@ fn complete(
     index: u32,
     control: &Control,
     poll: Option<Poll<'_>>,
-) -> Result<Option<Finished>, DriveError> {
-    Ok(start(resolved, index, control, poll)?.map(Run::finish))
+) -> Result<Finished, DriveError> {
+    Ok(start(resolved, index, control, poll)?.finish())
 }
 
 /// Lengthens the runs until the precision asked for is reached, and sums up.
@@ -136,4 +156,19 @@ fn is_precise(resolved: &Resolved, runs: &[Run], precision: f64) -> bool {
     let values: Vec<f64> =
         measured.iter().map(|intervals| Interval::amplification(intervals)).collect();
     half_width(&measured, &values).is_some_and(|half| half <= precision * mean(&values))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::useful_threads;
+
+    #[test]
+    fn threads_are_no_more_than_runs_nor_than_cores_can_use() {
+        assert_eq!(useful_threads(0, 8, 100), 8);
+        assert_eq!(useful_threads(0, 8, 3), 3);
+        assert_eq!(useful_threads(4096, 8, 1), 1);
+        assert_eq!(useful_threads(4096, 8, 1_000_000_000), 32);
+        assert_eq!(useful_threads(16, 8, 100), 16);
+        assert_eq!(useful_threads(0, 8, 0), 1);
+    }
 }

@@ -19,6 +19,11 @@ pub fn half_width95(values: &[f64]) -> f64 {
     quantile95(n - 1.0) * (variance / n).sqrt()
 }
 
+/// Whether there are several values and all are the same to the last bit: copies of one, not draws.
+pub fn all_equal(values: &[f64]) -> bool {
+    values.len() > 1 && values.windows(2).all(|pair| pair[0].to_bits() == pair[1].to_bits())
+}
+
 /// The two-sided 95% quantile of Student's t with `freedom` degrees of freedom.
 fn quantile95(freedom: f64) -> f64 {
     match StudentsT::new(0.0, 1.0, freedom) {
@@ -139,9 +144,9 @@ mod tests {
     fn drift_is_seen_and_noise_is_not() {
         let rising: Vec<f64> = (0..40).map(|i| 2.0 + 0.01 * f64::from(i)).collect();
         let (drift_up, half) = drift(&[intervals(&rising)]).unwrap();
-        assert!(drift_up > 0.05 && half < drift_up, "{drift_up} +- {half}");
+        assert!(drift_up > 0.05 && half < drift_up, "{drift_up} ± {half}");
         let noise: Vec<f64> = (0..40).map(|i| 2.0 + 0.01 * f64::from(i * 7 % 5)).collect();
         let (drift_noise, half) = drift(&[intervals(&noise)]).unwrap();
-        assert!(drift_noise.abs() <= half, "{drift_noise} +- {half}");
+        assert!(drift_noise.abs() <= half, "{drift_noise} ± {half}");
     }
 }

@@ -1,0 +1,123 @@
+//! Whether the drives of all runs fit the machine's memory, asked before any is made: a process
+//! that takes too much is killed without a word. An estimate; it measures nothing.
+
+use flashgc_ftl::spec::SpecError;
+
+use crate::config::Resolved;
+
+const GIB: f64 = (1u64 << 30) as f64;
+
+/// Drives that are in memory together, and how many of them run side by side at most.
+struct Group {
+    /// Bytes of all that must be in memory for one thread to go on.
+    bytes: u64,
+    /// Threads that may each hold so much.
+    threads: u64,
+}
+
+/// How many of `threads` threads the memory allows; where it cannot be told, all.
+///
+/// # Errors
+/// Not even one.
+pub(crate) fn threads_that_fit(
+    configurations: &[Resolved],
+    threads: usize,
+) -> Result<usize, SpecError> {
+    let groups: Vec<Group> = configurations.iter().map(group).collect();
+    match available() {
+        Some(available) => fit(groups, threads, available),
+        None => Ok(threads),
+    }
+}
+
+fn group(resolved: &Resolved) -> Group {
+    let bytes = drive_bytes(resolved);
+    let runs = u64::from(resolved.config.runs);
+    match resolved.config.precision {
+        None => Group { bytes, threads: runs },
+        // All runs stay, as they may have to be lengthened together.
+        Some(_) => Group { bytes: bytes.saturating_mul(runs), threads: 1 },
+    }
+}
+
+/// Bytes of one drive: 4 a logical page for the map, 4 and a bit a physical page for the way back,
+/// some tens a block for counts and the policy's own.
+fn drive_bytes(resolved: &Resolved) -> u64 {
+    let geometry = &resolved.geometry;
+    let physical = geometry.physical_pages();
+    4 * u64::from(geometry.logical_pages())
+        + 4 * physical
+        + physical / 8
+        + 32 * u64::from(geometry.blocks())
+}
+
+fn fit(mut groups: Vec<Group>, threads: usize, available: u64) -> Result<usize, SpecError> {
+    groups.sort_by_key(|group| std::cmp::Reverse(group.bytes));
+    let (mut needed, mut fitting) = (0u64, 0);
+    for group in groups {
+        for _ in 0..group.threads {
+            if fitting == threads {
+                return Ok(fitting);
+            }
+            needed = needed.saturating_add(group.bytes);
+            if needed <= available {
+                fitting += 1;
+                continue;
+            }
+            if fitting > 0 {
+                return Ok(fitting);
+            }
+            return Err(SpecError::new(
+                format!(
+                    "the drive needs about {:.1} GiB of memory, {:.1} GiB are available",
+                    needed as f64 / GIB,
+                    available as f64 / GIB
+                ),
+                "use a smaller drive, or fewer runs with a precision to reach",
+            ));
+        }
+    }
+    Ok(threads)
+}
+
+/// Bytes that can be had without swapping; `None` where the system does not tell.
+fn available() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib * 1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn groups(groups: &[(u64, u64)]) -> Vec<Group> {
+        groups.iter().map(|&(bytes, threads)| Group { bytes, threads }).collect()
+    }
+
+    #[test]
+    fn threads_are_fewer_where_memory_is_short_and_none_is_an_error() {
+        let fit = |list: &[(u64, u64)], threads| fit(groups(list), threads, 100);
+        assert_eq!(fit(&[(10, 3)], 8).unwrap(), 8);
+        assert_eq!(fit(&[(40, 3)], 8).unwrap(), 2);
+        assert_eq!(fit(&[(40, 3)], 1).unwrap(), 1);
+        // The largest together: 60 + 40, not 60 + 60.
+        assert_eq!(fit(&[(40, 5), (60, 1)], 8).unwrap(), 2);
+        assert_eq!(fit(&[(1, 1), (100, 1_000_000_000)], 8).unwrap(), 1);
+        assert_eq!(fit(&[], 3).unwrap(), 3);
+        let error = fit(&[(1, 1), (u64::MAX, 2)], 8).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "the drive needs about 17179869184.0 GiB of memory, 0.0 GiB are available; hint: use \
+             a smaller drive, or fewer runs with a precision to reach"
+        );
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn linux_tells_what_is_available() {
+        // Between 1 MiB and 1 PiB: no error of unit.
+        assert!(available().is_some_and(|bytes| (1 << 20..1 << 50).contains(&bytes)));
+    }
+}

@@ -1,0 +1,198 @@
+//! What a result may claim: intervals of runs that are copies, runs too short, runs stopped early,
+//! drives and numbers of runs beyond the machine.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use flashgc_drive::compare::compare;
+use flashgc_drive::config::{Resolved, RunConfig};
+use flashgc_drive::extent::Length;
+use flashgc_drive::result::RunResult;
+use flashgc_drive::simulate::{Control, simulate};
+use flashgc_drive::source::Source;
+use flashgc_workload::generate::GeneratorSpec;
+use flashgc_workload::{Workload, WorkloadError};
+
+fn config() -> RunConfig {
+    RunConfig {
+        blocks: Some(200),
+        pages_per_block: 16,
+        page_size: 4096,
+        spare: 0.15,
+        victim: "greedy".into(),
+        frontier: "single".into(),
+        fill: "sequential".into(),
+        workload: "uniform".into(),
+        trace: Default::default(),
+        warmup: "5x".into(),
+        length: Length::Writes("20x".into()),
+        precision: None,
+        runs: 1,
+        seed: 7,
+    }
+}
+
+fn resolve(config: &RunConfig) -> Resolved {
+    let source = Arc::new(GeneratorSpec::parse(&config.workload).unwrap());
+    Resolved::new(config, source, None).unwrap()
+}
+
+fn run(config: &RunConfig) -> RunResult {
+    simulate(&[resolve(config)], 0, &Control::default(), &mut || {}).unwrap().remove(0)
+}
+
+/// A workload that is the same for every seed, as a trace is.
+struct Recorded(GeneratorSpec);
+
+impl Source for Recorded {
+    fn canonical(&self) -> String {
+        "recorded".into()
+    }
+
+    fn fixed_pages(&self, _: u32) -> Option<u32> {
+        None
+    }
+
+    fn pass(&self) -> Option<u64> {
+        None
+    }
+
+    fn open(&self, logical_pages: u32, _: u64) -> Result<Box<dyn Workload>, WorkloadError> {
+        Source::open(&self.0, logical_pages, 1)
+    }
+}
+
+fn recorded(config: &RunConfig) -> RunResult {
+    let source = Arc::new(Recorded(GeneratorSpec::parse(&config.workload).unwrap()));
+    let resolved = Resolved::new(config, source, None).unwrap();
+    simulate(&[resolved], 0, &Control::default(), &mut || {}).unwrap().remove(0)
+}
+
+#[test]
+fn runs_that_are_all_alike_have_the_interval_of_one() {
+    let one = recorded(&config());
+    let many = recorded(&RunConfig { runs: 5, ..config() });
+    assert_eq!(many.run_values, [one.write_amplification; 5]);
+    assert!(one.write_amplification_ci95.unwrap() > 0.0);
+    assert_eq!(many.write_amplification_ci95, one.write_amplification_ci95);
+    assert_eq!(many.steady, one.steady);
+    let note = "all 5 runs are alike: nothing random decides in this policy and workload; the \
+                interval is over 20 batches of one run";
+    assert_eq!(many.warnings.iter().filter(|text| *text == note).count(), 1);
+    assert!(!one.warnings.iter().any(|text| text.contains("alike")));
+    // With random commands the interval is over the runs.
+    let random = run(&RunConfig { runs: 5, ..config() });
+    assert!(!random.warnings.iter().any(|text| text.contains("alike")), "{:?}", random.warnings);
+}
+
+#[test]
+fn differences_of_runs_that_are_all_alike_are_not_certain() {
+    let greedy = recorded(&RunConfig { runs: 3, ..config() });
+    let fifo = recorded(&RunConfig { runs: 3, victim: "fifo".into(), ..config() });
+    let (one, other) =
+        (greedy.write_amplification_ci95.unwrap(), fifo.write_amplification_ci95.unwrap());
+    let ranks = compare(&[fifo, greedy]);
+    assert_eq!((ranks[0].index, ranks[1].index), (1, 0));
+    let half = ranks[1].difference_ci95.unwrap();
+    assert!((half - one.hypot(other)).abs() < 1e-15 && half > 0.0, "{half}");
+}
+
+#[test]
+fn a_run_too_short_for_a_steady_state_says_so() {
+    // 200 blocks of 16 pages less 15%: 2720 logical pages.
+    let forgotten =
+        RunConfig { warmup: "0".into(), length: Length::Writes("20".into()), ..config() };
+    let result = run(&forgotten);
+    assert!(!result.steady);
+    let text = "the measured part is 20 page writes, 0.74% of a drive write, without an erase: too \
+                short for a steady state; hint: 20x means twenty drive writes";
+    assert!(result.warnings.iter().any(|warning| warning == text), "{:?}", result.warnings);
+    // An empty drive takes half a drive write without an erase.
+    let first =
+        RunConfig { fill: "empty".into(), length: Length::Writes("0.5x".into()), ..forgotten };
+    let result = run(&first);
+    assert!(!result.steady && result.erases == 0);
+    let warnings = &result.warnings;
+    let text = "50% of a drive write, without an erase: too short for a steady state; hint: \
+                make the run longer";
+    assert!(warnings.iter().any(|warning| warning.ends_with(text)), "{warnings:?}");
+    // With collections, but only 4% of a drive write.
+    let result =
+        run(&RunConfig { warmup: "5x".into(), length: Length::Collections(30), ..config() });
+    assert!(!result.steady && result.collections == 30);
+    let warnings = &result.warnings;
+    assert!(
+        warnings.iter().any(|text| text.ends_with("hint: make the run longer")),
+        "{warnings:?}"
+    );
+    let long = run(&config());
+    assert!(long.steady && long.warnings.is_empty(), "{:?}", long.warnings);
+}
+
+#[test]
+fn a_warm_up_of_next_to_nothing_says_so() {
+    let result = run(&RunConfig { warmup: "1".into(), ..config() });
+    let text = "the warm-up is 1 page, 0.04% of a drive write; hint: 1x is one drive write";
+    assert!(result.warnings.iter().any(|warning| warning == text), "{:?}", result.warnings);
+    for warmup in ["100", "0", "1x", "1%"] {
+        let result = run(&RunConfig { warmup: warmup.into(), ..config() });
+        assert!(!result.warnings.iter().any(|text| text.contains("the warm-up is")), "{warmup}");
+    }
+}
+
+#[test]
+fn what_was_stopped_in_its_warm_up_has_no_figure_and_no_rank_in_the_noise() {
+    let stopped = |runs: u32, warmup: &str| {
+        let control = Control::default();
+        let config = RunConfig { runs, warmup: warmup.into(), ..config() };
+        let resolved = resolve(&config);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while control.programs.load(Ordering::Relaxed) < 100_000 {
+                    std::thread::yield_now();
+                }
+                control.cancel.store(true, Ordering::Relaxed);
+            });
+            simulate(&[resolved], 2, &control, &mut || {}).unwrap().remove(0)
+        })
+    };
+    for runs in [1, 3, 1_000_000_000] {
+        let result = stopped(runs, "1000000x");
+        assert!(result.interrupted && !result.steady && result.write_amplification.is_nan());
+        assert_eq!(result.write_amplification_ci95, None);
+        assert!(result.run_values.is_empty());
+        assert_eq!(result.warnings, ["interrupted in the warm-up: nothing was measured"]);
+        let (first, second) =
+            (run(&config()), run(&RunConfig { victim: "fifo".into(), ..config() }));
+        let ranks = compare(&[result.clone(), second, result, first]);
+        assert_eq!(ranks.iter().map(|rank| rank.index).collect::<Vec<_>>(), [3, 1, 0, 2]);
+        for rank in &ranks[2..] {
+            assert!(!rank.inside_noise && rank.ratio.is_nan() && rank.difference.is_nan());
+            assert_eq!(rank.difference_ci95, None);
+        }
+        assert!(ranks[1].ratio > 1.0);
+    }
+    let nothing = stopped(1, "1000000x");
+    assert!(compare(&[nothing.clone(), nothing]).iter().all(|rank| !rank.inside_noise));
+}
+
+#[test]
+fn no_run_begins_once_it_is_cancelled() {
+    let control = Control::default();
+    control.cancel.store(true, Ordering::Relaxed);
+    let config = RunConfig { runs: 1_000_000_000, ..config() };
+    let result = &simulate(&[resolve(&config)], 0, &control, &mut || {}).unwrap()[0];
+    assert!(result.interrupted && result.run_values.is_empty());
+    assert_eq!(control.programs.load(Ordering::Relaxed), 0);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn drives_beyond_the_memory_are_refused_before_they_are_made() {
+    // All runs with a precision to reach stay in memory: 4 billion drives of some 25 KiB.
+    let config = RunConfig { precision: Some(0.01), runs: u32::MAX, ..config() };
+    let error = simulate(&[resolve(&config)], 0, &Control::default(), &mut || {}).unwrap_err();
+    let error = error.to_string();
+    assert!(error.starts_with("the drive needs about "), "{error}");
+    assert!(error.contains(" GiB are available; hint: use a smaller drive"), "{error}");
+}
