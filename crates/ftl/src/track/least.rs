@@ -48,16 +48,25 @@ const LAST_EVENT: u32 = u32::MAX - 1;
 /// Children a node.
 const FAN: usize = 16;
 
-/// A tournament tree over the blocks' keys: the valid count, then what breaks ties.
+/// Share of the blocks, 1 over this, that a new bound lets into the tree at the least.
+const INSIDE: usize = 64;
+
+/// A tournament tree over the keys of the blocks with few valid pages: the valid count, then what
+/// breaks ties.
 ///
-/// A page lost notes when the block lost the page and looks at one node; it climbs only where
-/// the block becomes the least of its node's span, which is rare. Taking a block recomputes one
-/// node a level. 4.6 bytes a block.
+/// Blocks above a bound stay out: they are no victims yet, and most pages are lost by them, which
+/// costs a comparison. A block enters when it falls to the bound. The bound is found anew where the
+/// tree runs empty and every N takings, by counting all blocks: O(1) a taking, amortised, since a
+/// new bound lets N/64 blocks in. Taking a block recomputes one node a level. 4.6 bytes a block.
 #[derive(Clone, Debug)]
 pub struct Least {
     ties: Ties,
     /// Events so far: pages lost and blocks closed.
     clock: u32,
+    /// Most valid pages of a block in the tree.
+    bound: u16,
+    /// Takings until the bound is found anew; `None` if every block is in the tree.
+    renew_in: Option<usize>,
     /// What breaks ties, least first, or [`ABSENT`].
     tie: Vec<u32>,
     /// The least key of every `FAN` blocks, padded with `u64::MAX` to a multiple of `FAN`.
@@ -70,6 +79,11 @@ pub struct Least {
 impl Least {
     /// The tree of a drive on which no block is a candidate yet.
     pub fn new(blocks: &BlockTable, ties: Ties) -> Self {
+        Self { bound: 0, renew_in: Some(blocks.len() as usize), ..Self::unbounded(blocks, ties) }
+    }
+
+    /// The same with every block that takes part in the tree: for small parts of the drive.
+    pub(super) fn unbounded(blocks: &BlockTable, ties: Ties) -> Self {
         let mut size = (blocks.len() as usize).div_ceil(FAN);
         let leaves = vec![u64::MAX; size.next_multiple_of(FAN)];
         let mut upper = Vec::new();
@@ -77,7 +91,8 @@ impl Least {
             size = size.div_ceil(FAN);
             upper.push(vec![u64::MAX; size.next_multiple_of(FAN)]);
         }
-        Self { ties, clock: 0, tie: vec![ABSENT; blocks.len() as usize], leaves, upper }
+        let tie = vec![ABSENT; blocks.len() as usize];
+        Self { ties, clock: 0, bound: u16::MAX, renew_in: None, tie, leaves, upper }
     }
 
     /// The first candidate in order of valid pages and the rule for ties.
@@ -112,10 +127,11 @@ impl Least {
             Ties::Lowest => block,
         };
         self.tie[block as usize] = tie;
-        let key = (u64::from(count) << TIE_BITS) | u64::from(tie);
-        let leaf = block as usize / FAN;
-        self.leaves[leaf] = self.leaves[leaf].min(key);
-        climb(&mut self.upper, leaf, key);
+        if count <= self.bound {
+            self.lower(block, count, tie);
+        } else if self.is_empty() {
+            self.renew(blocks);
+        }
     }
 
     /// Those of `lost` that take part have lost a page each. `ALL`: every candidate takes part.
@@ -125,27 +141,23 @@ impl Least {
         lost: &[BlockId],
     ) {
         self.make_room_for(blocks, lost.len() as u32 + 1);
-        let latest = self.ties == Ties::Latest;
+        let (latest, bound) = (self.ties == Ties::Latest, self.bound);
         let counts = blocks.masked_counts();
-        let (ties, leaves) = (self.tie.as_mut_slice(), self.leaves.as_mut_slice());
         let mut clock = self.clock;
         for &block in lost {
             let count = counts[block as usize];
-            let slot = &mut ties[block as usize];
+            let slot = &mut self.tie[block as usize];
             // The count is needed anyway; waiting for the tie only to look at it is not free.
             if if ALL { count >= NOT_A_CANDIDATE } else { *slot == ABSENT } {
                 continue;
             }
             clock += 1;
-            let tie = if latest { LAST_EVENT - clock } else { *slot };
-            *slot = tie;
-            let key = (u64::from(count) << TIE_BITS) | u64::from(tie);
-            // The leaf without a branch, which would be mispredicted once in ten; a key that goes
-            // on from there is rare.
-            let index = block as usize / FAN;
-            leaves[index] = leaves[index].min(key);
-            if key < self.upper[0][index / FAN] {
-                climb(&mut self.upper, index, key);
+            if latest {
+                *slot = LAST_EVENT - clock;
+            }
+            if count <= bound {
+                let tie = *slot;
+                self.lower(block, count, tie);
             }
         }
         self.clock = clock;
@@ -154,7 +166,17 @@ impl Least {
     /// Takes `block` out.
     pub(super) fn remove(&mut self, blocks: &BlockTable, block: BlockId) {
         self.tie[block as usize] = ABSENT;
-        let mut index = block as usize / FAN;
+        self.recompute(blocks, block as usize / FAN);
+        if let Some(left) = &mut self.renew_in {
+            *left -= 1;
+            if *left == 0 || self.is_empty() {
+                self.renew(blocks);
+            }
+        }
+    }
+
+    /// Recomputes the leaf number `index` and what depends on it.
+    fn recompute(&mut self, blocks: &BlockTable, mut index: usize) {
         let mut key = self.least_of_span(blocks, index);
         let mut level = &mut self.leaves;
         for above in &mut self.upper {
@@ -167,6 +189,41 @@ impl Least {
             level = above;
         }
         level[index] = key;
+    }
+
+    fn is_empty(&self) -> bool {
+        self.upper.last().is_none_or(|top| top[0] == u64::MAX)
+    }
+
+    /// Gives `block` this key, which is below the one it had in the tree, if it was there.
+    #[inline(never)]
+    fn lower(&mut self, block: BlockId, count: u16, tie: u32) {
+        let key = (u64::from(count) << TIE_BITS) | u64::from(tie);
+        let mut index = block as usize;
+        for level in [&mut self.leaves].into_iter().chain(&mut self.upper) {
+            index /= FAN;
+            if key >= level[index] {
+                break;
+            }
+            level[index] = key;
+        }
+    }
+
+    /// Finds a bound that lets in N / [`INSIDE`] blocks or more, and makes the tree anew.
+    fn renew(&mut self, blocks: &BlockTable) {
+        let mut blocks_with = vec![0usize; blocks.pages_per_block() as usize + 1];
+        for block in (0..blocks.len()).filter(|&block| self.holds(block)) {
+            blocks_with[usize::from(blocks.valid(block))] += 1;
+        }
+        let wanted = self.tie.len() / INSIDE + 1;
+        let mut inside = 0;
+        let reached = blocks_with.iter().position(|count| {
+            inside += count;
+            inside >= wanted
+        });
+        self.bound = reached.unwrap_or(blocks_with.len()) as u16;
+        self.renew_in = Some(self.tie.len());
+        self.rebuild(blocks);
     }
 
     /// Numbers the ties anew, in the same order, where `events` more would not fit.
@@ -185,6 +242,10 @@ impl Least {
                 Ties::Lowest => {}
             }
         }
+        self.rebuild(blocks);
+    }
+
+    fn rebuild(&mut self, blocks: &BlockTable) {
         let mut below: Vec<u64> = (0..self.tie.len().div_ceil(FAN))
             .map(|span| self.least_of_span(blocks, span))
             .collect();
@@ -206,14 +267,18 @@ impl Least {
 
     #[inline]
     fn key(&self, blocks: &BlockTable, block: usize) -> u64 {
-        match self.tie[block] {
-            ABSENT => u64::MAX,
-            tie => (u64::from(blocks.valid(block as BlockId)) << TIE_BITS) | u64::from(tie),
+        let (tie, count) = (self.tie[block], blocks.valid(block as BlockId));
+        if tie == ABSENT || count > self.bound {
+            return u64::MAX;
         }
+        (u64::from(count) << TIE_BITS) | u64::from(tie)
     }
 
-    /// Whether every node is the least of its children.
+    /// Whether every node is the least of its children, and the tree not empty without reason.
     pub(super) fn audit_nodes(&self, blocks: &BlockTable) -> Result<(), String> {
+        if self.is_empty() && (0..blocks.len()).any(|block| self.holds(block)) {
+            return Err("the tree is empty though blocks take part".to_string());
+        }
         let spans = self.tie.len().div_ceil(FAN);
         let mut below: Vec<u64> = (0..spans).map(|span| self.least_of_span(blocks, span)).collect();
         for level in [&self.leaves].into_iter().chain(&self.upper) {
@@ -224,17 +289,6 @@ impl Least {
             below = level.chunks(FAN).map(least).collect();
         }
         Ok(())
-    }
-}
-
-/// Carries `key`, which has become node `index` below `levels`, as far up as it is the least.
-fn climb(levels: &mut [Vec<u64>], mut index: usize, key: u64) {
-    for level in levels {
-        index /= FAN;
-        if key >= level[index] {
-            break;
-        }
-        level[index] = key;
     }
 }
 

@@ -18,7 +18,7 @@ pub struct Window {
 impl Window {
     /// An empty window of `size` blocks; candidates enter as they are closed.
     pub fn new(size: u32, blocks: &BlockTable) -> Self {
-        let least = Least::new(blocks, Ties::Oldest);
+        let least = Least::unbounded(blocks, Ties::Oldest);
         Self { size: size as usize, members: 0, least, waiting: VecDeque::new() }
     }
 
