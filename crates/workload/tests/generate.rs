@@ -202,6 +202,25 @@ fn wrong_specs_are_refused_with_what_to_try() {
 }
 
 #[test]
+fn workloads_without_writes_are_refused() {
+    assert_eq!(
+        error("uniform:read=1"),
+        "'uniform:read=1' leaves no writes; hint: read + trim must be below 1"
+    );
+    // The last: all 2^32 words of a choice are reads.
+    for text in ["zipf:trim=1", "uniform:read=0.5,trim=0.5", "uniform:read=0.99999999999"] {
+        assert!(error(text).contains(" leaves no writes; hint: "), "{text}");
+    }
+    assert_eq!(
+        error("0.5*uniform:read=1 + 0.5*zipf:trim=1"),
+        "'0.5*uniform:read=1 + 0.5*zipf:trim=1' leaves no writes; hint: read + trim must be below \
+         1 in at least one part"
+    );
+    spec("0.999*uniform:read=1 + 0.001*uniform");
+    spec("uniform:read=0.999999");
+}
+
+#[test]
 fn wrong_mixtures_are_refused_with_what_to_try() {
     assert_eq!(
         error("0.7*zipf + 0.4*sequential"),

@@ -293,10 +293,17 @@ fn reads_and_trims_get_their_shares_whatever_the_page() {
 #[test]
 fn shares_of_0_and_1_are_exact() {
     assert!(draw_ops("uniform", 10, 1, 10_000).1.is_empty(), "pure writes need no operations");
-    assert!(draw_ops("uniform:read=1", 10, 1, 100_000).1.iter().all(|&op| op == Op::Read));
-    assert!(draw_ops("uniform:trim=1", 10, 1, 100_000).1.iter().all(|&op| op == Op::Trim));
-    let (_, ops) = draw_ops("uniform:read=0.5,trim=0.5", 10, 1, 100_000);
-    assert!(ops.iter().all(|&op| op != Op::Write));
+    // Pages 0 to 4 are the part's whose shares are looked at; 5 to 9 are only written.
+    let ops = |shares: &str| {
+        let text = format!("0.9*hotcold:f=0.5,r=1,{shares} + 0.1*hotcold:f=0.5,r=0");
+        let (pages, ops) = draw_ops(&text, 10, 1, 100_000);
+        let (low, high): (Vec<_>, Vec<_>) = pages.into_iter().zip(ops).partition(|one| one.0 < 5);
+        assert!(low.len() > 80_000 && high.iter().all(|one| one.1 == Op::Write), "{shares}");
+        low.into_iter().map(|one| one.1)
+    };
+    assert!(ops("read=1").all(|op| op == Op::Read));
+    assert!(ops("trim=1").all(|op| op == Op::Trim));
+    assert!(ops("read=0.5,trim=0.5").all(|op| op != Op::Write));
 }
 
 #[test]

@@ -8,7 +8,7 @@ use flashgc_ftl::spec::{Params, Spec, SpecError, suggest};
 
 use super::bulk::Bulk;
 use super::commands::{Commands, Part};
-use super::{Generator, Random, generators};
+use super::{Generator, Random, bound32, generators};
 use crate::Workload;
 
 /// A generator or a mixture of them, with all parameters, ready to be opened any number of times.
@@ -37,11 +37,11 @@ impl GeneratorSpec {
     /// draws from a file reads it now.
     ///
     /// Errors: an unknown name or parameter, a value out of range, weights that do not sum to 1,
-    /// an unreadable or faulty file.
+    /// no writes, an unreadable or faulty file.
     pub fn parse(text: &str) -> Result<Self, SpecError> {
         let pieces = split(text);
         if let [(None, only)] = pieces[..] {
-            return Ok(Self { parts: vec![Weighted::parse(1.0, only)?], mixture: false });
+            return Self { parts: vec![Weighted::parse(1.0, only)?], mixture: false }.writing(text);
         }
         let mut parts = Vec::with_capacity(pieces.len());
         for (weight, piece) in pieces {
@@ -65,7 +65,22 @@ impl GeneratorSpec {
                 "change one of them",
             ));
         }
-        Ok(Self { parts, mixture: true })
+        Self { parts, mixture: true }.writing(text)
+    }
+
+    /// Itself, if any of its commands are writes: without, nothing wears and no run would end.
+    fn writing(self, text: &str) -> Result<Self, SpecError> {
+        let writes = |part: &Weighted| {
+            bound32(part.params.real("read") + part.params.real("trim")) < bound32(1.0)
+        };
+        if self.parts.iter().any(writes) {
+            return Ok(self);
+        }
+        let place = if self.mixture { " in at least one part" } else { "" };
+        Err(SpecError::new(
+            format!("'{text}' leaves no writes"),
+            format!("read + trim must be below 1{place}"),
+        ))
     }
 
     /// The number of logical pages where the workload determines it, as a frequency table does;
