@@ -8,7 +8,7 @@ use std::io::Read;
 use flashgc_workload::trace::format::find;
 use flashgc_workload::trace::{
     Fault, NativeFile, NativeWriter, OnBadLine, PagingOptions, ReadOptions, SourceOptions,
-    TraceError, TraceReader, TraceSource, TraceStat,
+    StatBuilder, TraceError, TraceReader, TraceSource, TraceStat,
 };
 use trace_common::{corpus, read, reader};
 
@@ -114,6 +114,43 @@ fn a_number_out_of_range_does_not_hide_the_format() {
         let text = error(line);
         assert!(text.starts_with(&format!("memory:1:{column}: found '{found}'")), "{text}");
     }
+}
+
+#[test]
+fn a_bad_line_of_a_compressed_file_may_be_damage() {
+    use std::io::Write;
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    packed.write_all((msr_lines(3) + "x\n" + &msr_lines(3)).as_bytes()).unwrap();
+    let text = read(&packed.finish().unwrap()).unwrap_err().to_string();
+    assert!(text.starts_with("memory:4:1: found 1 column, expected 7"), "{text}");
+    let damage = ", but the gzip file may be damaged: check it or fetch it again first";
+    assert!(text.ends_with(&format!("{HINT}{damage}")), "{text}");
+}
+
+#[test]
+fn a_page_beyond_the_map_is_named_with_its_request() {
+    // 2^62 bytes are page 2^50 of 4 KiB.
+    let text =
+        "time_us,op,offset_bytes,size_bytes,dev\n0,W,0,4096,0\n1,W,4611686018427387904,512,0\n";
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.csv");
+    fs::write(&path, text).unwrap();
+    let expected = "request 2: page 1125899906842624 is beyond the 2^43 pages of a device that can \
+                    be mapped; hint: check that its offset is in bytes and the format is right, or \
+                    use larger pages";
+    let error = TraceSource::load(&path, SourceOptions::default()).unwrap_err().to_string();
+    assert_eq!(error, format!("{}: {expected}", path.display()));
+    let requests = read(text.as_bytes()).unwrap();
+    let mut builder = StatBuilder::new(PagingOptions::default());
+    assert_eq!(builder.add(&requests, |_, _| {}).unwrap_err().to_string(), expected);
+}
+
+#[test]
+fn requests_that_the_csv_should_not_have_are_counted() {
+    let text = "time_us,op,offset_bytes,size_bytes,dev\n0,W,0,0,0\n1,R,-4096,0,0\n2,W,0,512,0\n";
+    let mut reader = reader(text.as_bytes(), &ReadOptions::default()).unwrap();
+    while reader.next_block(&mut Vec::new()).unwrap() {}
+    assert_eq!(reader.notes(), ["2 requests of 0 bytes, 1 request before byte 0"]);
 }
 
 #[test]

@@ -142,6 +142,71 @@ fn a_conversion_that_stops_leaves_nothing() {
     assert!(!output.exists());
 }
 
+#[cfg(unix)]
+#[test]
+fn links_and_devices_are_written_through() {
+    use std::os::unix::fs::symlink;
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let is_link = |name: &str| std::fs::symlink_metadata(at(name)).unwrap().is_symlink();
+    let requests = read(b"time_us,op,offset_bytes,size_bytes,dev\n0,W,0,4096,0\n").unwrap();
+    let write = |name: &str| {
+        let mut writer = TraceWriter::create(at(name), None).unwrap();
+        writer.write(&requests).unwrap();
+        writer.finish().unwrap();
+    };
+    std::fs::write(at("target.csv"), "old").unwrap();
+    symlink("target.csv", at("link.csv")).unwrap();
+    symlink("new.csv", at("dangling.csv")).unwrap();
+    symlink("/dev/null", at("null.csv")).unwrap();
+    for name in ["link.csv", "dangling.csv", "null.csv"] {
+        write(name);
+        assert!(is_link(name), "{name}");
+    }
+    for name in ["target.csv", "new.csv"] {
+        assert!(!is_link(name));
+        assert_eq!(read(&std::fs::read(at(name)).unwrap()).unwrap(), requests, "{name}");
+    }
+    use std::os::unix::fs::FileTypeExt;
+    assert!(std::fs::metadata("/dev/null").unwrap().file_type().is_char_device());
+    symlink("b.csv", at("a.csv")).unwrap();
+    symlink("a.csv", at("b.csv")).unwrap();
+    let error = TraceWriter::create(at("a.csv"), None).err().unwrap().to_string();
+    assert!(error.contains("too many symbolic links"), "{error}");
+    std::fs::create_dir(at("folder.csv")).unwrap();
+    let error = TraceWriter::create(at("folder.csv"), None).err().unwrap().to_string();
+    assert!(error.contains("found a folder, expected the name of a file"), "{error}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_killed_processes_left_is_removed_and_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let old = std::time::SystemTime::now() - std::time::Duration::from_secs(3600);
+    let own = std::process::id();
+    // Linux numbers processes below 2^22.
+    let names = [
+        ("a.csv.4194305.partial".to_owned(), old, false),
+        ("a.csv.4194306.partial".to_owned(), std::time::SystemTime::now(), true),
+        (format!("a.csv.1{}.partial", "0".repeat(20)), old, true),
+        ("a.csv.x.partial".to_owned(), old, true),
+        ("b.csv.4194305.partial".to_owned(), old, true),
+        ("a.csv.4194305".to_owned(), old, true),
+        // Process 1 always runs.
+        ("a.csv.1.partial".to_owned(), old, true),
+    ];
+    for (name, modified, _) in &names {
+        let file = std::fs::File::create(folder.path().join(name)).unwrap();
+        file.set_modified(*modified).unwrap();
+    }
+    let writer = TraceWriter::create(folder.path().join("a.csv"), None).unwrap();
+    assert!(folder.path().join(format!("a.csv.{own}.partial")).exists());
+    drop(writer);
+    for (name, _, stays) in &names {
+        assert_eq!(folder.path().join(name).exists(), *stays, "{name}");
+    }
+}
+
 #[test]
 fn any_request_of_a_native_file_is_found_by_number_and_time() {
     let requests: Vec<Request> = (0..10_000u64)

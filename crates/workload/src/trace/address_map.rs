@@ -71,6 +71,16 @@ impl PagingOptions {
     }
 }
 
+/// Why the pages of a request have no numbers, and which request it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("request {request}: {full}; hint: {}", .full.hint())]
+pub struct Unmapped {
+    /// Number of the request among all of the trace, from 1.
+    pub request: u64,
+    /// What is wrong with it.
+    pub full: MapFull,
+}
+
 /// Why a page has no number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MapFull {
@@ -83,6 +93,19 @@ pub enum MapFull {
     /// More than 2^20 devices.
     #[error("the trace has more than 2^20 devices")]
     Devices,
+}
+
+impl MapFull {
+    /// What to try.
+    pub(crate) fn hint(self) -> &'static str {
+        match self {
+            Self::Pages => "use larger pages",
+            Self::Address(_) => {
+                "check that its offset is in bytes and the format is right, or use larger pages"
+            }
+            Self::Devices => "check the format, or split the trace by device",
+        }
+    }
 }
 
 /// Numbers the pages of a trace 0, 1, 2, ... in the order in which they are first read or written.

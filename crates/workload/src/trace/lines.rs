@@ -132,7 +132,7 @@ impl<F: TextFormat> TextDecoder<F> {
             let place = Place::Line { line: self.line, column: 1 };
             return Err(TraceError::new(&self.input.path, Fault::BadRecord, message)
                 .at(place)
-                .hint("is this a text file? --on-bad-line skip counts and skips such lines"));
+                .hint(format!("is this a text file? {}", skip_hint(&self.input))));
         }
         self.skipped += 1;
         loop {
@@ -256,5 +256,17 @@ fn describe<F: TextFormat>(line: &[u8], bad: BadField, number: u64, input: &Inpu
     };
     TraceError::new(&input.path, Fault::BadRecord, message)
         .at(Place::Line { line: number, column })
-        .hint("--on-bad-line skip counts and skips such lines")
+        .hint(skip_hint(input))
+}
+
+/// What to try with a bad line. A flipped byte in compressed data shows as one before the
+/// checksum at their end does.
+fn skip_hint(input: &Input) -> String {
+    let skip = "--on-bad-line skip counts and skips such lines";
+    match input.layers.iter().find(|layer| **layer != "tar") {
+        Some(layer) => {
+            format!("{skip}, but the {layer} file may be damaged: check it or fetch it again first")
+        }
+        None => skip.to_string(),
+    }
 }

@@ -20,7 +20,7 @@ mod stat;
 mod tar;
 mod write;
 
-pub use address_map::{AddressMap, PageRange, Paging, PagingOptions};
+pub use address_map::{AddressMap, MapFull, PageRange, Paging, PagingOptions, Unmapped};
 pub use convert::{ConvertOptions, Converted, convert};
 pub use error::{Fault, Place, TraceError};
 pub use format::native::{NativeFile, NativeWriter};

@@ -229,6 +229,11 @@ impl TraceReader {
         self.format
     }
 
+    /// Whether only some devices are read.
+    pub(crate) fn chooses_devices(&self) -> bool {
+        self.chosen.is_some()
+    }
+
     /// What was taken off the file, outermost first (`["zstd", "bzip2"]`); empty for a plain one.
     pub fn compression(&self) -> &[&'static str] {
         &self.layers

@@ -126,8 +126,9 @@ impl TraceSource {
                 "the trace has no writes ({} reads, {} discards), so there is nothing to collect",
                 stat.reads, stat.discards
             );
-            return Err(TraceError::new(&path, Fault::Empty, message)
-                .hint("choose a trace, or devices of it, with writes"));
+            return Err(
+                TraceError::new(&path, Fault::Empty, message).hint("choose a trace with writes")
+            );
         }
         // A discard of a page that is accessed only later does nothing in the first pass but frees
         // the page in the next: it needs a number that it did not have yet.

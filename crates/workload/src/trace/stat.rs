@@ -4,7 +4,7 @@ use rustc_hash::FxHashSet;
 use serde::Serialize;
 
 use super::Request;
-use super::address_map::{AddressMap, MapFull, PageRange, PagingOptions, push};
+use super::address_map::{AddressMap, MapFull, PageRange, PagingOptions, Unmapped, push};
 use super::error::{Fault, TraceError};
 use super::locality::locality;
 use super::reader::TraceReader;
@@ -87,10 +87,11 @@ impl TraceStat {
     }
 }
 
-/// The error for a trace with too many pages or devices.
-pub(crate) fn map_full(reader: &TraceReader, full: MapFull) -> TraceError {
-    TraceError::new(reader.path(), Fault::Option, full.to_string())
-        .hint("choose some of the devices, or larger pages")
+/// The error for a request whose pages cannot be numbered.
+pub(crate) fn map_full(reader: &TraceReader, unmapped: Unmapped) -> TraceError {
+    let Unmapped { request, full } = unmapped;
+    TraceError::new(reader.path(), Fault::Option, format!("request {request}: {full}"))
+        .hint(full.hint())
 }
 
 /// Counts requests as they come, and numbers their pages.
@@ -141,11 +142,14 @@ impl StatBuilder {
 
     /// Counts requests and hands the dense number of each of their pages to `each`, in order.
     /// Discards number no pages: only those accessed before are handed on.
+    ///
+    /// # Errors
+    /// A page that cannot be numbered; the text has a hint.
     pub fn add(
         &mut self,
         requests: &[Request],
         mut each: impl FnMut(Op, u32),
-    ) -> Result<(), MapFull> {
+    ) -> Result<(), Unmapped> {
         for request in requests {
             self.count(request);
             let range = self.paging.pages(request);
@@ -154,7 +158,8 @@ impl StatBuilder {
                 let known = self.map.known(range, |number| each(Op::Trim, number));
                 self.early_trim |= known < range.count;
             } else {
-                self.access(range, request.op, &mut each)?;
+                self.access(range, request.op, &mut each)
+                    .map_err(|full| Unmapped { request: self.requests.iter().sum(), full })?;
             }
         }
         Ok(())
@@ -261,12 +266,14 @@ fn no_requests(reader: &TraceReader) -> TraceError {
         "found no requests, expected at least one ({skipped} bad lines were skipped, {ignored} \
          lines are no requests)"
     );
-    let hint = if reader.format().name == "blkparse" {
-        "choose another action (blkparse_action)"
-    } else if skipped > 0 {
-        "check the format (--format) and the chosen devices"
-    } else {
+    let hint = if reader.chooses_devices() {
         "check the chosen devices"
+    } else if skipped > 0 {
+        "check the format (--format)"
+    } else if reader.format().name == "blkparse" {
+        "record the events D (sent to the device), Q (queued) or C (completed)"
+    } else {
+        "is this the right file?"
     };
     TraceError::new(reader.path(), Fault::Empty, message).hint(hint)
 }

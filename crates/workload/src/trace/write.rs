@@ -1,9 +1,11 @@
-//! Writes traces in our own two formats, plain or compressed. The file appears under its name only
-//! once it is complete.
+//! Writes traces in our own two formats, plain or compressed. A file appears under its name only
+//! once it is complete; a pipe or a device is written as it comes.
 
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::Request;
 use super::error::{Fault, TraceError};
@@ -96,20 +98,110 @@ impl Write for Sink {
     }
 }
 
+/// Where the bytes go.
+enum Output {
+    /// Under a name of its own first, then renamed.
+    File { partial: PathBuf, target: PathBuf },
+    /// Into what is there and is no file: a pipe, a device.
+    Through(PathBuf),
+}
+
+/// A partial file that nobody has touched for so long is not being written: process numbers tell
+/// little of other machines that share the folder.
+const ABANDONED: Duration = Duration::from_secs(600);
+
+impl Output {
+    fn of(path: &Path) -> io::Result<Self> {
+        if std::fs::metadata(path).is_ok_and(|meta| !meta.is_file() && !meta.is_dir()) {
+            return Ok(Self::Through(path.to_owned()));
+        }
+        let target = follow(path)?;
+        let name = target.file_name().unwrap_or_default().to_owned();
+        remove_abandoned(&target, &name);
+        let mut partial = name;
+        partial.push(format!(".{}.partial", std::process::id()));
+        Ok(Self::File { partial: target.with_file_name(partial), target })
+    }
+
+    fn open(&self) -> io::Result<File> {
+        match self {
+            Self::File { target, .. } if target.is_dir() => {
+                Err(io::Error::other("found a folder, expected the name of a file"))
+            }
+            Self::File { partial, .. } => File::create(partial),
+            Self::Through(path) => File::options().write(true).open(path),
+        }
+    }
+
+    fn complete(&self) -> io::Result<()> {
+        match self {
+            Self::File { partial, target } => std::fs::rename(partial, target),
+            Self::Through(_) => Ok(()),
+        }
+    }
+
+    fn discard(&self) {
+        if let Self::File { partial, .. } = self {
+            let _ = std::fs::remove_file(partial);
+        }
+    }
+}
+
+/// The file that `path` leads to through symbolic links; it need not exist.
+fn follow(path: &Path) -> io::Result<PathBuf> {
+    const MOST_LINKS: usize = 40; // as many as Linux follows
+    let mut path = path.to_owned();
+    for _ in 0..MOST_LINKS {
+        if !std::fs::symlink_metadata(&path).is_ok_and(|meta| meta.is_symlink()) {
+            return Ok(path);
+        }
+        let leads_to = std::fs::read_link(&path)?;
+        path = path.parent().unwrap_or(Path::new("")).join(leads_to);
+    }
+    Err(io::Error::other("too many symbolic links"))
+}
+
+/// Removes what killed processes left of earlier attempts to write `target`.
+fn remove_abandoned(target: &Path, name: &OsStr) {
+    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let Ok(entries) = std::fs::read_dir(folder.unwrap_or(Path::new("."))) else { return };
+    for entry in entries.flatten() {
+        let old = entry.metadata().and_then(|meta| meta.modified()).ok();
+        let old = old.and_then(|time| time.elapsed().ok()).is_some_and(|age| age >= ABANDONED);
+        if old && writer_of(&entry.file_name(), name).is_some_and(is_gone) {
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+}
+
+/// The process that a partial file of `name` says it is written by.
+fn writer_of(partial: &OsString, name: &OsStr) -> Option<u32> {
+    let rest = partial.to_str()?.strip_prefix(name.to_str()?)?;
+    rest.strip_prefix('.')?.strip_suffix(".partial")?.parse().ok()
+}
+
+/// Whether no process has this number; where the system does not tell, there may be one.
+fn is_gone(process: u32) -> bool {
+    let table = Path::new("/proc");
+    table.join("self").exists() && !table.join(process.to_string()).exists()
+}
+
 enum Lines {
     Csv { sink: Sink, text: Vec<u8> },
     Native(NativeWriter<Sink>),
 }
 
-/// Writes a trace file. Dropped before [`finish`](Self::finish), it leaves nothing behind.
+/// Writes a trace file. Dropped before [`finish`](Self::finish), it leaves nothing behind. A process
+/// that is killed leaves `NAME.PID.partial`, which the next one to write NAME removes.
 pub struct TraceWriter {
     path: PathBuf,
-    partial: PathBuf,
+    output: Output,
     lines: Option<Lines>,
 }
 
 impl TraceWriter {
     /// Starts a file. The name's ending chooses the compression, and the format unless it is given.
+    /// What a symbolic link leads to is written, and the link stays.
     ///
     /// # Errors
     /// An ending that names no format, and files that cannot be created.
@@ -122,11 +214,10 @@ impl TraceWriter {
             Some(format) => format,
             None => OutputFormat::of(&path)?,
         };
-        let mut name = path.file_name().unwrap_or_default().to_owned();
-        name.push(format!(".{}.partial", std::process::id()));
-        let partial = path.with_file_name(name);
+        let output =
+            Output::of(&path).map_err(|error| TraceError::io(&path, "create the file", &error))?;
         let start = || -> io::Result<Lines> {
-            let file = BufWriter::with_capacity(1 << 18, File::create(&partial)?);
+            let file = BufWriter::with_capacity(1 << 18, output.open()?);
             let mut sink = match Packing::of(&path).1 {
                 Packing::Plain => Sink::Plain(file),
                 Packing::Gzip => {
@@ -147,9 +238,9 @@ impl TraceWriter {
             })
         };
         match start() {
-            Ok(lines) => Ok(Self { path, partial, lines: Some(lines) }),
+            Ok(lines) => Ok(Self { path, output, lines: Some(lines) }),
             Err(error) => {
-                let _ = std::fs::remove_file(&partial);
+                output.discard();
                 Err(TraceError::io(&path, "create the file", &error))
             }
         }
@@ -185,11 +276,11 @@ impl TraceWriter {
                 Lines::Native(writer) => writer.finish()?,
             };
             sink.finish()?;
-            std::fs::rename(&self.partial, &self.path)
+            self.output.complete()
         };
         match self.lines.take().map(finish) {
             Some(Err(error)) => {
-                let _ = std::fs::remove_file(&self.partial);
+                self.output.discard();
                 Err(TraceError::io(&self.path, "write the trace", &error))
             }
             _ => Ok(()),
@@ -200,7 +291,7 @@ impl TraceWriter {
 impl Drop for TraceWriter {
     fn drop(&mut self) {
         if self.lines.take().is_some() {
-            let _ = std::fs::remove_file(&self.partial);
+            self.output.discard();
         }
     }
 }

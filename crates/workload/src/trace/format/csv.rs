@@ -24,10 +24,17 @@ pub(super) static FORMAT: Format = Format {
         let header = sample.lines.first().is_some_and(|line| *line == HEADER.as_bytes());
         if header { sample.lines.len() } else { 0 }
     },
-    open: |input, options| super::open_text(Csv, input, options),
+    open: |input, options| super::open_text(Csv::default(), input, options),
 };
 
-struct Csv;
+/// Counts what other programs mostly do not mean.
+#[derive(Default)]
+struct Csv {
+    /// Requests of no bytes.
+    empty: u64,
+    /// Requests before byte 0.
+    negative: u64,
+}
 
 impl TextFormat for Csv {
     const COLUMNS: &'static [&'static str] =
@@ -54,6 +61,22 @@ impl TextFormat for Csv {
         at.comma("a comma after the size")?;
         let device = at.small("a device number below 2^32")?;
         at.end("the end of the line after the device")?;
-        check(time_ns, op, device, offset, size, size_at)
+        let request = check(time_ns, op, device, offset, size, size_at)?;
+        self.empty += u64::from(size == 0);
+        self.negative += u64::from(offset < 0);
+        Ok(request)
+    }
+
+    fn note(&self) -> Option<String> {
+        let count = |count: u64, what: &str| {
+            (count > 0)
+                .then(|| format!("{count} request{} {what}", if count == 1 { "" } else { "s" }))
+        };
+        let parts: Vec<String> =
+            [count(self.empty, "of 0 bytes"), count(self.negative, "before byte 0")]
+                .into_iter()
+                .flatten()
+                .collect();
+        (!parts.is_empty()).then(|| parts.join(", "))
     }
 }
