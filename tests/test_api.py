@@ -163,3 +163,23 @@ def test_formatted_sizes_are_right_to_three_digits(size: float) -> None:
         number, unit = format_size(size).split()
         factor = parse_size(f"1{unit}")
     assert float(number) * factor == pytest.approx(size, rel=0.006, abs=0.5)
+
+
+def test_values_that_fit_nowhere_are_configuration_errors() -> None:
+    for wrong in (
+        lambda: flashgc.compare([]),
+        lambda: flashgc.Trace(None),  # type: ignore[arg-type]
+        lambda: flashgc.run(page_size=-1),
+        lambda: flashgc.run(blocks=-1),
+        lambda: flashgc.run(spare=10**400),
+        lambda: flashgc.trace_stat("x.csv", page_size=-4096),
+        lambda: flashgc.trace_stat("x.csv", alignment_offset=-1),
+        lambda: flashgc.trace_synth("uniform", "x.csv", pages=-1, requests=1),
+    ):
+        with pytest.raises(flashgc.ConfigError):
+            wrong()
+
+
+def test_one_policy_may_be_compared() -> None:
+    ranking = flashgc.compare("greedy", blocks=100, pages_per_block=16, writes="2x")
+    assert len(ranking) == 1

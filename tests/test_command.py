@@ -93,8 +93,13 @@ def test_plain_output_has_no_colour_and_no_blanks_at_line_ends(command: Command)
 
 
 def test_a_difference_inside_the_noise_is_said(command: Command) -> None:
-    # d-choices with d = 1 is random selection: the two differ by chance only.
+    # d-choices with d = 1 is random selection, with the same draws.
     made = command("compare", *SMALL, "--victim", "random", "--victim", "d-choices:d=1")
+    assert "Equal in every run: random, d-choices:d=1,c=0." in made.stdout
+    # Both see every block, and draw differently: they differ by chance only.
+    made = command(
+        "compare", *SMALL, "--victim", "d-choices:d=2000", "--victim", "d-choices:d=2001"
+    )
     assert made.returncode == 0, made.stderr
     assert "Inside the noise" in made.stdout
     made = command("compare", *SMALL, "--victim", "random", "--victim", "greedy")
@@ -108,7 +113,9 @@ def test_every_policy_is_listed_and_described(command: Command) -> None:
         assert policy.usage in listing, policy
         assert policy.summary in listing
         described = command("policies", policy.name).stdout
-        assert policy.doc in described
+        words = " ".join(policy.doc.replace("\n# ", "\n").split())
+        assert words in " ".join(described.split())
+        assert "\n# " not in described
         for param in policy.params:
             assert param.help in described
 
@@ -125,16 +132,46 @@ def test_version(command: Command) -> None:
     assert command("--version").stdout == f"flashgc {flashgc.version()}\n"
 
 
-def test_a_closed_pipe_is_no_error() -> None:
+@pytest.mark.parametrize("arguments", ["trace formats", "policies", "--help", "policies greedy"])
+def test_a_closed_pipe_is_no_error(arguments: str) -> None:
     made = subprocess.run(
-        f"{COMMAND[0]} -c '{COMMAND[2]}' trace formats --json | head -1",
-        shell=True,
+        [
+            "bash",
+            "-c",
+            f"{COMMAND[0]} -c '{COMMAND[2]}' {arguments} | true; echo ${{PIPESTATUS[0]}}",
+        ],
         env=environment(),
         capture_output=True,
         text=True,
     )
-    assert made.stdout == "[\n"
+    assert made.stdout == "0\n"
     assert made.stderr == ""
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_streams_are_no_error(closed: str) -> None:
+    made = subprocess.run(
+        ["bash", "-c", f"{COMMAND[0]} -c '{COMMAND[2]}' policies {closed}"],
+        env=environment(),
+        capture_output=True,
+        text=True,
+    )
+    assert made.returncode == 0
+    assert made.stderr == ""
+
+
+def test_out_writes_through_what_is_no_regular_file(command: Command, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("real.json")
+    with subprocess.Popen(["cat", tmp_path / "pipe"], stdout=subprocess.PIPE) as reader:
+        made = command("run", *SMALL, "--out", "pipe")
+        assert made.returncode == 0, made.stderr
+        document, _ = reader.communicate()
+    assert json.loads(document)["version"] == flashgc.version()
+    assert (tmp_path / "pipe").is_fifo()
+    assert command("run", *SMALL, "--out", "link").returncode == 0
+    assert (tmp_path / "link").is_symlink()
+    assert json.loads((tmp_path / "real.json").read_text())["version"] == flashgc.version()
 
 
 LONG = ("--blocks", "2000", "--pages-per-block", "256", "--writes", "100000x", "--runs", "2")
@@ -170,6 +207,8 @@ def test_ctrl_c_in_the_warm_up_says_that_nothing_was_measured() -> None:
     code, out, errors = interrupted("run", *LONG)
     assert code == 130, errors
     assert out.startswith("write amplification")
+    assert "still in the warm-up" in out
+    assert "erases" not in out
     assert "Traceback" not in errors
     assert "interrupted" in errors
 
@@ -179,8 +218,30 @@ def test_ctrl_c_in_a_comparison_ranks_what_there_is() -> None:
     for warmup in ("1/3", "0.001%"):
         code, out, errors = interrupted("compare", *LONG, *victims, "--warmup", warmup, "--json")
         assert code == 130, errors
-        assert len(json.loads(out)["ranking"]) == 2
-        assert errors.splitlines()[-1] == "warning: interrupted: this is what had been run"
+        document = json.loads(out)
+        assert document["interrupted"] is True
+        # What was stopped in its warm-up has no place.
+        assert len(document["ranking"] + document["unmeasured"]) == 2
+        assert len(document["ranking"]) == (0 if warmup == "1/3" else 2)
+        assert "interrupted" in errors
+
+
+def test_a_policy_that_spins_is_stopped_by_a_second_ctrl_c(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("def pick(blocks):\n    while True:\n        pass\n")
+    process = subprocess.Popen(
+        [*COMMAND, "run", "--blocks", "100", "--victim", f"python:{tmp_path / 'mine.py'}:pick"],
+        env=environment(),
+        text=True,
+        stderr=subprocess.PIPE,
+    )
+    time.sleep(2)
+    process.send_signal(signal.SIGINT)
+    time.sleep(1)
+    assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=10)
+    assert process.returncode == 130
+    assert "Ctrl-C again stops at once" in errors
 
 
 def test_ctrl_c_with_a_python_policy(tmp_path: Path) -> None:

@@ -87,6 +87,12 @@ def test_lists_are_compared(command: Command, tmp_path: Path) -> None:
         ("# A small drive.", "gc.victm = 3", "bad.toml:1:4", ["'victm'", "'victim'"]),
         ("# A small drive.", "gc = {victm = 3}", "bad.toml:1:7", ["'victm'"]),
         ("[run]", "[workload.x]", "bad.toml:13:", ["'x'"]),
+        ("blocks = 100", "blocks = true", "bad.toml:3:1", ["true"]),
+        ("blocks = 100", "capacity = 64", "bad.toml:3:1", ["64", "needs a unit"]),
+        ("blocks = 100", "blocks = 99999999999999999999", "bad.toml:3:10", ["64 bits"]),
+        ('victim = "greedy"', "victim = []", "bad.toml:8:1", ["empty list"]),
+        ('victim = "greedy"', 'victim = [\n"fifo",\n"gredy"]', "bad.toml:10:1", ["'greedy'"]),
+        ("seed = 7", "seed = 7\nx = " + "[" * 9999, "bad.toml", ["nested too deeply"]),
     ],
 )
 def test_faults_are_named_with_line_and_column(
@@ -103,3 +109,8 @@ def test_faults_are_named_with_line_and_column(
     assert made.stderr.count("\n") == 1
     for part in parts:
         assert part in made.stderr
+
+
+def test_a_byte_order_mark_is_no_fault(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "good.toml").write_bytes(b"\xef\xbb\xbf" + GOOD.encode())
+    assert command("run", "good.toml").returncode == 0

@@ -164,8 +164,8 @@ def test_an_open_block_is_refused() -> None:
         flashgc.run(victim=open_block, frontier="double", **SMALL)
 
 
-def test_none_means_that_nothing_can_be_collected() -> None:
-    with pytest.raises(flashgc.DriveError, match="no reclaimable space"):
+def test_none_is_refused_where_something_can_be_collected() -> None:
+    with pytest.raises(flashgc.PolicyError, match="returned None, though there are candidates"):
         flashgc.run(victim=lambda blocks: None, **SMALL)
 
 
@@ -178,7 +178,7 @@ def test_a_policy_that_frees_nothing_is_stopped() -> None:
 
 
 def test_something_that_is_no_policy_is_refused() -> None:
-    with pytest.raises(TypeError, match="is not a victim policy"):
+    with pytest.raises(flashgc.PolicyError, match="is not a victim policy"):
         flashgc.run(victim=3, **SMALL)  # type: ignore[arg-type]
 
 
@@ -201,6 +201,63 @@ def test_the_command_loads_a_policy_from_a_file(command: Command, tmp_path: Path
     made = command("run", *small, "--victim", "python:mine.py:Mien")
     assert made.returncode == 2
     assert "'Mine'" in made.stderr
+
+
+FAULTY = """\
+import sys, threading
+def leaves(blocks):
+    sys.exit(0)
+def interrupts(blocks):
+    raise KeyboardInterrupt
+def draws(blocks):
+    return blocks.draw(10**12)[0]
+def lacks():
+    return 0
+class Locked:
+    def __init__(self):
+        self.lock = threading.Lock()
+    def pick(self, blocks):
+        return 0
+locked = Locked()
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("leaves", "mine.py:3: SystemExit: 0"),
+        ("interrupts", "mine.py:5: KeyboardInterrupt"),
+        ("draws", "mine.py:7: ValueError: blocks.draw(1000000000000)"),
+        ("lacks", "mine.py:8: python:mine.py:lacks(): too many positional arguments"),
+        ("locked", "mine.py:13: python:mine.py:locked cannot be copied"),
+    ],
+)
+def test_a_policy_cannot_end_the_program(
+    command: Command, tmp_path: Path, name: str, message: str
+) -> None:
+    (tmp_path / "mine.py").write_text(FAULTY)
+    small = ("--blocks", 100, "--pages-per-block", 16, "--writes", "2x")
+    made = command("run", *small, "--victim", f"python:mine.py:{name}")
+    assert made.returncode == 1, made
+    assert made.stderr.count("\n") == 1
+    assert message in made.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("import sys\nsys.exit(0)\n", "mine.py:2: SystemExit"),
+        ("def f(:\n", "mine.py:1: SyntaxError"),
+    ],
+)
+def test_a_file_of_policies_that_cannot_be_loaded(
+    command: Command, tmp_path: Path, text: str, message: str
+) -> None:
+    (tmp_path / "mine.py").write_text(text)
+    made = command("run", "--victim", "python:mine.py:f")
+    assert made.returncode == 1, made
+    assert made.stdout == ""
+    assert message in made.stderr
 
 
 class Stateful:

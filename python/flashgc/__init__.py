@@ -14,23 +14,27 @@ A victim policy written in Python is a function from the blocks to the number of
 'python:fewest_of_five'
 """
 
-from flashgc._core import (
-    Blocks,
-    ConfigError,
-    Control,
-    DriveError,
-    FlashgcError,
-    PolicyError,
-    TraceError,
-    version,
-)
-from flashgc.conformance import check_policy
-from flashgc.registry import fills, frontiers, generators, policies, trace_formats
-from flashgc.results import Comparison, Rank, Result, TraceStat
-from flashgc.simulation import Victim, VictimPolicy, compare, run
-from flashgc.traces import Trace, trace_convert, trace_stat, trace_synth
+from __future__ import annotations
 
-__version__ = version()
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from flashgc._core import (
+        Blocks,
+        ConfigError,
+        Control,
+        DriveError,
+        FlashgcError,
+        PolicyError,
+        TraceError,
+        version,
+    )
+    from flashgc.conformance import check_policy
+    from flashgc.registry import fills, frontiers, generators, policies, trace_formats
+    from flashgc.results import Comparison, Rank, Result, TraceStat
+    from flashgc.simulation import Victim, VictimPolicy, compare, run
+    from flashgc.traces import Trace, trace_convert, trace_stat, trace_synth
 
 __all__ = [
     "Blocks",
@@ -60,3 +64,26 @@ __all__ = [
     "trace_synth",
     "version",
 ]
+
+#: Where each name lives; imported when it is first used, so that the command starts fast.
+_HOMES = {
+    **dict.fromkeys(("fills", "frontiers", "generators", "policies", "trace_formats"), "registry"),
+    **dict.fromkeys(("Comparison", "Rank", "Result", "TraceStat"), "results"),
+    **dict.fromkeys(("Victim", "VictimPolicy", "compare", "run"), "simulation"),
+    **dict.fromkeys(("Trace", "trace_convert", "trace_stat", "trace_synth"), "traces"),
+    "check_policy": "conformance",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name == "__version__":
+        return importlib.import_module("flashgc._core").version()
+    if name not in __all__:
+        raise AttributeError(f"module 'flashgc' has no attribute '{name}'")
+    found = getattr(importlib.import_module(f"flashgc.{_HOMES.get(name, '_core')}"), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]

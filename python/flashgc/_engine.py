@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import resource
 import signal
 import sys
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
-from flashgc import _core
+from flashgc import _core, _faults
 from flashgc._core import Control
 
 
@@ -29,30 +30,53 @@ class Simulated:
 Progress = Callable[[Control], None]
 
 
-@contextlib.contextmanager
-def interruptible(control: Control) -> Iterator[None]:
-    """Turns Ctrl-C into a request to stop, for as long as the engine works.
+#: Seconds after Ctrl-C before it is said that a second one stops at once.
+PATIENCE = 0.5
+IMPATIENT = "stopping at the end of what is being done; Ctrl-C again stops at once\n"
 
-    A second Ctrl-C interrupts at once. Signals reach only the main thread; elsewhere nothing is
-    changed, and whoever started the thread may call ``control.cancel()``.
+
+@contextlib.contextmanager
+def interruptible(control: Control) -> Iterator[bool]:
+    """Turns Ctrl-C into a request to stop, for as long as the engine works; tells whether it does.
+
+    A second Ctrl-C interrupts at once, and a third ends the process, whatever a policy may catch.
+    Signals reach only the main thread; elsewhere nothing is changed, and whoever started the thread
+    may call ``control.cancel()``.
     """
     if (
         threading.current_thread() is not threading.main_thread()
         or signal.getsignal(signal.SIGINT) is not signal.default_int_handler
     ):
-        yield
+        yield False
         return
 
+    presses = 0
+    notice = threading.Timer(PATIENCE, _say_that_it_stops)
+    notice.daemon = True
+
     def stop(signum: int, frame: FrameType | None) -> None:
-        if control.cancelled:
+        nonlocal presses
+        presses += 1
+        if presses == 1:
+            control.cancel()
+            notice.start()
+        elif presses == 2:
             signal.default_int_handler(signum, frame)
-        control.cancel()
+        else:
+            signal.signal(signum, signal.SIG_DFL)
+            signal.raise_signal(signum)
 
     before = signal.signal(signal.SIGINT, stop)
     try:
-        yield
+        yield True
     finally:
+        notice.cancel()
         signal.signal(signal.SIGINT, before)
+
+
+def _say_that_it_stops() -> None:
+    with contextlib.suppress(OSError):
+        os.write(2, IMPATIENT.encode())
 
 
 def simulate(
@@ -66,10 +90,15 @@ def simulate(
     """Runs configurations and returns the engine's results, with the memory they took."""
     control = control or Control()
     poll = None if progress is None else (lambda: progress(control))
-    with interruptible(control):
-        text = _core.simulate(
-            json.dumps(configs), jobs, control, poll=poll, policies=policies or None
-        )
+    with interruptible(control) as ours:
+        if not policies:
+            contained: contextlib.AbstractContextManager[None] = contextlib.nullcontext()
+        else:
+            contained = _faults.contained(interrupts=lambda: ours and not control.cancelled)
+        with contained:
+            text = _core.simulate(
+                json.dumps(configs), jobs, control, poll=poll, policies=policies or None
+            )
     simulated = Simulated(**json.loads(text))
     memory = peak_memory_bytes()
     for result in simulated.results:

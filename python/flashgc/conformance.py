@@ -5,8 +5,9 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-from flashgc import _core
+from flashgc import _core, _faults
 from flashgc._core import DriveError, FlashgcError, PolicyError
+from flashgc.simulation import policy_name
 
 #: Frontiers and workloads of the runs: even writes, and two pages hammered among idle ones.
 _FRONTIERS = ("single", "double", "pool:low=2")
@@ -47,6 +48,12 @@ def check_policy(policy: object) -> Conformance:
     flashgc.PolicyError: hand-built table 1: the policy picked block 3, which is open; hint: \
 candidates have blocks.valid[block] < 0x8000
     """
+    _faults.check(policy, policy_name(policy))
+    with _faults.contained():
+        return _conformance(policy)
+
+
+def _conformance(policy: object) -> Conformance:
     picks = _check_tables(policy)
     checks = ["picks candidates only, from hand-built tables"]
     for frontier in _FRONTIERS:

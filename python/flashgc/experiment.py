@@ -15,7 +15,7 @@ from pydantic import Field
 
 from flashgc import _core
 from flashgc._core import ConfigError
-from flashgc.units import format_share, parse_count, parse_share, parse_size
+from flashgc.units import format_share, parse_count, parse_page_size, parse_share, parse_size
 
 T = TypeVar("T")
 
@@ -35,8 +35,11 @@ class Drive(Section):
 
     blocks: Annotated[Count | None, Field(description="N, the number of physical blocks")] = None
     capacity: Annotated[
-        Size | None,
-        Field(description="physical size, as an alternative to blocks; needs a unit"),
+        str | None,
+        Field(
+            description="physical size, as an alternative to blocks; needs a unit",
+            examples=["64GiB"],
+        ),
     ] = None
     pages_per_block: Annotated[Count, Field(description="b, pages a block; an even number")] = 256
     page_size: Annotated[Size, Field(description="bytes a page; needs a unit")] = "4KiB"
@@ -151,11 +154,37 @@ def experiment(values: Mapping[str, Any], places: Places | None = None) -> Exper
     Raises :class:`flashgc.ConfigError` with the value's place.
     """
     places = places or {}
+    _refuse_odd_values(values, places)
     try:
         return Experiment.model_validate(values)
     except pydantic.ValidationError as error:
         first = error.errors()[0]
         raise ConfigError(_message(first, values, places)) from None
+
+
+def _refuse_odd_values(values: Mapping[str, Any], places: Places) -> None:
+    """Refuses what the model would turn into something else, or the engine cannot take."""
+    for section, keys in values.items():
+        if not isinstance(keys, Mapping):
+            continue
+        for key, value in keys.items():
+            where = places.get(f"{section}.{key}", f"{section}.{key}")
+            if value == []:
+                raise ConfigError(f"{where}: found an empty list; hint: name at least one")
+            for one in _several(value):
+                if isinstance(one, bool):
+                    raise ConfigError(
+                        f"{where}: found {str(one).lower()}; hint: no key is true or false"
+                    )
+                if isinstance(one, int) and abs(one) >= 2**64:
+                    raise ConfigError(f"{where}: the number is out of range")
+                if isinstance(one, str) and not one.isascii():
+                    try:
+                        one.encode()
+                    except UnicodeEncodeError:
+                        raise ConfigError(
+                            f"{where}: {one!r} is not UTF-8; hint: rename the file"
+                        ) from None
 
 
 def _message(error: Any, values: Mapping[str, Any], places: Places) -> str:
@@ -215,7 +244,7 @@ def configurations(
         return _at(places, path, read, *values)
 
     drive, gc, workload, run = asked.drive, asked.gc, asked.workload, asked.run
-    page_size = at("drive.page_size", parse_size, drive.page_size, "size", "B")
+    page_size = at("drive.page_size", parse_page_size, drive.page_size)
     pages_per_block = at("drive.pages_per_block", parse_count, drive.pages_per_block)
     trace = is_trace(workload.source)
     common: dict[str, Any] = {
@@ -237,11 +266,12 @@ def configurations(
         "runs": default_runs if run.runs is None else at("run.runs", parse_count, run.runs),
         "seed": at("run.seed", parse_count, run.seed),
     }
-    for key, low, high in (("pages_per_block", 0, 2**32 - 1), ("page_size", 1, 2**32 - 1)):
-        _in_range(places, "drive." + key, common[key], low, high)
+    _in_range(places, "drive.pages_per_block", pages_per_block, 0, 2**32 - 1)
     _in_range(places, "run.runs", common["runs"], 1, 2**32 - 1)
     _in_range(places, "run.seed", common["seed"], 0, 2**64 - 1)
-    _in_range(places, "workload.alignment_offset", common["trace"]["alignment_offset"], 0, 2**63)
+    _in_range(
+        places, "workload.alignment_offset", common["trace"]["alignment_offset"], 0, 2**32 - 1
+    )
     for kind, path, text in (
         ("fill", "drive.fill", drive.fill),
         ("workload", "workload.source", workload.source),
@@ -250,15 +280,50 @@ def configurations(
     ):
         if text is not None:
             at(path, _core.check, kind, text)
+    if not trace:
+        _refuse_reading(workload, places)
     made = []
-    for spare in _spares(drive, places):
-        for frontier in _several(gc.frontier):
-            at("gc.frontier", _core.check, "frontier", frontier)
-            for victim in _several(gc.victim):
-                if victim not in python_victims:
-                    at("gc.victim", _core.check, "victim", victim)
+    spares = _spares(drive, places)
+    frontiers, victims = _several(gc.frontier), _several(gc.victim)
+    for path, several in (("gc.frontier", frontiers), ("gc.victim", victims)):
+        _refuse_twins(_elements(places, path, several), several)
+    for index, frontier in enumerate(frontiers):
+        at(_element(places, "gc.frontier", index), _core.check, "frontier", frontier)
+    for index, victim in enumerate(victims):
+        if victim not in python_victims:
+            at(_element(places, "gc.victim", index), _core.check, "victim", victim)
+    for spare in spares:
+        for frontier in frontiers:
+            for victim in victims:
                 made.append({**common, "spare": spare, "frontier": frontier, "victim": victim})
     return made
+
+
+def _refuse_reading(workload: Workload, places: Places) -> None:
+    """Says no word on how to read a trace where there is none, rather than ignore it."""
+    for key in ("format", "alignment_offset", "on_bad_line"):
+        if key in workload.model_fields_set and getattr(workload, key) is not None:
+            raise ConfigError(
+                f"{places.get(f'workload.{key}', key)}: is of traces, and the workload "
+                f"'{workload.source}' is a generator; hint: leave it out, or name a trace"
+            )
+
+
+def _element(places: Places, path: str, index: int) -> str:
+    """The path of an element of a list, where its place is known."""
+    element = f"{path}.{index}"
+    return element if element in places else path
+
+
+def _elements(places: Places, path: str, values: Sequence[Any]) -> list[str]:
+    paths = [_element(places, path, index) for index in range(len(values))]
+    return [places.get(one, path.rsplit(".", maxsplit=1)[-1]) for one in paths]
+
+
+def _refuse_twins(where: Sequence[str], values: Sequence[Any]) -> None:
+    for index, value in enumerate(values):
+        if value in values[:index]:
+            raise ConfigError(f"{where[index]}: '{value}' is given twice; hint: give each once")
 
 
 def _at(places: Places, path: str, read: Callable[..., T], *values: Any) -> T:
@@ -326,18 +391,29 @@ def _spares(drive: Drive, places: Places) -> list[float]:
         "spare = overprovision / (1 + overprovision), give one",
     )
     if given == "drive.spare" and drive.spare is not None:
-        return [_at(places, given, _spare, value) for value in _several(drive.spare)]
+        return _shares(places, given, _spare, _several(drive.spare))
     if given == "drive.overprovision" and drive.overprovision is not None:
-        return [_at(places, given, _over, value) for value in _several(drive.overprovision)]
+        return _shares(places, given, _over, _several(drive.overprovision))
     return [DEFAULT_SPARE]
+
+
+def _shares(
+    places: Places, path: str, read: Callable[[str | float], float], values: list[str | float]
+) -> list[float]:
+    shares = [
+        _at(places, _element(places, path, index), read, value)
+        for index, value in enumerate(values)
+    ]
+    _refuse_twins(_elements(places, path, shares), [format_share(share, 6) for share in shares])
+    return shares
 
 
 def _spare(value: str | float) -> float:
     share = parse_share(value)
     if not 0 < share < 1:
         raise ConfigError(
-            f"spare factor is {format_share(share, 6)}, expected above 0% and below 100%; "
-            "hint: spare = 1 - U/N, for example 10%"
+            f"spare factor is {_as_percent(share)}, expected above 0% and below 100%; hint: "
+            + (_percent_hint(value) or "spare = 1 - U/N, for example 10%")
         )
     return share
 
@@ -346,10 +422,20 @@ def _over(value: str | float) -> float:
     share = parse_share(value)
     if not 0 < share < 1e6:
         raise ConfigError(
-            f"over-provisioning is {format_share(share, 6)}, expected above 0%; "
+            f"over-provisioning is {_as_percent(share)}, expected above 0% and below 100000000%; "
             "hint: (N - U)/U, for example 28%"
         )
     return share / (1 + share)
+
+
+def _as_percent(share: float) -> str:
+    return format_share(share, 6) if abs(share) < 1e9 else f"{share:g}"
+
+
+def _percent_hint(value: str | float) -> str | None:
+    """A number from 1 that has no unit was meant as percent."""
+    text = str(value).strip()
+    return f"did you mean {text}%?" if not text.endswith("%") and 1 <= float(text) < 100 else None
 
 
 def _length(run: Run, trace: bool, places: Places) -> dict[str, Any]:

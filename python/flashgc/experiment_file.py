@@ -7,9 +7,15 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from flashgc._core import ConfigError, toml_places
+from flashgc._core import ConfigError, check, toml_places
 
 _AT = re.compile(r"\s*\(at (?:line (\d+), column (\d+)|(end of document))\)\Z")
+
+
+_LONGEST_MESSAGE = 120
+
+#: Bytes of the longest experiment file; a trace given by mistake may have any size.
+LONGEST = 2**20
 
 
 def load(path: Path) -> tuple[dict[str, Any], dict[str, str]]:
@@ -17,18 +23,54 @@ def load(path: Path) -> tuple[dict[str, Any], dict[str, str]]:
 
     Raises :class:`flashgc.ConfigError` where the file cannot be read or is no TOML.
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise ConfigError(f"{path}: {error.strerror}; hint: give an experiment file") from None
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: byte {error.start} is not UTF-8; hint: is it TOML?") from None
+    text = _read(path)
     try:
         values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(_syntax(path, text, str(error))) from None
-    places = {key: f"{path}:{line}:{column}" for key, line, column in toml_places(text)}
-    return values, places
+    except RecursionError:
+        raise ConfigError(f"{path}: nested too deeply; hint: sections hold plain values") from None
+    except ValueError:  # A whole number that Python does not read, thousands of digits long.
+        raise ConfigError(f"{path}: a number is out of range; hint: shorten it") from None
+    try:
+        places = toml_places(text)
+    except ConfigError as error:
+        hint = "hint: TOML's numbers have 64 bits"
+        raise ConfigError(f"{path}:{error}; {hint}") from None
+    return values, {key: f"{path}:{line}:{column}" for key, line, column in places}
+
+
+def _read(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            content = file.read(LONGEST + 1)
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror}; hint: {_meant(path)}") from None
+    if len(content) > LONGEST:
+        raise ConfigError(f"{path}: above 1 MiB, too long for an experiment; hint: {_trace(path)}")
+    try:
+        # Some editors begin a file with a byte order mark.
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ConfigError(
+            f"{path}: byte {error.start} is not UTF-8, so it is no TOML; hint: {_trace(path)}"
+        ) from None
+    if "\0" in text:
+        raise ConfigError(f"{path}: is no text, so it is no TOML; hint: {_trace(path)}")
+    return text
+
+
+def _trace(path: Path) -> str:
+    return f"is it a trace? write --workload {path}"
+
+
+def _meant(path: Path) -> str:
+    """What somebody may have meant who named a file that is not there."""
+    try:
+        check("workload", str(path))
+    except (ConfigError, UnicodeEncodeError):
+        return "give an experiment file"
+    return f"for a workload write --workload {path}"
 
 
 def _syntax(path: Path, text: str, message: str) -> str:
@@ -39,4 +81,9 @@ def _syntax(path: Path, text: str, message: str) -> str:
         line, column = int(match[1]), int(match[2])
     message = _AT.sub("", message)
     message = message[:1].lower() + message[1:]
-    return f'{path}:{line}:{column}: {message}; hint: TOML is key = value, texts are in "quotes"'
+    if len(message) > _LONGEST_MESSAGE:
+        message = f"{message[:_LONGEST_MESSAGE]}..."
+    hint = 'TOML is key = value, texts are in "quotes"'
+    if path.suffix.lower() != ".toml":
+        hint += f"; {_trace(path)}"
+    return f"{path}:{line}:{column}: {message}; hint: {hint}"

@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from flashgc._core import DriveError
+
 
 class _Json:
     """Something that the engine said in JSON and that goes back to the same JSON."""
@@ -103,6 +105,11 @@ class Result(_Json):
         return self.copied_pages / self.host_pages if self.host_pages else math.nan
 
     @property
+    def measured(self) -> bool:
+        """Whether there is a figure: a run that was stopped in its warm-up has none."""
+        return self.host_pages > 0 and math.isfinite(self.write_amplification)
+
+    @property
     def policy(self) -> str:
         """The victim policy, every parameter written out."""
         return str(self.config["victim"])
@@ -136,11 +143,16 @@ class Comparison(_Json):
     """Results on the same workload, least write amplification first."""
 
     ranking: tuple[Rank, ...]
+    #: Results without a figure, which have no place: nothing was measured before they were stopped.
+    unmeasured: tuple[Result, ...]
     _raw: dict[str, Any] = dataclasses.field(repr=False, compare=False)
 
     @classmethod
     def from_dicts(cls, ranks: list[dict[str, Any]], results: list[dict[str, Any]]) -> Comparison:
         """Puts the engine's ranks and results together."""
+        made = [Result.from_dict(result) for result in results]
+        measured = [rank for rank in ranks if made[rank["index"]].measured]
+        others = [rank["index"] for rank in ranks if not made[rank["index"]].measured]
         ranking = tuple(
             Rank(
                 place=rank["place"],
@@ -148,20 +160,22 @@ class Comparison(_Json):
                 difference=math.nan if rank["difference"] is None else rank["difference"],
                 difference_ci95=rank["difference_ci95"],
                 inside_noise=rank["inside_noise"],
-                result=Result.from_dict(results[rank["index"]]),
+                result=made[rank["index"]],
             )
-            for rank in ranks
+            for rank in measured
         )
         raw = {
+            "interrupted": any(result.interrupted for result in made),
             "ranking": [
                 {
                     **{key: rank[key] for key in rank if key != "index"},
                     "result": results[rank["index"]],
                 }
-                for rank in ranks
-            ]
+                for rank in measured
+            ],
+            "unmeasured": [results[index] for index in others],
         }
-        return cls(ranking, raw)
+        return cls(ranking, tuple(made[index] for index in others), raw)
 
     def __iter__(self) -> Iterator[Rank]:
         return iter(self.ranking)
@@ -171,13 +185,23 @@ class Comparison(_Json):
 
     @property
     def best(self) -> Result:
-        """The result with the least write amplification."""
+        """The result with the least write amplification.
+
+        Raises :class:`flashgc.DriveError` where nothing was measured.
+        """
+        if not self.ranking:
+            raise DriveError("nothing was measured; hint: let the runs go on for longer")
         return self.ranking[0].result
 
     @property
     def interrupted(self) -> bool:
         """Whether any of the runs was stopped before its end."""
-        return any(rank.result.interrupted for rank in self.ranking)
+        return bool(self._raw["interrupted"])
+
+    @property
+    def results(self) -> tuple[Result, ...]:
+        """The results in their order, those without a figure last."""
+        return (*(rank.result for rank in self.ranking), *self.unmeasured)
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol, TypeAlias, TypedDict, Unpack, runtime_checkable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Protocol, TypeAlias, TypedDict, Unpack, cast, runtime_checkable
 
-from flashgc import _engine
+from flashgc import _engine, _faults
 from flashgc._core import Blocks, ConfigError, Control
 from flashgc._engine import Progress
 from flashgc.experiment import Experiment, Places, configurations, experiment, home
@@ -96,7 +96,7 @@ def run(
 
 
 def compare(
-    victims: Sequence[Victim],
+    victims: Victim | Sequence[Victim],
     workload: str | Trace = "uniform",
     *,
     progress: Progress | None = None,
@@ -107,7 +107,8 @@ def compare(
 
     Options are those of :func:`run`; ``frontier`` and ``spare`` (or ``overprovision``) may be
     lists too, and every combination is run. There are 5 runs of each unless ``runs`` says
-    otherwise; run *i* of each sees the same workload, so that differences are paired.
+    otherwise; run *i* of each sees the same workload, so that differences are paired. A single
+    policy need not be in a list.
 
     >>> ranking = compare(["fifo", "greedy"], blocks=200, pages_per_block=64, runs=2)
     >>> [rank.result.policy for rank in ranking]
@@ -115,7 +116,12 @@ def compare(
     >>> ranking.ranking[1].ratio > 1.05
     True
     """
-    asked, python = _asked(workload, list(victims), {**options})
+    one = isinstance(victims, str) or not isinstance(victims, Iterable)
+    asked, python = _asked(
+        workload,
+        [cast(Victim, victims)] if one else list(cast(Iterable[Victim], victims)),
+        {**options},
+    )
     simulated = simulate(
         asked, python, default_runs=COMPARED_RUNS, progress=progress, control=control
     )
@@ -137,6 +143,8 @@ def simulate(
 ) -> _engine.Simulated:
     """Runs what was asked for; ``python`` maps names among its victims to Python policies."""
     python = python or {}
+    for name, policy in python.items():
+        _faults.check(policy, name)
     configs = configurations(asked, places, default_runs=default_runs, python_victims=tuple(python))
     policies = {
         index: (config["victim"], python[config["victim"]])

@@ -8,12 +8,23 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from flashgc import _core
-from flashgc._core import Control
+from flashgc._core import ConfigError, Control
 from flashgc._engine import Progress, interruptible
 from flashgc.results import TraceStat, _Json
-from flashgc.units import parse_size
+from flashgc.units import parse_page_size, parse_size
 
 Path: TypeAlias = str | os.PathLike[str]
+
+
+#: Largest alignment offset in bytes.
+_FARTHEST = 2**32 - 1
+
+
+def _offset(text: int | str) -> int:
+    offset = parse_size(text, "alignment_offset", "B")
+    if offset > _FARTHEST:
+        raise ConfigError(f"alignment_offset: found {offset} bytes, expected at most {_FARTHEST}")
+    return offset
 
 
 @dataclass(frozen=True)
@@ -54,9 +65,9 @@ def trace_stat(
         text = _core.trace_stat(
             os.fspath(path),
             control,
-            page_size=parse_size(page_size),
+            page_size=parse_page_size(page_size, "page_size"),
             format=format,
-            alignment_offset=parse_size(alignment_offset),
+            alignment_offset=_offset(alignment_offset),
             on_bad_line=on_bad_line,
             poll=None if progress is None else (lambda: progress(control)),
         )
@@ -110,6 +121,14 @@ def trace_synth(
     One command every ``interval_ns`` nanoseconds; the name of ``target`` chooses the format as in
     :func:`trace_convert`.
     """
+    for name, value, low, high in (
+        ("pages", pages, 1, 2**32 - 1),
+        ("requests", requests, 1, 2**63),
+        ("interval_ns", interval_ns, 0, 2**63),
+        ("seed", seed, 0, 2**64 - 1),
+    ):
+        if not low <= value <= high:
+            raise ConfigError(f"{name}: found {value}, expected {low} to {high}")
     control = control or Control()
     with interruptible(control):
         _core.trace_synth(
@@ -118,7 +137,7 @@ def trace_synth(
             control,
             pages,
             requests,
-            page_size=parse_size(page_size),
+            page_size=parse_page_size(page_size, "page_size"),
             interval_ns=interval_ns,
             seed=seed,
             poll=None if progress is None else (lambda: progress(control)),
@@ -140,8 +159,14 @@ class Trace:
     #: What to do about a bad line.
     on_bad_line: Literal["stop", "skip"] = "stop"
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.path, str | os.PathLike):
+            raise ConfigError(f"Trace: found {self.path!r}, expected the path of a file")
+
     def __str__(self) -> str:
-        return os.fspath(self.path)
+        path = os.fspath(self.path)
+        # A file may be called as a generator is.
+        return path if _core.is_trace(path) else os.path.join(os.curdir, path)
 
     def stat(self, page_size: int | str = 4096) -> TraceStat:
         """What it consists of."""

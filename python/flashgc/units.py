@@ -22,7 +22,12 @@ SIZES: dict[str, int] = {
     "PiB": 2**50,
 }
 
-_NUMBER = re.compile(r"\s*([0-9][0-9_]*(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)\s*(.*?)\s*\Z")
+_NUMBER = re.compile(
+    r"\s*((?:[0-9][0-9_]*(?:\.[0-9]*)?|\.[0-9]+)(?:[eE]([+-]?[0-9]+))?)\s*(.*?)\s*\Z", re.ASCII
+)
+#: No number of a drive is longer, or has a larger exponent; exact fractions of such ones take for
+#: ever.
+_LONGEST, _LARGEST_EXPONENT = 40, 40
 
 
 def _split(text: str, what: str, example: str) -> tuple[Fraction, str]:
@@ -31,10 +36,17 @@ def _split(text: str, what: str, example: str) -> tuple[Fraction, str]:
         raise ConfigError(f"{what}: '{text}' is negative; hint: write {example}")
     if not match:
         raise ConfigError(f"{what}: '{text}' is not a number; hint: write {example}")
+    number, exponent, unit = match[1], match[2] or "0", match[3]
+    if len(number) > _LONGEST or abs(int(exponent)) > _LARGEST_EXPONENT:
+        raise ConfigError(f"{what}: '{_short(text)}' is out of range; hint: write {example}")
     try:
-        return Fraction(match[1].replace("_", "")), match[2]
-    except (ValueError, OverflowError):
+        return Fraction(number.replace("_", "")), unit
+    except ValueError:
         raise ConfigError(f"{what}: '{text}' is not a number; hint: write {example}") from None
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 
 def parse_size(text: str | int, what: str = "size", usual: str = "GiB") -> int:
@@ -52,6 +64,8 @@ def parse_size(text: str | int, what: str = "size", usual: str = "GiB") -> int:
 TB, PB, KiB, MiB, GiB, TiB, PiB
     """
     if isinstance(text, int):
+        if text < 0:
+            raise ConfigError(f"{what}: {text} bytes is negative; hint: write a size such as 64GiB")
         return text
     number, unit = _split(text, what, "a size such as 64GiB")
     if not unit:
@@ -69,6 +83,30 @@ TB, PB, KiB, MiB, GiB, TiB, PiB
     return int(size)
 
 
+#: Sizes of a page that drives have, and more: a power of two of these bytes.
+SMALLEST_PAGE, LARGEST_PAGE = 512, 2**30
+
+
+def parse_page_size(text: str | int, what: str = "size") -> int:
+    """Bytes of a page: a power of two.
+
+    >>> parse_page_size("4KiB")
+    4096
+    >>> parse_page_size("3B")
+    Traceback (most recent call last):
+    ...
+    flashgc.ConfigError: size: found 3 bytes, expected a power of two from 512B to 1GiB; \
+hint: write 4KiB
+    """
+    size = parse_size(text, what, "B")
+    if not SMALLEST_PAGE <= size <= LARGEST_PAGE or size & (size - 1):
+        raise ConfigError(
+            f"{what}: found {size} bytes, expected a power of two from 512B to 1GiB; "
+            "hint: write 4KiB"
+        )
+    return size
+
+
 def _nearest_unit(unit: str) -> str:
     spelled = {known.lower(): known for known in SIZES}
     short = {"k": "KiB", "m": "MiB", "g": "GiB", "t": "TiB", "p": "PiB"}
@@ -83,7 +121,10 @@ def parse_share(text: str | float, what: str = "share") -> float:
     (0.07, 0.25, 0.1)
     """
     if not isinstance(text, str):
-        return float(text)
+        try:
+            return float(text)
+        except OverflowError:
+            raise ConfigError(f"{what}: a number is out of range; hint: write 7% or 0.07") from None
     number, unit = _split(text, what, "a share such as 7% or 0.07")
     if unit not in ("", "%"):
         raise ConfigError(f"{what}: unknown unit '{unit}' in '{text}'; hint: write 7% or 0.07")

@@ -118,6 +118,9 @@ impl Blocks {
     }
 }
 
+/// Most blocks of one draw: more than a drive's worth says nothing, and the list must fit in memory.
+const MOST_DRAWS: usize = 1_000_000;
+
 #[pymethods]
 impl Blocks {
     /// Blocks that may be picked now.
@@ -152,6 +155,11 @@ impl Blocks {
         let (table, rng) = unsafe { (&*table, &mut *rng) };
         if table.candidates() == 0 {
             return Err(PyValueError::new_err("there is no candidate to draw"));
+        }
+        if count > MOST_DRAWS {
+            return Err(PyValueError::new_err(format!(
+                "blocks.draw({count}): expected at most {MOST_DRAWS} draws"
+            )));
         }
         // There is a candidate, so every draw finds one.
         let drawn = (0..count).map(|_| flashgc_ftl::victim::draw(table, rng).unwrap_or_default());

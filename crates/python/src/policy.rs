@@ -28,6 +28,16 @@ struct Call {
     blocks: Py<Blocks>,
 }
 
+/// What is said of a policy that returned None though there was something to collect.
+const NO_ANSWER: &str = "the victim policy returned None, though there are candidates; \
+                         hint: return the number of one";
+
+/// Whether collecting some candidate would free a page.
+fn reclaimable(table: &BlockTable) -> bool {
+    let full = table.pages_per_block();
+    table.masked_counts().iter().any(|&count| u32::from(count) < full)
+}
+
 type Slot = Arc<Mutex<Option<Call>>>;
 
 /// Makes layers whose victims `policy` picks. A policy is a function, or an object with `pick`, of
@@ -95,10 +105,17 @@ fn layer(
     let raised = Arc::clone(raised);
     let pick = Box::new(move |table: &BlockTable, rng: &mut Stream| {
         Python::attach(|py| match &*lock(&call) {
-            Some(call) => call.pick(py, table, rng).unwrap_or_else(|error| {
-                store(&raised, error);
-                None
-            }),
+            Some(call) => match call.pick(py, table, rng) {
+                Ok(None) if reclaimable(table) => {
+                    store(&raised, PolicyError::new_err(NO_ANSWER));
+                    None
+                }
+                Ok(picked) => picked,
+                Err(error) => {
+                    store(&raised, error);
+                    None
+                }
+            },
             None => None,
         })
     });

@@ -7,10 +7,14 @@ use toml_edit::{Document, TableLike};
 use crate::errors;
 
 /// The place of every key in `text`: `("drive.blocks", line, column)`, both from 1. A `.` in a key
-/// is not special: keys of experiment files have none.
+/// is not special: keys of experiment files have none. Elements of a list are `gc.victim.0`. A fault
+/// is reported as `LINE:COLUMN: what`.
 #[pyfunction]
 pub(crate) fn toml_places(text: &str) -> PyResult<Vec<(String, usize, usize)>> {
-    let document = Document::parse(text).map_err(|error| errors::config(error.message()))?;
+    let document = Document::parse(text).map_err(|error| {
+        let (line, column) = place(text, error.span().map_or(text.len(), |span| span.start));
+        errors::config(format!("{line}:{column}: {}", error.message().replace('\n', "; ")))
+    })?;
     let mut places = Vec::new();
     collect(document.as_table(), "", text, &mut places);
     Ok(places)
@@ -26,13 +30,25 @@ fn collect(
         let path = if prefix.is_empty() { name.to_string() } else { format!("{prefix}.{name}") };
         let key = table.key(name).and_then(toml_edit::Key::span);
         if let Some(span) = key.or_else(|| item.span()) {
-            let before = &text[..span.start];
-            let line = before.matches('\n').count() + 1;
-            let column = before.chars().rev().take_while(|&c| c != '\n').count() + 1;
+            let (line, column) = place(text, span.start);
             places.push((path.clone(), line, column));
+        }
+        for (index, value) in item.as_array().into_iter().flatten().enumerate() {
+            if let Some(span) = value.span() {
+                let (line, column) = place(text, span.start);
+                places.push((format!("{path}.{index}"), line, column));
+            }
         }
         if let Some(inner) = item.as_table_like() {
             collect(inner, &path, text, places);
         }
     }
+}
+
+/// Line and column of a byte of `text`, both from 1.
+fn place(text: &str, byte: usize) -> (usize, usize) {
+    let before = text.get(..byte).unwrap_or(text);
+    let line = before.matches('\n').count() + 1;
+    let column = before.chars().rev().take_while(|&c| c != '\n').count() + 1;
+    (line, column)
 }

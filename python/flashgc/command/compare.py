@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from flashgc.command.main import CONTEXT, INTERRUPTED, OK
+from flashgc.command.entrance import CONTEXT, INTERRUPTED, OK
 from flashgc.command.options import asked, experiment_options, output_options
 
 
@@ -24,7 +24,7 @@ Examples:
 @experiment_options(several=True)
 @output_options
 def compare(
-    experiment: Path | None, as_json: bool, out: Path | None, quiet: bool, **typed: Any
+    experiment: Path | None, as_json: bool, out: str | None, quiet: bool, **typed: Any
 ) -> int:
     """Compare policies, frontiers and spare factors on one workload, and rank them.
 
@@ -58,5 +58,5 @@ def compare(
     if not as_json:
         show_comparison(comparison)
     deliver(comparison.to_json(), as_json=as_json, out=out)
-    warn_of([rank.result for rank in comparison], quiet=quiet)
+    warn_of(list(comparison.results), quiet=quiet)
     return INTERRUPTED if comparison.interrupted else OK

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 from click.shell_completion import get_completion_class
 
-from flashgc.command.main import CONTEXT
+from flashgc.command.entrance import CONTEXT
 
 SHELLS = ("bash", "zsh", "fish")
 
@@ -22,7 +22,7 @@ Examples:
 def completion(shell: str) -> None:
     """Print a script that completes commands, options and policy names in your shell."""
     from flashgc._core import ConfigError, suggest
-    from flashgc.command.main import cli
+    from flashgc.command.entrance import cli
 
     found = get_completion_class(shell) if shell in SHELLS else None
     if found is None:

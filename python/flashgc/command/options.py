@@ -17,6 +17,8 @@ import click
 from click.shell_completion import CompletionItem
 
 from flashgc._core import ConfigError, suggest
+from flashgc._faults import contained
+from flashgc.command import output
 from flashgc.registry import fills, frontiers, generators, policies, trace_formats
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -141,7 +143,7 @@ OPTIONS = (
         "precision=SHARE",
         "Go on until the 95% interval is within this share of the mean (precision=0.1%).",
     ),
-    Option("run.runs", "--runs", "N", "Runs, each with a seed of its own."),
+    Option("run.runs", "--runs", "N", "Runs, each with a seed of its own. [default: 1]"),
     Option("run.seed", "--seed", "N", "Seed of the first run. [default: 1]"),
     Option("run.jobs", "--jobs", "N", "Runs side by side; 0: one a core. [default: 0]"),
     Option(
@@ -166,6 +168,9 @@ OPTIONS = (
     ),
 )
 
+#: What ``compare`` does where ``run`` has another default.
+COMPARED = {"gc.victim": "every built-in policy", "run.runs": "5"}
+
 FLAGS = {option.path: option.flag for option in OPTIONS}
 
 
@@ -185,6 +190,8 @@ def experiment_options(*, several: bool) -> Callable[[F], F]:
             if option.words is not None:
                 extra["shell_complete"] = _complete(option.words)
             help_ = option.help
+            if several and option.path in COMPARED:
+                help_ = f"{help_.partition(' [default')[0]} [default: {COMPARED[option.path]}]"
             if option.several and several:
                 help_ = help_.replace(" [default", " Repeat to compare. [default")
                 if "Repeat" not in help_:
@@ -209,7 +216,8 @@ def output_options(command: F) -> F:
         click.option(
             "--out",
             metavar="FILE",
-            type=click.Path(dir_okay=False, path_type=Path),
+            type=click.Path(),
+            callback=output.option,
             help="Write the JSON document to FILE as well.",
         ),
         click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout."),
@@ -250,6 +258,8 @@ def asked(file: Path | None, typed: dict[str, Any]) -> Asked:
         if not isinstance(keys, dict):
             continue  # A fault of the file, which is reported when it is checked.
         keys[key] = list(value) if isinstance(value, tuple) else value
+        # Of a list in the file, the places of its elements are no longer true.
+        places = {at: where for at, where in places.items() if not at.startswith(f"{path}.")}
         places[path] = FLAGS[path]
     gc = values.get("gc")
     victims = gc.get("victim") if isinstance(gc, dict) else None
@@ -274,7 +284,8 @@ def load_policy(text: str, place: str) -> object:
         raise ConfigError(f"{place}: {file} is no Python file; hint: its name must end in .py")
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
+    with contained():
+        spec.loader.exec_module(module)
     if not hasattr(module, name):
         known = [word for word in vars(module) if callable(getattr(module, word))]
         raise ConfigError(f"{place}: {file} defines no '{name}'; hint: {suggest(name, known)}")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import shutil
+import textwrap
 
 import click
 
-from flashgc.command.main import CONTEXT
+from flashgc.command.entrance import CONTEXT
 from flashgc.registry import Entry, frontiers, generators
 from flashgc.registry import policies as victims
 
@@ -88,6 +90,21 @@ def own_usage(entry: Entry) -> str:
     ).usage
 
 
+def plain(doc: str, width: int) -> str:
+    """Markdown as text: headings without their mark, paragraphs in lines of ``width``.
+
+    >>> plain("One\\nline.\\n\\n# Cost\\nLittle.", 20)
+    'One line.\\n\\nCost\\nLittle.'
+    """
+    parts = []
+    for part in doc.strip().split("\n\n"):
+        heading, _, text = part.partition("\n") if part.startswith("# ") else ("", "", part)
+        if not text.startswith(("-", "|", "`" * 3, " ")):
+            text = textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False)
+        parts.append(f"{heading.removeprefix('# ')}\n{text}".strip("\n"))
+    return "\n\n".join(parts)
+
+
 def describe(entry: Entry) -> None:
     """Prints one entry's documentation and parameters."""
     from flashgc.command.render import LEFT, console, is_plain, show, table
@@ -96,7 +113,7 @@ def describe(entry: Entry) -> None:
     out.print(entry.usage, style="" if is_plain(out) else "bold cyan")
     out.print()
     if is_plain(out):
-        out.print(entry.doc, markup=False)
+        out.print(plain(entry.doc, shutil.get_terminal_size().columns), markup=False)
     else:
         from rich.markdown import Markdown
 

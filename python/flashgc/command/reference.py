@@ -66,7 +66,7 @@ def _entries(entries: Iterable[Entry]) -> list[str]:
 
 def command_page() -> str:
     """Every command's help text."""
-    from flashgc.command.main import cli
+    from flashgc.command.entrance import cli
 
     parts = ["# The command", GENERATED]
     parts.append(

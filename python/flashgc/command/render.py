@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import sys
 from collections.abc import Iterable
 from typing import TextIO
@@ -16,13 +17,21 @@ from rich.text import Text
 LEFT, RIGHT = "left", "right"
 
 
+class _Console(Console):
+    """A console that leaves a broken pipe to the command's entrance."""
+
+    def on_broken_pipe(self) -> None:
+        """Goes on with the error that is being handled, rather than exit with code 1."""
+        raise  # noqa: PLE0704 - called while one is handled
+
+
 def console(file: TextIO | None = None) -> Console:
     """The console for ``file`` (standard output): colour only on a terminal without NO_COLOR."""
     file = file or sys.stdout
     if file.isatty() and os.environ.get("TERM") != "dumb":
-        return Console(file=file, highlight=False)
+        return _Console(file=file, highlight=False)
     # Not a terminal: no wrapping and no decoration, so that tools can cut columns.
-    return Console(file=file, highlight=False, width=240, no_color=True, soft_wrap=True)
+    return _Console(file=file, highlight=False, width=240, no_color=True, soft_wrap=True)
 
 
 def show(target: Console, what: RenderableType) -> None:
@@ -90,8 +99,22 @@ def warn(message: str, *, quiet: bool = False) -> None:
         return
     target = console(sys.stderr)
     line = Text("warning: ", style="bold yellow")
-    line.append(message, style="default not bold")
+    line.append(message.replace("±", unicode(target, "±", "+-")), style="default not bold")
     target.print(line)
+
+
+def folded(text: str, width: int) -> str:
+    """A spec in lines of at most ``width`` where it can be: cut after a comma or colon, no number.
+
+    >>> folded("d-choices:d=1000,c=1000", 18)
+    'd-choices:d=1000,\\nc=1000'
+    """
+    lines = [""]
+    for piece in re.findall(r"[^,:]*[,:]?", text):
+        if lines[-1] and len(lines[-1]) + len(piece) > width:
+            lines.append("")
+        lines[-1] += piece
+    return "\n".join(lines)
 
 
 def sparkline(values: list[float], width: int = 24) -> str:

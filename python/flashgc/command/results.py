@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 import re
-from pathlib import Path
 
 import click
 from rich.console import Console
 from rich.text import Text
 
+from flashgc.command import output
 from flashgc.command.render import (
     LEFT,
     RIGHT,
     console,
     facts,
+    folded,
     is_plain,
     show,
     sparkline,
@@ -34,7 +35,8 @@ def show_run(result: Result) -> None:
     headline = Text()
     headline.append("write amplification  ", style="bold" if not is_plain(out) else "")
     headline.append(_figure(result, plus_minus), style="bold cyan")
-    headline.append(f"  95%, {runs} run{'s' if runs != 1 else ''}", style="dim")
+    spread = f"  95%, {runs} run{'s' if runs != 1 else ''}"
+    headline.append(spread if result.measured else f" {_nothing(result)}", style="dim")
     out.print(headline)
     out.print()
     share = result.copies_per_host_write
@@ -48,6 +50,8 @@ def show_run(result: Result) -> None:
         ("policy", f"{result.policy}, {result.frontier} frontier"),
         ("drive", drive(result)),
         ("spare", spare(result)),
+    ]
+    figures: list[tuple[str, Text | str]] = [
         ("measured", measured),
         (
             "copies",
@@ -60,6 +64,10 @@ def show_run(result: Result) -> None:
             "collections",
         ),
         ("steady", _steady(out, result)),
+    ]
+    if result.measured:
+        rows += figures
+    rows += [
         (
             "speed",
             f"{format_rate(result.page_programs_per_second)} a core, "
@@ -77,7 +85,7 @@ def show_comparison(comparison: Comparison) -> None:
     """Prints the ranking of ``flashgc compare``."""
     out = console()
     plus_minus = unicode(out, "±", "+-")
-    results = [rank.result for rank in comparison]
+    results = comparison.results
     first = results[0]
     spares = {result.config["spare"] for result in results}
     frontiers = {result.frontier for result in results}
@@ -90,7 +98,8 @@ def show_comparison(comparison: Comparison) -> None:
         rows.append(("spare", spare(first)))
     if len(frontiers) == 1:
         rows.append(("frontier", first.frontier))
-    rows.append(("runs", f"{runs} of each, on the same writes; intervals are 95%"))
+    if runs:
+        rows.append(("runs", f"{runs} of each, on the same writes; intervals are 95%"))
     show(out, facts(out, rows))
     out.print()
     columns = [("#", RIGHT), ("policy", LEFT)]
@@ -106,11 +115,15 @@ def show_comparison(comparison: Comparison) -> None:
         ("prog/s", RIGHT),
     ]
     made = table(out, columns)
+    longest = min(12, max(len(frontier) for frontier in frontiers))
+    # What the figures leave of a screen; tools get each spec in one piece.
+    left = out.width - 46 - 7 * (len(spares) > 1) - (longest + 1) * (len(frontiers) > 1)
+    widest, longest = (1000, 1000) if is_plain(out) else (left, longest)
     for rank in comparison:
         result = rank.result
-        cells: list[Text | str] = [str(rank.place), result.policy]
+        cells: list[Text | str] = [str(rank.place), folded(result.policy, widest)]
         if len(frontiers) > 1:
-            cells.append(result.frontier)
+            cells.append(folded(result.frontier, longest))
         if len(spares) > 1:
             cells.append(format_share(result.config["spare_factor"]))
         style = "bold green" if rank.place == 1 else ""
@@ -122,11 +135,15 @@ def show_comparison(comparison: Comparison) -> None:
             _short(result.page_programs_per_second),
         ]
         made.add_row(*cells)
-    show(out, made)
-    if not is_plain(out):
+    if comparison.ranking:
+        show(out, made)
+    if comparison.ranking and not is_plain(out):
         out.print(
             Text("copies: pages copied per page written; prog/s: page programs a core", style="dim")
         )
+    for result in comparison.unmeasured:
+        name = _name(result, frontier=len(frontiers) > 1, spare=len(spares) > 1)
+        out.print(f"{name}: {_nothing(result)}.", soft_wrap=is_plain(out))
     if len(comparison) > 1:
         out.print()
         for line in verdicts(comparison, plus_minus, several_spares=len(spares) > 1):
@@ -138,7 +155,9 @@ def verdicts(comparison: Comparison, plus_minus: str, *, several_spares: bool) -
     best = comparison.ranking[0]
     varied = len({rank.result.frontier for rank in comparison}) > 1
     names = [_name(rank.result, frontier=varied, spare=several_spares) for rank in comparison]
-    inside = [name for rank, name in zip(comparison, names, strict=True) if rank.inside_noise]
+    told = list(zip(comparison, names, strict=True))
+    equal = [name for rank, name in told if _equal(rank, best)]
+    inside = [name for rank, name in told if rank.inside_noise and not _equal(rank, best)]
     lines = []
     last = comparison.ranking[-1]
     if not last.inside_noise and math.isfinite(last.ratio):
@@ -147,6 +166,8 @@ def verdicts(comparison: Comparison, plus_minus: str, *, several_spares: bool) -
             f"{names[-1]} makes {last.ratio:.2f}x the flash writes of {names[0]} "
             f"(difference {last.difference:.4f}{half})."
         )
+    if equal:
+        lines.append(f"Equal in every run: {', '.join([names[0], *equal])}.")
     if inside:
         verb = "is" if len(inside) == 1 else "are"
         lines.append(
@@ -158,11 +179,23 @@ def verdicts(comparison: Comparison, plus_minus: str, *, several_spares: bool) -
     return lines
 
 
+def _equal(rank: Rank, best: Rank) -> bool:
+    return rank.place > 1 and rank.result.run_values == best.result.run_values
+
+
+def _nothing(result: Result) -> str:
+    """What is said in place of a figure."""
+    if result.interrupted:
+        return "nothing was measured: stopped while still in the warm-up"
+    return "nothing was measured: no page was written after the warm-up"
+
+
 def warn_of(results: list[Result], *, quiet: bool) -> None:
     """Prints what a reader should know before using the figures, each thing once."""
     for line in warnings_of(results):
         warn(line, quiet=quiet)
-    if any(result.interrupted for result in results):
+    # Of runs that measured nothing, the engine's own warning has said so.
+    if any(result.interrupted and result.measured for result in results):
         warn("interrupted: this is what had been run", quiet=quiet)
 
 
@@ -187,14 +220,14 @@ def warnings_of(results: list[Result]) -> list[str]:
     return lines
 
 
-def deliver(document: str, *, as_json: bool, out: Path | None) -> None:
+def deliver(document: str, *, as_json: bool, out: str | None) -> None:
     """Prints the JSON document if that was asked for, and writes it to a file if that was."""
-    if out is not None:
-        unfinished = out.with_name(out.name + ".part")
-        unfinished.write_text(document + "\n", encoding="utf-8")
-        unfinished.replace(out)
-    if as_json:
-        click.echo(document)
+    try:
+        if out is not None:
+            output.write(out, document + "\n")
+    finally:  # What was worked out for hours is shown even where it cannot be written.
+        if as_json:
+            click.echo(document)
 
 
 def drive(result: Result) -> str:
@@ -231,6 +264,8 @@ def _ratio(out: Console, rank: Rank) -> Text:
         return Text("best", style="bold green")
     if not math.isfinite(rank.ratio):
         return Text("-")
+    if rank.difference == 0:
+        return Text("equal")
     mark = unicode(out, "≈ ", "~ ") if rank.inside_noise else ""
     return Text(f"{mark}{rank.ratio:.3f}x", style="yellow" if rank.inside_noise else "")
 

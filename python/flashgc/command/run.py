@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from flashgc._core import ConfigError
-from flashgc.command.main import CONTEXT, INTERRUPTED, OK
+from flashgc.command.entrance import CONTEXT, INTERRUPTED, OK
 from flashgc.command.options import asked, experiment_options, output_options
 
 
@@ -24,7 +24,7 @@ Examples:
 @click.argument("experiment", required=False, type=click.Path(path_type=Path))
 @experiment_options(several=False)
 @output_options
-def run(experiment: Path | None, as_json: bool, out: Path | None, quiet: bool, **typed: Any) -> int:
+def run(experiment: Path | None, as_json: bool, out: str | None, quiet: bool, **typed: Any) -> int:
     """Run one drive on one workload and report its write amplification.
 
     EXPERIMENT is a TOML file with the sections [drive] [gc] [workload] [run]; options override it.

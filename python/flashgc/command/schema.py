@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from flashgc.command.main import CONTEXT
+from flashgc.command.entrance import CONTEXT
 
 
 @click.command(

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from flashgc.command.main import CONTEXT, INTERRUPTED, OK, Suggesting
+from flashgc.command.entrance import CONTEXT, INTERRUPTED, OK, Suggesting
 from flashgc.command.options import OPTIONS, F
 
 READ = ("workload.format", "workload.on_bad_line")
@@ -65,10 +65,15 @@ def stat(path: Path, as_json: bool, quiet: bool, **options: Any) -> int:
     else:
         show_stat(made)
     if made.skipped_lines:
-        warn(f"{made.skipped_lines} bad lines were left out", quiet=quiet)
+        warn(left_out(made.skipped_lines), quiet=quiet)
     for note in made.notes:
         warn(note, quiet=quiet)
     return OK
+
+
+def left_out(lines: int) -> str:
+    """What is said of bad lines."""
+    return "1 bad line was left out" if lines == 1 else f"{lines} bad lines were left out"
 
 
 def show_stat(stat: Any) -> None:
@@ -164,7 +169,7 @@ def convert(
             f"{format_size(target.stat().st_size)}"
         )
     if made.skipped:
-        warn(f"{made.skipped} bad lines were left out", quiet=quiet)
+        warn(left_out(made.skipped), quiet=quiet)
     for note in made.notes:
         warn(note, quiet=quiet)
     return OK
@@ -203,7 +208,7 @@ def synth(
     from flashgc._core import ConfigError, Control, check
     from flashgc.command.progress import Bar
     from flashgc.traces import trace_synth
-    from flashgc.units import format_count, format_size, parse_count, parse_size
+    from flashgc.units import format_count, format_size, parse_count, parse_page_size
 
     def whole(flag: str, text: str, low: int, high: int) -> int:
         value = parse_count(text, flag)
@@ -219,7 +224,7 @@ def synth(
             target,
             pages=whole("--pages", pages, 1, 2**32 - 1),
             requests=whole("--requests", requests, 1, 2**63),
-            page_size=parse_size(page_size, "--page-size", "B"),
+            page_size=parse_page_size(page_size, "--page-size"),
             interval_ns=whole("--interval", interval, 0, 2**63),
             seed=whole("--seed", seed, 0, 2**64 - 1),
             progress=bar,
@@ -264,12 +269,16 @@ def formats(name: str | None, as_json: bool) -> None:
 def checked(options: dict[str, Any]) -> dict[str, Any]:
     """The options given, checked, as keyword arguments of the API."""
     from flashgc._core import ConfigError, check, suggest
-    from flashgc.units import parse_size
+    from flashgc.units import parse_page_size, parse_size
 
     given = {key: value for key, value in options.items() if value is not None}
-    for key, flag in (("page_size", "--page-size"), ("alignment_offset", "--alignment-offset")):
-        if key in given:
-            given[key] = parse_size(given[key], flag, "B")
+    if "page_size" in given:
+        given["page_size"] = parse_page_size(given["page_size"], "--page-size")
+    if "alignment_offset" in given:
+        offset = parse_size(given["alignment_offset"], "--alignment-offset", "B")
+        if offset >= 2**32:
+            raise ConfigError(f"--alignment-offset: found {offset} bytes, expected below 4GiB")
+        given["alignment_offset"] = offset
     if "format" in given:
         try:
             check("format", given["format"])

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import sys
-import traceback
 from typing import Any
 
 import click
 
 from flashgc._core import DriveError, FlashgcError, PolicyError, suggest, version
+from flashgc._faults import describe
+from flashgc.command import streams
 
 #: Where each sub-command lives; imported only when it is used.
 COMMANDS = {
@@ -75,19 +77,23 @@ def cli() -> None:
     """Garbage collection in flash drives: which policy writes least, and how sure is that."""
 
 
-def main() -> None:
-    """Runs the command with the process's arguments, and exits."""
-    sys.exit(_main(sys.argv[1:]))
-
-
-def _main(arguments: list[str]) -> int:
+def enter(arguments: list[str]) -> int:
+    """Runs the command and returns its exit code."""
+    streams.prepare()
+    stdout = sys.stdout
     try:
         code = cli.main(arguments, prog_name="flashgc", standalone_mode=False)
         sys.stdout.flush()
     except BrokenPipeError:
-        # Whoever read our output has seen enough; the interpreter must not flush once more.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # Whoever read our output has seen enough.
+        streams.abandon()
         return OK
+    except SystemExit:
+        # Click makes this of a broken pipe, and wraps the stream.
+        if sys.stdout is not stdout:
+            streams.abandon()
+            return OK
+        raise
     except (KeyboardInterrupt, click.Abort):
         return fail("interrupted", INTERRUPTED)
     except click.exceptions.Exit as exit_:
@@ -105,11 +111,14 @@ def _main(arguments: list[str]) -> int:
         return fail(str(error), BAD_INPUT)
     except MemoryError:
         return fail("not enough memory; hint: fewer blocks, or fewer --jobs at a time", FAILED)
+    except UnicodeEncodeError as error:
+        return fail(f"{error.object!r} is not UTF-8; hint: rename the file", BAD_INPUT)
     except OSError as error:
+        streams.abandon()
         place = f"{error.filename}: " if error.filename else ""
         return fail(f"{place}{error.strerror or error}", FAILED)
     except Exception as error:
-        return fail(_place_of(error), FAILED)
+        return fail(describe(error), FAILED)
     return code if isinstance(code, int) else OK
 
 
@@ -118,10 +127,8 @@ def fail(message: str, code: int) -> int:
     line = " ".join(message.split("\n"))
     colour = sys.stderr.isatty() and not os.environ.get("NO_COLOR")
     label = "\x1b[1;31merror:\x1b[0m" if colour else "error:"
-    try:
-        print(f"{label} {line}", file=sys.stderr)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
+    with contextlib.suppress(OSError):  # Nobody is there to read it.
+        print(f"{label} {line}", file=sys.stderr, flush=True)
     return code
 
 
@@ -138,7 +145,9 @@ def _usage(error: click.ClickException) -> str:
         ]
         return f"{where}: unknown option '{name}'; hint: {_nearest(name, known, where)}"
     if isinstance(error, click.MissingParameter) and error.param:
-        name = error.param.make_metavar(context) if context else error.param.name
+        name = error.param.opts[-1]
+        if context and not name.startswith("-"):
+            name = error.param.make_metavar(context)
         return f"{where}: {name} is missing; hint: {where} --help"
     if isinstance(error, click.BadParameter):
         parameter = error.param.opts[-1] if error.param else where
@@ -155,12 +164,3 @@ def _nearest(name: str, known: list[str], where: str) -> str:
 def _decapitalise(text: str) -> str:
     text = text.strip().rstrip(".")
     return text[:1].lower() + text[1:] if text[1:2].islower() else text
-
-
-def _place_of(error: Exception) -> str:
-    """Where an exception was raised, and what it says: that is what a policy's author needs."""
-    frames = traceback.extract_tb(error.__traceback__)
-    text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    if not frames:
-        return text
-    return f"{frames[-1].filename}:{frames[-1].lineno}: {text}"
