@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use flashgc_ftl::spec::SpecError;
+use flashgc_ftl::spec::{SpecError, count};
 use flashgc_ftl::{Fill, Frontier, FtlError, Geometry, Layout, Translation, VictimSpec};
 use serde::{Deserialize, Serialize};
 
@@ -133,6 +133,16 @@ impl Resolved {
         let b = config.pages_per_block;
         let geometry = match (config.blocks, source.fixed_pages(b)) {
             (Some(blocks), None) => Geometry::with_spare(blocks, b, config.spare)?,
+            (None, Some(pages)) if u64::from(pages) < 2 * u64::from(b) => {
+                return Err(SpecError::new(
+                    format!(
+                        "the workload addresses {}, expected at least two blocks of {b}",
+                        count(pages.into(), "page")
+                    ),
+                    "use fewer pages per block, or a workload with more pages",
+                )
+                .into());
+            }
             (None, Some(pages)) => Geometry::for_logical_pages(pages.into(), b, config.spare)?,
             (Some(blocks), Some(pages)) => fitted(blocks, b, pages, config.spare)?,
             (None, None) => {
@@ -197,9 +207,10 @@ fn fitted(blocks: u32, b: u32, pages: u32, spare: f64) -> Result<Geometry, FtlEr
     if blocks < least.blocks() {
         return Err(SpecError::new(
             format!(
-                "the workload addresses {pages} pages, which need {} blocks at spare factor \
-                 {spare}; found {blocks} blocks",
-                least.blocks()
+                "the workload addresses {}, which need {} at spare factor {spare}; found {}",
+                count(pages.into(), "page"),
+                count(least.blocks().into(), "block"),
+                count(blocks.into(), "block")
             ),
             "leave the number of blocks out",
         )

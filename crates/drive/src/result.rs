@@ -2,6 +2,7 @@
 //! make it again.
 
 use flashgc_ftl::Counters;
+use flashgc_ftl::spec::count;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -183,9 +184,8 @@ fn too_short(resolved: &Resolved, runs: &[Finished], measured: &[Vec<Interval>])
         _ => "make the run longer",
     };
     Some(format!(
-        "the measured part is {least} page write{}, {} of a drive write{}: too short for a steady \
-         state; hint: {hint}",
-        if least == 1 { "" } else { "s" },
+        "the measured part is {}, {} of a drive write{}: too short for a steady state; hint: {hint}",
+        count(least, "page write"),
         percent(drive_writes),
         if collected { "" } else { ", without an erase" },
     ))
@@ -199,8 +199,8 @@ fn short_warmup(resolved: &Resolved) -> Option<String> {
     let share = pages as f64 / f64::from(resolved.geometry.logical_pages());
     (share < SHORTEST_WARMUP).then(|| {
         format!(
-            "the warm-up is {pages} page{}, {} of a drive write; hint: 1x is one drive write",
-            if pages == 1 { "" } else { "s" },
+            "the warm-up is {}, {} of a drive write; hint: 1x is one drive write",
+            count(pages, "page"),
             percent(share)
         )
     })

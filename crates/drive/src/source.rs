@@ -1,5 +1,6 @@
 //! Where a run's commands come from, whatever they are: generators and traces behind one face.
 
+use flashgc_ftl::spec::count;
 use flashgc_workload::generate::GeneratorSpec;
 use flashgc_workload::trace::{Fault, Progress, Replay, SourceOptions, TraceError, TraceSource};
 use flashgc_workload::{Batch, Workload, WorkloadError};
@@ -62,8 +63,8 @@ impl TraceReplay {
         let logical_pages = source.logical_pages(pages_per_block);
         if logical_pages == 0 {
             let message = format!(
-                "the trace touches {} pages, expected at least one block of {pages_per_block}",
-                source.map().len()
+                "the trace touches {}, expected at least one block of {pages_per_block}",
+                count(source.map().len() as u64, "page")
             );
             return Err(TraceError::new(path.as_ref(), Fault::Empty, message)
                 .hint("use smaller blocks or a longer trace"));
@@ -88,7 +89,8 @@ impl TraceReplay {
         let stat = self.source.stat();
         let mut notes = stat.notes.clone();
         if stat.skipped_lines > 0 {
-            notes.push(format!("{} bad lines of the trace were left out", stat.skipped_lines));
+            let lines = count(stat.skipped_lines, "bad line");
+            notes.push(format!("{lines} of the trace left out"));
         }
         notes
     }

@@ -196,3 +196,24 @@ fn drives_beyond_the_memory_are_refused_before_they_are_made() {
     assert!(error.starts_with("the drive needs about "), "{error}");
     assert!(error.contains(" GiB are available; hint: use a smaller drive"), "{error}");
 }
+
+#[test]
+fn a_workload_of_too_few_pages_says_how_many_are_needed() {
+    let folder = std::env::temp_dir().join(format!("flashgc-honesty-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = folder.join("two.csv");
+    std::fs::write(&path, "LBA,Frequency\n0,3\n4096,2\n").unwrap();
+    let config = RunConfig {
+        blocks: None,
+        workload: format!("frequency:path={}", path.display()),
+        ..config()
+    };
+    let source = Arc::new(GeneratorSpec::parse(&config.workload).unwrap());
+    std::fs::remove_dir_all(&folder).unwrap();
+    let error = Resolved::new(&config, source, None).err().unwrap().to_string();
+    assert_eq!(
+        error,
+        "the workload addresses 2 pages, expected at least two blocks of 16; hint: use fewer pages \
+         per block, or a workload with more pages"
+    );
+}

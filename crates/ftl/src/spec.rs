@@ -29,11 +29,14 @@ impl SpecError {
 }
 
 /// The hint for a word that is not among `known`: the nearest one if it is near, else all of them.
+/// Capitals do not count.
 pub fn suggest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let known: Vec<&str> = known.into_iter().collect();
+    let word = word.to_lowercase();
+    let distance = |candidate: &str| strsim::damerau_levenshtein(&word, &candidate.to_lowercase());
     let nearest = known
         .iter()
-        .map(|&candidate| (strsim::damerau_levenshtein(word, candidate), candidate))
+        .map(|&candidate| (distance(candidate), candidate))
         .min()
         .filter(|&(distance, candidate)| distance <= 1 + candidate.len() / 4);
     match nearest {
@@ -41,6 +44,11 @@ pub fn suggest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Stri
         None if known.is_empty() => String::new(),
         None => format!("known: {}", known.join(", ")),
     }
+}
+
+/// A number of things: `1 page`, `2 pages`.
+pub fn count(number: u64, thing: &str) -> String {
+    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
 }
 
 /// The `//!` header of a source file: the one place where a policy or generator is documented.
@@ -87,6 +95,23 @@ pub struct Param {
     pub default: Option<&'static str>,
     /// What it means, with its unit, in a few words.
     pub help: &'static str,
+}
+
+impl Param {
+    /// A value that it takes: the default, else one of its range.
+    fn example(&self) -> String {
+        match (self.default, self.kind) {
+            (Some(default), _) => default.to_string(),
+            (None, Kind::Integer { min, .. }) => min.to_string(),
+            (None, Kind::Real { min, max }) if min.is_finite() && max.is_finite() => {
+                ((min + max) / 2.0).to_string()
+            }
+            (None, Kind::Real { min, .. }) if min.is_finite() => (min + 1.0).to_string(),
+            (None, Kind::Real { .. }) => "0.5".to_string(),
+            (None, Kind::Word(words)) => words.first().copied().unwrap_or_default().to_string(),
+            (None, Kind::Text) => "TEXT".to_string(),
+        }
+    }
 }
 
 /// A name and its parameters as typed: `name` or `name:key=value,key=value`.
@@ -233,7 +258,8 @@ impl fmt::Display for Params {
 fn parse_value(owner: &str, param: &Param, text: &str) -> Result<Value, SpecError> {
     let name = param.name;
     let wrong = |expected: String| {
-        SpecError::new(format!("{owner}: {name}={text} is not {expected}"), param.help)
+        let hint = format!("{}, for example {name}={}", param.help, param.example());
+        SpecError::new(format!("{owner}: {name}={text} is not {expected}"), hint)
     };
     match param.kind {
         Kind::Integer { min, max } => {
@@ -316,7 +342,7 @@ mod tests {
         assert_eq!(error("x:dd=3", &[D]), "x has no parameter 'dd'; hint: did you mean 'd'?");
         assert_eq!(
             error("x:d=0", &[D]),
-            "x: d=0 is not a whole number from 1 to 1000; hint: blocks drawn"
+            "x: d=0 is not a whole number from 1 to 1000; hint: blocks drawn, for example d=10"
         );
         assert_eq!(
             error("x", &[F]),
@@ -326,14 +352,22 @@ mod tests {
         assert_eq!(error("x:d=1,d=2", &[D]), "'d' is given twice in 'x:d=1,d=2'");
         assert_eq!(
             error("x:f=nan", &[F]),
-            "x: f=nan is not a number from 0 to 1; hint: hot share of the pages"
+            "x: f=nan is not a number from 0 to 1; hint: hot share of the pages, for example f=0.5"
         );
         assert_eq!(error("x:d=3", &[]), "x has no parameter 'd'; hint: x takes no parameters");
     }
 
     #[test]
+    fn one_thing_is_no_plural() {
+        let counts = [0, 1, 2].map(|number| count(number, "page"));
+        assert_eq!(counts, ["0 pages", "1 page", "2 pages"]);
+    }
+
+    #[test]
     fn a_near_word_is_suggested_and_a_far_one_gets_the_list() {
         assert_eq!(suggest("gredy", ["fifo", "greedy"]), "did you mean 'greedy'?");
+        assert_eq!(suggest("FIFO", ["fifo", "greedy"]), "did you mean 'fifo'?");
+        assert_eq!(suggest("Gredy", ["fifo", "greedy"]), "did you mean 'greedy'?");
         assert_eq!(suggest("zzz", ["fifo", "greedy"]), "known: fifo, greedy");
     }
 }

@@ -185,7 +185,8 @@ fn wrong_specs_are_refused_with_what_to_try() {
     assert_eq!(error("zipf:tetha=1"), "zipf has no parameter 'tetha'; hint: did you mean 'theta'?");
     assert_eq!(
         error("zipf:theta=-1"),
-        "zipf: theta=-1 is not a number of at least 0; hint: exponent, 0 for uniform"
+        "zipf: theta=-1 is not a number of at least 0; hint: exponent, 0 for uniform, for \
+         example theta=0.99"
     );
     for text in ["zipf:theta=inf", "zipf:theta=nan", "skew:h=51", "skew:h=0", "hotcold:f=1.1"] {
         assert!(error(text).contains(" is not a number "), "{text}");
@@ -243,11 +244,11 @@ fn wrong_mixtures_are_refused_with_what_to_try() {
 fn too_few_pages_are_refused_with_what_to_try() {
     assert_eq!(
         error("hotcold:f=0.001,r=0.5"),
-        "hotcold: none of the 100 pages is hot, but 0.5 of the commands are; \
-         hint: use more logical pages or a larger class"
+        "hotcold: of 100 pages none is hot, but 0.5 of the commands are; \
+         hint: use more logical pages, or make the hot class larger"
     );
     assert!(error("hotcold:f=0.999,r=0.8").contains("is cold, but 0.2 of the commands are;"));
-    assert!(error("skew:h=0.1").starts_with("skew: none of the 100 pages is hot, but 0.999 of"));
+    assert!(error("skew:h=0.1").starts_with("skew: of 100 pages none is hot, but 0.999 of"));
     assert_eq!(
         error("sequential:start=100"),
         "sequential: start=100 is not a page of 0 to 99; \

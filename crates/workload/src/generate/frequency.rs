@@ -22,7 +22,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use flashgc_ftl::spec::{Kind, Param, SpecError};
+use flashgc_ftl::spec::{Kind, Param, SpecError, count};
 
 use super::alias::Alias;
 use super::bulk::Bulk;
@@ -63,7 +63,10 @@ impl Generator for Frequency {
     fn open(&self, pages: u32, random: &Random) -> Result<Box<dyn Blocks>, SpecError> {
         if pages < self.pages {
             return Err(SpecError::new(
-                format!("frequency: the table has {} pages, the drive {pages}", self.pages),
+                format!(
+                    "frequency: the table has {}, the drive {pages}",
+                    count(self.pages.into(), "page")
+                ),
                 "use a drive with at least as many logical pages as the table",
             ));
         }

@@ -2,7 +2,7 @@
 //! both uniform inside. What `hotcold` and `skew` have in common; no generator by itself.
 
 use flashgc_ftl::rng::Stream;
-use flashgc_ftl::spec::SpecError;
+use flashgc_ftl::spec::{SpecError, count};
 use multiversion::multiversion;
 
 use super::bulk::{Bulk, WORDS};
@@ -22,9 +22,10 @@ pub(super) fn open(
         let share = (share * 1e12).round() / 1e12;
         SpecError::new(
             format!(
-                "{owner}: none of the {pages} pages is {class}, but {share} of the commands are"
+                "{owner}: of {} none is {class}, but {share} of the commands are",
+                count(pages.into(), "page")
             ),
-            "use more logical pages or a larger class",
+            format!("use more logical pages, or make the {class} class larger"),
         )
     };
     match (hot_pages, pages - hot_pages) {

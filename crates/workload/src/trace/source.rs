@@ -4,6 +4,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use flashgc_ftl::spec::count;
+
 use super::address_map::{AddressMap, PagingOptions};
 use super::error::{Fault, TraceError};
 use super::reader::{Progress, ReadOptions, TraceReader, cancelled};
@@ -123,8 +125,9 @@ impl TraceSource {
         let stat = builder.finish(&reader)?;
         if stat.writes == 0 || stat.page_writes == 0 {
             let message = format!(
-                "the trace has no writes ({} reads, {} discards), so there is nothing to collect",
-                stat.reads, stat.discards
+                "the trace has no writes ({}, {}), so there is nothing to collect",
+                count(stat.reads, "read"),
+                count(stat.discards, "discard")
             );
             return Err(
                 TraceError::new(&path, Fault::Empty, message).hint("choose a trace with writes")

@@ -1,5 +1,6 @@
 //! Statistics of a trace: what `trace stat` prints. Counts requests; keeps no order.
 
+use flashgc_ftl::spec::count;
 use rustc_hash::FxHashSet;
 use serde::Serialize;
 
@@ -263,8 +264,9 @@ impl StatBuilder {
 fn no_requests(reader: &TraceReader) -> TraceError {
     let (skipped, ignored) = (reader.skipped(), reader.ignored());
     let message = format!(
-        "found no requests, expected at least one ({skipped} bad lines were skipped, {ignored} \
-         lines are no requests)"
+        "found no requests, expected at least one (skipped: {}; no requests: {})",
+        count(skipped, "bad line"),
+        count(ignored, "line")
     );
     let hint = if reader.chooses_devices() {
         "check the chosen devices"

@@ -1,6 +1,8 @@
 //! The normalised CSV that the project writes and other traces are compared in. Reads lines;
 //! writing is in `write`.
 
+use flashgc_ftl::spec::count;
+
 use super::{Format, check};
 use crate::Op;
 use crate::trace::Request;
@@ -68,15 +70,12 @@ impl TextFormat for Csv {
     }
 
     fn note(&self) -> Option<String> {
-        let count = |count: u64, what: &str| {
-            (count > 0)
-                .then(|| format!("{count} request{} {what}", if count == 1 { "" } else { "s" }))
-        };
-        let parts: Vec<String> =
-            [count(self.empty, "of 0 bytes"), count(self.negative, "before byte 0")]
-                .into_iter()
-                .flatten()
-                .collect();
+        let counts = [(self.empty, "of 0 bytes"), (self.negative, "before byte 0")];
+        let parts: Vec<String> = counts
+            .iter()
+            .filter(|(number, _)| *number > 0)
+            .map(|(number, what)| format!("{} {what}", count(*number, "request")))
+            .collect();
         (!parts.is_empty()).then(|| parts.join(", "))
     }
 }
