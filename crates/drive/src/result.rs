@@ -135,7 +135,8 @@ pub(crate) fn summarise(resolved: &Resolved, runs: &[Finished], interrupted: boo
     let short = too_short(resolved, runs, &measured).filter(|_| !interrupted);
     warnings.extend(short.iter().cloned());
     warnings.extend(short_warmup(resolved));
-    let half = half_width(&measured, &values);
+    // Without an erase the figure is 1 whatever it would become: that it does not vary says nothing.
+    let half = half_width(&measured, &values).filter(|_| has_erased(runs));
     let counters = runs.iter().fold(Counters::default(), |sum, run| sum.plus(&run.counters));
     let seconds: f64 = runs.iter().map(|run| run.elapsed.as_secs_f64()).sum();
     let programs: u64 = runs.iter().map(|run| run.programs).sum();
@@ -174,9 +175,8 @@ fn too_short(resolved: &Resolved, runs: &[Finished], measured: &[Vec<Interval>])
     let host = |intervals: &Vec<Interval>| intervals.iter().map(|one| one.host_pages).sum::<u64>();
     let least = measured.iter().map(host).min()?;
     let drive_writes = least as f64 / f64::from(resolved.geometry.logical_pages());
-    // The victim of a collection may be a block that was never used: erases tell.
-    let collected = runs.iter().any(|run| run.counters.erases > 0);
-    if collected && drive_writes >= SHORTEST_MEASURED {
+    let erased = has_erased(runs);
+    if erased && drive_writes >= SHORTEST_MEASURED {
         return None;
     }
     let hint = match &resolved.config.length {
@@ -187,8 +187,14 @@ fn too_short(resolved: &Resolved, runs: &[Finished], measured: &[Vec<Interval>])
         "the measured part is {}, {} of a drive write{}: too short for a steady state; hint: {hint}",
         count(least, "page write"),
         percent(drive_writes),
-        if collected { "" } else { ", without an erase" },
+        if erased { "" } else { ", without an erase" },
     ))
+}
+
+/// Whether garbage was collected at all. Calls of the policy do not tell: a victim may be a block
+/// that was never used.
+fn has_erased(runs: &[Finished]) -> bool {
+    runs.iter().any(|run| run.counters.erases > 0)
 }
 
 /// What to say of a warm-up in pages that is next to none: its `x` was probably forgotten.

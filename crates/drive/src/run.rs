@@ -159,6 +159,11 @@ impl Run {
         Ok(!cancelled)
     }
 
+    /// Whether a block was erased in what was measured so far.
+    pub(crate) fn has_erased(&self) -> bool {
+        self.at_start.as_ref().is_some_and(|(start, _)| self.last.erases > start.erases)
+    }
+
     /// Frees the drive: the run cannot go on, but keeps what it counted.
     pub(crate) fn finish(self) -> Finished {
         let now = self.drive.layer().counters();

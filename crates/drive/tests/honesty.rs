@@ -103,7 +103,7 @@ fn a_run_too_short_for_a_steady_state_says_so() {
     let forgotten =
         RunConfig { warmup: "0".into(), length: Length::Writes("20".into()), ..config() };
     let result = run(&forgotten);
-    assert!(!result.steady);
+    assert!(!result.steady && result.write_amplification_ci95.is_none());
     let text = "the measured part is 20 page writes, 0.74% of a drive write, without an erase: too \
                 short for a steady state; hint: 20x means twenty drive writes";
     assert!(result.warnings.iter().any(|warning| warning == text), "{:?}", result.warnings);
@@ -116,6 +116,10 @@ fn a_run_too_short_for_a_steady_state_says_so() {
     let text = "50% of a drive write, without an erase: too short for a steady state; hint: \
                 make the run longer";
     assert!(warnings.iter().any(|warning| warning.ends_with(text)), "{warnings:?}");
+    // Nor is a precision reached by it.
+    let until = RunConfig { precision: Some(0.1), warmup: "0".into(), ..first };
+    let result = run(&until);
+    assert!(result.erases > 0 && result.host_pages > 2720, "{result:?}");
     // With collections, but only 4% of a drive write.
     let result =
         run(&RunConfig { warmup: "5x".into(), length: Length::Collections(30), ..config() });
