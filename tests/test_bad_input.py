@@ -186,6 +186,12 @@ def test_names_that_are_not_utf_8_are_refused(command: Command) -> None:
     refused(command("policies", name), "UTF-8")
 
 
+def test_messages_quote_no_endless_and_no_dangerous_words(command: Command) -> None:
+    error = refused(command("run", "--victim", "x" * 100_000))
+    assert len(error) < 1500
+    assert "\x1b" not in refused(command("run", "--victim", "\x1b[2J"), "\\x1b[2J")
+
+
 def test_a_trace_in_place_of_an_experiment_is_told(command: Command, tmp_path: Path) -> None:
     write_trace(tmp_path / "some.csv", good_lines(10))
     (tmp_path / "long.csv").write_text("x" * 2**21)

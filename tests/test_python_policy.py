@@ -243,6 +243,28 @@ def test_a_policy_cannot_end_the_program(
     assert message in made.stderr
 
 
+class Static:
+    @staticmethod
+    def pick(blocks: Blocks) -> int:
+        return blocks.draw(1)[0]
+
+
+class Assigned:
+    def __init__(self) -> None:
+        self.pick = random_block
+
+
+class Called:
+    def __call__(self, blocks: Blocks) -> int:
+        return blocks.draw(1)[0]
+
+
+@pytest.mark.parametrize("policy", [Static, Static(), Assigned, Called, Called()])
+def test_whatever_can_be_called_is_a_policy(policy: object) -> None:
+    drawn = flashgc.run(victim=random_block, **SMALL)
+    assert flashgc.run(victim=policy, **SMALL).host_pages == drawn.host_pages
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -46,8 +46,14 @@ def check(policy: object, name: str) -> None:
 
     What only a call can tell is left to the call.
     """
-    owned = inspect.isclass(policy)
-    if not owned:
+    call: object
+    if inspect.isclass(policy):
+        method = inspect.getattr_static(policy, "pick", None)
+        if not inspect.isfunction(method):
+            return
+        call, arguments = method, 2
+    else:
+        call, arguments = getattr(policy, "pick", policy), 1
         try:
             copy.deepcopy(policy)
         except Exception as error:
@@ -55,7 +61,6 @@ def check(policy: object, name: str) -> None:
                 f"{place(policy)}{name} cannot be copied, which every run does: "
                 f"{type(error).__name__}: {error}; hint: give a class with a method pick"
             ) from error
-    call = getattr(policy, "pick", None if owned else policy)
     if not callable(call):
         raise PolicyError(
             f"{place(policy)}{name} is not a victim policy; hint: give a function "
@@ -66,7 +71,7 @@ def check(policy: object, name: str) -> None:
     except (TypeError, ValueError):
         return
     try:
-        signature.bind(*[None] * (2 if owned and inspect.isfunction(call) else 1))
+        signature.bind(*[None] * arguments)
     except TypeError as error:
         raise PolicyError(
             f"{place(policy)}{name}{signature}: {error}; hint: a policy takes one argument, the "

@@ -7,7 +7,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from flashgc._core import ConfigError, check, toml_places
+from flashgc._core import ConfigError, check, is_trace, toml_places
 
 _AT = re.compile(r"\s*\(at (?:line (\d+), column (\d+)|(end of document))\)\Z")
 
@@ -68,7 +68,10 @@ def _meant(path: Path) -> str:
     """What somebody may have meant who named a file that is not there."""
     try:
         check("workload", str(path))
+        generator = not is_trace(str(path))
     except (ConfigError, UnicodeEncodeError):
+        generator = False
+    if not generator:
         return "give an experiment file"
     return f"for a workload write --workload {path}"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import os
+import re
 import sys
 from typing import Any
 
@@ -122,9 +123,25 @@ def enter(arguments: list[str]) -> int:
     return code if isinstance(code, int) else OK
 
 
+#: Characters of a message, and of one word of it: a binary file may be quoted in it.
+LONGEST_MESSAGE, LONGEST_WORD = 1000, 300
+
+
+def printable(message: str) -> str:
+    r"""The message in one line, without what a terminal would take for a command.
+
+    >>> printable("found \x1b[2J,\nexpected a number")
+    'found \\x1b[2J, expected a number'
+    """
+    line = re.sub(rf"(\S{{{LONGEST_WORD}}})\S+", r"\1...", " ".join(message.split("\n")))
+    if len(line) > LONGEST_MESSAGE:
+        line = f"{line[:LONGEST_MESSAGE]}..."
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
+
+
 def fail(message: str, code: int) -> int:
     """Says what is wrong, in one line, and returns the exit code."""
-    line = " ".join(message.split("\n"))
+    line = printable(message)
     colour = sys.stderr.isatty() and not os.environ.get("NO_COLOR")
     label = "\x1b[1;31merror:\x1b[0m" if colour else "error:"
     with contextlib.suppress(OSError):  # Nobody is there to read it.

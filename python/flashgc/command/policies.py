@@ -91,10 +91,10 @@ def own_usage(entry: Entry) -> str:
 
 
 def plain(doc: str, width: int) -> str:
-    """Markdown as text: headings without their mark, paragraphs in lines of ``width``.
+    r"""Markdown as text: headings without their mark, paragraphs in lines of ``width``.
 
-    >>> plain("One\\nline.\\n\\n# Cost\\nLittle.", 20)
-    'One line.\\n\\nCost\\nLittle.'
+    >>> plain("One\nline.\n\n# Cost\nLittle.", 20)
+    'One line.\n\nCost\nLittle.'
     """
     parts = []
     for part in doc.strip().split("\n\n"):

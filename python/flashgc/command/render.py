@@ -31,7 +31,7 @@ def console(file: TextIO | None = None) -> Console:
     if file.isatty() and os.environ.get("TERM") != "dumb":
         return _Console(file=file, highlight=False)
     # Not a terminal: no wrapping and no decoration, so that tools can cut columns.
-    return _Console(file=file, highlight=False, width=240, no_color=True, soft_wrap=True)
+    return _Console(file=file, highlight=False, width=4096, no_color=True, soft_wrap=True)
 
 
 def show(target: Console, what: RenderableType) -> None:
@@ -104,10 +104,10 @@ def warn(message: str, *, quiet: bool = False) -> None:
 
 
 def folded(text: str, width: int) -> str:
-    """A spec in lines of at most ``width`` where it can be: cut after a comma or colon, no number.
+    r"""A spec in lines of at most ``width`` where it can be: cut after a comma or colon, no number.
 
     >>> folded("d-choices:d=1000,c=1000", 18)
-    'd-choices:d=1000,\\nc=1000'
+    'd-choices:d=1000,\nc=1000'
     """
     lines = [""]
     for piece in re.findall(r"[^,:]*[,:]?", text):

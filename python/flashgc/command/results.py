@@ -128,7 +128,7 @@ def show_comparison(comparison: Comparison) -> None:
             cells.append(format_share(result.config["spare_factor"]))
         style = "bold green" if rank.place == 1 else ""
         cells += [
-            Text(_figure(result, plus_minus), style=style),
+            Text(_figure(result, plus_minus, several=True), style=style),
             _ratio(out, rank),
             f"{result.copies_per_host_write:.3f}",
             _short(result.erases),
@@ -249,14 +249,20 @@ def spare(result: Result) -> str:
     )
 
 
-def _figure(result: Result, plus_minus: str) -> str:
+def _figure(result: Result, plus_minus: str, *, several: bool = False) -> str:
+    """The figure and its interval; with ``several``, as wide without an interval as with one."""
+    blank = " " * len(f" {plus_minus}0.0000") if several else ""
     if not math.isfinite(result.write_amplification):
         return "-"
     half = result.write_amplification_ci95
     text = f"{result.write_amplification:.4f}"
     if half is None:
-        return text
-    return f"{text} {plus_minus}{half:.4f}" if half else f"{text} {plus_minus}0     "
+        return text + blank
+    return (
+        f"{text} {plus_minus}{half:.4f}"
+        if half
+        else f"{text} {plus_minus}0".ljust(len(text + blank))
+    )
 
 
 def _ratio(out: Console, rank: Rank) -> Text:
