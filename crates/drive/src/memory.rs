@@ -13,6 +13,8 @@ struct Group {
     bytes: u64,
     /// Threads that may each hold so much.
     threads: u64,
+    /// Runs that `bytes` are for.
+    runs: u64,
 }
 
 /// How many of `threads` threads the memory allows; where it cannot be told, all.
@@ -34,9 +36,9 @@ fn group(resolved: &Resolved) -> Group {
     let bytes = drive_bytes(resolved);
     let runs = u64::from(resolved.config.runs);
     match resolved.config.precision {
-        None => Group { bytes, threads: runs },
+        None => Group { bytes, threads: runs, runs: 1 },
         // All runs stay, as they may have to be lengthened together.
-        Some(_) => Group { bytes: bytes.saturating_mul(runs), threads: 1 },
+        Some(_) => Group { bytes: bytes.saturating_mul(runs), threads: 1, runs },
     }
 }
 
@@ -67,25 +69,37 @@ fn fit(mut groups: Vec<Group>, threads: usize, available: u64) -> Result<usize, 
             if fitting > 0 {
                 return Ok(fitting);
             }
+            let (what, hint) = match group.runs {
+                1 => ("the drive needs".to_string(), "use a smaller drive"),
+                runs => (
+                    format!("{runs} runs with a precision to reach need"),
+                    "use fewer runs, or a smaller drive",
+                ),
+            };
             return Err(SpecError::new(
                 format!(
-                    "the drive needs about {:.1} GiB of memory, {:.1} GiB are available",
+                    "{what} about {:.1} GiB of memory, {:.1} GiB are available",
                     needed as f64 / GIB,
                     available as f64 / GIB
                 ),
-                "use a smaller drive, or fewer runs with a precision to reach",
+                hint,
             ));
         }
     }
     Ok(threads)
 }
 
-/// Bytes that can be had without swapping; `None` where the system does not tell.
+/// Bytes that can be had without swapping, and no more than a container may have; `None` where the
+/// system does not tell.
 fn available() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(kib * 1024)
+    let limits = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"];
+    let limits = limits.iter().filter_map(|path| {
+        std::fs::read_to_string(path).ok()?.trim().parse::<u64>().ok() // or the word `max`
+    });
+    Some(limits.fold(kib * 1024, u64::min))
 }
 
 #[cfg(test)]
@@ -93,7 +107,7 @@ mod tests {
     use super::*;
 
     fn groups(groups: &[(u64, u64)]) -> Vec<Group> {
-        groups.iter().map(|&(bytes, threads)| Group { bytes, threads }).collect()
+        groups.iter().map(|&(bytes, threads)| Group { bytes, threads, runs: 1 }).collect()
     }
 
     #[test]
@@ -110,7 +124,7 @@ mod tests {
         assert_eq!(
             error,
             "the drive needs about 17179869184.0 GiB of memory, 0.0 GiB are available; hint: use \
-             a smaller drive, or fewer runs with a precision to reach"
+             a smaller drive"
         );
     }
 

@@ -197,8 +197,11 @@ fn drives_beyond_the_memory_are_refused_before_they_are_made() {
     let config = RunConfig { precision: Some(0.01), runs: u32::MAX, ..config() };
     let error = simulate(&[resolve(&config)], 0, &Control::default(), &mut || {}).unwrap_err();
     let error = error.to_string();
-    assert!(error.starts_with("the drive needs about "), "{error}");
-    assert!(error.contains(" GiB are available; hint: use a smaller drive"), "{error}");
+    assert!(error.starts_with("4294967295 runs with a precision to reach need about "), "{error}");
+    assert!(
+        error.contains(" GiB are available; hint: use fewer runs, or a smaller drive"),
+        "{error}"
+    );
 }
 
 #[test]
