@@ -98,8 +98,9 @@ def show_comparison(comparison: Comparison) -> None:
         rows.append(("spare", spare(first)))
     if len(frontiers) == 1:
         rows.append(("frontier", first.frontier))
+    most = "up to " if comparison.interrupted else ""
     if runs:
-        rows.append(("runs", f"{runs} of each, on the same writes; intervals are 95%"))
+        rows.append(("runs", f"{most}{runs} of each, on the same writes; intervals are 95%"))
     show(out, facts(out, rows))
     out.print()
     columns = [("#", RIGHT), ("policy", LEFT)]
