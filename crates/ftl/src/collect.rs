@@ -172,7 +172,10 @@ impl<T: Tracker> State<T> {
             // Page of the block that bit 0 stands for; negative where blocks share a word.
             let bit0 = (word * 64).wrapping_sub(first);
             while bits != 0 {
-                moving[count] = pages[bit0.wrapping_add(bits.trailing_zeros() as usize)];
+                let offset = bit0.wrapping_add(bits.trailing_zeros() as usize);
+                // SAFETY: the mask leaves bits of this block alone, so `offset` is below b, the
+                // length of `pages`; each bit is met once, so `count` is below b, that of `moving`.
+                unsafe { *moving.get_unchecked_mut(count) = *pages.get_unchecked(offset) };
                 count += 1;
                 bits &= bits - 1;
             }
@@ -198,7 +201,9 @@ impl<T: Tracker> State<T> {
             if let Some(&ahead) = pages.get(index + MAP_AHEAD) {
                 prefetch(map, ahead as usize);
             }
-            map[page as usize] = ppn;
+            // SAFETY: `moving` holds what the reverse map says of live pages, which are below the
+            // number of logical pages (an invariant of the layer, checked by the audit).
+            unsafe { *map.get_unchecked_mut(page as usize) = ppn };
         }
         self.counters.copied_pages += pages.len() as u64;
         self.moving = moving;

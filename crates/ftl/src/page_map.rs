@@ -184,8 +184,8 @@ impl<T: Tracker> State<T> {
         self.counters.host_pages += count as u64;
     }
 
-    /// Kills the pages at these ppns, leaving out [`UNMAPPED`]. Replaces the first of them by the
-    /// blocks that lost a page, in order, and returns how many that are.
+    /// Kills the pages at these ppns, leaving out [`UNMAPPED`], and returns how many that are. For
+    /// a tracker that follows pages the first of them are replaced by the blocks that lost one.
     #[inline(always)]
     fn kill(&mut self, old: &mut [u32]) -> usize {
         let bits = self.geometry.offset_bits();
@@ -205,7 +205,9 @@ impl<T: Tracker> State<T> {
                     *live.get_unchecked_mut((ppn >> 6) as usize) &= !(1 << (ppn & 63));
                     *counts.get_unchecked_mut(block as usize) -= 1;
                 }
-                old[lost] = block;
+                if T::FOLLOWS_PAGES {
+                    old[lost] = block;
+                }
                 lost += 1;
             }
         }
