@@ -1,7 +1,7 @@
 //! The block with the fewest valid pages.
 //!
 //! Optimal for uniform random writes with one frontier; not for hot and cold data with two. Which of several equals is taken
-//! changes nothing for uniform writes but up to 17% for hot and cold data: see `ties`. Taking the
+//! changes nothing for uniform writes but up to 16% for hot and cold data: see `ties`. Taking the
 //! one that lost a page last is the worst of the rules and what bucket lists do; the oldest is
 //! the best.
 //!
