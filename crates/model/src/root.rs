@@ -28,7 +28,7 @@ pub(crate) fn find(
             "these parameters are outside what the model can do",
         ));
     }
-    let (mut c, mut fc) = (a, fa);
+    let (mut c, mut fc);
     let mut t = 0.5;
     for _ in 0..MOST_STEPS {
         let x = a + t * (b - a);
