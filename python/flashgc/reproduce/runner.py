@@ -1,0 +1,307 @@
+"""What a claim's runner says and gets: tasks, what was measured, rows, outcomes; the registry.
+
+A runner describes and judges; it runs nothing. See :mod:`flashgc.papers` for how to write one.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from flashgc.papers.claims import Claim, Input
+from flashgc.reproduce.verdicts import Judgement, Value, Verdict, relative, together
+from flashgc.results import Result
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
+
+class Size(StrEnum):
+    """How much is run."""
+
+    #: Minutes for all claims together; every task says what it leaves out.
+    QUICK = "quick"
+    DEFAULT = "default"
+    #: The paper's own sizes.
+    FULL = "full"
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """A configuration for the engine: the options of :func:`flashgc.run`."""
+
+    options: Mapping[str, Any]
+
+    def config(self) -> dict[str, Any]:
+        """The engine's configuration; raises :class:`flashgc.ConfigError` if it is none."""
+        from flashgc.experiment import configurations, experiment
+        from flashgc.simulation import section_of
+
+        values: dict[str, dict[str, Any]] = {}
+        for key, value in self.options.items():
+            home, name = ("workload", "source") if key == "workload" else (section_of(key), key)
+            values.setdefault(home, {})[name] = value
+        (config,) = configurations(experiment(values, {}), {})
+        return config
+
+    def command(self) -> str:
+        """What to type to run it alone."""
+        return " ".join(["flashgc run", *_flags(self.options)])
+
+
+def simulation(**options: Any) -> Simulation:
+    """A simulation with the keywords of :func:`flashgc.run`, ``workload`` and ``victim`` included.
+
+    >>> simulation(workload="uniform", blocks=1000, victim="greedy").command()
+    'flashgc run --workload uniform --blocks 1000 --victim greedy'
+    """
+    return Simulation(options)
+
+
+@dataclass(frozen=True)
+class Computation:
+    """Anything that is computed rather than simulated: a model, the statistics of a trace."""
+
+    #: What to type to get it alone; empty if there is no such command.
+    command: str
+    call: Callable[[], Any]
+    #: Expected seconds on one core, for the progress bar.
+    seconds: float = 0.1
+
+
+def model(name: str, **params: Any) -> Computation:
+    """The model ``name`` at one point; gives a :class:`flashgc.model.ModelResult`."""
+
+    def call() -> Any:
+        return importlib.import_module("flashgc.model").evaluate(name, **params)
+
+    return Computation(" ".join([f"flashgc model {name}", *_flags(params)]), call, 0.05)
+
+
+def models(name: str, **params: Any) -> Computation:
+    """The write amplification of the model ``name`` over arrays of parameters, as an array."""
+    import numpy
+
+    points = numpy.broadcast(*params.values()).size
+
+    def call() -> Any:
+        return importlib.import_module("flashgc.model").write_amplification(name, **params)
+
+    given = ", ".join(
+        f"{key}={numpy.asarray(value).ravel().tolist() if numpy.ndim(value) else value!r}"
+        for key, value in params.items()
+    )
+    return Computation(f"flashgc.model.write_amplification({name!r}, {given})", call, 0.02 * points)
+
+
+def _flags(options: Mapping[str, Any]) -> list[str]:
+    return [f"--{key.replace('_', '-')} {_typed(value)}" for key, value in options.items()]
+
+
+def _typed(value: Any) -> str:
+    import shlex
+
+    return shlex.quote(str(value))
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a claim needs at a size. Equal configurations of several claims run once."""
+
+    simulations: Mapping[str, Simulation] = field(default_factory=dict)
+    computations: Mapping[str, Computation] = field(default_factory=dict)
+    #: The size in words: blocks, lengths, runs.
+    settings: str = ""
+    #: What this size leaves out of the published experiment; empty if nothing.
+    left_out: str = ""
+    #: Why nothing can be run at all; empty if it can.
+    not_run: str = ""
+
+
+class NotMeasuredError(Exception):
+    """A value is asked for that was not measured: interrupted, or it failed."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a claim's task came to; some of it may be missing."""
+
+    size: Size
+    task: Task
+    results: Mapping[str, Result]
+    computed: Mapping[str, Any]
+    #: Why something is missing.
+    reason: str = "interrupted"
+
+    def result(self, key: str) -> Result:
+        """The result of a simulation; raises :class:`NotMeasuredError` without one."""
+        if key not in self.results:
+            raise NotMeasuredError(self.reason)
+        return self.results[key]
+
+    def value(self, key: str) -> Value:
+        """Write amplification of a simulation with its interval."""
+        result = self.result(key)
+        half = result.write_amplification_ci95
+        return Value(result.write_amplification, math.nan if half is None else half)
+
+    def get(self, key: str) -> Value:
+        """As :meth:`value`, not a number where there is none: for figures."""
+        return self.value(key) if key in self.results else Value(math.nan, math.nan)
+
+    def compute(self, key: str) -> Any:
+        """What a computation gave; raises :class:`NotMeasuredError` without it."""
+        if key not in self.computed:
+            raise NotMeasuredError(self.reason)
+        return self.computed[key]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of a claim's table: one published statement, and what was measured."""
+
+    #: What it is about: ``"b = 64, S_f = 0.08, d = 5, c = 2"``, or a part of the statement.
+    label: str
+    #: The published value, or the statement in words.
+    published: float | str
+    measured: Value | str | None
+    verdict: Verdict
+    why: str
+    #: The paper's own half width, where it gives one; it does not enter the verdict.
+    published_ci95: float | None = None
+    #: What stood in for the published input; empty if nothing. Such a row is met in kind at best.
+    stand_in: str = ""
+
+    @property
+    def difference(self) -> float | None:
+        """Measured from published, as a share of published, where both are numbers."""
+        if isinstance(self.published, str) or not isinstance(self.measured, Value):
+            return None
+        share = relative(self.measured.mean, self.published)
+        return share if math.isfinite(share) else None
+
+
+def row(
+    label: str,
+    published: float | str,
+    judge: Callable[[], tuple[Value | str, Judgement]],
+    *,
+    published_ci95: float | None = None,
+    stand_in: str = "",
+) -> Row:
+    """A row of what ``judge`` measures and finds; not run where that was not measured."""
+    try:
+        measured, (verdict, why) = judge()
+    except NotMeasuredError as missing:
+        return Row(label, published, None, Verdict.NOT_RUN, str(missing), published_ci95, stand_in)
+    return Row(label, published, measured, verdict, why, published_ci95, stand_in)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns of data, as they go to a CSV file."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[float | str | None, ...], ...]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure as the paper draws it, and the data that it shows."""
+
+    #: Part of file names: ``fig1``.
+    name: str
+    caption: str
+    data: Table
+    #: Draws it with :mod:`flashgc.plot`.
+    draw: Callable[[], Drawing]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a claim."""
+
+    claim: Claim
+    size: Size
+    task: Task
+    verdict: Verdict
+    #: One or two sentences.
+    why: str
+    rows: tuple[Row, ...] = ()
+    figures: tuple[Figure, ...] = ()
+    #: What a reader should know: findings, things that are odd.
+    notes: tuple[str, ...] = ()
+
+
+def conclude(
+    claim: Claim,
+    measured: Measured,
+    rows: Sequence[Row],
+    *,
+    figures: Sequence[Figure] = (),
+    notes: Sequence[str] = (),
+) -> Outcome:
+    """The outcome of a claim with these rows. Here stand-ins lose the right to be met."""
+    graded = tuple(_graded(claim, one) for one in rows)
+    verdict = together([one.verdict for one in graded])
+    return Outcome(
+        claim, measured.size, measured.task, verdict, _why(graded), graded,
+        tuple(figures), tuple(notes),
+    )  # fmt: skip
+
+
+def _graded(claim: Claim, one: Row) -> Row:
+    stands_in = claim.input is Input.RIG or (claim.input is Input.TRACE and one.stand_in)
+    if one.verdict is Verdict.MET and stands_in:
+        return replace(one, verdict=Verdict.IN_KIND)
+    return one
+
+
+def _why(rows: Sequence[Row]) -> str:
+    """The rows counted, and the first that spoils the verdict."""
+    counts = {
+        verdict: sum(one.verdict is verdict for one in rows)
+        for verdict in Verdict
+        if any(one.verdict is verdict for one in rows)
+    }
+    if len(rows) == 1:
+        return rows[0].why
+    text = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
+    return f"{text} of {len(rows)} rows"
+
+
+class Runner(Protocol):
+    """Describes what a claim needs, and judges what came of it."""
+
+    def task(self, claim: Claim, size: Size) -> Task:
+        """What to run at ``size``."""
+
+    def judge(self, claim: Claim, measured: Measured) -> Outcome:
+        """Rows with verdicts, figures and notes: see :func:`row` and :func:`conclude`."""
+
+
+_RUNNERS: dict[str, Runner] = {}
+R = TypeVar("R", bound=type[Runner])
+
+
+def runner(claim_id: str) -> Callable[[R], R]:
+    """Registers a class as the runner of a claim."""
+
+    def register(made: R) -> R:
+        _RUNNERS[claim_id] = made()
+        return made
+
+    return register
+
+
+def runner_of(claim: Claim) -> Runner | None:
+    """The runner of a claim, if its part of flashgc exists."""
+    from flashgc.papers import MODULES
+
+    for module in MODULES.get(claim.paper, ()):
+        importlib.import_module(f"flashgc.papers.{module}")
+    return _RUNNERS.get(claim.id)

@@ -1,0 +1,170 @@
+"""How measured values stand to published ones: one function for each kind of claim.
+
+Each returns a :class:`Judgement`, a verdict and why, in words with the numbers. They know neither
+papers nor simulations.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+from flashgc.papers.claims import Tolerance
+
+
+class Verdict(StrEnum):
+    """How a published statement stands."""
+
+    MET = "met"
+    #: Met by something that stands in for what the paper used.
+    IN_KIND = "met-in-kind"
+    MISSED = "missed"
+    NOT_RUN = "not-run"
+
+
+@dataclass(frozen=True)
+class Value:
+    """A measured or computed value."""
+
+    mean: float
+    #: Half the width of its 95% confidence interval; 0 for what is computed.
+    ci95: float = 0.0
+
+    @property
+    def low(self) -> float:
+        """The lower end of the interval."""
+        return self.mean - self.ci95
+
+    @property
+    def high(self) -> float:
+        """The upper end of the interval."""
+        return self.mean + self.ci95
+
+    def __str__(self) -> str:
+        told = self.ci95 and math.isfinite(self.ci95)
+        return f"{self.mean:.4f} ± {self.ci95:.4f}" if told else f"{self.mean:.4f}"
+
+
+class Judgement(NamedTuple):
+    """A verdict, and why in words."""
+
+    verdict: Verdict
+    why: str
+
+
+#: Rounding of a sum or product of doubles: what lies on the edge counts as inside.
+_ROUNDING = 1e-12
+
+
+def equal(measured: Value, published: float, tol: Tolerance) -> Judgement:
+    """Met if the measured mean is within ``tol`` of the published value.
+
+    The interval is no excuse: it is only named where it is wider than the tolerance.
+    """
+    off = measured.mean - published
+    limit = tol.of(published)
+    inside = abs(off) <= limit + _ROUNDING * abs(published)
+    if tol.relative:
+        said = f"{off / published * 100:+.3f}%" if published else f"{off:+.4g}"
+    else:
+        said = f"{off:+.4g}" if off else "equal"
+    why = f"{said}, {'within' if inside else 'beyond'} {tol}" if limit else said
+    if limit and measured.ci95 > limit:
+        why += "; the interval is wider than that, more runs would tell"
+    return Judgement(Verdict.MET if inside else Verdict.MISSED, why)
+
+
+def within(measured: Value, lo: float, hi: float) -> Judgement:
+    """Met if the measured mean is in ``lo`` to ``hi``, ends included."""
+    inside = lo <= measured.mean <= hi
+    place = "in" if inside else "outside"
+    return Judgement(
+        Verdict.MET if inside else Verdict.MISSED, f"{measured} is {place} {lo:g} to {hi:g}"
+    )
+
+
+def below(less: Value, more: Value, names: tuple[str, str]) -> Judgement:
+    """Met if ``less`` is less than ``more``, strictly and outside both intervals."""
+    text = f"{names[0]} {less}, {names[1]} {more}"
+    if less.high < more.low:
+        return Judgement(Verdict.MET, text)
+    if less.mean < more.mean:
+        return Judgement(Verdict.MISSED, f"{text}: the intervals overlap")
+    return Judgement(Verdict.MISSED, f"{text}: not less")
+
+
+def falling(series: Sequence[Value], names: Sequence[str]) -> Judgement:
+    """Met if no value is above the one before it, and the last is below the first.
+
+    Two values are told apart by more than the sum of their half widths.
+    """
+    return _monotone(series, names, -1)
+
+
+def rising(series: Sequence[Value], names: Sequence[str]) -> Judgement:
+    """The mirror image of :func:`falling`."""
+    return _monotone(series, names, 1)
+
+
+def _monotone(series: Sequence[Value], names: Sequence[str], sign: int) -> Judgement:
+    word = "rises" if sign > 0 else "falls"
+    for at in range(1, len(series)):
+        before, after = series[at - 1], series[at]
+        against = (before.mean - after.mean) * sign
+        if against > before.ci95 + after.ci95:
+            return Judgement(
+                Verdict.MISSED,
+                f"from {names[at - 1]} to {names[at]} it goes from {before} to {after}",
+            )
+    first, last = series[0], series[-1]
+    text = f"{first} at {names[0]}, {last} at {names[-1]}"
+    if (last.mean - first.mean) * sign > first.ci95 + last.ci95:
+        return Judgement(Verdict.MET, f"{word} throughout: {text}")
+    return Judgement(Verdict.MISSED, f"{text}: no difference outside the intervals")
+
+
+def least(
+    parameters: Sequence[float], values: Sequence[Value], lo: float, hi: float, name: str
+) -> Judgement:
+    """Met if the parameter with the least value lies in ``lo`` to ``hi``.
+
+    Says by how much the best outside is worse, and whether the intervals tell them apart.
+    """
+    ranked = sorted(range(len(values)), key=lambda at: values[at].mean)
+    best = ranked[0]
+    inside = lo <= parameters[best] <= hi
+    rival = next((at for at in ranked if (lo <= parameters[at] <= hi) != inside), None)
+    why = f"least at {name} = {parameters[best]:g} ({values[best]})"
+    if rival is not None:
+        more = (values[rival].mean / values[best].mean - 1) * 100
+        apart = values[best].high < values[rival].low
+        why += f"; {name} = {parameters[rival]:g} is {more:.2f}% worse"
+        why += "" if apart else ", inside the intervals"
+    return Judgement(Verdict.MET if inside else Verdict.MISSED, why)
+
+
+def true(holds: bool, why: str) -> Judgement:
+    """A part of a statement that is worked out elsewhere."""
+    return Judgement(Verdict.MET if holds else Verdict.MISSED, why)
+
+
+def together(verdicts: Sequence[Verdict]) -> Verdict:
+    """The verdict on a statement whose parts have these.
+
+    One missed part is a missed statement, and nothing is met that was not run whole.
+
+    >>> together([Verdict.MET, Verdict.NOT_RUN])
+    <Verdict.NOT_RUN: 'not-run'>
+    """
+    for verdict in (Verdict.MISSED, Verdict.NOT_RUN, Verdict.IN_KIND):
+        if verdict in verdicts:
+            return verdict
+    return Verdict.MET if verdicts else Verdict.NOT_RUN
+
+
+def relative(measured: float, published: float) -> float:
+    """The difference from what is published, as a share of it; NaN where that is 0."""
+    return measured / published - 1 if published else math.nan
