@@ -11,6 +11,10 @@ use flashgc_workload::{Batch, Workload};
 const SPECS: &[&str] = &[
     "uniform",
     "hotcold:f=0.2,r=0.8",
+    "classes:pages=1/9/90,shares=60/30/10,scatter=no",
+    "classes:pages=1/9/90,shares=60/30/10",
+    "classes:pages=1/9/90,shares=60/30/10,run=64",
+    "classes:pages=1/9/90,shares=60/30/10,scatter=no,burst=16",
     "skew:h=20",
     "skew:h=50",
     "zipf:theta=0.5,scatter=no",

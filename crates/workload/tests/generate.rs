@@ -23,6 +23,8 @@ const SPECS: &[&str] = &[
     "sequential:stride=3",
     "0.7*zipf:theta=0.9 + 0.3*sequential",
     "0.2*uniform:read=1 + 0.3*skew:h=10 + 0.5*normal",
+    "classes:pages=10/20/70,shares=60/30/10,run=64,burst=3",
+    "classes:pages=10/20/5,shares=0/1/1,scatter=no,trim=0.1",
 ];
 
 #[test]
@@ -150,7 +152,7 @@ fn commands_do_not_change_between_versions() {
     }
 }
 
-const RECORDED: &[u64; 10] = &[
+const RECORDED: &[u64; 12] = &[
     0xac8b_d0be_0b90_e08a,
     0xe6a9_76fc_a530_10ec,
     0x48c4_1bfa_7b19_e06c,
@@ -161,6 +163,8 @@ const RECORDED: &[u64; 10] = &[
     0x6f59_a4e4_df4b_e066,
     0xb200_dc32_575d_c692,
     0xac71_37cf_d6d2_e90e,
+    0x70f3_4771_d91f_3d54,
+    0x3dcd_3906_b578_6c7c,
 ];
 
 /// The error of a spec, or of opening it over 100 pages, as a person sees it.
@@ -190,6 +194,22 @@ fn wrong_specs_are_refused_with_what_to_try() {
     );
     for text in ["zipf:theta=inf", "zipf:theta=nan", "skew:h=51", "skew:h=0", "hotcold:f=1.1"] {
         assert!(error(text).contains(" is not a number "), "{text}");
+    }
+    assert_eq!(
+        error("classes:pages=1/x"),
+        "classes: pages=1/x is not numbers of at least 0, not all 0, between '/'; \
+         hint: the parts of the pages, by class, as proportions, for example pages=20/80"
+    );
+    for bad in ["", "1/", "1//2", "-1/2", "nan/1", "inf/1", "0/0", "1e308/1e308", "1;2"] {
+        assert!(error(&format!("classes:shares={bad}")).contains(" is not numbers of "), "{bad}");
+    }
+    assert_eq!(
+        error("classes:pages=1/2/3"),
+        "classes: found 3 in pages and 2 in shares, expected as many; \
+         hint: each class has one of each, for example pages=1/9/90,shares=60/30/10"
+    );
+    for text in ["classes:run=0", "classes:burst=0", "classes:run=4294967296"] {
+        assert!(error(text).contains(" is not a whole number from 1 to 4294967295"), "{text}");
     }
     for text in ["normal:hot=0", "normal:hot=0.6", "uniform:read=2", "uniform:trim=-1"] {
         assert!(error(text).contains(" is not a number "), "{text}");
@@ -246,6 +266,11 @@ fn too_few_pages_are_refused_with_what_to_try() {
         error("hotcold:f=0.001,r=0.5"),
         "hotcold: of 100 pages none is hot, but 0.5 of the commands are; \
          hint: use more logical pages, or make the hot class larger"
+    );
+    assert_eq!(
+        error("classes:pages=1/1e3/1,shares=0/1/1"),
+        "classes: of 100 pages none is in class 3, which has a share of the commands; \
+         hint: use more logical pages, or make the class larger"
     );
     assert!(error("hotcold:f=0.999,r=0.8").contains("is cold, but 0.2 of the commands are;"));
     assert!(error("skew:h=0.1").starts_with("skew: of 100 pages none is hot, but 0.999 of"));

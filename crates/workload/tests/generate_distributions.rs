@@ -72,6 +72,84 @@ fn one_class_with_everything_is_uniform() {
     assert_eq!(draw("hotcold:f=0,r=0", 1000, 1, 5000), uniform);
 }
 
+/// P(page) of classes that lie one after the other: (pages, share) of each.
+fn classes(all: &[(u32, f64)]) -> Vec<f64> {
+    all.iter().flat_map(|&(n, share)| vec![share / f64::from(n); n as usize]).collect()
+}
+
+#[test]
+fn classes_get_their_shares_and_pages_of_a_class_are_alike() {
+    for (text, exact) in [
+        ("pages=1/9/90,shares=60/30/10", classes(&[(10, 0.6), (90, 0.3), (900, 0.1)])),
+        // Data at rest in front, in the middle and behind.
+        (
+            "pages=1/2/3/4,shares=0/3/0/1",
+            classes(&[(100, 0.0), (200, 0.75), (300, 0.0), (400, 0.25)]),
+        ),
+        ("pages=0.5/0.5,shares=1/0", classes(&[(500, 1.0), (500, 0.0)])),
+        // Boundaries at 333.3 and 666.7, rounded.
+        ("pages=1/1/1,shares=0.5/0.25/0.25", classes(&[(333, 0.5), (334, 0.25), (333, 0.25)])),
+        // A class that is not there has no share.
+        ("pages=0/7,shares=0/1e-9", classes(&[(1000, 1.0)])),
+        ("pages=7,shares=3", classes(&[(1000, 1.0)])),
+    ] {
+        let text = format!("classes:{text},scatter=no");
+        let drawn = draw(&text, 1000, 23, DRAWS);
+        assert_distributed(&text, &counts(&drawn, 1000), &exact);
+    }
+    // The default is hot and cold data.
+    let drawn = draw("classes:scatter=no", 1000, 23, DRAWS);
+    assert_distributed("default", &counts(&drawn, 1000), &two_classes(1000, 200, 0.8));
+    // A page in 10^6 with half of the draws; the others' thirds, where a draw of 32 bits without
+    // rejection would favour a third of the pages.
+    let pages = (3 << 30) + 1;
+    let drawn = draw("classes:pages=1/3221225472,shares=1/1,scatter=no", pages, 24, DRAWS);
+    let mut found = [0; 4];
+    let cell = |page: u32| if page == 0 { 3 } else { (page - 1) % 3 };
+    drawn.into_iter().for_each(|page| found[cell(page) as usize] += 1);
+    assert_distributed("thirds", &found, &[1.0 / 6.0, 1.0 / 6.0, 1.0 / 6.0, 0.5]);
+}
+
+#[test]
+fn scattered_classes_draw_the_same_pages_elsewhere_in_runs() {
+    let (pages, run) = (1003, 10);
+    let mut place = vec![None; pages as usize];
+    for seed in [1, 2] {
+        let straight = draw("classes:pages=1/1,shares=2/1,scatter=no", pages, seed, 40_000);
+        let text = format!("classes:pages=1/1,shares=2/1,run={run}");
+        for (index, page) in straight.into_iter().zip(draw(&text, pages, seed, 40_000)) {
+            let place = &mut place[index as usize];
+            assert_eq!(*place.get_or_insert(page), page, "page {index} has two places");
+            assert_eq!(page % run, index % run, "page {index} leaves its run");
+        }
+    }
+    let mut all: Vec<u32> = place.into_iter().map(|page| page.expect("a page drawn")).collect();
+    assert!(all[..1000].chunks(10).all(|run| run.is_sorted_by(|a, b| a + 1 == *b)), "{all:?}");
+    assert!(!all.is_sorted(), "nothing was scattered");
+    all.sort_unstable();
+    assert!(all.into_iter().eq(0..pages), "two pages have one place");
+}
+
+#[test]
+fn bursts_walk_through_their_class_and_leave_every_page_as_likely() {
+    // 4 pages of half of the draws, 8 of the others; a burst is 3 pages.
+    let drawn = draw("classes:pages=1/2,shares=1/1,scatter=no,burst=3", 12, 25, 3 * DRAWS);
+    let (mut found, mut starts) = (vec![0; 12], vec![0; 12]);
+    for burst in drawn.chunks_exact(3) {
+        let (first, pages) = if burst[0] < 4 { (0, 4) } else { (4, 8) };
+        let next = |page: u32| first + (page - first + 1) % pages;
+        assert_eq!((burst[1], burst[2]), (next(burst[0]), next(next(burst[0]))), "{burst:?}");
+        starts[burst[0] as usize] += 1;
+        found[burst[2] as usize] += 1;
+    }
+    let exact = classes(&[(4, 0.5), (8, 0.5)]);
+    assert_distributed("first pages", &starts, &exact);
+    assert_distributed("last pages", &found, &exact);
+    // As long as the class: every page once, from anywhere.
+    let drawn = draw("classes:pages=1,shares=1,scatter=no,burst=7", 7, 1, 700);
+    assert!(drawn.chunks(7).all(|burst| (0..7).all(|page| burst.contains(&page))));
+}
+
 #[test]
 fn the_80_20_rule_gives_its_shares_and_is_uniform_at_50() {
     for (h, pages, low) in [(20.0, 1000, 200), (10.0, 1000, 100), (5.0, 30, 2), (49.9, 1000, 499)] {

@@ -22,6 +22,7 @@
 
 mod alias;
 mod bulk;
+mod classes;
 mod commands;
 mod frequency;
 mod hotcold;
@@ -46,6 +47,7 @@ pub use spec::GeneratorSpec;
 static GENERATORS: &[GeneratorInfo] = &[
     uniform::INFO,
     hotcold::INFO,
+    classes::INFO,
     zipf::INFO,
     skew::INFO,
     normal::INFO,

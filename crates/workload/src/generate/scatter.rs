@@ -55,6 +55,50 @@ impl Scatter {
     }
 }
 
+/// A permutation of pages that moves whole runs of them. Pages behind the last whole run stay.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Runs {
+    /// Of the whole runs; none if there is none.
+    places: Option<Scatter>,
+    /// Pages in whole runs.
+    whole: u32,
+    run: u32,
+    /// 2^64 / run, rounded up: multiplying by it divides any `u32` exactly (Lemire, Kaser and Kurz,
+    /// "Faster Remainder by Direct Computation", 2019).
+    reciprocal: u128,
+}
+
+impl Runs {
+    /// The permutation of `0..pages` by runs of `run` pages; both are at least 1.
+    pub fn new(pages: u32, run: u32) -> Self {
+        let runs = pages / run;
+        Self {
+            places: (runs > 0).then(|| Scatter::new(runs)),
+            whole: runs * run,
+            run,
+            reciprocal: (1u128 << 64).div_ceil(u128::from(run)),
+        }
+    }
+
+    /// Replaces each page by where it goes.
+    pub fn map(&self, pages: &mut [u32; BLOCK]) {
+        let Some(places) = &self.places else { return };
+        if self.run == 1 {
+            return places.map(pages);
+        }
+        let run_of = |page: u32| ((u128::from(page) * self.reciprocal) >> 64) as u32;
+        // A page behind the last whole run is taken for one of run 0 and left alone afterwards.
+        let runs = pages.map(|page| if page < self.whole { run_of(page) } else { 0 });
+        let mut places_of_runs = runs;
+        places.map(&mut places_of_runs);
+        for ((page, from), to) in pages.iter_mut().zip(runs).zip(places_of_runs) {
+            if *page < self.whole {
+                *page = *page - from * self.run + to * self.run;
+            }
+        }
+    }
+}
+
 #[multiversion(targets("x86_64+avx2"))]
 fn all_once(scatter: &Scatter, indices: &mut [u32; BLOCK]) {
     for index in indices {
@@ -94,6 +138,33 @@ mod tests {
                 assert!(!std::mem::replace(&mut seen[place as usize], true), "{n}: {place} twice");
             }
         }
+    }
+
+    #[test]
+    fn runs_move_whole_and_the_rest_stays() {
+        // The last: no whole run at all.
+        for (n, run) in
+            [(1, 1), (1000, 1), (1000, 7), (1000, 64), (4096, 64), (100_000, 333), (5, 9)]
+        {
+            let mut seen = vec![false; n as usize];
+            let whole = n / run * run;
+            let mut block = [0; BLOCK];
+            for first in (0..n).step_by(BLOCK) {
+                block.iter_mut().zip(first..).for_each(|(page, index)| *page = index.min(n - 1));
+                Runs::new(n, run).map(&mut block);
+                for (place, index) in block.into_iter().zip(first..n) {
+                    assert!(!std::mem::replace(&mut seen[place as usize], true), "{place} twice");
+                    assert_eq!(place % run, index % run, "{n} pages, run {run}");
+                    assert!(index < whole || place == index, "{n} pages, run {run}");
+                }
+            }
+        }
+        // Runs are moved as `Scatter` moves them.
+        let mut block = [0; BLOCK];
+        block.iter_mut().zip(0..).for_each(|(page, index)| *page = index);
+        Runs::new(1 << 20, 64).map(&mut block);
+        let runs = places(1 << 14, 0..8);
+        assert!(block.iter().zip(0..).all(|(page, i)| *page == runs[i / 64] * 64 + i as u32 % 64));
     }
 
     /// The network backwards.
