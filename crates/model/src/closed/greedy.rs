@@ -1,0 +1,120 @@
+//! The block with the fewest valid pages, for N to infinity.
+//!
+//! No block falls below a level j - 1: blocks are taken with j valid pages or, with the chance x,
+//! with j - 1. Every level above j is crossed once a collection, which determines the shares of
+//! blocks m_i; that they sum to 1 determines j and x. Where S_f is so large that rho H_b <= 1, some
+//! block has no valid page left, and WA = 1.
+//!
+//! Formula: `WA = b / (b - j + x)`, `x = D(j) / (D(j) - D(j-1))`, for the one j with
+//! `D(j) >= 0 > D(j-1)`, `D(j) = b - j - b rho (H_b - H_j)`; H are the harmonic numbers.
+//!
+//! # Valid for
+//! Uniform writes (with two frontiers the same, since all pages are alike), any number of pages a
+//! block. Under hot and cold data, see `meanfield` and `desnoyers`.
+//!
+//! # Source
+//! Bux and Iliadis, Performance Evaluation 2010, whose limit for large N it equals (4.8213 for b = 64
+//! and S_f = 0.1); this closed form is ours.
+
+use super::fifo::Closed;
+use super::levels;
+use crate::Drive;
+
+/// The sums that the formula needs, for one number of pages a block.
+#[derive(Clone, Debug)]
+pub struct Greedy {
+    b: usize,
+    /// `H_b - H_j`, j = 0..b.
+    harmonic: Vec<f64>,
+    /// b (H_b - H_j) - (b - j) = sum of (b - i) / i over i > j, j = 0..b.
+    lost: Vec<f64>,
+    /// (b - j) / j - (H_b - H_j) = sum of (i - j) / (i j) over i > j, j = 1..b: the inverse of the
+    /// slope of WA over alpha, which is straight between two levels.
+    inverse_slope: Vec<f64>,
+}
+
+impl Greedy {
+    /// For `pages_per_block` pages a block, at least 1.
+    pub fn new(pages_per_block: u32) -> Self {
+        let b = pages_per_block as usize;
+        let (mut harmonic, mut lost) = (vec![0.0; b + 1], vec![0.0; b + 1]);
+        let mut inverse_slope = vec![f64::INFINITY; b + 1];
+        inverse_slope[b] = 0.0;
+        for j in (0..b).rev() {
+            let i = (j + 1) as f64;
+            harmonic[j] = harmonic[j + 1] + 1.0 / i;
+            lost[j] = lost[j + 1] + (b as f64 - i) / i;
+            if j > 0 {
+                // (b - j) / j - (b - j - 1) / (j + 1) - 1 / (j + 1) = (b - j) / (j (j + 1)).
+                inverse_slope[j] = inverse_slope[j + 1] + (b - j) as f64 / (j as f64 * i);
+            }
+        }
+        Self { b, harmonic, lost, inverse_slope }
+    }
+
+    /// D(j) at the spare factor `spare`, without cancellation.
+    fn balance(&self, spare: f64, j: usize) -> f64 {
+        self.b as f64 * spare * self.harmonic[j] - self.lost[j]
+    }
+
+    /// The level j and the chance x that the victim is below it. With j = 0 some blocks are empty.
+    fn level(&self, spare: f64) -> (usize, f64) {
+        // D rises from D(b) = 0 as j falls to b rho, and falls from there.
+        let (mut above, mut below) = (self.b - 1, 0);
+        if self.balance(spare, 0) >= 0.0 {
+            return (0, 0.0);
+        }
+        while above - below > 1 {
+            let middle = usize::midpoint(above, below);
+            if self.balance(spare, middle) >= 0.0 { above = middle } else { below = middle }
+        }
+        let (at, next) = (self.balance(spare, above), self.balance(spare, below));
+        (above, at / (at - next))
+    }
+
+    /// The write amplification at the spare factor `spare`; b where there is none.
+    pub fn write_amplification(&self, spare: f64) -> f64 {
+        let (j, x) = self.level(spare);
+        self.b as f64 / ((self.b - j) as f64 + x)
+    }
+
+    /// The largest alpha - 1 at which a little more spare space gains at least exp(`log_gain`) a
+    /// unit of alpha.
+    pub(crate) fn excess_at(&self, log_gain: f64) -> f64 {
+        let inverse = (-log_gain).exp();
+        // Falling in j: the smallest j that gains as much.
+        let j = self.inverse_slope[1..].partition_point(|&slope| slope > inverse) + 1;
+        if j >= self.b { 0.0 } else { self.lost[j - 1] / (self.b - j + 1) as f64 }
+    }
+
+    /// Shares of blocks with i valid pages, of victims, and what is left of the shares' sum.
+    fn distributions(&self, drive: &Drive) -> (Vec<f64>, Vec<f64>, f64) {
+        let (j, x) = self.level(drive.spare());
+        let mut victim = vec![0.0; self.b + 1];
+        victim[j] = 1.0 - x;
+        if j > 0 {
+            victim[j - 1] = x;
+        }
+        let mut valid =
+            levels::from_victims(drive, self.b as f64 / ((self.b - j) as f64 + x), &victim);
+        if j == 0 {
+            return (valid, victim, 0.0);
+        }
+        // What the sum of the others leaves for level 0 is rounding: nothing falls so low.
+        let residual = (valid[1..].iter().sum::<f64>() - 1.0).abs();
+        valid[0] = 0.0;
+        (valid, victim, residual)
+    }
+}
+
+/// Greedy cleaning of `drive` under uniform writes.
+pub fn solve(drive: &Drive) -> Closed {
+    let greedy = Greedy::new(drive.pages_per_block());
+    let (valid, victim, residual) = greedy.distributions(drive);
+    Closed {
+        write_amplification: greedy.write_amplification(drive.spare()),
+        residual,
+        valid: Some(valid),
+        victim: Some(victim),
+    }
+}
