@@ -80,6 +80,7 @@ def simulate(
     control: Control,
     poll: Callable[[], Any] | None = None,
     policies: dict[int, tuple[str, object]] | None = None,
+    on_result: Callable[[int, str], Any] | None = None,
 ) -> str: ...
 def trace_formats() -> str: ...
 def trace_stat(

@@ -29,6 +29,9 @@ class Simulated:
 #: Called about 20 times a second while the engine works.
 Progress = Callable[[Control], None]
 
+#: Called with the index of a configuration and its result, as soon as that is complete.
+OnResult = Callable[[int, dict[str, Any]], None]
+
 
 #: Seconds after Ctrl-C before it is said that a second one stops at once.
 PATIENCE = 0.5
@@ -86,10 +89,16 @@ def simulate(
     progress: Progress | None = None,
     policies: dict[int, tuple[str, object]] | None = None,
     control: Control | None = None,
+    on_result: OnResult | None = None,
 ) -> Simulated:
-    """Runs configurations and returns the engine's results, with the memory they took."""
+    """Runs configurations and returns the engine's results, with the memory they took.
+
+    ``on_result`` is told of each that came to its end, in the order in which they do; what it
+    raises stops the rest and is raised here.
+    """
     control = control or Control()
     poll = None if progress is None else (lambda: progress(control))
+    tell = None if on_result is None else (lambda index, text: on_result(index, json.loads(text)))
     with interruptible(control) as ours:
         if not policies:
             contained: contextlib.AbstractContextManager[None] = contextlib.nullcontext()
@@ -97,7 +106,12 @@ def simulate(
             contained = _faults.contained(interrupts=lambda: ours and not control.cancelled)
         with contained:
             text = _core.simulate(
-                json.dumps(configs), jobs, control, poll=poll, policies=policies or None
+                json.dumps(configs),
+                jobs,
+                control,
+                poll=poll,
+                policies=policies or None,
+                on_result=tell,
             )
     simulated = Simulated(**json.loads(text))
     memory = peak_memory_bytes()

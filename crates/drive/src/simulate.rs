@@ -32,17 +32,47 @@ pub fn simulate(
     control: &Control,
     poll: Poll<'_>,
 ) -> Result<Vec<RunResult>, DriveError> {
+    simulate_each(configurations, threads, control, poll, &|_, _| ())
+}
+
+/// Told of each configuration that came to its end, by its index: from any thread, in any order.
+pub type OnResult<'a> = &'a (dyn Fn(usize, &RunResult) + Sync);
+
+/// As [`simulate`], and tells of each result as soon as it is there. What was stopped before its
+/// end is not told.
+///
+/// # Errors
+/// Those of [`simulate`].
+pub fn simulate_each(
+    configurations: &[Resolved],
+    threads: usize,
+    control: &Control,
+    poll: Poll<'_>,
+    on_result: OnResult<'_>,
+) -> Result<Vec<RunResult>, DriveError> {
     let threads = threads_for(configurations, threads)?;
+    let tell = |index: usize, result: RunResult| {
+        if !result.interrupted {
+            on_result(index, &result);
+        }
+        result
+    };
+    let mut one_by_one = || {
+        let each = configurations.iter().enumerate();
+        each.map(|(index, one)| Ok(tell(index, on_this_thread(one, control, poll)?))).collect()
+    };
     if configurations.iter().any(Resolved::is_external) {
-        return configurations.iter().map(|one| on_this_thread(one, control, poll)).collect();
+        return one_by_one();
     }
     // A pool of its own: how many threads there are must not depend on who ran before.
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
     match pool {
-        Ok(pool) => pool
-            .install(|| configurations.par_iter().map(|one| side_by_side(one, control)).collect()),
+        Ok(pool) => pool.install(|| {
+            let each = configurations.par_iter().enumerate();
+            each.map(|(index, one)| Ok(tell(index, side_by_side(one, control)?))).collect()
+        }),
         // No threads to be had: the same digits, one after the other.
-        Err(_) => configurations.iter().map(|one| on_this_thread(one, control, poll)).collect(),
+        Err(_) => one_by_one(),
     }
 }
 

@@ -4,14 +4,14 @@
 #[path = "../../ftl/tests/reference/mod.rs"]
 mod reference;
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
 
 use flashgc_drive::config::{ExternalPolicy, Resolved, RunConfig};
 use flashgc_drive::counting::CountingDrive;
 use flashgc_drive::extent::{Extent, Length, Unit};
 use flashgc_drive::result::RunResult;
-use flashgc_drive::simulate::{Control, simulate};
+use flashgc_drive::simulate::{Control, simulate, simulate_each};
 use flashgc_ftl::{
     External, Fill, Frontier, Geometry, Layout, PageMap, VictimSpec, victim_policies,
 };
@@ -200,6 +200,26 @@ fn a_cancelled_run_reports_what_it_has() {
     });
     assert!(results[0].interrupted && results[0].host_pages > 10_000);
     assert!(results[0].write_amplification > 1.0);
+}
+
+#[test]
+fn each_result_is_told_once_and_only_if_it_is_complete() {
+    let resolved: Vec<Resolved> =
+        (1..=5).map(|seed| resolve(&RunConfig { seed, ..config() })).collect();
+    for cancelled in [false, true] {
+        let control = Control::default();
+        control.cancel.store(cancelled, Ordering::Relaxed);
+        let told = Mutex::new(Vec::new());
+        let tell = |index: usize, result: &RunResult| {
+            told.lock().unwrap().push((index, result.digest.clone()));
+        };
+        let results = simulate_each(&resolved, 2, &control, &mut || {}, &tell).unwrap();
+        let mut told = told.into_inner().unwrap();
+        told.sort();
+        let complete = |(index, result): (usize, RunResult)| (index, result.digest);
+        let expected: Vec<_> = results.into_iter().enumerate().map(complete).collect();
+        assert_eq!(told, if cancelled { Vec::new() } else { expected });
+    }
 }
 
 #[test]

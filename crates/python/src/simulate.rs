@@ -1,13 +1,14 @@
 //! Runs from Python: the calling thread watches for signals while the engine's threads run, or
 //! runs the drive itself where the victim policy is written in Python.
 
+use std::sync::Mutex;
 use std::thread::ScopedJoinHandle;
 use std::time::Duration;
 
 use flashgc_drive::compare::{Rank, compare as rank};
 use flashgc_drive::config::{Resolved, RunConfig};
 use flashgc_drive::result::RunResult;
-use flashgc_drive::simulate::simulate as simulate_all;
+use flashgc_drive::simulate::simulate_each;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -25,9 +26,9 @@ struct PyPolicies {
 
 /// Runs `configs` (a JSON list) on `threads` threads (0: one a core) and returns the results
 /// and their ranking as JSON. `policies` maps the index of a configuration to `(name, policy)`. `poll` is called about
-/// every 50 ms.
+/// every 50 ms, and `on_result` with the index and the JSON of each result that is complete.
 #[pyfunction]
-#[pyo3(signature = (configs, threads, control, poll=None, policies=None))]
+#[pyo3(signature = (configs, threads, control, poll=None, policies=None, on_result=None))]
 pub(crate) fn simulate(
     py: Python<'_>,
     configs: &str,
@@ -35,6 +36,7 @@ pub(crate) fn simulate(
     control: &Control,
     poll: Option<Py<PyAny>>,
     policies: Option<&Bound<'_, PyDict>>,
+    on_result: Option<Py<PyAny>>,
 ) -> PyResult<String> {
     let mut external = PyPolicies::default();
     for (index, policy) in policies.into_iter().flatten() {
@@ -45,21 +47,30 @@ pub(crate) fn simulate(
     let mut watch = Watch::new(control, poll);
     let (resolved, notes) = resolve_all(py, configs, &external, &mut watch)?;
     let engine = &control.engine;
+    let complete = Complete { notes: &notes, callback: on_result, results: Mutex::default() };
+    let keep = |index: usize, result: &RunResult| complete.keep(index, result);
     let results = if external.policies.is_empty() {
         py.detach(|| {
             std::thread::scope(|scope| {
-                let runs = scope.spawn(|| simulate_all(&resolved, threads, engine, &mut || ()));
+                let run = || simulate_each(&resolved, threads, engine, &mut || (), &keep);
+                let runs = scope.spawn(run);
                 while !runs.is_finished() {
                     wait(&runs);
                     watch.look();
+                    complete.deliver(&mut watch);
                 }
                 runs.join()
             })
         })
         .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     } else {
-        simulate_all(&resolved, 1, engine, &mut || watch.look())
+        let mut poll = || {
+            watch.look();
+            complete.deliver(&mut watch);
+        };
+        simulate_each(&resolved, 1, engine, &mut poll, &keep)
     };
+    complete.deliver(&mut watch);
     if let Some(error) = watch.failed {
         return Err(error);
     }
@@ -71,6 +82,38 @@ pub(crate) fn simulate(
         result.warnings.extend(notes);
     }
     to_json(&Simulated { ranking: rank(&results), results })
+}
+
+/// Results that are complete and wait for the calling thread, the only one that calls Python.
+struct Complete<'a> {
+    /// What is to be known of each configuration's workload.
+    notes: &'a [Vec<String>],
+    callback: Option<Py<PyAny>>,
+    results: Mutex<Vec<(usize, RunResult)>>,
+}
+
+impl Complete<'_> {
+    fn keep(&self, index: usize, result: &RunResult) {
+        if self.callback.is_some() {
+            let mut result = result.clone();
+            result.warnings.extend(self.notes[index].iter().cloned());
+            lock(&self.results).push((index, result));
+        }
+    }
+
+    /// Hands over what has come in; an exception cancels, as one of `poll` does.
+    fn deliver(&self, watch: &mut Watch<'_>) {
+        let Some(callback) = &self.callback else { return };
+        for (index, result) in std::mem::take(&mut *lock(&self.results)) {
+            let told = Python::attach(|py| {
+                callback.call1(py, (index, to_json(&result)?))?;
+                Ok::<_, PyErr>(())
+            });
+            if let Err(error) = told {
+                watch.fail(error);
+            }
+        }
+    }
 }
 
 /// Ranked here rather than from the JSON: a run stopped in its warm-up has no figure, and JSON has

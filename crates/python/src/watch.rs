@@ -93,9 +93,14 @@ impl<'a> Watch<'a> {
             Ok::<_, PyErr>(())
         });
         if let Err(error) = looked {
-            self.control.cancel();
-            self.failed.get_or_insert(error);
+            self.fail(error);
         }
+    }
+
+    /// Notes an exception, if it is the first, and stops the work.
+    pub(crate) fn fail(&mut self, error: PyErr) {
+        self.control.cancel();
+        self.failed.get_or_insert(error);
     }
 
     /// To be asked between the blocks of a trace: notes how far it is; false means stop.
