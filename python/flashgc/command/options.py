@@ -217,7 +217,7 @@ def output_options(command: F) -> F:
             "--out",
             metavar="FILE",
             type=click.Path(),
-            callback=output.option,
+            callback=output.option("result.json"),
             help="Write the JSON document to FILE as well.",
         ),
         click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout."),

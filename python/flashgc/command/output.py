@@ -1,80 +1,22 @@
-"""The file that ``--out`` names: checked before the work, written after it."""
+"""Options that name a file: what cannot be written is refused before the work starts."""
 
 from __future__ import annotations
 
-import errno
-import os
-import shutil
-import stat
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
-from flashgc._core import ConfigError
-
-#: Names in these folders stand for open files: they are written to, never replaced.
-_LIVE = ("/dev/", "/proc/")
+from flashgc import _files
 
 
-def option(_context: Any, _parameter: Any, value: str | None) -> str | None:
-    """The callback of the option: refuses a name that cannot be written."""
-    if value is not None:
-        check(value)
-    return value
+def option(example: str) -> Callable[[Any, Any, str | None], str | None]:
+    """The callback of such an option: refuses a name that cannot be written.
 
-
-def check(name: str) -> None:
-    """Raises :class:`flashgc.ConfigError` if the file ``name`` cannot be written."""
-    if not name:
-        raise ConfigError("--out: the name is empty; hint: give a file, such as result.json")
-    try:
-        mode = os.stat(name).st_mode
-    except FileNotFoundError:
-        mode = 0
-    except OSError as error:
-        raise ConfigError(f"--out: {name}: {error.strerror}; hint: give another file") from None
-    if stat.S_ISDIR(mode):
-        raise ConfigError(f"--out: {name} is a folder; hint: give a file in it")
-    if mode and not os.access(name, os.W_OK):
-        raise ConfigError(f"--out: {name} may not be written; hint: give another file")
-    if mode:
-        return
-    folder = os.path.dirname(os.path.realpath(name))
-    if not os.path.isdir(folder):
-        raise ConfigError(f"--out: {name}: there is no such folder; hint: make it first")
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise ConfigError(f"--out: {name}: its folder may not be written; hint: give another")
-    if len(os.fsencode(os.path.basename(name))) > os.pathconf(folder, "PC_NAME_MAX"):
-        text = os.strerror(errno.ENAMETOOLONG)
-        raise ConfigError(f"--out: {name}: {text}; hint: give a shorter one")
-
-
-def write(name: str, text: str) -> None:
-    """Writes ``text`` to the file ``name``: whole or not at all where it is a regular file.
-
-    A device or a pipe is written through, and a link stays a link. Errors name what was typed.
+    ``example`` is a name that would do.
     """
-    try:
-        _write(name, text)
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, name) from None
 
+    def check(_context: Any, parameter: Any, value: str | None) -> str | None:
+        if value is not None:
+            _files.check(value, parameter.opts[0], example)
+        return value
 
-def _write(name: str, text: str) -> None:
-    real = Path(os.path.realpath(name))
-    exists = os.path.exists(name)
-    replaceable = not os.path.abspath(name).startswith(_LIVE) and (real.is_file() or not exists)
-    unfinished = real.with_name(real.name + ".part")
-    if not replaceable or os.path.lexists(unfinished) or not os.access(real.parent, os.W_OK):
-        with open(name, "w", encoding="utf-8") as file:
-            file.write(text)
-        return
-    try:
-        unfinished.write_text(text, encoding="utf-8")
-        if exists:
-            shutil.copymode(real, unfinished)
-        unfinished.replace(real)
-    except OSError as error:
-        unfinished.unlink(missing_ok=True)
-        if error.errno != errno.ENAMETOOLONG:
-            raise
-        real.write_text(text, encoding="utf-8")
+    return check

@@ -9,7 +9,7 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from flashgc.command import output
+from flashgc import _files
 from flashgc.command.render import (
     LEFT,
     RIGHT,
@@ -225,7 +225,7 @@ def deliver(document: str, *, as_json: bool, out: str | None) -> None:
     """Prints the JSON document if that was asked for, and writes it to a file if that was."""
     try:
         if out is not None:
-            output.write(out, document + "\n")
+            _files.write(out, document + "\n")
     finally:  # What was worked out for hours is shown even where it cannot be written.
         if as_json:
             click.echo(document)

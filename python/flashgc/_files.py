@@ -1,0 +1,75 @@
+"""Files that people name for results: checked before the work, written whole after it."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import stat
+from pathlib import Path
+
+from flashgc._core import ConfigError
+
+#: Names in these folders stand for open files: they are written to, never replaced.
+_LIVE = ("/dev/", "/proc/")
+
+
+def check(name: str, what: str, example: str) -> None:
+    """Raises :class:`flashgc.ConfigError` if the file ``name`` cannot be written.
+
+    ``what`` is who asked for it, such as ``--out``; ``example`` is a name that would do.
+    """
+    if not name:
+        raise ConfigError(f"{what}: the name is empty; hint: give a file, such as {example}")
+    try:
+        mode = os.stat(name).st_mode
+    except FileNotFoundError:
+        mode = 0
+    except OSError as error:
+        raise ConfigError(f"{what}: {name}: {error.strerror}; hint: give another file") from None
+    if stat.S_ISDIR(mode):
+        raise ConfigError(f"{what}: {name} is a folder; hint: give a file in it")
+    if mode and not os.access(name, os.W_OK):
+        raise ConfigError(f"{what}: {name} may not be written; hint: give another file")
+    if mode:
+        return
+    folder = os.path.dirname(os.path.realpath(name))
+    if not os.path.isdir(folder):
+        raise ConfigError(f"{what}: {name}: there is no such folder; hint: make it first")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise ConfigError(f"{what}: {name}: its folder may not be written; hint: give another")
+    if len(os.fsencode(os.path.basename(name))) > os.pathconf(folder, "PC_NAME_MAX"):
+        text = os.strerror(errno.ENAMETOOLONG)
+        raise ConfigError(f"{what}: {name}: {text}; hint: give a shorter one")
+
+
+def write(name: str, content: str | bytes) -> None:
+    """Writes ``content`` to the file ``name``: whole or not at all where it is a regular file.
+
+    A device or a pipe is written through, and a link stays a link. Errors name what was typed.
+    """
+    try:
+        _write(name, content.encode() if isinstance(content, str) else content)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, name) from None
+
+
+def _write(name: str, content: bytes) -> None:
+    real = Path(os.path.realpath(name))
+    exists = os.path.exists(name)
+    replaceable = not os.path.abspath(name).startswith(_LIVE) and (real.is_file() or not exists)
+    unfinished = real.with_name(real.name + ".part")
+    if not replaceable or os.path.lexists(unfinished) or not os.access(real.parent, os.W_OK):
+        with open(name, "wb") as file:
+            file.write(content)
+        return
+    try:
+        unfinished.write_bytes(content)
+        if exists:
+            shutil.copymode(real, unfinished)
+        unfinished.replace(real)
+    except OSError as error:
+        unfinished.unlink(missing_ok=True)
+        if error.errno != errno.ENAMETOOLONG:
+            raise
+        real.write_bytes(content)
