@@ -2,7 +2,8 @@
 //! out rather than simulated.
 //!
 //! Pure arithmetic that depends on nothing else of the project, so that it is an independent oracle
-//! for the simulator. Closed forms are in [`closed`], mean fields in [`meanfield`].
+//! for the simulator. Closed forms are in [`closed`], mean fields in [`meanfield`]; [`registry`] has
+//! them by name, [`query`] their parameters, [`inverse`] asks them the other way round.
 //!
 //! Notation, the same everywhere: b pages a block; S_f the spare factor, rho = 1 - S_f the share of
 //! valid pages, alpha = 1 / rho; f the share of the logical pages that is hot, r the share of the
@@ -10,9 +11,13 @@
 //! = b / (b - E[valid pages of the victim]).
 
 pub mod closed;
+pub mod inverse;
 pub mod meanfield;
+pub mod query;
+pub mod registry;
 
 mod drive;
+mod fixed_point;
 mod root;
 
 pub use drive::{Drive, HotCold, LARGEST_BLOCK, ModelError};

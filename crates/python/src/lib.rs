@@ -5,6 +5,7 @@ mod blocks;
 mod conformance;
 mod errors;
 mod listing;
+mod model;
 mod policy;
 mod simulate;
 mod sources;
@@ -23,6 +24,10 @@ mod _core {
     use super::conformance::{policy_pick, policy_run};
     #[pymodule_export]
     use super::errors::{ConfigError, DriveError, FlashgcError, PolicyError, TraceError};
+    #[pymodule_export]
+    use super::model::{
+        model_choices_within, model_evaluate, model_grid, model_registry, model_spare_for,
+    };
     #[pymodule_export]
     use super::simulate::simulate;
     #[pymodule_export]

@@ -151,8 +151,8 @@ pub(crate) fn to_json(value: &impl serde::Serialize) -> PyResult<String> {
     serde_json::to_string(value).map_err(errors::config)
 }
 
-/// Waits until the runs are done, at most for one poll; short runs are not kept waiting.
-fn wait<T>(runs: &ScopedJoinHandle<'_, T>) {
+/// Waits until the work is done, at most for one poll; short work is not kept waiting.
+pub(crate) fn wait<T>(runs: &ScopedJoinHandle<'_, T>) {
     let mut slept = Duration::ZERO;
     let mut nap = Duration::from_micros(200);
     while slept < POLL && !runs.is_finished() {

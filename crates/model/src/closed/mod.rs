@@ -11,3 +11,4 @@ pub mod random;
 pub mod separation;
 
 pub use classes::{Class, Classes};
+pub use fifo::Closed;

@@ -1,0 +1,110 @@
+//! Models asked the other way round: how much spare space, how many choices.
+
+use crate::closed::greedy;
+use crate::query::{Kept, Number, Query};
+use crate::registry::ModelInfo;
+use crate::{ModelError, root};
+
+/// Spare factors between which an answer is sought.
+pub const LEAST_SPARE: f64 = 1e-6;
+/// See [`LEAST_SPARE`].
+pub const MOST_SPARE: f64 = 1.0 - 1e-6;
+
+/// The spare factor at which `model` writes `wanted` pages a host write.
+///
+/// # Errors
+/// A wanted value that no spare factor gives, with the range that is given; what the model does not
+/// hold for.
+pub fn spare_for(model: &ModelInfo, query: &Query, wanted: f64) -> Result<f64, ModelError> {
+    if wanted.is_nan() || wanted <= 1.0 {
+        return Err(ModelError::new(
+            format!(
+                "wanted: found a write amplification of {wanted}, expected more than 1, what the \
+                 host itself writes"
+            ),
+            "2 is low, 5 is usual",
+        ));
+    }
+    let (mut query, mut kept) = (query.clone(), Kept::default());
+    let mut written = |spare: f64| -> Result<f64, ModelError> {
+        query.set(Number::Spare, spare)?;
+        model.write_amplification(&query, &mut kept)
+    };
+    // Random cleaning writes 1 / S_f, and nearly all others less: from there outwards.
+    let mut high = (1.0 / wanted).clamp(LEAST_SPARE, MOST_SPARE);
+    while written(high)? > wanted {
+        if high >= MOST_SPARE {
+            return Err(unreachable(wanted, "at least", written(MOST_SPARE)?, MOST_SPARE));
+        }
+        high = (1.0 - (1.0 - high) / 4.0).min(MOST_SPARE);
+    }
+    let mut low = high;
+    while written(low)? < wanted {
+        if low <= LEAST_SPARE {
+            return Err(unreachable(wanted, "at most", written(LEAST_SPARE)?, LEAST_SPARE));
+        }
+        high = low;
+        low = (low / 2.0).max(LEAST_SPARE);
+    }
+    let mut failed = None;
+    let found = root::find("spare", low, high, |spare| match written(spare) {
+        Ok(written) => written - wanted,
+        Err(error) => {
+            failed = Some(error);
+            f64::NAN
+        }
+    });
+    failed.map_or(found, Err)
+}
+
+fn unreachable(wanted: f64, what: &str, limit: f64, spare: f64) -> ModelError {
+    ModelError::new(
+        format!(
+            "wanted: found a write amplification of {wanted}, expected {what} {limit:.6}, which \
+             the model gives at a spare factor of {spare}"
+        ),
+        "other parameters, such as pages a block, move the limit",
+    )
+}
+
+/// The smallest d with which d choices and `c` stored blocks write at most (1 + `share`) times what
+/// greedy does under uniform writes; none where `most` are not enough.
+///
+/// # Errors
+/// A share that is not above 0; what the mean field does not hold for.
+pub fn choices_within(
+    model: &ModelInfo,
+    query: &Query,
+    share: f64,
+    most: u32,
+) -> Result<Option<u32>, ModelError> {
+    if !(share > 0.0 && share.is_finite()) {
+        return Err(ModelError::new(
+            format!(
+                "within: found {share}, expected a share above 0: only greedy itself is greedy"
+            ),
+            "write 1%",
+        ));
+    }
+    let limit = (1.0 + share) * greedy::solve(&query.drive()?).write_amplification;
+    let (mut query, mut kept) = (query.clone(), Kept::default());
+    // A memory needs two draws.
+    let least = if query.get(Number::C) > 0.0 { 2 } else { 1 };
+    let mut enough = |d: u32| -> Result<bool, ModelError> {
+        query.set(Number::D, d.into())?;
+        Ok(model.write_amplification(&query, &mut kept)? <= limit)
+    };
+    // More choices never write more: doubled until they are enough, then halved between.
+    let (mut few, mut many) = (least - 1, least);
+    while !enough(many)? {
+        if many >= most {
+            return Ok(None);
+        }
+        (few, many) = (many, (many * 2).min(most));
+    }
+    while many - few > 1 {
+        let middle = few.midpoint(many);
+        if enough(middle)? { many = middle } else { few = middle }
+    }
+    Ok(Some(many))
+}

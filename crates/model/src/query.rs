@@ -1,0 +1,265 @@
+//! What is asked of a model: its parameters by name, each checked as it is set.
+
+use std::collections::HashMap;
+
+use crate::closed::greedy::Greedy;
+use crate::closed::separation::Cleaner;
+use crate::closed::{Class, Classes};
+use crate::drive::checked_spare;
+use crate::meanfield::selection::MOST_CHOICES;
+use crate::meanfield::{Selection, Ties};
+use crate::{Drive, HotCold, LARGEST_BLOCK, ModelError};
+
+/// Which pages are written.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Workload {
+    /// All alike.
+    #[default]
+    Uniform,
+    /// Rosenblum's hot and cold pages.
+    HotCold,
+    /// In proportion to 1 / rank^theta.
+    Zipf,
+    /// These classes.
+    Classes(Vec<Class>),
+}
+
+/// Where host writes and copies go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Frontier {
+    /// To one block.
+    #[default]
+    Single,
+    /// To a block each.
+    Double,
+}
+
+/// A parameter that is a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Number {
+    /// Pages a block, b.
+    PagesPerBlock,
+    /// Spare factor, S_f.
+    Spare,
+    /// Blocks drawn a collection.
+    D,
+    /// Blocks stored.
+    C,
+    /// Share of the blocks among which windowed greedy chooses.
+    Window,
+    /// Hot share of the pages.
+    F,
+    /// Share of the writes that goes to hot pages.
+    R,
+    /// Exponent of a Zipf distribution.
+    Theta,
+    /// Physical blocks: how many pages a Zipf distribution has.
+    Blocks,
+}
+
+impl Number {
+    /// All of them with the names that people type.
+    pub const NAMES: [(&'static str, Number); 9] = [
+        ("pages_per_block", Number::PagesPerBlock),
+        ("spare", Number::Spare),
+        ("d", Number::D),
+        ("c", Number::C),
+        ("window", Number::Window),
+        ("f", Number::F),
+        ("r", Number::R),
+        ("theta", Number::Theta),
+        ("blocks", Number::Blocks),
+    ];
+
+    /// The one called `name`.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::NAMES.iter().find(|(known, _)| *known == name).map(|&(_, number)| number)
+    }
+}
+
+/// Most blocks stored that a query may ask for; more change no digit that anybody reads.
+pub const MOST_STORED: u32 = 64;
+
+/// The question: what every model needs to know, defaults where nobody said.
+#[derive(Clone, Debug)]
+pub struct Query {
+    pages_per_block: u32,
+    spare: f64,
+    d: u32,
+    c: u32,
+    window: f64,
+    f: f64,
+    r: f64,
+    theta: f64,
+    blocks: u32,
+    /// Which pages are written.
+    pub workload: Workload,
+    /// Where writes and copies go.
+    pub frontier: Frontier,
+    /// Which of several blocks with the fewest valid pages greedy takes.
+    pub ties: Ties,
+    /// How the pools of `separation` are cleaned.
+    pub cleaner: Cleaner,
+}
+
+impl Default for Query {
+    fn default() -> Self {
+        Self {
+            pages_per_block: 64,
+            spare: 0.1,
+            d: 10,
+            c: 0,
+            window: 0.1,
+            f: 0.2,
+            r: 0.8,
+            theta: 0.99,
+            blocks: 10_000,
+            workload: Workload::Uniform,
+            frontier: Frontier::Single,
+            ties: Ties::Random,
+            cleaner: Cleaner::Greedy,
+        }
+    }
+}
+
+impl Query {
+    /// Sets one parameter.
+    ///
+    /// # Errors
+    /// A value that the parameter does not take.
+    pub fn set(&mut self, number: Number, value: f64) -> Result<(), ModelError> {
+        match number {
+            Number::PagesPerBlock => {
+                let hint = "drives have 64 to 2048";
+                self.pages_per_block = whole("pages a block", value, 1, LARGEST_BLOCK, hint)?;
+            }
+            Number::Spare => self.spare = checked_spare(value)?,
+            Number::D => {
+                self.d = whole("d", value, 1, MOST_CHOICES, "d=10 is near greedy already")?;
+            }
+            Number::C => self.c = whole("c", value, 0, MOST_STORED, "most gain is there by c=5")?,
+            Number::Window => {
+                let hint = "a share of all blocks, such as 10%; 0 is fifo, 1 is greedy";
+                self.window = between("window", value, 0.0, 1.0, hint)?;
+            }
+            Number::F => self.f = HotCold::new(value, self.r)?.f(),
+            Number::R => self.r = HotCold::new(self.f, value)?.r(),
+            Number::Theta => {
+                Classes::zipf(value, 1)?;
+                self.theta = value;
+            }
+            Number::Blocks => {
+                self.blocks = whole("blocks", value, 1, u32::MAX, "drives have 10000 and more")?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The value of one parameter.
+    pub fn get(&self, number: Number) -> f64 {
+        match number {
+            Number::PagesPerBlock => self.pages_per_block.into(),
+            Number::Spare => self.spare,
+            Number::D => self.d.into(),
+            Number::C => self.c.into(),
+            Number::Window => self.window,
+            Number::F => self.f,
+            Number::R => self.r,
+            Number::Theta => self.theta,
+            Number::Blocks => self.blocks.into(),
+        }
+    }
+
+    /// The drive that is asked about.
+    ///
+    /// # Errors
+    /// None, since its parameters were checked when they were set.
+    pub fn drive(&self) -> Result<Drive, ModelError> {
+        Drive::new(self.pages_per_block, self.spare)
+    }
+
+    /// d choices with memory, as asked.
+    ///
+    /// # Errors
+    /// A memory with d = 1.
+    pub fn d_choices(&self) -> Result<Selection, ModelError> {
+        Selection::d_choices(self.d, self.c)
+    }
+
+    /// The hot and cold shares, as asked.
+    ///
+    /// # Errors
+    /// None, since they were checked when they were set.
+    pub fn hot_cold(&self) -> Result<HotCold, ModelError> {
+        HotCold::new(self.f, self.r)
+    }
+
+    /// Share of the blocks that windowed greedy looks at.
+    pub fn window(&self) -> f64 {
+        self.window
+    }
+
+    /// Logical pages of the drive of `blocks` blocks: U b = (1 - S_f) N b.
+    pub fn pages(&self) -> u64 {
+        let physical = f64::from(self.blocks) * f64::from(self.pages_per_block);
+        ((1.0 - self.spare) * physical).round().max(1.0) as u64
+    }
+
+    fn classes(&self) -> Result<Classes, ModelError> {
+        match &self.workload {
+            Workload::Uniform => Ok(Classes::uniform()),
+            Workload::HotCold => Ok(self.hot_cold()?.into()),
+            Workload::Zipf => Classes::zipf(self.theta, self.pages()),
+            Workload::Classes(classes) => Classes::new(classes.iter().copied()),
+        }
+    }
+}
+
+/// What one query leaves for the next one that is like it.
+#[derive(Debug, Default)]
+pub struct Kept {
+    classes: Option<([f64; 3], u64, Classes)>,
+    greedy: HashMap<u32, Greedy>,
+}
+
+impl Kept {
+    /// The classes of pages that `query` asks about. Between two calls with the same [`Kept`], only
+    /// numbers may have changed.
+    ///
+    /// # Errors
+    /// Classes that do not sum to 1.
+    pub fn classes(&mut self, query: &Query) -> Result<&Classes, ModelError> {
+        let numbers = [query.f, query.r, query.theta];
+        let pages = if query.workload == Workload::Zipf { query.pages() } else { 0 };
+        let stale = self.classes.as_ref().is_none_or(|(n, p, _)| (*n, *p) != (numbers, pages));
+        if stale {
+            self.classes = Some((numbers, pages, query.classes()?));
+        }
+        match &self.classes {
+            Some((_, _, classes)) => Ok(classes),
+            None => Err(ModelError::new("classes: none", "this should not happen")),
+        }
+    }
+
+    /// The sums of greedy for one number of pages a block.
+    pub fn greedy(&mut self, pages_per_block: u32) -> &Greedy {
+        self.greedy.entry(pages_per_block).or_insert_with(|| Greedy::new(pages_per_block))
+    }
+}
+
+fn whole(name: &str, value: f64, least: u32, most: u32, hint: &str) -> Result<u32, ModelError> {
+    if value.fract() == 0.0 && (f64::from(least)..=f64::from(most)).contains(&value) {
+        return Ok(value as u32);
+    }
+    Err(ModelError::new(
+        format!("{name}: found {value}, expected a whole number from {least} to {most}"),
+        hint,
+    ))
+}
+
+fn between(name: &str, value: f64, least: f64, most: f64, hint: &str) -> Result<f64, ModelError> {
+    if (least..=most).contains(&value) {
+        return Ok(value);
+    }
+    Err(ModelError::new(format!("{name}: found {value}, expected {least} to {most}"), hint))
+}

@@ -1,0 +1,188 @@
+//! Every model by its name: what it takes, what it answers, for what it holds.
+
+mod mean_field;
+
+use crate::ModelError;
+use crate::closed::separation::Pool;
+use crate::closed::{Closed, desnoyers, fifo, greedy, random, separation};
+use crate::query::{Frontier, Kept, Query, Workload};
+
+/// One model, as listings, help texts and queries need it.
+pub struct ModelInfo {
+    /// The name people type.
+    pub name: &'static str,
+    /// The source file whose `//!` header documents it.
+    pub source: &'static str,
+    /// The parameters that make a difference to it, besides `pages_per_block` and `spare`.
+    pub takes: &'static [&'static str],
+    /// The victim policy that it is a model of, as `flashgc run` names it, with its parameters in
+    /// braces; none where no policy does it.
+    pub policy: Option<&'static str>,
+    answer: fn(&Query, &mut Kept) -> Result<Answer, ModelError>,
+    write_amplification: fn(&Query, &mut Kept) -> Result<f64, ModelError>,
+}
+
+/// What a model says.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// Page programs a host write.
+    pub write_amplification: f64,
+    /// What is left of the model's own equation; see the model.
+    pub residual: f64,
+    /// Share of blocks with i valid pages just before a collection, i = 0..b; where it says.
+    pub valid: Option<Vec<f64>>,
+    /// Chance that the block taken has i valid pages, i = 0..b; where it says.
+    pub victim: Option<Vec<f64>>,
+    /// Chance that the least number of valid pages in memory is i, i = 0..b; with memory.
+    pub memory: Option<Vec<f64>>,
+    /// The pools of a separation, one a class.
+    pub pools: Option<Vec<Pool>>,
+}
+
+impl ModelInfo {
+    /// All that the model says.
+    ///
+    /// # Errors
+    /// What the model does not hold for.
+    pub fn answer(&self, query: &Query, kept: &mut Kept) -> Result<Answer, ModelError> {
+        (self.answer)(query, kept)
+    }
+
+    /// The write amplification alone, which is faster.
+    ///
+    /// # Errors
+    /// What the model does not hold for.
+    pub fn write_amplification(&self, query: &Query, kept: &mut Kept) -> Result<f64, ModelError> {
+        (self.write_amplification)(query, kept)
+    }
+}
+
+/// Every model, in the order in which listings show them.
+pub fn models() -> &'static [ModelInfo] {
+    MODELS
+}
+
+static MODELS: &[ModelInfo] = &[
+    ModelInfo {
+        name: "meanfield",
+        source: include_str!("registry/mean_field.rs"),
+        takes: &["d", "c", "workload", "frontier"],
+        policy: Some("d-choices:d={d},c={c}"),
+        answer: |query, _| mean_field::answer(query),
+        write_amplification: |query, _| Ok(mean_field::answer(query)?.write_amplification),
+    },
+    ModelInfo {
+        name: "greedy",
+        source: include_str!("closed/greedy.rs"),
+        takes: &["workload", "frontier"],
+        policy: Some("greedy"),
+        answer: |query, _| {
+            uniform_only("greedy", query, "meanfield with a large d, or desnoyers")?;
+            Ok(greedy::solve(&query.drive()?).into())
+        },
+        write_amplification: |query, kept| {
+            uniform_only("greedy", query, "meanfield with a large d, or desnoyers")?;
+            let drive = query.drive()?;
+            Ok(kept.greedy(drive.pages_per_block()).write_amplification(drive.spare()))
+        },
+    },
+    ModelInfo {
+        name: "fifo",
+        source: include_str!("closed/fifo.rs"),
+        takes: &["workload", "frontier", "blocks"],
+        policy: Some("fifo"),
+        answer: |query, kept| {
+            one_frontier("fifo", query)?;
+            Ok(fifo::solve(&query.drive()?, kept.classes(query)?)?.into())
+        },
+        write_amplification: |query, kept| {
+            one_frontier("fifo", query)?;
+            fifo::write_amplification(query.drive()?.spare(), kept.classes(query)?)
+        },
+    },
+    ModelInfo {
+        name: "random",
+        source: include_str!("closed/random.rs"),
+        takes: &["workload", "frontier", "blocks"],
+        policy: Some("random"),
+        answer: |query, kept| Ok(random::solve(&query.drive()?, kept.classes(query)?).into()),
+        write_amplification: |query, _| Ok(random::write_amplification(query.drive()?.spare())),
+    },
+    ModelInfo {
+        name: "desnoyers",
+        source: include_str!("closed/desnoyers.rs"),
+        takes: &["workload", "frontier", "blocks"],
+        policy: Some("greedy"),
+        answer: |query, kept| {
+            one_frontier("desnoyers", query)?;
+            Ok(desnoyers::solve(&query.drive()?, kept.classes(query)?)?.into())
+        },
+        write_amplification: |query, kept| {
+            one_frontier("desnoyers", query)?;
+            desnoyers::write_amplification(&query.drive()?, kept.classes(query)?)
+        },
+    },
+    ModelInfo {
+        name: "separation",
+        source: include_str!("closed/separation.rs"),
+        takes: &["workload", "cleaner", "blocks"],
+        policy: None,
+        answer: |query, kept| {
+            let solved = separation::solve(&query.drive()?, kept.classes(query)?, query.cleaner)?;
+            Ok(Answer {
+                write_amplification: solved.write_amplification,
+                residual: solved.residual,
+                valid: None,
+                victim: None,
+                memory: None,
+                pools: Some(solved.pools),
+            })
+        },
+        write_amplification: |query, kept| {
+            let solved = separation::solve(&query.drive()?, kept.classes(query)?, query.cleaner)?;
+            Ok(solved.write_amplification)
+        },
+    },
+];
+
+/// Refuses workloads whose pages are not all alike; `others` are the models that take them.
+fn uniform_only(name: &str, query: &Query, others: &str) -> Result<(), ModelError> {
+    if query.workload == Workload::Uniform {
+        return Ok(());
+    }
+    Err(ModelError::new(
+        format!("{name}: found {}, expected uniform writes: it tells no pages apart", said(query)),
+        format!("{others} take it"),
+    ))
+}
+
+/// Refuses two frontiers where pages are not all alike.
+fn one_frontier(name: &str, query: &Query) -> Result<(), ModelError> {
+    if query.frontier == Frontier::Single || query.workload == Workload::Uniform {
+        return Ok(());
+    }
+    Err(ModelError::new(
+        format!(
+            "{name}: found a double frontier with {}, expected a single one: the model mixes host \
+             writes and copies",
+            said(query)
+        ),
+        "meanfield takes it",
+    ))
+}
+
+fn said(query: &Query) -> &'static str {
+    match query.workload {
+        Workload::Uniform => "uniform writes",
+        Workload::HotCold => "hot and cold data",
+        Workload::Zipf => "zipf",
+        Workload::Classes(_) => "classes of data",
+    }
+}
+
+impl From<Closed> for Answer {
+    fn from(closed: Closed) -> Self {
+        let Closed { write_amplification, residual, valid, victim } = closed;
+        Self { write_amplification, residual, valid, victim, memory: None, pools: None }
+    }
+}
