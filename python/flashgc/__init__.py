@@ -20,6 +20,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from flashgc import plot
     from flashgc._core import (
         Blocks,
         ConfigError,
@@ -56,6 +57,7 @@ __all__ = [
     "fills",
     "frontiers",
     "generators",
+    "plot",
     "policies",
     "run",
     "trace_convert",
@@ -73,11 +75,15 @@ _HOMES = {
     **dict.fromkeys(("Trace", "trace_convert", "trace_stat", "trace_synth"), "traces"),
     "check_policy": "conformance",
 }
+#: Packages below this one that need no import of their own.
+_PACKAGES = ("plot",)
 
 
 def __getattr__(name: str) -> object:
     if name == "__version__":
         return importlib.import_module("flashgc._core").version()
+    if name in _PACKAGES:
+        return importlib.import_module(f"flashgc.{name}")
     if name not in __all__:
         raise AttributeError(f"module 'flashgc' has no attribute '{name}'")
     found = getattr(importlib.import_module(f"flashgc.{_HOMES.get(name, '_core')}"), name)

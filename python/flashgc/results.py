@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -119,6 +120,18 @@ class Result(_Json):
         """The write frontier."""
         return str(self.config["frontier"])
 
+    @property
+    def workload(self) -> str:
+        """The workload, without the shares of reads and TRIMs that are nothing.
+
+        >>> _NOTHING.sub("", "0.5*zipf:theta=1,read=0,trim=0 + 0.5*uniform:read=0,trim=0.1")
+        '0.5*zipf:theta=1 + 0.5*uniform:trim=0.1'
+        """
+        return _NOTHING.sub("", str(self.config["workload"]))
+
+
+_NOTHING = re.compile(r"[,:]read=0,trim=0(?![.0-9])|(?<=:)read=0,(?=trim)|,trim=0(?![.0-9])")
+
 
 @dataclass(frozen=True)
 class Rank:
@@ -224,6 +237,14 @@ class TraceStat(_Json):
     page_reads: int
     #: Page writes over distinct pages written.
     overwrite: float
+    #: Page writes and page reads together, and the percentage of writes among them.
+    page_requests: int
+    page_write_percent: float
+    #: Distinct pages that are only read, in percent of all distinct pages.
+    read_only_percent: float
+    #: The smallest part of the distinct pages, in percent, that gets 20, 40, 60 and 80% of the
+    #: page requests.
+    locality_percent: tuple[float, float, float, float]
     #: Time from the earliest to the latest request, in seconds.
     duration_seconds: float
     #: Bad lines that were left out.
@@ -238,5 +259,6 @@ class TraceStat(_Json):
     def from_dict(cls, raw: dict[str, Any]) -> TraceStat:
         """The statistics that the engine gave."""
         values = {field.name: raw[field.name] for field in dataclasses.fields(cls)[:-1]}
-        values["notes"] = tuple(values["notes"])
+        for name in ("notes", "locality_percent"):
+            values[name] = tuple(values[name])
         return cls(**values, _raw=raw)

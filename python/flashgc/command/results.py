@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 
 import click
 from rich.console import Console
@@ -46,7 +45,7 @@ def show_run(result: Result) -> None:
     if result.trimmed_pages:
         measured += f", {format_count(result.trimmed_pages)} trimmed"
     rows: list[tuple[str, Text | str]] = [
-        ("workload", workload(result)),
+        ("workload", result.workload),
         ("policy", f"{result.policy}, {result.frontier} frontier"),
         ("drive", drive(result)),
         ("spare", spare(result)),
@@ -91,7 +90,7 @@ def show_comparison(comparison: Comparison) -> None:
     frontiers = {result.frontier for result in results}
     runs = max(len(result.run_values) for result in results)
     rows: list[tuple[str, Text | str]] = [
-        ("workload", workload(first)),
+        ("workload", first.workload),
         ("drive", drive(first)),
     ]
     if len(spares) == 1:
@@ -282,18 +281,6 @@ def _short(count: float) -> str:
         if count >= factor:
             return f"{count / factor:#.3g}".rstrip(".") + f" {prefix}"
     return f"{count:.0f}"
-
-
-def workload(result: Result) -> str:
-    """The workload of a result, without the shares of reads and TRIMs that are nothing.
-
-    >>> _NOTHING.sub("", "0.5*zipf:theta=1,read=0,trim=0 + 0.5*uniform:read=0,trim=0.1")
-    '0.5*zipf:theta=1 + 0.5*uniform:trim=0.1'
-    """
-    return _NOTHING.sub("", str(result.config["workload"]))
-
-
-_NOTHING = re.compile(r"[,:]read=0,trim=0(?![.0-9])|(?<=:)read=0,(?=trim)|,trim=0(?![.0-9])")
 
 
 def _name(result: Result, *, frontier: bool, spare: bool = False) -> str:

@@ -1,0 +1,61 @@
+"""Pictures of results and models, for papers and for screens: SVG, PDF and PNG.
+
+>>> import flashgc.plot as plot
+>>> model = plot.Series("model", [0.05, 0.1, 0.2], [9.2, 4.9, 2.7])
+>>> figure = plot.against([model], x_label="spare factor")
+>>> plot.save(figure, "spare.svg")  # doctest: +SKIP
+
+Every function returns a :class:`matplotlib.figure.Figure`, which can be changed further. None needs
+a display, keeps a global state, or minds threads. Colours are told apart by the colour-blind, and
+what has a colour has a dash and a marker of its own for print in grey.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from flashgc.plot.curves import Panel, against, panels
+    from flashgc.plot.distributions import valid_pages
+    from flashgc.plot.files import save, to_svg
+    from flashgc.plot.look import rc_params, style
+    from flashgc.plot.outcomes import compare, model_beside_simulation, run
+    from flashgc.plot.series import Series
+
+__all__ = [
+    "Panel",
+    "Series",
+    "against",
+    "compare",
+    "model_beside_simulation",
+    "panels",
+    "rc_params",
+    "run",
+    "save",
+    "style",
+    "to_svg",
+    "valid_pages",
+]
+
+#: Where each name lives; imported when it is first used, for matplotlib takes a while.
+_HOMES = {
+    **dict.fromkeys(("Panel", "against", "panels"), "curves"),
+    **dict.fromkeys(("save", "to_svg"), "files"),
+    **dict.fromkeys(("rc_params", "style"), "look"),
+    **dict.fromkeys(("compare", "model_beside_simulation", "run"), "outcomes"),
+    "Series": "series",
+    "valid_pages": "distributions",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'flashgc.plot' has no attribute '{name}'")
+    found = getattr(importlib.import_module(f"flashgc.plot.{_HOMES[name]}"), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]

@@ -1,0 +1,257 @@
+"""Anything against a parameter: lines, points with intervals, reference lines; many panels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NotRequired, TypeAlias, TypedDict
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+
+from flashgc._core import ConfigError, suggest
+from flashgc.plot.appearance import Appearance
+from flashgc.plot.labels import wrapped
+from flashgc.plot.look import SOFT_INK, Look, Medium, Style, drawing, new_figure
+from flashgc.plot.names import Drawn, name
+from flashgc.plot.series import Series, check_text, numbers, shortened
+
+
+class Panel(TypedDict):
+    """One panel of :func:`panels`: arguments of :func:`against`, those not given shared by all."""
+
+    series: Sequence[Series]
+    title: NotRequired[str]
+    x_label: NotRequired[str]
+    y_label: NotRequired[str]
+    x_log: NotRequired[bool]
+    reference_lines: NotRequired[Mapping[str, float]]
+
+
+#: A line of so many points has markers on some of them only.
+_SPARSE = 12
+
+#: A panel in words, or a function that draws one on its axes.
+AnyPanel: TypeAlias = Panel | Callable[[Axes], None]
+
+
+def against(
+    series: Sequence[Series],
+    *,
+    x_label: str,
+    y_label: str = "write amplification",
+    title: str | None = None,
+    x_log: bool = False,
+    reference_lines: Mapping[str, float] | None = None,
+) -> Figure:
+    """Draws series against a parameter: a model as lines, a simulation as points with intervals.
+
+    Each of ``reference_lines``, by its label, is a horizontal line with the label at its end. Up to
+    four lines are named at their ends, more in a legend above the axes; where several groups have
+    series of the same label, such as ``"model"``, the legend tells the labels apart as well.
+
+    Raises :class:`flashgc.ConfigError` where there is nothing to draw.
+
+    >>> model = Series("model", [0.05, 0.1, 0.2], [9.2, 4.9, 2.7], group="d = 10")
+    >>> measured = Series("simulation", [0.1], [4.91], [0.01], kind="points", group="d = 10")
+    >>> figure = against([model, measured], x_label="spare factor $S_f$")
+    >>> figure.axes[0].get_ylabel()
+    'write amplification'
+    """
+    panel = Panel(series=series, reference_lines=reference_lines or {})
+    return panels([panel], x_label=x_label, y_label=y_label, title=title, x_log=x_log)
+
+
+def panels(
+    parts: Iterable[AnyPanel],
+    *,
+    x_label: str,
+    y_label: str = "write amplification",
+    title: str | None = None,
+    x_log: bool = False,
+    stacked: bool = True,
+    same_y: bool = False,
+    heights: Sequence[float] | None = None,
+    at_ends: bool = True,
+) -> Figure:
+    """Draws several panels, stacked or side by side, in which a group looks the same.
+
+    A panel is a mapping (:class:`Panel`) or a function that draws on the axes it is given. Labels
+    that a panel does not have are those of the whole. Stacked panels without a label of their own
+    share the horizontal axis; with ``same_y`` all share the vertical one. ``heights`` are relative
+    heights of stacked panels. Few lines of stacked panels are named at their ends, unless
+    ``at_ends`` is false.
+
+    Raises :class:`flashgc.ConfigError` where there is nothing to draw.
+
+    >>> top = Panel(series=[Series("c = 1", [0.1, 0.2], [1.2, 1.1])], title="c + d = 10")
+    >>> bottom = Panel(series=[Series("c = 1", [0.1, 0.2], [1.6, 1.4])], title="c + d = 20")
+    >>> figure = panels([top, bottom], x_label="spare factor", y_label="gain (%)")
+    >>> [axes.get_title(loc="left") for axes in figure.axes]
+    ['c + d = 10', 'c + d = 20']
+    """
+    given = list(parts)
+    if not given:
+        raise ConfigError("panels: found none, expected one at least; hint: give some series")
+    check_text(x_label, "x_label")
+    check_text(y_label, "y_label")
+    if title is not None:
+        check_text(title, "title")
+    if heights is not None and not (stacked and len(heights) == len(given) and min(heights) > 0):
+        raise ConfigError(
+            f"heights: found {shortened(heights)}, expected one above 0 for each of {len(given)} "
+            "stacked panels; hint: leave them out"
+        )
+    resolved = [
+        part if callable(part) else _resolved(part, x_label, y_label, x_log) for part in given
+    ]
+    described = [part for part in resolved if isinstance(part, _Resolved)]
+    own_x = any(not callable(part) and "x_label" in part for part in given)
+    with drawing() as style:
+        width, height = style.size
+        rows, columns = (len(given), 1) if stacked else (1, len(given))
+        figure = new_figure(width, height * (1 + 0.75 * (rows - 1)))
+        made = figure.subplots(
+            rows,
+            columns,
+            sharex=stacked and not own_x,
+            sharey=same_y,
+            squeeze=False,
+            height_ratios=heights,
+        )
+        grid = list(made.flat)
+        appearance = Appearance.of([one for part in described for one in part.series])
+        for index, (part, axes) in enumerate(zip(resolved, grid, strict=True)):
+            if stacked and not own_x and index < rows - 1:
+                bottom = ""
+            else:
+                bottom = part.x_label if isinstance(part, _Resolved) else x_label
+            axes.set_xlabel(wrapped(bottom, 0.8 * width / columns, style.medium.text))
+            left = part.y_label if isinstance(part, _Resolved) else y_label
+            if stacked or index == 0 or left != y_label:
+                axes.set_ylabel(wrapped(left, 0.8 * height, style.medium.text))
+            _ticks(axes, style, columns)
+            if isinstance(part, _Resolved):
+                _fill(axes, style, part, appearance)
+            else:
+                part(axes)
+        drawn = [
+            Drawn(axes, part.series, part.reference_lines)
+            for part, axes in zip(resolved, grid, strict=True)
+            if isinstance(part, _Resolved)
+        ]
+        name(figure, style, title, drawn, appearance, at_ends=stacked and at_ends)
+    return figure
+
+
+@dataclass(frozen=True)
+class _Resolved:
+    """A panel in words, checked, with everything that it shares with others."""
+
+    series: tuple[Series, ...]
+    title: str
+    x_label: str
+    y_label: str
+    x_log: bool
+    reference_lines: Mapping[str, float]
+
+
+def _resolved(part: Panel, x_label: str, y_label: str, x_log: bool) -> _Resolved:
+    for key in part:
+        if key not in Panel.__annotations__:
+            hint = suggest(str(key), list(Panel.__annotations__))
+            raise ConfigError(f"panel: unknown key '{key}'; hint: {hint}")
+    given = part.get("series", ())
+    series = (given,) if isinstance(given, Series) else tuple(given)
+    if not series:
+        raise ConfigError("series: found none, expected one at least; hint: Series(label, x, y)")
+    for one in series:
+        if not isinstance(one, Series):
+            raise ConfigError(
+                f"series: found {shortened(one)}, expected a Series; hint: Series(label, x, y)"
+            )
+    lines = part.get("reference_lines", {})
+    for label, y in lines.items():
+        check_text(label, "label of a reference line")
+        if np.isnan(numbers([y], f"reference line '{label}'")).any():
+            raise ConfigError(
+                f"reference line '{label}': found nan, expected a number; hint: leave it out"
+            )
+    for key, value in part.items():
+        if key.endswith(("title", "label")):
+            check_text(value, f"{key} of a panel")
+    logarithmic = part.get("x_log", x_log)
+    least = min(float(one.points[0].min()) for one in series)
+    if logarithmic and least <= 0:
+        raise ConfigError(f"x_log: found x = {least:g}, expected x above 0; hint: leave x_log out")
+    return _Resolved(
+        series,
+        part.get("title", ""),
+        part.get("x_label", x_label),
+        part.get("y_label", y_label),
+        logarithmic,
+        lines,
+    )
+
+
+def _fill(axes: Axes, style: Style, part: _Resolved, appearance: Appearance) -> None:
+    if part.x_log:
+        x = np.concatenate([one.points[0] for one in part.series])
+        axes.set_xscale("log")
+        steps = (1, 2, 5) if x.max() < 300 * x.min() else (1,)
+        axes.xaxis.set_major_locator(LogLocator(subs=steps))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axes.xaxis.set_minor_formatter(NullFormatter())
+    for y in part.reference_lines.values():
+        axes.axhline(y, color=SOFT_INK, linewidth=0.9, dashes=(4, 2), zorder=1.5)
+    for one in part.series:
+        marked = one.kind == "line" and one.label in appearance.dashes
+        draw(axes, one, appearance.look(one), style.medium, marked=marked)
+    axes.set_title(part.title)
+
+
+def _ticks(axes: Axes, style: Style, columns: int) -> None:
+    """Not more ticks than there is room for."""
+    width, height = (72 * inches / style.medium.small for inches in style.size)
+    axes.xaxis.set_major_locator(ticks(np.clip(width / columns / 5, 3, 8)))
+    axes.yaxis.set_major_locator(ticks(np.clip(height / 3.5, 3, 6)))
+
+
+def ticks(most: float) -> MaxNLocator:
+    """Ticks at round numbers, not more than ``most`` and one."""
+    return MaxNLocator(int(most), steps=(1, 2, 2.5, 5, 10))
+
+
+def draw(axes: Axes, series: Series, look: Look, medium: Medium, *, marked: bool) -> None:
+    """Draws one series on ``axes``; a line that is ``marked`` has its marker here and there."""
+    (x, y), error = series.points, series.half_widths
+    if series.kind != "points":
+        axes.plot(
+            x,
+            y,
+            color=look.colour,
+            linestyle=look.dash,
+            marker=look.marker if marked else "none",
+            markersize=0.8 * medium.marker,
+            markevery=1 if len(x) < _SPARSE else (0.02, 0.12),
+        )
+    if series.kind == "line" and error is not None:
+        low, high = y - error, y + error
+        axes.fill_between(x, low, high, color=look.colour, alpha=0.2, linewidth=0)
+    if series.kind != "line":
+        thin = 0.7 * medium.line
+        axes.errorbar(
+            x,
+            y,
+            error,
+            fmt=look.marker,
+            color=look.colour,
+            markerfacecolor="white" if series.kind == "points" else look.colour,
+            markeredgewidth=thin,
+            elinewidth=thin,
+            capthick=thin,
+            capsize=0.5 * medium.marker,
+            zorder=3,
+        )

@@ -1,0 +1,94 @@
+"""Pictures in files and in pages: the same bytes whenever the same picture is saved."""
+
+from __future__ import annotations
+
+import html
+import io
+import os
+import re
+from typing import TYPE_CHECKING
+
+from flashgc import _files
+from flashgc._core import ConfigError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+#: Formats by the ending of a file's name, with what would make two files of one picture differ.
+FORMATS: dict[str, dict[str, None]] = {
+    "svg": {"Date": None},
+    "pdf": {"CreationDate": None},
+    "png": {},
+}
+
+
+def save(figure: Figure, path: str | os.PathLike[str], *, dpi: int = 300) -> None:
+    """Saves a picture as SVG, PDF or PNG, by the ending of ``path``.
+
+    ``dpi`` is the resolution of PNG. The file is written whole or not at all, and has no date in
+    it: the same picture gives the same bytes.
+
+    Raises :class:`flashgc.ConfigError` for another ending and :class:`OSError`, which names the
+    file, where it cannot be written.
+
+    >>> from flashgc.plot import Series, against, save
+    >>> save(against([Series("a", [1, 2], [3, 4])], x_label="d"), "figure.gif")
+    Traceback (most recent call last):
+    ...
+    flashgc.ConfigError: figure.gif: found '.gif', expected .svg, .pdf or .png; hint: name it \
+figure.svg
+    """
+    name = os.fspath(path)
+    kind = check_ending(name)
+    if not 10 <= dpi <= 2400:
+        raise ConfigError(f"dpi: found {dpi}, expected 10 to 2400; hint: leave it out")
+    _files.write(name, _drawn(figure, kind, dpi=dpi))
+
+
+def check_ending(name: str, what: str = "") -> str:
+    """The format that a file's name asks for; messages begin with ``what``."""
+    stem, ending = os.path.splitext(name)
+    kind = ending[1:].lower()
+    if kind not in FORMATS:
+        found = f"'{ending}'" if ending else "no ending"
+        raise ConfigError(
+            f"{what}{name}: found {found}, expected .svg, .pdf or .png; hint: name it {stem}.svg"
+        )
+    return kind
+
+
+def to_svg(figure: Figure, *, prefix: str, label: str | None = None) -> str:
+    """A picture as an ``<svg>`` element for a page of HTML.
+
+    Every id in it begins with ``prefix``, so that several pictures in one page keep to themselves;
+    give each one of its own. ``label`` says what there is to see to those who do not see it.
+
+    Raises :class:`flashgc.ConfigError` if ``prefix`` cannot begin an id.
+
+    >>> from flashgc.plot import Series, against, to_svg
+    >>> figure = against([Series("a", [1, 2], [3, 4])], x_label="d")
+    >>> to_svg(figure, prefix="fig1", label="a over d")[:45]
+    '<svg role="img" aria-label="a over d" id="fig'
+    """
+    if not re.fullmatch(r"[A-Za-z][\w-]*", prefix, re.ASCII):
+        raise ConfigError(f"prefix: found '{prefix}', expected a word; hint: fig1")
+    drawn = _drawn(figure, "svg", salt=prefix).decode()
+    text = drawn[drawn.index("<svg ") :]
+    text = re.sub(r" *<metadata>.*?</metadata>\n", "", text, flags=re.DOTALL)
+    text = re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)
+    text = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{prefix}-", text)
+    # Its one rule would be the whole page's.
+    text = text.replace('<style type="text/css">*{', f'<style type="text/css">#{prefix} *{{')
+    role = f'role="img" aria-label="{html.escape(label)}"' if label else 'role="img"'
+    return f'<svg {role} id="{prefix}"{text.removeprefix("<svg")}'.rstrip() + "\n"
+
+
+def _drawn(figure: Figure, kind: str, *, dpi: int = 300, salt: str = "flashgc") -> bytes:
+    from matplotlib import rc_context
+
+    from flashgc.plot.look import drawing
+
+    buffer = io.BytesIO()
+    with drawing(figure), rc_context({"svg.hashsalt": salt}):
+        figure.savefig(buffer, format=kind, dpi=dpi, metadata=FORMATS[kind])
+    return buffer.getvalue()

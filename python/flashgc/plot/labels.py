@@ -1,0 +1,189 @@
+"""Words around the axes: title and legend above them, names at the right ends of lines."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from matplotlib.axes import Axes
+from matplotlib.container import ErrorbarContainer
+from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.legend import Legend
+from matplotlib.lines import Line2D
+from matplotlib.text import Text
+from matplotlib.transforms import Bbox
+
+from flashgc.plot.look import Style, for_text
+
+#: A sample of a line, of a marker, or of a marker with its interval.
+Handle: TypeAlias = Line2D | ErrorbarContainer
+
+#: Inches between the edge of a picture and what is in it, and between title, legend and axes.
+PAD = 0.04
+#: Width of a character, on average, and distance of lines of text, in sizes of the font.
+_WIDTH, _LEADING = 0.56, 1.2
+
+
+@dataclass(frozen=True)
+class EndLabel:
+    """A name at the right end of a line."""
+
+    text: str
+    #: Height of the line, in data.
+    y: float
+    colour: str
+
+
+def wrapped(text: str, inches: float, points: float) -> str:
+    """``text`` in lines of about so many inches; formulas stay whole."""
+    if text_width(text, points) <= inches or "$" in text:
+        return text
+    return textwrap.fill(text, max(8, int(inches * 72 / (_WIDTH * points))))
+
+
+def text_width(text: str, points: float) -> float:
+    """About how wide a line of text in letters of so many points is, in inches.
+
+    >>> round(text_width("greedy", 8), 2), round(text_width("$S_f$", 8), 2)
+    (0.37, 0.12)
+    """
+    return len(re.sub(r"\$|\\[a-z]+|[_^{}\\]", "", text)) * _WIDTH * points / 72
+
+
+def header(
+    figure: Figure, style: Style, title: str | None, blocks: Sequence[Sequence[Handle]]
+) -> None:
+    """Puts title and legend above everything, and makes the picture higher by as much.
+
+    The legend is one line of all ``blocks`` where there is room, and else each in lines of its own.
+    """
+    width, height = figure.get_size_inches()
+    room = width - 2 * PAD
+    placed: list[Text | Legend] = []
+    if title:
+        size = 1.12 * style.medium.text
+        placed.append(figure.text(0, 0, wrapped(title, room, size), size=size, weight="bold"))
+    filled = [block for block in blocks if block]
+    if filled:
+        together = [handle for block in filled for handle in block]
+        line = _legend(figure, together, len(together))
+        if _inches(figure, line).width <= room:
+            placed.append(line)
+        else:
+            line.remove()
+            placed += [_widest(figure, block, room) for block in filled]
+    if not placed:
+        return
+    added = PAD
+    tops = []
+    for thing in placed:
+        thing.set_in_layout(False)
+        tops.append(added)
+        added += _inches(figure, thing).height + 2 * PAD
+    total = height + added
+    figure.set_size_inches(width, total)
+    for thing, top in zip(placed, tops, strict=True):
+        corner = (PAD / width, 1 - top / total)
+        if isinstance(thing, Text):
+            thing.set(position=corner, verticalalignment="top")
+        else:
+            thing.set_bbox_to_anchor(corner, figure.transFigure)
+    engine = figure.get_layout_engine()
+    assert isinstance(engine, ConstrainedLayoutEngine)
+    engine.set(rect=(0, 0, 1, height / total))
+
+
+def _legend(figure: Figure, handles: Sequence[Handle], columns: int) -> Legend:
+    return figure.legend(handles=list(handles), loc="upper left", ncols=columns)
+
+
+def _widest(figure: Figure, handles: Sequence[Handle], room: float) -> Legend:
+    """A legend with as many columns as so many inches hold."""
+    for columns in range(len(handles), 1, -1):
+        legend = _legend(figure, handles, columns)
+        if _inches(figure, legend).width <= room:
+            return legend
+        legend.remove()
+    return _legend(figure, handles, 1)
+
+
+def _inches(figure: Figure, thing: Text | Legend) -> Bbox:
+    return Bbox(thing.get_window_extent().get_points() / figure.dpi)
+
+
+def spread(wanted: Sequence[float], sizes: Sequence[float]) -> list[float]:
+    """Places nearest to those wanted (least squares) where nothing overlaps, in the same order.
+
+    Both have one element for each thing; a thing of size 2 reaches 1 to both sides of its place.
+
+    >>> spread([5, 1, 1.5], [1, 1, 1])
+    [5.0, 0.75, 1.75]
+    """
+    order = sorted(range(len(wanted)), key=lambda index: wanted[index])
+    stacked, least = 0.0, []
+    for index in order:
+        least.append(stacked + sizes[index] / 2)
+        stacked += sizes[index]
+    # Less what a stack from 0 would give, places must only not fall: pool until they do not.
+    pools: list[list[float]] = []
+    for index, low in zip(order, least, strict=True):
+        pools.append([wanted[index] - low])
+        while len(pools) > 1 and _mean(pools[-2]) > _mean(pools[-1]):
+            last = pools.pop()
+            pools[-1] += last
+    levels = [_mean(pool) for pool in pools for _ in pool]
+    placed = [0.0] * len(wanted)
+    for index, low, level in zip(order, least, levels, strict=True):
+        placed[index] = level + low
+    return placed
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)
+
+
+def figure_of(axes: Axes) -> Figure:
+    """The picture that axes are in."""
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    return figure
+
+
+def displacements(axes: Axes, labels: Sequence[tuple[float, int]], points: float) -> list[float]:
+    """By how many points each label must move so that none overlaps another.
+
+    A label is its height in data and its number of lines, of letters of so many points. The picture
+    must have been laid out.
+    """
+    scale = 72 / figure_of(axes).dpi
+    wanted = [float(axes.transData.transform((1, y))[1]) * scale for y, _ in labels]
+    placed = spread(wanted, [_LEADING * points * lines for _, lines in labels])
+    return [place - want for place, want in zip(placed, wanted, strict=True)]
+
+
+def at_the_right(axes: Axes, labels: Sequence[EndLabel], points: float) -> None:
+    """Writes each label to the right of the axes, at its height or as near as others let it."""
+    if not labels:
+        return
+    texts = [
+        axes.annotate(
+            label.text,
+            (1, label.y),
+            xycoords=axes.get_yaxis_transform(),
+            xytext=(4, 0),
+            textcoords="offset points",
+            size=points,
+            color=for_text(label.colour),
+            va="center",
+            annotation_clip=False,
+        )
+        for label in labels
+    ]
+    figure_of(axes).draw_without_rendering()
+    tall = [(label.y, label.text.count("\n") + 1) for label in labels]
+    for text, move in zip(texts, displacements(axes, tall, points), strict=True):
+        text.xyann = (4, move)

@@ -1,0 +1,241 @@
+"""How pictures look: sizes, colours, dashes and markers, the same for all of them."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any, Literal
+from weakref import WeakKeyDictionary
+
+import matplotlib.style
+from cycler import cycler
+from matplotlib.figure import Figure
+from matplotlib.typing import LineStyleType
+
+from flashgc._core import ConfigError, suggest
+
+#: Okabe and Ito, "Color Universal Design" (2008), without its yellow, which no white page shows.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+
+#: Six dashes and seven colours, so that 42 lines differ even where two have the same colour.
+DASHES: tuple[LineStyleType, ...] = (
+    "solid",
+    (0, (5, 1.6)),
+    (0, (1.2, 1.2)),
+    (0, (6, 1.6, 1.2, 1.6)),
+    (0, (3, 1.2, 1.2, 1.2, 1.2, 1.2)),
+    (0, (10, 2.5)),
+)
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+
+#: Texts and axes; what is not about one group, such as a reference line.
+INK, SOFT_INK, GRID = "#222222", "#5f5f5f", "#dedede"
+
+
+@dataclass(frozen=True)
+class Medium:
+    """What a picture is made for. Lengths are in inches, text and lines in points."""
+
+    #: Widths over one column and over two.
+    widths: tuple[float, float]
+    #: Heights at these widths.
+    heights: tuple[float, float]
+    text: float
+    #: Text of ticks and legends.
+    small: float
+    line: float
+    marker: float
+
+
+MEDIA = {
+    "paper": Medium((3.5, 7.2), (2.3, 3.0), text=8.5, small=8, line=1.1, marker=3.6),
+    "screen": Medium((7.2, 10.4), (4.0, 4.8), text=11, small=10, line=1.7, marker=5.5),
+}
+
+
+@dataclass(frozen=True)
+class Style:
+    """A medium, and the number of columns to fill."""
+
+    medium: Medium
+    columns: int
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Width and height of one picture with one panel, in inches."""
+        return self.medium.widths[self.columns - 1], self.medium.heights[self.columns - 1]
+
+
+_DEFAULT = Style(MEDIA["screen"], 1)
+_current = ContextVar("flashgc.plot.style", default=_DEFAULT)
+
+#: What each picture was made for, for matplotlib makes some of it when it is saved.
+_made_for: WeakKeyDictionary[Figure, Style] = WeakKeyDictionary()
+
+#: Matplotlib's settings belong to the process; only one thread may change them at a time.
+_SETTINGS = threading.RLock()
+
+
+@contextmanager
+def style(medium: Literal["paper", "screen"] = "screen", *, columns: int = 1) -> Iterator[None]:
+    """Draws for ``"paper"`` or ``"screen"`` in a ``with`` block, over one column or two.
+
+    On paper a column is 3.5 inches wide, two are 7.2, and text has 8 to 8.5 points: put the picture
+    into the document as it is, without scaling. Without a block, pictures are for a screen.
+
+    Raises :class:`flashgc.ConfigError` for another medium or number of columns.
+
+    >>> import flashgc.plot as plot
+    >>> with plot.style("paper"):
+    ...     figure = plot.against([plot.Series("a", [1, 2], [3, 4])], x_label="d")
+    >>> float(figure.get_figwidth())
+    3.5
+    """
+    token = _current.set(_chosen(medium, columns))
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+def _chosen(medium: str, columns: int) -> Style:
+    if medium not in MEDIA:
+        raise ConfigError(f"unknown medium '{medium}'; hint: {suggest(str(medium), list(MEDIA))}")
+    if columns not in (1, 2):
+        raise ConfigError(f"columns: found {columns}, expected 1 or 2; hint: one is the default")
+    return Style(MEDIA[medium], columns)
+
+
+def rc_params(medium: Literal["paper", "screen"] = "screen", *, columns: int = 1) -> dict[str, Any]:
+    """The settings behind :func:`style`, for other pictures: ``matplotlib.rc_context(...)``.
+
+    >>> rc_params("paper")["font.size"]
+    8.5
+    """
+    return _settings(_chosen(medium, columns))
+
+
+def _settings(chosen: Style) -> dict[str, Any]:
+    medium = chosen.medium
+    return {
+        "figure.figsize": chosen.size,
+        "figure.dpi": 100,
+        "figure.constrained_layout.use": True,
+        "savefig.dpi": 300,
+        "font.family": "DejaVu Sans",  # Comes with matplotlib: the same everywhere.
+        "font.size": medium.text,
+        "axes.labelsize": medium.text,
+        "axes.titlesize": medium.text,
+        "axes.titlelocation": "left",
+        "axes.titlepad": 0.6 * medium.text,
+        "figure.titlesize": 1.12 * medium.text,
+        "xtick.labelsize": medium.small,
+        "ytick.labelsize": medium.small,
+        "legend.fontsize": medium.small,
+        "legend.frameon": False,
+        "legend.borderaxespad": 0,
+        "legend.borderpad": 0,
+        "legend.handlelength": 2.6,
+        "legend.columnspacing": 1.6,
+        "text.color": INK,
+        "axes.labelcolor": INK,
+        "xtick.labelcolor": INK,
+        "ytick.labelcolor": INK,
+        "axes.edgecolor": SOFT_INK,
+        "xtick.color": SOFT_INK,
+        "ytick.color": SOFT_INK,
+        "axes.linewidth": 0.6,
+        "xtick.major.width": 0.6,
+        "ytick.major.width": 0.6,
+        "xtick.major.size": 3,
+        "ytick.major.size": 3,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "axes.grid": True,
+        "axes.axisbelow": True,
+        "grid.color": GRID,
+        "grid.linewidth": 0.5,
+        "axes.formatter.useoffset": False,  # 4.8212, not 2 with a +4.821 in a corner.
+        "axes.prop_cycle": cycler(color=COLOURS),
+        "lines.linewidth": medium.line,
+        "lines.markersize": medium.marker,
+        # Text as outlines: the same picture on every machine, whatever fonts it has.
+        "svg.fonttype": "path",
+        "svg.hashsalt": "flashgc",
+        # TrueType, which journals ask for, and whose text can be searched.
+        "pdf.fonttype": 42,
+    }
+
+
+@contextmanager
+def drawing(figure: Figure | None = None) -> Iterator[Style]:
+    """Draws a new picture, or more of ``figure``, whatever a ``matplotlibrc`` says.
+
+    One thread at a time does.
+    """
+    chosen = _current.get() if figure is None else _made_for.get(figure, _current.get())
+    with _SETTINGS, warnings.catch_warnings():
+        # A character that the font lacks is shown as a box.
+        warnings.filterwarnings("ignore", message="Glyph", category=UserWarning)
+        with matplotlib.style.context(["default", _settings(chosen)]):
+            yield chosen
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """An empty picture in the current style. Lengths are in inches."""
+    figure = Figure((width, height))
+    _made_for[figure] = _current.get()
+    return figure
+
+
+@dataclass(frozen=True)
+class Look:
+    """Colour, dash and marker of one group."""
+
+    colour: str
+    dash: LineStyleType
+    marker: str
+
+
+def looks(groups: Iterable[str]) -> dict[str, Look]:
+    """A look for every group, in the order in which the groups come.
+
+    >>> list(looks(["c = 0", "c = 1", "c = 0"]))
+    ['c = 0', 'c = 1']
+    """
+    made = zip(itertools.cycle(COLOURS), itertools.cycle(DASHES), itertools.cycle(MARKERS))
+    return {group: Look(*look) for group, look in zip(dict.fromkeys(groups), made, strict=False)}
+
+
+def contrast(colour: str) -> float:
+    """Contrast to a white page, from 1 to 21, as WCAG 2.2 defines it.
+
+    >>> round(contrast("#000000")), round(contrast("#0072B2"), 1)
+    (21, 5.2)
+    """
+    red, green, blue = (
+        c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in _channels(colour)
+    )
+    return 1.05 / (0.2126 * red + 0.7152 * green + 0.0722 * blue + 0.05)
+
+
+def for_text(colour: str) -> str:
+    """``colour``, as dark as text must be to be read: a contrast of 4.5 (WCAG 2.2, AA).
+
+    >>> for_text("#0072B2"), for_text("#E69F00")
+    ('#0072B2', '#9c6c00')
+    """
+    shade, dark = 1.0, colour
+    while contrast(dark) < 4.5:
+        shade -= 0.02
+        dark = "#" + "".join(f"{round(255 * shade * c):02x}" for c in _channels(colour))
+    return dark
+
+
+def _channels(colour: str) -> list[float]:
+    return [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]

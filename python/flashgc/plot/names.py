@@ -1,0 +1,156 @@
+"""Which curve is which: names at the ends of few lines, a legend above the axes for more."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.container import ErrorbarContainer
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from flashgc.plot.appearance import Appearance
+from flashgc.plot.labels import (
+    EndLabel,
+    Handle,
+    at_the_right,
+    displacements,
+    figure_of,
+    header,
+    text_width,
+    wrapped,
+)
+from flashgc.plot.look import SOFT_INK, Look, Style
+from flashgc.plot.series import Series
+
+#: Lines of one panel that are named at their ends.
+DIRECT = 4
+#: Share of a picture's width that names at the ends may take.
+_SHARE = 0.3
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A panel with what was drawn in it."""
+
+    axes: Axes
+    series: Sequence[Series]
+    reference_lines: Mapping[str, float]
+
+    def ends(self) -> dict[str, float] | None:
+        """Where each group's line ends; ``None`` where that is not one place at the right."""
+        scale = self.axes.transData.transform
+        x = np.concatenate([one.points[0] for one in self.series])
+        left, right = (float(scale((at, 1))[0]) for at in (x.min(), x.max()))
+        found: dict[str, float] = {}
+        for one in self.series:
+            if one.kind == "points":
+                continue
+            known = ~np.isnan(one.points[1])
+            x, y = one.points[0][known], one.points[1][known]
+            last = x.argmax()
+            reached = float(scale((x[last], 1))[0]) >= right - 0.02 * (right - left)
+            if one.shown in found or not reached:
+                return None
+            found[one.shown] = float(y[last])
+        return found if found.keys() == {one.shown for one in self.series} else None
+
+
+def name(
+    figure: Figure,
+    style: Style,
+    title: str | None,
+    drawn: Sequence[Drawn],
+    appearance: Appearance,
+    *,
+    at_ends: bool,
+) -> None:
+    """Names everything: title, legend, and labels at the ends of lines where ``at_ends`` allows."""
+    series = [one for panel in drawn for one in panel.series]
+    told = appearance.by_group or len({one.label for one in series}) == len(appearance.groups)
+    direct = at_ends and told and all(_fits(panel, style) for panel in drawn)
+    blocks: list[list[Handle]] = []
+    if not direct:
+        entries = _by_group if appearance.by_group else _by_label
+        blocks.append(entries(series, appearance, style))
+    if appearance.by_group:
+        blocks.append(_kinds(series, appearance, style))
+    header(figure, style, title, blocks)
+    for panel in drawn:
+        labels = [
+            EndLabel(wrapped(text, _SHARE * style.size[0], style.medium.small), y, SOFT_INK)
+            for text, y in panel.reference_lines.items()
+        ]
+        if direct:
+            colours = {group: look.colour for group, look in appearance.groups.items()}
+            ends = panel.ends() or {}
+            labels += [EndLabel(group, y, colours[group]) for group, y in ends.items()]
+        at_the_right(panel.axes, labels, style.medium.small)
+
+
+def _fits(panel: Drawn, style: Style) -> bool:
+    """Whether the lines of a panel can be named at their ends."""
+    ends = panel.ends()
+    size = style.medium.small
+    if ends is None or len(ends) > DIRECT:
+        return False
+    if max(text_width(group, size) for group in ends) > _SHARE * style.size[0]:
+        return False
+    figure_of(panel.axes).draw_without_rendering()
+    labels = [(y, 1) for y in [*panel.reference_lines.values(), *ends.values()]]
+    return max(map(abs, displacements(panel.axes, labels, size))) <= size
+
+
+def _by_label(series: Sequence[Series], appearance: Appearance, style: Style) -> list[Handle]:
+    """One entry a series: its label tells everything."""
+    entries = {(one.label, one.shown): one for one in series}
+    return [_handle(one, appearance.look(one), style) for one in entries.values()]
+
+
+def _by_group(series: Sequence[Series], appearance: Appearance, style: Style) -> list[Handle]:
+    """One entry a group, with the line and the marker that its series have."""
+    made: list[Handle] = []
+    for group, look in appearance.groups.items():
+        kinds = {one.kind for one in series if one.shown == group}
+        lines = kinds != {"points"}
+        points = kinds != {"line"} or bool(appearance.dashes)
+        shown = dataclasses.replace(look, dash="solid") if appearance.dashes else look
+        made.append(_sample(group, shown, style, lines, points, filled="points" not in kinds))
+    return made
+
+
+def _kinds(series: Iterable[Series], appearance: Appearance, style: Style) -> list[Handle]:
+    """One entry, in grey, for each label that groups have."""
+    entries = {one.label: one for one in series if one.group is not None}
+    return [
+        _handle(one, Look(SOFT_INK, appearance.dashes.get(label, "solid"), "o"), style)
+        for label, one in entries.items()
+    ]
+
+
+def _handle(series: Series, look: Look, style: Style) -> Handle:
+    lines, points = series.kind != "points", series.kind != "line"
+    sample = _sample(series.label, look, style, lines, points, filled=lines)
+    if series.error is None or not points:
+        return sample
+    bars = LineCollection([], colors=look.colour, linewidths=sample.get_markeredgewidth())
+    return ErrorbarContainer((sample, (), (bars,)), has_yerr=True, label=series.label)
+
+
+def _sample(
+    label: str, look: Look, style: Style, lines: bool, points: bool, *, filled: bool
+) -> Line2D:
+    return Line2D(
+        [],
+        [],
+        color=look.colour,
+        linestyle=look.dash if lines else "none",
+        marker=look.marker if points else "none",
+        markerfacecolor=look.colour if filled else "white",
+        markeredgewidth=0.7 * style.medium.line,
+        label=label,
+    )

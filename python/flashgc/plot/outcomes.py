@@ -1,0 +1,235 @@
+"""Results of simulations: one over its time, several ranked, several beside a model."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from flashgc._core import ConfigError
+from flashgc.plot.curves import Panel, panels, ticks
+from flashgc.plot.labels import header, text_width
+from flashgc.plot.look import COLOURS, Medium, drawing, new_figure
+from flashgc.plot.series import Series, literal
+from flashgc.results import Comparison, Result
+from flashgc.units import format_share
+
+#: Letters of a row's name before it is cut in its middle.
+_LONGEST = 40
+
+
+def run(result: Result, *, title: str | None = None) -> Figure:
+    """Draws how write amplification went over the drive writes of the first run, and its mean.
+
+    The mean is that of all runs, with its 95% interval. Without ``title`` there is one that says
+    what was run; an empty one is none.
+
+    Raises :class:`flashgc.ConfigError` where nothing was measured.
+
+    >>> import flashgc
+    >>> figure = run(flashgc.run(blocks=200, pages_per_block=16, writes="4x"))
+    >>> figure.axes[0].get_xlabel()
+    'drive writes'
+    """
+    if not result.measured or not result.series:
+        raise ConfigError(
+            "result: nothing was measured, expected a figure; hint: let the run go on for longer"
+        )
+    x, y = zip(*result.series, strict=True)
+    runs = len(result.run_values)
+    mean = f"mean {_figure(result)} (95%, {runs} run{'s' if runs != 1 else ''})"
+    half = _half(result)
+    ends = [_measured_from(result), x[-1]]
+    return panels(
+        [
+            Panel(
+                series=[
+                    Series(f"run with seed {result.seed}", x, y),
+                    Series(mean, ends, [result.write_amplification] * 2, [half, half]),
+                ]
+            )
+        ],
+        x_label="drive writes",
+        title=_title(title, f"{result.policy} on {result.workload}, {result.frontier} frontier"),
+        at_ends=False,
+    )
+
+
+def _measured_from(result: Result) -> float:
+    """Drive writes of a run before its measured part, if all runs are of one length."""
+    measured = result.host_pages / len(result.run_values) / result.config["logical_pages"]
+    return max(result.series[-1][0] - float(measured), 0)
+
+
+def compare(comparison: Comparison, *, title: str | None = None) -> Figure:
+    """Draws a ranking: a row for each configuration, a point and its 95% interval in each.
+
+    Hollow points are not told from the best by the runs there were. Without ``title`` it is the
+    workload; an empty one is none.
+
+    Raises :class:`flashgc.ConfigError` where nothing was measured.
+
+    >>> import flashgc
+    >>> ranking = flashgc.compare(["fifo", "greedy"], blocks=200, pages_per_block=16, runs=2)
+    >>> [tick.get_text() for tick in compare(ranking).axes[0].get_yticklabels()]
+    ['greedy:ties=latest', 'fifo']
+    """
+    ranks = comparison.ranking
+    if not ranks:
+        raise ConfigError(
+            "comparison: nothing was measured, expected a figure; hint: let the runs go on for "
+            "longer"
+        )
+    rows = names(comparison)
+    with drawing() as style:
+        medium, width = style.medium, style.size[0]
+        # Long names and little room: name and figure stand above each point.
+        above = max(text_width(row, medium.small) for row in rows) > 0.36 * width
+        row = (3.1 if above else 2) * medium.text / 72
+        figure = new_figure(width, row * (len(rows) + 0.4) + 4.2 * medium.text / 72)
+        axes = figure.subplots()
+        for at, rank in enumerate(ranks):
+            hollow = rank.place > 1 and rank.inside_noise
+            axes.errorbar(
+                rank.result.write_amplification,
+                at,
+                xerr=rank.result.write_amplification_ci95,
+                fmt="o",
+                color=COLOURS[0],
+                markerfacecolor="white" if hollow else COLOURS[0],
+                elinewidth=medium.line,
+                capsize=0.6 * medium.marker,
+            )
+            up = 0.42 if above else 0
+            figure_, weight = _figure(rank.result), "bold" if rank.place == 1 else "normal"
+            _beside(axes, medium, figure_, 1, at - up, "right" if above else "left", weight)
+            if above:
+                _beside(axes, medium, rows[at], 0, at - up, "left", weight)
+        axes.set_yticks(range(len(rows)), [""] * len(rows) if above else rows)
+        axes.set_ylim(len(rows) - 0.6, -0.8 if above else -0.6)
+        axes.tick_params(axis="y", length=0)
+        axes.spines["left"].set_visible(False)
+        axes.xaxis.set_major_locator(ticks(style.size[0]))
+        axes.margins(x=0.05)
+        axes.set_xlabel("write amplification")
+        header(figure, style, _title(title, ranks[0].result.workload), [])
+    return figure
+
+
+def _title(given: str | None, usual: str) -> str | None:
+    """The title that was asked for: none, where that is empty."""
+    return literal(usual) if given is None else given or None
+
+
+def _beside(
+    axes: Axes, medium: Medium, text: str, x: float, at: float, side: str, weight: str
+) -> None:
+    """Writes ``text`` in a row, at the left (0) or the right (1) of the axes."""
+    axes.annotate(
+        text,
+        (x, at),
+        xycoords=axes.get_yaxis_transform(),
+        xytext=(6 if side == "left" and x else 0, 0),
+        textcoords="offset points",
+        ha=side,
+        va="center",
+        size=medium.small,
+        weight=weight,
+        annotation_clip=False,
+    )
+
+
+def names(comparison: Comparison) -> list[str]:
+    """A row's name for every rank: its policy, and what else differs between the rows."""
+    results = [rank.result for rank in comparison.ranking]
+    frontiers = len({result.frontier for result in results}) > 1
+    spares = len({result.config["spare_factor"] for result in results}) > 1
+    made = []
+    for result in results:
+        parts = [_cut(result.policy)]
+        if frontiers:
+            parts.append(_cut(result.frontier))
+        if spares:
+            parts.append(format_share(result.config["spare_factor"]))
+        made.append(literal(", ".join(parts)))
+    return made
+
+
+def _cut(text: str) -> str:
+    half = _LONGEST // 2 - 1
+    return text if len(text) <= _LONGEST else f"{text[:half]}…{text[-half:]}"
+
+
+def model_beside_simulation(
+    parameter: str,
+    model_values: Mapping[float, float],
+    results: Mapping[float, Result],
+    *,
+    title: str | None = None,
+    x_log: bool = False,
+) -> Figure:
+    """Draws a model's write amplification against a parameter, and simulations beside it.
+
+    ``parameter`` names the horizontal axis; ``model_values`` and ``results`` are by its values.
+    Below is by how many percent of the model the simulation differs, with its 95% interval: where
+    the two agree, nothing else shows by how much.
+
+    Raises :class:`flashgc.ConfigError` where a result has no model value or nothing was measured.
+
+    >>> import flashgc
+    >>> results = {
+    ...     spare: flashgc.run(victim="random", spare=spare, blocks=500, pages_per_block=16, runs=2)
+    ...     for spare in (0.1, 0.2)
+    ... }
+    >>> figure = model_beside_simulation("spare factor", {0.1: 10, 0.15: 6.67, 0.2: 5}, results)
+    >>> len(figure.axes)
+    2
+    """
+    if not results:
+        raise ConfigError("results: found none, expected one at least; hint: give one")
+    for at, result in results.items():
+        if at not in model_values:
+            raise ConfigError(
+                f"results: found one at {at:g} and no model value there; hint: evaluate the model "
+                "there too"
+            )
+        if not result.measured:
+            raise ConfigError(
+                f"result at {at:g}: nothing was measured, expected a figure; hint: let the run go "
+                "on for longer"
+            )
+    x = sorted(model_values)
+    model = Series("model", x, [model_values[at] for at in x])
+    where = sorted(results)
+    said = np.array([model_values[at] for at in where])
+    found = np.array([results[at].write_amplification for at in where])
+    error = np.array([_half(results[at]) for at in where])
+    label = "simulation, 95%"
+    measured = Series(label, where, found, error, kind="points", group="model")
+    off = 100 * (found / said - 1)
+    difference = Series(label, where, off, 100 * error / said, kind="points", group="model")
+    zero = Series("model", [x[0], x[-1]], [0, 0])
+    return panels(
+        [
+            Panel(series=[model, measured]),
+            Panel(series=[zero, difference], y_label="difference (%)"),
+        ],
+        x_label=parameter,
+        title=title,
+        x_log=x_log,
+        heights=(2.2, 1),
+    )
+
+
+def _half(result: Result) -> float:
+    half = result.write_amplification_ci95
+    return math.nan if half is None else half
+
+
+def _figure(result: Result) -> str:
+    half = result.write_amplification_ci95
+    text = f"{result.write_amplification:.4f}"
+    return text if half is None else f"{text} ±{half:.4f}"
