@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use flashgc_workload::generate::GeneratorSpec;
 use flashgc_workload::trace::{
-    self, ConvertOptions, DeviceNumbers, OutputFormat, Request, StatBuilder, TraceError,
+    self, ConvertOptions, DeviceNumbers, OutputFormat, Paging, Request, StatBuilder, TraceError,
     TraceReader, TraceWriter, format,
 };
 use flashgc_workload::{Batch, Op};
@@ -13,7 +13,7 @@ use serde_json::json;
 
 use crate::errors;
 use crate::simulate::to_json;
-use crate::sources::{paging, read_options};
+use crate::sources::{self, read_options};
 use crate::watch::{Control, Watch};
 
 /// The formats that can be read, as JSON.
@@ -35,7 +35,7 @@ pub(crate) fn trace_formats() -> String {
 /// Reads a trace to its end and returns its statistics as JSON.
 #[pyfunction]
 #[pyo3(signature = (path, control, page_size=4096, format=None, alignment_offset=0,
-                    on_bad_line=None, poll=None))]
+                    paging=None, on_bad_line=None, poll=None))]
 #[allow(clippy::too_many_arguments)] // They are the keyword arguments of the Python function.
 pub(crate) fn trace_stat(
     py: Python<'_>,
@@ -44,16 +44,20 @@ pub(crate) fn trace_stat(
     page_size: u64,
     format: Option<&str>,
     alignment_offset: u64,
+    paging: Option<&str>,
     on_bad_line: Option<&str>,
     poll: Option<Py<PyAny>>,
 ) -> PyResult<String> {
     let options = read_options(format, on_bad_line)?;
-    let paging = paging(page_size, alignment_offset)?;
+    let mut pages = sources::paging(page_size, alignment_offset)?;
+    if let Some(name) = paging {
+        pages.paging = Paging::parse(name).map_err(errors::config)?;
+    }
     let mut watch = Watch::new(control, poll);
     let stat = py.detach(|| {
         let mut reader = TraceReader::open(&path, &options)?;
         let progress = reader.progress();
-        let mut builder = StatBuilder::new(paging);
+        let mut builder = StatBuilder::new(pages);
         let mut block = Vec::new();
         while reader.next_block(&mut block)? {
             builder.add(&block, |_, _| {}).map_err(|message| {

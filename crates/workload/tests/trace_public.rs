@@ -1,13 +1,14 @@
 //! The public traces in the folder that FLASHGC_TRACES names: every native file gives exactly the
 //! rows of its normalised copy, and the statistics that the folder's README publishes.
 
+use std::collections::HashMap;
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use flashgc_workload::Op;
 use flashgc_workload::trace::{
-    DeviceNumbers, PagingOptions, ReadOptions, Request, TraceReader, TraceStat,
+    DeviceNumbers, Paging, PagingOptions, ReadOptions, Request, TraceReader, TraceStat,
 };
 
 /// The unit of a native file's times, which the normalised copies were computed from in floating
@@ -163,6 +164,65 @@ fn native_files_give_exactly_the_normalised_rows() {
 fn rounded(value: f64, decimals: i32) -> f64 {
     let unit = 10f64.powi(decimals);
     (value * unit).round() / unit
+}
+
+/// Table 2 and Table 3 of the d-choices paper by the book: page requests, percent of writes among
+/// them, percent of the pages that are only read, and percent of the pages that receive 20, 40, 60
+/// and 80% of the page requests.
+fn naive(requests: &[Request], paging: Paging) -> (u64, f64, f64, [f64; 4]) {
+    let mut accesses: HashMap<(u32, i64), (u64, u64)> = HashMap::new();
+    for request in requests.iter().filter(|request| request.op != Op::Trim && request.size > 0) {
+        let first = request.offset.div_euclid(4096);
+        let end = match paging {
+            Paging::Covered => (request.offset + request.size as i64 + 4095).div_euclid(4096),
+            Paging::Rounded => first + request.size.div_ceil(4096) as i64,
+        };
+        for page in first..end {
+            let (writes, reads) = accesses.entry((request.device, page)).or_default();
+            *(if request.op == Op::Write { writes } else { reads }) += 1;
+        }
+    }
+    let writes: u64 = accesses.values().map(|(writes, _)| writes).sum();
+    let mut counts: Vec<u64> = accesses.values().map(|(writes, reads)| writes + reads).collect();
+    counts.sort_unstable();
+    counts.reverse();
+    let (all, pages) = (counts.iter().sum::<u64>(), counts.len() as f64);
+    let percent = |part: f64, whole: f64| 100.0 * part / whole;
+    let locality = [1, 2, 3, 4].map(|fifths| {
+        let enough = |n: &usize| 5 * counts[..*n].iter().sum::<u64>() >= fifths * all;
+        // Sums grow with n: the first that is enough by halving.
+        let (mut below, mut least) = (0, counts.len());
+        while least - below > 1 {
+            let middle = (below + least) / 2;
+            *(if enough(&middle) { &mut least } else { &mut below }) = middle;
+        }
+        percent(least as f64, pages)
+    });
+    let only_read = accesses.values().filter(|(writes, _)| *writes == 0).count() as f64;
+    (all, percent(writes as f64, all as f64), percent(only_read, pages), locality)
+}
+
+#[test]
+fn locality_and_data_only_read_are_those_of_a_naive_count() {
+    let Some(folder) = folder() else { return };
+    for known in KNOWN {
+        let path = folder.join(known.name).join(format!("{}.csv.zst", known.name));
+        let open = || TraceReader::open(&path, &ReadOptions::default()).unwrap();
+        let requests: Vec<Request> = open().requests().map(Result::unwrap).collect();
+        for paging in [Paging::Covered, Paging::Rounded] {
+            let options = PagingOptions { paging, ..PagingOptions::default() };
+            let stat = TraceStat::of(open(), options).unwrap();
+            let (all, writes, only_read, locality) = naive(&requests, paging);
+            let name = known.name;
+            assert_eq!(stat.page_requests, all, "{name}: page requests");
+            let near = |found: f64, exact: f64| (found - exact).abs() < 1e-9;
+            assert!(near(stat.page_write_percent, writes), "{name}: {writes}");
+            assert!(near(stat.read_only_percent, only_read), "{name}: {only_read}");
+            for (found, exact) in stat.locality_percent.into_iter().zip(locality) {
+                assert!(near(found, exact), "{name}: {found}, by the book {exact}");
+            }
+        }
+    }
 }
 
 #[test]

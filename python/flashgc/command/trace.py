@@ -13,6 +13,7 @@ from flashgc.command.options import OPTIONS, F
 
 READ = ("workload.format", "workload.on_bad_line")
 PAGED = ("drive.page_size", "workload.alignment_offset")
+PAGING = ("covered", "rounded")
 
 
 def _reading(*paths: str) -> Callable[[F], F]:
@@ -47,6 +48,13 @@ Examples:
 )
 @click.argument("path", type=click.Path(path_type=Path))
 @_reading(*READ, *PAGED)
+@click.option(
+    "--paging",
+    metavar="covered|rounded",
+    help="Pages of a request off the boundaries: all it touches, or as many as its size needs. "
+    "[default: covered]",
+    shell_complete=lambda *_: list(PAGING),
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress and no warnings.")
 def stat(path: Path, as_json: bool, quiet: bool, **options: Any) -> int:
@@ -105,17 +113,20 @@ def show_stat(stat: Any) -> None:
         (
             "pages",
             f"{n(stat.pages)} distinct of {format_size(page)} ({format_size(stat.pages * page)}): "
-            f"{n(stat.pages_written)} written, {n(stat.pages_read)} read",
+            f"{n(stat.pages_written)} written, {n(stat.pages_read)} read, "
+            f"{format_share(stat.read_only_percent / 100, 2)} only read",
         ),
         (
             "page writes",
-            f"{n(stat.page_writes)}: every written page {stat.overwrite:.2f} times on average",
+            f"{n(stat.page_writes)} of {n(stat.page_requests)} page requests "
+            f"({format_share(stat.page_write_percent / 100, 2)}): "
+            f"every written page {stat.overwrite:.2f} times on average",
         ),
         (
             "locality",
             ", ".join(
                 f"{share}%{' of requests' if share == 20 else ''} on {format_share(pages / 100, 2)}"
-                for share, pages in zip((20, 40, 60, 80), raw["locality_percent"], strict=True)
+                for share, pages in zip((20, 40, 60, 80), stat.locality_percent, strict=True)
             )
             + " of the pages",
         ),
@@ -284,6 +295,11 @@ def checked(options: dict[str, Any]) -> dict[str, Any]:
             check("format", given["format"])
         except ConfigError as error:
             raise ConfigError(f"--format: {error}") from None
+    if "paging" in given and given["paging"] not in PAGING:
+        hint = suggest(given["paging"], list(PAGING))
+        raise ConfigError(
+            f"--paging: found '{given['paging']}', expected {' or '.join(PAGING)}; hint: {hint}"
+        )
     bad = given.get("on_bad_line")
     if bad not in (None, "stop", "skip"):
         hint = suggest(bad, ["stop", "skip"])

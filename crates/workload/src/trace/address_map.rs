@@ -2,6 +2,7 @@
 
 use std::hash::BuildHasher;
 
+use flashgc_ftl::spec::{SpecError, suggest};
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use rustc_hash::{FxBuildHasher, FxHashMap};
@@ -18,6 +19,23 @@ pub enum Paging {
     /// Offset rounded down, size kept and split: ceil(size / page) pages from floor(offset / page)
     /// on, as the d-choices paper words it (Van Houdt, ValueTools 2013, section 5).
     Rounded,
+}
+
+impl Paging {
+    /// The names, as typed.
+    pub const NAMES: [&str; 2] = ["covered", "rounded"];
+
+    /// Reads a name. Errors: what was found, what was expected and what to try.
+    pub fn parse(name: &str) -> Result<Self, SpecError> {
+        match name {
+            "covered" => Ok(Self::Covered),
+            "rounded" => Ok(Self::Rounded),
+            _ => Err(SpecError::new(
+                format!("found '{name}', expected {}", Self::NAMES.join(" or ")),
+                suggest(name, Self::NAMES),
+            )),
+        }
+    }
 }
 
 /// How requests become pages.
@@ -364,6 +382,15 @@ mod tests {
         assert_eq!(pages(&covered, Op::Read, 4096, 0).1, 0);
         assert_eq!(pages(&covered, Op::Read, -8192, 4096), (-2, 1));
         assert_eq!(pages(&covered, Op::Trim, i64::MIN, u64::MAX), (-(1 << 51), (1 << 52) - 1));
+    }
+
+    #[test]
+    fn pagings_are_found_by_name() {
+        assert_eq!(Paging::NAMES.map(Paging::parse), [Ok(Paging::Covered), Ok(Paging::Rounded)]);
+        assert_eq!(
+            Paging::parse("round").unwrap_err().to_string(),
+            "found 'round', expected covered or rounded; hint: did you mean 'rounded'?"
+        );
     }
 
     #[test]
