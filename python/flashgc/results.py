@@ -122,12 +122,17 @@ class Result(_Json):
 
     @property
     def workload(self) -> str:
-        """The workload, without the shares of reads and TRIMs that are nothing.
+        """The workload, without the shares of reads and TRIMs that are nothing."""
+        return _short_workload(str(self.config["workload"]))
 
-        >>> _NOTHING.sub("", "0.5*zipf:theta=1,read=0,trim=0 + 0.5*uniform:read=0,trim=0.1")
-        '0.5*zipf:theta=1 + 0.5*uniform:trim=0.1'
-        """
-        return _NOTHING.sub("", str(self.config["workload"]))
+
+def _short_workload(workload: str) -> str:
+    """``workload`` without the shares of reads and TRIMs that are nothing.
+
+    >>> _short_workload("0.5*zipf:theta=1,read=0,trim=0 + 0.5*uniform:read=0,trim=0.1")
+    '0.5*zipf:theta=1 + 0.5*uniform:trim=0.1'
+    """
+    return _NOTHING.sub("", workload)
 
 
 _NOTHING = re.compile(r"[,:]read=0,trim=0(?![.0-9])|(?<=:)read=0,(?=trim)|,trim=0(?![.0-9])")

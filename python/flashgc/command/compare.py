@@ -7,8 +7,9 @@ from typing import Any
 
 import click
 
+from flashgc.command import output
 from flashgc.command.entrance import CONTEXT, INTERRUPTED, OK
-from flashgc.command.options import asked, experiment_options, output_options
+from flashgc.command.options import asked, experiment_options, output_options, plot_option
 
 
 @click.command(
@@ -17,14 +18,20 @@ from flashgc.command.options import asked, experiment_options, output_options
 Examples:
   flashgc compare --victim fifo --victim greedy --victim d-choices:d=10,c=1
   flashgc compare --victim greedy --frontier single --frontier double
-  flashgc compare --workload TRACE.csv.zst --spare 7% --spare 14%
+  flashgc compare --workload TRACE.csv.zst --spare 7% --spare 14% --plot trace.pdf
   flashgc compare --victim greedy --victim python:mine.py:pick""",
 )
 @click.argument("experiment", required=False, type=click.Path(path_type=Path))
 @experiment_options(several=True)
+@plot_option
 @output_options
 def compare(
-    experiment: Path | None, as_json: bool, out: str | None, quiet: bool, **typed: Any
+    experiment: Path | None,
+    as_json: bool,
+    out: str | None,
+    quiet: bool,
+    picture: str | None,
+    **typed: Any,
 ) -> int:
     """Compare policies, frontiers and spare factors on one workload, and rank them.
 
@@ -32,6 +39,7 @@ def compare(
     writes, so that differences are paired. Without --victim, every built-in policy is compared.
     """
     from flashgc import experiment as model
+    from flashgc import plot
     from flashgc.command.progress import Bar
     from flashgc.command.results import deliver, show_comparison, warn_of
     from flashgc.registry import policies
@@ -59,4 +67,6 @@ def compare(
         show_comparison(comparison)
     deliver(comparison.to_json(), as_json=as_json, out=out)
     warn_of(list(comparison.results), quiet=quiet)
+    measured = bool(comparison.ranking)
+    output.draw(lambda: plot.compare(comparison), picture, measured=measured, quiet=quiet)
     return INTERRUPTED if comparison.interrupted else OK

@@ -226,6 +226,18 @@ def output_options(command: F) -> F:
     return command
 
 
+def plot_option(command: F) -> F:
+    """Adds ``--plot`` to a command."""
+    return click.option(
+        "--plot",
+        "picture",
+        metavar="FILE",
+        type=click.Path(),
+        callback=output.picture,
+        help="Draw the result to FILE, as .svg, .pdf or .png.",
+    )(command)
+
+
 @dataclass(frozen=True)
 class Asked:
     """What was asked for, and where each value came from."""

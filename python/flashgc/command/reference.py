@@ -98,17 +98,29 @@ def api_page() -> str:
         GENERATED,
         "The package is typed. Results go to JSON with `to_json()`, with the keys of the command.",
     ]
+    packages = []
     for name in flashgc.__all__:
         thing = getattr(flashgc, name)
-        if inspect.isclass(thing) or inspect.isfunction(thing):
-            text = inspect.getdoc(thing) or ""
-            parts.append(f"## `flashgc.{name}{_signature(thing)}`\n\n{_markdown(text)}")
-            if dataclasses.is_dataclass(thing):
-                fields = [f.name for f in dataclasses.fields(thing) if not f.name.startswith("_")]
-                parts.append("Fields: " + ", ".join(f"`{field}`" for field in fields) + ".")
-            if inspect.isclass(thing):
-                parts += _members(thing)
+        if inspect.ismodule(thing):
+            packages.append(thing)
+        else:
+            parts += _described(f"flashgc.{name}", thing)
+    for package in packages:
+        parts.append(f"## `{package.__name__}`\n\n{_markdown(inspect.getdoc(package) or '')}")
+        for name in package.__all__:
+            parts += _described(f"{package.__name__}.{name}", getattr(package, name))
     return "\n\n".join(parts) + "\n"
+
+
+def _described(path: str, thing: object) -> list[str]:
+    """A class or a function; nothing for anything else."""
+    if not (inspect.isclass(thing) or inspect.isfunction(thing)):
+        return []
+    parts = [f"## `{path}{_signature(thing)}`\n\n{_markdown(inspect.getdoc(thing) or '')}"]
+    if dataclasses.is_dataclass(thing):
+        fields = [f.name for f in dataclasses.fields(thing) if not f.name.startswith("_")]
+        parts.append("Fields: " + ", ".join(f"`{field}`" for field in fields) + ".")
+    return parts + (_members(thing) if inspect.isclass(thing) else [])
 
 
 def _members(thing: type) -> list[str]:
@@ -136,7 +148,7 @@ def _signature(thing: object) -> str:
 def _markdown(text: str) -> str:
     """A docstring as Markdown: its doctests fenced, its names in single backquotes."""
     text = re.sub(r":\w+:`([^`]*)`", r"`\1`", text).replace("``", "`")
-    return re.sub(r"(?m)(^>>> (?:.*\n?)*?)(?=^$|\Z)", r"```pycon\n\1```\n", text).rstrip()
+    return re.sub(r"(?m)(^>>> (?:.*\n?)*?)(?=^$|\Z)", r"```pycon\n\1```\n", f"{text}\n").rstrip()
 
 
 def experiment_page() -> str:

@@ -8,8 +8,9 @@ from typing import Any
 import click
 
 from flashgc._core import ConfigError
+from flashgc.command import output
 from flashgc.command.entrance import CONTEXT, INTERRUPTED, OK
-from flashgc.command.options import asked, experiment_options, output_options
+from flashgc.command.options import asked, experiment_options, output_options, plot_option
 
 
 @click.command(
@@ -19,17 +20,27 @@ Examples:
   flashgc run --workload uniform --victim greedy --spare 7%
   flashgc run --workload zipf:theta=0.99 --until precision=0.1%
   flashgc run --workload TRACE.csv.zst --victim greedy --passes 5 --json
+  flashgc run --victim fifo --plot fifo.svg
   flashgc run experiment.toml --seed 2""",
 )
 @click.argument("experiment", required=False, type=click.Path(path_type=Path))
 @experiment_options(several=False)
+@plot_option
 @output_options
-def run(experiment: Path | None, as_json: bool, out: str | None, quiet: bool, **typed: Any) -> int:
+def run(
+    experiment: Path | None,
+    as_json: bool,
+    out: str | None,
+    quiet: bool,
+    picture: str | None,
+    **typed: Any,
+) -> int:
     """Run one drive on one workload and report its write amplification.
 
     EXPERIMENT is a TOML file with the sections [drive] [gc] [workload] [run]; options override it.
     """
     from flashgc import experiment as model
+    from flashgc import plot
     from flashgc.command.progress import Bar
     from flashgc.command.results import deliver, show_run, warn_of
     from flashgc.results import Result
@@ -49,4 +60,5 @@ def run(experiment: Path | None, as_json: bool, out: str | None, quiet: bool, **
         show_run(result)
     deliver(result.to_json(), as_json=as_json, out=out)
     warn_of([result], quiet=quiet)
+    output.draw(lambda: plot.run(result), picture, measured=result.measured, quiet=quiet)
     return INTERRUPTED if result.interrupted else OK
