@@ -18,7 +18,7 @@ from flashgc.command.options import asked, experiment_options, output_options, p
 Examples:
   flashgc compare --victim fifo --victim greedy --victim d-choices:d=10,c=1
   flashgc compare --victim greedy --frontier single --frontier double
-  flashgc compare --workload TRACE.csv.zst --spare 7% --spare 14% --plot trace.pdf
+  flashgc compare --workload TRACE.csv.zst --spare 7% --plot ranking.pdf
   flashgc compare --victim greedy --victim python:mine.py:pick""",
 )
 @click.argument("experiment", required=False, type=click.Path(path_type=Path))
