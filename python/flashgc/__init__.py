@@ -20,7 +20,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from flashgc import plot
+    from flashgc import model, plot
     from flashgc._core import (
         Blocks,
         ConfigError,
@@ -57,6 +57,7 @@ __all__ = [
     "fills",
     "frontiers",
     "generators",
+    "model",
     "plot",
     "policies",
     "run",
@@ -76,7 +77,7 @@ _HOMES = {
     "check_policy": "conformance",
 }
 #: Packages below this one that need no import of their own.
-_PACKAGES = ("plot",)
+_PACKAGES = ("model", "plot")
 
 
 def __getattr__(name: str) -> object:

@@ -1,0 +1,48 @@
+"""Analytic models of write amplification: milliseconds where a simulation takes minutes.
+
+They hold for a drive of infinitely many blocks and are worked out without the simulator. Numbers
+broadcast as in numpy: floats in, a float out; arrays in, an array out.
+
+>>> from flashgc import model
+>>> round(model.greedy(0.1, pages_per_block=64), 4)
+4.8213
+>>> model.fifo([0.07, 0.1]).round(4)
+array([7.3177, 5.1787])
+
+:func:`evaluate` says all that a model knows, :func:`write_amplification` its main figure for any
+model by name, :func:`spare_for` and :func:`choices_within` ask the other way round, and
+:func:`validate` runs the simulation beside the model.
+"""
+
+from flashgc.model.answers import (
+    Model,
+    ModelResult,
+    Pool,
+    evaluate,
+    models,
+    write_amplification,
+)
+from flashgc.model.closed import desnoyers, fifo, greedy, random, separation
+from flashgc.model.inverse import Spare, choices_within, spare_for
+from flashgc.model.parameters import Parameters
+from flashgc.model.validation import Validation, validate
+
+__all__ = [
+    "Model",
+    "ModelResult",
+    "Parameters",
+    "Pool",
+    "Spare",
+    "Validation",
+    "choices_within",
+    "desnoyers",
+    "evaluate",
+    "fifo",
+    "greedy",
+    "models",
+    "random",
+    "separation",
+    "spare_for",
+    "validate",
+    "write_amplification",
+]

@@ -1,0 +1,187 @@
+"""What models say: everything at one point, or the write amplification at many."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Unpack
+
+import numpy
+
+from flashgc import _core
+from flashgc._core import ConfigError
+from flashgc.model.parameters import Parameters, read, scalars
+from flashgc.results import _Json
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model, and what is known of it."""
+
+    #: As typed.
+    name: str
+    #: One line.
+    summary: str
+    #: Markdown: what it does, formula, for what it is valid, source.
+    doc: str
+    #: The parameters that make a difference to it, besides ``pages_per_block`` and ``spare``.
+    takes: tuple[str, ...]
+    #: The victim policy that it is a model of, its parameters in braces; ``None`` for none.
+    policy: str | None
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The parameters that it may be asked about.
+
+        >>> "d" in find("meanfield").parameters, "d" in find("fifo").parameters
+        (True, False)
+        """
+        shares = ("f", "r", "theta") if "workload" in self.takes else ()
+        return (*ALWAYS, *self.takes, *shares)
+
+
+#: Parameters of every model; those that make no difference to one are taken as well.
+ALWAYS = ("pages_per_block", "spare", "overprovision", "blocks")
+
+
+@functools.cache
+def models() -> tuple[Model, ...]:
+    """Every model.
+
+    >>> [model.name for model in models()][:3]
+    ['meanfield', 'greedy', 'fifo']
+    """
+    return tuple(
+        Model(**{**entry, "takes": tuple(entry["takes"])})
+        for entry in json.loads(_core.model_registry())
+    )
+
+
+def find(name: str) -> Model:
+    """The model called ``name``; an unknown one is an error with a suggestion."""
+    for model in models():
+        if model.name == name:
+            return model
+    hint = _core.suggest(name, [model.name for model in models()])
+    raise ConfigError(f"unknown model '{name}'; hint: {hint}")
+
+
+@dataclass(frozen=True)
+class Pool:
+    """The blocks of one class of pages, in a separation."""
+
+    #: Share of the logical pages in it.
+    pages: float
+    #: Share of the writes that goes to it.
+    writes: float
+    #: Its own spare factor.
+    spare_factor: float
+    #: Its own write amplification.
+    write_amplification: float
+
+
+@dataclass(frozen=True)
+class ModelResult(_Json):
+    """All that a model says at one point."""
+
+    #: The model's name.
+    model: str
+    #: Page programs a host write.
+    write_amplification: float
+    #: What is left of the model's own equation; relative, or the largest drift of a mean field.
+    residual: float
+    #: Share of blocks with i valid pages just before a collection, i = 0..b; empty where the model
+    #: does not say.
+    valid: tuple[float, ...]
+    #: Chance that the block taken has i valid pages, i = 0..b; empty where the model does not say.
+    victim: tuple[float, ...]
+    #: Chance that the least number of valid pages among the stored blocks is i; ``None`` without
+    #: memory.
+    memory: tuple[float, ...] | None
+    #: The pools of a separation, one a class of pages.
+    pools: tuple[Pool, ...]
+    #: The parameters that made a difference, defaults written out.
+    config: Mapping[str, Any]
+    #: Version of flashgc.
+    version: str
+    _raw: dict[str, Any] = dataclasses.field(repr=False, compare=False)
+
+    @classmethod
+    def from_dict(cls, raw: dict[str, Any]) -> ModelResult:
+        """The result that :meth:`to_dict` gave."""
+        memory = raw.get("memory")
+        pools = [
+            Pool(**{key: math.inf if value is None else value for key, value in pool.items()})
+            for pool in raw.get("pools", ())
+        ]
+        return cls(
+            model=raw["model"],
+            write_amplification=raw["write_amplification"],
+            residual=raw["residual"],
+            valid=tuple(raw.get("valid") or ()),
+            victim=tuple(raw.get("victim") or ()),
+            memory=None if memory is None else tuple(memory),
+            pools=tuple(pools),
+            config=raw["config"],
+            version=raw["version"],
+            _raw=raw,
+        )
+
+
+def evaluate(model: str, **parameters: Unpack[Parameters]) -> ModelResult:
+    """All that ``model`` says at one point.
+
+    Raises :class:`flashgc.ConfigError` for parameters that the model does not hold for.
+
+    >>> result = evaluate("meanfield", pages_per_block=64, spare=0.1, d=10, c=1)
+    >>> round(result.write_amplification, 4), result.residual < 1e-10
+    (4.9264, True)
+    >>> round(sum(i * share for i, share in enumerate(result.valid)), 6)  # b (1 - S_f)
+    57.6
+    """
+    query = scalars(
+        find(model).parameters, parameters, "flashgc.model.write_amplification takes arrays"
+    )
+    return ModelResult.from_dict(json.loads(_core.model_evaluate(model, query)))
+
+
+def write_amplification(model: str, *, jobs: int = 0, **parameters: Unpack[Parameters]) -> Any:
+    """The write amplification that ``model`` gives.
+
+    Any of the numbers may be arrays, which are broadcast as numpy does: the result is an array of
+    their shape, worked out on ``jobs`` cores (0: all), or a float if there is none.
+
+    Raises :class:`flashgc.ConfigError`, which names the first element without an answer.
+
+    >>> round(write_amplification("random", spare="10%"), 9)
+    10.0
+    >>> write_amplification("meanfield", d=[1, 10, 100], spare=0.1).round(4)
+    array([10.    ,  5.0002,  4.8278])
+    >>> write_amplification("fifo", spare=0.1, f=[0.2, 0.1], r=[0.8, 0.9]).round(4)
+    array([5.5378, 6.1676])
+    """
+    query, columns = read(find(model).parameters, parameters)
+    arrays = list(columns.values())
+    try:
+        shape = numpy.broadcast_shapes(*(array.shape for array in arrays))
+    except ValueError:
+        shapes = ", ".join(f"{name} {array.shape}" for name, array in columns.items())
+        raise ConfigError(
+            f"arrays of shapes that do not go together: {shapes}; hint: give one of them another "
+            "axis, as in spare[:, None]"
+        ) from None
+    out = numpy.empty(math.prod(shape))
+    flat = [
+        (name, numpy.ascontiguousarray(numpy.broadcast_to(array, shape)).reshape(-1))
+        for name, array in columns.items()
+    ]
+    fault = _core.model_grid(model, json.dumps(query), flat, out, jobs)
+    if fault is None:
+        return out.reshape(shape) if columns else float(out[0])
+    index, what = fault
+    at = ", ".join(str(int(i)) for i in numpy.unravel_index(index, shape)) if columns else ""
+    raise ConfigError(f"element [{at}]: {what}" if columns else what)

@@ -1,0 +1,89 @@
+"""The closed forms as functions. Numbers broadcast as in numpy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flashgc.model.answers import write_amplification
+from flashgc.model.parameters import Numbers
+
+
+def random(spare: Numbers) -> Any:
+    """A block drawn at random: 1 / S_f, whatever the workload.
+
+    >>> round(random("7%"), 4)
+    14.2857
+    """
+    return write_amplification("random", spare=spare)
+
+
+def fifo(
+    spare: Numbers, *, workload: str | None = None, f: Numbers = None, r: Numbers = None
+) -> Any:
+    """First in, first out, for any number of pages a block (Desnoyers 2012, equation 14).
+
+    With ``f`` and ``r``, a share f of the pages gets a share r of the writes.
+
+    >>> round(fifo(0.1), 6), round(fifo(0.1, f=0.2, r=0.8), 4)
+    (5.178659, 5.5378)
+    """
+    return write_amplification("fifo", spare=spare, workload=workload, f=f, r=r)
+
+
+def greedy(spare: Numbers, pages_per_block: Numbers = 64) -> Any:
+    """The fewest valid pages, uniform writes, exact for infinitely many blocks.
+
+    >>> greedy(0.1, [16, 32, 64, 128]).round(4)
+    array([3.9814, 4.5082, 4.8213, 4.9922])
+    """
+    return write_amplification("greedy", spare=spare, pages_per_block=pages_per_block)
+
+
+def desnoyers(
+    spare: Numbers,
+    pages_per_block: Numbers = 64,
+    *,
+    workload: str | None = None,
+    f: Numbers = None,
+    r: Numbers = None,
+) -> Any:
+    """Desnoyers' approximation of greedy, for any classes of pages (2012, equation 16).
+
+    >>> round(desnoyers(0.1), 4)
+    4.8159
+    """
+    return write_amplification(
+        "desnoyers",
+        spare=spare,
+        pages_per_block=pages_per_block,
+        workload=workload,
+        f=f,
+        r=r,
+    )
+
+
+def separation(
+    spare: Numbers,
+    pages_per_block: Numbers = 64,
+    *,
+    workload: str | None = None,
+    f: Numbers = None,
+    r: Numbers = None,
+    cleaner: str = "greedy",
+) -> Any:
+    """The optimum of static separation with that cleaner: a strong reference, not a lower bound.
+
+    ``cleaner`` is ``"greedy"``, ``"fifo"`` or ``"desnoyers"``.
+
+    >>> round(separation(0.1, 32, f=0.1, r=0.9, cleaner="fifo"), 3)
+    2.336
+    """
+    return write_amplification(
+        "separation",
+        spare=spare,
+        pages_per_block=pages_per_block,
+        workload=workload,
+        f=f,
+        r=r,
+        cleaner=cleaner,
+    )

@@ -1,0 +1,154 @@
+"""The parameters of models: as people give them, and as the engine takes them."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeAlias, TypedDict
+
+import numpy
+from numpy.typing import NDArray
+
+from flashgc._core import ConfigError
+from flashgc.units import parse_count, parse_share
+
+#: A number, a text such as ``"10%"``, or anything that numpy makes an array of numbers.
+Numbers: TypeAlias = Any
+
+
+class Parameters(TypedDict, total=False):
+    """What a model may be asked about; each model takes those that its description names."""
+
+    #: Pages a block, b. Usually 64 here.
+    pages_per_block: Numbers
+    #: Spare factor S_f = 1 - U/N: ``0.1`` and ``"10%"`` are the same. Usually 0.1.
+    spare: Numbers
+    #: Over-provisioning (N - U)/U, in place of the spare factor.
+    overprovision: Numbers
+    #: Blocks drawn a collection. Usually 10.
+    d: Numbers
+    #: Blocks stored. Usually 0.
+    c: Numbers
+    #: Share of the blocks among which windowed greedy chooses.
+    window: Numbers
+    #: ``"uniform"``, ``"hotcold:f=0.2,r=0.8"``, ``"zipf:theta=0.99"`` or
+    #: ``"classes:pages=1/9/90,shares=60/30/10"``, as for :func:`flashgc.run`.
+    workload: str | None
+    #: Hot share of the pages, and of the writes: in place of those in ``workload``.
+    f: Numbers
+    r: Numbers
+    #: Exponent of a Zipf distribution, in place of that in ``workload``.
+    theta: Numbers
+    #: Physical blocks: they say how many pages a Zipf distribution has. Usually 10 000.
+    blocks: Numbers
+    #: ``"single"`` or ``"double"``.
+    frontier: str | None
+    #: Which of several blocks with the fewest valid pages greedy takes.
+    ties: str | None
+    #: How the pools of a separation are cleaned: ``"greedy"``, ``"fifo"`` or ``"desnoyers"``.
+    cleaner: str | None
+
+
+_COUNTS = ("pages_per_block", "d", "c", "blocks")
+_WORDS = ("workload", "frontier", "ties", "cleaner")
+#: Parameters of one workload, which they imply where none is given.
+_OF_WORKLOADS = {"f": "hotcold", "r": "hotcold", "theta": "zipf"}
+
+Query: TypeAlias = dict[str, Any]
+Columns: TypeAlias = dict[str, NDArray[numpy.float64]]
+
+
+def read(known: Iterable[str], parameters: Mapping[str, Any]) -> tuple[Query, Columns]:
+    """Single values as a query, and arrays by their names; only those ``known`` are taken.
+
+    >>> query, columns = read(["spare", "d"], {"spare": [0.1, 0.2], "d": "10"})
+    >>> query, columns["spare"]
+    ({'d': 10}, array([0.1, 0.2]))
+    """
+    given = {name: value for name, value in parameters.items() if value is not None}
+    for name in given:
+        if name not in known:
+            hint = f"it takes {', '.join(known)}"
+            raise ConfigError(f"the model has no parameter '{name}'; hint: {hint}")
+    _imply_workload(given)
+    query: Query = {}
+    columns: Columns = {}
+    for name, value in given.items():
+        if name in _WORDS:
+            query[name] = _word(name, value)
+        else:
+            number = _number(name, value)
+            if name == "overprovision":
+                if "spare" in given:
+                    raise ConfigError("overprovision: spare is given too; hint: give one of them")
+                number = _spare_of(number)
+            key = "spare" if name == "overprovision" else name
+            if isinstance(number, numpy.ndarray):
+                columns[key] = number
+            else:
+                query[key] = number
+    return query, columns
+
+
+def scalars(known: Iterable[str], parameters: Mapping[str, Any], hint: str) -> str:
+    """The query of one point, as the engine takes it; arrays are refused with ``hint``."""
+    query, columns = read(known, parameters)
+    for name in columns:
+        raise ConfigError(f"{name}: found an array, expected one number; hint: {hint}")
+    return json.dumps(query)
+
+
+def _imply_workload(given: dict[str, Any]) -> None:
+    for name, kind in _OF_WORKLOADS.items():
+        if name in given:
+            workload = given.setdefault("workload", kind)
+            if str(workload).split(":", maxsplit=1)[0].strip() != kind:
+                raise ConfigError(
+                    f"{name}: the workload is '{workload}', of which it is no parameter; hint: "
+                    f"workload={kind!r}"
+                )
+
+
+def _word(name: str, value: object) -> str:
+    if isinstance(value, str):
+        return value
+    raise ConfigError(f"{name}: found {value!r}, expected a text; hint: see flashgc.model.models")
+
+
+def _number(name: str, value: Any) -> float | NDArray[numpy.float64]:
+    if isinstance(value, str):
+        return parse_count(value, name) if name in _COUNTS else parse_share(value, name)
+    try:
+        array = numpy.asarray(value)
+        if array.dtype.kind not in "iuf":
+            raise TypeError
+        made = array.astype(numpy.float64)
+    except (TypeError, ValueError):
+        raise ConfigError(
+            f"{name}: found {_short(value)}, expected numbers; hint: {name}=0.1, or an array"
+        ) from None
+    if made.ndim:
+        return made
+    number = float(made)
+    if not math.isfinite(number):
+        raise ConfigError(f"{name}: found {number}, expected a number; hint: {name}=0.1")
+    return number
+
+
+def _spare_of(overprovision: Any) -> Any:
+    bad = numpy.argwhere(~(numpy.asarray(overprovision) > 0))
+    if len(bad):
+        at = tuple(int(i) for i in bad[0])
+        place = f"element [{', '.join(map(str, at))}]: " if at else ""
+        found = float(numpy.asarray(overprovision)[at])
+        raise ConfigError(
+            f"{place}overprovision: found {found}, expected more than 0: without spare space "
+            "nothing can be collected; hint: write 0.28 or 28%"
+        )
+    return overprovision / (1.0 + overprovision)
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:60]}..."

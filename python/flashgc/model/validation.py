@@ -1,0 +1,130 @@
+"""A model and the simulation of the same drive, side by side."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from dataclasses import dataclass
+from typing import Any, Unpack
+
+from flashgc._core import ConfigError, Control
+from flashgc._engine import Progress
+from flashgc.model.answers import ModelResult, evaluate, find, models
+from flashgc.model.parameters import Parameters
+from flashgc.results import Result, _Json
+from flashgc.simulation import run
+from flashgc.units import parse_count
+
+#: What a model may differ by beyond chance: a drive has finitely many blocks.
+TOLERANCE = 0.0005
+#: Physical blocks of the drive that is simulated, if nobody says otherwise.
+BLOCKS = 10_000
+
+
+@dataclass(frozen=True)
+class Validation(_Json):
+    """What the model says and what was measured."""
+
+    model: ModelResult
+    simulation: Result
+
+    @property
+    def difference(self) -> float:
+        """The model's write amplification over the measured one, less 1."""
+        return self.model.write_amplification / self.simulation.write_amplification - 1
+
+    @property
+    def standard_error(self) -> float | None:
+        """Standard error of the measured write amplification; ``None`` for a single run."""
+        values = self.simulation.run_values
+        if len(values) < 2:
+            return None
+        return statistics.stdev(values) / math.sqrt(len(values))
+
+    @property
+    def standard_errors(self) -> float | None:
+        """The difference in standard errors; ``None`` for a single run."""
+        error = self.standard_error
+        if not error:
+            return None
+        return (self.model.write_amplification - self.simulation.write_amplification) / error
+
+    @property
+    def agrees(self) -> bool | None:
+        """Whether they are within 3 standard errors and 0.05%; ``None`` for a single run."""
+        error = self.standard_error
+        if error is None:
+            return None
+        measured = self.simulation.write_amplification
+        off = abs(self.model.write_amplification - measured)
+        return off <= 3 * error + TOLERANCE * measured
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether the simulation was stopped before its end."""
+        return self.simulation.interrupted
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain Python values; the model's document with ``simulation`` added."""
+        return {
+            **self.model.to_dict(),
+            "simulation": self.simulation.to_dict(),
+            "difference": self.difference,
+            "standard_error": self.standard_error,
+            "standard_errors": self.standard_errors,
+            "agrees": self.agrees,
+        }
+
+
+def validate(
+    model: str,
+    *,
+    runs: int = 4,
+    seed: int = 1,
+    warmup: str = "20x",
+    writes: str = "20x",
+    jobs: int = 0,
+    progress: Progress | None = None,
+    control: Control | None = None,
+    **parameters: Unpack[Parameters],
+) -> Validation:
+    """Simulates what ``model`` is a model of, on a drive of ``blocks`` (10 000) filled at random.
+
+    ``warmup`` and ``writes`` are drive writes; the other options are those of :func:`flashgc.run`.
+
+    >>> both = validate("fifo", blocks=1000, spare=0.1, pages_per_block=32, runs=3, writes="5x")
+    >>> abs(both.difference) < 0.01
+    True
+    """
+    blocks = parse_count(parameters.setdefault("blocks", BLOCKS), "blocks")
+    answer = evaluate(model, **parameters)
+    config = answer.config
+    result = run(
+        config.get("workload", "uniform"),
+        victim=_policy(model, config, blocks),
+        frontier=config.get("frontier", "single"),
+        blocks=blocks,
+        pages_per_block=config["pages_per_block"],
+        spare=config["spare_factor"],
+        fill="random",
+        warmup=warmup,
+        writes=writes,
+        runs=runs,
+        seed=seed,
+        jobs=jobs,
+        progress=progress,
+        control=control,
+    )
+    return Validation(answer, result)
+
+
+def _policy(name: str, config: Any, blocks: int) -> str:
+    """The victim policy that the model is of."""
+    policy = find(name).policy
+    if policy is None:
+        simulated = ", ".join(model.name for model in models() if model.policy)
+        raise ConfigError(
+            f"{name}: no policy of the simulator does it; hint: these have one: {simulated}"
+        )
+    window = max(1, round(config.get("window", 0) * blocks))
+    return policy.format(**{**config, "window": window})
