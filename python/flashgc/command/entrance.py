@@ -19,6 +19,7 @@ from flashgc.command import streams
 COMMANDS = {
     "run": "flashgc.command.run:run",
     "compare": "flashgc.command.compare:compare",
+    "reproduce": "flashgc.command.reproduce:reproduce",
     "policies": "flashgc.command.policies:policies",
     "trace": "flashgc.command.trace:trace",
     "schema": "flashgc.command.schema:schema",

@@ -24,9 +24,12 @@ PATIENCE = 1.0
 
 
 class Bar:
-    """A progress bar that shows itself when the work takes long; call it to bring it up to date."""
+    """A progress bar that shows itself when the work takes long; call it to bring it up to date.
 
-    def __init__(self, runs: int, *, quiet: bool) -> None:
+    ``runs`` is how many an engine's :class:`Control` will count.
+    """
+
+    def __init__(self, runs: int = 1, *, quiet: bool) -> None:
         self._runs = runs
         self._begin = time.monotonic()
         self._programs = (self._begin, 0)
@@ -48,6 +51,14 @@ class Bar:
 
     def __call__(self, control: Control) -> None:
         """Shows how far ``control`` is."""
+        reading = control.done == 0 and control.total_bytes and not control.programs
+        if reading:
+            self.show(control.read_bytes / control.total_bytes, "reading the trace", 0)
+        else:
+            self.show(control.done / max(self._runs, 1), "simulating", control.programs)
+
+    def show(self, share: float, what: str, programs: int) -> None:
+        """Shows that ``share`` of the work is done, by ``programs`` page programs so far."""
         now = time.monotonic()
         if self._quiet or now - self._begin < PATIENCE:
             return
@@ -64,13 +75,8 @@ class Bar:
             self._task = self._progress.add_task("", total=1.0, rate="")
             self._progress.start()
         assert self._task is not None  # Made together with the progress.
-        reading = control.done == 0 and control.total_bytes and not control.programs
-        if reading:
-            share, what = control.read_bytes / control.total_bytes, "reading the trace"
-        else:
-            share, what = control.done / max(self._runs, 1), "simulating"
         began, before = self._programs
-        rate = (control.programs - before) / max(now - began, 1e-9)
+        rate = (programs - before) / max(now - began, 1e-9)
         self._progress.update(
             self._task,
             completed=min(share, 1.0),

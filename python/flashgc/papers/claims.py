@@ -119,6 +119,18 @@ class Claim:
         """The name of its paper."""
         return self.id.partition(".")[0]
 
+    @property
+    def tolerance(self) -> Tolerance:
+        """The tolerance of a claim of kind ``equal``, which has one."""
+        assert self.tol is not None
+        return self.tol
+
+    @property
+    def only_value(self) -> float:
+        """The published value of a claim that has one only."""
+        assert self.value is not None
+        return self.value
+
     def column(self, name: str) -> tuple[Cell, ...]:
         """The published cells under the heading ``name``."""
         at = self.columns.index(name)

@@ -231,6 +231,8 @@ class Outcome:
     verdict: Verdict
     #: One or two sentences.
     why: str
+    #: What the labels of the rows are.
+    heading: str = ""
     rows: tuple[Row, ...] = ()
     figures: tuple[Figure, ...] = ()
     #: What a reader should know: findings, things that are odd.
@@ -242,16 +244,32 @@ def conclude(
     measured: Measured,
     rows: Sequence[Row],
     *,
+    heading: str = "part",
     figures: Sequence[Figure] = (),
     notes: Sequence[str] = (),
 ) -> Outcome:
-    """The outcome of a claim with these rows. Here stand-ins lose the right to be met."""
+    """The outcome of a claim with these rows, whose labels are of ``heading``.
+
+    Here stand-ins lose the right to be met.
+    """
     graded = tuple(_graded(claim, one) for one in rows)
     verdict = together([one.verdict for one in graded])
     return Outcome(
-        claim, measured.size, measured.task, verdict, _why(graded), graded,
-        tuple(figures), tuple(notes),
-    )  # fmt: skip
+        claim,
+        measured.size,
+        measured.task,
+        verdict,
+        _why(graded),
+        heading,
+        graded,
+        tuple(figures),
+        tuple(notes),
+    )
+
+
+def not_run(claim: Claim, size: Size, task: Task, why: str) -> Outcome:
+    """The outcome of a claim of which nothing was run."""
+    return Outcome(claim, size, task, Verdict.NOT_RUN, why)
 
 
 def _graded(claim: Claim, one: Row) -> Row:
@@ -262,16 +280,11 @@ def _graded(claim: Claim, one: Row) -> Row:
 
 
 def _why(rows: Sequence[Row]) -> str:
-    """The rows counted, and the first that spoils the verdict."""
-    counts = {
-        verdict: sum(one.verdict is verdict for one in rows)
-        for verdict in Verdict
-        if any(one.verdict is verdict for one in rows)
-    }
+    """The reason of the only row, or how many rows have each verdict."""
     if len(rows) == 1:
         return rows[0].why
-    text = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
-    return f"{text} of {len(rows)} rows"
+    counts = ((verdict, sum(one.verdict is verdict for one in rows)) for verdict in Verdict)
+    return f"of {len(rows)} rows " + ", ".join(f"{n} {verdict}" for verdict, n in counts if n)
 
 
 class Runner(Protocol):

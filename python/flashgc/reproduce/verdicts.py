@@ -43,9 +43,13 @@ class Value:
         """The upper end of the interval."""
         return self.mean + self.ci95
 
+    @property
+    def simulated(self) -> bool:
+        """Whether there is an interval."""
+        return self.ci95 > 0
+
     def __str__(self) -> str:
-        told = self.ci95 and math.isfinite(self.ci95)
-        return f"{self.mean:.4f} ± {self.ci95:.4f}" if told else f"{self.mean:.4f}"
+        return f"{self.mean:.4f} ± {self.ci95:.4f}" if self.simulated else f"{self.mean:.4f}"
 
 
 class Judgement(NamedTuple):

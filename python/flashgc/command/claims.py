@@ -1,0 +1,138 @@
+"""Claims as people read them: a table each with verdicts and why, or the list of what there is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from flashgc.command.render import LEFT, RIGHT, console, is_plain, show, table, unicode
+from flashgc.papers.claims import Claim, claims
+from flashgc.reproduce.document import Reproduction
+from flashgc.reproduce.runner import Outcome, Row, Size, runner_of
+from flashgc.reproduce.verdicts import Verdict
+from flashgc.reproduce.words import difference, measured, published
+from flashgc.results import dumps
+
+STYLES = {
+    Verdict.MET: "bold green",
+    Verdict.IN_KIND: "green",
+    Verdict.MISSED: "bold red",
+    Verdict.NOT_RUN: "yellow",
+}
+
+
+def show_claims(made: Reproduction, report: Path | None) -> None:
+    """Prints what became of every claim, and where the page is."""
+    out = console()
+    for outcome in made.shown():
+        _show_claim(out, outcome)
+        out.print()
+    for name, waiting in made.waiting().items():
+        paper = made.papers[name]
+        count = f"{len(waiting)} claims" if len(waiting) != 1 else "1 claim"
+        line = Text(f"{name}: ", style="bold" if not is_plain(out) else "")
+        line.append(
+            f"{count} not-run, {paper.waits_for} is not there yet", style="default not bold"
+        )
+        out.print(line)
+    if made.waiting():
+        out.print()
+    counts = Text("claims: ", style="bold" if not is_plain(out) else "")
+    parts = [(verdict, made.counts()[verdict]) for verdict in Verdict if made.counts()[verdict]]
+    for place, (verdict, of_verdict) in enumerate(parts):
+        counts.append(", " if place else "", style="default not bold")
+        counts.append(f"{of_verdict} {verdict}", style=STYLES[verdict])
+    out.print(counts)
+    if report is not None:
+        out.print(f"page:   {report}", soft_wrap=True)
+
+
+def _show_claim(out: Console, outcome: Outcome) -> None:
+    claim, task = outcome.claim, outcome.task
+    wrap = is_plain(out)
+    title = Text(f"{claim.id}  ", style="" if wrap else "bold cyan")
+    title.append(str(outcome.verdict), style=STYLES[outcome.verdict])
+    out.print(title)
+    out.print(_text(out, claim.what), soft_wrap=wrap)
+    for name, said in (("run with", task.settings), ("left out", task.left_out)):
+        if said:
+            out.print(_text(out, f"{name}: {said}", "dim"), soft_wrap=wrap)
+    if outcome.rows:
+        out.print()
+        show(out, _table(out, outcome.heading, outcome.rows))
+    line = Text(f"{outcome.verdict}: ", style=STYLES[outcome.verdict])
+    out.print(line.append_text(_text(out, outcome.why, "default not bold")), soft_wrap=wrap)
+    if len(outcome.rows) > 1:
+        for row in outcome.rows:
+            if row.verdict is not Verdict.MET:
+                reason = Text(f"  {row.label}: ", style="" if wrap else STYLES[row.verdict])
+                reason.append_text(_text(out, row.why, "default not bold"))
+                out.print(reason, soft_wrap=wrap)
+    for note in outcome.notes:
+        out.print(_text(out, f"note: {note}"), soft_wrap=wrap)
+
+
+def _table(out: Console, heading: str, rows: tuple[Row, ...]) -> Table:
+    """The rows of a claim; without differences where no row has one."""
+    numbers = any(row.difference is not None for row in rows)
+    columns = [(heading, LEFT), ("published", LEFT), ("measured", LEFT)]
+    columns += [("diff.", RIGHT)] if numbers else []
+    made = table(out, [*columns, ("verdict", LEFT)])
+    made.columns[-1].no_wrap = True
+    for row in rows:
+        cells = [
+            _text(out, row.label),
+            _text(out, published(row)),
+            _text(out, measured(row)),
+            *([Text(difference(row))] if numbers else []),
+            Text(str(row.verdict), style=STYLES[row.verdict]),
+        ]
+        made.add_row(*cells)
+    return made
+
+
+def _text(out: Console, text: str, style: str = "") -> Text:
+    return Text(text.replace("±", unicode(out, "±", "+-")), style="" if is_plain(out) else style)
+
+
+def show_list(what: tuple[str, ...], size: Size, *, as_json: bool) -> None:
+    """Prints the claims that ``what`` names, and what each needs."""
+    chosen = claims().select(what)
+    rows = [(claim, _needs(claim, size)) for claim in chosen]
+    if as_json:
+        listed = [
+            {"id": c.id, "kind": str(c.kind), "input": str(c.input), "needs": needs, "what": c.what}
+            for c, needs in rows
+        ]
+        click.echo(dumps({"size": str(size), "claims": listed}))
+        return
+    out = console()
+    for number, name in enumerate(dict.fromkeys(claim.paper for claim in chosen)):
+        paper = claims().papers[name]
+        if number:
+            out.print()
+        out.print(Text(paper.title, style="" if is_plain(out) else "bold cyan"))
+        out.print(_text(out, paper.source, "dim"))
+        if paper.waits_for:
+            out.print(_text(out, f"waits for {paper.waits_for}", "yellow"))
+        made = table(out, [("claim", LEFT), ("kind", LEFT), ("input", LEFT), ("needs", LEFT)])
+        made.columns[0].no_wrap = True
+        for claim, needs in rows:
+            if claim.paper == name:
+                made.add_row(claim.id, str(claim.kind), str(claim.input), needs)
+        show(out, made)
+
+
+def _needs(claim: Claim, size: Size) -> str:
+    """What a claim needs to be run."""
+    if claims().papers[claim.paper].waits_for:
+        return "-"
+    runner = runner_of(claim)
+    if runner is None:
+        return "a runner"
+    task = runner.task(claim, size)
+    return task.not_run or task.settings

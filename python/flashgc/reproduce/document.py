@@ -1,0 +1,148 @@
+"""A reproduction as data: one JSON document with stable keys, and CSV files."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from flashgc.papers.claims import Claim, Paper
+from flashgc.reproduce.runner import Measured, Outcome, Row, Size, Table
+from flashgc.reproduce.verdicts import Value, Verdict
+from flashgc.results import dumps
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """What became of everything that was asked for."""
+
+    size: Size
+    #: What was asked for; empty for everything.
+    what: tuple[str, ...]
+    version: str
+    papers: Mapping[str, Paper]
+    outcomes: tuple[Outcome, ...]
+    #: What was measured, by the claim's id.
+    measured: Mapping[str, Measured]
+    interrupted: bool
+    #: What could not be run because of an error, by the claim's id.
+    failed: Mapping[str, str]
+
+    @property
+    def command(self) -> str:
+        """What to type to run it again."""
+        flag = () if self.size is Size.DEFAULT else (f"--{self.size}",)
+        return " ".join(("flashgc reproduce", *self.what, *flag))
+
+    def counts(self) -> dict[str, int]:
+        """How many claims have each verdict."""
+        counted = Counter(outcome.verdict for outcome in self.outcomes)
+        return {str(verdict): counted[verdict] for verdict in Verdict}
+
+    def waiting(self) -> dict[str, tuple[Outcome, ...]]:
+        """By paper, the claims of those that wait for a part of flashgc."""
+        return {
+            name: tuple(one for one in self.outcomes if one.claim.paper == name)
+            for name, paper in self.papers.items()
+            if paper.waits_for and any(one.claim.paper == name for one in self.outcomes)
+        }
+
+    def shown(self) -> tuple[Outcome, ...]:
+        """The claims of all other papers."""
+        return tuple(one for one in self.outcomes if not self.papers[one.claim.paper].waits_for)
+
+    def digest(self, claim: Claim) -> str:
+        """Of the digests of a claim's simulations: the same on every machine; empty without any."""
+        measured = self.measured.get(claim.id)
+        digests = [result.digest for result in measured.results.values()] if measured else []
+        if not digests:
+            return ""
+        return hashlib.blake2b(" ".join(digests).encode(), digest_size=8).hexdigest()
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain Python values."""
+        return {
+            "version": self.version,
+            "size": str(self.size),
+            "what": list(self.what),
+            "command": self.command,
+            "interrupted": self.interrupted,
+            "counts": self.counts(),
+            "papers": [
+                {"name": p.name, "title": p.title, "source": p.source, "waits_for": p.waits_for}
+                for p in self.papers.values()
+            ],
+            "claims": [self._claim(outcome) for outcome in self.outcomes],
+        }
+
+    def to_json(self, indent: int | None = 2) -> str:
+        """All of it as one JSON document."""
+        return dumps(self.to_dict(), indent)
+
+    def _claim(self, outcome: Outcome) -> dict[str, Any]:
+        claim, task = outcome.claim, outcome.task
+        return {
+            "id": claim.id,
+            "what": claim.what,
+            "kind": str(claim.kind),
+            "input": str(claim.input),
+            "tolerance": None if claim.tol is None else str(claim.tol),
+            "verdict": str(outcome.verdict),
+            "why": outcome.why,
+            "settings": task.settings,
+            "left_out": task.left_out,
+            "heading": outcome.heading,
+            "rows": [_row(one) for one in outcome.rows],
+            "notes": list(outcome.notes),
+            "figures": [figure.name for figure in outcome.figures],
+            "digest": self.digest(claim),
+            "failed": self.failed.get(claim.id),
+            "commands": commands(outcome),
+        }
+
+
+def commands(outcome: Outcome) -> list[str]:
+    """What to type to get a claim's numbers one by one, each once."""
+    simulations = (one.command() for one in outcome.task.simulations.values())
+    computations = (one.command for one in outcome.task.computations.values() if one.command)
+    return list(dict.fromkeys((*computations, *simulations)))
+
+
+def _row(one: Row) -> dict[str, Any]:
+    value = one.measured if isinstance(one.measured, Value) else None
+    return {
+        "label": one.label,
+        "published": one.published,
+        "published_ci95": one.published_ci95,
+        "measured": one.measured if value is None else value.mean,
+        "measured_ci95": value.ci95 if value is not None and value.simulated else None,
+        "difference": one.difference,
+        "verdict": str(one.verdict),
+        "why": one.why,
+        "stand_in": one.stand_in,
+    }
+
+
+def rows_table(outcome: Outcome) -> Table:
+    """The rows of a claim, as data."""
+    made = [_row(one) for one in outcome.rows]
+    columns = ("label", "published", "published_ci95", "measured", "measured_ci95", "difference",
+               "verdict", "why", "stand_in")  # fmt: skip
+    return Table(columns, tuple(tuple(one[name] for name in columns) for one in made))
+
+
+def to_csv(table: Table) -> str:
+    r"""A table as CSV; numbers with all their digits.
+
+    >>> to_csv(Table(("c", "write amplification"), ((0, 5.0002), (1, None))))
+    'c,write amplification\n0,5.0002\n1,\n'
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(table.columns)
+    writer.writerows(table.rows)
+    return text.getvalue()

@@ -1,0 +1,60 @@
+"""The page: every table and figure of a reproduction in one file, with nothing from outside."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from pathlib import Path
+
+import jinja2
+
+from flashgc.reproduce.document import Reproduction, commands, rows_table, to_csv
+from flashgc.reproduce.runner import Figure
+from flashgc.reproduce.verdicts import Verdict
+from flashgc.reproduce.words import difference, measured, published
+
+HERE = Path(__file__).parent
+
+#: What the verdicts mean, for readers of the page.
+MEANINGS = {
+    Verdict.MET: "What was published is what comes out.",
+    Verdict.IN_KIND: "It comes out on something that stands in for what the paper used.",
+    Verdict.MISSED: "It does not come out; the row says how far off it is.",
+    Verdict.NOT_RUN: "Nothing, or not all of it, was run; the row says why.",
+}
+
+
+def drawn(figure: Figure) -> str:
+    """A figure as an ``<svg>`` element, with ids of its own."""
+    from flashgc.plot import to_svg
+
+    return to_svg(figure.draw(), prefix=figure.name.replace(".", "-"), label=figure.caption)
+
+
+def page(made: Reproduction, figures: Mapping[str, str]) -> str:
+    """The page; ``figures`` are drawn, by name. The same reproduction gives the same bytes."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(HERE),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(
+        published=published, measured=measured, difference=difference, data_uri=data_uri
+    )
+    return environment.get_template("page.html.j2").render(
+        made=made,
+        figures=figures,
+        style=(HERE / "page.css").read_text(encoding="utf-8"),
+        commands=commands,
+        csv=lambda outcome: to_csv(rows_table(outcome)),
+        figure_csv=lambda figure: to_csv(figure.data),
+        meanings=MEANINGS,
+        verdicts=list(Verdict),
+    )
+
+
+def data_uri(text: str, kind: str) -> str:
+    """``text`` as the address of a download."""
+    return f"data:{kind};charset=utf-8;base64,{base64.b64encode(text.encode()).decode()}"

@@ -1,0 +1,57 @@
+"""The entrance: what to reproduce in, what became of it out, and the folder that keeps it."""
+
+from __future__ import annotations
+
+from flashgc._core import version
+from flashgc.papers.claims import Claim, claims
+from flashgc.reproduce.cache import Cache
+from flashgc.reproduce.document import Reproduction
+from flashgc.reproduce.execute import Progress, Work
+from flashgc.reproduce.runner import Outcome, Size, Task, not_run, runner_of
+
+
+def reproduce(
+    what: tuple[str, ...] = (),
+    *,
+    size: Size = Size.DEFAULT,
+    cache: Cache | None = None,
+    jobs: int = 0,
+    progress: Progress | None = None,
+) -> tuple[Reproduction, Work]:
+    """Runs the claims that ``what`` names (nothing names all) and judges them.
+
+    Results of simulations are taken from ``cache`` and kept there. Ctrl-C stops; what had not been
+    measured is then not run. Raises :class:`flashgc.ConfigError` for a name of nothing.
+    """
+    known = claims()
+    chosen = known.select(what)
+    tasks = {claim.id: _task(claim, size) for claim in chosen}
+    work = Work(
+        {name: task for name, task in tasks.items() if not task.not_run},
+        cache=cache,
+        jobs=jobs,
+        progress=progress,
+    )
+    work.perform()
+    outcomes = tuple(_judged(claim, size, tasks[claim.id], work) for claim in chosen)
+    measured = {name: work.measured(name, size) for name, task in tasks.items() if not task.not_run}
+    papers = {name: known.papers[name] for name in dict.fromkeys(claim.paper for claim in chosen)}
+    made = Reproduction(
+        size, what, version(), papers, outcomes, measured, work.interrupted, work.failed
+    )
+    return made, work
+
+
+def _task(claim: Claim, size: Size) -> Task:
+    runner = runner_of(claim)
+    if runner is None:
+        part = claims().papers[claim.paper].waits_for
+        return Task(not_run=f"waits for {part}" if part else "nothing here runs it yet")
+    return runner.task(claim, size)
+
+
+def _judged(claim: Claim, size: Size, task: Task, work: Work) -> Outcome:
+    runner = runner_of(claim)
+    if runner is None or task.not_run:
+        return not_run(claim, size, task, task.not_run)
+    return runner.judge(claim, work.measured(claim.id, size))
