@@ -144,6 +144,21 @@ impl Taken {
         some / total
     }
 
+    /// The chances that the memory holds none, and that it holds exactly one, of the share `q` with
+    /// the fewest valid pages.
+    pub(crate) fn none_and_one_stored(&mut self, q: f64) -> (f64, f64) {
+        if q <= 0.0 || self.c == 0 {
+            return (1.0, 0.0);
+        }
+        self.stored.clear();
+        self.in_memory(q);
+        let total: f64 = self.stored.iter().sum();
+        match self.stored[..] {
+            [none, one, ..] => (none / total, one / total),
+            _ => (0.0, 0.0),
+        }
+    }
+
     /// Fills `tails` with P(s >= n) for n = 0..c + 1, where s is binomial(d, q).
     fn count_drawn(&mut self, q: f64, none_drawn: f64) {
         let odds = q / (1.0 - q);

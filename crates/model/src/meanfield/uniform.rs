@@ -128,8 +128,8 @@ impl Levels {
         let b = drive.pages_per_block() as usize;
         let mut valid = vec![self.q[0]; b + 1];
         let mut victim = vec![self.h[0]; b + 1];
-        for i in 1..=b {
-            valid[i] = self.h[i - 1] / (kappa * i as f64);
+        for (i, (share, taken)) in (1..).zip(valid[1..].iter_mut().zip(&self.h)) {
+            *share = taken / (kappa * f64::from(i));
         }
         for i in 1..b {
             // As differences of H would lose the digits of rare victims, from the balance.

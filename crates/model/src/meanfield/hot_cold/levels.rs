@@ -1,0 +1,212 @@
+//! Blocks with h hot pages among i valid ones, from full to empty.
+//!
+//! A block starts full and loses its pages one by one, hot ones faster, until a collection takes
+//! it: at level i with hazard sigma_i, whatever its pages are. Hence, with births beta on level b,
+//!
+//! ```text
+//! inflow(i, h) = m(i, h) (kappa_h h + kappa_c (i - h) + sigma_i)
+//! inflow(i - 1, h) = m(i, h + 1) kappa_h (h + 1) + m(i, h) kappa_c (i - h)
+//! ```
+//!
+//! and sigma_i is such that what leaves level i downwards is what is taken below: H(q_(i-1)), with
+//! q_(i-1) = q_i - sum over h of m(i, h). The left side falls and the right side rises with sigma_i,
+//! so that there is one, found by a bracketed root; each level follows from the one above it.
+
+use crate::meanfield::selection::{Selection, Taken, Ties};
+use crate::{ModelError, root};
+
+/// The index of (i, h) among all pairs with h <= i.
+pub(super) fn at(i: usize, h: usize) -> usize {
+    i * (i + 1) / 2 + h
+}
+
+/// Shares of the collections below which a level is taken as never reached.
+const NEGLIGIBLE: f64 = 1e-18;
+
+/// How blocks leave a level other than downwards.
+#[derive(Clone, Copy, Debug)]
+enum Leave {
+    /// With this hazard, a collection a block.
+    Hazard(f64),
+    /// At once for this share, otherwise never.
+    AtOnce(f64),
+}
+
+/// The blocks of a drive by valid and hot pages.
+#[derive(Debug)]
+pub(super) struct Levels {
+    pub(super) b: usize,
+    taken: Option<Taken>,
+    ties: Ties,
+    /// Invalidations a hot and a cold page, a collection a block.
+    rates: (f64, f64),
+    leave: Vec<Leave>,
+    /// m(i, h).
+    pub(super) mass: Vec<f64>,
+    /// Chance that the block taken has i valid and h hot pages.
+    pub(super) victim: Vec<f64>,
+    /// q_i, share of blocks with at most i valid pages.
+    pub(super) q: Vec<f64>,
+}
+
+impl Levels {
+    pub(super) fn new(b: usize, selection: &Selection) -> Self {
+        let (taken, ties) = match *selection {
+            Selection::DChoices { d, c } => (Some(Taken::new(d, c)), Ties::Random),
+            Selection::Greedy { ties } => (None, ties),
+        };
+        let pairs = at(b, b) + 1;
+        Self {
+            b,
+            taken,
+            ties,
+            rates: (0.0, 0.0),
+            leave: vec![Leave::Hazard(0.0); b + 1],
+            mass: vec![0.0; pairs],
+            victim: vec![0.0; pairs],
+            q: vec![1.0; b + 1],
+        }
+    }
+
+    /// Works down from full blocks of which the share `births[h]` has h hot pages; `rates` are the
+    /// invalidations a hot and a cold page. Finds the hazards.
+    pub(super) fn fall(&mut self, rates: (f64, f64), births: &[f64]) -> Result<(), ModelError> {
+        self.rates = rates;
+        let mut inflow = births.to_vec();
+        let (mut q, mut below) = (1.0, 1.0);
+        for i in (0..=self.b).rev() {
+            self.q[i] = q;
+            self.leave[i] = self.leave_level(i, &inflow, q, below)?;
+            let (mass, down) = self.leave_down(i, &mut inflow);
+            q = if matches!(self.leave[i], Leave::AtOnce(_)) { 0.0 } else { (q - mass).max(0.0) };
+            if q < NEGLIGIBLE {
+                q = 0.0;
+            }
+            below = down;
+        }
+        Ok(())
+    }
+
+    /// How blocks leave level `i`, of which and of those below there is the share `q`, and from which
+    /// the share `below` of the collections takes its block.
+    fn leave_level(
+        &mut self,
+        i: usize,
+        inflow: &[f64],
+        q: f64,
+        below: f64,
+    ) -> Result<Leave, ModelError> {
+        if q <= 0.0 || below < NEGLIGIBLE {
+            return Ok(Leave::AtOnce(1.0));
+        }
+        if i == 0 {
+            return Ok(Leave::Hazard(inflow[0] / q));
+        }
+        let (hot, cold) = self.rates;
+        // Share of blocks, and blocks that go down, if the hazard is sigma.
+        let stay = |sigma: f64| {
+            inflow.iter().enumerate().fold((0.0, 0.0), |(mass, down), (h, inflow)| {
+                let rate = hot * h as f64 + cold * (i - h) as f64;
+                let share = inflow / (rate + sigma);
+                (mass + share, down + share * rate)
+            })
+        };
+        let Some(taken) = &mut self.taken else {
+            // Greedy takes none before there are none below.
+            let (mass, _) = stay(0.0);
+            return Ok(match self.ties {
+                _ if mass <= q => Leave::Hazard(0.0),
+                Ties::Latest => Leave::AtOnce(1.0 - q / mass),
+                Ties::Random => {
+                    let most = 2.0 * inflow.iter().sum::<f64>() / q;
+                    Leave::Hazard(root::find("hazard", 0.0, most, |sigma| stay(sigma).0 - q)?)
+                }
+            });
+        };
+        let mut surplus = |sigma: f64| {
+            let (mass, down) = stay(sigma);
+            down - taken.by_drawing(q - mass)
+        };
+        if surplus(0.0) <= f64::EPSILON * below {
+            return Ok(Leave::Hazard(0.0));
+        }
+        let mut most = 1.0;
+        while surplus(most) > 0.0 && most < f64::MAX / 4.0 {
+            most *= 4.0;
+        }
+        Ok(Leave::Hazard(root::find("hazard", 0.0, most, surplus)?))
+    }
+
+    /// Blocks and victims of level `i`, from its `inflow`, which becomes the next lower level's;
+    /// returns the share of blocks there and the share that goes down.
+    fn leave_down(&mut self, i: usize, inflow: &mut Vec<f64>) -> (f64, f64) {
+        let (hot, cold) = self.rates;
+        let mut lower = vec![0.0; i];
+        let (mut mass, mut down) = (0.0, 0.0);
+        for (h, &inflow) in inflow.iter().enumerate() {
+            let (hot_rate, cold_rate) = (hot * h as f64, cold * (i - h) as f64);
+            let rate = hot_rate + cold_rate;
+            let share = match self.leave[i] {
+                _ if inflow <= 0.0 => 0.0,
+                Leave::Hazard(sigma) => inflow / (rate + sigma),
+                Leave::AtOnce(taken) if taken < 1.0 => (1.0 - taken) * inflow / rate,
+                Leave::AtOnce(_) => 0.0,
+            };
+            self.mass[at(i, h)] = share;
+            self.victim[at(i, h)] = (inflow - share * rate).max(0.0);
+            mass += share;
+            down += share * rate;
+            if h > 0 {
+                lower[h - 1] += share * hot_rate;
+            }
+            if h < i {
+                lower[h] += share * cold_rate;
+            }
+        }
+        *inflow = lower;
+        (mass, down)
+    }
+
+    /// The victims among blocks born as `births` says, with the hazards that [`Levels::fall`] found.
+    pub(super) fn victims_of(&self, births: &[f64]) -> Vec<f64> {
+        let mut only = Self {
+            taken: None,
+            leave: self.leave.clone(),
+            mass: vec![0.0; self.mass.len()],
+            victim: vec![0.0; self.victim.len()],
+            q: Vec::new(),
+            ..*self
+        };
+        let mut inflow = births.to_vec();
+        for i in (0..=self.b).rev() {
+            only.leave_down(i, &mut inflow);
+        }
+        only.victim
+    }
+
+    /// Chance that the block taken has i valid pages.
+    pub(super) fn victim_levels(&self) -> Vec<f64> {
+        by_level(self.b, &self.victim)
+    }
+
+    /// Share of blocks with i valid pages.
+    pub(super) fn valid_levels(&self) -> Vec<f64> {
+        by_level(self.b, &self.mass)
+    }
+}
+
+fn by_level(b: usize, pairs: &[f64]) -> Vec<f64> {
+    (0..=b).map(|i| pairs[at(i, 0)..=at(i, i)].iter().sum()).collect()
+}
+
+/// Sums of valid and of hot pages over `pairs`.
+pub(super) fn pages(b: usize, pairs: &[f64]) -> (f64, f64) {
+    let (mut valid, mut hot) = (0.0, 0.0);
+    for i in 0..=b {
+        for (h, share) in pairs[at(i, 0)..=at(i, i)].iter().enumerate() {
+            valid += share * i as f64;
+            hot += share * h as f64;
+        }
+    }
+    (valid, hot)
+}

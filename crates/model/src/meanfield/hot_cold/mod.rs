@@ -1,0 +1,276 @@
+//! The mean field under hot and cold data, with one write frontier and with two.
+//!
+//! A block is described by its valid pages i and the hot ones among them, h. Full blocks are born,
+//! lose pages and are taken ([`levels`]); the frontiers differ only in what full blocks hold:
+//!
+//! - **single**: the victim (i, h) keeps its pages and takes b - i host writes, each hot with
+//!   probability r.
+//! - **double**: of the collections, the share E / b makes a block of b host writes, hot pages
+//!   binomial(b, r); the others make a block of copies, b consecutive pages of the stream of victims
+//!   ([`copies`]). Here E = b - (valid pages a victim), the host writes a collection.
+//!
+//! So the unknowns are what full blocks hold, one number a count of hot pages, and the rate
+//! kappa = E / (b rho); they are the fixed point of one pass through the levels.
+//!
+//! One frontier: exact for infinitely many blocks. Two frontiers: two closures, stated in
+//! [`copies`] (a block of copies is shuffled or sorted) and in [`succession`] (the level of the next
+//! victim given this one's, and its hot pages given its level alone; exact without memory).
+//!
+//! # Source
+//! Setting: Van Houdt 2013, section 2.1, and Rosenblum's model of hot and cold data. The models are
+//! ours; docs/validation.md compares them with simulation.
+
+mod copies;
+mod levels;
+mod succession;
+
+use self::copies::Stream;
+use self::levels::{Levels, at, pages};
+use self::succession::Succession;
+use super::binomial;
+use super::selection::Selection;
+use crate::{Drive, HotCold, ModelError, fixed_point};
+
+/// Where host writes and copies go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Frontier {
+    /// To the same block.
+    Single,
+    /// To a block each.
+    Double,
+}
+
+/// Most pages a block that the model of two frontiers takes: its time grows as b^4.
+pub const LARGEST_BLOCK_DOUBLE: u32 = 256;
+/// Most pages a block that the model of one frontier takes: its time grows as b^2.
+pub const LARGEST_BLOCK_SINGLE: u32 = 1024;
+
+/// A fixed point of the mean field under hot and cold data.
+#[derive(Clone, Debug)]
+pub struct HotColdPoint {
+    /// Page programs a host write.
+    pub write_amplification: f64,
+    /// Largest imbalance that is left: of any share of blocks, of what full blocks hold, and of the
+    /// drive's valid and hot pages.
+    pub residual: f64,
+    /// Share of blocks with i valid pages just before a collection, i = 0..b.
+    pub valid: Vec<f64>,
+    /// Chance that the block taken has i valid pages, i = 0..b.
+    pub victim: Vec<f64>,
+    /// Share of the copied pages that is hot.
+    pub copied_hot: f64,
+    /// Share of full blocks with h hot pages, h = 0..b.
+    pub full_hot: Vec<f64>,
+}
+
+/// The largest imbalance that a fixed point may have.
+pub const LARGEST_RESIDUAL: f64 = 1e-10;
+/// What the iteration aims at.
+const TOLERANCE: f64 = 1e-13;
+
+/// The fixed point for `drive` under `selection` with `frontier` and data as `data` says.
+///
+/// # Errors
+/// A block that is too large for the model; no fixed point, with the parameters.
+pub fn solve(
+    drive: &Drive,
+    selection: &Selection,
+    frontier: Frontier,
+    data: &HotCold,
+) -> Result<HotColdPoint, ModelError> {
+    let most = match frontier {
+        Frontier::Single => LARGEST_BLOCK_SINGLE,
+        Frontier::Double => LARGEST_BLOCK_DOUBLE,
+    };
+    if drive.pages_per_block() > most {
+        return Err(ModelError::new(
+            format!(
+                "pages a block: found {}, expected at most {most} with hot and cold data and this \
+                 frontier: the model would take minutes",
+                drive.pages_per_block()
+            ),
+            "larger blocks change the result little",
+        ));
+    }
+    let mut model = Model::new(drive, selection, frontier, data);
+    let start = model.start();
+    let what = format!(
+        "mean field of b={}, spare={}, f={}, r={}, {selection:?}, {frontier:?}",
+        drive.pages_per_block(),
+        drive.spare(),
+        data.f(),
+        data.r()
+    );
+    // No fewer programs than host writes, and hardly more than by taking blocks blindly.
+    let most = (1.0 / drive.rho()).ln();
+    let least = (drive.spare() / drive.rho()).ln() - 3.0;
+    let found =
+        fixed_point::find(&what, start, TOLERANCE, |x| model.map(x), |x| confine(x, least, most))?;
+    model.point(&what, &found)
+}
+
+/// The map whose fixed point is sought. Its vector is [ln kappa, sorted share, hot pages of full
+/// blocks (of copies, with two frontiers)].
+struct Model<'a> {
+    drive: &'a Drive,
+    selection: &'a Selection,
+    frontier: Frontier,
+    data: &'a HotCold,
+    levels: Levels,
+    /// Hot pages of a block of host writes.
+    host: Vec<f64>,
+}
+
+impl<'a> Model<'a> {
+    fn new(
+        drive: &'a Drive,
+        selection: &'a Selection,
+        frontier: Frontier,
+        data: &'a HotCold,
+    ) -> Self {
+        let b = drive.pages_per_block() as usize;
+        let host = binomial(b, data.r());
+        Self { drive, selection, frontier, data, levels: Levels::new(b, selection), host }
+    }
+
+    fn start(&self) -> Vec<f64> {
+        // As if data were mixed, and twice the host's writes.
+        let kappa = 0.5 / self.drive.rho();
+        [kappa.ln(), 0.0].into_iter().chain(binomial(self.levels.b, self.data.f())).collect()
+    }
+
+    fn births(&self, x: &[f64]) -> Vec<f64> {
+        let held = &x[2..];
+        match self.frontier {
+            Frontier::Single => held.to_vec(),
+            Frontier::Double => {
+                let host = self.of_host(x);
+                self.host.iter().zip(held).map(|(h, c)| host * h + (1.0 - host) * c).collect()
+            }
+        }
+    }
+
+    /// Share of the collections that make a block for host writes: E / b = kappa rho.
+    fn of_host(&self, x: &[f64]) -> f64 {
+        (x[0].exp() * self.drive.rho()).min(1.0)
+    }
+
+    fn map(&mut self, x: &[f64]) -> Result<Vec<f64>, ModelError> {
+        let kappa = x[0].exp();
+        let (f, r) = (self.data.f(), self.data.r());
+        let births = self.births(x);
+        self.levels.fall((kappa * r / f, kappa * (1.0 - r) / (1.0 - f)), &births)?;
+        let b = self.levels.b;
+        let (valid, _) = pages(b, &self.levels.mass);
+        // Half of the correction: the valid pages answer to kappa with some delay.
+        let towards = (0.5 * (valid / (b as f64 * self.drive.rho())).ln()).clamp(-0.3, 0.3);
+        let (sorted, held) = match self.frontier {
+            Frontier::Single => (0.0, refilled(&self.levels, r)),
+            Frontier::Double => self.copies(x),
+        };
+        Ok([x[0] + towards, sorted].into_iter().chain(held).collect())
+    }
+
+    /// What blocks of copies hold, and the share of them that is sorted.
+    fn copies(&self, x: &[f64]) -> (f64, Vec<f64>) {
+        let of_copies = 1.0 - self.of_host(x);
+        let births: Vec<f64> = x[2..].iter().map(|share| share * of_copies).collect();
+        let copied = self.levels.victims_of(&births);
+        let succession = Succession::new(&self.levels, self.selection);
+        if succession.levels.is_empty() {
+            return (0.0, self.host.clone());
+        }
+        let stream = Stream::new(&self.levels, succession, &copied, x[1]);
+        let block = stream.hot(self.levels.b);
+        (stream.sorted(&block), block)
+    }
+
+    fn point(&mut self, what: &str, x: &[f64]) -> Result<HotColdPoint, ModelError> {
+        let mapped = self.map(x)?;
+        let births = self.births(x);
+        let moved = x.iter().zip(&mapped).map(|(x, y)| (x - y).abs());
+        let residual = moved.fold(self.imbalance(x, &births), f64::max);
+        if residual.is_nan() || residual > LARGEST_RESIDUAL {
+            return Err(ModelError::new(
+                format!(
+                    "{what}: an imbalance of {residual:.1e} is left, expected at most \
+                     {LARGEST_RESIDUAL:e}"
+                ),
+                "parameters that are less extreme",
+            ));
+        }
+        let b = self.levels.b;
+        let (copied, copied_hot) = pages(b, &self.levels.victim);
+        Ok(HotColdPoint {
+            write_amplification: b as f64 / (b as f64 - copied),
+            residual,
+            valid: self.levels.valid_levels(),
+            victim: self.levels.victim_levels(),
+            copied_hot: if copied > 0.0 { copied_hot / copied } else { 0.0 },
+            full_hot: births,
+        })
+    }
+
+    /// The largest imbalance, from the shares of blocks and the victims alone.
+    fn imbalance(&self, x: &[f64], births: &[f64]) -> f64 {
+        let Levels { b, mass, victim, .. } = &self.levels;
+        let (b, kappa) = (*b, x[0].exp());
+        let (f, r) = (self.data.f(), self.data.r());
+        let (hot, cold) = (kappa * r / f, kappa * (1.0 - r) / (1.0 - f));
+        let ((valid, valid_hot), (copied, _)) = (pages(b, mass), pages(b, victim));
+        let full = b as f64 * self.drive.rho();
+        let blocks: f64 = mass.iter().sum();
+        let mut most = [
+            blocks - 1.0,
+            valid / full - 1.0,
+            valid_hot / (full * f) - 1.0,
+            (b as f64 - copied) / (kappa * full) - 1.0,
+        ]
+        .into_iter()
+        .map(f64::abs)
+        .fold(0.0, f64::max);
+        for i in 0..=b {
+            for h in 0..=i {
+                let mut drift =
+                    -victim[at(i, h)] - mass[at(i, h)] * (hot * h as f64 + cold * (i - h) as f64);
+                drift += if i == b {
+                    births[h]
+                } else {
+                    mass[at(i + 1, h + 1)] * hot * (h + 1) as f64
+                        + mass[at(i + 1, h)] * cold * (i + 1 - h) as f64
+                };
+                most = most.max(drift.abs());
+            }
+        }
+        most
+    }
+}
+
+/// Hot pages of full blocks, where victims keep their pages and take host writes: the sum over
+/// victims (i, h) of h + binomial(b - i, r), by Horner's scheme over i.
+fn refilled(levels: &Levels, r: f64) -> Vec<f64> {
+    let mut held = vec![levels.victim[0]];
+    for i in 1..=levels.b {
+        let mut next = levels.victim[at(i, 0)..=at(i, i)].to_vec();
+        for (h, share) in held.iter().enumerate() {
+            next[h] += share * (1.0 - r);
+            next[h + 1] += share * r;
+        }
+        held = next;
+    }
+    held
+}
+
+/// Puts an extrapolated vector back among those that mean something; says no where it is far out.
+fn confine(x: &mut [f64], least: f64, most: f64) -> bool {
+    if !(least..=most).contains(&x[0]) {
+        return false;
+    }
+    x[1] = x[1].clamp(0.0, 1.0);
+    let held = &mut x[2..];
+    let negative: f64 = held.iter().filter(|&&share| share < 0.0).sum();
+    held.iter_mut().for_each(|share| *share = share.max(0.0));
+    let total: f64 = held.iter().sum();
+    held.iter_mut().for_each(|share| *share /= total);
+    negative > -0.1 && (0.5..2.0).contains(&total)
+}
