@@ -18,6 +18,7 @@ use serde_json::{Map, Value, json};
 
 use crate::errors;
 use crate::simulate::wait;
+use crate::sources::is_trace;
 use crate::watch::{Control, Watch};
 
 /// Every model: its name, documentation, the parameters that it takes and the policy it is of.
@@ -248,10 +249,9 @@ fn workload(query: &mut Query, text: &str) -> PyResult<()> {
     let whole =
         GeneratorSpec::parse(text).map_err(|error| errors::config(format!("workload: {error}")))?;
     let spec = Spec::parse(text).map_err(errors::config)?;
-    let known = "models know uniform, hotcold, zipf and classes; flashgc run simulates the others";
     let info = generators().iter().find(|info| info.name == spec.name);
     let Some(info) = info else {
-        return Err(wrong(format!("found the mixture '{whole}', expected one generator"), known));
+        return Err(wrong(format!("found the mixture '{whole}', expected one generator"), KNOWN));
     };
     let params = Params::resolve(&spec, info.params).map_err(errors::config)?;
     if params.real("trim") > 0.0 {
@@ -272,10 +272,13 @@ fn workload(query: &mut Query, text: &str) -> PyResult<()> {
             Workload::Zipf
         }
         "classes" => Workload::Classes(classes(&params)?),
-        other => return Err(wrong(format!("found '{other}', of which no model is known"), known)),
+        other => return Err(wrong(format!("found '{other}', of which no model is known"), KNOWN)),
     };
     Ok(())
 }
+
+const KNOWN: &str =
+    "models know uniform, hotcold, zipf and classes; flashgc run simulates the others";
 
 /// The classes of the generator of that name, whose parts are proportions.
 fn classes(params: &Params) -> PyResult<Vec<Class>> {

@@ -20,6 +20,7 @@ COMMANDS = {
     "run": "flashgc.command.run:run",
     "compare": "flashgc.command.compare:compare",
     "reproduce": "flashgc.command.reproduce:reproduce",
+    "model": "flashgc.command.model:model",
     "policies": "flashgc.command.policies:policies",
     "trace": "flashgc.command.trace:trace",
     "schema": "flashgc.command.schema:schema",

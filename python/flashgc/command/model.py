@@ -1,0 +1,362 @@
+"""``flashgc model``: write amplification worked out rather than simulated."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import click
+
+from flashgc._core import ConfigError
+from flashgc.command import model_views as views
+from flashgc.command import output
+from flashgc.command.entrance import CONTEXT, INTERRUPTED, OK, Suggesting
+from flashgc.command.options import output_options, plot_option
+from flashgc.command.policies import plain
+from flashgc.command.results import deliver
+from flashgc.model import (
+    Model,
+    choices_within,
+    evaluate,
+    models,
+    spare_for,
+    validate,
+    write_amplification,
+)
+from flashgc.registry import generators
+from flashgc.results import dumps
+from flashgc.units import parse_count, parse_share
+
+
+@dataclasses.dataclass(frozen=True)
+class Parameter:
+    """A parameter of a model, as it is typed."""
+
+    metavar: str
+    help: str
+    #: Reads the text; the second argument is the option, for messages.
+    read: Callable[[str, str], Any] = lambda text, _: text
+    words: tuple[str, ...] = ()
+
+
+#: Workloads whose pages' frequencies the models know.
+WORKLOADS = ("uniform", "hotcold", "zipf", "classes")
+
+PARAMETERS = {
+    "pages_per_block": Parameter("N", "Pages a block. [default: 64]", parse_count),
+    "spare": Parameter(
+        "SHARE",
+        "Spare factor 1 - U/N: share of the physical space (10%, 0.1). [default: 10%]",
+        parse_share,
+    ),
+    "overprovision": Parameter(
+        "SHARE", "Over-provisioning (N - U)/U (28%, 0.28), instead of --spare.", parse_share
+    ),
+    "d": Parameter("N", "Blocks drawn a collection. [default: 10]", parse_count),
+    "c": Parameter("N", "Blocks stored for later collections. [default: 0]", parse_count),
+    "window": Parameter(
+        "SHARE", "Share of the blocks among which it chooses. [default: 10%]", parse_share
+    ),
+    "workload": Parameter(
+        "SPEC",
+        "Which pages are written: uniform, hotcold:f=0.2,r=0.8, zipf:theta=0.99, "
+        "classes:pages=1/9/90,shares=60/30/10. [default: uniform]",
+        words=tuple(entry.usage for entry in generators() if entry.name in WORKLOADS),
+    ),
+    "frontier": Parameter(
+        "WORD",
+        "Write frontier: single, double. [default: single]",
+        words=("single", "double"),
+    ),
+    "ties": Parameter(
+        "WORD",
+        "Of several blocks with the fewest valid pages, a random one or the latest to lose a "
+        "page: random, latest. [default: random]",
+        words=("random", "latest"),
+    ),
+    "cleaner": Parameter(
+        "WORD",
+        "How each pool is cleaned: greedy, fifo, desnoyers. [default: greedy]",
+        words=("greedy", "fifo", "desnoyers"),
+    ),
+    "blocks": Parameter(
+        "N",
+        "Physical blocks, for --validate and for the pages of zipf. [default: 10000]",
+        parse_count,
+    ),
+}
+
+#: Numbers that are no parameters of a model.
+ACTIONS = ("wanted", "within", "runs", "seed")
+
+#: Blocks stored that ``--within`` looks at if nobody says otherwise.
+STORED = "0,1,2,5"
+
+#: Examples of each model's help, without ``flashgc model NAME``.
+EXAMPLES = {
+    "meanfield": (
+        "--pages-per-block 64 --spare 0.1 --d 10 --c 1",
+        "--d 10 --c 1 --validate",
+        "--within 1%",
+        "--d 10 --wanted 3 --pages-per-block 128",
+    ),
+    "greedy": ("--pages-per-block 64 --overprovision 7%", "--wanted 3", "--distribution"),
+    "fifo": ("--spare 7%", "--workload hotcold:f=0.1,r=0.9 --validate"),
+    "random": ("--spare 7%", "--json"),
+    "windowed": ("--window 5%", "--window 5% --validate"),
+    "desnoyers": ("--pages-per-block 32 --workload hotcold:f=0.2,r=0.8",),
+    "separation": (
+        "--workload hotcold:f=0.2,r=0.8",
+        "--workload zipf:theta=0.99 --cleaner fifo --wanted 2",
+    ),
+}
+
+
+@click.group(
+    cls=Suggesting,
+    invoke_without_command=True,
+    context_settings=CONTEXT,
+    epilog="""\b
+Examples:
+  flashgc model
+  flashgc model meanfield --pages-per-block 64 --spare 0.1 --d 10 --c 1 --json
+  flashgc model greedy --wanted 3""",
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@click.pass_context
+def model(context: click.Context, as_json: bool) -> None:
+    """Work out the write amplification of a drive with infinitely many blocks.
+
+    In milliseconds, and without the simulator. Alone, it lists the models.
+    """
+    if context.invoked_subcommand is not None:
+        return
+    if as_json:
+        click.echo(dumps([dataclasses.asdict(entry) for entry in models()]))
+    else:
+        views.listing()
+
+
+def command_of(info: Model) -> click.Command:
+    """The command of one model."""
+
+    def callback(**typed: Any) -> int:
+        return answer(info, **typed)
+
+    names = ["pages_per_block", "spare", "overprovision", *info.takes]
+    if info.policy is not None and "blocks" not in names:
+        names.append("blocks")
+    options: list[click.Parameter] = [_option(name) for name in names]
+    made = click.Command(
+        info.name,
+        params=options,
+        callback=callback,
+        help=_help(info),
+        short_help=info.summary,
+        epilog="\b\nExamples:\n"
+        + "\n".join(f"  flashgc model {info.name} {text}" for text in EXAMPLES[info.name]),
+        context_settings=CONTEXT,
+    )
+    for decorate in (output_options, plot_option, *reversed(_actions(info))):
+        decorate(made.callback)
+    made.params += reversed(made.callback.__dict__.pop("__click_params__"))
+    return made
+
+
+def _option(name: str) -> click.Option:
+    parameter = PARAMETERS[name]
+    return click.Option(
+        [f"--{name.replace('_', '-')}", name],
+        metavar=parameter.metavar,
+        help=parameter.help,
+        shell_complete=lambda _context, _parameter, typed: [
+            word for word in parameter.words if word.startswith(typed)
+        ],
+    )
+
+
+def _actions(info: Model) -> list[Callable[[Any], Any]]:
+    """The options that ask something else than the write amplification."""
+    wanted = "The other way round: the spare space for a write amplification of WA."
+    actions = [click.option("--wanted", metavar="WA", help=wanted)]
+    if info.name == "meanfield":
+        within = (
+            "The other way round: the smallest d within SHARE of greedy, for each of several --c "
+            f"({STORED})."
+        )
+        actions.append(click.option("--within", metavar="SHARE", help=within))
+    if info.policy is not None:
+        actions += [
+            click.option("--validate", is_flag=True, help="Simulate the same drive beside it."),
+            click.option("--runs", metavar="N", help="Runs of the simulation. [default: 4]"),
+            click.option(
+                "--seed", metavar="N", help="Seed of the simulation's first run. [default: 1]"
+            ),
+        ]
+    shown = "Print the shares of blocks by their valid pages."
+    return [*actions, click.option("--distribution", is_flag=True, help=shown)]
+
+
+def _help(info: Model) -> str:
+    """The model's documentation as click shows it: every paragraph as it is."""
+    text = plain(info.doc, 76)
+    return "\n\n".join(f"\b\n{part}" for part in text.replace("`", "").split("\n\n"))
+
+
+@contextlib.contextmanager
+def _named_as_typed() -> Iterator[None]:
+    """Messages that begin with a parameter begin with the option instead."""
+    places = {name: f"--{name.replace('_', '-')}" for name in (*PARAMETERS, *ACTIONS)}
+    places |= {
+        "pages a block": "--pages-per-block",
+        "hot and cold": "--workload",
+        "theta": "--workload",
+    }
+    try:
+        yield
+    except ConfigError as error:
+        place, colon, rest = str(error).partition(": ")
+        if place not in places:
+            raise
+        raise ConfigError(f"{places[place]}{colon}{rest}") from None
+
+
+@dataclasses.dataclass(frozen=True)
+class Asked:
+    """What was asked beside the parameters."""
+
+    as_json: bool
+    out: str | None
+    quiet: bool
+    picture: str | None
+    distribution: bool
+    wanted: str | None = None
+    within: str | None = None
+    validate: bool = False
+    runs: str | None = None
+    seed: str | None = None
+
+
+def answer(info: Model, **typed: Any) -> int:
+    """Answers what was asked of one model."""
+    fields = [field.name for field in dataclasses.fields(Asked)]
+    asked = Asked(**{name: typed.pop(name) for name in fields if name in typed})
+    given = {name: text for name, text in typed.items() if text is not None}
+    _check(info, asked, given)
+    with _named_as_typed():
+        if asked.within is not None:
+            return _within(asked, given)
+        values = _read(given)
+        if asked.wanted is not None:
+            found = spare_for(info.name, _wanted(asked.wanted), **values)
+            values["spare"] = found.spare_factor
+        if asked.validate:
+            return _validate(info, asked, values)
+        result = evaluate(info.name, **values)
+    if not asked.as_json:
+        views.show_answer(info, result, distribution=asked.distribution)
+    deliver(result.to_json(), as_json=asked.as_json, out=asked.out)
+    output.draw(lambda: views.picture(result), asked.picture, measured=True, quiet=asked.quiet)
+    return OK
+
+
+def _check(info: Model, asked: Asked, given: dict[str, Any]) -> None:
+    """Refuses options that do not go together."""
+    if "spare" in given and "overprovision" in given:
+        raise ConfigError("--overprovision: --spare is given too; hint: give one of them")
+    for name in ("spare", "overprovision"):
+        if asked.wanted is not None and name in given:
+            raise ConfigError(
+                f"--{name}: with --wanted it is what is sought; hint: leave one of them out"
+            )
+    for name, value in (("runs", asked.runs), ("seed", asked.seed)):
+        if value is not None and not asked.validate:
+            raise ConfigError(f"--{name}: it is of the simulation; hint: add --validate")
+    if asked.within is not None:
+        for name in ("wanted", "validate", "distribution", "picture"):
+            if getattr(asked, name):
+                flag = "plot" if name == "picture" else name
+                raise ConfigError(f"--{flag}: not together with --within; hint: leave one out")
+        if "d" in given:
+            raise ConfigError("--d: with --within it is what is sought; hint: leave it out")
+    silent = info.name in ("desnoyers", "separation")
+    for flag, shown in (("distribution", asked.distribution), ("plot", asked.picture)):
+        if shown and silent:
+            raise ConfigError(
+                f"--{flag}: {info.name} says nothing of the distribution of valid pages; hint: "
+                "meanfield does"
+            )
+
+
+def _read(given: dict[str, str]) -> dict[str, Any]:
+    return {
+        name: PARAMETERS[name].read(text, f"--{name.replace('_', '-')}")
+        for name, text in given.items()
+    }
+
+
+def _wanted(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ConfigError(
+            f"--wanted: found '{text}', expected a write amplification; hint: --wanted 3"
+        ) from None
+
+
+def _within(asked: Asked, given: dict[str, str]) -> int:
+    stored = [parse_count(text, "--c") for text in given.pop("c", STORED).split(",")]
+    values = _read(given)
+    share = parse_share(asked.within or "", "--within")
+    fewest = choices_within(share, **values, c=stored)
+    assert isinstance(fewest, dict)  # One answer for each of several c.
+    greedy = evaluate("greedy", **values)
+    rows = [
+        views.Choice(
+            c=c,
+            d=d,
+            write_amplification=math.nan
+            if d is None
+            else write_amplification("meanfield", **{**values, "d": d, "c": c}),
+        )
+        for c, d in fewest.items()
+    ]
+    if not asked.as_json:
+        views.show_choices(share, greedy, rows)
+    document = {
+        "model": "meanfield",
+        "within": share,
+        "greedy": greedy.write_amplification,
+        "choices": [dataclasses.asdict(row) for row in rows],
+        "config": greedy.config,
+        "version": greedy.version,
+    }
+    deliver(dumps(document), as_json=asked.as_json, out=asked.out)
+    return OK
+
+
+def _validate(info: Model, asked: Asked, values: dict[str, Any]) -> int:
+    from flashgc.command.progress import Bar
+
+    runs = parse_count(asked.runs or "4", "--runs")
+    with Bar(runs, quiet=asked.quiet) as bar:
+        both = validate(
+            info.name,
+            **values,
+            runs=runs,
+            seed=parse_count(asked.seed or "1", "--seed"),
+            progress=bar,
+        )
+    if not asked.as_json:
+        views.show_validation(info, both, distribution=asked.distribution)
+    deliver(both.to_json(), as_json=asked.as_json, out=asked.out)
+    output.draw(lambda: views.picture(both.model), asked.picture, measured=True, quiet=asked.quiet)
+    views.warn_of_simulation(both, quiet=asked.quiet)
+    return INTERRUPTED if both.interrupted else OK
+
+
+for _info in models():
+    model.add_command(command_of(_info))
