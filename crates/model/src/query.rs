@@ -7,7 +7,7 @@ use crate::closed::separation::Cleaner;
 use crate::closed::{Class, Classes};
 use crate::drive::checked_spare;
 use crate::meanfield::selection::MOST_CHOICES;
-use crate::meanfield::{Selection, Ties};
+use crate::meanfield::{Frontier, Selection, Ties};
 use crate::{Drive, HotCold, LARGEST_BLOCK, ModelError};
 
 /// Which pages are written.
@@ -22,16 +22,6 @@ pub enum Workload {
     Zipf,
     /// These classes.
     Classes(Vec<Class>),
-}
-
-/// Where host writes and copies go.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Frontier {
-    /// To one block.
-    #[default]
-    Single,
-    /// To a block each.
-    Double,
 }
 
 /// A parameter that is a number.
@@ -116,7 +106,7 @@ impl Default for Query {
             blocks: 10_000,
             workload: Workload::Uniform,
             frontier: Frontier::Single,
-            ties: Ties::Random,
+            ties: Ties::Latest,
             cleaner: Cleaner::Greedy,
         }
     }

@@ -1,11 +1,12 @@
 //! Every model by its name: what it takes, what it answers, for what it holds.
 
-mod mean_field;
+pub mod mean_field;
 
 use crate::ModelError;
 use crate::closed::separation::Pool;
 use crate::closed::{Closed, desnoyers, fifo, greedy, random, separation};
-use crate::query::{Frontier, Kept, Query, Workload};
+use crate::meanfield::{Frontier, Selection, windowed};
+use crate::query::{Kept, Query, Workload};
 
 /// One model, as listings, help texts and queries need it.
 pub struct ModelInfo {
@@ -18,6 +19,8 @@ pub struct ModelInfo {
     /// The victim policy that it is a model of, as `flashgc run` names it, with its parameters in
     /// braces; none where no policy does it.
     pub policy: Option<&'static str>,
+    /// Whether one answer takes so long that somebody may want to stop it.
+    pub slow: bool,
     answer: fn(&Query, &mut Kept) -> Result<Answer, ModelError>,
     write_amplification: fn(&Query, &mut Kept) -> Result<f64, ModelError>,
 }
@@ -68,22 +71,30 @@ static MODELS: &[ModelInfo] = &[
         source: include_str!("registry/mean_field.rs"),
         takes: &["d", "c", "workload", "frontier"],
         policy: Some("d-choices:d={d},c={c}"),
+        slow: true,
         answer: |query, _| mean_field::answer(query),
         write_amplification: |query, _| Ok(mean_field::answer(query)?.write_amplification),
     },
     ModelInfo {
         name: "greedy",
         source: include_str!("closed/greedy.rs"),
-        takes: &["workload", "frontier"],
-        policy: Some("greedy"),
+        takes: &["workload", "frontier", "ties"],
+        policy: Some("greedy:ties={ties}"),
+        slow: true,
         answer: |query, _| {
-            uniform_only("greedy", query, "meanfield with a large d, or desnoyers")?;
-            Ok(greedy::solve(&query.drive()?).into())
+            if query.workload == Workload::Uniform {
+                return Ok(greedy::solve(&query.drive()?).into());
+            }
+            mean_field::two_classes("greedy", query, &Selection::Greedy { ties: query.ties })
         },
         write_amplification: |query, kept| {
-            uniform_only("greedy", query, "meanfield with a large d, or desnoyers")?;
             let drive = query.drive()?;
-            Ok(kept.greedy(drive.pages_per_block()).write_amplification(drive.spare()))
+            if query.workload == Workload::Uniform {
+                let sums = kept.greedy(drive.pages_per_block());
+                return Ok(sums.write_amplification(drive.spare()));
+            }
+            let selection = Selection::Greedy { ties: query.ties };
+            Ok(mean_field::two_classes("greedy", query, &selection)?.write_amplification)
         },
     },
     ModelInfo {
@@ -91,6 +102,7 @@ static MODELS: &[ModelInfo] = &[
         source: include_str!("closed/fifo.rs"),
         takes: &["workload", "frontier", "blocks"],
         policy: Some("fifo"),
+        slow: false,
         answer: |query, kept| {
             one_frontier("fifo", query)?;
             Ok(fifo::solve(&query.drive()?, kept.classes(query)?)?.into())
@@ -105,14 +117,31 @@ static MODELS: &[ModelInfo] = &[
         source: include_str!("closed/random.rs"),
         takes: &["workload", "frontier", "blocks"],
         policy: Some("random"),
+        slow: false,
         answer: |query, kept| Ok(random::solve(&query.drive()?, kept.classes(query)?).into()),
         write_amplification: |query, _| Ok(random::write_amplification(query.drive()?.spare())),
+    },
+    ModelInfo {
+        name: "windowed",
+        source: include_str!("meanfield/windowed.rs"),
+        takes: &["window", "workload", "frontier"],
+        policy: Some("windowed:w={window}"),
+        slow: false,
+        answer: |query, _| {
+            uniform_only("windowed", query)?;
+            Ok(windowed::solve(&query.drive()?, query.window())?.into())
+        },
+        write_amplification: |query, _| {
+            uniform_only("windowed", query)?;
+            Ok(windowed::solve(&query.drive()?, query.window())?.write_amplification)
+        },
     },
     ModelInfo {
         name: "desnoyers",
         source: include_str!("closed/desnoyers.rs"),
         takes: &["workload", "frontier", "blocks"],
         policy: Some("greedy"),
+        slow: false,
         answer: |query, kept| {
             one_frontier("desnoyers", query)?;
             Ok(desnoyers::solve(&query.drive()?, kept.classes(query)?)?.into())
@@ -127,6 +156,7 @@ static MODELS: &[ModelInfo] = &[
         source: include_str!("closed/separation.rs"),
         takes: &["workload", "cleaner", "blocks"],
         policy: None,
+        slow: false,
         answer: |query, kept| {
             let solved = separation::solve(&query.drive()?, kept.classes(query)?, query.cleaner)?;
             Ok(Answer {
@@ -145,14 +175,14 @@ static MODELS: &[ModelInfo] = &[
     },
 ];
 
-/// Refuses workloads whose pages are not all alike; `others` are the models that take them.
-fn uniform_only(name: &str, query: &Query, others: &str) -> Result<(), ModelError> {
+/// Refuses workloads whose pages are not all alike.
+fn uniform_only(name: &str, query: &Query) -> Result<(), ModelError> {
     if query.workload == Workload::Uniform {
         return Ok(());
     }
     Err(ModelError::new(
         format!("{name}: found {}, expected uniform writes: it tells no pages apart", said(query)),
-        format!("{others} take it"),
+        "meanfield and greedy take hot and cold data, fifo takes all",
     ))
 }
 
@@ -167,7 +197,7 @@ fn one_frontier(name: &str, query: &Query) -> Result<(), ModelError> {
              writes and copies",
             said(query)
         ),
-        "meanfield takes it",
+        "meanfield and greedy take hot and cold data with it",
     ))
 }
 

@@ -27,6 +27,7 @@ mod _core {
     #[pymodule_export]
     use super::model::{
         model_choices_within, model_evaluate, model_grid, model_registry, model_spare_for,
+        model_transient,
     };
     #[pymodule_export]
     use super::simulate::simulate;

@@ -1,16 +1,16 @@
 //! Analytic models from Python: queries as JSON, answers as JSON, grids as arrays of floats.
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread;
 
 use flashgc_ftl::spec::{Params, Spec, SpecError, header, suggest};
 use flashgc_model::closed::Class;
 use flashgc_model::closed::separation::{Cleaner, Pool};
 use flashgc_model::inverse;
-use flashgc_model::meanfield::Ties;
-use flashgc_model::query::{Frontier, Kept, Number, Query, Workload};
-use flashgc_model::registry::{Answer, ModelInfo, models};
+use flashgc_model::meanfield::{Frontier, Initial, Moment, Ties};
+use flashgc_model::query::{Kept, Number, Query, Workload};
+use flashgc_model::registry::{Answer, ModelInfo, mean_field, models};
 use flashgc_workload::generate::{GeneratorSpec, generators};
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
@@ -41,8 +41,9 @@ pub(crate) fn model_registry() -> String {
 #[pyfunction]
 pub(crate) fn model_evaluate(py: Python<'_>, name: &str, query: &str) -> PyResult<String> {
     let (info, query) = (find(name)?, read(query)?);
-    let answer = py.detach(|| info.answer(&query, &mut Kept::default())).map_err(errors::config)?;
-    Ok(written(info, &query, &answer).to_string())
+    let asked = query.clone();
+    let answer = watched(py, info.slow, move |_| info.answer(&asked, &mut Kept::default()))?;
+    Ok(written(info, &query, &answer.map_err(errors::config)?).to_string())
 }
 
 /// Fills `out` with write amplifications: of `query` with each number of `columns` in turn.
@@ -64,18 +65,13 @@ pub(crate) fn model_grid(
     for (name, column) in columns {
         numbers.push((number(&name)?, column.to_vec(py)?));
     }
-    let mut values = vec![0.0; out.item_count()];
-    let control = Control::default();
-    let mut watch = Watch::new(&control, None);
-    let grid = Grid { info, query: &query, numbers: &numbers, control: &control };
-    let fault = py.detach(|| grid.fill(&mut values, threads, &mut watch));
-    if let Some(error) = watch.failed {
-        return Err(error);
+    let points = out.item_count();
+    let grid = Grid { info, query, numbers };
+    let work = move |stop: &AtomicBool| grid.values(points, threads, stop);
+    match watched(py, info.slow || points > 1, work)? {
+        Ok(values) => out.copy_from_slice(py, &values).map(|()| None),
+        Err(fault) => Ok(Some(fault)),
     }
-    if fault.is_none() {
-        out.copy_from_slice(py, &values)?;
-    }
-    Ok(fault)
 }
 
 /// The spare factor at which the model writes `wanted` pages a host write.
@@ -87,7 +83,8 @@ pub(crate) fn model_spare_for(
     wanted: f64,
 ) -> PyResult<f64> {
     let (info, query) = (find(name)?, read(query)?);
-    py.detach(|| inverse::spare_for(info, &query, wanted)).map_err(errors::config)
+    watched(py, info.slow, move |_| inverse::spare_for(info, &query, wanted))?
+        .map_err(errors::config)
 }
 
 /// The smallest number of choices within `share` of greedy, up to `most`; none if there is none.
@@ -99,31 +96,79 @@ pub(crate) fn model_choices_within(
     most: u32,
 ) -> PyResult<Option<u32>> {
     let (info, query) = (find("meanfield")?, read(query)?);
-    py.detach(|| inverse::choices_within(info, &query, share, most)).map_err(errors::config)
+    watched(py, true, move |_| inverse::choices_within(info, &query, share, most))?
+        .map_err(errors::config)
+}
+
+/// Drive writes, write amplification then, and its mean until then, at `points` + 1 moments.
+#[pyfunction]
+pub(crate) fn model_transient(
+    py: Python<'_>,
+    query: &str,
+    initial: &str,
+    drive_writes: f64,
+    points: u32,
+) -> PyResult<Vec<(f64, f64, f64)>> {
+    let query = read(query)?;
+    let states = [("random", Initial::Random), ("sequential", Initial::Sequential)];
+    let initial = word("transient", initial, &states)?;
+    let moments =
+        watched(py, true, move |_| mean_field::evolve(&query, &initial, drive_writes, points))?;
+    let row = |moment: &Moment| {
+        (moment.drive_writes, moment.write_amplification, moment.mean_write_amplification)
+    };
+    Ok(moments.map_err(errors::config)?.iter().map(row).collect())
+}
+
+/// Does the `work`, which is told when to stop, and looks for signals meanwhile if it is `slow`.
+///
+/// After Ctrl-C nobody waits for it: it ends by itself, at its next look.
+fn watched<T: Send + 'static>(
+    py: Python<'_>,
+    slow: bool,
+    work: impl FnOnce(&AtomicBool) -> T + Send + 'static,
+) -> PyResult<T> {
+    let stop = Arc::new(AtomicBool::new(false));
+    if !slow {
+        return Ok(py.detach(|| work(&stop)));
+    }
+    let told = Arc::clone(&stop);
+    let worker = thread::spawn(move || work(&told));
+    let control = Control::default();
+    let mut watch = Watch::new(&control, None);
+    py.detach(|| {
+        while !worker.is_finished() && watch.failed.is_none() {
+            wait(|| worker.is_finished());
+            watch.look();
+        }
+    });
+    if let Some(error) = watch.failed {
+        stop.store(true, Ordering::Relaxed);
+        return Err(error);
+    }
+    Ok(worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
 }
 
 /// Many queries that differ in numbers.
-struct Grid<'a> {
+struct Grid {
     info: &'static ModelInfo,
-    query: &'a Query,
-    numbers: &'a [(Number, Vec<f64>)],
-    control: &'a Control,
+    query: Query,
+    numbers: Vec<(Number, Vec<f64>)>,
 }
 
-impl Grid<'_> {
-    /// Fills `values`; the calling thread watches for signals while others work.
-    fn fill(
+impl Grid {
+    /// The write amplification at each of `points`, or the first that has none.
+    fn values(
         &self,
-        values: &mut [f64],
+        points: usize,
         threads: usize,
-        watch: &mut Watch<'_>,
-    ) -> Option<(usize, String)> {
+        stop: &AtomicBool,
+    ) -> Result<Vec<f64>, (usize, String)> {
+        let mut values = vec![0.0; points];
         let cores = || thread::available_parallelism().map_or(1, usize::from);
-        let threads = if threads == 0 { cores() } else { threads }.min(values.len());
+        let threads = if threads == 0 { cores() } else { threads }.min(points);
         // Small enough that a core does not wait long for the others, however slow the model.
-        let size = (values.len() / (threads.max(1) * 64)).clamp(1, 1024);
-        // One answer is there before a thread is.
-        let few = values.len() <= 1;
+        let size = (points / (threads.max(1) * 64)).clamp(1, 1024);
         let fault = Mutex::new(None);
         let failed = AtomicBool::new(false);
         let chunks = Mutex::new(values.chunks_mut(size).enumerate());
@@ -131,10 +176,10 @@ impl Grid<'_> {
         let work = || {
             let (mut query, mut kept) = (self.query.clone(), Kept::default());
             // Chunks are given out in order, so that of all faults the first is found.
-            while !failed.load(Ordering::Relaxed) && !self.control.cancelled() {
+            while !failed.load(Ordering::Relaxed) {
                 let Some((index, chunk)) = next() else { break };
-                if let Err((at, what)) = self.fill_chunk(index * size, chunk, &mut query, &mut kept)
-                {
+                let filled = self.fill(index * size, chunk, stop, &mut query, &mut kept);
+                if let Err((at, what)) = filled {
                     failed.store(true, Ordering::Relaxed);
                     if let Ok(mut first) = fault.lock()
                         && first.as_ref().is_none_or(|(earlier, _)| at < *earlier)
@@ -144,31 +189,28 @@ impl Grid<'_> {
                 }
             }
         };
-        if few {
+        if threads <= 1 {
             work();
         } else {
             thread::scope(|scope| {
-                let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-                for worker in &workers {
-                    while !worker.is_finished() {
-                        wait(worker);
-                        watch.look();
-                    }
+                for _ in 0..threads {
+                    scope.spawn(work);
                 }
             });
         }
-        fault.into_inner().unwrap_or_default()
+        fault.into_inner().unwrap_or_default().map_or(Ok(values), Err)
     }
 
-    fn fill_chunk(
+    fn fill(
         &self,
         first: usize,
         chunk: &mut [f64],
+        stop: &AtomicBool,
         query: &mut Query,
         kept: &mut Kept,
     ) -> Result<(), (usize, String)> {
         for (at, value) in (first..).zip(chunk) {
-            if self.control.cancelled() {
+            if stop.load(Ordering::Relaxed) {
                 return Ok(());
             }
             let set = |&(number, ref column): &(Number, Vec<f64>)| query.set(number, column[at]);
@@ -233,9 +275,9 @@ fn read(text: &str) -> PyResult<Query> {
 const CLEANERS: [(&str, Cleaner); 3] =
     [("fifo", Cleaner::Fifo), ("greedy", Cleaner::Greedy), ("desnoyers", Cleaner::Desnoyers)];
 
-fn word<T: Copy>(what: &str, text: &str, known: &[(&str, T)]) -> PyResult<T> {
-    known.iter().find(|(word, _)| *word == text).map(|&(_, value)| value).ok_or_else(|| {
-        let words: Vec<&str> = known.iter().map(|&(word, _)| word).collect();
+fn word<T: Clone>(what: &str, text: &str, known: &[(&str, T)]) -> PyResult<T> {
+    known.iter().find(|(word, _)| *word == text).map(|(_, value)| value.clone()).ok_or_else(|| {
+        let words: Vec<&str> = known.iter().map(|(word, _)| *word).collect();
         let message = format!("{what}: found '{text}', expected {}", words.join(", "));
         errors::config(SpecError::new(message, suggest(text, words)))
     })
@@ -246,6 +288,9 @@ fn workload(query: &mut Query, text: &str) -> PyResult<()> {
     let wrong = |message: String, hint: &str| {
         errors::config(SpecError::new(format!("workload: {message}"), hint))
     };
+    if is_trace(text) {
+        return Err(wrong(format!("found the trace '{text}', expected a generator"), KNOWN));
+    }
     let whole =
         GeneratorSpec::parse(text).map_err(|error| errors::config(format!("workload: {error}")))?;
     let spec = Spec::parse(text).map_err(errors::config)?;

@@ -2,7 +2,6 @@
 //! runs the drive itself where the victim policy is written in Python.
 
 use std::sync::Mutex;
-use std::thread::ScopedJoinHandle;
 use std::time::Duration;
 
 use flashgc_drive::compare::{Rank, compare as rank};
@@ -55,7 +54,7 @@ pub(crate) fn simulate(
                 let run = || simulate_each(&resolved, threads, engine, &mut || (), &keep);
                 let runs = scope.spawn(run);
                 while !runs.is_finished() {
-                    wait(&runs);
+                    wait(|| runs.is_finished());
                     watch.look();
                     complete.deliver(&mut watch);
                 }
@@ -152,10 +151,10 @@ pub(crate) fn to_json(value: &impl serde::Serialize) -> PyResult<String> {
 }
 
 /// Waits until the work is done, at most for one poll; short work is not kept waiting.
-pub(crate) fn wait<T>(runs: &ScopedJoinHandle<'_, T>) {
+pub(crate) fn wait(done: impl Fn() -> bool) {
     let mut slept = Duration::ZERO;
     let mut nap = Duration::from_micros(200);
-    while slept < POLL && !runs.is_finished() {
+    while slept < POLL && !done() {
         std::thread::sleep(nap);
         slept += nap;
         nap = (nap * 2).min(Duration::from_millis(10));

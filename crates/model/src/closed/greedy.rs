@@ -9,8 +9,9 @@
 //! `D(j) >= 0 > D(j-1)`, `D(j) = b - j - b rho (H_b - H_j)`; H are the harmonic numbers.
 //!
 //! # Valid for
-//! Uniform writes (with two frontiers the same, since all pages are alike), any number of pages a
-//! block. Under hot and cold data, see `meanfield` and `desnoyers`.
+//! Uniform writes, exactly and for any number of pages a block, with one frontier or two, since all
+//! pages are alike. Under hot and cold data the mean field of `meanfield` answers, where it makes a
+//! difference which of several blocks is taken (`ties`).
 //!
 //! # Source
 //! Bux and Iliadis, Performance Evaluation 2010, whose limit for large N it equals (4.8213 for b = 64
