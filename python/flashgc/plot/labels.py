@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import re
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeAlias
 
 from matplotlib.axes import Axes
 from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
+from matplotlib.textpath import TextPath
 from matplotlib.transforms import Bbox
 
 from flashgc.plot.look import Style, for_text
@@ -24,8 +26,8 @@ Handle: TypeAlias = Line2D | ErrorbarContainer
 
 #: Inches between the edge of a picture and what is in it, and between title, legend and axes.
 PAD = 0.04
-#: Width of a character, on average, and distance of lines of text, in sizes of the font.
-_WIDTH, _LEADING = 0.56, 1.2
+#: Distance of lines of text, in sizes of the font.
+_LEADING = 1.2
 
 
 @dataclass(frozen=True)
@@ -38,20 +40,31 @@ class EndLabel:
     colour: str
 
 
-def wrapped(text: str, inches: float, points: float) -> str:
-    """``text`` in lines of about so many inches; formulas stay whole."""
-    if text_width(text, points) <= inches or "$" in text:
-        return text
-    return textwrap.fill(text, max(8, int(inches * 72 / (_WIDTH * points))))
+def wrapped(text: str, inches: float, points: float, weight: str = "normal") -> str:
+    r"""``text`` in lines of at most so many inches; formulas stay whole.
 
-
-def text_width(text: str, points: float) -> float:
-    """About how wide a line of text in letters of so many points is, in inches.
-
-    >>> round(text_width("greedy", 8), 2), round(text_width("$S_f$", 8), 2)
-    (0.37, 0.12)
+    >>> wrapped("reduction in write amplification", 1.6, 8)
+    'reduction in write\namplification'
     """
-    return len(re.sub(r"\$|\\[a-z]+|[_^{}\\]", "", text)) * _WIDTH * points / 72
+    width = text_width(text, points, weight)
+    if width <= inches or "$" in text:
+        return text
+    # Letters differ in width: the average one tells where to begin.
+    letters, made = int(len(text) * inches / width) + 2, text
+    while letters > 8 and text_width(made, points, weight) > inches:
+        made, letters = textwrap.fill(text, letters), letters - 1
+    return made
+
+
+@lru_cache(1000)
+def text_width(text: str, points: float, weight: str = "normal") -> float:
+    """How wide the widest line of a text in letters of so many points is, in inches."""
+    font = FontProperties(weight=weight)
+    lines = [line for line in text.split("\n") if line.strip()]
+    return max(
+        (TextPath((0, 0), line, points, prop=font).get_extents().width / 72 for line in lines),
+        default=0,
+    )
 
 
 def header(
@@ -66,7 +79,8 @@ def header(
     placed: list[Text | Legend] = []
     if title:
         size = 1.12 * style.medium.text
-        placed.append(figure.text(0, 0, wrapped(title, room, size), size=size, weight="bold"))
+        lines = wrapped(title, room, size, "bold")
+        placed.append(figure.text(0, 0, lines, size=size, weight="bold"))
     filled = [block for block in blocks if block]
     if filled:
         together = [handle for block in filled for handle in block]

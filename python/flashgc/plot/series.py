@@ -131,6 +131,11 @@ def check_text(text: object, what: str) -> None:
     """Raises :class:`flashgc.ConfigError` if ``text`` cannot be shown."""
     if not isinstance(text, str) or not text.strip():
         raise ConfigError(f"{what}: found {shortened(text)}, expected a text; hint: give a name")
+    if printable(text) != text:
+        raise ConfigError(
+            f"{what}: found {shortened(text)}, expected characters that can be shown; hint: leave "
+            "the others out"
+        )
     if is_math_text(text):
         try:
             MathTextParser("path").parse(text)
@@ -146,10 +151,14 @@ def literal(text: str) -> str:
     >>> literal("traces/$HOME/$USER\x1b")
     'traces/\\$HOME/\\$USER\\x1b'
     """
-    shown = "".join(
+    return printable(text).replace("$", "\\$")
+
+
+def printable(text: str) -> str:
+    """``text`` with escapes for the characters that cannot be shown."""
+    return "".join(
         c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text
     )
-    return shown.replace("$", "\\$")
 
 
 def shortened(value: object) -> str:

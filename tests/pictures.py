@@ -1,0 +1,58 @@
+"""Pictures of every kind, for the tests of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+
+import numpy as np
+from matplotlib.figure import Figure
+
+import flashgc
+from flashgc import plot
+from flashgc.plot.series import Series
+
+SMALL = {"blocks": 200, "pages_per_block": 16, "writes": "4x"}
+
+
+def curves(groups: int = 3) -> list[Series]:
+    """A model and a simulation of each of several groups."""
+    made = []
+    for index in range(groups):
+        x = np.arange(0, 51)
+        y = 4.85 + 0.05 * (index + 1) * (1 + 0.5**x)
+        made.append(Series("model", x, y, group=f"d = {5 * 2**index}"))
+        made.append(
+            Series("simulation", x[::10], y[::10], [0.01] * 6, "points", f"d = {5 * 2**index}")
+        )
+    return made
+
+
+@cache
+def pictures(medium: str = "screen") -> dict[str, Figure]:
+    """One picture of every kind."""
+    with plot.style(medium):  # type: ignore[arg-type]
+        return dict(_pictures())
+
+
+def _pictures() -> Iterator[tuple[str, Figure]]:
+    few = plot.against(curves(), x_label="memory $c$", reference_lines={"greedy 4.8213": 4.8213})
+    yield "few lines", few
+    yield "many lines", plot.against(curves(7), x_label="memory $c$", title="Seven " * 20)
+    logarithmic = Series("model", [1, 10, 1000], [9, 6, 4.9])
+    yield "logarithmic", plot.against([logarithmic], x_label="choices $d$", x_log=True)
+    top, bottom = (plot.Panel(series=curves(), title=f"c + d = {n}") for n in (10, 20))
+    yield "stacked", plot.panels([top, bottom], x_label="spare factor", y_label="gain (%) " * 6)
+    yield "side by side", plot.panels([top, bottom], x_label="spare factor", stacked=False)
+    shares = np.arange(65) / (64 * 65 / 2)
+    yield "valid pages", plot.valid_pages({"fifo": shares, "greedy": shares[::-1]})
+    measured = {"fifo": (shares, np.full(65, 0.002))}
+    yield "valid pages, measured", plot.valid_pages({"fifo": shares}, measured=measured)
+    yield "run", plot.run(flashgc.run(runs=2, **SMALL))
+    frontiers = ["single", "double"]
+    victims = ["greedy", "d-choices:d=10,c=1"]
+    comparison = flashgc.compare(victims, frontier=frontiers, runs=2, **SMALL)
+    yield "comparison", plot.compare(comparison)
+    results = {s: flashgc.run(victim="random", spare=s, runs=2, **SMALL) for s in (0.1, 0.2)}
+    model = {0.1: 10.0, 0.15: 1 / 0.15, 0.2: 5.0}
+    yield "beside", plot.model_beside_simulation("spare factor", model, results)
