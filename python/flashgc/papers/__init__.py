@@ -44,5 +44,11 @@ A new paper is a module here, its name in ``MODULES``, and an empty ``waits_for`
 
 #: The modules that register the runners of each paper.
 MODULES = {
-    "dchoices": ("dchoices", "dchoices_figures", "dchoices_gain"),
+    "dchoices": (
+        "dchoices",
+        "dchoices_figures",
+        "dchoices_gain",
+        "dchoices_traces",
+        "dchoices_optimum",
+    ),
 }
