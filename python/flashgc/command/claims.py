@@ -12,9 +12,9 @@ from rich.text import Text
 from flashgc.command.render import LEFT, RIGHT, console, is_plain, show, table, unicode
 from flashgc.papers.claims import Claim, claims
 from flashgc.reproduce.document import Reproduction
-from flashgc.reproduce.runner import Outcome, Row, Size, runner_of
+from flashgc.reproduce.runner import Outcome, Size, runner_of
 from flashgc.reproduce.verdicts import Verdict
-from flashgc.reproduce.words import difference, measured, published
+from flashgc.reproduce.words import lines
 from flashgc.results import dumps
 
 STYLES = {
@@ -63,7 +63,7 @@ def _show_claim(out: Console, outcome: Outcome) -> None:
             out.print(_text(out, f"{name}: {said}", "dim"), soft_wrap=wrap)
     if outcome.rows:
         out.print()
-        show(out, _table(out, outcome.heading, outcome.rows))
+        show(out, _table(out, outcome))
     line = Text(f"{outcome.verdict}: ", style=STYLES[outcome.verdict])
     out.print(line.append_text(_text(out, outcome.why, "default not bold")), soft_wrap=wrap)
     if len(outcome.rows) > 1:
@@ -76,22 +76,19 @@ def _show_claim(out: Console, outcome: Outcome) -> None:
         out.print(_text(out, f"note: {note}"), soft_wrap=wrap)
 
 
-def _table(out: Console, heading: str, rows: tuple[Row, ...]) -> Table:
+def _table(out: Console, outcome: Outcome) -> Table:
     """The rows of a claim; without differences where no row has one."""
-    numbers = any(row.difference is not None for row in rows)
-    columns = [(heading, LEFT), ("published", LEFT), ("measured", LEFT)]
+    made_lines = lines(outcome)
+    numbers = any(line.difference for line in made_lines)
+    columns = [(outcome.heading, LEFT), ("published", LEFT), ("measured", LEFT)]
     columns += [("diff.", RIGHT)] if numbers else []
     made = table(out, [*columns, ("verdict", LEFT)])
     made.columns[-1].no_wrap = True
-    for row in rows:
-        cells = [
-            _text(out, row.label),
-            _text(out, published(row)),
-            _text(out, measured(row)),
-            *([Text(difference(row))] if numbers else []),
-            Text(str(row.verdict), style=STYLES[row.verdict]),
-        ]
-        made.add_row(*cells)
+    for line in made_lines:
+        cells = [_text(out, cell) for cell in (line.row.label, line.published, line.measured)]
+        cells += [Text(line.difference)] if numbers else []
+        verdict = line.row.verdict
+        made.add_row(*cells, Text(str(verdict), style=STYLES[verdict]))
     return made
 
 

@@ -18,6 +18,12 @@ def _complete(_ctx: Any, _param: Any, incomplete: str) -> list[CompletionItem]:
     return [CompletionItem(name) for name in claims().names() if name.startswith(incomplete)]
 
 
+def _folder(_context: Any, _parameter: Any, value: str) -> Path:
+    if not value:
+        raise ConfigError("--out: the name is empty; hint: give a folder, such as reproduced")
+    return Path(value)
+
+
 @click.command(
     context_settings=CONTEXT,
     epilog="""\b
@@ -35,8 +41,9 @@ Stopped work goes on where it was: give the same command again.""",
 @click.option(
     "--out",
     metavar="DIR",
-    type=click.Path(path_type=Path),
-    default=Path("flashgc-reproduce"),
+    type=click.Path(),
+    callback=_folder,
+    default="flashgc-reproduce",
     help="Folder for the page, the data and what was run.  [default: flashgc-reproduce]",
 )
 @click.option("--list", "listing", is_flag=True, help="List what is published, and run nothing.")

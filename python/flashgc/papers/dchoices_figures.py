@@ -95,7 +95,8 @@ class MemoryGrows:
     def _falls(self, claim: Claim, measured: Measured, d: int) -> Row:
         def judge() -> tuple[str, Judgement]:
             curve = [Value(float(y)) for y in measured.compute(str(d))]
-            return "model", verdicts.falling(curve, [f"c = {c}" for c in self._memory(claim)])
+            names = [f"c = {c}" for c in self._memory(claim)]
+            return _ends(curve), verdicts.falling(curve, names)
 
         return row(f"{d}: model", "falls with c", judge)
 
@@ -104,7 +105,7 @@ class MemoryGrows:
 
         def judge() -> tuple[str, Judgement]:
             values = [measured.value(f"{d} {c}") for c in points]
-            return "simulation", verdicts.falling(values, [f"c = {c}" for c in points])
+            return _ends(values), verdicts.falling(values, [f"c = {c}" for c in points])
 
         return row(f"{d}: simulation", "falls with c", judge)
 
@@ -115,9 +116,7 @@ class MemoryGrows:
             curve = measured.compute(str(d))
             share = (curve[0] - curve[most_by]) / (curve[0] - curve[-1])
             last = self._memory(claim)[-1]
-            return f"{share * 100:.1f}%", verdicts.true(
-                share > 0.5, f"{share * 100:.1f}% of the gain of c = {last} is there at {most_by}"
-            )
+            return f"{share * 100:.1f}%", verdicts.true(share > 0.5, f"of the gain of c = {last}")
 
         return row(f"{d}: gain by c = {most_by}", "most", judge)
 
@@ -174,10 +173,8 @@ def _draw_memory(data: Table, greedy: float) -> Drawing:
     for d in np.unique(cells[:, 0]):
         of_d = cells[cells[:, 0] == d]
         group = f"d = {d:g}"
-        series += _some(plot.Series, f"{group}, model", of_d[:, 1], of_d[:, 2], group=group)
-        series += _some(
-            plot.Series, f"{group}, simulation", of_d[:, 1], of_d[:, 3], of_d[:, 4], group=group
-        )
+        series += _some(plot.Series, "model", of_d[:, 1], of_d[:, 2], group=group)
+        series += _some(plot.Series, "simulation", of_d[:, 1], of_d[:, 3], of_d[:, 4], group=group)
     return plot.against(
         series, x_label="$c$, blocks in memory", reference_lines={f"greedy {greedy}": greedy}
     )
@@ -272,12 +269,22 @@ class LeastInMemory:
         return [Figure("dchoices.fig2", caption, data, functools.partial(_draw_least, shares))]
 
 
+#: In the data, and not drawn: curves between two that are.
+_CROWDED = ("c = 2", "c = 8", "c = 32")
+
+
 def _draw_least(shares: dict[str, Sequence[float]]) -> Drawing:
     from flashgc import plot
 
+    drawn = {label: each for label, each in shares.items() if label not in _CROWDED}
     return plot.valid_pages(
-        shares, x_label="least number of valid pages in memory", y_label="probability"
+        drawn, x_label="least number of valid pages in memory", y_label="probability"
     )
+
+
+def _ends(values: Sequence[Value]) -> str:
+    """The first and the last of a series."""
+    return f"{values[0].mean:.4f} to {values[-1].mean:.4f}"
 
 
 def _mean(shares: NDArray[np.float64]) -> float:

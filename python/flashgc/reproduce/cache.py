@@ -12,7 +12,7 @@ import hashlib
 import json
 import os
 import re
-import tempfile
+import secrets
 from pathlib import Path
 from typing import Any
 
@@ -49,20 +49,15 @@ class Cache:
 
 def write_whole(path: Path, data: bytes) -> None:
     """Writes a file whole or not at all, whoever else writes it at the same time."""
+    unfinished = path.with_name(f".{path.name}.{secrets.token_hex(8)}.part")
     try:
-        with tempfile.NamedTemporaryFile(
-            dir=path.parent, prefix=f".{path.name}.", suffix=".part", delete=False
-        ) as file:
-            try:
+        try:
+            with open(unfinished, "xb") as file:
                 file.write(data)
-                file.close()
-                umask = os.umask(0)
-                os.umask(umask)
-                os.chmod(file.name, 0o666 & ~umask)
-                os.replace(file.name, path)
-            except BaseException:
-                os.unlink(file.name)
-                raise
+            os.replace(unfinished, path)
+        except BaseException:
+            unfinished.unlink(missing_ok=True)
+            raise
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(path)) from None
 

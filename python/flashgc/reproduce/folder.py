@@ -17,17 +17,15 @@ class Folder:
     def __init__(self, path: Path, option: str = "--out") -> None:
         """Makes the folder; raises :class:`flashgc.ConfigError`, naming ``option``."""
         self.path = path
+        if path.exists() and not path.is_dir():
+            raise ConfigError(f"{option}: {path} is a file; hint: give a folder or a new name")
         try:
             for name in ("tables", "figures"):
                 (path / name).mkdir(parents=True, exist_ok=True)
             self.cache = Cache(path / "cache")
-        except FileExistsError as error:
-            raise ConfigError(
-                f"{option}: {error.filename} is a file; hint: give a folder or a new name"
-            ) from None
         except OSError as error:
             raise ConfigError(
-                f"{option}: {error.filename or path}: {error.strerror}; hint: give another folder"
+                f"{option}: {path}: {error.strerror}; hint: give another folder"
             ) from None
         for place in (path, path / "tables", path / "figures", path / "cache"):
             if not os.access(place, os.W_OK | os.X_OK):

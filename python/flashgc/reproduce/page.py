@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import jinja2
+from markupsafe import Markup, escape
 
 from flashgc.reproduce.document import Reproduction, commands, rows_table, to_csv
 from flashgc.reproduce.runner import Figure
 from flashgc.reproduce.verdicts import Verdict
-from flashgc.reproduce.words import difference, measured, published
+from flashgc.reproduce.words import lines
 
 HERE = Path(__file__).parent
 
@@ -40,19 +41,23 @@ def page(made: Reproduction, figures: Mapping[str, str]) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(
-        published=published, measured=measured, difference=difference, data_uri=data_uri
-    )
+    environment.filters.update(data_uri=data_uri, typeset=typeset)
     return environment.get_template("page.html.j2").render(
         made=made,
         figures=figures,
         style=(HERE / "page.css").read_text(encoding="utf-8"),
         commands=commands,
+        lines=lines,
         csv=lambda outcome: to_csv(rows_table(outcome)),
         figure_csv=lambda figure: to_csv(figure.data),
         meanings=MEANINGS,
         verdicts=list(Verdict),
     )
+
+
+def typeset(text: str) -> Markup:
+    """``text`` for the page, with the index of ``S_f`` as one."""
+    return Markup(str(escape(text)).replace("S_f", "<i>S</i><sub>f</sub>"))
 
 
 def data_uri(text: str, kind: str) -> str:

@@ -283,8 +283,11 @@ def _why(rows: Sequence[Row]) -> str:
     """The reason of the only row, or how many rows have each verdict."""
     if len(rows) == 1:
         return rows[0].why
-    counts = ((verdict, sum(one.verdict is verdict for one in rows)) for verdict in Verdict)
-    return f"of {len(rows)} rows " + ", ".join(f"{n} {verdict}" for verdict, n in counts if n)
+    counts = {verdict: sum(one.verdict is verdict for one in rows) for verdict in Verdict}
+    if len(rows) in counts.values():
+        return f"all {len(rows)} rows"
+    said = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
+    return f"{said} of {len(rows)} rows"
 
 
 class Runner(Protocol):

@@ -71,11 +71,11 @@ def equal(measured: Value, published: float, tol: Tolerance) -> Judgement:
     off = measured.mean - published
     limit = tol.of(published)
     inside = abs(off) <= limit + _ROUNDING * abs(published)
-    if tol.relative:
-        said = f"{off / published * 100:+.3f}%" if published else f"{off:+.4g}"
+    if not limit:
+        why = "equal" if inside else f"{off:+.4g}"
     else:
-        said = f"{off:+.4g}" if off else "equal"
-    why = f"{said}, {'within' if inside else 'beyond'} {tol}" if limit else said
+        said = f"{off / published * 100:+.3f}%" if tol.relative else f"{off:+.4g}"
+        why = f"{said}, {'within' if inside else 'beyond'} {tol}"
     if limit and measured.ci95 > limit:
         why += "; the interval is wider than that, more runs would tell"
     return Judgement(Verdict.MET if inside else Verdict.MISSED, why)

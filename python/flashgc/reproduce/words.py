@@ -2,28 +2,58 @@
 
 from __future__ import annotations
 
-from flashgc.reproduce.runner import Row
+from dataclasses import dataclass
+
+from flashgc.reproduce.runner import Outcome, Row
 from flashgc.reproduce.verdicts import Value
 
 
-def published(row: Row) -> str:
-    """The published value or statement of a row, with as many decimals as were printed."""
-    if isinstance(row.published, str):
-        return row.published
-    if row.published_ci95 is not None:
-        return f"{row.published:.4f} ±{row.published_ci95:.4f}"
-    _, _, digits = f"{row.published!r}".partition(".")
-    return f"{row.published:.{min(4, len(digits))}f}"
+@dataclass(frozen=True)
+class Line:
+    """A row in words."""
+
+    row: Row
+    published: str
+    measured: str
+    difference: str
 
 
-def measured(row: Row) -> str:
-    """What was measured for a row."""
-    if isinstance(row.measured, Value):
-        half = f" ±{row.measured.ci95:.4f}" if row.measured.simulated else ""
-        return f"{row.measured.mean:.4f}{half}"
-    return row.measured or "-"
+def lines(outcome: Outcome) -> list[Line]:
+    """The rows of a claim in words; published numbers with as many decimals as any of them has."""
+    numbers = [one.published for one in outcome.rows if not isinstance(one.published, str)]
+    digits = max((_decimals(number) for number in numbers), default=0)
+    return [
+        Line(one, _published(one, digits), _measured(one), _difference(one)) for one in outcome.rows
+    ]
 
 
-def difference(row: Row) -> str:
-    """How far measured is from published."""
-    return "" if row.difference is None else f"{row.difference * 100:+.3f}%"
+def _decimals(number: float) -> int:
+    return min(4, len(f"{number!r}".partition(".")[2]))
+
+
+def _published(one: Row, digits: int) -> str:
+    if isinstance(one.published, str):
+        return one.published
+    half = "" if one.published_ci95 is None else f" ±{one.published_ci95:.{digits}f}"
+    return f"{one.published:.{digits}f}{half}"
+
+
+def _measured(one: Row) -> str:
+    if isinstance(one.measured, Value):
+        half = f" ±{one.measured.ci95:.4f}" if one.measured.simulated else ""
+        return f"{one.measured.mean:.4f}{half}"
+    return one.measured or "-"
+
+
+def _difference(one: Row) -> str:
+    return "" if one.difference is None else signed_percent(one.difference)
+
+
+def signed_percent(share: float) -> str:
+    """A share as percent with its sign; nothing has none.
+
+    >>> signed_percent(-0.000001), signed_percent(0.0005)
+    ('0.000%', '+0.050%')
+    """
+    text = f"{share * 100:+.3f}%"
+    return text if text.strip("+-0.%") else text[1:]

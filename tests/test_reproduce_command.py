@@ -1,0 +1,213 @@
+"""``flashgc reproduce`` as people run it: what it prints, what it writes, what stops it."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import resource
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from conftest import COMMAND, Command, environment
+
+#: Claims of models only: a second. One that simulates for some seconds in --quick.
+MODELS = ("dchoices.table1.model", "dchoices.fig2")
+SIMULATED = "dchoices.single-equals-double"
+
+
+def results(folder: Path) -> dict[str, object]:
+    made: dict[str, object] = json.loads((folder / "results.json").read_text())
+    return made
+
+
+def test_rows_are_shown_with_verdicts(command: Command, snapshot: object) -> None:
+    made = command("reproduce", *MODELS)
+    assert (made.returncode, made.stderr) == (0, "")
+    snapshot("reproduce-models.txt", made.stdout)
+
+
+def test_what_waits_for_a_part_is_one_line_a_paper(command: Command, tmp_path: Path) -> None:
+    made = command("reproduce", "pgc", "zombie.fig5", "--quick")
+    assert made.returncode == 0
+    assert made.stdout == (
+        "zombie: 1 claim not-run, a host with a page cache that tells the drive about its dirty "
+        "pages is not there yet\n"
+        "pgc: 6 claims not-run, the timed drive is not there yet\n"
+        "\n"
+        "claims: 7 not-run\n"
+        "page:   flashgc-reproduce/report.html\n"
+    )
+    document = results(tmp_path / "flashgc-reproduce")
+    assert document["counts"] == {"met": 0, "met-in-kind": 0, "missed": 0, "not-run": 7}
+
+
+def test_the_list_runs_nothing(command: Command, tmp_path: Path) -> None:
+    made = command("reproduce", "--list")
+    assert made.returncode == 0
+    assert made.stdout.count("\n") > 34
+    listed = json.loads(command("reproduce", "dchoices.fig1", "--list", "--json").stdout)
+    assert [claim["id"] for claim in listed["claims"]] == ["dchoices.fig1"]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_documents_agree(command: Command, tmp_path: Path) -> None:
+    made = command("reproduce", *MODELS, "--json", "--out", "folder")
+    document = json.loads(made.stdout)
+    folder = tmp_path / "folder"
+    assert document == results(folder)
+    assert list(document) == [
+        "version", "size", "what", "command", "interrupted", "counts", "papers", "claims",
+    ]  # fmt: skip
+    table = document["claims"][0]
+    with open(folder / "tables" / "dchoices.table1.model.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [float(row["measured"]) for row in rows] == [row["measured"] for row in table["rows"]]
+    # The paper's Table 1, first row.
+    assert (rows[0]["label"], rows[0]["published"]) == ("64, 0.08, 5, 2", "6.2461")
+    names = {path.name for path in folder.glob("figures/*")}
+    assert names == {"dchoices.fig2.csv", "dchoices.fig2.svg"}
+    svg = (folder / "figures" / "dchoices.fig2.svg").read_text()
+    page = (folder / "report.html").read_text()
+    assert svg in page
+
+
+def test_the_same_claims_give_the_same_bytes(command: Command, tmp_path: Path) -> None:
+    for folder in ("one", "two"):
+        assert command("reproduce", "dchoices.fig2", "--out", folder).returncode == 0
+    for name in ("report.html", "results.json", "figures/dchoices.fig2.svg"):
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["dchoices.fig33"], "WHAT: nothing published is called 'dchoices.fig33'; hint: did you"),
+        (["dchoices."], "WHAT: nothing published is called 'dchoices.'; hint: did you mean"),
+        ([""], "WHAT: nothing published is called ''; hint: "),
+        (["--quick", "--full"], "--full: found together with --quick; hint: give one of them"),
+        (["--jobs", "-1"], "--jobs: -1 is not in the range 0<=x<=4096"),
+        (["--out", "file"], "--out: file is a file; hint: give a folder or a new name"),
+        (["--out", "file/in"], "--out: file/in: Not a directory; hint: give another folder"),
+        (["--out", ""], "--out: the name is empty; hint: give a folder"),
+        (["--out", "/proc/nothing"], "--out: /proc/nothing: "),
+    ],
+)
+def test_bad_input_is_one_line(
+    command: Command, tmp_path: Path, arguments: list[str], message: str
+) -> None:
+    (tmp_path / "file").write_text("")
+    made = command("reproduce", *arguments)
+    assert made.returncode == 2
+    assert made.stdout == ""
+    assert made.stderr.startswith(f"error: {message}"), made.stderr
+    assert made.stderr.count("\n") == 1
+    assert {path.name for path in tmp_path.iterdir()} == {"file"}
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is unwritable to root")
+def test_a_folder_that_may_not_be_written(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "locked").mkdir(mode=0o500)
+    for name in ("locked", "locked/new"):
+        made = command("reproduce", "dchoices.fig2", "--out", name)
+        assert made.returncode == 2
+        assert "hint: give another folder" in made.stderr
+
+
+def test_where_nothing_can_be_written_the_rows_are_still_shown(tmp_path: Path) -> None:
+    def no_file_grows() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+
+    made = subprocess.run(
+        [*COMMAND, "reproduce", "dchoices.greedy", "--quick"],
+        cwd=tmp_path,
+        env=environment(),
+        text=True,
+        capture_output=True,
+        timeout=120,
+        preexec_fn=no_file_grows,
+    )
+    assert made.returncode == 1
+    assert "closed form, N to infinity  4.8213     4.8213" in made.stdout
+    assert "page:" not in made.stdout
+    assert made.stderr.startswith("error: flashgc-reproduce/")
+    assert made.stderr.endswith("File too large\n")
+    folder = tmp_path / "flashgc-reproduce"
+    left = {path.name for path in folder.rglob("*") if path.is_file()}
+    assert left == {"results.json", "dchoices.greedy.csv"}, "small files, and no torn one"
+    assert results(folder)["counts"] == {"met": 1, "met-in-kind": 0, "missed": 0, "not-run": 0}
+
+
+def start(folder: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [*COMMAND, "reproduce", SIMULATED, "--quick", "--out", "made"],
+        cwd=folder,
+        env=environment(),
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+
+
+def kept(folder: Path) -> dict[str, int]:
+    cache = folder / "made" / "cache"
+    return {path.name: path.stat().st_mtime_ns for path in cache.glob("*.json")}
+
+
+def until_something_is_kept(folder: Path, process: subprocess.Popen[str]) -> None:
+    deadline = time.monotonic() + 60
+    while not kept(folder):
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_killed_work_goes_on_where_it_was(tmp_path: Path) -> None:
+    whole, torn = tmp_path / "whole", tmp_path / "torn"
+    whole.mkdir()
+    torn.mkdir()
+    process = start(torn)
+    until_something_is_kept(torn, process)
+    process.kill()
+    process.communicate()
+    before = kept(torn)
+    assert not (torn / "made" / "results.json").exists()
+    for folder in (torn, whole):
+        process = start(folder)
+        _, error = process.communicate(timeout=120)
+        assert (process.returncode, error) == (0, "")
+    assert before.items() <= kept(torn).items()
+    assert (torn / "made/report.html").read_bytes() == (whole / "made/report.html").read_bytes()
+
+
+def test_ctrl_c_leaves_a_page_of_what_there_is(tmp_path: Path) -> None:
+    process = start(tmp_path)
+    until_something_is_kept(tmp_path, process)
+    process.send_signal(signal.SIGINT)
+    printed, error = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "warning: interrupted: give the same command again to go on\n" in error
+    document = results(tmp_path / "made")
+    assert document["interrupted"] is True
+    (claim,) = document["claims"]  # type: ignore[misc]
+    assert claim["verdict"] == "not-run"
+    not_run = [row for row in claim["rows"] if row["verdict"] == "not-run"]
+    assert not_run
+    assert {row["why"] for row in not_run} == {"interrupted"}
+    assert "not-run" in printed
+    assert "It was interrupted" in (tmp_path / "made" / "report.html").read_text()
+
+
+def test_two_at_once_in_one_folder(tmp_path: Path) -> None:
+    processes = [start(tmp_path), start(tmp_path)]
+    printed = [process.communicate(timeout=120) for process in processes]
+    assert [process.returncode for process in processes] == [0, 0], printed
+    assert printed[0] == printed[1]
+    assert len(kept(tmp_path)) == 6
+    assert not list(tmp_path.rglob("*.part"))
+    (claim,) = results(tmp_path / "made")["claims"]  # type: ignore[misc]
+    assert claim["verdict"] == "met"

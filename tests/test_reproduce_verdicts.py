@@ -1,0 +1,208 @@
+"""Verdicts, claims and outcomes: by hand-made numbers, edges included."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from flashgc import ConfigError
+from flashgc.papers.claims import Claim, Input, Kind, Tolerance, claims, parse
+from flashgc.reproduce import verdicts
+from flashgc.reproduce.runner import (
+    Measured,
+    NotMeasuredError,
+    Outcome,
+    Size,
+    Task,
+    Value,
+    Verdict,
+    conclude,
+    row,
+)
+
+MET, IN_KIND, MISSED, NOT_RUN = Verdict.MET, Verdict.IN_KIND, Verdict.MISSED, Verdict.NOT_RUN
+
+
+@pytest.mark.parametrize(
+    ("measured", "published", "tol", "verdict"),
+    [
+        (2.0, 2.0, "0", MET),
+        (2.0000001, 2.0, "0", MISSED),
+        # 5.001 - 5 is a little under 0.001 in binary, 4.999 - 5 a little over.
+        (5.001, 5.0, "0.02%", MET),
+        (4.999, 5.0, "0.02%", MET),
+        (5.00101, 5.0, "0.02%", MISSED),
+        (4.99899, 5.0, "0.02%", MISSED),
+        (1.5, 1.0, "0.5", MET),
+        (1.51, 1.0, "0.5", MISSED),
+        (-5.001, -5.0, "0.02%", MET),
+        (0.0, 0.0, "1%", MET),
+        (1e-9, 0.0, "1%", MISSED),
+        (math.nan, 1.0, "50%", MISSED),
+    ],
+)
+def test_equal_is_within_the_tolerance_ends_included(
+    measured: float, published: float, tol: str, verdict: Verdict
+) -> None:
+    assert verdicts.equal(Value(measured), published, Tolerance.parse(tol)).verdict is verdict
+
+
+def test_an_interval_widens_no_tolerance_but_is_named() -> None:
+    judgement = verdicts.equal(Value(5.01, 0.5), 5.0, Tolerance.parse("0.1%"))
+    assert judgement == (
+        MISSED,
+        "+0.200%, beyond 0.1%; the interval is wider than that, more runs would tell",
+    )
+
+
+@pytest.mark.parametrize(
+    ("measured", "verdict"), [(0.95, MET), (1.05, MET), (0.9499, MISSED), (1.0501, MISSED)]
+)
+def test_a_range_has_its_ends(measured: float, verdict: Verdict) -> None:
+    assert verdicts.within(Value(measured), 0.95, 1.05).verdict is verdict
+
+
+@pytest.mark.parametrize(
+    ("less", "more", "verdict"),
+    [
+        (Value(1), Value(2), MET),
+        (Value(1), Value(1), MISSED),
+        (Value(2), Value(1), MISSED),
+        (Value(1, 0.4), Value(2, 0.5), MET),
+        (Value(1, 0.5), Value(2, 0.5), MISSED),
+        (Value(1, math.nan), Value(2), MISSED),
+    ],
+)
+def test_an_order_holds_outside_the_intervals_only(
+    less: Value, more: Value, verdict: Verdict
+) -> None:
+    assert verdicts.below(less, more, ("a", "b")).verdict is verdict
+
+
+@pytest.mark.parametrize(
+    ("series", "verdict"),
+    [
+        ([3, 2, 1], MET),
+        ([3, 2, 2, 1], MET),
+        ([3, 1, 2], MISSED),
+        ([1, 2, 3], MISSED),
+        ([2, 2, 2], MISSED),
+    ],
+)
+def test_a_trend_is_monotone(series: list[float], verdict: Verdict) -> None:
+    names = [str(at) for at in range(len(series))]
+    assert verdicts.falling([Value(y) for y in series], names).verdict is verdict
+    assert verdicts.rising([Value(-y) for y in series], names).verdict is verdict
+
+
+def test_a_trend_may_turn_within_the_intervals_only() -> None:
+    names = ["0", "1", "2"]
+    wide = [Value(3, 0.1), Value(1.0, 0.3), Value(1.5, 0.3)]
+    narrow = [Value(3, 0.1), Value(1.0, 0.2), Value(1.5, 0.2)]
+    assert verdicts.falling(wide, names).verdict is MET
+    assert verdicts.falling(narrow, names) == (
+        MISSED,
+        "from 1 to 2 it goes from 1.0000 ± 0.2000 to 1.5000 ± 0.2000",
+    )
+    # The whole fall must be more than the intervals of its ends.
+    assert verdicts.falling([Value(2, 0.6), Value(1, 0.6)], names).verdict is MISSED
+
+
+def test_the_least_lies_where_it_was_published() -> None:
+    values = [Value(3), Value(1, 0.1), Value(1.1, 0.1), Value(2)]
+    inside = verdicts.least([1, 2, 3, 4], values, 2, 2, "c")
+    assert inside == (
+        MET, "least at c = 2 (1.0000 ± 0.1000); c = 3 is 10.00% worse, inside the intervals",
+    )  # fmt: skip
+    assert verdicts.least([1, 2, 3, 4], values, 3, 4, "c").verdict is MISSED
+    assert verdicts.least([1, 2, 3, 4], values, 2, 4, "c").why.endswith("c = 1 is 200.00% worse")
+
+
+@pytest.mark.parametrize(
+    ("parts", "whole"),
+    [
+        ([], NOT_RUN),
+        ([MET, MET], MET),
+        ([MET, IN_KIND], IN_KIND),
+        ([MET, NOT_RUN], NOT_RUN),
+        ([NOT_RUN, IN_KIND], NOT_RUN),
+        ([NOT_RUN, MISSED, MET], MISSED),
+    ],
+)
+def test_nothing_is_met_that_was_not_run_whole(parts: list[Verdict], whole: Verdict) -> None:
+    assert verdicts.together(parts) is whole
+
+
+def outcome(input_: Input, verdict: Verdict, stand_in: str = "") -> Outcome:
+    claim = Claim("dchoices.x", "x", Kind.EQUAL, input_)
+    measured = Measured(Size.QUICK, Task(), {}, {})
+    judged = row("x", 1.0, lambda: ("y", verdicts.Judgement(verdict, "")), stand_in=stand_in)
+    return conclude(claim, measured, [judged])
+
+
+def test_what_stands_in_is_met_in_kind_at_best() -> None:
+    assert outcome(Input.EXACT, MET).verdict is MET
+    assert outcome(Input.TRACE, MET).verdict is MET
+    assert outcome(Input.TRACE, MET, "a generator").verdict is IN_KIND
+    assert outcome(Input.RIG, MET).verdict is IN_KIND
+    assert outcome(Input.TRACE, MISSED, "a generator").verdict is MISSED
+    assert outcome(Input.RIG, NOT_RUN).verdict is NOT_RUN
+
+
+def test_what_was_not_measured_is_not_run() -> None:
+    measured = Measured(Size.QUICK, Task(), {}, {}, "interrupted")
+    made = row("x", 1.0, lambda: (measured.value("x"), verdicts.Judgement(MET, "")))
+    assert (made.verdict, made.why, made.measured) == (NOT_RUN, "interrupted", None)
+    assert math.isnan(measured.get("x").mean)
+    with pytest.raises(NotMeasuredError):
+        measured.compute("x")
+
+
+def test_the_claims_that_ship_are_all_of_five_papers() -> None:
+    known = claims()
+    assert list(known.papers) == ["dchoices", "zombie", "vm", "bsgc", "pgc"]
+    assert len(known.claims) == 34
+    # Table 1 of the paper, its third row.
+    model = known.select(("dchoices.table1.model",))[0]
+    assert model.rows[2] == (64, 0.17, 8, 8, 3.0596)
+    assert model.column("model")[2] == 3.0596
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("= 1", "here: Invalid statement"),
+        ("[[clam]]\nid = 'a'", "here: unknown key 'clam'; hint: did you mean 'claim'?"),
+        (
+            "[[claim]]\nid = 'p.a'\nwhat = 'x'\nkind = 'equals'\ninput = 'exact'",
+            "here: claim 1 'p.a': kind: found 'equals', expected equal, range, order, argmin, "
+            "trend; hint: did you mean 'equal'?",
+        ),
+        (
+            "[[claim]]\nid = 'p.a'\nwhat = 'x'\nkind = 'equal'\ninput = 'exact'",
+            "here: claim 1 'p.a': tol is missing, which kind 'equal' needs",
+        ),
+        (
+            "[[claim]]\nid = 'p.a'\nwhat = 'x'\nkind = 'order'\ninput = 'exact'",
+            "here: claim 'p.a': there is no [paper.p]",
+        ),
+        (
+            "[[claim]]\nid = 'p.a'\nwhat = 'x'\nkind = 'equal'\ntol = '-1%'\ninput = 'exact'",
+            "here: claim 1 'p.a': tol: found '-1%', expected a number from 0, or one with %",
+        ),
+        (
+            "[[claim]]\nid = 'p.a'\nwhat = 'x'\nkind = 'order'\ninput = 'exact'\n"
+            "columns = ['a']\nrows = [[1, 2]]",
+            "here: claim 1 'p.a': row 1 has 2 cells, expected 1 as in columns",
+        ),
+        (
+            "[[claim]]\nid = 'p.a'\nwhat = 3\nkind = 'order'\ninput = 'exact'",
+            "here: claim 1 'p.a': what: found 3, expected text",
+        ),
+    ],
+)  # fmt: skip
+def test_a_wrong_claims_file_says_where_and_what(text: str, message: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        parse(text, "here")
+    assert str(error.value).startswith(message)
