@@ -15,10 +15,11 @@ from xml.etree import ElementTree
 import pytest
 
 import flashgc
-from conftest import Command, environment
+from conftest import ROOT, Command, environment
 from flashgc import plot
 from flashgc.plot import look
 from pictures import SMALL, curves, pictures
+from test_documents import blocks, run_python
 
 
 def test_the_same_picture_gives_the_same_bytes(tmp_path: Path) -> None:
@@ -225,3 +226,15 @@ def test_matplotlib_is_imported_for_pictures_only(arguments: list[str]) -> None:
     )
     made = subprocess.run([sys.executable, "-c", program], env=environment(), capture_output=True)
     assert made.returncode == 0, made.stderr
+
+
+def test_the_figure_of_the_tutorial_is_what_its_program_draws(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = ROOT / "docs" / "tutorial" / "plots.md"
+    program = next(block for block in blocks(page) if "memory.svg" in block.text)
+    run_python(program, "plots.md", {})
+    shipped = ROOT / "docs" / "figures" / "memory.svg"
+    made = (tmp_path / "memory.svg").read_bytes()
+    assert made == shipped.read_bytes(), f"{shipped} is not what {page} draws; copy it anew"

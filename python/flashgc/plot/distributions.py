@@ -17,7 +17,7 @@ from flashgc.plot.series import Numbers, Series, check_text, half_widths, number
 _TOLERANCE = 1e-3
 #: Less than this share of the largest one is not told from nothing in a picture.
 _RARE = 1e-3
-#: Distributions over so few numbers get a marker on each.
+#: Distributions over so few numbers of pages get a marker on each.
 _FEW = 24
 
 
@@ -57,10 +57,11 @@ def valid_pages(
             )
     largest = max(shares.max() for _, shares in both)
     several = len({label for label, _ in both}) > 1
+    many = len(_seen([shares for _, shares in both], largest)) > _FEW
+    kind: Literal["line", "both"] = "line" if points or many else "both"
     series = []
     for label, shares in lines.items():
         at = _seen([shares], largest)
-        kind: Literal["line", "both"] = "line" if points or len(at) > _FEW else "both"
         named = _name(label, "model", several) if points else label
         series.append(Series(named, at, shares[at], kind=kind, group=label))
     for label, shares in points.items():
