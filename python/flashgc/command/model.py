@@ -23,6 +23,7 @@ from flashgc.model import (
     evaluate,
     models,
     spare_for,
+    transient,
     validate,
     write_amplification,
 )
@@ -74,7 +75,7 @@ PARAMETERS = {
     "ties": Parameter(
         "WORD",
         "Of several blocks with the fewest valid pages, a random one or the latest to lose a "
-        "page: random, latest. [default: random]",
+        "page: random, latest. Hot and cold data only. [default: latest]",
         words=("random", "latest"),
     ),
     "cleaner": Parameter(
@@ -90,7 +91,7 @@ PARAMETERS = {
 }
 
 #: Numbers that are no parameters of a model.
-ACTIONS = ("wanted", "within", "runs", "seed")
+ACTIONS = ("wanted", "within", "transient", "drive_writes", "runs", "seed")
 
 #: Blocks stored that ``--within`` looks at if nobody says otherwise.
 STORED = "0,1,2,5"
@@ -101,6 +102,7 @@ EXAMPLES = {
         "--pages-per-block 64 --spare 0.1 --d 10 --c 1",
         "--d 10 --c 1 --validate",
         "--within 1%",
+        "--transient sequential --plot course.svg",
         "--d 10 --wanted 3 --pages-per-block 128",
     ),
     "greedy": ("--pages-per-block 64 --overprovision 7%", "--wanted 3", "--distribution"),
@@ -187,7 +189,24 @@ def _actions(info: Model) -> list[Callable[[Any], Any]]:
             "The other way round: the smallest d within SHARE of greedy, for each of several --c "
             f"({STORED})."
         )
-        actions.append(click.option("--within", metavar="SHARE", help=within))
+        course = (
+            "The way to the steady state from a drive filled at random, or sequentially: random, "
+            "sequential."
+        )
+        actions += [
+            click.option("--within", metavar="SHARE", help=within),
+            click.option(
+                "--transient",
+                metavar="WORD",
+                help=course,
+                shell_complete=lambda *_: ["random", "sequential"],
+            ),
+            click.option(
+                "--drive-writes",
+                metavar="X",
+                help="Length of --transient in drive writes. [default: 10]",
+            ),
+        ]
     if info.policy is not None:
         actions += [
             click.option("--validate", is_flag=True, help="Simulate the same drive beside it."),
@@ -202,7 +221,7 @@ def _actions(info: Model) -> list[Callable[[Any], Any]]:
 
 def _help(info: Model) -> str:
     """The model's documentation as click shows it: every paragraph as it is."""
-    text = plain(info.doc, 76)
+    text = "\n".join(line for line in plain(info.doc, 76).split("\n") if line[:3] != "```")
     return "\n\n".join(f"\b\n{part}" for part in text.replace("`", "").split("\n\n"))
 
 
@@ -224,6 +243,13 @@ def _named_as_typed() -> Iterator[None]:
         raise ConfigError(f"{places[place]}{colon}{rest}") from None
 
 
+#: Options that leave no room for others.
+ALONE = {
+    "within": ("wanted", "transient", "validate", "distribution", "picture"),
+    "transient": ("wanted", "validate", "distribution"),
+}
+
+
 @dataclasses.dataclass(frozen=True)
 class Asked:
     """What was asked beside the parameters."""
@@ -235,6 +261,8 @@ class Asked:
     distribution: bool
     wanted: str | None = None
     within: str | None = None
+    transient: str | None = None
+    drive_writes: str | None = None
     validate: bool = False
     runs: str | None = None
     seed: str | None = None
@@ -250,8 +278,12 @@ def answer(info: Model, **typed: Any) -> int:
         if asked.within is not None:
             return _within(asked, given)
         values = _read(given)
+        if asked.transient is not None:
+            return _transient(asked, values)
         if asked.wanted is not None:
-            found = spare_for(info.name, _wanted(asked.wanted), **values)
+            found = spare_for(
+                info.name, _real(asked.wanted, "--wanted", "a write amplification"), **values
+            )
             values["spare"] = found.spare_factor
         if asked.validate:
             return _validate(info, asked, values)
@@ -275,13 +307,15 @@ def _check(info: Model, asked: Asked, given: dict[str, Any]) -> None:
     for name, value in (("runs", asked.runs), ("seed", asked.seed)):
         if value is not None and not asked.validate:
             raise ConfigError(f"--{name}: it is of the simulation; hint: add --validate")
-    if asked.within is not None:
-        for name in ("wanted", "validate", "distribution", "picture"):
-            if getattr(asked, name):
-                flag = "plot" if name == "picture" else name
-                raise ConfigError(f"--{flag}: not together with --within; hint: leave one out")
-        if "d" in given:
-            raise ConfigError("--d: with --within it is what is sought; hint: leave it out")
+    if asked.drive_writes is not None and asked.transient is None:
+        raise ConfigError("--drive-writes: it is of the course; hint: add --transient random")
+    if asked.within is not None and "d" in given:
+        raise ConfigError("--d: with --within it is what is sought; hint: leave it out")
+    for name, others in ALONE.items():
+        for other in others:
+            if getattr(asked, name) is not None and getattr(asked, other):
+                flag = "plot" if other == "picture" else other
+                raise ConfigError(f"--{flag}: not together with --{name}; hint: leave one out")
     silent = info.name in ("desnoyers", "separation")
     for flag, shown in (("distribution", asked.distribution), ("plot", asked.picture)):
         if shown and silent:
@@ -298,13 +332,11 @@ def _read(given: dict[str, str]) -> dict[str, Any]:
     }
 
 
-def _wanted(text: str) -> float:
+def _real(text: str, place: str, what: str) -> float:
     try:
-        return float(text)
+        return float(text.removesuffix("x"))
     except ValueError:
-        raise ConfigError(
-            f"--wanted: found '{text}', expected a write amplification; hint: --wanted 3"
-        ) from None
+        raise ConfigError(f"{place}: found '{text}', expected {what}; hint: {place} 3") from None
 
 
 def _within(asked: Asked, given: dict[str, str]) -> int:
@@ -335,6 +367,18 @@ def _within(asked: Asked, given: dict[str, str]) -> int:
         "version": greedy.version,
     }
     deliver(dumps(document), as_json=asked.as_json, out=asked.out)
+    return OK
+
+
+def _transient(asked: Asked, values: dict[str, Any]) -> int:
+    length = _real(asked.drive_writes or "10", "--drive-writes", "drive writes")
+    course = transient(str(asked.transient), drive_writes=length, **values)
+    if not asked.as_json:
+        views.show_course(course)
+    deliver(course.to_json(), as_json=asked.as_json, out=asked.out)
+    output.draw(
+        lambda: views.picture_of_course(course), asked.picture, measured=True, quiet=asked.quiet
+    )
     return OK
 
 

@@ -16,11 +16,12 @@ from flashgc.command.render import (
     facts,
     is_plain,
     show,
+    sparkline,
     table,
     unicode,
 )
 from flashgc.command.results import warn_of
-from flashgc.model import Model, ModelResult, Validation, models
+from flashgc.model import Model, ModelResult, Transient, Validation, models
 from flashgc.units import format_count, format_share
 
 if TYPE_CHECKING:
@@ -112,9 +113,9 @@ def _difference(both: Validation) -> Text:
     if both.agrees is None:
         text.append(": a single run does not tell whether by chance; give --runs 4")
     elif both.agrees:
-        text.append(": they agree, within 3 standard errors and 0.05%", style="green")
+        text.append(": they agree, within 3 standard errors plus 0.05%", style="green")
     else:
-        text.append(": they differ, by more than 3 standard errors and 0.05%", style="bold yellow")
+        text.append(": they differ, by more than 3 standard errors plus 0.05%", style="bold yellow")
     return text
 
 
@@ -123,11 +124,7 @@ def _facts(info: Model, result: ModelResult) -> list[tuple[str, Any]]:
     rows: list[tuple[str, Any]] = [
         ("model", f"{info.name}: {_lower(info.summary)}"),
         ("parameters", _parameters(config)),
-        (
-            "spare",
-            f"{format_share(config['spare_factor'], 4)} of the flash "
-            f"(over-provisioning {format_share(config['overprovision'], 4)})",
-        ),
+        ("spare", _spare(config)),
     ]
     if "workload" in config:
         frontier = f", {config['frontier']} frontier" if "frontier" in config else ""
@@ -148,6 +145,13 @@ def _facts(info: Model, result: ModelResult) -> list[tuple[str, Any]]:
     return rows
 
 
+def _spare(config: Any) -> str:
+    return (
+        f"{format_share(config['spare_factor'], 4)} of the flash "
+        f"(over-provisioning {format_share(config['overprovision'], 4)})"
+    )
+
+
 def _parameters(config: Any) -> str:
     named = [f"{config['pages_per_block']} pages a block"]
     named += [f"{name}={config[name]}" for name in ("d", "c") if name in config]
@@ -155,7 +159,7 @@ def _parameters(config: Any) -> str:
         named.append(f"window {format_share(config['window'], 2)}")
     if "cleaner" in config:
         named.append(f"pools cleaned by {config['cleaner']}")
-    if "ties" in config:
+    if "ties" in config and config["workload"] != "uniform":
         named.append(f"ties={config['ties']}")
     if "blocks" in config:
         named.append(f"{format_count(config['blocks'])} blocks")
@@ -234,6 +238,52 @@ def show_choices(share: float, greedy: ModelResult, rows: Sequence[Choice]) -> N
     if any(row.d is None for row in rows):
         out.print()
         out.print("none: 10 000 choices are not enough.")
+
+
+def show_course(course: Transient) -> None:
+    """Prints how write amplification goes, at a few moments."""
+    out = console()
+    config = course.config
+    rows: list[tuple[str, Any]] = [
+        ("model", "meanfield: from the first write to the steady state"),
+        ("parameters", _parameters(config)),
+        ("spare", _spare(config)),
+        ("at first", f"filled {WORDS_OF_STATES[course.initial]}"),
+        ("steady", f"{course.steady:.4f}"),
+    ]
+    plot = sparkline(list(course.write_amplification))
+    if not is_plain(out) and unicode(out, plot, ""):
+        rows.append(("course", Text(plot, style="cyan")))
+    show(out, facts(out, rows))
+    out.print()
+    made = table(out, [("drive writes", RIGHT), ("write ampl. now", RIGHT), ("so far", RIGHT)])
+    last = len(course.drive_writes) - 1
+    for at in sorted({round(last * part / MOMENTS) for part in range(MOMENTS + 1)}):
+        made.add_row(
+            f"{course.drive_writes[at]:.2f}",
+            f"{course.write_amplification[at]:.4f}",
+            f"{course.mean_write_amplification[at]:.4f}",
+        )
+    show(out, made)
+
+
+#: Moments of a course that are printed, besides the first.
+MOMENTS = 20
+WORDS_OF_STATES = {"random": "at random", "sequential": "sequentially"}
+
+
+def picture_of_course(course: Transient) -> Figure:
+    """A course as a picture."""
+    from flashgc.plot import Series, against
+
+    series = [
+        Series(name, course.drive_writes, values)
+        for name, values in (
+            ("now", course.write_amplification),
+            ("so far", course.mean_write_amplification),
+        )
+    ]
+    return against(series, x_label="drive writes", reference_lines={"steady state": course.steady})
 
 
 def picture(result: ModelResult) -> Figure:

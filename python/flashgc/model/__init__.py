@@ -10,8 +10,9 @@ broadcast as in numpy: floats in, a float out; arrays in, an array out.
 array([7.3177, 5.1787])
 
 :func:`evaluate` says all that a model knows, :func:`write_amplification` its main figure for any
-model by name, :func:`spare_for` and :func:`choices_within` ask the other way round, and
-:func:`validate` runs the simulation beside the model.
+model by name, :func:`spare_for` and :func:`choices_within` ask the other way round,
+:func:`transient` follows a drive to its steady state, and :func:`validate` runs the simulation
+beside the model.
 """
 
 from flashgc.model.answers import (
@@ -22,9 +23,10 @@ from flashgc.model.answers import (
     models,
     write_amplification,
 )
-from flashgc.model.closed import desnoyers, fifo, greedy, random, separation
+from flashgc.model.closed import desnoyers, fifo, greedy, random, separation, windowed
 from flashgc.model.inverse import Spare, choices_within, spare_for
 from flashgc.model.parameters import Parameters
+from flashgc.model.transient import Transient, transient
 from flashgc.model.validation import Validation, validate
 
 __all__ = [
@@ -33,6 +35,7 @@ __all__ = [
     "Parameters",
     "Pool",
     "Spare",
+    "Transient",
     "Validation",
     "choices_within",
     "desnoyers",
@@ -43,6 +46,8 @@ __all__ = [
     "random",
     "separation",
     "spare_for",
+    "transient",
     "validate",
+    "windowed",
     "write_amplification",
 ]

@@ -1,4 +1,4 @@
-"""The closed forms as functions. Numbers broadcast as in numpy."""
+"""The models that answer in microseconds, as functions. Numbers broadcast as in numpy."""
 
 from __future__ import annotations
 
@@ -37,6 +37,17 @@ def greedy(spare: Numbers, pages_per_block: Numbers = 64) -> Any:
     array([3.9814, 4.5082, 4.8213, 4.9922])
     """
     return write_amplification("greedy", spare=spare, pages_per_block=pages_per_block)
+
+
+def windowed(spare: Numbers, pages_per_block: Numbers = 64, *, window: Numbers = 0.1) -> Any:
+    """The fewest valid pages among the share ``window`` of the blocks that was closed first.
+
+    >>> windowed(0.1, window=[0, 1]).round(4)  # fifo, greedy
+    array([5.1787, 4.8213])
+    """
+    return write_amplification(
+        "windowed", spare=spare, pages_per_block=pages_per_block, window=window
+    )
 
 
 def desnoyers(

@@ -51,7 +51,7 @@ class Validation(_Json):
 
     @property
     def agrees(self) -> bool | None:
-        """Whether they are within 3 standard errors and 0.05%; ``None`` for a single run."""
+        """Whether they are within 3 standard errors plus 0.05%; ``None`` for a single run."""
         error = self.standard_error
         if error is None:
             return None
@@ -125,6 +125,11 @@ def _policy(name: str, config: Any, blocks: int) -> str:
         simulated = ", ".join(model.name for model in models() if model.policy)
         raise ConfigError(
             f"{name}: no policy of the simulator does it; hint: these have one: {simulated}"
+        )
+    if config.get("ties") == "random":
+        raise ConfigError(
+            f"{name}: found ties=random, expected latest, which the simulator has; hint: for "
+            "random ties, meanfield with d=1000"
         )
     window = max(1, round(config.get("window", 0) * blocks))
     return policy.format(**{**config, "window": window})

@@ -1,0 +1,74 @@
+"""How a drive gets from its first write to the steady state."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Unpack
+
+from flashgc import _core
+from flashgc._core import ConfigError
+from flashgc.model.answers import evaluate, find
+from flashgc.model.parameters import Parameters, scalars
+from flashgc.results import _Json
+
+
+@dataclass(frozen=True)
+class Transient(_Json):
+    """Write amplification over time, by the mean field of d choices."""
+
+    #: What was on the drive at first: ``"random"`` or ``"sequential"``.
+    initial: str
+    #: Host writes over logical pages, from 0 on.
+    drive_writes: tuple[float, ...]
+    #: Page programs a host write at these moments.
+    write_amplification: tuple[float, ...]
+    #: Page programs a host write from the start until these moments.
+    mean_write_amplification: tuple[float, ...]
+    #: Write amplification of the steady state.
+    steady: float
+    #: The parameters, defaults written out.
+    config: Mapping[str, Any]
+    #: Version of flashgc.
+    version: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain Python values, with the keys of the JSON document."""
+        return {
+            "model": "meanfield",
+            **{name: getattr(self, name) for name in self.__annotations__},
+        }
+
+
+def transient(
+    initial: str = "random",
+    *,
+    drive_writes: float = 10.0,
+    points: int = 200,
+    **parameters: Unpack[Parameters],
+) -> Transient:
+    """The course of d choices with memory under uniform writes, at ``points`` + 1 even moments.
+
+    ``initial`` is what is on the drive at first: pages lie anywhere (``"random"``) or fill the
+    first blocks (``"sequential"``), and the others are empty.
+
+    >>> course = transient("sequential", d=10, spare=0.1, drive_writes=20)
+    >>> round(course.write_amplification[0], 4)  # 1 / (1 - 0.9^10): 10 draws may all be full
+    1.5353
+    >>> round(course.write_amplification[-1], 4)
+    5.0002
+    """
+    if not isinstance(points, int) or not 1 <= points <= MOST_POINTS:
+        raise ConfigError(f"points: found {points}, expected a whole number up to {MOST_POINTS}")
+    query = scalars(find("meanfield").parameters, parameters, "ask for one at a time")
+    moments = _core.model_transient(query, initial, float(drive_writes), points)
+    settled = evaluate("meanfield", **json.loads(query))
+    times, now, mean = zip(*moments, strict=True)
+    return Transient(
+        initial, times, now, mean, settled.write_amplification, settled.config, settled.version
+    )
+
+
+#: Most moments of a course.
+MOST_POINTS = 1_000_000
