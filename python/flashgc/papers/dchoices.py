@@ -139,7 +139,8 @@ class TableOneSimulation:
 
 def label(claim: Claim, at: int) -> str:
     """The parameters of a row of Table 1, which are its first four cells."""
-    return ", ".join(f"{cell:g}" for cell in claim.rows[at][:4] if isinstance(cell, int | float))
+    b, spare, d, c, *_ = claim.rows[at]
+    return f"{b}, {spare:.2f}, {d}, {c}"
 
 
 @runner("dchoices.greedy")
@@ -201,7 +202,8 @@ class TwoFrontiers:
             value = ratio(measured.value(f"{at} double"), measured.value(f"{at} single"))
             return value, verdicts.equal(value, 1.0, claim.tolerance)
 
-        return row(", ".join(f"{number:g}" for number in self.DRIVES[at]), 1.0, judge)
+        b, spare, d, c = self.DRIVES[at]
+        return row(f"{b}, {spare:.2f}, {d}, {c}", 1.0, judge)
 
 
 def ratio(over: Value, under: Value) -> Value:
