@@ -42,7 +42,12 @@ def _pictures() -> Iterator[tuple[str, Figure]]:
     logarithmic = Series("model", [1, 10, 1000], [9, 6, 4.9])
     yield "logarithmic", plot.against([logarithmic], x_label="choices $d$", x_log=True)
     top, bottom = (plot.Panel(series=curves(), title=f"c + d = {n}") for n in (10, 20))
-    yield "stacked", plot.panels([top, bottom], x_label="spare factor", y_label="gain (%) " * 6)
+    yield (
+        "stacked",
+        plot.panels(
+            [top, bottom], x_label="spare factor", y_label="reduction in write amplification (%)"
+        ),
+    )
     yield "side by side", plot.panels([top, bottom], x_label="spare factor", stacked=False)
     shares = np.arange(65) / (64 * 65 / 2)
     yield "valid pages", plot.valid_pages({"fifo": shares, "greedy": shares[::-1]})

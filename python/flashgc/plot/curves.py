@@ -131,7 +131,10 @@ def panels(
             axes.set_xlabel(wrapped(bottom, 0.8 * width / columns, style.medium.text))
             left = part.y_label if isinstance(part, _Resolved) else y_label
             if stacked or index == 0 or left != y_label:
-                axes.set_ylabel(wrapped(left, 0.8 * height, style.medium.text))
+                # Title, ticks and the label below take the rest of a panel.
+                share = rows * heights[index] / sum(heights) if heights else 1
+                room = (0.6 if rows > 1 else 0.75) * share * height
+                axes.set_ylabel(wrapped(left, room, style.medium.text))
             _ticks(axes, style, columns)
             if isinstance(part, _Resolved):
                 _fill(axes, style, part, appearance)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -41,10 +42,10 @@ class EndLabel:
 
 
 def wrapped(text: str, inches: float, points: float, weight: str = "normal") -> str:
-    r"""``text`` in lines of at most so many inches; formulas stay whole.
+    r"""``text`` in few lines of at most so many inches and about one length; formulas stay whole.
 
-    >>> wrapped("reduction in write amplification", 1.6, 8)
-    'reduction in write\namplification'
+    >>> wrapped("reduction in write amplification (%)", 1.6, 8)
+    'reduction in write\namplification (%)'
     """
     width = text_width(text, points, weight)
     if width <= inches or "$" in text:
@@ -53,6 +54,11 @@ def wrapped(text: str, inches: float, points: float, weight: str = "normal") -> 
     letters, made = int(len(text) * inches / width) + 2, text
     while letters > 8 and text_width(made, points, weight) > inches:
         made, letters = textwrap.fill(text, letters), letters - 1
+    while letters > 8:
+        even = textwrap.fill(text, letters)
+        if even.count("\n") > made.count("\n"):
+            break
+        made, letters = even, letters - 1
     return made
 
 
@@ -116,9 +122,9 @@ def _legend(figure: Figure, handles: Sequence[Handle], columns: int) -> Legend:
 
 
 def _widest(figure: Figure, handles: Sequence[Handle], room: float) -> Legend:
-    """A legend with as many columns as so many inches hold."""
-    for columns in range(len(handles), 1, -1):
-        legend = _legend(figure, handles, columns)
+    """A legend with as few rows as so many inches hold, and rows of about one length."""
+    for rows in range(1, len(handles)):
+        legend = _legend(figure, handles, math.ceil(len(handles) / rows))
         if _inches(figure, legend).width <= room:
             return legend
         legend.remove()
