@@ -240,7 +240,7 @@ fn number(name: &str) -> PyResult<Number> {
     })
 }
 
-/// The query that a JSON object describes; what it leaves out is as usual.
+/// The query that a JSON object of texts describes; what it leaves out is as usual.
 fn read(text: &str) -> PyResult<Query> {
     let mut query = Query::default();
     let values: Map<String, Value> = serde_json::from_str(text).map_err(errors::config)?;
@@ -260,9 +260,10 @@ fn read(text: &str) -> PyResult<Query> {
                     word(name, text, &[("random", Ties::Random), ("latest", Ties::Latest)])?;
             }
             ("cleaner", Some(text)) => query.cleaner = word(name, text, &CLEANERS)?,
-            _ => {
+            // Numbers are texts too, since a JSON number may lose its last digit.
+            (_, text) => {
                 let number = number(name)?;
-                let value = value.as_f64().ok_or_else(|| {
+                let value = text.and_then(|text| text.parse().ok()).ok_or_else(|| {
                     errors::config(format!("{name}: found {value}, expected a number"))
                 })?;
                 query.set(number, value).map_err(errors::config)?;

@@ -12,6 +12,7 @@ from pathlib import Path
 import click
 
 import flashgc
+from flashgc.model import models
 from flashgc.registry import Entry, frontiers, generators, policies
 
 GENERATED = "<!-- Written by `make docs`; edit the source files' headers instead. -->"
@@ -23,6 +24,7 @@ def pages() -> dict[str, str]:
 
     return {
         "policies.md": choices(),
+        "models.md": models_page(),
         "command.md": command_page(),
         "api.md": api_page(),
         "experiment-file.md": experiment_page(),
@@ -62,6 +64,24 @@ def _entries(entries: Iterable[Entry]) -> list[str]:
             heading = "| parameter | values | default | what it means |\n|---|---|---|---|"
             parts.append("\n".join([heading, *rows]))
     return parts
+
+
+def models_page() -> str:
+    """The analytic models."""
+    parts = [
+        "# Analytic models",
+        GENERATED,
+        "What `flashgc model` and `flashgc.model` work out, for a drive of infinitely many blocks. "
+        "b is the pages a block, S_f the spare factor, rho = 1 - S_f, alpha = 1 / rho, and WA the "
+        "write amplification. `flashgc model NAME --help` shows the same in a terminal.",
+    ]
+    for model in models():
+        parts.append(f"## `{model.name}`")
+        parts.append(model.doc.strip().replace("\n# ", "\n### "))
+        takes = ", ".join(f"`{name}`" for name in ("pages_per_block", "spare", *model.takes))
+        policy = f" The victim policy: `{model.policy}`." if model.policy else ""
+        parts.append(f"Takes {takes}.{policy}")
+    return "\n\n".join(parts) + "\n"
 
 
 def command_page() -> str:

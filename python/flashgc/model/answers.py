@@ -14,7 +14,7 @@ import numpy
 
 from flashgc import _core
 from flashgc._core import ConfigError
-from flashgc.model.parameters import Parameters, read, scalars
+from flashgc.model.parameters import Parameters, read, scalars, to_json
 from flashgc.results import _Json
 
 
@@ -179,7 +179,7 @@ def write_amplification(model: str, *, jobs: int = 0, **parameters: Unpack[Param
         (name, numpy.ascontiguousarray(numpy.broadcast_to(array, shape)).reshape(-1))
         for name, array in columns.items()
     ]
-    fault = _core.model_grid(model, json.dumps(query), flat, out, jobs)
+    fault = _core.model_grid(model, to_json(query), flat, out, jobs)
     if fault is None:
         return out.reshape(shape) if columns else float(out[0])
     index, what = fault

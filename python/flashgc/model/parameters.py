@@ -96,7 +96,12 @@ def scalars(known: Iterable[str], parameters: Mapping[str, Any], hint: str) -> s
     query, columns = read(known, parameters)
     for name in columns:
         raise ConfigError(f"{name}: found an array, expected one number; hint: {hint}")
-    return json.dumps(query)
+    return to_json(query)
+
+
+def to_json(query: Query) -> str:
+    """The query as the engine takes it: texts, for a number must keep all of its digits."""
+    return json.dumps({name: str(value) for name, value in query.items()})
 
 
 def _imply_workload(given: dict[str, Any]) -> None:

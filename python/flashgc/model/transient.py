@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Unpack
@@ -63,7 +62,7 @@ def transient(
         raise ConfigError(f"points: found {points}, expected a whole number up to {MOST_POINTS}")
     query = scalars(find("meanfield").parameters, parameters, "ask for one at a time")
     moments = _core.model_transient(query, initial, float(drive_writes), points)
-    settled = evaluate("meanfield", **json.loads(query))
+    settled = evaluate("meanfield", **parameters)
     times, now, mean = zip(*moments, strict=True)
     return Transient(
         initial, times, now, mean, settled.write_amplification, settled.config, settled.version
