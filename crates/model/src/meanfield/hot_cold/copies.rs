@@ -52,9 +52,9 @@ impl Stream {
     /// The chance that `length` consecutive pages have k hot ones, k = 0..length.
     pub(super) fn hot(&self, length: usize) -> Vec<f64> {
         let mut hot = vec![0.0; length + 1];
-        let Succession { levels, chance, after } = &self.succession;
+        let Succession { levels, chance, dependence } = &self.succession;
         let count = levels.len();
-        let states = if after.is_some() { count } else { 1 };
+        let states = if dependence.is_some() { count } else { 1 };
         // Chance that a victim ends after n pages with k hot ones, by the last victim's level.
         let mut ends = vec![0.0; length * (length + 1) * states];
         let cell = |n: usize, k: usize| (n * (length + 1) + k) * states;
@@ -72,7 +72,6 @@ impl Stream {
                 }
             }
         }
-        let whole: f64 = chance.iter().sum();
         let mut next = vec![0.0; count];
         for n in 1..length {
             for k in 0..=n {
@@ -81,17 +80,7 @@ impl Stream {
                 if share < RARE {
                     continue;
                 }
-                match after {
-                    Some(after) => {
-                        next.fill(0.0);
-                        for (share, row) in here.iter().zip(after.chunks_exact(count)) {
-                            next.iter_mut().zip(row).for_each(|(next, p)| *next += share * p);
-                        }
-                    }
-                    None => {
-                        next.iter_mut().zip(chance).for_each(|(next, p)| *next = share * p / whole)
-                    }
-                }
+                self.succession.step(here, &mut next);
                 for (l, (&i, &share)) in levels.iter().zip(&next).enumerate() {
                     let fits = i.min(length - n);
                     let front = &self.front[l][fits * (i + 1)..][..=fits];

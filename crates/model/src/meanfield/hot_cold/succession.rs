@@ -1,19 +1,28 @@
 //! Which level the next victim has after a victim of level i.
 //!
 //! Without memory victims are independent. With memory they are not: a draw that turns up several
-//! good blocks leaves some of them to the next collections. With v and v' the levels of successive
-//! victims, g_j and s_j the stored and drawn blocks with at most j valid pages, the next victim lies
-//! above j where the next draw has none below it and at most one of the c + d blocks did, the victim
-//! itself:
+//! good blocks leaves some of them to the next collections. Let v and v' be the levels of successive
+//! victims, g_j and s_j the stored and drawn blocks with at most j valid pages, N_j = P(s_j = 0) =
+//! (1 - q_j)^d and A_j = P(v > j) = N_j P(g_j = 0). The next victim lies above j if the next draw has
+//! none at or below j and at most one of the c + d blocks of this collection did, the victim itself:
 //!
 //! ```text
-//! P(v > i, v' > j) = P(s_j = 0) P(v > i)                                      i >= j
-//! P(v > i, v' > j) = P(s_j = 0) P(v > i, g_j + s_j <= 1)                      i < j
-//!   = P(s_j = 0) (P(v > j) + P(g_j = 0) P(s_j = 1, s_i = 0) + P(g_j = 1, g_i = 0) P(s_j = 0))
+//! P(v > i, v' > j) = A_i N_j                                                         i >= j
+//! P(v > i, v' > j) = N_j (A_j + P(g_j = 0) P(s_j = 1, s_i = 0) + P(g_j = 1, g_i = 0) N_j)   i <= j
 //! ```
 //!
-//! P(g_j = 1, g_i = 0) = P(g_j = 1) (1 - M(q_i) / M(q_j)) where M = 1 - theta for a memory of one:
-//! exact for c = 1, and for more it says that the one stored block left is spread as it is there.
+//! With P(s_j = 1, s_i = 0) = d (q_j - q_i) N_j / (1 - q_j) and P(g_j = 1, g_i = 0) = P(g_j = 1)
+//! (1 - M_i / M_j), where M_j is the chance that a memory of one holds a block at or below j, this
+//! is exact for c = 1; for more it says that a last stored block lies where it does there. The chances
+//! themselves, by differences, need no table:
+//!
+//! ```text
+//! P(v = i, v' = j) = P(v = i) (N_(j-1) - N_j)                                       j < i
+//! P(v = i, v' = j) = m_i (B_(j-1) - B_j) + (M_i - M_(i-1)) (K_(j-1) - K_j)           j > i
+//! B_j = d N_j^2 P(g_j = 0) / (1 - q_j),   K_j = N_j^2 P(g_j = 1) / M_j
+//! ```
+//!
+//! A victim with fewer valid pages than the one before it was not there then: it has just been drawn.
 
 use super::levels::Levels;
 use crate::meanfield::selection::{Selection, Taken};
@@ -24,8 +33,8 @@ pub(super) struct Succession {
     pub(super) levels: Vec<usize>,
     /// Chance of each of them.
     pub(super) chance: Vec<f64>,
-    /// With memory: chance of level `levels[l']` after `levels[l]`, at l * count + l'.
-    pub(super) after: Option<Vec<f64>>,
+    /// With memory: how the next depends on the last.
+    pub(super) dependence: Option<Dependence>,
 }
 
 /// Chances of a level below which it does not matter.
@@ -36,64 +45,138 @@ impl Succession {
         let chances = levels.victim_levels();
         let matter: Vec<usize> = (1..=levels.b).filter(|&i| chances[i] > RARE).collect();
         let chance = matter.iter().map(|&i| chances[i]).collect();
-        let after = match *selection {
-            Selection::DChoices { d, c: c @ 1.. } => Some(after(levels, &matter, d, c)),
+        let dependence = match *selection {
+            Selection::DChoices { d, c: c @ 1.. } => {
+                Some(Dependence::new(levels, &matter, &chances, d, c))
+            }
             _ => None,
         };
-        Self { levels: matter, chance, after }
+        Self { levels: matter, chance, dependence }
+    }
+
+    /// Fills `next` with the chances of the next level that matters, from chances of the last one.
+    pub(super) fn step(&self, last: &[f64], next: &mut [f64]) {
+        match &self.dependence {
+            Some(dependence) => dependence.step(last, next),
+            None => {
+                let total = last.iter().sum::<f64>() / self.chance.iter().sum::<f64>();
+                next.iter_mut().zip(&self.chance).for_each(|(next, p)| *next = total * p);
+            }
+        }
     }
 }
 
-fn after(levels: &Levels, matter: &[usize], d: u32, c: u32) -> Vec<f64> {
-    let joint = joint(levels, d, c);
-    let size = levels.b + 1;
-    let row = |i: usize| {
-        let row = &joint[i * size..(i + 1) * size];
-        let total: f64 = row.iter().sum();
-        row.iter().map(move |p| if total > 0.0 { p / total } else { 0.0 })
-    };
-    // Victims without valid pages add nothing to what is copied: on to the first that has some.
-    let empty: Vec<f64> = row(0).collect();
-    let leave_empty = 1.0 - empty[0];
-    let mut all = Vec::with_capacity(matter.len() * matter.len());
-    for &i in matter {
-        let row: Vec<f64> = row(i).collect();
-        let through = if leave_empty > 0.0 { row[0] / leave_empty } else { 0.0 };
-        all.extend(matter.iter().map(|&next| row[next] + through * empty[next]));
-    }
-    all
+/// Chances of the next level given the last, over levels that matter (at 1 and on) and empty victims
+/// (at 0), which add nothing to what is copied and are passed over.
+pub(super) struct Dependence {
+    /// Of a level below the last one.
+    drawn: Vec<f64>,
+    /// Of the same level.
+    same: Vec<f64>,
+    /// Of a level above: factors of the last level and of the next one, two of each.
+    from: [Vec<f64>; 2],
+    to: [Vec<f64>; 2],
 }
 
-/// P(v = i, v' = j), at i * (b + 1) + j.
-fn joint(levels: &Levels, d: u32, c: u32) -> Vec<f64> {
-    let (q, size) = (&levels.q, levels.b + 1);
-    let mut of_one = Taken::new(d, 1);
-    let mut of_all = Taken::new(d, c);
-    let one: Vec<f64> = q.iter().map(|&q| of_one.in_memory(q)).collect();
-    let stored: Vec<(f64, f64)> = q.iter().map(|&q| of_all.none_and_one_stored(q)).collect();
-    let none_drawn: Vec<f64> = q.iter().map(|&q| (f64::from(d) * (-q).ln_1p()).exp()).collect();
-    let above = |j: usize| none_drawn[j] * stored[j].0;
-    // P(v > i, v' > j), where i and j are counted from 1 and 0 stands for -1.
-    let survival = |i: usize, j: usize| -> f64 {
-        let Some(j) = j.checked_sub(1) else { return i.checked_sub(1).map_or(1.0, above) };
-        if i > j {
-            return above(i - 1) * none_drawn[j];
-        }
-        let (q_i, one_i) = i.checked_sub(1).map_or((0.0, 0.0), |i| (q[i], one[i]));
-        if q[j] >= 1.0 {
-            return 0.0;
-        }
-        let drawn = f64::from(d) * (q[j] - q_i) / (1.0 - q[j]) * none_drawn[j] * stored[j].0;
-        let kept = if one[j] > 0.0 { stored[j].1 * (1.0 - one_i / one[j]) } else { 0.0 };
-        none_drawn[j] * (above(j) + drawn + kept * none_drawn[j])
-    };
-    let mut joint = Vec::with_capacity(size * size);
-    for i in 0..size {
-        for j in 0..size {
-            let share =
-                survival(i, j) - survival(i + 1, j) - survival(i, j + 1) + survival(i + 1, j + 1);
-            joint.push(share.max(0.0));
+impl Dependence {
+    fn new(levels: &Levels, matter: &[usize], chances: &[f64], d: u32, c: u32) -> Self {
+        let q = &levels.q;
+        let d_f = f64::from(d);
+        let mut of_one = Taken::new(d, 1);
+        let mut of_all = Taken::new(d, c);
+        let one: Vec<f64> = q.iter().map(|&q| of_one.in_memory(q)).collect();
+        let stored: Vec<(f64, f64)> = q.iter().map(|&q| of_all.none_and_one_stored(q)).collect();
+        let none: Vec<f64> = q.iter().map(|&q| (d_f * (-q).ln_1p()).exp()).collect();
+        let above: Vec<f64> = none.iter().zip(&stored).map(|(none, g)| none * g.0).collect();
+        let ratio = |x: f64, y: f64| if y > 0.0 { x / y } else { 0.0 };
+        let b: Vec<f64> =
+            (0..q.len()).map(|j| d_f * none[j] * ratio(above[j], 1.0 - q[j])).collect();
+        let k: Vec<f64> =
+            (0..q.len()).map(|j| none[j] * none[j] * ratio(stored[j].1, one[j])).collect();
+        // Values at the level below: at -1 all that may be there is.
+        let below =
+            |values: &[f64], first: f64, i: usize| i.checked_sub(1).map_or(first, |i| values[i]);
+        let all: Vec<usize> = std::iter::once(0).chain(matter.iter().copied()).collect();
+        let column =
+            |value: &dyn Fn(usize) -> f64| all.iter().map(|&i| value(i)).collect::<Vec<_>>();
+        // At i = j the survival on the upper side is that of (i - 1, i).
+        let same = |i: usize| {
+            let (q_low, one_low) = (below(q, 0.0, i), below(&one, 0.0, i));
+            let upper = none[i] * above[i] + b[i] * (q[i] - q_low) + k[i] * (one[i] - one_low);
+            let (above_low, none_low) = (below(&above, 1.0, i), below(&none, 1.0, i));
+            ratio(
+                above_low * none_low - above[i] * none_low - upper + above[i] * none[i],
+                chances[i],
+            )
+        };
+        Self {
+            drawn: column(&|j| below(&none, 1.0, j) - none[j]),
+            same: column(&|i| same(i).max(0.0)),
+            from: [
+                column(&|i| ratio(q[i] - below(q, 0.0, i), chances[i])),
+                column(&|i| ratio(one[i] - below(&one, 0.0, i), chances[i])),
+            ],
+            // No level above lies at 0, so that what is below it does not matter.
+            to: [
+                column(&|j| (below(&b, 0.0, j) - b[j]).max(0.0)),
+                column(&|j| (below(&k, 0.0, j) - k[j]).max(0.0)),
+            ],
         }
     }
-    joint
+
+    fn step(&self, last: &[f64], next: &mut [f64]) {
+        let total: f64 = last.iter().sum();
+        let (mut at_or_below, mut first, mut second) = (0.0, 0.0, 0.0);
+        for (at, (last, next)) in last.iter().zip(next.iter_mut()).enumerate() {
+            let at = at + 1;
+            at_or_below += last;
+            *next = (total - at_or_below) * self.drawn[at]
+                + last * self.same[at]
+                + first * self.to[0][at]
+                + second * self.to[1][at];
+            first += last * self.from[0][at];
+            second += last * self.from[1][at];
+        }
+        // Empty victims, one after the other, until one has pages.
+        let leave = 1.0 - self.same[0];
+        if leave > 0.0 {
+            let empty = total * self.drawn[0] / leave;
+            for (at, next) in next.iter_mut().enumerate() {
+                let at = at + 1;
+                *next +=
+                    empty * (self.from[0][0] * self.to[0][at] + self.from[1][0] * self.to[1][at]);
+            }
+        }
+        // Levels that do not matter are left out: what would go there goes to the others.
+        let sum: f64 = next.iter().sum();
+        if sum > 0.0 {
+            next.iter_mut().for_each(|next| *next *= total / sum);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Levels of a drive near its steady state.
+    fn levels(selection: &Selection) -> Levels {
+        let mut levels = Levels::new(16, selection);
+        levels.fall((0.9, 0.1), &crate::meanfield::binomial(16, 0.4)).unwrap();
+        levels
+    }
+
+    #[test]
+    fn one_victim_after_the_other_is_distributed_like_the_one_before() {
+        // The chances of pairs must have the right margins, whatever is assumed of more memory.
+        for c in [0, 1, 2, 5, 40] {
+            let selection = Selection::d_choices(5, c).unwrap();
+            let succession = Succession::new(&levels(&selection), &selection);
+            let mut next = vec![0.0; succession.levels.len()];
+            succession.step(&succession.chance, &mut next);
+            let most = next.iter().zip(&succession.chance).map(|(next, p)| (next - p).abs());
+            let most = most.fold(0.0, f64::max);
+            assert!(most < 1e-12, "c={c}: {most:e}");
+        }
+    }
 }
