@@ -294,6 +294,16 @@ def test_paper_has_the_widths_and_letters_of_journals(
             lambda: plot.against(curves(), x_label="d", reference_lines={"g": math.nan}),
             r"reference line 'g': found nan",
         ),
+        (lambda: plot.against(None, x_label="d"), r"series: found None, expected a Series"),
+        (lambda: plot.panels(None, x_label="d"), r"panels: found none"),
+        (lambda: plot.panels([3], x_label="d"), r"panel: found 3, expected a mapping"),
+        (
+            lambda: plot.against(curves(), x_label="d", reference_lines=[4]),
+            r"reference_lines: found \[4\], expected a mapping; hint: write \{",
+        ),
+        (lambda: plot.valid_pages([1]), r"distributions: found \[1\], expected a mapping"),
+        (lambda: plot.model_beside_simulation("s", [1], {}), r"model_values: found \[1\]"),
+        (lambda: plot.save(Figure(), "a\0.svg"), r"path: found 'a\\x00.svg', expected a file's"),
         (lambda: plot.panels([], x_label="d"), r"panels: found none"),
         (
             lambda: plot.panels([{"serie": curves()}], x_label="d"),

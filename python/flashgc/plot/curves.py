@@ -16,7 +16,7 @@ from flashgc.plot.appearance import Appearance
 from flashgc.plot.labels import wrapped
 from flashgc.plot.look import SOFT_INK, Look, Medium, Style, drawing, new_figure
 from flashgc.plot.names import Drawn, name
-from flashgc.plot.series import Series, check_text, numbers, shortened
+from flashgc.plot.series import Series, check_mapping, check_text, numbers, shortened
 
 
 class Panel(TypedDict):
@@ -92,7 +92,7 @@ def panels(
     >>> [axes.get_title(loc="left") for axes in figure.axes]
     ['c + d = 10', 'c + d = 20']
     """
-    given = list(parts)
+    given = list(parts) if isinstance(parts, Iterable) else []
     if not given:
         raise ConfigError("panels: found none, expected one at least; hint: give some series")
     check_text(x_label, "x_label")
@@ -162,12 +162,13 @@ class _Resolved:
 
 
 def _resolved(part: Panel, x_label: str, y_label: str, x_log: bool) -> _Resolved:
+    check_mapping(part, "panel", "Panel(series=[...])")
     for key in part:
         if key not in Panel.__annotations__:
             hint = suggest(str(key), list(Panel.__annotations__))
             raise ConfigError(f"panel: unknown key '{key}'; hint: {hint}")
-    given = part.get("series", ())
-    series = (given,) if isinstance(given, Series) else tuple(given)
+    given: object = part.get("series", ())
+    series = tuple(given) if isinstance(given, Iterable) else (given,)
     if not series:
         raise ConfigError("series: found none, expected one at least; hint: Series(label, x, y)")
     for one in series:
@@ -176,6 +177,7 @@ def _resolved(part: Panel, x_label: str, y_label: str, x_log: bool) -> _Resolved
                 f"series: found {shortened(one)}, expected a Series; hint: Series(label, x, y)"
             )
     lines = part.get("reference_lines", {})
+    check_mapping(lines, "reference_lines", '{"greedy": 4.82}')
     for label, y in lines.items():
         check_text(label, "label of a reference line")
         if np.isnan(numbers([y], f"reference line '{label}'")).any():

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from flashgc._core import ConfigError
 from flashgc.plot.curves import Panel, panels
-from flashgc.plot.series import Numbers, Series, check_text, half_widths, numbers
+from flashgc.plot.series import Numbers, Series, check_mapping, check_text, half_widths, numbers
 
 #: By how much the shares of a distribution may miss 1: what rounding to three digits does.
 _TOLERANCE = 1e-3
@@ -42,7 +42,9 @@ def valid_pages(
     >>> figure.axes[0].get_ylabel()
     'share of blocks'
     """
-    measured = measured or {}
+    measured = {} if measured is None else measured
+    check_mapping(distributions, "distributions", '{"greedy": shares}')
+    check_mapping(measured, "measured", '{"greedy": (shares, half_widths)}')
     if not distributions and not measured:
         raise ConfigError("distributions: found none, expected one at least; hint: give one")
     lines = {label: _shares(shares, label) for label, shares in distributions.items()}

@@ -38,7 +38,9 @@ def save(figure: Figure, path: str | os.PathLike[str], *, dpi: int = 300) -> Non
     flashgc.ConfigError: figure.gif: found '.gif', expected .svg, .pdf or .png; hint: name it \
 figure.svg
     """
-    name = os.fspath(path)
+    name = os.fsdecode(path)
+    if "\0" in name:
+        raise ConfigError(f"path: found {name!r}, expected a file's name; hint: figure.svg")
     kind = check_ending(name)
     if not 10 <= dpi <= 2400:
         raise ConfigError(f"dpi: found {dpi}, expected 10 to 2400; hint: leave it out")

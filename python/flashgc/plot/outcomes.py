@@ -13,7 +13,7 @@ from flashgc._core import ConfigError
 from flashgc.plot.curves import Panel, panels, ticks
 from flashgc.plot.labels import header, text_width
 from flashgc.plot.look import COLOURS, Medium, drawing, new_figure
-from flashgc.plot.series import Series, literal
+from flashgc.plot.series import Series, check_mapping, literal
 from flashgc.results import Comparison, Result
 from flashgc.units import format_share
 
@@ -188,6 +188,8 @@ def model_beside_simulation(
     >>> len(figure.axes)
     2
     """
+    check_mapping(model_values, "model_values", "{0.1: 4.82}")
+    check_mapping(results, "results", "{0.1: flashgc.run(spare=0.1)}")
     if not results:
         raise ConfigError("results: found none, expected one at least; hint: give one")
     for at, result in results.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -143,6 +144,14 @@ def check_text(text: object, what: str) -> None:
             raise ConfigError(
                 f"{what}: '{text}' is no formula; hint: write \\$ for a dollar sign"
             ) from None
+
+
+def check_mapping(value: object, what: str, example: str) -> None:
+    """Raises :class:`flashgc.ConfigError` if ``value`` is no mapping."""
+    if not isinstance(value, Mapping):
+        raise ConfigError(
+            f"{what}: found {shortened(value)}, expected a mapping; hint: write {example}"
+        )
 
 
 def literal(text: str) -> str:
