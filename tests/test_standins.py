@@ -143,10 +143,9 @@ def test_a_trace_is_found_by_its_name_and_its_length(small: Published, tmp_path:
     )
     found = standins.find(small)
     assert isinstance(found, Missing)
-    assert found.why.startswith(
-        "rsrch0: rsrch_0.addresses.csv is no trace; rsrch_0.head.csv has 3 page requests, the trace"
-        " 7; put it, under a name with 'rsrch_0', into the folder that FLASHGC_TRACES names; it is "
-        "among the MSR Cambridge traces (SNIA IOTTA"
+    assert found.why == (
+        "rsrch0: rsrch_0.addresses.csv is no trace, "
+        "rsrch_0.head.csv has 3 page requests, the trace 7"
     )
     assert standins.stand_in(small)
     standins._search.cache_clear()
@@ -167,7 +166,10 @@ def test_without_a_folder_the_row_says_what_to_set(
     monkeypatch.delenv(standins.FOLDER)
     found = standins.find(small)
     assert isinstance(found, Missing)
-    assert found.why.startswith("rsrch0: FLASHGC_TRACES is not set; put it, under a name with")
+    assert found.why == "FLASHGC_TRACES is not set"
+    once, where = standins.wanted(claim_of("dchoices.table2"))
+    assert once == found.why
+    assert "put it into the folder that FLASHGC_TRACES names" in where
     drive = standins.drive(small, Size.QUICK, spare=0.1, victim="greedy", frontier="single")
     # 200 000 pages of 0.9 of the flash, 64 a block.
     assert drive.options["blocks"] == 3472
@@ -194,7 +196,8 @@ def test_tables_of_statistics_run_on_traces_alone(small: Published, tmp_path: Pa
     assert found is not None
     without = found.task(claim, Size.QUICK)
     assert not without.computations
-    assert "a stand-in is made from these numbers" in without.not_run
+    assert without.not_run.startswith("A stand-in is made from these numbers, so that only")
+    assert "prxy0: no file in" in without.not_run
     standins._search.cache_clear()
     (tmp_path / "rsrch_0.csv").write_text(TRACE, encoding="utf-8")
     task = found.task(claim, Size.QUICK)
@@ -202,7 +205,7 @@ def test_tables_of_statistics_run_on_traces_alone(small: Published, tmp_path: Pa
     outcome = judged("dchoices.table2", {}, {key: task.computations[key].call()})
     # 57.14% writes for 88.87, 7 requests for 3 253 639, 50% for 19.02; the other three not there.
     assert [row.verdict for row in outcome.rows] == [Verdict.MISSED] * 3 + [Verdict.NOT_RUN] * 9
-    assert "put it, under a name with 'prxy_0'" in outcome.rows[3].why
+    assert outcome.rows[3].why.endswith("is called *prxy_0*")
 
 
 def result(value: float, spread: float = 0.001) -> Result:

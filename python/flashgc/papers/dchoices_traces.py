@@ -32,6 +32,7 @@ from flashgc.reproduce.runner import (
 )
 from flashgc.reproduce.verdicts import Judgement, Value
 from flashgc.results import Result, TraceStat
+from flashgc.units import format_count
 
 #: How far a stand-in may be from the published value to be of its size.
 SIZE = 0.25
@@ -77,11 +78,14 @@ class _Statistics:
         """The statistics of each trace that is there."""
         found = {trace.name: standins.find(trace) for trace in standins.traces(claim)}
         there = {name: one for name, one in found.items() if isinstance(one, Found)}
-        missing = [one.why for one in found.values() if isinstance(one, Missing)]
         if not there:
             return Task(
-                not_run="a stand-in is made from these numbers, so only the traces can tell. "
-                + ". ".join(missing)
+                not_run=". ".join(
+                    (
+                        "A stand-in is made from these numbers, so that only the traces can tell",
+                        *standins.wanted(claim),
+                    )
+                )
             )
         return Task(
             computations={
@@ -102,7 +106,8 @@ class _Statistics:
             for trace in standins.traces(claim)
             for column in range(1, len(claim.columns))
         ]
-        return conclude(claim, measured, rows, heading="trace, column")
+        said = standins.wanted(claim)
+        return conclude(claim, measured, rows, heading="trace, column", notes=said)
 
     def _row(self, claim: Claim, measured: Measured, trace: Published, column: int) -> Row:
         name = claim.columns[column]
@@ -165,7 +170,8 @@ def _cells(claim: Claim) -> Iterator[_Cells]:
 
 
 #: What is varied beside the tables: pages in a run, and pages of the drive.
-_VARIED = {
+_VARIED: dict[str, dict[str, int]] = {
+    f"as in the table (runs of {standins.RUN}, {format_count(standins.PAGES)} pages)": {},
     "runs of 1": {"run": 1},
     "runs of 16": {"run": 16},
     "runs of 256": {"run": 256},
@@ -191,10 +197,11 @@ class _Memory:
                     simulations[cells.key(frontier, c)] = self._simulated(
                         cells.trace, size, cells.spare, frontier, c
                     )
+        shorter = Size.DEFAULT if size is Size.FULL else size
         for trace in self._replaced(claim):
             for name, options in _VARIED.items():
                 simulations[f"{trace.name} {name}"] = self._simulated(
-                    trace, size, _AT[0], self.FRONTIER, _AT[1], **options
+                    trace, shorter, _AT[0], self.FRONTIER, _AT[1], **options
                 )
         return Task(simulations, settings=standins.settings(size), left_out=standins.left_out(size))
 
@@ -243,7 +250,7 @@ class _Memory:
     def _of_size(value: Value, published: float) -> Judgement:
         off = value.mean / published - 1
         inside = abs(off) <= SIZE
-        why = f"{off * 100:+.0f}% of the trace's, {'within' if inside else 'beyond'} {SIZE:.0%}"
+        why = f"{off * 100:+.1f}% from the trace's, {'within' if inside else 'beyond'} {SIZE:.0%}"
         return verdicts.true(inside, why + ("" if inside else f": {LACKS}"))
 
     def _step(self, measured: Measured, cells: _Cells, c: int) -> Judgement:
@@ -262,17 +269,17 @@ class _Memory:
 
     def _varied(self, measured: Measured, trace: Published) -> list[str]:
         spare, c = _AT
-        key = _Cells(trace, spare, ()).key(self.FRONTIER, c)
-        if key not in measured.results:
-            return []
         values = [
-            f"{name}: {measured.get(f'{trace.name} {name}')}"
+            f"{name} {measured.get(f'{trace.name} {name}').mean:.3f}"
             for name in _VARIED
             if f"{trace.name} {name}" in measured.results
         ]
+        if not values:
+            return []
+        shorter = ", in shorter runs" if measured.size is Size.FULL else ""
         return [
-            f"{trace.name}, stand-in varied at S_f = {spare:g}, c = {c}: runs of {standins.RUN} on "
-            f"{standins.PAGES} pages: {measured.get(key)}; {', '.join(values)}"
+            f"{trace.name}, its stand-in varied at S_f = {spare:g}, c = {c}{shorter}: "
+            f"{', '.join(values)}"
         ]
 
 

@@ -30,6 +30,7 @@ from flashgc.papers.claims import Claim, claims
 from flashgc.reproduce.runner import Simulation, Size, simulation
 from flashgc.results import TraceStat
 from flashgc.traces import trace_stat
+from flashgc.units import format_count
 
 #: Logical pages of a stand-in.
 PAGES = 200_000
@@ -45,12 +46,9 @@ B = 64
 #: Page requests of a run, and runs.
 LENGTH = {
     Size.QUICK: (4_000_000, 3),
-    Size.DEFAULT: (20_000_000, 4),
+    Size.DEFAULT: (10_000_000, 4),
     Size.FULL: (50_000_000, 10),
 }
-
-_MSR = "the MSR Cambridge traces (SNIA IOTTA; Narayanan, Donnelly and Rowstron 2008)"
-_FIU = "the FIU SRCMap traces (SNIA IOTTA; Verma, Koller, Useche and Rangaswami 2010)"
 
 
 @dataclass(frozen=True)
@@ -72,16 +70,6 @@ class Published:
     def word(self) -> str:
         """What the names of its files contain."""
         return {"rsrch0": "rsrch_0", "prxy0": "prxy_0"}.get(self.name, self.name)
-
-    @property
-    def origin(self) -> str:
-        """Which file to put where."""
-        folder = _MSR if self.word != self.name else _FIU
-        parts = "" if self.word != self.name else ", its parts one after the other in one file"
-        return (
-            f"put it, under a name with '{self.word}', into the folder that {FOLDER} names; "
-            f"it is among {folder}{parts}"
-        )
 
 
 @functools.cache
@@ -142,7 +130,7 @@ class Found:
 class Missing:
     """A trace that is not there."""
 
-    #: Why, and what to put where.
+    #: What was found instead.
     why: str
 
 
@@ -154,7 +142,7 @@ def find(trace: Published) -> Found | Missing:
     """
     folder = os.environ.get(FOLDER)
     if not folder:
-        return Missing(f"{trace.name}: {FOLDER} is not set; {trace.origin}")
+        return Missing(f"{FOLDER} is not set")
     return _search(trace, folder)
 
 
@@ -174,8 +162,21 @@ def _search(trace: Published, folder: str) -> Found | Missing:
         rejected.append(
             f"{path.name} has {stat.page_requests} page requests, the trace {trace.requests}"
         )
-    there = "; ".join(rejected) if rejected else f"no file in {folder} is called so"
-    return Missing(f"{trace.name}: {there}; {trace.origin}")
+    there = ", ".join(rejected) if rejected else f"no file in {folder} is called *{trace.word}*"
+    return Missing(f"{trace.name}: {there}")
+
+
+def wanted(claim: Claim) -> list[str]:
+    """Which of a claim's traces are not there, and which files to put where."""
+    missing = [found.why for found in map(find, traces(claim)) if isinstance(found, Missing)]
+    if not missing:
+        return []
+    return [
+        *dict.fromkeys(missing),
+        f"To run on a trace itself, put it into the folder that {FOLDER} names, as one file whose "
+        "name has the word: rsrch_0 and prxy_0, of the MSR Cambridge traces; online and webmail, "
+        "of the FIU SRCMap traces. SNIA IOTTA publishes them",
+    ]
 
 
 def traces(claim: Claim) -> list[Published]:
@@ -218,7 +219,7 @@ def stand_in(trace: Published) -> str:
     """What rows say of the workload; nothing where it is the trace."""
     if isinstance(find(trace), Found):
         return ""
-    return f"classes of pages made from Tables 2 and 3, on {PAGES} pages in runs of {RUN}"
+    return "a stand-in"
 
 
 def settings(size: Size) -> str:
@@ -226,7 +227,7 @@ def settings(size: Size) -> str:
     requests, runs = LENGTH[size]
     return (
         f"sequential fill, no warm-up, {requests // 10**6} million page requests, {runs} runs; a "
-        f"stand-in has {PAGES} pages, a trace its own"
+        f"stand-in has {format_count(PAGES)} pages, a trace its own"
     )
 
 
@@ -243,15 +244,19 @@ def left_out(size: Size) -> str:
 
 
 def notes(claim: Claim) -> list[str]:
-    """Which traces are missing and what to put where; how those that are there are read."""
+    """What the stand-ins are, how traces are read, and which are missing."""
     said = []
-    for trace in traces(claim):
-        found = find(trace)
-        if isinstance(found, Missing):
-            said.append(found.why)
-        else:
+    if any(stand_in(trace) for trace in traces(claim)):
+        said.append(
+            "A stand-in is made from Tables 2 and 3: classes of pages, hot to cold, and pages that "
+            f"are only read. The tables do not say how many pages ({format_count(PAGES)} here), "
+            f"nor which lie and are requested together (runs of {RUN}); it does not change over "
+            "time, as a trace does"
+        )
+    for found in map(find, traces(claim)):
+        if isinstance(found, Found):
             said.append(
-                f"{trace.name}: {found.path}; off the page boundaries, a simulated request covers "
-                "every page it touches, where the paper counts by size"
+                f"{found.path}: off the page boundaries, a simulated request covers every page it "
+                "touches, where the paper counts by size"
             )
-    return said
+    return said + wanted(claim)
