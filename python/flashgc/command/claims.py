@@ -9,10 +9,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from flashgc.command.render import LEFT, RIGHT, console, is_plain, show, table, unicode
+from flashgc.command.render import LEFT, RIGHT, console, facts, is_plain, show, table, unicode
 from flashgc.papers.claims import Claim, claims
 from flashgc.reproduce.document import Reproduction
-from flashgc.reproduce.runner import Outcome, Size, runner_of
+from flashgc.reproduce.runner import Outcome, Row, Size, runner_of
 from flashgc.reproduce.verdicts import Verdict
 from flashgc.reproduce.words import lines
 from flashgc.results import dumps
@@ -53,27 +53,34 @@ def show_claims(made: Reproduction, report: Path | None) -> None:
 
 def _show_claim(out: Console, outcome: Outcome) -> None:
     claim, task = outcome.claim, outcome.task
-    wrap = is_plain(out)
-    title = Text(f"{claim.id}  ", style="" if wrap else "bold cyan")
+    title = Text(f"{claim.id}  ", style="" if is_plain(out) else "bold cyan")
     title.append(str(outcome.verdict), style=STYLES[outcome.verdict])
     out.print(title)
-    out.print(_text(out, claim.what), soft_wrap=wrap)
-    for name, said in (("run with", task.settings), ("left out", task.left_out)):
-        if said:
-            out.print(_text(out, f"{name}: {said}", "dim"), soft_wrap=wrap)
+    out.print(_text(out, claim.what), soft_wrap=is_plain(out))
+    run = (("run with", task.settings), ("left out", task.left_out))
+    if task.settings:
+        show(out, facts(out, [(name, _text(out, said)) for name, said in run if said]))
     if outcome.rows:
         out.print()
         show(out, _table(out, outcome))
-    line = Text(f"{outcome.verdict}: ", style=STYLES[outcome.verdict])
-    out.print(line.append_text(_text(out, outcome.why, "default not bold")), soft_wrap=wrap)
+        out.print()
+    told = [(str(outcome.verdict), outcome.why)]
     if len(outcome.rows) > 1:
-        for row in outcome.rows:
-            if row.verdict is not Verdict.MET:
-                reason = Text(f"  {row.label}: ", style="" if wrap else STYLES[row.verdict])
-                reason.append_text(_text(out, row.why, "default not bold"))
-                out.print(reason, soft_wrap=wrap)
-    for note in outcome.notes:
-        out.print(_text(out, f"note: {note}"), soft_wrap=wrap)
+        told += _reasons(outcome.rows)
+    told += [("note", note) for note in outcome.notes]
+    show(out, facts(out, [(name, _text(out, said)) for name, said in told]))
+
+
+def _reasons(rows: tuple[Row, ...]) -> list[tuple[str, str]]:
+    """Why rows were missed or not run, each reason once; the page has every row's."""
+    whys: dict[str, list[str]] = {}
+    for row in rows:
+        if row.verdict in (Verdict.MISSED, Verdict.NOT_RUN):
+            whys.setdefault(row.why, []).append(row.label)
+    return [
+        (labels[0] if len(labels) == 1 else f"{len(labels)} rows", why)
+        for why, labels in whys.items()
+    ]
 
 
 def _table(out: Console, outcome: Outcome) -> Table:

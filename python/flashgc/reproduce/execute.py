@@ -72,7 +72,7 @@ class Work:
         )
         try:
             self._compute(computing, computing + simulating)
-            self._simulate(missing, computing, computing + simulating)
+            self._simulate(missing, computing + simulating)
         except KeyboardInterrupt:
             self.interrupted = True
 
@@ -97,26 +97,30 @@ class Work:
                     self.failed.setdefault(name, _said(error))
                 done += computation.seconds
 
-    def _simulate(self, missing: list[str], computed: float, total: float) -> None:
+    def _simulate(self, missing: list[str], total: float) -> None:
         if not missing:
             return
         try:
-            self._engine(missing, computed, total)
+            self._engine(missing, total)
         except FlashgcError:
             # One of the configurations cannot be run: each claim on its own, to find out whose.
             for name in self._tasks:
                 wanted = [one for one in self._needed[name].values() if one not in self._results]
                 try:
-                    self._engine(list(dict.fromkeys(wanted)), computed, total)
+                    self._engine(list(dict.fromkeys(wanted)), total)
                 except FlashgcError as error:
                     self.failed.setdefault(name, _said(error))
 
-    def _engine(self, wanted: list[str], computed: float, total: float) -> None:
+    def _engine(self, wanted: list[str], total: float) -> None:
         if not wanted or self.interrupted:
             return
         configs = [self._configs[same] for same in wanted]
+        costs = [programs(config) / SPEED for config in configs]
+        runs = [int(config["runs"]) for config in configs]
+        complete: list[int] = []
 
         def keep(index: int, result: dict[str, Any]) -> None:
+            complete.append(index)
             self._results[wanted[index]] = result
             if self._cache is not None and self.unkept is None:
                 try:
@@ -125,8 +129,13 @@ class Work:
                     self.unkept = error
 
         def show(control: Control) -> None:
-            share = (computed + control.programs / SPEED) / max(total, 1e-9)
-            self._progress(min(share, 0.999), "simulating", control.programs)
+            done = sum(costs[index] for index in complete)
+            done_runs = sum(runs[index] for index in complete)
+            # Of the runs under way only their number is known: each weighs as those to come.
+            each = (sum(costs) - done) / max(sum(runs) - done_runs, 1)
+            under_way = max(control.done - done_runs, 0.0) * each
+            share = (total - sum(costs) + done + under_way) / total
+            self._progress(min(share, 1.0), "simulating", control.programs)
 
         simulated = _engine.simulate(configs, jobs=self._jobs, progress=show, on_result=keep)
         self.interrupted = any(result["interrupted"] for result in simulated.results)
