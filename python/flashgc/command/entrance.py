@@ -71,6 +71,7 @@ Examples:
   flashgc run --workload hotcold:f=0.2,r=0.8 --victim greedy
   flashgc compare --victim fifo --victim greedy --victim d-choices:d=10,c=1
   flashgc compare --workload TRACE.csv.zst --spare 7%
+  flashgc model meanfield --d 10 --c 1 --validate
   flashgc trace stat TRACE.csv.zst
 
 Sizes carry a unit (64GiB), shares may (7% = 0.07). Every command has its own --help.""",

@@ -112,7 +112,7 @@ EXAMPLES = {
     "desnoyers": ("--pages-per-block 32 --workload hotcold:f=0.2,r=0.8",),
     "separation": (
         "--workload hotcold:f=0.2,r=0.8",
-        "--workload zipf:theta=0.99 --cleaner fifo --wanted 2",
+        "--workload zipf:theta=0.99 --cleaner fifo",
     ),
 }
 
@@ -130,9 +130,9 @@ Examples:
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 @click.pass_context
 def model(context: click.Context, as_json: bool) -> None:
-    """Work out the write amplification of a drive with infinitely many blocks.
+    """Write amplification by analytic models, in milliseconds.
 
-    In milliseconds, and without the simulator. Alone, it lists the models.
+    They hold for a drive with infinitely many blocks. Alone, the command lists them.
     """
     if context.invoked_subcommand is not None:
         return

@@ -223,7 +223,7 @@ def show_choices(share: float, greedy: ModelResult, rows: Sequence[Choice]) -> N
                     f"spare {format_share(config['spare_factor'], 4)} (over-provisioning "
                     f"{format_share(config['overprovision'], 4)})",
                 ),
-                ("within", f"{format_share(share, 4)}: up to {limit:.4f}"),
+                ("within", f"{100 * share:g}%: up to {limit:.4f}"),
             ],
         ),
     )

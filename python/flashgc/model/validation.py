@@ -12,7 +12,6 @@ from flashgc._engine import Progress
 from flashgc.model.answers import ModelResult, evaluate, find, models
 from flashgc.model.parameters import Parameters
 from flashgc.results import Result, _Json
-from flashgc.simulation import run
 from flashgc.units import parse_count
 
 #: What a model may differ by beyond chance: a drive has finitely many blocks.
@@ -96,6 +95,8 @@ def validate(
     >>> abs(both.difference) < 0.01
     True
     """
+    from flashgc.simulation import run
+
     blocks = parse_count(parameters.setdefault("blocks", BLOCKS), "blocks")
     answer = evaluate(model, **parameters)
     config = answer.config
