@@ -176,7 +176,7 @@ _VARIED: dict[str, dict[str, int]] = {
     "runs of 16": {"run": 16},
     "runs of 256": {"run": 256},
     "50 000 pages": {"pages": 50_000},
-    "800 000 pages": {"pages": 800_000},
+    "400 000 pages": {"pages": 400_000},
 }
 #: Where it is varied: the spare factor in the middle, and the c that is best.
 _AT = (0.10, 1)

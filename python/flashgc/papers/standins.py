@@ -194,7 +194,10 @@ def drive(
     run: int = RUN,
     pages: int = PAGES,
 ) -> Simulation:
-    """The paper's drive under a trace, or what stands in for it (runs of ``run``, on ``pages``)."""
+    """The paper's drive under a trace, or what stands in for it (runs of ``run``, on ``pages``).
+
+    With more pages than a stand-in has, requests are more in proportion: drive writes are the same.
+    """
     requests, runs = LENGTH[size]
     found = find(trace)
     if isinstance(found, Found):
@@ -202,6 +205,7 @@ def drive(
     else:
         blocks = round(pages / B / (1 - spare))
         source = {"workload": workload(trace, run), "blocks": blocks}
+        requests = requests * pages // PAGES
     return simulation(
         **source,
         pages_per_block=B,
