@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +16,7 @@ from conftest import Command
 from flashgc import ConfigError, trace_stat
 from flashgc.papers import standins
 from flashgc.papers.claims import Claim, claims
+from flashgc.papers.dchoices_optimum import CHOICES
 from flashgc.papers.dchoices_traces import paired
 from flashgc.papers.standins import Found, Missing, Published, published
 from flashgc.reproduce.runner import Measured, Outcome, Size, runner_of
@@ -260,6 +261,50 @@ def test_the_published_numbers_are_met_in_kind_and_those_upside_down_are_not(
     outcome = judged("dchoices.table5", turned, {})
     labels = [row.label for row in outcome.rows if row.verdict is not Verdict.MISSED]
     assert all(label.endswith(", 2") for label in labels), labels
+
+
+def curves(of_d: Callable[[int, int], float]) -> dict[str, Result]:
+    """Results of Figure 4 in which d and c have this write amplification."""
+    return {
+        f"{name} {c} {d}": result(of_d(d, int(c)))
+        for name, c, *_ in claim_of("dchoices.fig4").rows
+        for d in CHOICES[Size.QUICK]
+    }
+
+
+def test_an_optimal_d_inside_the_curve_holds_in_kind(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(standins.FOLDER, raising=False)
+
+    def bowl(d: int, c: int) -> float:
+        return 1.7 + 0.1 * math.log(d / 37) ** 2 + (0.01 if c == 0 else 0.002 * c)
+
+    outcome = judged("dchoices.fig4", curves(bowl), {})
+    assert [row.verdict for row in outcome.rows] == [Verdict.IN_KIND] * 10
+    assert [row.measured for row in outcome.rows[:8]] == ["d = 37"] * 8
+    # The least at d = 37 is 1.702 with c = 1 and 1.71 without: 0.47% less.
+    assert str(outcome.rows[8].measured).startswith("c = 1, d = 37: -0.47")
+    # A curve that falls to its end has no optimum, one with two valleys is not convex, and memory
+    # that costs does not gain.
+    for of_d, missed in (
+        (lambda d, c: 2 - d / 1000 + c / 100, 10),
+        (lambda d, c: 2 + 0.1 * math.sin(d / 20) + c / 100, 10),
+        (lambda d, c: bowl(d, 1) + c / 100, 2),
+    ):
+        outcome = judged("dchoices.fig4", curves(of_d), {})
+        assert sum(row.verdict is Verdict.MISSED for row in outcome.rows) == missed
+
+
+def test_on_the_trace_the_optimal_d_must_be_the_published_one(
+    small: Published, tmp_path: Path
+) -> None:
+    (tmp_path / f"{small.word}.csv").write_text(TRACE, encoding="utf-8")
+    outcome = judged("dchoices.fig4", curves(lambda d, _: 1.7 + math.log(d / 37) ** 2), {})
+    # Published 56, 37, 34, 37. The quick grid has 20, 37, 56 and 80, so that the least at 37 puts
+    # the optimum between 20 and 56; one at 80 is past it.
+    assert [row.verdict for row in outcome.rows[:4]] == [Verdict.MET] * 4
+    outcome = judged("dchoices.fig4", curves(lambda d, _: 1.7 + math.log(d / 80) ** 2), {})
+    verdicts = [row.verdict for row in outcome.rows[:4]]
+    assert verdicts == [Verdict.MET, Verdict.MISSED, Verdict.MISSED, Verdict.MISSED]
 
 
 def changing(window: float) -> NDArray[np.int64]:

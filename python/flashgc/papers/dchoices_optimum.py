@@ -93,17 +93,16 @@ class ManyChoices:
             results = [measured.result(self._key(trace, c, d)) for d in choices_]
             values = [measured.value(self._key(trace, c, d)) for d in choices_]
             best = min(range(len(values)), key=lambda at: values[at].mean)
-            near = [
-                d
-                for d, one in zip(choices_, results, strict=True)
-                if (gap := paired(one, results[best])).mean <= gap.ci95 or one is results[best]
-            ]
+            gaps = [paired(one, results[best]) for one in results]
+            near = [at for at, gap in enumerate(gaps) if gap.mean <= gap.ci95 or at == best]
+            # The optimum lies between the neighbours of those that cannot be told apart.
+            low = choices_[max(near[0] - 1, 0)]
+            high = choices_[min(near[-1] + 1, len(choices_) - 1)]
             text = f"d = {choices_[best]}"
-            why = f"{values[best]}; not told from it: d = {', '.join(map(str, near))}"
+            why = f"{values[best]}; the optimum lies between d = {low} and {high}"
             if not standing:
-                inside = any(lo <= d <= hi for d in near) or near[0] <= lo <= near[-1]
-                return text, verdicts.true(inside, why)
-            ends = [paired(results[end], results[best]) for end in (0, -1)]
+                return text, verdicts.true(low <= hi and lo <= high, why)
+            ends = [gaps[0], gaps[-1]]
             inner = all(gap.mean > gap.ci95 for gap in ends)
             turns = self._turns(results)
             shape = "falls and then rises" if turns == 1 else f"turns {turns} times"
