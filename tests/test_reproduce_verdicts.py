@@ -103,7 +103,7 @@ def test_a_trend_may_turn_within_the_intervals_only() -> None:
     assert verdicts.falling(wide, names).verdict is MET
     assert verdicts.falling(narrow, names) == (
         MISSED,
-        "from 1 to 2 it goes from 1.0000 ± 0.2000 to 1.5000 ± 0.2000",
+        "from 1 to 2 it goes from 1.0000 ±0.2000 to 1.5000 ±0.2000",
     )
     # The whole fall must be more than the intervals of its ends.
     assert verdicts.falling([Value(2, 0.6), Value(1, 0.6)], names).verdict is MISSED
@@ -113,7 +113,7 @@ def test_the_least_lies_where_it_was_published() -> None:
     values = [Value(3), Value(1, 0.1), Value(1.1, 0.1), Value(2)]
     inside = verdicts.least([1, 2, 3, 4], values, 2, 2, "c")
     assert inside == (
-        MET, "least at c = 2 (1.0000 ± 0.1000); c = 3 is 10.00% worse, inside the intervals",
+        MET, "least at c = 2 (1.0000 ±0.1000); c = 3 is 10.00% worse, inside the intervals",
     )  # fmt: skip
     assert verdicts.least([1, 2, 3, 4], values, 3, 4, "c").verdict is MISSED
     assert verdicts.least([1, 2, 3, 4], values, 2, 4, "c").why.endswith("c = 1 is 200.00% worse")

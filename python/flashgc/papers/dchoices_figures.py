@@ -77,7 +77,7 @@ class MemoryGrows:
             )
         ]
         figures = [self._figure(claim, measured)]
-        return conclude(claim, measured, rows, heading="d: part", figures=figures)
+        return conclude(claim, measured, rows, figures=figures)
 
     @staticmethod
     def _memory(claim: Claim) -> list[int]:
@@ -98,7 +98,7 @@ class MemoryGrows:
             names = [f"c = {c}" for c in self._memory(claim)]
             return _ends(curve), verdicts.falling(curve, names)
 
-        return row(f"{d}: model", "falls with c", judge)
+        return row(f"d = {d}, model", "falls with c", judge)
 
     def _falls_simulated(self, claim: Claim, measured: Measured, d: int) -> Row:
         points = self._simulated(claim, measured.size)
@@ -107,7 +107,7 @@ class MemoryGrows:
             values = [measured.value(f"{d} {c}") for c in points]
             return _ends(values), verdicts.falling(values, [f"c = {c}" for c in points])
 
-        return row(f"{d}: simulation", "falls with c", judge)
+        return row(f"d = {d}, simulation", "falls with c", judge)
 
     def _most_by(self, claim: Claim, measured: Measured, d: int) -> Row:
         most_by = claim.facts["most_by"]
@@ -118,7 +118,7 @@ class MemoryGrows:
             last = self._memory(claim)[-1]
             return f"{share * 100:.1f}%", verdicts.true(share > 0.5, f"of the gain of c = {last}")
 
-        return row(f"{d}: gain by c = {most_by}", "most", judge)
+        return row(f"d = {d}, gain by c = {most_by}", "most", judge)
 
     def _above_greedy(self, claim: Claim, measured: Measured, d: int) -> Row:
         last = self._memory(claim)[-1]
@@ -128,7 +128,7 @@ class MemoryGrows:
             value = measured.value(f"{d} {last}")
             return value, verdicts.below(Value(greedy), value, ("greedy", f"c = {last}"))
 
-        return row(f"{d}: simulated, c = {last}", f"above {greedy}", judge)
+        return row(f"d = {d}, simulated, c = {last}", f"above {greedy}", judge)
 
     def _no_convergence(self, claim: Claim, measured: Measured, d: int) -> Row:
         greedy = claim.facts["greedy"]
@@ -138,13 +138,14 @@ class MemoryGrows:
         def judge() -> tuple[str, Judgement]:
             curve = measured.compute(str(d))
             step, left = curve[half] - curve[-1], curve[-1] - greedy
-            # A fall that slows like 1/c, the slowest that ends, has as much to come as c doubled.
+            # A fall that slows like 1/c has about as much to come as doubling c gained; twice that
+            # leaves no doubt.
             return f"{left:.4f} left", verdicts.true(
-                left > step,
+                left > 2 * step,
                 f"doubling c to {memory[-1]} gains {step:.4f}, greedy is {left:.4f} away",
             )
 
-        return row(f"{d}: limit", "not greedy's", judge)
+        return row(f"d = {d}, limit", "not greedy's", judge)
 
     def _figure(self, claim: Claim, measured: Measured) -> Figure:
         memory = self._memory(claim)

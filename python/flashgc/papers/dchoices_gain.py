@@ -180,7 +180,7 @@ class MemoryForChoices:
             text = f"{best.min():.2f} to {best.max():.2f}%"
             return text, verdicts.true(
                 bool((best > 0).all()),
-                f"the best c, {memory.min()} to {memory.max()}, gains {text}",
+                f"of the best c, which is {', '.join(map(str, np.unique(memory)))}",
             )
 
         return row(f"c + d = 20, b = {b}", "moderate gains", judge)

@@ -49,7 +49,7 @@ class Value:
         return self.ci95 > 0
 
     def __str__(self) -> str:
-        return f"{self.mean:.4f} ± {self.ci95:.4f}" if self.simulated else f"{self.mean:.4f}"
+        return f"{self.mean:.4f} ±{self.ci95:.4f}" if self.simulated else f"{self.mean:.4f}"
 
 
 class Judgement(NamedTuple):
@@ -74,7 +74,7 @@ def equal(measured: Value, published: float, tol: Tolerance) -> Judgement:
     if not limit:
         why = "equal" if inside else f"{off:+.4g}"
     else:
-        said = f"{off / published * 100:+.3f}%" if tol.relative else f"{off:+.4g}"
+        said = signed_percent(off / published) if tol.relative else f"{off:+.4g}"
         why = f"{said}, {'within' if inside else 'beyond'} {tol}"
     if limit and measured.ci95 > limit:
         why += "; the interval is wider than that, more runs would tell"
@@ -92,7 +92,7 @@ def within(measured: Value, lo: float, hi: float) -> Judgement:
 
 def below(less: Value, more: Value, names: tuple[str, str]) -> Judgement:
     """Met if ``less`` is less than ``more``, strictly and outside both intervals."""
-    text = f"{names[0]} {less}, {names[1]} {more}"
+    text = f"{names[0]}: {less}, {names[1]}: {more}"
     if less.high < more.low:
         return Judgement(Verdict.MET, text)
     if less.mean < more.mean:
@@ -172,3 +172,13 @@ def together(verdicts: Sequence[Verdict]) -> Verdict:
 def relative(measured: float, published: float) -> float:
     """The difference from what is published, as a share of it; NaN where that is 0."""
     return measured / published - 1 if published else math.nan
+
+
+def signed_percent(share: float) -> str:
+    """A share as percent with its sign; nothing has none.
+
+    >>> signed_percent(-0.000001), signed_percent(0.0005)
+    ('0.000%', '+0.050%')
+    """
+    text = f"{share * 100:+.3f}%"
+    return text if text.strip("+-0.%") else text[1:]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from flashgc.reproduce.runner import Outcome, Row
-from flashgc.reproduce.verdicts import Value
+from flashgc.reproduce.verdicts import Value, signed_percent
 
 
 @dataclass(frozen=True)
@@ -47,13 +47,3 @@ def _measured(one: Row) -> str:
 
 def _difference(one: Row) -> str:
     return "" if one.difference is None else signed_percent(one.difference)
-
-
-def signed_percent(share: float) -> str:
-    """A share as percent with its sign; nothing has none.
-
-    >>> signed_percent(-0.000001), signed_percent(0.0005)
-    ('0.000%', '+0.050%')
-    """
-    text = f"{share * 100:+.3f}%"
-    return text if text.strip("+-0.%") else text[1:]
