@@ -269,7 +269,7 @@ def test_validation_puts_the_simulation_beside() -> None:
         (lambda: model.evaluate("meanfield", workload="zipf"), ["meanfield: found zipf", "fifo"]),
         (lambda: model.evaluate("windowed", workload="hotcold"), ["windowed", "uniform writes"]),
         (
-            lambda: model.evaluate("fifo", workload="hotcold", frontier="double"),
+            lambda: model.evaluate("desnoyers", workload="hotcold", frontier="double"),
             ["double frontier with hot and cold data", "single"],
         ),
         (lambda: model.evaluate("fifo", frontier="duble"), ["frontier: found 'duble'", "'double'"]),

@@ -194,7 +194,10 @@ def test_out_writes_the_json_and_prints_the_answer(command: Command, tmp_path: P
             "meanfield --pages-per-block 512 --workload hotcold --frontier double",
             ["--pages-per-block: found 512", "256"],
         ),
-        ("fifo --workload hotcold --frontier double", ["double frontier with hot and cold data"]),
+        (
+            "desnoyers --workload hotcold --frontier double",
+            ["double frontier with hot and cold data"],
+        ),
         ("fifo --frontier duble", ["--frontier: found 'duble'", "'double'"]),
         ("fifo --workload hotcld", ["--workload: unknown workload 'hotcld'", "'hotcold'"]),
         ("fifo --workload hotcold:f=0", ["--workload: found f=0"]),

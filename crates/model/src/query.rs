@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::closed::greedy::Greedy;
-use crate::closed::separation::Cleaner;
+use crate::closed::separation::{Cleaner, Pools};
 use crate::closed::{Class, Classes};
 use crate::drive::checked_spare;
 use crate::meanfield::selection::MOST_CHOICES;
@@ -210,6 +210,7 @@ impl Query {
 pub struct Kept {
     classes: Option<([f64; 3], u64, Classes)>,
     greedy: HashMap<u32, Greedy>,
+    pools: Option<((u32, Cleaner), Pools)>,
 }
 
 impl Kept {
@@ -224,11 +225,26 @@ impl Kept {
         let stale = self.classes.as_ref().is_none_or(|(n, p, _)| (*n, *p) != (numbers, pages));
         if stale {
             self.classes = Some((numbers, pages, query.classes()?));
+            self.pools = None;
         }
         match &self.classes {
             Some((_, _, classes)) => Ok(classes),
             None => Err(ModelError::new("classes: none", "this should not happen")),
         }
+    }
+
+    /// The pools of a separation of these classes; see [`Kept::classes`].
+    ///
+    /// # Errors
+    /// As for [`Kept::classes`].
+    pub fn pools(&mut self, query: &Query) -> Result<&Pools, ModelError> {
+        let key = (query.pages_per_block, query.cleaner);
+        self.classes(query)?; // Forgets pools of other classes.
+        let pools = match self.pools.take() {
+            Some(known) if known.0 == key => known,
+            _ => (key, Pools::new(key.0, self.classes(query)?, key.1)),
+        };
+        Ok(&self.pools.insert(pools).1)
     }
 
     /// The sums of greedy for one number of pages a block.

@@ -4,7 +4,7 @@ pub mod mean_field;
 
 use crate::ModelError;
 use crate::closed::separation::Pool;
-use crate::closed::{Closed, desnoyers, fifo, greedy, random, separation};
+use crate::closed::{Closed, desnoyers, fifo, greedy, random};
 use crate::meanfield::{Frontier, Selection, windowed};
 use crate::query::{Kept, Query, Workload};
 
@@ -103,12 +103,8 @@ static MODELS: &[ModelInfo] = &[
         takes: &["workload", "frontier", "blocks"],
         policy: Some("fifo"),
         slow: false,
-        answer: |query, kept| {
-            one_frontier("fifo", query)?;
-            Ok(fifo::solve(&query.drive()?, kept.classes(query)?)?.into())
-        },
+        answer: |query, kept| Ok(fifo::solve(&query.drive()?, kept.classes(query)?)?.into()),
         write_amplification: |query, kept| {
-            one_frontier("fifo", query)?;
             fifo::write_amplification(query.drive()?.spare(), kept.classes(query)?)
         },
     },
@@ -158,7 +154,7 @@ static MODELS: &[ModelInfo] = &[
         policy: None,
         slow: false,
         answer: |query, kept| {
-            let solved = separation::solve(&query.drive()?, kept.classes(query)?, query.cleaner)?;
+            let solved = kept.pools(query)?.divide(query.drive()?.spare())?;
             Ok(Answer {
                 write_amplification: solved.write_amplification,
                 residual: solved.residual,
@@ -169,7 +165,7 @@ static MODELS: &[ModelInfo] = &[
             })
         },
         write_amplification: |query, kept| {
-            let solved = separation::solve(&query.drive()?, kept.classes(query)?, query.cleaner)?;
+            let solved = kept.pools(query)?.divide(query.drive()?.spare())?;
             Ok(solved.write_amplification)
         },
     },

@@ -104,13 +104,23 @@ fn numbers_are_checked_as_they_are_set() {
 fn a_model_says_what_it_does_not_hold_for() {
     let mut query = hot_and_cold();
     query.frontier = Frontier::Double;
-    for name in ["fifo", "desnoyers"] {
-        let error = model(name).answer(&query, &mut Kept::default()).unwrap_err().to_string();
-        assert!(error.contains("double frontier with hot and cold data"), "{error}");
+    let refused = |name, query: &Query| {
+        model(name).answer(query, &mut Kept::default()).unwrap_err().to_string()
+    };
+    let error = refused("desnoyers", &query);
+    assert!(error.contains("double frontier with hot and cold data"), "{error}");
+    for name in ["fifo", "random", "meanfield", "greedy"] {
+        assert!(model(name).answer(&query, &mut Kept::default()).is_ok(), "{name}");
     }
-    assert!(model("random").answer(&query, &mut Kept::default()).is_ok());
+    assert!(refused("windowed", &query).contains("uniform writes"));
+    query.workload = Workload::Zipf;
+    for name in ["meanfield", "greedy"] {
+        assert!(refused(name, &query).contains("found zipf"));
+    }
     query.workload = Workload::Uniform;
-    assert!(model("fifo").answer(&query, &mut Kept::default()).is_ok());
+    for info in models() {
+        assert!(info.answer(&query, &mut Kept::default()).is_ok(), "{}", info.name);
+    }
 }
 
 #[test]

@@ -4,7 +4,8 @@
 //! it is up to 2.9% low at b = 16 and 0.9% at b = 64 (S_f = 0.03), and 0.1% off at S_f of 0.1 and
 //! more: `greedy` is exact there. Under hot and cold data it is the only closed form.
 //!
-//! Formula: `WA = FIFO(k alpha) / k`, `k = 1 + 1 / (2 b)`, FIFO as in `fifo`.
+//! Formula: `WA = max(FIFO(k alpha) / k, 1)`, `k = 1 + 1 / (2 b)`, FIFO as in `fifo`. (Where nearly
+//! all of the space is spare, the approximation itself falls to 1 / k.)
 //!
 //! # Valid for
 //! Any workload of independent writes, one write frontier; an approximation.
@@ -21,11 +22,9 @@ use crate::{Drive, ModelError};
 /// # Errors
 /// None are known.
 pub fn solve(drive: &Drive, classes: &Classes) -> Result<Closed, ModelError> {
-    let excess = drive.spare() / drive.rho();
-    let write_amplification = at_excess(drive.pages_per_block(), classes, excess)?;
-    let (k, more) = stretched(drive.pages_per_block(), excess);
-    let v = (1.0 + more) / (k * write_amplification);
-    let residual = fifo::residual(classes, more, v);
+    let write_amplification = write_amplification(drive, classes)?;
+    let (_, more) = stretched(drive.pages_per_block(), drive.spare() / drive.rho());
+    let residual = fifo::residual(classes, more, fifo::turnovers(classes, more)?);
     Ok(Closed { write_amplification, residual, valid: None, victim: None })
 }
 
@@ -34,10 +33,11 @@ pub fn solve(drive: &Drive, classes: &Classes) -> Result<Closed, ModelError> {
 /// # Errors
 /// None are known.
 pub fn write_amplification(drive: &Drive, classes: &Classes) -> Result<f64, ModelError> {
-    at_excess(drive.pages_per_block(), classes, drive.spare() / drive.rho())
+    let given = at_excess(drive.pages_per_block(), classes, drive.spare() / drive.rho())?;
+    Ok(given.max(1.0))
 }
 
-/// The write amplification at alpha = 1 + `excess`.
+/// FIFO(k alpha) / k at alpha = 1 + `excess`, which may be below 1.
 pub(crate) fn at_excess(b: u32, classes: &[Class], excess: f64) -> Result<f64, ModelError> {
     let (k, more) = stretched(b, excess);
     Ok(fifo::at_excess(classes, more)? / k)

@@ -75,7 +75,7 @@ fn over(excess: f64, v: f64) -> f64 {
 }
 
 /// v = alpha / WA: how often the mean page is written while a block grows old.
-fn turnovers(classes: &[Class], excess: f64) -> Result<f64, ModelError> {
+pub(crate) fn turnovers(classes: &[Class], excess: f64) -> Result<f64, ModelError> {
     // psi(z) is at least z / 2 and at least z - 1, so the root is at most this; and the sum is
     // convex, so that Newton's steps from there fall and cannot pass it.
     let mut v = (2.0 * excess).min(1.0 + excess);

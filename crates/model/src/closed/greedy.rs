@@ -29,9 +29,9 @@ pub struct Greedy {
     harmonic: Vec<f64>,
     /// b (H_b - H_j) - (b - j) = sum of (b - i) / i over i > j, j = 0..b.
     lost: Vec<f64>,
-    /// (b - j) / j - (H_b - H_j) = sum of (i - j) / (i j) over i > j, j = 1..b: the inverse of the
-    /// slope of WA over alpha, which is straight between two levels.
-    inverse_slope: Vec<f64>,
+    /// The logarithm of the slope of WA over alpha between two levels, where it is straight:
+    /// of 1 / ((b - j) / j - (H_b - H_j)) = 1 / (sum of (i - j) / (i j) over i > j), j = 0..b.
+    log_slope: Vec<f64>,
 }
 
 impl Greedy {
@@ -39,18 +39,17 @@ impl Greedy {
     pub fn new(pages_per_block: u32) -> Self {
         let b = pages_per_block as usize;
         let (mut harmonic, mut lost) = (vec![0.0; b + 1], vec![0.0; b + 1]);
-        let mut inverse_slope = vec![f64::INFINITY; b + 1];
-        inverse_slope[b] = 0.0;
+        let mut log_slope = vec![f64::INFINITY; b + 1];
+        let mut inverse_slope = 0.0;
         for j in (0..b).rev() {
             let i = (j + 1) as f64;
             harmonic[j] = harmonic[j + 1] + 1.0 / i;
             lost[j] = lost[j + 1] + (b as f64 - i) / i;
-            if j > 0 {
-                // (b - j) / j - (b - j - 1) / (j + 1) - 1 / (j + 1) = (b - j) / (j (j + 1)).
-                inverse_slope[j] = inverse_slope[j + 1] + (b - j) as f64 / (j as f64 * i);
-            }
+            // (b - j) / j - (b - j - 1) / (j + 1) - 1 / (j + 1) = (b - j) / (j (j + 1)).
+            inverse_slope += (b - j) as f64 / (j as f64 * i);
+            log_slope[j] = -f64::ln(inverse_slope);
         }
-        Self { b, harmonic, lost, inverse_slope }
+        Self { b, harmonic, lost, log_slope }
     }
 
     /// D(j) at the spare factor `spare`, without cancellation.
@@ -79,13 +78,21 @@ impl Greedy {
         self.b as f64 / ((self.b - j) as f64 + x)
     }
 
-    /// The largest alpha - 1 at which a little more spare space gains at least exp(`log_gain`) a
-    /// unit of alpha.
-    pub(crate) fn excess_at(&self, log_gain: f64) -> f64 {
-        let inverse = (-log_gain).exp();
-        // Falling in j: the smallest j that gains as much.
-        let j = self.inverse_slope[1..].partition_point(|&slope| slope > inverse) + 1;
-        if j >= self.b { 0.0 } else { self.lost[j - 1] / (self.b - j + 1) as f64 }
+    /// The logarithm of what a little more spare space gains, a unit of alpha, at alpha = 1 +
+    /// `excess`.
+    pub(crate) fn log_gain(&self, excess: f64) -> f64 {
+        self.log_slope[self.level(excess / (1.0 + excess)).0]
+    }
+
+    /// The lowest level down to which a little more spare space gains at least exp(`log_gain`) a unit
+    /// of alpha; b where it never does.
+    pub(crate) fn level_at(&self, log_gain: f64) -> usize {
+        self.log_slope[1..].partition_point(|&slope| slope < log_gain) + 1
+    }
+
+    /// alpha - 1 where WA = b / (b - (`level` - 1)), from where on a level below is needed.
+    pub(crate) fn excess_from(&self, level: usize) -> f64 {
+        if level >= self.b { 0.0 } else { self.lost[level - 1] / (self.b - level + 1) as f64 }
     }
 
     /// Shares of blocks with i valid pages, of victims, and what is left of the shares' sum.

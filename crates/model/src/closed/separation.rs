@@ -7,7 +7,8 @@
 //!
 //! Formula: `WA = min sum r_k A(alpha_k)` over `sum f_k alpha_k = alpha`, `alpha_k >= 1`: all
 //! `r_k A'(alpha_k) / f_k` are equal where alpha_k > 1. A is `fifo`, `greedy` or `desnoyers` for
-//! uniform writes.
+//! uniform writes. (A pool with much spare space comes out a little below 1 with `desnoyers`, as its
+//! formula does; not with the others.)
 //!
 //! # Valid for
 //! Any workload of independent writes whose classes are known in advance and do not change.
@@ -16,7 +17,7 @@
 //! Desnoyers, SYSTOR 2012, equations 20 to 22, for two classes. For greedy, A is straight between
 //! the levels of `greedy`, and the optimum exact.
 
-use super::age::{log_gain, psi};
+use super::age::{log_gain, psi, psi_slope};
 use super::classes::{Class, Classes};
 use super::greedy::Greedy;
 use super::{desnoyers, fifo};
@@ -61,63 +62,145 @@ pub struct Separation {
 /// # Errors
 /// None are known.
 pub fn solve(drive: &Drive, classes: &Classes, cleaner: Cleaner) -> Result<Separation, ModelError> {
-    let pool = Curve::new(drive.pages_per_block(), cleaner);
-    let total = drive.spare() / drive.rho();
-    let spent = |log_price: f64| -> Result<f64, ModelError> {
-        classes.iter().map(|class| Ok(class.pages * pool.excess_at(class, log_price)?)).sum()
-    };
-    // The price of spare space: what a unit of alpha must gain. At a low one much is bought.
-    let (mut low, mut high) = (LOWEST_PRICE, HIGHEST_PRICE);
-    while high - low > 1e-14 * low.abs().max(high.abs()).max(1.0) {
-        let middle = f64::midpoint(low, high);
-        if middle <= low || middle >= high {
-            break;
-        }
-        if spent(middle)? >= total { low = middle } else { high = middle }
-    }
-    let (most, least) = (spent(low)?, spent(high)?);
-    // At the price itself a class may be indifferent, on a straight part of its curve: what is left
-    // goes there. Spare space that gains nothing any more goes to all alike.
-    let part = if most > least { ((total - least) / (most - least)).min(1.0) } else { 0.0 };
-    let idle = (total - most).max(0.0);
-    let mut pools = Vec::with_capacity(classes.len());
-    for class in classes.iter() {
-        let (most, least) = (pool.excess_at(class, low)?, pool.excess_at(class, high)?);
-        let excess = least + part * (most - least) + idle;
-        pools.push(Pool {
-            class: *class,
-            spare: excess / (1.0 + excess),
-            write_amplification: pool.write_amplification(excess)?,
-        });
-    }
-    let spent: f64 = pools.iter().map(|p| p.class.pages * p.spare / (1.0 - p.spare)).sum();
-    let written = |p: &Pool| {
-        // A class that is never written needs no spare space, and is never cleaned.
-        if p.class.writes == 0.0 { 0.0 } else { p.class.writes * p.write_amplification }
-    };
-    Ok(Separation {
-        write_amplification: pools.iter().map(written).sum(),
-        residual: (spent / total - 1.0).abs(),
-        pools,
-    })
+    Pools::new(drive.pages_per_block(), classes, cleaner).divide(drive.spare())
 }
 
-/// Logarithms of gains between which all that matter lie: of S_f from 1e-300 to where WA is 1.
-const LOWEST_PRICE: f64 = -700.0;
-const HIGHEST_PRICE: f64 = 700.0;
-
-/// A(alpha) and its slope.
-struct Curve {
-    cleaner: Cleaner,
+/// The pools of some classes, for any spare factor.
+#[derive(Debug)]
+pub struct Pools {
     b: u32,
+    cleaner: Cleaner,
     greedy: Greedy,
+    /// The classes, each with the logarithm of its rate.
+    classes: Vec<(Class, f64)>,
 }
 
-impl Curve {
-    fn new(b: u32, cleaner: Cleaner) -> Self {
-        Self { cleaner, b, greedy: Greedy::new(b) }
+impl Pools {
+    /// Pools of blocks of `b` pages, one for each of `classes`.
+    pub fn new(b: u32, classes: &Classes, cleaner: Cleaner) -> Self {
+        let classes = classes.iter().map(|class| (*class, class.rate().ln())).collect();
+        Self { b, cleaner, greedy: Greedy::new(b), classes }
     }
 
+    /// The best division of the spare factor `spare`.
+    ///
+    /// # Errors
+    /// None are known.
+    pub fn divide(&self, spare: f64) -> Result<Separation, ModelError> {
+        let total = spare / (1.0 - spare);
+        let mut excesses = match self.cleaner {
+            Cleaner::Greedy => self.divide_in_steps(total),
+            Cleaner::Fifo | Cleaner::Desnoyers => self.divide_smoothly(total)?,
+        };
+        // Spare space that gains nothing any more goes to all alike.
+        let idle = (total - self.sum(&excesses)).max(0.0);
+        let mut pools = Vec::with_capacity(excesses.len());
+        let mut written = 0.0;
+        for (excess, (class, _)) in excesses.iter_mut().zip(&self.classes) {
+            if idle > ROUNDING * total {
+                *excess += idle;
+            }
+            let write_amplification = self.write_amplification(*excess)?;
+            // A class that is never written needs no spare space, and is never cleaned.
+            written += if class.writes == 0.0 { 0.0 } else { class.writes * write_amplification };
+            let spare = *excess / (1.0 + *excess);
+            pools.push(Pool { class: *class, spare, write_amplification });
+        }
+        let residual = (self.sum(&excesses) / total - 1.0).abs();
+        Ok(Separation { write_amplification: written.max(1.0), residual, pools })
+    }
+
+    /// The spare space that classes with these alpha_k - 1 take, alpha - 1.
+    fn sum(&self, excesses: &[f64]) -> f64 {
+        self.classes.iter().zip(excesses).map(|((class, _), excess)| class.pages * excess).sum()
+    }
+
+    /// For greedy, whose gain falls in steps. A unit of alpha has a price, what it must gain, at
+    /// which every class takes as many whole steps as gain it. Prices are halved between one at
+    /// which too much is taken and one at which too little, until one step is left, of which a part
+    /// is taken.
+    fn divide_in_steps(&self, total: f64) -> Vec<f64> {
+        let taken = |log_price: f64| -> Vec<usize> {
+            let level = |(class, log_rate): &(Class, f64)| {
+                if class.writes == 0.0 {
+                    return self.b as usize;
+                }
+                self.greedy.level_at(log_price - log_rate)
+            };
+            self.classes.iter().map(level).collect()
+        };
+        let excesses = |levels: &[usize]| -> Vec<f64> {
+            levels.iter().map(|&level| self.greedy.excess_from(level)).collect()
+        };
+        let (mut low, mut high) = self.prices(self.greedy.log_gain(total));
+        let (mut much, mut little) = (taken(low), taken(high));
+        if self.sum(&excesses(&much)) < total {
+            low = LOWEST_PRICE;
+            much = taken(low);
+        }
+        let steps = |much: &[usize], little: &[usize]| -> usize {
+            much.iter().zip(little).map(|(much, little)| little - much).sum()
+        };
+        while steps(&much, &little) > 1 && high - low > f64::EPSILON * high.abs().max(low.abs()) {
+            let middle = f64::midpoint(low, high);
+            let levels = taken(middle);
+            if self.sum(&excesses(&levels)) >= total {
+                (low, much) = (middle, levels);
+            } else {
+                (high, little) = (middle, levels);
+            }
+        }
+        let (much, mut little) = (excesses(&much), excesses(&little));
+        let (most, least) = (self.sum(&much), self.sum(&little));
+        let part = if most > least { ((total - least) / (most - least)).min(1.0) } else { 0.0 };
+        for (little, much) in little.iter_mut().zip(&much) {
+            *little += part * (much - *little);
+        }
+        little
+    }
+
+    /// For a cleaner whose gain falls smoothly: the price at which all spare space is taken.
+    fn divide_smoothly(&self, total: f64) -> Result<Vec<f64>, ModelError> {
+        let (k, more) = match self.cleaner {
+            // The slope of FIFO(k alpha) / k at alpha is FIFO's at k alpha.
+            Cleaner::Desnoyers => desnoyers::stretched(self.b, 0.0),
+            _ => (1.0, 0.0),
+        };
+        let excess = |(class, log_rate): &(Class, f64), log_price: f64| {
+            if class.writes == 0.0 {
+                return 0.0;
+            }
+            ((psi(turnovers_at(log_price - log_rate)) - more) / k).max(0.0)
+        };
+        let left = |log_price: f64| {
+            let taken = self.classes.iter().map(|class| class.0.pages * excess(class, log_price));
+            taken.sum::<f64>() / total - 1.0
+        };
+        let uniform = [Class { pages: 1.0, writes: 1.0 }];
+        let (mut low, high) = self.prices(log_gain(fifo::turnovers(&uniform, more + k * total)?));
+        if left(low) < 0.0 {
+            low = LOWEST_PRICE;
+        }
+        let price = if left(low) < 0.0 {
+            low
+        } else {
+            root::find("price of spare space", low, high, left)?
+        };
+        Ok(self.classes.iter().map(|class| excess(class, price)).collect())
+    }
+
+    /// Logarithms of prices between which the right one lies, if there are no data at rest: with
+    /// equal parts of the spare space, of which a little more gains exp(`equal`) under uniform
+    /// writes, what it gains the class that gains least and the one that gains most.
+    fn prices(&self, equal: f64) -> (f64, f64) {
+        let rates = || self.classes.iter().filter(|(class, _)| class.writes > 0.0).map(|c| c.1);
+        let least = equal + rates().fold(f64::INFINITY, f64::min);
+        let most = equal + rates().fold(f64::NEG_INFINITY, f64::max);
+        let slack = |price: f64| 1e-9 * price.abs().max(1.0);
+        ((least - slack(least)).max(LOWEST_PRICE), (most + slack(most)).max(LOWEST_PRICE + 1.0))
+    }
+
+    /// A(alpha) of one pool.
     fn write_amplification(&self, excess: f64) -> Result<f64, ModelError> {
         let uniform = [Class { pages: 1.0, writes: 1.0 }];
         match self.cleaner {
@@ -127,30 +210,27 @@ impl Curve {
             Cleaner::Greedy => Ok(self.greedy.write_amplification(excess / (1.0 + excess))),
         }
     }
-
-    /// The largest alpha_k - 1 at which more spare space still gains the price.
-    fn excess_at(&self, class: &Class, log_price: f64) -> Result<f64, ModelError> {
-        if class.writes == 0.0 {
-            return Ok(0.0);
-        }
-        let log_gain = log_price - class.rate().ln();
-        match self.cleaner {
-            Cleaner::Greedy => Ok(self.greedy.excess_at(log_gain)),
-            Cleaner::Fifo => fifo_excess_at(log_gain),
-            // The slope of FIFO(k alpha) / k at alpha is FIFO's at k alpha.
-            Cleaner::Desnoyers => {
-                let (k, more) = desnoyers::stretched(self.b, 0.0);
-                Ok(((fifo_excess_at(log_gain)? - more) / k).max(0.0))
-            }
-        }
-    }
 }
 
-/// The alpha - 1 at which first-in, first-out cleaning gains exp(`log_gain_`) a unit of alpha.
-fn fifo_excess_at(gain: f64) -> Result<f64, ModelError> {
-    // For small v the gain is 2 / v^2, for large v about exp(-v).
-    let high = (1.0 - gain).max(0.0) + 2.0;
-    let low = (-gain / 2.0).exp().min(0.5);
-    let v = root::find("spare space of a pool", low, high, |v| log_gain(v) - gain)?;
-    Ok(psi(v))
+/// The logarithm of a gain that is none.
+const LOWEST_PRICE: f64 = -700.0;
+/// What is left of all spare space by rounding alone.
+const ROUNDING: f64 = 1e-12;
+
+/// The v at which first-in, first-out cleaning gains exp(`gain`) a unit of alpha.
+fn turnovers_at(gain: f64) -> f64 {
+    // The gain is at most 2 / v^2, and for large v about exp(-v); over ln v it falls ever faster, so
+    // that Newton's steps from above fall and cannot pass the root.
+    let mut v =
+        ((1.0 - gain).max(0.0) + 2.0).min((std::f64::consts::LN_2 / 2.0 - gain / 2.0).exp());
+    for _ in 0..100 {
+        let psi_v = psi(v);
+        let slope = -psi_v - 1.0 - v * (1.0 - psi_slope(v, psi_v)) / (v - psi_v);
+        let step = (log_gain(v) - gain) / slope;
+        v *= (-step).exp();
+        if step.is_nan() || step <= 4.0 * f64::EPSILON {
+            break;
+        }
+    }
+    v
 }
