@@ -57,7 +57,6 @@ pub(crate) struct TextDecoder<F> {
     /// The input has no more bytes.
     at_end: bool,
     /// An error was returned; there is nothing more.
-    failed: bool,
     line: u64,
     skipped: u64,
     ignored: u64,
@@ -73,7 +72,6 @@ impl<F: TextFormat> TextDecoder<F> {
             start: 0,
             filled: 0,
             at_end: false,
-            failed: false,
             line: 0,
             skipped: 0,
             ignored: 0,
@@ -148,8 +146,10 @@ impl<F: TextFormat> TextDecoder<F> {
             }
         }
     }
+}
 
-    fn step(&mut self, out: &mut Vec<Request>) -> Result<bool, TraceError> {
+impl<F: TextFormat> Decoder for TextDecoder<F> {
+    fn next_block(&mut self, out: &mut Vec<Request>) -> Result<bool, TraceError> {
         let before = out.len();
         while out.len() == before {
             if self.start < self.filled || !self.at_end {
@@ -178,17 +178,6 @@ impl<F: TextFormat> TextDecoder<F> {
             }
         }
         Ok(true)
-    }
-}
-
-impl<F: TextFormat> Decoder for TextDecoder<F> {
-    fn next_block(&mut self, out: &mut Vec<Request>) -> Result<bool, TraceError> {
-        if self.failed {
-            return Ok(false);
-        }
-        let result = self.step(out);
-        self.failed = result.is_err();
-        result
     }
 
     fn skipped(&self) -> u64 {

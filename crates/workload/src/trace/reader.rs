@@ -78,6 +78,8 @@ pub struct TraceReader {
     chosen: Option<FxHashSet<u32>>,
     ranks: Option<FxHashMap<u32, u32>>,
     progress: Progress,
+    /// After an error there is no more.
+    failed: bool,
 }
 
 impl std::fmt::Debug for TraceReader {
@@ -171,7 +173,17 @@ impl TraceReader {
         let decoder = (format.open)(input, options)?;
         let chosen =
             (!options.devices.is_empty()).then(|| options.devices.iter().copied().collect());
-        Ok(Self { path, format, layers, notes, decoder, chosen, ranks: None, progress })
+        Ok(Self {
+            path,
+            format,
+            layers,
+            notes,
+            decoder,
+            chosen,
+            ranks: None,
+            progress,
+            failed: false,
+        })
     }
 
     /// Replaces the content of `block` by the next requests, some thousands of them; false, and an
@@ -183,7 +195,11 @@ impl TraceReader {
     pub fn next_block(&mut self, block: &mut Vec<Request>) -> Result<bool, TraceError> {
         loop {
             block.clear();
+            if self.failed {
+                return Ok(false);
+            }
             let result = self.decoder.next_block(block);
+            self.failed = result.is_err();
             if let Some(chosen) = &self.chosen {
                 block.retain(|request| chosen.contains(&request.device));
             }

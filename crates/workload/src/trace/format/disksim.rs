@@ -1,10 +1,11 @@
 //! DiskSim ASCII traces. Reads lines; knows nothing of files.
 
-use super::{Format, SECTOR, Scaled, request};
+use super::simulators::Line;
+use super::{Format, SECTOR, request};
 use crate::Op;
 use crate::trace::Request;
 use crate::trace::lines::TextFormat;
-use crate::trace::parse::{BadField, Cursor, MILLISECONDS};
+use crate::trace::parse::{BadField, Cursor};
 
 pub(super) static FORMAT: Format = Format {
     name: "disksim",
@@ -26,6 +27,12 @@ pub(super) static FORMAT: Format = Format {
 
 struct DiskSim;
 
+const LINE: Line = Line {
+    milliseconds: true,
+    sector: ("a blank after the block number", "a block number"),
+    size: (SECTOR, "a number of blocks"),
+};
+
 impl TextFormat for DiskSim {
     const COLUMNS: &'static [&'static str] = &["time", "device", "block", "size", "flags"];
     const COMMA: bool = false;
@@ -33,17 +40,7 @@ impl TextFormat for DiskSim {
     #[inline]
     fn parse(&mut self, line: &[u8]) -> Result<Option<Request>, BadField> {
         let mut at = Cursor::new(line);
-        at.skip_blanks();
-        let time_ns = at.time(MILLISECONDS, "a time in milliseconds")?;
-        at.blank("a blank after the time")?;
-        let device = at.small("a device number below 2^32")?;
-        at.blank("a blank after the device")?;
-        let block_at = at.at;
-        let block = at.integer("a block number")?;
-        at.blank("a blank after the block number")?;
-        let size_at = at.at;
-        let size = at.integer("a number of blocks")?;
-        at.blank("a blank after the size")?;
+        let columns = LINE.read(&mut at)?;
         let flags_at = at.at;
         let flags = at.word();
         let hex = flags.strip_prefix(b"0x").unwrap_or(flags);
@@ -54,7 +51,6 @@ impl TextFormat for DiskSim {
         at.end("the end of the line after the flags")?;
         let last = char::from(hex[hex.len() - 1]).to_digit(16).unwrap_or(0);
         let op = if last & 1 == 1 { Op::Read } else { Op::Write };
-        let offset = Scaled { value: block, unit: SECTOR, at: block_at };
-        request(time_ns, op, device, offset, Scaled { value: size, unit: SECTOR, at: size_at })
+        request(columns.time_ns, op, columns.device, columns.offset, columns.size)
     }
 }

@@ -1,10 +1,10 @@
 //! FlashSim ASCII traces. Reads lines; knows nothing of files.
 
-use super::{Format, SECTOR, Scaled, request};
-use crate::Op;
+use super::simulators::{Line, write_or_read};
+use super::{Format, request};
 use crate::trace::Request;
 use crate::trace::lines::TextFormat;
-use crate::trace::parse::{BadField, Cursor, MILLISECONDS};
+use crate::trace::parse::{BadField, Cursor};
 
 pub(super) static FORMAT: Format = Format {
     name: "flashsim",
@@ -26,7 +26,11 @@ pub(super) static FORMAT: Format = Format {
 
 struct FlashSim;
 
-const PAGE: u64 = 4096;
+const LINE: Line = Line {
+    milliseconds: true,
+    sector: ("a blank after the LBA", "an LBA, a whole number of sectors"),
+    size: (4096, "a size, a whole number of 4-KiB pages"),
+};
 
 /// The layout that FlashSim's converter prints: tabs, and times with six decimals.
 pub(super) fn layout(lines: &[&[u8]]) -> bool {
@@ -53,25 +57,8 @@ impl TextFormat for FlashSim {
     #[inline]
     fn parse(&mut self, line: &[u8]) -> Result<Option<Request>, BadField> {
         let mut at = Cursor::new(line);
-        at.skip_blanks();
-        let time_ns = at.time(MILLISECONDS, "a time in milliseconds")?;
-        at.blank("a blank after the time")?;
-        let device = at.small("a device number below 2^32")?;
-        at.blank("a blank after the device")?;
-        let lba_at = at.at;
-        let lba = at.integer("an LBA, a whole number of sectors")?;
-        at.blank("a blank after the LBA")?;
-        let size_at = at.at;
-        let size = at.integer("a size, a whole number of 4-KiB pages")?;
-        at.blank("a blank after the size")?;
-        let bad = BadField::new(at.at, "0 (write) or 1 (read)");
-        let op = match at.word() {
-            b"0" => Op::Write,
-            b"1" => Op::Read,
-            _ => return Err(bad),
-        };
-        at.end("the end of the line after the type")?;
-        let offset = Scaled { value: lba, unit: SECTOR, at: lba_at };
-        request(time_ns, op, device, offset, Scaled { value: size, unit: PAGE, at: size_at })
+        let columns = LINE.read(&mut at)?;
+        let op = write_or_read(&mut at)?;
+        request(columns.time_ns, op, columns.device, columns.offset, columns.size)
     }
 }

@@ -15,6 +15,7 @@ mod fiu;
 mod flashsim;
 mod msr;
 mod rmem;
+mod simulators;
 mod spc;
 mod ssdsim;
 mod systor;

@@ -1,7 +1,7 @@
 //! SSDSim and MQSim ASCII traces. Reads lines; knows nothing of files.
 
-use super::{Format, SECTOR, Scaled, request};
-use crate::Op;
+use super::simulators::{Line, write_or_read};
+use super::{Format, SECTOR, request};
 use crate::trace::Request;
 use crate::trace::lines::TextFormat;
 use crate::trace::parse::{BadField, Cursor};
@@ -20,6 +20,12 @@ pub(super) static FORMAT: Format = Format {
 
 struct SsdSim;
 
+const LINE: Line = Line {
+    milliseconds: false,
+    sector: ("a blank after the LBA", "an LBA, a whole number of sectors"),
+    size: (SECTOR, "a size, a whole number of sectors"),
+};
+
 impl TextFormat for SsdSim {
     const COLUMNS: &'static [&'static str] = &["time", "device", "lba", "size", "type"];
     const COMMA: bool = false;
@@ -27,25 +33,8 @@ impl TextFormat for SsdSim {
     #[inline]
     fn parse(&mut self, line: &[u8]) -> Result<Option<Request>, BadField> {
         let mut at = Cursor::new(line);
-        at.skip_blanks();
-        let time_ns = at.integer("a time, a whole number of nanoseconds")?;
-        at.blank("a blank after the time (a whole number of nanoseconds)")?;
-        let device = at.small("a device number below 2^32")?;
-        at.blank("a blank after the device")?;
-        let lba_at = at.at;
-        let lba = at.integer("an LBA, a whole number of sectors")?;
-        at.blank("a blank after the LBA")?;
-        let size_at = at.at;
-        let size = at.integer("a size, a whole number of sectors")?;
-        at.blank("a blank after the size")?;
-        let bad = BadField::new(at.at, "0 (write) or 1 (read)");
-        let op = match at.word() {
-            b"0" => Op::Write,
-            b"1" => Op::Read,
-            _ => return Err(bad),
-        };
-        at.end("the end of the line after the type")?;
-        let offset = Scaled { value: lba, unit: SECTOR, at: lba_at };
-        request(time_ns, op, device, offset, Scaled { value: size, unit: SECTOR, at: size_at })
+        let columns = LINE.read(&mut at)?;
+        let op = write_or_read(&mut at)?;
+        request(columns.time_ns, op, columns.device, columns.offset, columns.size)
     }
 }

@@ -119,7 +119,6 @@ fn open<L: Layout>(input: Input, options: &ReadOptions) -> Result<Box<dyn Decode
         record: 0,
         skipped: 0,
         ignored: 0,
-        failed: false,
         layout: std::marker::PhantomData,
     }))
 }
@@ -135,7 +134,6 @@ struct Records<L> {
     record: u64,
     skipped: u64,
     ignored: u64,
-    failed: bool,
     layout: std::marker::PhantomData<L>,
 }
 
@@ -146,8 +144,10 @@ impl<L: Layout> Records<L> {
             .at(Place::Record { record: self.record + 1, byte })
             .hint(hint)
     }
+}
 
-    fn step(&mut self, out: &mut Vec<Request>) -> Result<bool, TraceError> {
+impl<L: Layout> Decoder for Records<L> {
+    fn next_block(&mut self, out: &mut Vec<Request>) -> Result<bool, TraceError> {
         let before = out.len();
         while out.len() == before {
             let filled = self.input.fill(&mut self.buffer)?;
@@ -192,17 +192,6 @@ impl<L: Layout> Records<L> {
             }
         }
         Ok(true)
-    }
-}
-
-impl<L: Layout> Decoder for Records<L> {
-    fn next_block(&mut self, out: &mut Vec<Request>) -> Result<bool, TraceError> {
-        if self.failed {
-            return Ok(false);
-        }
-        let result = self.step(out);
-        self.failed = result.is_err();
-        result
     }
 
     fn skipped(&self) -> u64 {

@@ -1,0 +1,62 @@
+//! The line that trace-driven simulators read: time, device, sector, size and a last column, apart
+//! by blanks. They differ in the units of time and size and in the last column.
+
+use super::{SECTOR, Scaled};
+use crate::Op;
+use crate::trace::parse::{BadField, Cursor, MILLISECONDS};
+
+/// What one simulator's line holds.
+pub(super) struct Line {
+    /// Whether times are milliseconds with a fraction, rather than whole nanoseconds.
+    pub milliseconds: bool,
+    /// The third column in messages, and what is expected there.
+    pub sector: (&'static str, &'static str),
+    /// Bytes that the fourth column counts, and what is expected there.
+    pub size: (u64, &'static str),
+}
+
+/// The columns before the last one.
+pub(super) struct Columns {
+    pub time_ns: u64,
+    pub device: u32,
+    pub offset: Scaled,
+    pub size: Scaled,
+}
+
+impl Line {
+    /// Reads the columns before the last one, and the blank before that.
+    #[inline]
+    pub(super) fn read(&self, at: &mut Cursor<'_>) -> Result<Columns, BadField> {
+        at.skip_blanks();
+        let time_ns = if self.milliseconds {
+            at.time(MILLISECONDS, "a time in milliseconds")?
+        } else {
+            at.integer("a time, a whole number of nanoseconds")?
+        };
+        at.blank(if self.milliseconds {
+            "a blank after the time"
+        } else {
+            "a blank after the time (a whole number of nanoseconds)"
+        })?;
+        let device = at.small("a device number below 2^32")?;
+        at.blank("a blank after the device")?;
+        let offset = Scaled { at: at.at, value: at.integer(self.sector.1)?, unit: SECTOR };
+        at.blank(self.sector.0)?;
+        let size = Scaled { at: at.at, value: at.integer(self.size.1)?, unit: self.size.0 };
+        at.blank("a blank after the size")?;
+        Ok(Columns { time_ns, device, offset, size })
+    }
+}
+
+/// Reads a last column that is 0 for a write and 1 for a read.
+#[inline]
+pub(super) fn write_or_read(at: &mut Cursor<'_>) -> Result<Op, BadField> {
+    let start = at.at;
+    let op = match at.word() {
+        b"0" => Op::Write,
+        b"1" => Op::Read,
+        _ => return at.bad(start, "0 (write) or 1 (read)"),
+    };
+    at.end("the end of the line after the type")?;
+    Ok(op)
+}
