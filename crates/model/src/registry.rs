@@ -6,7 +6,7 @@ use crate::ModelError;
 use crate::closed::separation::Pool;
 use crate::closed::{Closed, desnoyers, fifo, greedy, random};
 use crate::meanfield::{Frontier, Selection, windowed};
-use crate::query::{Kept, Query, Workload};
+use crate::query::{Kept, Number, Query, Workload};
 
 /// One model, as listings, help texts and queries need it.
 pub struct ModelInfo {
@@ -48,7 +48,9 @@ impl ModelInfo {
     /// # Errors
     /// What the model does not hold for.
     pub fn answer(&self, query: &Query, kept: &mut Kept) -> Result<Answer, ModelError> {
-        (self.answer)(query, kept)
+        let answer = (self.answer)(query, kept)?;
+        settled(self.name, query, answer.residual)?;
+        Ok(answer)
     }
 
     /// The write amplification alone, which is faster.
@@ -129,7 +131,9 @@ static MODELS: &[ModelInfo] = &[
         },
         write_amplification: |query, _| {
             uniform_only("windowed", query)?;
-            Ok(windowed::solve(&query.drive()?, query.window())?.write_amplification)
+            let found = windowed::solve(&query.drive()?, query.window())?;
+            settled("windowed", query, found.residual)?;
+            Ok(found.write_amplification)
         },
     },
     ModelInfo {
@@ -166,10 +170,30 @@ static MODELS: &[ModelInfo] = &[
         },
         write_amplification: |query, kept| {
             let solved = kept.pools(query)?.divide(query.drive()?.spare())?;
+            settled("separation", query, solved.residual)?;
             Ok(solved.write_amplification)
         },
     },
 ];
+
+/// The most that may be left of a model's equation.
+pub const LARGEST_RESIDUAL: f64 = 1e-10;
+
+/// Refuses an answer that does not solve the model's equation.
+fn settled(name: &str, query: &Query, residual: f64) -> Result<(), ModelError> {
+    if residual <= LARGEST_RESIDUAL {
+        return Ok(());
+    }
+    Err(ModelError::new(
+        format!(
+            "{name}: found no answer for {} pages a block and a spare factor of {:e}: {residual:.1e} \
+             is left of its equation, expected at most {LARGEST_RESIDUAL:e}",
+            query.get(Number::PagesPerBlock),
+            query.get(Number::Spare)
+        ),
+        "parameters that are less extreme",
+    ))
+}
 
 /// Refuses workloads whose pages are not all alike.
 fn uniform_only(name: &str, query: &Query) -> Result<(), ModelError> {
@@ -210,5 +234,20 @@ impl From<Closed> for Answer {
     fn from(closed: Closed) -> Self {
         let Closed { write_amplification, residual, valid, victim } = closed;
         Self { write_amplification, residual, valid, victim, memory: None, pools: None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_does_not_solve_the_equation_is_no_answer() {
+        let query = Query::default();
+        assert!(settled("x", &query, 1e-11).is_ok());
+        for residual in [1.1e-10, f64::INFINITY, f64::NAN] {
+            let error = settled("x", &query, residual).unwrap_err().to_string();
+            assert!(error.starts_with("x: found no answer for 64 pages a block"), "{error}");
+        }
     }
 }

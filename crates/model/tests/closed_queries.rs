@@ -1,5 +1,6 @@
 //! Models by name: parameters checked as they are set, and questions asked the other way round.
 
+use flashgc_model::closed::separation::Cleaner;
 use flashgc_model::closed::{Classes, fifo, greedy};
 use flashgc_model::inverse::{choices_within, spare_for};
 use flashgc_model::meanfield::Frontier;
@@ -62,6 +63,17 @@ fn what_is_kept_follows_the_numbers() {
         let classes: Classes = HotCold::new(f, r).unwrap().into();
         let fresh = fifo::write_amplification(0.1, &classes).unwrap();
         assert_eq!(model("fifo").write_amplification(&query, &mut kept).unwrap(), fresh);
+    }
+    // The pools of a separation depend on the classes, the size of a block and the cleaner.
+    let mut kept = Kept::default();
+    for (f, b) in [(0.2, 64.0), (0.2, 32.0), (0.1, 32.0), (0.1, 64.0), (0.2, 64.0)] {
+        query.set(Number::F, f).unwrap();
+        query.set(Number::PagesPerBlock, b).unwrap();
+        for cleaner in [Cleaner::Fifo, Cleaner::Greedy] {
+            query.cleaner = cleaner;
+            let fresh = model("separation").write_amplification(&query, &mut Kept::default());
+            assert_eq!(model("separation").write_amplification(&query, &mut kept), fresh);
+        }
     }
     // The pages of a Zipf distribution depend on the size of the drive.
     let zipf = |blocks: f64| {

@@ -100,7 +100,7 @@ class ModelResult(_Json):
     #: Chance that the block taken has i valid pages, i = 0..b; empty where the model does not say.
     victim: tuple[float, ...]
     #: Chance that the least number of valid pages among the stored blocks is i; ``None`` without
-    #: memory.
+    #: memory, and under hot and cold data.
     memory: tuple[float, ...] | None
     #: The pools of a separation, one a class of pages.
     pools: tuple[Pool, ...]
