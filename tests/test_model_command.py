@@ -14,6 +14,7 @@ import pytest
 from conftest import COMMAND, Command, environment
 from flashgc import model
 from test_bad_input import refused
+from test_command import interrupted
 
 HOT = "hotcold:f=0.1,r=0.9"
 
@@ -260,6 +261,20 @@ def test_a_terminal_of_80_columns_is_enough() -> None:
         assert process.returncode == 0, shown
         lines = re.sub(r"\x1b\[[0-9;]*m", "", shown.decode()).replace("\r", "").split("\n")
         assert max(len(line.rstrip()) for line in lines) <= 80, shown.decode()
+
+
+def test_ctrl_c_stops_a_model_that_takes_long() -> None:
+    slow = ("--workload", HOT, "--frontier", "double", "--pages-per-block", "256", "--c", "1")
+    code, out, errors = interrupted("model", "meanfield", *slow)
+    assert (code, out, errors.strip()) == (130, "", "error: interrupted")
+
+
+def test_ctrl_c_leaves_what_the_model_says() -> None:
+    long = ("--blocks", "300000", "--runs", "2")
+    code, out, errors = interrupted("model", "fifo", "--validate", *long)
+    assert code == 130, errors
+    assert out.startswith("write amplification  5.1787  by the model\n")
+    assert "interrupted" in errors
 
 
 def test_completion_of_models_and_workloads() -> None:
