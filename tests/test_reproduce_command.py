@@ -6,14 +6,18 @@ import csv
 import json
 import os
 import resource
+import shlex
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
+import numpy
 import pytest
 
 from conftest import COMMAND, Command, environment
+from flashgc.reproduce.runner import models
 
 #: Claims of models only: a second. One that simulates for some seconds in --quick.
 MODELS = ("dchoices.table1.model", "dchoices.fig2")
@@ -74,6 +78,28 @@ def test_the_documents_agree(command: Command, tmp_path: Path) -> None:
     svg = (folder / "figures" / "dchoices.fig2.svg").read_text()
     page = (folder / "report.html").read_text()
     assert svg in page
+
+
+def test_the_commands_on_the_page_give_the_numbers_one_by_one(
+    command: Command, tmp_path: Path
+) -> None:
+    document = json.loads(command("reproduce", "dchoices.table1.model", "--json").stdout)
+    (table,) = document["claims"]
+    first, *words = shlex.split(table["commands"][0])
+    assert first == "flashgc"
+    alone = json.loads(command(*words, "--json").stdout)
+    assert alone["write_amplification"] == table["rows"][0]["measured"]
+
+
+def test_a_curve_is_one_line_of_python() -> None:
+    made = models("meanfield", pages_per_block=16, spare=numpy.array([[0.1], [0.2]]), d=5,
+                  c=numpy.array([0, 1, 2]))  # fmt: skip
+    python, option, program = shlex.split(made.command)
+    assert (python, option) == ("python", "-c")
+    printed = subprocess.run(
+        [sys.executable, option, program], env=environment(), text=True, capture_output=True
+    )
+    assert printed.stdout == f"{made.call()}\n", printed.stderr
 
 
 def test_the_same_claims_give_the_same_bytes(command: Command, tmp_path: Path) -> None:

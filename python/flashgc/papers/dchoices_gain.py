@@ -80,7 +80,7 @@ class MemoryForChoices:
         rows.append(self._best(claim, measured, small, above=NEAR))
         rows += [self._best(claim, measured, b) for b in others]
         rows += [self._gains(claim, measured, b) for b in claim.facts["b"]]
-        rows.append(self._gains_of_64(claim, measured))
+        rows += [self._gain_of_64(claim, measured, spare) for spare in claim.facts["spare_64"]]
         rows += [self._gain_of_twenty(claim, measured, b) for b in claim.facts["b"]]
         rows += [
             self._simulated_gain(claim, measured, b, spare)
@@ -120,21 +120,26 @@ class MemoryForChoices:
 
     def _best(self, claim: Claim, measured: Measured, b: int, above: float = 0.0) -> Row:
         spares = self._spares(claim)
-        chosen = spares > above
 
         def judge() -> tuple[str, Judgement]:
             assert claim.lo is not None
             assert claim.hi is not None
-            best = self._best_memory(claim, measured, b)[chosen]
-            inside = (claim.lo <= best) & (best <= claim.hi)
-            others = ", ".join(
-                f"{c} at {spare:g}" for c, spare in zip(best, spares[chosen], strict=True)
-                if not claim.lo <= c <= claim.hi
-            )  # fmt: skip
-            why = f"best at {inside.sum()} of {inside.size} spare factors"
-            return f"{inside.sum()} of {inside.size}", verdicts.true(
-                bool(inside.all()), why + (f"; else c = {others}" if others else "")
-            )
+            grid = measured.compute(f"10 {b}")
+            found = {
+                spare: verdicts.least(
+                    MEMORY[10], [Value(float(y)) for y in line], claim.lo, claim.hi, "c"
+                )
+                for spare, line in zip(spares, grid, strict=True)
+                if spare > above
+            }
+            others = [
+                f"at S_f = {spare:g} {why}"
+                for spare, (verdict, why) in found.items()
+                if verdict is not verdicts.Verdict.MET
+            ]
+            text = f"{len(found) - len(others)} of {len(found)}"
+            why = "; ".join([f"least at {text} spare factors", *others])
+            return text, verdicts.true(not others, why)
 
         name = f"b = {b}, S_f > {above:g}" if above else f"b = {b}, every S_f"
         return row(name, "c = 1", judge)
@@ -155,22 +160,15 @@ class MemoryForChoices:
 
         return row(f"b = {b}, gain of c = 1", f"typically {lo} to {hi}%", judge)
 
-    def _gains_of_64(self, claim: Claim, measured: Measured) -> Row:
+    def _gain_of_64(self, claim: Claim, measured: Measured, spare: float) -> Row:
         lo, hi = claim.facts["gain_64"]
-        spares = claim.facts["spare_64"]
 
         def judge() -> tuple[str, Judgement]:
-            gain = self._gain(claim, measured, 10, 64)[:, 0]
-            there = gain[np.isin(self._spares(claim), spares)]
-            assert len(there) == len(spares)
-            text = f"{there.min():.2f} to {there.max():.2f}%"
-            return text, verdicts.true(
-                bool(lo <= there.min() and there.max() <= hi),
-                f"where it is compared with traces; {gain.min():.2f}% at the largest spare factor",
-            )
+            at = int(np.abs(self._spares(claim) - spare).argmin())
+            gain = float(self._gain(claim, measured, 10, 64)[at, 0])
+            return f"{gain:.2f}%", verdicts.within(Value(gain), lo, hi)
 
-        said = ", ".join(f"{spare:g}" for spare in spares)
-        return row(f"b = 64, S_f = {said}", f"{lo} to {hi}%", judge)
+        return row(f"b = 64, S_f = {spare:g}", f"{lo} to {hi}%", judge)
 
     def _gain_of_twenty(self, claim: Claim, measured: Measured, b: int) -> Row:
         def judge() -> tuple[str, Judgement]:

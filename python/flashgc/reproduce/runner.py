@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import math
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -79,7 +80,7 @@ def model(name: str, **params: Any) -> Computation:
     def call() -> Any:
         return importlib.import_module("flashgc.model").evaluate(name, **params)
 
-    return Computation(" ".join([f"flashgc model {name}", *_flags(params)]), call, 0.05)
+    return Computation(" ".join([f"flashgc model {name}", *_flags(params)]), call, 0.01)
 
 
 def models(name: str, **params: Any) -> Computation:
@@ -91,21 +92,15 @@ def models(name: str, **params: Any) -> Computation:
     def call() -> Any:
         return importlib.import_module("flashgc.model").write_amplification(name, **params)
 
-    given = ", ".join(
-        f"{key}={numpy.asarray(value).ravel().tolist() if numpy.ndim(value) else value!r}"
-        for key, value in params.items()
-    )
-    return Computation(f"flashgc.model.write_amplification({name!r}, {given})", call, 0.02 * points)
+    given = ", ".join(f"{key}={numpy.asarray(value).tolist()!r}" for key, value in params.items())
+    program = f"from flashgc import model; print(model.write_amplification({name!r}, {given}))"
+    return Computation(f"python -c {shlex.quote(program)}", call, 0.001 * points)
 
 
 def _flags(options: Mapping[str, Any]) -> list[str]:
-    return [f"--{key.replace('_', '-')} {_typed(value)}" for key, value in options.items()]
-
-
-def _typed(value: Any) -> str:
-    import shlex
-
-    return shlex.quote(str(value))
+    return [
+        f"--{key.replace('_', '-')} {shlex.quote(str(value))}" for key, value in options.items()
+    ]
 
 
 @dataclass(frozen=True)
