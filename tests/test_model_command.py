@@ -211,6 +211,8 @@ def test_out_writes_the_json_and_prints_the_answer(command: Command, tmp_path: P
         ("separation --validate", ["unknown option '--validate'"]),
         ("separation --distribution", ["--distribution", "separation says nothing"]),
         ("desnoyers --plot x.svg", ["--plot", "desnoyers says nothing"]),
+        ("random --workload zipf --plot x.svg", ["--plot", "random says nothing"]),
+        ("random --workload hotcold --validate --distribution", ["--distribution", "nothing"]),
         ("greedy --plot x.gif", ["--plot", "'.gif'", "x.svg"]),
         ("greedy --out missing/x.json", ["--out", "no such folder"]),
         ("greedy --wanted 0.5", ["--wanted", "0.5", "more than 1"]),

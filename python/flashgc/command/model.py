@@ -19,6 +19,7 @@ from flashgc.command.policies import plain
 from flashgc.command.results import deliver
 from flashgc.model import (
     Model,
+    ModelResult,
     choices_within,
     evaluate,
     models,
@@ -288,6 +289,7 @@ def answer(info: Model, **typed: Any) -> int:
         if asked.validate:
             return _validate(info, asked, values)
         result = evaluate(info.name, **values)
+        _check_shown(asked, result)
     if not asked.as_json:
         views.show_answer(info, result, distribution=asked.distribution)
     deliver(result.to_json(), as_json=asked.as_json, out=asked.out)
@@ -316,12 +318,17 @@ def _check(info: Model, asked: Asked, given: dict[str, Any]) -> None:
             if getattr(asked, name) is not None and getattr(asked, other):
                 flag = "plot" if other == "picture" else other
                 raise ConfigError(f"--{flag}: not together with --{name}; hint: leave one out")
-    silent = info.name in ("desnoyers", "separation")
+
+
+def _check_shown(asked: Asked, result: ModelResult) -> None:
+    """Refuses to show a distribution where there is none."""
+    if result.valid or result.victim:
+        return
     for flag, shown in (("distribution", asked.distribution), ("plot", asked.picture)):
-        if shown and silent:
+        if shown:
             raise ConfigError(
-                f"--{flag}: {info.name} says nothing of the distribution of valid pages; hint: "
-                "meanfield does"
+                f"--{flag}: {result.model} says nothing of the distribution of valid pages here; "
+                "hint: meanfield, greedy and fifo do"
             )
 
 
@@ -385,6 +392,8 @@ def _transient(asked: Asked, values: dict[str, Any]) -> int:
 def _validate(info: Model, asked: Asked, values: dict[str, Any]) -> int:
     from flashgc.command.progress import Bar
 
+    if asked.distribution or asked.picture:
+        _check_shown(asked, evaluate(info.name, **values))
     runs = parse_count(asked.runs or "4", "--runs")
     with Bar(runs, quiet=asked.quiet) as bar:
         both = validate(
