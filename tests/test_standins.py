@@ -325,21 +325,52 @@ def changing(window: float) -> NDArray[np.int64]:
     return np.concatenate(runs)
 
 
-def test_two_frontiers_gain_from_change_over_time_that_stand_ins_lack(tmp_path: Path) -> None:
-    amplification = {}
+@pytest.fixture(scope="module")
+def steady_and_changing(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Traces of what is written all the time, and of what is hot for a while and cold after."""
+    made = []
     for window in (1.0, 0.1):
-        path = tmp_path / f"{window}.csv"
+        path = tmp_path_factory.mktemp("changing") / f"{window}.csv"
         lines = [f"0,R,{page * 4096},4096,0" for page in range(20_000)]
         lines += [f"0,W,{page * 4096},4096,0" for page in changing(window)]
         path.write_text("time_us,op,offset_bytes,size_bytes,dev\n" + "\n".join(lines) + "\n")
-        for frontier in ("single", "double"):
-            amplification[window, frontier] = flashgc.run(
-                str(path), frontier=frontier, victim="d-choices:d=9,c=1", spare=0.1,
-                pages_per_block=64, fill="sequential", warmup="0", passes=4, runs=2,
-            ).write_amplification  # fmt: skip
-    change = {
-        frontier: amplification[0.1, frontier] / amplification[1.0, frontier] - 1
-        for frontier in ("single", "double")
-    }
+        made.append(path)
+    return made[0], made[1]
+
+
+def written(path: Path, frontier: str, d: int, c: int) -> Result:
+    """Two runs of a trace with a tenth of spare space."""
+    return flashgc.run(
+        str(path), frontier=frontier, victim=f"d-choices:d={d},c={c}", spare=0.1,
+        pages_per_block=64, fill="sequential", warmup="0", passes=4, runs=2,
+    )  # fmt: skip
+
+
+def test_two_frontiers_gain_from_change_over_time_that_stand_ins_lack(
+    steady_and_changing: tuple[Path, Path],
+) -> None:
+    change = {}
+    for frontier in ("single", "double"):
+        steady, changing_ = (
+            written(path, frontier, 9, 1).write_amplification for path in steady_and_changing
+        )
+        change[frontier] = changing_ / steady - 1
     assert change["double"] < -0.2
     assert abs(change["single"]) < 0.1
+
+
+def test_memory_gains_at_the_best_d_from_change_over_time_that_stand_ins_lack(
+    steady_and_changing: tuple[Path, Path],
+) -> None:
+    def gain(path: Path) -> float:
+        # Both curves rise at either end, so that the best d is inside.
+        least = {}
+        for c, choices in ((0, (8, 12, 16, 20, 28, 40, 60)), (1, (5, 8, 11, 14, 20, 30, 50))):
+            curve = [written(path, "double", d, c).write_amplification for d in choices]
+            least[c] = min(curve)
+            assert least[c] < min(curve[0], curve[-1]), (c, curve)
+        return least[1] / least[0] - 1
+
+    steady, changing_ = (gain(path) for path in steady_and_changing)
+    assert changing_ < -0.01
+    assert steady > changing_ + 0.01

@@ -12,7 +12,7 @@ import numpy as np
 from flashgc.papers import standins
 from flashgc.papers.claims import Claim
 from flashgc.papers.dchoices import choices
-from flashgc.papers.dchoices_traces import paired, percent
+from flashgc.papers.dchoices_traces import LACKS, paired, percent
 from flashgc.papers.standins import Published
 from flashgc.reproduce import verdicts
 from flashgc.reproduce.runner import (
@@ -124,6 +124,7 @@ class ManyChoices:
     def _memory(self, claim: Claim, measured: Measured, trace: Published) -> Row:
         choices_ = self._choices(measured.size)
         memory = [c for one, c, _, _ in self._curves(claim) if one == trace]
+        standing = standins.stand_in(trace)
 
         def least(c: int) -> tuple[Result, int]:
             of = {d: measured.result(self._key(trace, c, d)) for d in choices_}
@@ -137,14 +138,15 @@ class ManyChoices:
             )
             gain = paired(with_, without)
             text = percent(gain, without.write_amplification)
-            return f"c = {c}, d = {d_with}: {text}", verdicts.true(
-                gain.mean < 0 and abs(gain.mean) > gain.ci95,
-                f"{text} of the best without memory, d = {d_without}",
-            )
+            met = gain.mean < 0 and abs(gain.mean) > gain.ci95
+            why = f"{text} of the best without memory, d = {d_without}"
+            if standing and not met:
+                why += f": {LACKS}, which memory gains from"
+            return f"c = {c}, d = {d_with}: {text}", verdicts.true(met, why)
 
         return row(
             f"{trace.name}, best c > 0", "a little below the best c = 0", judge,
-            stand_in=standins.stand_in(trace),
+            stand_in=standing,
         )  # fmt: skip
 
     def _figures(self, claim: Claim, measured: Measured) -> list[Figure]:

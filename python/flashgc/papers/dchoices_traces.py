@@ -38,7 +38,7 @@ from flashgc.units import format_count
 SIZE = 0.25
 #: Steps below it are a tie.
 TIE = 0.01
-#: Why a stand-in misses what a trace shows; tests/test_standins.py shows what it does.
+#: Why a stand-in misses what a trace shows.
 LACKS = "unlike a trace, the stand-in does not change over time"
 
 

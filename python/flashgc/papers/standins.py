@@ -14,7 +14,8 @@ are taken from the coldest class. What the tables do not say is chosen, alike fo
 Both are varied beside Tables 4 and 5. No length of runs fits both tables: with one write frontier
 rsrch0 and prxy0 are met by shorter runs than with two. What is missing is change over time: a draw
 does not depend on those before it, where in a trace most pages are hot for a while and cold after.
-Two frontiers gain from that, one does not.
+Two frontiers gain from that and one does not, and so does memory at the best number of choices
+(``tests/test_standins.py`` shows both).
 """
 
 from __future__ import annotations
