@@ -244,6 +244,27 @@ def test_validation_puts_the_simulation_beside() -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("fifo", {"workload": "zipf:theta=0.99"}),
+        ("fifo", {"workload": "zipf:theta=0.6"}),
+        ("fifo", {"workload": "classes:pages=1/9/90,shares=60/30/10"}),
+        ("random", {"workload": "zipf:theta=0.99"}),
+        ("greedy", {"spare": 0.2}),
+        ("windowed", {"window": 0.05}),
+        ("meanfield", {"d": 3, "c": 2}),
+        ("meanfield", {"d": 10, "workload": "hotcold:f=0.3,r=0.7"}),
+    ],
+)
+def test_models_agree_with_the_simulator(name: str, parameters: dict[str, object]) -> None:
+    # Of finitely many blocks: 3 standard errors and 0.05% are what `agrees` allows.
+    both = model.validate(
+        name, **parameters, pages_per_block=32, blocks=4000, runs=4, warmup="10x", writes="10x"
+    )
+    assert both.agrees, (both.difference, both.standard_errors)
+
+
+@pytest.mark.parametrize(
     ("call", "parts"),
     [
         (lambda: model.fifo([0.1, 0.2, 1.5]), ["element [2]: ", "spare: found 1.5", "hint"]),

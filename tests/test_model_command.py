@@ -105,6 +105,26 @@ def test_what_is_printed(command: Command, snapshot: object, name: str, argument
     snapshot(f"model-{name}.txt", shown)  # type: ignore[operator]
 
 
+def test_the_defaults_that_are_said_are_those_that_are_taken() -> None:
+    from flashgc.command.model import PARAMETERS
+    from flashgc.model.validation import BLOCKS
+    from flashgc.units import parse_share
+
+    said = {
+        name: match[1]
+        for name, parameter in PARAMETERS.items()
+        if (match := re.search(r"\[default: (.*)\]", parameter.help))
+    }
+    taken = dict(model.evaluate("fifo", workload="zipf").config)
+    for entry in model.models():
+        taken |= model.evaluate(entry.name).config
+    assert parse_share(said.pop("spare")) == taken["spare_factor"]
+    assert parse_share(said.pop("window")) == taken["window"]
+    assert said == {name: str(taken[name]) for name in said}
+    assert {"pages_per_block", "d", "c", "workload", "blocks"} <= set(said)
+    assert taken["blocks"] == BLOCKS
+
+
 def test_the_other_way_round(command: Command) -> None:
     found = document(command("model", "greedy", "--wanted", "3", "--json"))
     assert found["write_amplification"] == pytest.approx(3, rel=1e-9)

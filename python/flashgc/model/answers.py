@@ -135,6 +135,14 @@ class ModelResult(_Json):
 def evaluate(model: str, **parameters: Unpack[Parameters]) -> ModelResult:
     """All that ``model`` says at one point.
 
+    The parameters, of which each model takes those that its description names:
+    ``pages_per_block`` (64), ``spare`` or ``overprovision`` (``0.1`` or ``"10%"``), ``d`` (10),
+    ``c`` (0), ``window`` (0.1, a share of the blocks), ``workload`` (``"uniform"``,
+    ``"hotcold:f=0.2,r=0.8"``, ``"zipf:theta=0.99"``, ``"classes:pages=1/9/90,shares=60/30/10"``)
+    or its numbers ``f``, ``r``, ``theta``; ``blocks`` (10 000), which say how many pages zipf has;
+    ``frontier`` (``"single"``, ``"double"``), ``ties`` (``"latest"``, ``"random"``), ``cleaner``
+    (``"greedy"``, ``"fifo"``, ``"desnoyers"``).
+
     Raises :class:`flashgc.ConfigError` for parameters that the model does not hold for.
 
     >>> result = evaluate("meanfield", pages_per_block=64, spare=0.1, d=10, c=1)
