@@ -79,10 +79,11 @@ demo: build ## which policy writes least, on a real trace and on hot and cold da
 	  --victim d-choices:d=10 --victim d-choices:d=9,c=1 --frontier single --frontier double \
 	  --blocks 2000 --pages-per-block 64 --runs 4
 
-bench: build ## speed against the bare memory accesses, traces, policies in Python
+bench: build ## speed against the bare memory accesses, traces, policies in Python, models
 	$(CARGO) bench --locked -p flashgc-drive
 	$(CARGO) bench --locked -p flashgc-workload
 	$(BIN)/python scripts/bench/python_policies.py
+	$(BIN)/python scripts/bench/models.py
 
 clean: ## remove what was built
 	rm -rf $(VENV) target python/flashgc/_core*.so

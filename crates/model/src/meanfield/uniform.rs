@@ -151,7 +151,7 @@ impl Levels {
                      {residual:.1e} is left, expected at most {LARGEST_RESIDUAL:e}",
                     drive.spare()
                 ),
-                "this should not happen; please report the parameters",
+                "parameters that are less extreme",
             ));
         }
         Ok(FixedPoint {
