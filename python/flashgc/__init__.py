@@ -32,7 +32,14 @@ if TYPE_CHECKING:
         version,
     )
     from flashgc.conformance import check_policy
-    from flashgc.registry import fills, frontiers, generators, policies, trace_formats
+    from flashgc.registry import (
+        allocations,
+        fills,
+        frontiers,
+        generators,
+        policies,
+        trace_formats,
+    )
     from flashgc.results import Comparison, Rank, Result, TraceStat
     from flashgc.simulation import Victim, VictimPolicy, compare, run
     from flashgc.traces import Trace, trace_convert, trace_stat, trace_synth
@@ -52,6 +59,7 @@ __all__ = [
     "TraceStat",
     "Victim",
     "VictimPolicy",
+    "allocations",
     "check_policy",
     "compare",
     "fills",
@@ -70,7 +78,8 @@ __all__ = [
 
 #: Where each name lives; imported when it is first used, so that the command starts fast.
 _HOMES = {
-    **dict.fromkeys(("fills", "frontiers", "generators", "policies", "trace_formats"), "registry"),
+    **dict.fromkeys(("allocations", "fills", "frontiers", "generators", "policies"), "registry"),
+    "trace_formats": "registry",
     **dict.fromkeys(("Comparison", "Rank", "Result", "TraceStat"), "results"),
     **dict.fromkeys(("Victim", "VictimPolicy", "compare", "run"), "simulation"),
     **dict.fromkeys(("Trace", "trace_convert", "trace_stat", "trace_synth"), "traces"),

@@ -7,6 +7,7 @@ the published JSON schema. It runs nothing.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Literal, TypeVar, get_args
 
@@ -66,6 +67,13 @@ class Gc(Section):
     frontier: Annotated[
         str | list[str], Field(description="write frontier: single, double, pool:low=2")
     ] = "single"
+    allocation: Annotated[
+        str | list[str],
+        Field(
+            description="erased block that the pool frontier uses next: fifo, lowest-erase, sfl, "
+            "random"
+        ),
+    ] = "fifo"
 
 
 class Workload(Section):
@@ -233,7 +241,7 @@ def configurations(
     default_runs: int = 1,
     python_victims: Sequence[str] = (),
 ) -> list[dict[str, Any]]:
-    """What the engine runs for ``asked``: a configuration for each victim, frontier and spare.
+    """What the engine runs for ``asked``: one for each spare, frontier, allocation and victim.
 
     ``python_victims`` are names that stand for policies written in Python. Raises
     :class:`flashgc.ConfigError` with the value's place.
@@ -284,18 +292,27 @@ def configurations(
         _refuse_reading(workload, places)
     made = []
     spares = _spares(drive, places)
-    frontiers, victims = _several(gc.frontier), _several(gc.victim)
-    for path, several in (("gc.frontier", frontiers), ("gc.victim", victims)):
-        _refuse_twins(_elements(places, path, several), several)
-    for index, frontier in enumerate(frontiers):
-        at(_element(places, "gc.frontier", index), _core.check, "frontier", frontier)
+    frontiers, allocations = _several(gc.frontier), _several(gc.allocation)
+    victims = _several(gc.victim)
+    for kind, several in (("frontier", frontiers), ("allocation", allocations)):
+        _refuse_twins(_elements(places, f"gc.{kind}", several), several)
+        for index, text in enumerate(several):
+            at(_element(places, f"gc.{kind}", index), _core.check, kind, text)
+    _refuse_twins(_elements(places, "gc.victim", victims), victims)
     for index, victim in enumerate(victims):
         if victim not in python_victims:
             at(_element(places, "gc.victim", index), _core.check, "victim", victim)
-    for spare in spares:
-        for frontier in frontiers:
-            for victim in victims:
-                made.append({**common, "spare": spare, "frontier": frontier, "victim": victim})
+    combined = itertools.product(spares, frontiers, allocations, victims)
+    for spare, frontier, allocation, victim in combined:
+        made.append(
+            {
+                **common,
+                "spare": spare,
+                "frontier": frontier,
+                "allocation": allocation,
+                "victim": victim,
+            }
+        )
     return made
 
 

@@ -1,4 +1,4 @@
-"""What there is to choose from: policies, frontiers, generators, trace formats."""
+"""What there is to choose from: policies, frontiers, block allocations, generators, formats."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Param:
 
 @dataclass(frozen=True)
 class Entry:
-    """A policy, frontier or generator."""
+    """A policy, frontier, block allocation or generator."""
 
     #: As typed.
     name: str
@@ -97,6 +97,15 @@ def frontiers() -> tuple[Entry, ...]:
     ['single', 'double', 'pool']
     """
     return _entries("frontiers")
+
+
+def allocations() -> tuple[Entry, ...]:
+    """Every block allocation of the pool frontier, the default first.
+
+    >>> [allocation.name for allocation in allocations()]
+    ['fifo', 'lowest-erase', 'sfl', 'random']
+    """
+    return _entries("allocations")
 
 
 def generators() -> tuple[Entry, ...]:

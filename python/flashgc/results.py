@@ -121,6 +121,11 @@ class Result(_Json):
         return str(self.config["frontier"])
 
     @property
+    def allocation(self) -> str:
+        """The block allocation of the pool frontier."""
+        return str(self.config.get("allocation", "fifo"))
+
+    @property
     def workload(self) -> str:
         """The workload, without the shares of reads and TRIMs that are nothing."""
         return _short_workload(str(self.config["workload"]))

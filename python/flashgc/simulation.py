@@ -38,6 +38,7 @@ class Options(TypedDict, total=False):
     overprovision: float | str | Sequence[float | str] | None
     fill: str
     frontier: str | Sequence[str]
+    allocation: str | Sequence[str]
     format: str | None
     alignment_offset: int | str
     on_bad_line: str
@@ -68,8 +69,9 @@ def run(
     experiment file:
 
     ``blocks`` or ``capacity`` (``"64GiB"``), ``pages_per_block``, ``page_size`` (``"4KiB"``),
-    ``spare`` or ``overprovision`` (``0.1`` or ``"10%"``), ``fill``, ``frontier``, ``warmup``
-    (``"1/3"``, ``"10x"``, ``"auto"``), one of ``writes`` (``"20x"`` drive writes), ``collections``,
+    ``spare`` or ``overprovision`` (``0.1`` or ``"10%"``), ``fill``, ``frontier``,
+    ``allocation`` (of the pool frontier: ``"sfl"``), ``warmup`` (``"1/3"``, ``"10x"``,
+    ``"auto"``), one of ``writes`` (``"20x"`` drive writes), ``collections``,
     ``requests``, ``passes``; ``until`` (``"precision=0.1%"``), ``runs``, ``seed``, ``jobs``; for
     traces ``format``, ``alignment_offset``, ``on_bad_line``.
 
@@ -105,8 +107,8 @@ def compare(
 ) -> Comparison:
     """Runs one workload under several policies and ranks them, least write amplification first.
 
-    Options are those of :func:`run`; ``frontier`` and ``spare`` (or ``overprovision``) may be
-    lists too, and every combination is run. There are 5 runs of each unless ``runs`` says
+    Options are those of :func:`run`; ``frontier``, ``allocation`` and ``spare`` (or
+    ``overprovision``) may be lists too, and every combination is run. There are 5 runs of each unless ``runs`` says
     otherwise; run *i* of each sees the same workload, so that differences are paired. A single
     policy need not be in a list.
 

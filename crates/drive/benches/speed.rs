@@ -10,7 +10,7 @@ use std::time::Instant;
 use flashgc_drive::counting::CountingDrive;
 use flashgc_drive::extent::{Extent, Unit};
 use flashgc_ftl::rng::Stream;
-use flashgc_ftl::{Fill, Frontier, Geometry, Layout, VictimSpec};
+use flashgc_ftl::{Allocation, Fill, Frontier, Geometry, Layout, VictimSpec};
 use flashgc_workload::generate::GeneratorSpec;
 use flashgc_workload::trace::{
     Kinds, OutputFormat, Replay, Request, SourceOptions, TraceSource, TraceWriter,
@@ -103,8 +103,13 @@ fn median(values: &mut [f64]) -> f64 {
 }
 
 fn engine(spec: &str, geometry: &Geometry, writes: u64) -> Box<dyn FnMut() -> (u64, f64, u64)> {
-    let layout =
-        Layout { geometry: *geometry, frontier: Frontier::Single, fill: Fill::Random, seed: 1 };
+    let layout = Layout {
+        geometry: *geometry,
+        frontier: Frontier::Single,
+        allocation: Allocation::default(),
+        fill: Fill::Random,
+        seed: 1,
+    };
     let mut layer =
         VictimSpec::parse(spec).expect("a registered policy").build(layout).expect("memory");
     let pages = geometry.logical_pages();
@@ -156,8 +161,13 @@ fn replay(geometry: &Geometry, writes: u64, kinds: Kinds) -> Box<dyn FnMut() -> 
     let source = TraceSource::load(&path, options).expect("the trace just written");
     std::fs::remove_file(&path).expect("the file just written");
     let workload = source.open(pages, Replay::Endless).expect("a replay");
-    let layout =
-        Layout { geometry: *geometry, frontier: Frontier::Single, fill: Fill::Random, seed: 1 };
+    let layout = Layout {
+        geometry: *geometry,
+        frontier: Frontier::Single,
+        allocation: Allocation::default(),
+        fill: Fill::Random,
+        seed: 1,
+    };
     let layer = VictimSpec::parse("d-choices:d=10").expect("registered").build(layout);
     let mut drive =
         CountingDrive::new(layer.expect("memory"), Box::new(workload), Batch::DEFAULT_LEN);

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use flashgc_ftl::spec::{SpecError, count};
-use flashgc_ftl::{Fill, Frontier, FtlError, Geometry, Layout, Translation, VictimSpec};
+use flashgc_ftl::{
+    Allocation, Fill, Frontier, FtlError, Geometry, Layout, Translation, VictimSpec,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::extent::{Length, Plan, Warmup};
@@ -27,6 +29,10 @@ pub struct RunConfig {
     pub victim: String,
     /// The write frontier: `single`, `double`, `pool:low=2`.
     pub frontier: String,
+    /// Which erased block the pool frontier uses next: `fifo`, `lowest-erase`, `sfl`, `random`.
+    /// Not written where it is the default, which was the only one there was: digests stay.
+    #[serde(default = "default_allocation", skip_serializing_if = "is_default_allocation")]
+    pub allocation: String,
     /// What is on the drive at first: `sequential`, `random`, `empty`.
     pub fill: String,
     /// A generator's spec, a mixture, or the path of a trace.
@@ -45,6 +51,14 @@ pub struct RunConfig {
     pub runs: u32,
     /// Seed of the first run.
     pub seed: u64,
+}
+
+fn default_allocation() -> String {
+    Allocation::default().to_string()
+}
+
+fn is_default_allocation(name: &str) -> bool {
+    name == default_allocation()
 }
 
 fn default_page_size() -> u32 {
@@ -101,6 +115,7 @@ pub struct Resolved {
     pub source: Arc<dyn Source>,
     victim: Victim,
     frontier: Frontier,
+    allocation: Allocation,
     fill: Fill,
 }
 
@@ -116,6 +131,7 @@ impl Resolved {
             None => Victim::Registered(VictimSpec::parse(&config.victim)?),
         };
         let frontier = Frontier::parse(&config.frontier)?;
+        let allocation = Allocation::parse(&config.allocation)?;
         let fill = Fill::parse(&config.fill)?;
         let warmup = Warmup::parse(&config.warmup)?;
         if config.runs == 0 {
@@ -161,11 +177,22 @@ impl Resolved {
                 Victim::External(name, _) => name.clone(),
             },
             frontier: frontier.to_string(),
+            allocation: allocation.to_string(),
             workload: source.canonical(),
             ..config.clone()
         };
         let auto_warmup = warmup == Warmup::Auto;
-        let resolved = Self { config, geometry, plan, auto_warmup, source, victim, frontier, fill };
+        let resolved = Self {
+            config,
+            geometry,
+            plan,
+            auto_warmup,
+            source,
+            victim,
+            frontier,
+            allocation,
+            fill,
+        };
         resolved.check_policy_and_frontier()?;
         Ok(resolved)
     }
@@ -175,6 +202,7 @@ impl Resolved {
         self.victim.build(Layout {
             geometry: self.geometry,
             frontier: self.frontier,
+            allocation: self.allocation,
             fill: self.fill,
             seed: self.seed(run),
         })
@@ -193,6 +221,7 @@ impl Resolved {
     /// Finds faults that only the making of a layer shows, before any long run begins.
     fn check_policy_and_frontier(&self) -> Result<(), FtlError> {
         self.frontier.check(&self.geometry)?;
+        self.allocation.check(self.frontier)?;
         match &self.victim {
             Victim::Registered(spec) => Ok(spec.check(&self.geometry)?),
             Victim::External(..) => Ok(()),

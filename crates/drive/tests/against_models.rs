@@ -31,6 +31,7 @@ fn config(b: u32, spare: f64, victim: String, runs: u32) -> RunConfig {
         spare,
         victim,
         frontier: "single".into(),
+        allocation: "fifo".into(),
         fill: "random".into(),
         workload: "uniform".into(),
         trace: Default::default(),

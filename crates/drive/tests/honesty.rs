@@ -21,6 +21,7 @@ fn config() -> RunConfig {
         spare: 0.15,
         victim: "greedy".into(),
         frontier: "single".into(),
+        allocation: "fifo".into(),
         fill: "sequential".into(),
         workload: "uniform".into(),
         trace: Default::default(),

@@ -28,6 +28,7 @@ fn config(victim: &str) -> RunConfig {
         spare: 0.1,
         victim: victim.into(),
         frontier: "single".into(),
+        allocation: "fifo".into(),
         fill: "random".into(),
         workload: "uniform".into(),
         trace: Default::default(),

@@ -13,7 +13,7 @@ use flashgc_drive::extent::{Extent, Length, Unit};
 use flashgc_drive::result::RunResult;
 use flashgc_drive::simulate::{Control, simulate, simulate_each};
 use flashgc_ftl::{
-    External, Fill, Frontier, Geometry, Layout, PageMap, VictimSpec, victim_policies,
+    Allocation, External, Fill, Frontier, Geometry, Layout, PageMap, VictimSpec, victim_policies,
 };
 use flashgc_workload::generate::GeneratorSpec;
 
@@ -25,6 +25,7 @@ fn config() -> RunConfig {
         spare: 0.15,
         victim: "d-choices:d=5,c=1".into(),
         frontier: "single".into(),
+        allocation: "fifo".into(),
         fill: "sequential".into(),
         workload: "hotcold:f=0.1,r=0.9".into(),
         trace: Default::default(),
@@ -67,8 +68,13 @@ fn stops_and_counts_do_not_depend_on_the_batch_size() {
         let run = |batch: usize| {
             let geometry = Geometry::with_spare(100, 16, 0.2).unwrap();
             let pages = geometry.logical_pages();
-            let layout =
-                Layout { geometry, frontier: Frontier::Double, fill: Fill::Random, seed: 1 };
+            let layout = Layout {
+                geometry,
+                frontier: Frontier::Double,
+                allocation: Allocation::default(),
+                fill: Fill::Random,
+                seed: 1,
+            };
             let layer = VictimSpec::parse("d-choices").unwrap().build(layout).unwrap();
             let workload = GeneratorSpec::parse("zipf:theta=0.9,read=0.4,trim=0.05").unwrap();
             let mut drive = CountingDrive::new(layer, workload.open(pages, 5).unwrap(), batch);

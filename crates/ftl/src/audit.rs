@@ -32,6 +32,9 @@ pub(crate) fn audit<T: Tracker>(state: &State<T>, open: &Open) -> Result<(), Str
     if live != mapped {
         return Err(format!("{mapped} pages are mapped, {live} are live"));
     }
+    let pool = open.pool.blocks();
+    let mut waiting = vec![false; geometry.blocks() as usize];
+    pool.iter().for_each(|&block| waiting[block as usize] = true);
     let mut candidates = 0;
     for block in 0..geometry.blocks() {
         let first = block << bits;
@@ -43,7 +46,7 @@ pub(crate) fn audit<T: Tracker>(state: &State<T>, open: &Open) -> Result<(), Str
             ));
         }
         let is_open = block == open.host.block || block == open.copies.block;
-        let in_pool = open.pool.contains(&block);
+        let in_pool = waiting[block as usize];
         let is_candidate = state.blocks.is_candidate(block);
         candidates += u32::from(is_candidate);
         if u32::from(is_open) + u32::from(in_pool) + u32::from(is_candidate) != 1 {
@@ -68,7 +71,15 @@ pub(crate) fn audit<T: Tracker>(state: &State<T>, open: &Open) -> Result<(), Str
     if open.host.block == open.copies.block && open.host.block != Active::NO_BLOCK {
         return Err(format!("block {} is both frontiers", open.host.block));
     }
-    if !matches!(open.kind, Frontier::Pool { .. }) && !open.pool.is_empty() {
+    let distinct = waiting.iter().filter(|&&waits| waits).count();
+    if distinct != pool.len() || pool.len() != open.pool.len() {
+        return Err(format!(
+            "{distinct} blocks wait in a pool of {} that counts {}",
+            pool.len(),
+            open.pool.len()
+        ));
+    }
+    if !matches!(open.kind, Frontier::Pool { .. }) && !pool.is_empty() {
         return Err("a frontier without a pool has blocks in it".to_string());
     }
     let erases: u64 = state.blocks.erase_counts().iter().map(|&count| u64::from(count)).sum();

@@ -80,14 +80,14 @@ impl<P: VictimPolicy> PageMap<P> {
                 self.open.copies = self.erased_block()?;
                 self.state.copy(&mut self.open.copies, fits, count);
             }
-            self.open.pool.push_back(victim);
+            self.open.pool.put(victim, self.state.blocks.erase_count(victim));
         }
         self.open.host = self.erased_block()?;
         Ok(())
     }
 
     fn erased_block(&mut self) -> Result<Active, FtlError> {
-        let block = self.open.pool.pop_front();
+        let block = self.open.pool.take();
         block
             .map(Active::erased)
             .ok_or_else(|| FtlError::NoSpace("the pool of erased blocks is empty".to_string()))

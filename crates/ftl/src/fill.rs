@@ -131,7 +131,7 @@ impl<P: VictimPolicy> PageMap<P> {
     fn release_erased(&mut self, blocks: std::ops::Range<BlockId>) {
         for block in blocks {
             match self.open.kind {
-                Frontier::Pool { .. } => self.open.pool.push_back(block),
+                Frontier::Pool { .. } => self.open.pool.put(block, 0),
                 Frontier::Single | Frontier::Double => self.state.close(block),
             }
         }

@@ -1,8 +1,8 @@
 //! Write frontiers: where host writes and copies go, and how a collection makes room for them.
 
-use std::collections::VecDeque;
 use std::fmt;
 
+use crate::allocation::Pool;
 use crate::blocks::BlockId;
 use crate::geometry::{Geometry, GeometryError};
 use crate::spec::{Kind, Param, Params, Spec, SpecError, suggest};
@@ -39,8 +39,8 @@ pub enum Frontier {
     /// internal frontier is erased and becomes the external one; if they do not fit, it becomes
     /// the new internal frontier and the collector goes on. No pool of erased blocks.
     Double,
-    /// One block for host writes and one for copies, taken from a pool of erased blocks, first in,
-    /// first out. The collector runs while the pool is at its low-water mark or below.
+    /// One block for host writes and one for copies, taken from a pool of erased blocks in the order
+    /// of the block allocation. The collector runs while the pool is at its low-water mark or below.
     Pool {
         /// Erased blocks that the collector keeps in the pool.
         low: u32,
@@ -149,13 +149,13 @@ pub(crate) struct Open {
     pub(crate) host: Active,
     /// Where copies go; unused by the single frontier.
     pub(crate) copies: Active,
-    /// Erased blocks in the order in which they are used; only the pool frontier has any.
-    pub(crate) pool: VecDeque<BlockId>,
+    /// Erased blocks that wait for use; only the pool frontier has any.
+    pub(crate) pool: Box<dyn Pool>,
 }
 
 impl Open {
-    pub(crate) fn new(kind: Frontier, pages_per_block: u32) -> Self {
+    pub(crate) fn new(kind: Frontier, pages_per_block: u32, pool: Box<dyn Pool>) -> Self {
         let none = Active::none(pages_per_block);
-        Self { kind, host: none, copies: none, pool: VecDeque::new() }
+        Self { kind, host: none, copies: none, pool }
     }
 }

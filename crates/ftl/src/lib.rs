@@ -7,6 +7,7 @@ mod audit;
 mod collect;
 mod table;
 
+pub mod allocation;
 pub mod blocks;
 pub mod fill;
 pub mod frontier;
@@ -18,6 +19,7 @@ pub mod track;
 pub mod translation;
 pub mod victim;
 
+pub use allocation::{Allocation, allocation_policies};
 pub use blocks::{BlockId, BlockTable, NOT_A_CANDIDATE};
 pub use fill::Fill;
 pub use frontier::Frontier;

@@ -53,8 +53,9 @@ impl<P: VictimPolicy> PageMap<P> {
         layout: Layout,
         make: impl FnOnce(&BlockTable, &mut Stream) -> Result<P, SpecError>,
     ) -> Result<Self, FtlError> {
-        let Layout { geometry, frontier, fill, seed } = layout;
+        let Layout { geometry, frontier, allocation, fill, seed } = layout;
         frontier.check(&geometry)?;
+        allocation.check(frontier)?;
         let pages = geometry.logical_pages();
         let memory = || FtlError::Memory { pages };
         let map = Table::new(pages as usize).ok_or_else(memory)?;
@@ -69,7 +70,7 @@ impl<P: VictimPolicy> PageMap<P> {
         let mut layer = Self {
             policy,
             rng,
-            open: Open::new(frontier, b),
+            open: Open::new(frontier, b, allocation.pool(seed)),
             state: State {
                 geometry,
                 map,

@@ -1,6 +1,7 @@
 //! What a translation layer is from outside, whatever its mapping and policy: what it is made from,
 //! what it does, what it counts and how it fails.
 
+use crate::allocation::Allocation;
 use crate::blocks::{BlockId, BlockTable};
 use crate::fill::Fill;
 use crate::frontier::Frontier;
@@ -50,9 +51,11 @@ pub struct Layout {
     pub geometry: Geometry,
     /// Where writes go.
     pub frontier: Frontier,
+    /// Which erased block of the pool is used next.
+    pub allocation: Allocation,
     /// What is on the drive at first.
     pub fill: Fill,
-    /// Seed of the run; the victim policy and the fill draw from streams of their own.
+    /// Seed of the run; the victim policy, the block allocation and the fill draw from streams of their own.
     pub seed: u64,
 }
 

@@ -3,7 +3,10 @@
 
 mod reference;
 
-use flashgc_ftl::{Fill, Frontier, Geometry, Layout, Translation, VictimSpec, victim_policies};
+use flashgc_ftl::{
+    Allocation, Fill, Frontier, Geometry, Layout, Translation, VictimSpec, allocation_policies,
+    victim_policies,
+};
 use proptest::prelude::*;
 use reference::{Frontier as Naive, Reference, naive_pick};
 
@@ -31,6 +34,7 @@ struct Case {
     pages_per_block: u32,
     logical_pages: u32,
     frontier: usize,
+    allocation: usize,
     spec: usize,
     seed: u64,
     batch: usize,
@@ -43,14 +47,21 @@ fn cases() -> impl Strategy<Value = Case> {
     let operation = (0.0..1.0f64, prop::bool::weighted(0.1));
     (
         shape,
-        0usize..3,
+        (0usize..3, 0..allocation_policies().len()),
         0..specs().len(),
         any::<u64>(),
         1usize..40,
         prop::collection::vec(operation, 1..600),
     )
         .prop_map(
-            |((blocks, pages_per_block, used), frontier, spec, seed, batch, operations)| {
+            |(
+                (blocks, pages_per_block, used),
+                (frontier, allocation),
+                spec,
+                seed,
+                batch,
+                operations,
+            )| {
                 // Leave the four blocks that the most demanding frontier here keeps.
                 let most = (blocks - 4) * pages_per_block;
                 let logical_pages = ((f64::from(most) * used) as u32).max(1);
@@ -59,6 +70,7 @@ fn cases() -> impl Strategy<Value = Case> {
                     pages_per_block,
                     logical_pages,
                     frontier,
+                    allocation,
                     spec,
                     seed,
                     batch,
@@ -68,10 +80,15 @@ fn cases() -> impl Strategy<Value = Case> {
         )
 }
 
-fn engine(case: &Case, spec: &str, frontier: Frontier) -> Box<dyn Translation> {
+fn engine(
+    case: &Case,
+    spec: &str,
+    frontier: Frontier,
+    allocation: Allocation,
+) -> Box<dyn Translation> {
     let geometry =
         Geometry::new(case.blocks, case.pages_per_block, case.logical_pages.into()).unwrap();
-    let layout = Layout { geometry, frontier, fill: Fill::Sequential, seed: case.seed };
+    let layout = Layout { geometry, frontier, allocation, fill: Fill::Sequential, seed: case.seed };
     VictimSpec::parse(spec).unwrap().build(layout).unwrap()
 }
 
@@ -86,10 +103,16 @@ proptest! {
             (Frontier::Double, Naive::Double),
             (Frontier::Pool { low: 2 }, Naive::Pool(2)),
         ][case.frontier];
-        let mut fast = engine(&case, spec, frontier);
+        // Without a pool there is nothing to allocate.
+        let allocation = match frontier {
+            Frontier::Pool { .. } => allocation_policies()[case.allocation].name,
+            Frontier::Single | Frontier::Double => "fifo",
+        };
+        let mut fast = engine(&case, spec, frontier, Allocation::parse(allocation).unwrap());
         let mut slow = Reference::sequential(
             case.blocks as usize, case.pages_per_block as usize, case.logical_pages, naive, case.seed,
         );
+        slow.allocation = reference::naive_allocation(allocation, case.seed);
         let filled = slow.programs;
         let mut pick = naive_pick(spec);
         // Skewed so that some pages are hammered and others never touched.

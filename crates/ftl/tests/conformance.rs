@@ -4,15 +4,15 @@
 use flashgc_ftl::rng::Stream;
 use flashgc_ftl::spec::{Params, Spec};
 use flashgc_ftl::{
-    BlockTable, External, Fill, Frontier, FtlError, Geometry, Layout, PageMap, Translation,
-    VictimSpec, victim_policies,
+    Allocation, BlockTable, External, Fill, Frontier, FtlError, Geometry, Layout, PageMap,
+    Translation, VictimSpec, victim_policies,
 };
 
 const FRONTIERS: [Frontier; 3] = [Frontier::Single, Frontier::Double, Frontier::Pool { low: 2 }];
 
 fn layer(policy: &str, frontier: Frontier, fill: Fill) -> Box<dyn Translation> {
     let geometry = Geometry::with_spare(200, 16, 0.15).unwrap();
-    let layout = Layout { geometry, frontier, fill, seed: 3 };
+    let layout = Layout { geometry, frontier, allocation: Allocation::default(), fill, seed: 3 };
     VictimSpec::parse(policy).unwrap().build(layout).unwrap()
 }
 
@@ -167,7 +167,13 @@ fn every_policy_documents_itself() {
 
 fn external(pick: flashgc_ftl::ExternalPick) -> PageMap<External> {
     let geometry = Geometry::with_spare(20, 4, 0.25).unwrap();
-    let layout = Layout { geometry, frontier: Frontier::Single, fill: Fill::Sequential, seed: 1 };
+    let layout = Layout {
+        geometry,
+        frontier: Frontier::Single,
+        allocation: Allocation::default(),
+        fill: Fill::Sequential,
+        seed: 1,
+    };
     PageMap::with_policy(layout, |_, _| Ok(External::from_pick(pick))).unwrap()
 }
 
@@ -213,7 +219,13 @@ fn shapes_and_pages_out_of_range_are_refused() {
 
     let geometry = Geometry::with_spare(20, 16, 0.06).unwrap(); // 19 spare pages
     for (frontier, blocks) in [(Frontier::Double, 2), (Frontier::Pool { low: 2 }, 4)] {
-        let layout = Layout { geometry, frontier, fill: Fill::Sequential, seed: 1 };
+        let layout = Layout {
+            geometry,
+            frontier,
+            allocation: Allocation::default(),
+            fill: Fill::Sequential,
+            seed: 1,
+        };
         let error = VictimSpec::parse("greedy").unwrap().build(layout).err().unwrap().to_string();
         assert!(error.contains(&format!("keeps {blocks} blocks of 16 pages; hint:")), "{error}");
     }

@@ -4,7 +4,7 @@
 use flashgc_drive::counting::CountingDrive;
 use flashgc_drive::extent::{Extent, Unit};
 use flashgc_ftl::rng::Stream;
-use flashgc_ftl::{BlockTable, Fill, Frontier, Geometry, Layout};
+use flashgc_ftl::{Allocation, BlockTable, Fill, Frontier, Geometry, Layout};
 use flashgc_workload::generate::GeneratorSpec;
 use pyo3::prelude::*;
 
@@ -41,7 +41,13 @@ pub(crate) fn policy_run(
 ) -> PyResult<(u64, u64, u64)> {
     let geometry = Geometry::with_spare(blocks, pages_per_block, spare).map_err(errors::config)?;
     let frontier = Frontier::parse(frontier).map_err(errors::config)?;
-    let layout = Layout { geometry, frontier, fill: Fill::Sequential, seed };
+    let layout = Layout {
+        geometry,
+        frontier,
+        allocation: Allocation::default(),
+        fill: Fill::Sequential,
+        seed,
+    };
     let raised = Raised::default();
     let layer = policy::external(policy, &raised)(layout);
     let fault = |error| lock(&raised).take().unwrap_or_else(|| errors::drive(&error));

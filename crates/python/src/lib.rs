@@ -49,7 +49,7 @@ fn version() -> &'static str {
     flashgc_drive::VERSION
 }
 
-/// Every policy, frontier, generator and initial state, as JSON.
+/// Every policy, frontier, block allocation, generator and initial state, as JSON.
 #[pyfunction]
 fn registry() -> String {
     listing::everything().to_string()

@@ -2,17 +2,19 @@
 
 use flashgc_ftl::frontier::frontiers;
 use flashgc_ftl::spec::{Kind, Param};
-use flashgc_ftl::{Fill, victim_policies};
+use flashgc_ftl::{Fill, allocation_policies, victim_policies};
 use flashgc_workload::generate::generators;
 use serde_json::{Value, json};
 
-/// Every policy, frontier, generator and initial state, with parameters and documentation.
+/// Every policy, frontier, block allocation, generator and initial state, with parameters and documentation.
 pub(crate) fn everything() -> Value {
     json!({
         "policies": victim_policies().iter().map(|info| entry(
             info.name, &info.summary(), &info.doc(), info.params)).collect::<Vec<_>>(),
         "frontiers": frontiers().iter().map(|info| entry(
             info.name, info.summary, info.summary, info.params)).collect::<Vec<_>>(),
+        "allocations": allocation_policies().iter().map(|info| entry(
+            info.name, &info.summary(), &info.doc(), &[])).collect::<Vec<_>>(),
         "generators": generators().iter().map(|info| entry(
             info.name, info.summary(), &info.doc(), info.params)).collect::<Vec<_>>(),
         "fills": Fill::names().collect::<Vec<_>>(),

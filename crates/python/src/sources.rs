@@ -7,7 +7,7 @@ use std::sync::Arc;
 use flashgc_drive::config::{RunConfig, TraceConfig};
 use flashgc_drive::extent::{Length, Plan, Warmup};
 use flashgc_drive::source::{Source, TraceReplay};
-use flashgc_ftl::{Fill, Frontier, VictimSpec};
+use flashgc_ftl::{Allocation, Fill, Frontier, VictimSpec};
 use flashgc_workload::generate::{GeneratorSpec, generators};
 use flashgc_workload::trace::{
     Fault, OnBadLine, PagingOptions, Progress, ReadOptions, SourceOptions, TraceError, format,
@@ -113,6 +113,7 @@ pub(crate) fn check(kind: &str, text: &str) -> PyResult<()> {
     let checked = match kind {
         "victim" => VictimSpec::parse(text).map(drop),
         "frontier" => Frontier::parse(text).map(drop),
+        "allocation" => Allocation::parse(text).map(drop),
         "fill" => Fill::parse(text).map(drop),
         "warmup" => Warmup::parse(text).map(drop),
         // On a drive of any size: only what the text says is checked.

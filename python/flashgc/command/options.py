@@ -19,7 +19,14 @@ from click.shell_completion import CompletionItem
 from flashgc._core import ConfigError, suggest
 from flashgc._faults import contained
 from flashgc.command import output
-from flashgc.registry import fills, frontiers, generators, policies, trace_formats
+from flashgc.registry import (
+    allocations,
+    fills,
+    frontiers,
+    generators,
+    policies,
+    trace_formats,
+)
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -73,6 +80,15 @@ OPTIONS = (
         "Write frontier: single, double, pool:low=2. [default: single]",
         several=True,
         words=_names(frontiers),
+    ),
+    Option(
+        "gc.allocation",
+        "--allocation",
+        "WORD",
+        "Erased block that the pool frontier uses next: fifo, lowest-erase, sfl, random. "
+        "[default: fifo]",
+        several=True,
+        words=_names(allocations),
     ),
     Option(
         "drive.blocks",

@@ -10,7 +10,7 @@ import textwrap
 import click
 
 from flashgc.command.entrance import CONTEXT
-from flashgc.registry import Entry, frontiers, generators
+from flashgc.registry import Entry, allocations, frontiers, generators
 from flashgc.registry import policies as victims
 
 
@@ -26,14 +26,26 @@ Examples:
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 def policies(name: str | None, as_json: bool) -> None:
-    """List victim policies, write frontiers and workload generators, or describe one by NAME."""
+    """List policies, frontiers, allocations and workloads, or describe what is called NAME.
+
+    Where two have the name, as the victim policy and the block allocation fifo, both are described;
+    the JSON document is of the first.
+    """
     from flashgc.results import dumps
 
     if name is not None:
-        entry = find(name)
-        click.echo(dumps(dataclasses.asdict(entry))) if as_json else describe(entry)
+        entries = find(name)
+        if as_json:
+            click.echo(dumps(dataclasses.asdict(entries[0])))
+        else:
+            describe(entries)
     elif as_json:
-        kinds = {"policies": victims, "frontiers": frontiers, "generators": generators}
+        kinds = {
+            "policies": victims,
+            "frontiers": frontiers,
+            "allocations": allocations,
+            "generators": generators,
+        }
         click.echo(
             dumps({key: [dataclasses.asdict(e) for e in list_()] for key, list_ in kinds.items()})
         )
@@ -42,18 +54,17 @@ def policies(name: str | None, as_json: bool) -> None:
 
 
 def everything() -> tuple[Entry, ...]:
-    """Policies, frontiers and generators together."""
-    return (*victims(), *frontiers(), *generators())
+    """Policies, frontiers, block allocations and generators together."""
+    return (*victims(), *frontiers(), *allocations(), *generators())
 
 
-def find(name: str) -> Entry:
-    """The entry called ``name``; an unknown one is an error with a suggestion."""
+def find(name: str) -> list[Entry]:
+    """The entries called ``name``; an unknown one is an error with a suggestion."""
     from flashgc._core import ConfigError, suggest
 
     bare = name.split(":", maxsplit=1)[0]
-    for entry in everything():
-        if entry.name == bare:
-            return entry
+    if found := [entry for entry in everything() if entry.name == bare]:
+        return found
     hint = suggest(bare, [entry.name for entry in everything()])
     raise ConfigError(f"unknown policy '{name}'; hint: {hint}")
 
@@ -67,6 +78,7 @@ def listing() -> None:
         (
             ("Victim policies (--victim)", victims()),
             ("Write frontiers (--frontier)", frontiers()),
+            ("Block allocations (--allocation)", allocations()),
             ("Workload generators (--workload)", generators()),
         )
     ):
@@ -105,8 +117,15 @@ def plain(doc: str, width: int) -> str:
     return "\n\n".join(parts)
 
 
-def describe(entry: Entry) -> None:
-    """Prints one entry's documentation and parameters."""
+def describe(entries: list[Entry]) -> None:
+    """Prints the entries' documentation and parameters."""
+    for index, entry in enumerate(entries):
+        if index:
+            click.echo()
+        _describe(entry)
+
+
+def _describe(entry: Entry) -> None:
     from flashgc.command.render import LEFT, console, is_plain, show, table
 
     out = console()

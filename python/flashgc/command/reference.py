@@ -13,7 +13,7 @@ import click
 
 import flashgc
 from flashgc.model import models
-from flashgc.registry import Entry, frontiers, generators, policies
+from flashgc.registry import Entry, allocations, frontiers, generators, policies
 
 GENERATED = "<!-- Written by `make docs`; edit the source files' headers instead. -->"
 
@@ -33,16 +33,19 @@ def pages() -> dict[str, str]:
 
 
 def choices() -> str:
-    """Policies, frontiers and generators."""
+    """Policies, frontiers, block allocations and generators."""
     parts = [
         "# Policies, frontiers, workloads",
         GENERATED,
-        "What can be given to `--victim`, `--frontier` and `--workload`, with the parameters and "
-        "their defaults. `flashgc policies NAME` shows the same in a terminal.",
+        "What can be given to `--victim`, `--frontier`, `--allocation` and `--workload`, with the "
+        "parameters and their defaults. `flashgc policies NAME` shows the same in a terminal.",
         "## Victim policies",
         *_entries(policies()),
         "## Write frontiers",
         *_entries(frontiers()),
+        "## Block allocations",
+        "Which erased block of the pool the pool frontier uses next.",
+        *_entries(allocations()),
         "## Workload generators",
         "Mixtures are written `0.7*zipf:theta=0.9 + 0.3*sequential`; the weights sum to 1.",
         *_entries(generators()),
@@ -179,8 +182,8 @@ def experiment_page() -> str:
         "# Experiment files",
         GENERATED,
         "TOML, run by `flashgc run FILE` or `flashgc compare FILE`; options override what is "
-        "written. Every key is optional. `victim`, `frontier`, `spare` and `overprovision` may be "
-        "lists, which `compare` runs in every combination. Keys that are not known are errors. "
+        "written. Every key is optional. `victim`, `frontier`, `allocation`, `spare` and "
+        "`overprovision` may be lists, which `compare` runs in every combination. Keys that are not known are errors. "
         "[experiment.schema.json](experiment.schema.json) lets editors complete and check "
         "(`flashgc schema` prints it).",
         '```toml\n[drive]\ncapacity = "4GiB"\noverprovision = "28%"\n\n[gc]\n'

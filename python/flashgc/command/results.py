@@ -46,7 +46,7 @@ def show_run(result: Result) -> None:
         measured += f", {format_count(result.trimmed_pages)} trimmed"
     rows: list[tuple[str, Text | str]] = [
         ("workload", result.workload),
-        ("policy", f"{result.policy}, {result.frontier} frontier"),
+        ("policy", f"{result.policy}, {result.frontier} frontier{allocated(result)}"),
         ("drive", drive(result)),
         ("spare", spare(result)),
     ]
@@ -88,6 +88,7 @@ def show_comparison(comparison: Comparison) -> None:
     first = results[0]
     spares = {result.config["spare"] for result in results}
     frontiers = {result.frontier for result in results}
+    allocations = {result.allocation for result in results}
     runs = max(len(result.run_values) for result in results)
     rows: list[tuple[str, Text | str]] = [
         ("workload", first.workload),
@@ -97,6 +98,8 @@ def show_comparison(comparison: Comparison) -> None:
         rows.append(("spare", spare(first)))
     if len(frontiers) == 1:
         rows.append(("frontier", first.frontier))
+    if len(allocations) == 1 and "pool" in first.frontier:
+        rows.append(("allocation", first.allocation))
     most = "up to " if comparison.interrupted else ""
     if runs:
         rows.append(("runs", f"{most}{runs} of each, on the same writes; intervals are 95%"))
@@ -105,6 +108,8 @@ def show_comparison(comparison: Comparison) -> None:
     columns = [("#", RIGHT), ("policy", LEFT)]
     if len(frontiers) > 1:
         columns.append(("frontier", LEFT))
+    if len(allocations) > 1:
+        columns.append(("alloc.", LEFT))
     if len(spares) > 1:
         columns.append(("spare", RIGHT))
     columns += [
@@ -118,12 +123,15 @@ def show_comparison(comparison: Comparison) -> None:
     longest = min(12, max(len(frontier) for frontier in frontiers))
     # What the figures leave of a screen; tools get each spec in one piece.
     left = out.width - 46 - 7 * (len(spares) > 1) - (longest + 1) * (len(frontiers) > 1)
+    left -= 13 * (len(allocations) > 1)
     widest, longest = (1000, 1000) if is_plain(out) else (left, longest)
     for rank in comparison:
         result = rank.result
         cells: list[Text | str] = [str(rank.place), folded(result.policy, widest)]
         if len(frontiers) > 1:
             cells.append(folded(result.frontier, longest))
+        if len(allocations) > 1:
+            cells.append(result.allocation)
         if len(spares) > 1:
             cells.append(format_share(result.config["spare_factor"]))
         style = "bold green" if rank.place == 1 else ""
@@ -142,7 +150,12 @@ def show_comparison(comparison: Comparison) -> None:
             Text("copies: pages copied per page written; prog/s: page programs a core", style="dim")
         )
     for result in comparison.unmeasured:
-        name = _name(result, frontier=len(frontiers) > 1, spare=len(spares) > 1)
+        name = _name(
+            result,
+            frontier=len(frontiers) > 1,
+            allocation=len(allocations) > 1,
+            spare=len(spares) > 1,
+        )
         out.print(f"{name}: {_nothing(result)}.", soft_wrap=is_plain(out))
     if len(comparison) > 1:
         out.print()
@@ -154,7 +167,11 @@ def verdicts(comparison: Comparison, plus_minus: str, *, several_spares: bool) -
     """What the ranking says, in sentences: who wins by how much, and what is inside the noise."""
     best = comparison.ranking[0]
     varied = len({rank.result.frontier for rank in comparison}) > 1
-    names = [_name(rank.result, frontier=varied, spare=several_spares) for rank in comparison]
+    allocated = len({rank.result.allocation for rank in comparison}) > 1
+    names = [
+        _name(rank.result, frontier=varied, allocation=allocated, spare=several_spares)
+        for rank in comparison
+    ]
     told = list(zip(comparison, names, strict=True))
     equal = [name for rank, name in told if _equal(rank, best)]
     inside = [name for rank, name in told if rank.inside_noise and not _equal(rank, best)]
@@ -205,7 +222,8 @@ def warnings_of(results: list[Result]) -> list[str]:
     for result in results:
         for text in result.warnings:
             kind = text.split(":")[0]
-            kinds.setdefault(kind, []).append((_name(result, frontier=True), text))
+            name = _name(result, frontier=True, allocation=result.allocation != "fifo")
+            kinds.setdefault(kind, []).append((name, text))
     lines = []
     for kind, said in kinds.items():
         texts = {text for _, text in said}
@@ -238,6 +256,11 @@ def drive(result: Result) -> str:
         f"{format_count(config['blocks'])} blocks of {config['pages_per_block']} pages of "
         f"{format_size(config['page_size'])}: {format_size(size)}"
     )
+
+
+def allocated(result: Result) -> str:
+    """The block allocation of a result, where it is not the usual one."""
+    return "" if result.allocation == "fifo" else f", {result.allocation} allocation"
 
 
 def spare(result: Result) -> str:
@@ -283,10 +306,14 @@ def _short(count: float) -> str:
     return f"{count:.0f}"
 
 
-def _name(result: Result, *, frontier: bool, spare: bool = False) -> str:
+def _name(
+    result: Result, *, frontier: bool, allocation: bool = False, spare: bool = False
+) -> str:
     parts = [result.policy]
     if frontier:
         parts.append(result.frontier)
+    if allocation:
+        parts.append(result.allocation)
     if spare:
         parts.append(format_share(result.config["spare_factor"]))
     return "/".join(parts)

@@ -146,12 +146,15 @@ def names(comparison: Comparison) -> list[str]:
     """A row's name for every rank: its policy, and what else differs between the rows."""
     results = [rank.result for rank in comparison.ranking]
     frontiers = len({result.frontier for result in results}) > 1
+    allocations = len({result.allocation for result in results}) > 1
     spares = len({result.config["spare_factor"] for result in results}) > 1
     made = []
     for result in results:
         parts = [_cut(result.policy)]
         if frontiers:
             parts.append(_cut(result.frontier))
+        if allocations:
+            parts.append(result.allocation)
         if spares:
             parts.append(format_share(result.config["spare_factor"]))
         made.append(literal(", ".join(parts)))

@@ -26,7 +26,11 @@ pub struct Reference {
     pub map: BTreeMap<u32, (usize, usize)>,
     /// Candidates from the longest closed to the latest.
     pub closed: Vec<usize>,
+    /// Erased blocks in the order in which they came.
     pub pool: VecDeque<usize>,
+    pub allocation: NaiveAllocation,
+    /// Times that each block was erased.
+    pub erases: Vec<u32>,
     pub host: Option<usize>,
     pub copies: Option<usize>,
     pub frontier: Frontier,
@@ -59,6 +63,8 @@ impl Reference {
             map: BTreeMap::new(),
             closed: Vec::new(),
             pool: VecDeque::new(),
+            allocation: naive_allocation("fifo", seed),
+            erases: vec![0; n],
             host: None,
             copies: None,
             frontier,
@@ -142,8 +148,14 @@ impl Reference {
         let pages = self.valid(victim);
         self.victims.push((victim, pages.len()));
         self.closed.retain(|&block| block != victim);
+        // Erasing what is erased already wears nothing.
+        self.erases[victim] += u32::from(!self.blocks[victim].pages.is_empty());
         self.blocks[victim].pages.clear();
         (victim, pages)
+    }
+
+    fn erased_block(&mut self) -> Option<usize> {
+        (self.allocation)(&mut self.pool, &self.erases)
     }
 
     fn make_room(&mut self, pick: Pick) {
@@ -176,15 +188,43 @@ impl Reference {
                     for page in pages {
                         if self.room(self.copies) == 0 {
                             self.close(self.copies);
-                            self.copies = self.pool.pop_front();
+                            self.copies = self.erased_block();
                         }
                         self.program(self.copies.unwrap(), page);
                     }
                     self.pool.push_back(victim);
                 }
-                self.host = self.pool.pop_front();
+                self.host = self.erased_block();
             }
         }
+    }
+}
+
+/// Takes one block out of the pool, given the erase counts of all blocks.
+pub type NaiveAllocation = Box<dyn FnMut(&mut VecDeque<usize>, &[u32]) -> Option<usize>>;
+
+/// The naive form of a block allocation, by its name.
+pub fn naive_allocation(name: &str, seed: u64) -> NaiveAllocation {
+    match name {
+        "fifo" => Box::new(|pool, _| pool.pop_front()),
+        // Of equal keys, `min_by_key` gives the first.
+        "sfl" => Box::new(|pool, erases| {
+            let place = (0..pool.len()).min_by_key(|&place| erases[pool[place]])?;
+            pool.remove(place)
+        }),
+        "lowest-erase" => Box::new(|pool, erases| {
+            let place = (0..pool.len()).min_by_key(|&place| (erases[pool[place]], pool[place]))?;
+            pool.remove(place)
+        }),
+        "random" => {
+            let mut rng = Stream::new(seed, "allocation");
+            Box::new(move |pool, _| {
+                // The last takes the place of the one drawn.
+                let place = rng.below(pool.len() as u32) as usize;
+                pool.swap_remove_back(place)
+            })
+        }
+        other => panic!("no naive form of {other}: write one here when an allocation is added"),
     }
 }
 

@@ -1,0 +1,39 @@
+//! The block that has been erased for longest.
+//!
+//! Blocks are used in the order in which they came into the pool, whatever their wear. A new
+//! drive's blocks come in order of block number.
+//!
+//! Rule: `argmin t_erased`.
+//!
+//! # Cost
+//! A block: O(1). 4 bytes a block of the pool.
+//!
+//! # Source
+//! The usual rule; the one that Kim and Kwak compare SFL with (section III.2).
+
+use std::collections::VecDeque;
+
+use super::Pool;
+use crate::blocks::BlockId;
+
+/// See the module's text.
+#[derive(Default)]
+pub(super) struct Fifo(VecDeque<BlockId>);
+
+impl Pool for Fifo {
+    fn put(&mut self, block: BlockId, _: u32) {
+        self.0.push_back(block);
+    }
+
+    fn take(&mut self) -> Option<BlockId> {
+        self.0.pop_front()
+    }
+
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn blocks(&self) -> Vec<BlockId> {
+        self.0.iter().copied().collect()
+    }
+}

@@ -1,0 +1,41 @@
+//! The block erased least often; among equals the one with the lowest number.
+//!
+//! What a controller does that scans its pool from block 0 for the least worn block. SFL differs
+//! in its ties alone.
+//!
+//! Rule: `argmin (ec, block)`.
+//!
+//! # Cost
+//! A block: O(log n) for a pool of n. 8 bytes a block of the pool.
+//!
+//! # Source
+//! Kwon et al., IEEE Trans. Consumer Electronics 56(3), 2010 (SAGC); "LIF" in Kim and Kwak's Table 4,
+//! which leaves ties open: the lowest number is our choice.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::Pool;
+use crate::blocks::BlockId;
+
+/// See the module's text.
+#[derive(Default)]
+pub(super) struct LowestErase(BinaryHeap<Reverse<(u32, BlockId)>>);
+
+impl Pool for LowestErase {
+    fn put(&mut self, block: BlockId, erases: u32) {
+        self.0.push(Reverse((erases, block)));
+    }
+
+    fn take(&mut self) -> Option<BlockId> {
+        self.0.pop().map(|Reverse((_, block))| block)
+    }
+
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn blocks(&self) -> Vec<BlockId> {
+        self.0.iter().map(|&Reverse((_, block))| block).collect()
+    }
+}

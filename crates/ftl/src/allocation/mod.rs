@@ -1,0 +1,144 @@
+//! Block allocation: which erased block the pool frontier uses next. One policy a file; this file
+//! is the interface and the registry.
+
+mod fifo;
+mod lowest_erase;
+mod random;
+mod sfl;
+
+use crate::blocks::BlockId;
+use crate::frontier::Frontier;
+use crate::rng::Stream;
+use crate::spec::{Params, Spec, SpecError, header, suggest};
+
+/// A pool of erased blocks that says in which order they are used.
+pub trait Pool: Send {
+    /// Puts in `block`, erased `erases` times so far.
+    fn put(&mut self, block: BlockId, erases: u32);
+
+    /// Takes out the block to use next; `None` if there is none.
+    fn take(&mut self) -> Option<BlockId>;
+
+    /// How many blocks wait.
+    fn len(&self) -> usize;
+
+    /// Whether none waits.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The blocks that wait, in any order.
+    fn blocks(&self) -> Vec<BlockId>;
+}
+
+/// One registered policy, as listings, help texts and constructors need it.
+pub struct AllocationInfo {
+    /// The name people type.
+    pub name: &'static str,
+    /// The policy's source file, whose `//!` header documents it.
+    source: &'static str,
+    make: fn(Stream) -> Box<dyn Pool>,
+}
+
+impl AllocationInfo {
+    /// The documentation in Markdown: summary, description, rule, cost and source.
+    pub fn doc(&self) -> String {
+        header(self.source)
+    }
+
+    /// The first line of the documentation.
+    pub fn summary(&self) -> String {
+        self.doc().lines().next().unwrap_or_default().to_string()
+    }
+}
+
+// The list of policies: a new one is one file and one line here. The first is the default.
+static POLICIES: &[AllocationInfo] = &[
+    AllocationInfo {
+        name: "fifo",
+        source: include_str!("fifo.rs"),
+        make: |_| Box::new(fifo::Fifo::default()),
+    },
+    AllocationInfo {
+        name: "lowest-erase",
+        source: include_str!("lowest_erase.rs"),
+        make: |_| Box::new(lowest_erase::LowestErase::default()),
+    },
+    AllocationInfo {
+        name: "sfl",
+        source: include_str!("sfl.rs"),
+        make: |_| Box::new(sfl::Sfl::default()),
+    },
+    AllocationInfo {
+        name: "random",
+        source: include_str!("random.rs"),
+        make: |rng| Box::new(random::Random::new(rng)),
+    },
+];
+
+/// Every registered policy, in the order in which listings show them.
+pub fn allocation_policies() -> &'static [AllocationInfo] {
+    POLICIES
+}
+
+/// A registered allocation policy.
+#[derive(Clone, Copy)]
+pub struct Allocation(&'static AllocationInfo);
+
+impl Allocation {
+    /// Reads a policy's name.
+    pub fn parse(text: &str) -> Result<Self, SpecError> {
+        let spec = Spec::parse(text)?;
+        let Some(info) = POLICIES.iter().find(|info| info.name == spec.name) else {
+            return Err(SpecError::new(
+                format!("unknown block allocation '{}'", spec.name),
+                suggest(&spec.name, POLICIES.iter().map(|info| info.name)),
+            ));
+        };
+        Params::resolve(&spec, &[])?;
+        Ok(Self(info))
+    }
+
+    /// Whether it is the one that a drive has if nobody says otherwise.
+    pub fn is_default(self) -> bool {
+        self.0.name == POLICIES[0].name
+    }
+
+    /// Whether a drive with this frontier has anything to allocate.
+    pub fn check(self, frontier: Frontier) -> Result<(), SpecError> {
+        if self.is_default() || matches!(frontier, Frontier::Pool { .. }) {
+            return Ok(());
+        }
+        Err(SpecError::new(
+            format!(
+                "block allocation {self} needs the pool frontier, found {frontier}: without a pool \
+                 the victim itself is used next, and there is nothing to choose"
+            ),
+            "give --frontier pool",
+        ))
+    }
+
+    /// An empty pool; its random numbers come from `seed`.
+    pub fn pool(self, seed: u64) -> Box<dyn Pool> {
+        (self.0.make)(Stream::new(seed, "allocation"))
+    }
+}
+
+impl Default for Allocation {
+    fn default() -> Self {
+        Self(&POLICIES[0])
+    }
+}
+
+/// The spec in full.
+impl std::fmt::Display for Allocation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.0.name)
+    }
+}
+
+impl std::fmt::Debug for Allocation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Allocation({self})")
+    }
+}

@@ -1,0 +1,49 @@
+//! A block of the pool drawn at random, each as likely as the others.
+//!
+//! Wear-blind, and without the order that FIFO keeps: the baseline for what an order is worth.
+//!
+//! Rule: `uniform`.
+//!
+//! # Cost
+//! A block: one random number. 4 bytes a block of the pool.
+//!
+//! # Source
+//! A baseline of our own.
+
+use super::Pool;
+use crate::blocks::BlockId;
+use crate::rng::Stream;
+
+/// See the module's text.
+pub(super) struct Random {
+    waiting: Vec<BlockId>,
+    rng: Stream,
+}
+
+impl Random {
+    pub(super) fn new(rng: Stream) -> Self {
+        Self { waiting: Vec::new(), rng }
+    }
+}
+
+impl Pool for Random {
+    fn put(&mut self, block: BlockId, _: u32) {
+        self.waiting.push(block);
+    }
+
+    fn take(&mut self) -> Option<BlockId> {
+        if self.waiting.is_empty() {
+            return None;
+        }
+        let drawn = self.rng.below(self.waiting.len() as u32);
+        Some(self.waiting.swap_remove(drawn as usize))
+    }
+
+    fn len(&self) -> usize {
+        self.waiting.len()
+    }
+
+    fn blocks(&self) -> Vec<BlockId> {
+        self.waiting.clone()
+    }
+}

@@ -1,0 +1,48 @@
+//! The block erased least often; among equals the one that has waited longest.
+//!
+//! SFL, the search-first linked list: a list of erased blocks sorted by erase count, into which a
+//! block is inserted behind those of the same count, and from whose head blocks are used. A heap
+//! ordered by erase count and then by arrival gives the same blocks in the same order, and does not
+//! walk the list.
+//!
+//! Rule: `argmin (ec, t_erased)`.
+//!
+//! # Cost
+//! A block: O(log n) for a pool of n, where the list takes O(n) to insert. 16 bytes a block of the
+//! pool.
+//!
+//! # Source
+//! Kim and Kwak, "BSGC: Balanced Section-based Garbage Collection", section III.2 and Figure 2.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::Pool;
+use crate::blocks::BlockId;
+
+/// See the module's text.
+#[derive(Default)]
+pub(super) struct Sfl {
+    /// Erase count, arrival, block.
+    waiting: BinaryHeap<Reverse<(u32, u64, BlockId)>>,
+    arrivals: u64,
+}
+
+impl Pool for Sfl {
+    fn put(&mut self, block: BlockId, erases: u32) {
+        self.waiting.push(Reverse((erases, self.arrivals, block)));
+        self.arrivals += 1;
+    }
+
+    fn take(&mut self) -> Option<BlockId> {
+        self.waiting.pop().map(|Reverse((_, _, block))| block)
+    }
+
+    fn len(&self) -> usize {
+        self.waiting.len()
+    }
+
+    fn blocks(&self) -> Vec<BlockId> {
+        self.waiting.iter().map(|&Reverse((_, _, block))| block).collect()
+    }
+}
