@@ -120,6 +120,38 @@ def test_every_policy_is_listed_and_described(command: Command) -> None:
             assert param.help in described
 
 
+def test_every_allocation_is_listed_and_described(command: Command) -> None:
+    listing = command("policies").stdout
+    for allocation in flashgc.allocations():
+        assert allocation.summary in " ".join(listing.split())
+        described = " ".join(command("policies", allocation.name).stdout.split())
+        assert " ".join(allocation.doc.replace("\n# ", "\n").split()) in described
+    # Two have that name, and both are told.
+    both = command("policies", "random").stdout
+    assert "random (victim policy)\n" in both
+    assert "random (block allocation)\n" in both
+    assert [one["name"] for one in json.loads(command("policies", "--json").stdout)["allocations"]] == [
+        "fifo", "lowest-erase", "sfl", "random",
+    ]  # fmt: skip
+
+
+def test_allocations_are_compared_and_the_usual_one_leaves_results_as_they_were(
+    command: Command,
+) -> None:
+    pool = ("--frontier", "pool:low=9", "--victim", "greedy", "--runs", 2)
+    made = command(
+        "compare", *SMALL, *pool, "--allocation", "fifo", "--allocation", "sfl", "--json"
+    )
+    results = [rank["result"] for rank in json.loads(made.stdout)["ranking"]]
+    # Greedy looks at counts and not at wear or block numbers: the same copies, other blocks.
+    assert results[0]["run_values"] == results[1]["run_values"]
+    assert results[0]["digest"] != results[1]["digest"]
+    # The configuration of the usual one says nothing of it: digests are those of before.
+    assert [result["config"].get("allocation") for result in results] == [None, "sfl"]
+    shown = command("compare", *SMALL, *pool, "--allocation", "fifo", "--allocation", "sfl").stdout
+    assert "Equal in every run: greedy:ties=latest/fifo, greedy:ties=latest/sfl." in shown
+
+
 @pytest.mark.parametrize("name", ["", "trace"])
 def test_a_bare_command_shows_its_help(command: Command, name: str) -> None:
     made = command(*name.split())
@@ -292,6 +324,11 @@ def test_a_terminal_of_80_columns_is_enough() -> None:
     lines = [line.rstrip() for line in shown.split("\n")]
     assert max(map(len, lines)) <= 80
     assert any("d-choices:d=10,c=0" in line and "pool:low=2" in line for line in lines), shown
+    allocations = ("--frontier", "pool", "--allocation", "lowest-erase", "--allocation", "sfl")
+    shown = terminal("compare", *map(str, SMALL), *allocations, NO_COLOR="1").replace("\r", "")
+    lines = [line.rstrip() for line in shown.split("\n")]
+    assert max(map(len, lines)) <= 80
+    assert any("greedy:ties=latest" in line and "lowest-erase" in line for line in lines), shown
 
 
 def test_help_has_every_option_of_an_experiment_file(command: Command) -> None:

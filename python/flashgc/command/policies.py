@@ -22,7 +22,7 @@ Examples:
   flashgc policies d-choices""",
 )
 @click.argument(
-    "name", required=False, shell_complete=lambda *_: [entry.name for entry in everything()]
+    "name", required=False, shell_complete=lambda *_: [entry.name for _, entry in everything()]
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 def policies(name: str | None, as_json: bool) -> None:
@@ -36,7 +36,7 @@ def policies(name: str | None, as_json: bool) -> None:
     if name is not None:
         entries = find(name)
         if as_json:
-            click.echo(dumps(dataclasses.asdict(entries[0])))
+            click.echo(dumps(dataclasses.asdict(entries[0][1])))
         else:
             describe(entries)
     elif as_json:
@@ -53,19 +53,25 @@ def policies(name: str | None, as_json: bool) -> None:
         listing()
 
 
-def everything() -> tuple[Entry, ...]:
-    """Policies, frontiers, block allocations and generators together."""
-    return (*victims(), *frontiers(), *allocations(), *generators())
+def everything() -> list[tuple[str, Entry]]:
+    """Policies, frontiers, block allocations and generators, each with what it is."""
+    kinds = {
+        "victim policy": victims(),
+        "write frontier": frontiers(),
+        "block allocation": allocations(),
+        "workload": generators(),
+    }
+    return [(kind, entry) for kind, entries in kinds.items() for entry in entries]
 
 
-def find(name: str) -> list[Entry]:
+def find(name: str) -> list[tuple[str, Entry]]:
     """The entries called ``name``; an unknown one is an error with a suggestion."""
     from flashgc._core import ConfigError, suggest
 
     bare = name.split(":", maxsplit=1)[0]
-    if found := [entry for entry in everything() if entry.name == bare]:
+    if found := [(kind, entry) for kind, entry in everything() if entry.name == bare]:
         return found
-    hint = suggest(bare, [entry.name for entry in everything()])
+    hint = suggest(bare, [entry.name for _, entry in everything()])
     raise ConfigError(f"unknown policy '{name}'; hint: {hint}")
 
 
@@ -117,19 +123,19 @@ def plain(doc: str, width: int) -> str:
     return "\n\n".join(parts)
 
 
-def describe(entries: list[Entry]) -> None:
-    """Prints the entries' documentation and parameters."""
-    for index, entry in enumerate(entries):
+def describe(entries: list[tuple[str, Entry]]) -> None:
+    """Prints the entries' documentation and parameters; of several, what each is."""
+    for index, (kind, entry) in enumerate(entries):
         if index:
-            click.echo()
-        _describe(entry)
+            click.echo("\n")
+        _describe(entry, f" ({kind})" if len(entries) > 1 else "")
 
 
-def _describe(entry: Entry) -> None:
+def _describe(entry: Entry, kind: str) -> None:
     from flashgc.command.render import LEFT, console, is_plain, show, table
 
     out = console()
-    out.print(entry.usage, style="" if is_plain(out) else "bold cyan")
+    out.print(entry.usage + kind, style="" if is_plain(out) else "bold cyan")
     out.print()
     if is_plain(out):
         out.print(plain(entry.doc, shutil.get_terminal_size().columns), markup=False)

@@ -306,9 +306,7 @@ def _short(count: float) -> str:
     return f"{count:.0f}"
 
 
-def _name(
-    result: Result, *, frontier: bool, allocation: bool = False, spare: bool = False
-) -> str:
+def _name(result: Result, *, frontier: bool, allocation: bool = False, spare: bool = False) -> str:
     parts = [result.policy]
     if frontier:
         parts.append(result.frontier)
