@@ -108,9 +108,9 @@ def compare(
     """Runs one workload under several policies and ranks them, least write amplification first.
 
     Options are those of :func:`run`; ``frontier``, ``allocation`` and ``spare`` (or
-    ``overprovision``) may be lists too, and every combination is run. There are 5 runs of each unless ``runs`` says
-    otherwise; run *i* of each sees the same workload, so that differences are paired. A single
-    policy need not be in a list.
+    ``overprovision``) may be lists too, and every combination is run. There are 5 runs of each
+    unless ``runs`` says otherwise; run *i* of each sees the same workload, so that differences are
+    paired. A single policy need not be in a list.
 
     >>> ranking = compare(["fifo", "greedy"], blocks=200, pages_per_block=64, runs=2)
     >>> [rank.result.policy for rank in ranking]

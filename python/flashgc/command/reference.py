@@ -183,7 +183,8 @@ def experiment_page() -> str:
         GENERATED,
         "TOML, run by `flashgc run FILE` or `flashgc compare FILE`; options override what is "
         "written. Every key is optional. `victim`, `frontier`, `allocation`, `spare` and "
-        "`overprovision` may be lists, which `compare` runs in every combination. Keys that are not known are errors. "
+        "`overprovision` may be lists, which `compare` runs in every combination. Keys that are "
+        "not known are errors. "
         "[experiment.schema.json](experiment.schema.json) lets editors complete and check "
         "(`flashgc schema` prints it).",
         '```toml\n[drive]\ncapacity = "4GiB"\noverprovision = "28%"\n\n[gc]\n'

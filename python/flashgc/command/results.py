@@ -85,25 +85,10 @@ def show_comparison(comparison: Comparison) -> None:
     out = console()
     plus_minus = unicode(out, "±", "+-")
     results = comparison.results
-    first = results[0]
     spares = {result.config["spare"] for result in results}
     frontiers = {result.frontier for result in results}
     allocations = {result.allocation for result in results}
-    runs = max(len(result.run_values) for result in results)
-    rows: list[tuple[str, Text | str]] = [
-        ("workload", first.workload),
-        ("drive", drive(first)),
-    ]
-    if len(spares) == 1:
-        rows.append(("spare", spare(first)))
-    if len(frontiers) == 1:
-        rows.append(("frontier", first.frontier))
-    if len(allocations) == 1 and "pool" in first.frontier:
-        rows.append(("allocation", first.allocation))
-    most = "up to " if comparison.interrupted else ""
-    if runs:
-        rows.append(("runs", f"{most}{runs} of each, on the same writes; intervals are 95%"))
-    show(out, facts(out, rows))
+    show(out, facts(out, _in_common(comparison)))
     out.print()
     columns = [("#", RIGHT), ("policy", LEFT)]
     if len(frontiers) > 1:
@@ -161,6 +146,23 @@ def show_comparison(comparison: Comparison) -> None:
         out.print()
         for line in verdicts(comparison, plus_minus, several_spares=len(spares) > 1):
             out.print(line, soft_wrap=is_plain(out))
+
+
+def _in_common(comparison: Comparison) -> list[tuple[str, Text | str]]:
+    """What all results of a comparison share."""
+    results = comparison.results
+    first = results[0]
+    rows: list[tuple[str, Text | str]] = [("workload", first.workload), ("drive", drive(first))]
+    if len({result.config["spare_factor"] for result in results}) == 1:
+        rows.append(("spare", spare(first)))
+    if len({result.frontier for result in results}) == 1:
+        rows.append(("frontier", first.frontier))
+        if len({result.allocation for result in results}) == 1 and "pool" in first.frontier:
+            rows.append(("allocation", first.allocation))
+    most = "up to " if comparison.interrupted else ""
+    if runs := max(len(result.run_values) for result in results):
+        rows.append(("runs", f"{most}{runs} of each, on the same writes; intervals are 95%"))
+    return rows
 
 
 def verdicts(comparison: Comparison, plus_minus: str, *, several_spares: bool) -> list[str]:
