@@ -21,6 +21,7 @@ pub struct BlockTable {
     candidates: u32,
     blocks: u32,
     pages_per_block: u32,
+    clock: u64,
 }
 
 impl BlockTable {
@@ -34,6 +35,7 @@ impl BlockTable {
             candidates: 0,
             blocks: geometry.blocks(),
             pages_per_block: geometry.pages_per_block(),
+            clock: 0,
         }
     }
 
@@ -47,6 +49,7 @@ impl BlockTable {
             candidates: counts.iter().flatten().count() as u32,
             blocks: counts.len() as u32,
             pages_per_block,
+            clock: 0,
         }
     }
 
@@ -106,6 +109,19 @@ impl BlockTable {
     /// Erase counts of all blocks, in order of block number.
     pub fn erase_counts(&self) -> &[u32] {
         &self.erases
+    }
+
+    /// Pages programmed since the drive was made, its first contents not counted: host writes and
+    /// copies. The one clock that policies know.
+    #[inline]
+    pub fn clock(&self) -> u64 {
+        self.clock
+    }
+
+    /// Lets `pages` programs pass on the clock.
+    #[inline]
+    pub(crate) fn tick(&mut self, pages: u64) {
+        self.clock += pages;
     }
 
     #[inline]

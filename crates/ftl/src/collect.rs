@@ -101,6 +101,7 @@ impl<P: VictimPolicy> PageMap<P> {
             self.check_progress(fruitless)?;
         }
         let state = &mut self.state;
+        state.tracker.settle(&state.blocks);
         let Some(victim) = self.policy.pick(&state.blocks, &state.tracker, &mut self.rng) else {
             return Err(FtlError::NoSpace("no block may be collected".to_string()));
         };
@@ -193,6 +194,7 @@ impl<T: Tracker> State<T> {
         let moving = std::mem::take(&mut self.moving);
         let pages = &moving[from..to];
         let first = self.program(active, pages);
+        self.advance(first, pages.len());
         let map = &mut *self.map;
         for &page in pages.iter().take(MAP_AHEAD) {
             prefetch(map, page as usize);

@@ -12,7 +12,7 @@ use crate::translation::{Counters, FtlError, Layout, Translation};
 use crate::victim::VictimPolicy;
 
 /// Map entry of a logical page that has no data.
-pub(crate) const UNMAPPED: u32 = u32::MAX;
+pub const UNMAPPED: u32 = u32::MAX;
 
 /// How far ahead of a write its map entry is fetched, in pages.
 pub(crate) const MAP_AHEAD: usize = 48;
@@ -164,6 +164,7 @@ impl<T: Tracker> State<T> {
     /// Two passes, each with one table to wait for: first the map, then the live bits.
     fn append(&mut self, active: &mut Active, pages: &[u32], count: usize) {
         let first = self.program(active, &pages[..count]);
+        self.advance(first, count);
         let map = &mut *self.map;
         let mut old = std::mem::take(&mut self.old);
         for (index, old) in old[..count].iter_mut().enumerate() {
@@ -180,6 +181,10 @@ impl<T: Tracker> State<T> {
         let lost = self.kill(&mut old[..count]);
         if T::FOLLOWS_PAGES {
             self.tracker.pages_lost(&self.blocks, &old[..lost]);
+        }
+        if T::FOLLOWS_DEATHS {
+            let since = self.blocks.clock() - count as u64 + 1;
+            self.tracker.pages_died(&self.blocks, &old[..count], since);
         }
         self.old = old;
         self.counters.host_pages += count as u64;
@@ -231,6 +236,15 @@ impl<T: Tracker> State<T> {
         first
     }
 
+    /// Lets the clock tick for the `count` pages just programmed from ppn `first` on.
+    #[inline]
+    pub(crate) fn advance(&mut self, first: u32, count: usize) {
+        self.blocks.tick(count as u64);
+        if T::FOLLOWS_PROGRAMS {
+            self.tracker.pages_programmed(&self.blocks, first, count as u32);
+        }
+    }
+
     fn discard(&mut self, pages: &[u32]) {
         for (index, &page) in pages.iter().enumerate() {
             if let Some(&ahead) = pages.get(index + MAP_AHEAD) {
@@ -240,6 +254,9 @@ impl<T: Tracker> State<T> {
             let lost = self.kill(&mut old);
             if T::FOLLOWS_PAGES {
                 self.tracker.pages_lost(&self.blocks, &old[..lost]);
+            }
+            if T::FOLLOWS_DEATHS {
+                self.tracker.pages_died(&self.blocks, &old, self.blocks.clock());
             }
             self.counters.trimmed_pages += lost as u64;
         }

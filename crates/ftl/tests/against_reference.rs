@@ -22,6 +22,17 @@ fn specs() -> Vec<String> {
         "d-choices:d=1",
         "d-choices:d=3,c=1",
         "d-choices:d=2,c=4",
+        "cost-benefit:form=lfs",
+        "cost-benefit:form=sqrt",
+        "cost-benefit:age=last_invalidate",
+        "cost-benefit:form=lfs,age=last_invalidate",
+        "cat:age=last_invalidate",
+        "sagc:weight=ratio",
+        "eigc:ratio=average",
+        "bsgc:reading=literal",
+        "bsgc:first=sample",
+        "bsgc:ratio=live",
+        "wear-aware:lambda=0.7",
     ] {
         specs.push(more.to_string());
     }
@@ -93,7 +104,7 @@ fn engine(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 800, ..ProptestConfig::default() })]
 
     #[test]
     fn engine_equals_reference(case in cases()) {

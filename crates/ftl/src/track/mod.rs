@@ -1,11 +1,15 @@
 //! What the engine keeps up to date for policies that ask: a policy names its tracker, and only
 //! then is anything kept.
 
+mod age;
 mod close_order;
+mod kinetic;
 mod least;
 mod window;
 
+pub use age::{AgeBasis, Ages};
 pub use close_order::CloseOrder;
+pub use kinetic::{Course, Kinetic, Score};
 pub use least::{Least, Ties};
 pub use window::Window;
 
@@ -22,12 +26,35 @@ pub trait Tracker: Send {
         let _ = (blocks, lost);
     }
 
+    /// Whether [`Tracker::pages_died`] is to be called.
+    const FOLLOWS_DEATHS: bool = false;
+
+    /// The pages at the ppns `old` died, the k-th when the clock was `since` + k; where one is
+    /// [`UNMAPPED`](crate::page_map::UNMAPPED) none did. The table holds what is true after all of
+    /// them; pages of open blocks occur too. Called before the next collection.
+    fn pages_died(&mut self, blocks: &BlockTable, old: &[u32], since: u64) {
+        let _ = (blocks, old, since);
+    }
+
+    /// Whether [`Tracker::pages_programmed`] is to be called.
+    const FOLLOWS_PROGRAMS: bool = false;
+
+    /// `count` pages of one block were programmed, from ppn `first` on; the last of them now.
+    fn pages_programmed(&mut self, blocks: &BlockTable, first: u32, count: u32) {
+        let _ = (blocks, first, count);
+    }
+
     /// `block` became a candidate.
     fn closed(&mut self, blocks: &BlockTable, block: BlockId) {
         let _ = (blocks, block);
     }
 
-    /// `block` was picked and is no longer a candidate.
+    /// A pick comes next: the time to finish what was put off.
+    fn settle(&mut self, blocks: &BlockTable) {
+        let _ = blocks;
+    }
+
+    /// `block` was picked and is no longer a candidate. It is not yet erased.
     fn taken(&mut self, blocks: &BlockTable, block: BlockId) {
         let _ = (blocks, block);
     }

@@ -1,18 +1,32 @@
 //! Victim selection: which block the garbage collector empties next. One policy a file; this
 //! file is the interface and the registry.
 
+mod bsgc;
+mod cat;
+mod cost_benefit;
 mod d_choices;
+mod eigc;
 mod external;
 mod fifo;
 mod greedy;
 mod random;
+mod sagc;
+mod scata;
+mod wear_aware;
 mod windowed;
 
+pub use bsgc::Bsgc;
+pub use cat::Cat;
+pub use cost_benefit::CostBenefit;
 pub use d_choices::DChoices;
+pub use eigc::Eigc;
 pub use external::{External, ExternalPick};
 pub use fifo::Fifo;
 pub use greedy::Greedy;
 pub use random::Random;
+pub use sagc::Sagc;
+pub use scata::Scata;
+pub use wear_aware::WearAware;
 pub use windowed::Windowed;
 
 use crate::blocks::{BlockId, BlockTable};
@@ -80,7 +94,7 @@ impl VictimInfo {
     }
 
     /// What the policy would pick from a hand-built table whose blocks were closed in the order
-    /// `closed`, with a random stream from `seed`.
+    /// `closed`, b pages programmed before each, with a random stream from `seed`.
     pub fn pick_from(
         &self,
         params: &Params,
@@ -111,10 +125,13 @@ macro_rules! victim_policies {
                 let mut rng = Stream::new(seed, "victim");
                 let mut policy = <$policy as VictimPolicy>::new(params, blocks, &mut rng)?;
                 let mut tracker = policy.tracker(blocks);
+                let mut blocks = blocks.clone();
                 for &block in closed {
-                    tracker.closed(blocks, block);
+                    blocks.tick(blocks.pages_per_block().into());
+                    tracker.closed(&blocks, block);
                 }
-                Ok(policy.pick(blocks, &tracker, &mut rng))
+                tracker.settle(&blocks);
+                Ok(policy.pick(&blocks, &tracker, &mut rng))
             },
         }),+];
     };
@@ -127,6 +144,13 @@ victim_policies! {
     Random = "random.rs",
     Windowed = "windowed.rs",
     DChoices = "d_choices.rs",
+    CostBenefit = "cost_benefit.rs",
+    Cat = "cat.rs",
+    Sagc = "sagc.rs",
+    Scata = "scata.rs",
+    Eigc = "eigc.rs",
+    Bsgc = "bsgc.rs",
+    WearAware = "wear_aware.rs",
 }
 
 /// Every registered policy, in the order in which listings show them.

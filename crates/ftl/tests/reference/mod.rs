@@ -1,6 +1,8 @@
 //! The naive reference: a page-mapped drive as a dictionary and lists, meant to be read in a
 //! minute. It shares no code with the engine but the random stream.
 
+mod aged;
+
 use std::collections::{BTreeMap, VecDeque};
 
 use flashgc_ftl::rng::Stream;
@@ -39,16 +41,36 @@ pub struct Reference {
     /// When each block last lost a page or was closed, in events.
     pub touched: Vec<u64>,
     pub events: u64,
+    /// What happened to the blocks, and after how many programs since the first contents.
+    pub log: Vec<(u64, Event)>,
+    filled: u64,
     pub rng: Stream,
 }
 
+/// Something that happened to a block.
+#[derive(Clone, Copy)]
+pub enum Event {
+    /// The page at (block, offset) was programmed.
+    Programmed(usize, usize),
+    /// The page at (block, offset) became invalid.
+    Lost(usize, usize),
+    /// The block became a candidate.
+    Closed(usize),
+    /// The block, which held that many valid pages, was erased.
+    Erased(usize, usize),
+}
+
 /// What a pick may look at.
-pub struct View {
+pub struct View<'a> {
     /// In closing order.
     pub candidates: Vec<usize>,
     /// Valid pages of every block.
     pub counts: Vec<usize>,
     pub touched: Vec<u64>,
+    pub b: usize,
+    /// Programs since the first contents.
+    pub now: u64,
+    pub log: &'a [(u64, Event)],
 }
 
 /// Chooses one of the candidates.
@@ -72,12 +94,16 @@ impl Reference {
             victims: Vec::new(),
             touched: vec![0; n],
             events: 0,
+            log: Vec::new(),
+            filled: 0,
             rng: Stream::new(seed, "victim"),
         };
         let used = (u as usize).div_ceil(b);
         for page in 0..u {
             drive.program(page as usize / b, page);
         }
+        drive.filled = drive.programs;
+        drive.log.clear();
         for erased in used..n {
             match frontier {
                 Frontier::Pool(_) => drive.pool.push_back(erased),
@@ -98,26 +124,38 @@ impl Reference {
         if self.room(self.host) == 0 {
             self.make_room(pick);
         }
-        let old = self.map.get(&page).map(|&(block, _)| block);
+        let old = self.map.get(&page).copied();
         self.program(self.host.unwrap(), page);
-        self.touch(old);
+        self.lose(old);
     }
 
     pub fn trim(&mut self, page: u32) {
         let old = self.map.remove(&page);
-        self.touch(old.map(|(block, _)| block));
+        self.lose(old);
     }
 
-    fn touch(&mut self, block: Option<usize>) {
-        if let Some(block) = block {
-            self.events += 1;
-            self.touched[block] = self.events;
+    fn now(&self) -> u64 {
+        self.programs - self.filled
+    }
+
+    fn lose(&mut self, place: Option<(usize, usize)>) {
+        if let Some((block, offset)) = place {
+            self.touch(block);
+            self.log.push((self.now(), Event::Lost(block, offset)));
         }
     }
 
+    fn touch(&mut self, block: usize) {
+        self.events += 1;
+        self.touched[block] = self.events;
+    }
+
     fn close(&mut self, block: Option<usize>) {
-        self.closed.extend(block);
-        self.touch(block);
+        if let Some(block) = block {
+            self.closed.push(block);
+            self.touch(block);
+            self.log.push((self.now(), Event::Closed(block)));
+        }
     }
 
     pub fn valid(&self, block: usize) -> Vec<u32> {
@@ -131,9 +169,11 @@ impl Reference {
     }
 
     fn program(&mut self, block: usize, page: u32) {
-        self.map.insert(page, (block, self.blocks[block].pages.len()));
+        let offset = self.blocks[block].pages.len();
+        self.map.insert(page, (block, offset));
         self.blocks[block].pages.push(page);
         self.programs += 1;
+        self.log.push((self.now(), Event::Programmed(block, offset)));
         assert!(self.blocks[block].pages.len() <= self.b);
     }
 
@@ -143,13 +183,17 @@ impl Reference {
 
     fn victim(&mut self, pick: Pick) -> (usize, Vec<u32>) {
         let (candidates, touched) = (self.closed.clone(), self.touched.clone());
-        let view = View { candidates, counts: self.counts(), touched };
+        let (b, now, log) = (self.b, self.now(), self.log.as_slice());
+        let view = View { candidates, counts: self.counts(), touched, b, now, log };
         let victim = pick(&view, &mut self.rng);
         let pages = self.valid(victim);
         self.victims.push((victim, pages.len()));
         self.closed.retain(|&block| block != victim);
         // Erasing what is erased already wears nothing.
-        self.erases[victim] += u32::from(!self.blocks[victim].pages.is_empty());
+        if !self.blocks[victim].pages.is_empty() {
+            self.erases[victim] += 1;
+            self.log.push((self.now(), Event::Erased(victim, pages.len())));
+        }
         self.blocks[victim].pages.clear();
         (victim, pages)
     }
@@ -273,7 +317,7 @@ pub fn naive_pick(spec: &str) -> NaivePick {
                 set[0]
             })
         }
-        other => panic!("no naive pick for {other}: write one here when a policy is added"),
+        _ => aged::naive_pick(spec),
     }
 }
 

@@ -1,0 +1,73 @@
+//! How old a block is: since when, on the clock of pages programmed.
+
+use crate::blocks::BlockId;
+use crate::spec::{Kind, Param};
+
+/// From which event a block's age counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AgeBasis {
+    /// Since it was closed, full of writes.
+    LastWrite,
+    /// Since one of its pages last became invalid.
+    LastInvalidate,
+}
+
+impl AgeBasis {
+    /// The parameter `age` of policies that weigh a block's age.
+    pub const PARAM: Param = Param {
+        name: "age",
+        kind: Kind::Word(&["last_write", "last_invalidate"]),
+        default: Some("last_write"),
+        help: "age since the block was filled, or since it last lost a page",
+    };
+
+    /// The basis of that name; `last_write` for any other.
+    pub fn named(name: &str) -> Self {
+        if name == "last_invalidate" { Self::LastInvalidate } else { Self::LastWrite }
+    }
+}
+
+/// The start of every block's age. Keeps 8 bytes a block for the last invalidation, else nothing.
+#[derive(Clone, Debug)]
+pub struct Ages {
+    basis: AgeBasis,
+    lost: Vec<u64>,
+}
+
+impl Ages {
+    /// The ages of no blocks yet.
+    pub fn new(basis: AgeBasis) -> Self {
+        Self { basis, lost: Vec::new() }
+    }
+
+    /// Makes room for `blocks` blocks, all of age 0 at clock 0.
+    pub fn start(&mut self, blocks: u32) {
+        if self.basis == AgeBasis::LastInvalidate {
+            self.lost = vec![0; blocks as usize];
+        }
+    }
+
+    /// The age at `now` of `block`, which was closed at `closed`, in pages programmed.
+    #[inline(always)]
+    pub fn at(&self, block: BlockId, closed: u64, now: u64) -> f64 {
+        let since = match self.basis {
+            AgeBasis::LastWrite => closed,
+            AgeBasis::LastInvalidate => self.lost[block as usize],
+        };
+        (now - since) as f64
+    }
+
+    /// `block` lost a page at `time`.
+    #[inline(always)]
+    pub fn lost(&mut self, block: BlockId, time: u64) {
+        if self.basis == AgeBasis::LastInvalidate {
+            self.lost[block as usize] = time;
+        }
+    }
+
+    /// Whether losing a page makes a block younger.
+    #[inline(always)]
+    pub fn restart(&self) -> bool {
+        self.basis == AgeBasis::LastInvalidate
+    }
+}

@@ -1,0 +1,378 @@
+//! The candidate with the best score where scores grow with time: exact, without a look at every
+//! block at every pick.
+
+use super::Tracker;
+use crate::blocks::{BlockId, BlockTable};
+use crate::page_map::UNMAPPED;
+
+/// Children a node.
+const FAN: usize = 16;
+
+/// No block: the winner among no candidates.
+const NONE: BlockId = BlockId::MAX;
+
+/// A time that does not come.
+const NEVER: u64 = u64::MAX;
+
+/// A bound on the rounding of a score and of its growth, as a share of them: some ten roundings of
+/// half a unit in the last place, 1.1e-16 each.
+const ROUNDING: f64 = 4e-15;
+
+/// A block's score now and how it grows: `value + slope dt + curve dt^2` as long as no page dies.
+#[derive(Clone, Copy, Debug)]
+pub struct Course {
+    /// The score: what picks compare.
+    value: f64,
+    /// The same, the age not raised to 1: the polynomial is right for the future of a block whose
+    /// age is 1 or more, and not below it for any.
+    floor: f64,
+    slope: f64,
+    curve: f64,
+}
+
+impl Course {
+    /// A score that time does not change.
+    #[inline(always)]
+    pub fn constant(value: f64) -> Self {
+        Self { value, floor: value, slope: 0.0, curve: 0.0 }
+    }
+
+    /// `gain * age / cost`, an age below 1 counted as 1, and infinite where the cost is 0. One
+    /// division, the last step: products of whole numbers are exact, so that equal scores are equal.
+    #[inline(always)]
+    pub fn linear(gain: f64, age: f64, cost: f64) -> Self {
+        let value = gain * age.max(1.0) / cost;
+        let floor = if age < 1.0 { gain * age / cost } else { value };
+        Self { value, floor, slope: gain / cost, curve: 0.0 }
+    }
+
+    /// `gain * total / cost` for a whole number that grows by `growth` a page programmed, below 1
+    /// counted as 1.
+    #[inline(always)]
+    pub fn total(total: f64, growth: f64, gain: f64, cost: f64) -> Self {
+        let value = gain * total.max(1.0) / cost;
+        let floor = if total < 1.0 { gain * total / cost } else { value };
+        Self { value, floor, slope: gain * growth / cost, curve: 0.0 }
+    }
+
+    /// `gain * age * other / cost` with two ages, each below 1 counted as 1.
+    #[inline(always)]
+    pub fn quadratic(gain: f64, age: f64, other: f64, cost: f64) -> Self {
+        let (a, o) = (age.max(1.0), other.max(1.0));
+        let value = gain * a * o / cost;
+        let floor = if age.min(other) < 1.0 { gain * age * other / cost } else { value };
+        Self { value, floor, slope: gain * (a + o) / cost, curve: gain / cost }
+    }
+
+    /// The clock until which `other`, which is no better at `now`, certainly stays so.
+    #[inline]
+    fn ahead_until(&self, other: &Course, now: u64) -> u64 {
+        let same = self.slope == other.slope && self.curve == other.curve;
+        if self.value == f64::INFINITY || (same && self.value == other.value) {
+            return NEVER;
+        }
+        if self.floor < self.value {
+            return now + 1; // its age is raised to 1: it stands still for a moment
+        }
+        let gap = self.floor - other.value - ROUNDING * self.value;
+        let closing = other.slope - self.slope + ROUNDING * other.slope;
+        let bending = other.curve - self.curve + ROUNDING * other.curve;
+        if closing <= 0.0 && bending <= 0.0 {
+            return NEVER;
+        }
+        if gap <= 0.0 {
+            return now + 1;
+        }
+        // The smallest positive root of gap = closing dt + bending dt^2, in the form that does not
+        // cancel; without one, or with both terms falling, the gap stays.
+        let root = closing * closing + 4.0 * bending * gap;
+        if root < 0.0 || (bending < 0.0 && closing <= 0.0) {
+            return NEVER;
+        }
+        let dt = 2.0 * gap / (closing + root.sqrt());
+        // Beyond 2^62 the cast saturates, and nothing comes so late.
+        now.saturating_add((dt * (1.0 - ROUNDING)) as u64).saturating_add(1)
+    }
+}
+
+/// What a policy keeps of the blocks, and the score it makes of it. The largest score is picked.
+pub trait Score: Send {
+    /// Whether [`Score::programmed`] is to be called.
+    const FOLLOWS_PROGRAMS: bool = false;
+
+    /// Makes room for the blocks of this table.
+    fn start(&mut self, blocks: &BlockTable) {
+        let _ = blocks;
+    }
+
+    /// The score of a candidate that was closed at `closed`. 0 for a block without an invalid page;
+    /// never negative, never falling with time.
+    fn course(&self, blocks: &BlockTable, block: BlockId, closed: u64, now: u64) -> Course;
+
+    /// A page died. May run for some pages before the courses of any are asked for.
+    #[inline(always)]
+    fn lost(&mut self, blocks: &BlockTable, block: BlockId, offset: u32, time: u64) {
+        let _ = (blocks, block, offset, time);
+    }
+
+    /// Whether a dead page may lower its block's score, or how it grows.
+    #[inline(always)]
+    fn falls(&self) -> bool {
+        false
+    }
+
+    /// Pages from `offset` on were programmed in this order, the last of them now.
+    fn programmed(&mut self, blocks: &BlockTable, block: BlockId, offset: u32, count: u32) {
+        let _ = (blocks, block, offset, count);
+    }
+
+    /// `block` became a candidate.
+    fn closed(&mut self, blocks: &BlockTable, block: BlockId) {
+        let _ = (blocks, block);
+    }
+
+    /// `block` was picked, and will be erased before the next pick if it was ever programmed.
+    fn taken(&mut self, blocks: &BlockTable, block: BlockId) {
+        let _ = (blocks, block);
+    }
+
+    /// A pick comes next. Whether the scores of blocks changed that nothing happened to.
+    fn settle(&mut self, blocks: &BlockTable) -> bool {
+        let _ = blocks;
+        false
+    }
+}
+
+/// A tournament tree whose nodes know how long they hold: a kinetic tournament.
+///
+/// A node names the best candidate under it and the clock until which nothing there can pass it,
+/// which the courses tell. A dead page is compared with the winner of its group, and goes on up
+/// only where it beats it; nodes whose time is over, or whose winner was taken, are made anew
+/// before the next pick. 9 bytes a block, and what the score keeps.
+///
+/// Equal scores: the block erased less often, then the one closed earlier, then the lower number.
+#[derive(Clone, Debug)]
+pub struct Kinetic<S> {
+    score: S,
+    closed: Vec<u64>,
+    /// From groups of blocks up to the root.
+    levels: Vec<Vec<Node>>,
+    offset_bits: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Node {
+    winner: BlockId,
+    /// The winner is the best while the clock is below this; no later than its children's.
+    until: u64,
+}
+
+impl<S: Score> Kinetic<S> {
+    /// The tree of a drive on which no block is a candidate yet.
+    pub fn new(blocks: &BlockTable, mut score: S) -> Self {
+        score.start(blocks);
+        let empty = Node { winner: NONE, until: NEVER };
+        let mut size = blocks.len() as usize;
+        let mut levels = Vec::new();
+        while levels.is_empty() || size > 1 {
+            size = size.div_ceil(FAN);
+            levels.push(vec![empty; size]);
+        }
+        let offset_bits = blocks.pages_per_block().next_power_of_two().trailing_zeros();
+        Self { score, closed: vec![0; blocks.len() as usize], levels, offset_bits }
+    }
+
+    /// The best candidate, once the tree is settled.
+    pub fn first(&self) -> Option<BlockId> {
+        let root = self.levels.last()?[0];
+        (root.winner != NONE).then_some(root.winner)
+    }
+
+    /// The same by a look at every block: what the tree must agree with.
+    pub fn scan(&self, blocks: &BlockTable) -> Option<BlockId> {
+        let best = self.best_of(blocks, 0..blocks.len(), blocks.clock());
+        best.map(|(block, _)| block)
+    }
+
+    #[inline(always)]
+    fn course(&self, blocks: &BlockTable, block: BlockId, now: u64) -> Course {
+        self.score.course(blocks, block, self.closed[block as usize], now)
+    }
+
+    /// Whether block `a` goes before `b`, with these scores.
+    #[inline(always)]
+    fn before(&self, blocks: &BlockTable, a: (BlockId, f64), b: (BlockId, f64)) -> bool {
+        let key = |block: BlockId| (blocks.erase_count(block), self.closed[block as usize], block);
+        a.1 > b.1 || (a.1 == b.1 && key(a.0) < key(b.0))
+    }
+
+    fn best_of(
+        &self,
+        blocks: &BlockTable,
+        range: std::ops::Range<u32>,
+        now: u64,
+    ) -> Option<(BlockId, Course)> {
+        let mut best: Option<(BlockId, Course)> = None;
+        for block in range.filter(|&block| blocks.is_candidate(block)) {
+            let course = self.course(blocks, block, now);
+            let first = best.is_none_or(|(held, winner)| {
+                self.before(blocks, (block, course.value), (held, winner.value))
+            });
+            if first {
+                best = Some((block, course));
+            }
+        }
+        best
+    }
+
+    /// What `block` does now may be better than before: it goes up as far as it wins.
+    fn improved(&mut self, blocks: &BlockTable, block: BlockId) {
+        let now = blocks.clock();
+        let course = self.course(blocks, block, now);
+        let mut index = block as usize;
+        let mut until = NEVER;
+        let mut wins = true;
+        for level in 0..self.levels.len() {
+            index /= FAN;
+            let node = self.levels[level][index];
+            if node.until <= now {
+                return; // made anew before the next pick, and all above it
+            }
+            if wins && node.winner != block && node.winner != NONE {
+                let winner = self.course(blocks, node.winner, now);
+                wins = self.before(blocks, (block, course.value), (node.winner, winner.value));
+                let (ahead, behind) = if wins { (&course, &winner) } else { (&winner, &course) };
+                until = until.min(ahead.ahead_until(behind, now));
+            }
+            let node = &mut self.levels[level][index];
+            if wins {
+                node.winner = block;
+            } else if node.until <= until {
+                return;
+            }
+            node.until = node.until.min(until);
+        }
+    }
+
+    /// The nodes above `block` no longer hold.
+    fn outdate(&mut self, block: BlockId) {
+        let mut index = block as usize;
+        for level in &mut self.levels {
+            index /= FAN;
+            level[index].until = 0;
+        }
+    }
+
+    fn renew(&mut self, blocks: &BlockTable, level: usize, index: usize, now: u64) {
+        let mut entrants = [(NONE, Course::constant(0.0)); FAN];
+        let mut count = 0;
+        let mut until = NEVER;
+        let first = index * FAN;
+        if level == 0 {
+            let last = (first + FAN).min(blocks.len() as usize);
+            for block in (first as u32..last as u32).filter(|&block| blocks.is_candidate(block)) {
+                entrants[count] = (block, self.course(blocks, block, now));
+                count += 1;
+            }
+        } else {
+            for child in first..(first + FAN).min(self.levels[level - 1].len()) {
+                if self.levels[level - 1][child].until <= now {
+                    self.renew(blocks, level - 1, child, now);
+                }
+                let Node { winner, until: held } = self.levels[level - 1][child];
+                until = until.min(held);
+                if winner != NONE {
+                    entrants[count] = (winner, self.course(blocks, winner, now));
+                    count += 1;
+                }
+            }
+        }
+        let entrants = &entrants[..count];
+        let mut winner = (NONE, Course::constant(0.0));
+        for &(block, course) in entrants {
+            let held = (winner.0, winner.1.value);
+            if winner.0 == NONE || self.before(blocks, (block, course.value), held) {
+                winner = (block, course);
+            }
+        }
+        for (block, course) in entrants {
+            if *block != winner.0 {
+                until = until.min(winner.1.ahead_until(course, now));
+            }
+        }
+        self.levels[level][index] = Node { winner: winner.0, until };
+    }
+}
+
+impl<S: Score> Tracker for Kinetic<S> {
+    const FOLLOWS_DEATHS: bool = true;
+    const FOLLOWS_PROGRAMS: bool = S::FOLLOWS_PROGRAMS;
+
+    fn pages_died(&mut self, blocks: &BlockTable, old: &[u32], since: u64) {
+        let bits = self.offset_bits;
+        let dead = || old.iter().filter(|&&ppn| ppn != UNMAPPED).map(|ppn| ppn >> bits);
+        for (time, &ppn) in (since..).zip(old).filter(|&(_, &ppn)| ppn != UNMAPPED) {
+            self.score.lost(blocks, ppn >> bits, ppn & ((1 << bits) - 1), time);
+        }
+        if self.score.falls() {
+            for block in dead() {
+                if self.levels[0][block as usize / FAN].winner == block {
+                    self.outdate(block);
+                }
+            }
+        }
+        for block in dead() {
+            if blocks.is_candidate(block) {
+                self.improved(blocks, block);
+            }
+        }
+    }
+
+    fn pages_programmed(&mut self, blocks: &BlockTable, first: u32, count: u32) {
+        let (block, offset) = (first >> self.offset_bits, first & ((1 << self.offset_bits) - 1));
+        self.score.programmed(blocks, block, offset, count);
+    }
+
+    fn closed(&mut self, blocks: &BlockTable, block: BlockId) {
+        self.closed[block as usize] = blocks.clock();
+        self.score.closed(blocks, block);
+        self.improved(blocks, block);
+    }
+
+    fn taken(&mut self, blocks: &BlockTable, block: BlockId) {
+        self.score.taken(blocks, block);
+        self.outdate(block);
+    }
+
+    fn settle(&mut self, blocks: &BlockTable) {
+        if self.score.settle(blocks) {
+            self.levels.iter_mut().flatten().for_each(|node| node.until = 0);
+        }
+        let now = blocks.clock();
+        let top = self.levels.len() - 1;
+        if self.levels[top][0].until <= now {
+            self.renew(blocks, top, 0, now);
+        }
+    }
+
+    fn audit(&self, blocks: &BlockTable) -> Result<(), String> {
+        let now = blocks.clock();
+        let mut span = 1;
+        for (height, level) in self.levels.iter().enumerate() {
+            span *= FAN as u32;
+            for (index, node) in (0..).zip(level).filter(|(_, node)| node.until > now) {
+                let last = ((index + 1) * span).min(blocks.len());
+                let best = self.best_of(blocks, index * span..last, now);
+                let best = best.map_or(NONE, |(block, _)| block);
+                if best != node.winner {
+                    return Err(format!(
+                        "block {best} is the best under node {index} of level {height}, which \
+                         names {}",
+                        node.winner
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+}
