@@ -2,7 +2,8 @@
 //! memory accesses that no page-mapped simulator can avoid, measured in the same run.
 //!
 //! `cargo bench -p flashgc-drive --bench speed` runs it; `-- --smoke` runs a size that takes a
-//! second; `-- --pages 26 --block 1024` picks the drive (log2 of its logical pages, pages a block).
+//! second; `-- --pages 26 --block 1024` picks the drive (log2 of its logical pages, pages a block) and
+//! `-- --victim greedy --victim bsgc:ratio=live` the policies.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -24,6 +25,21 @@ const SPARE: f64 = 1.0 - 1.0 / 1.28;
 const AHEAD: usize = 48;
 const BATCH: usize = Batch::DEFAULT_LEN;
 
+/// The policies whose speed is compared with the bare loop.
+const USUAL: &[&str] = &["d-choices:d=10", "d-choices:d=9,c=1", "greedy", "fifo"];
+/// Those that weigh age and wear, beside greedy.
+const AGED: &[&str] = &[
+    "greedy",
+    "cost-benefit",
+    "cost-benefit:age=last_invalidate",
+    "cat",
+    "sagc",
+    "scata",
+    "eigc",
+    "bsgc",
+    "wear-aware",
+];
+
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
     let value = |name: &str| -> Option<u32> {
@@ -31,14 +47,19 @@ fn main() {
         arguments.get(at + 1)?.parse().ok()
     };
     let smoke = arguments.iter().any(|argument| argument == "--smoke");
-    let sizes: Vec<(u32, u32)> = match (value("--pages"), value("--block"), smoke) {
-        (Some(pages), Some(block), _) => vec![(pages, block)],
-        (_, _, true) => vec![(16, 64)],
-        _ => vec![(20, 256), (26, 1024)],
+    let chosen: Vec<&str> =
+        arguments.windows(2).filter(|pair| pair[0] == "--victim").map(|pair| &*pair[1]).collect();
+    let of = |default: &'static [&'static str]| {
+        if chosen.is_empty() { default.to_vec() } else { chosen.clone() }
+    };
+    let sizes: Vec<(u32, u32, Vec<&str>)> = match (value("--pages"), value("--block"), smoke) {
+        (Some(pages), Some(block), _) => vec![(pages, block, of(USUAL))],
+        (_, _, true) => vec![(16, 64, of([USUAL, AGED].concat().leak()))],
+        _ => vec![(20, 256, of(USUAL)), (26, 1024, of(USUAL)), (24, 256, of(AGED))],
     };
     let rounds = if smoke { 1 } else { value("--rounds").unwrap_or(5) as usize };
-    for (log_pages, pages_per_block) in sizes {
-        measure(log_pages, pages_per_block, rounds, smoke);
+    for (log_pages, pages_per_block, victims) in sizes {
+        measure(log_pages, pages_per_block, &victims, rounds, smoke);
     }
 }
 
@@ -46,7 +67,7 @@ fn main() {
 /// (programs, seconds, host pages).
 type Contestant = (String, Box<dyn FnMut() -> (u64, f64, u64)>);
 
-fn measure(log_pages: u32, pages_per_block: u32, rounds: usize, smoke: bool) {
+fn measure(log_pages: u32, pages_per_block: u32, victims: &[&str], rounds: usize, smoke: bool) {
     let logical = 1u64 << log_pages;
     let geometry = Geometry::for_logical_pages(logical, pages_per_block, SPARE)
         .expect("the sizes above are valid");
@@ -57,10 +78,10 @@ fn measure(log_pages: u32, pages_per_block: u32, rounds: usize, smoke: bool) {
     );
     let mut bare = Bare::new(&geometry);
     let mut contestants: Vec<Contestant> = Vec::new();
-    for spec in ["d-choices:d=10", "d-choices:d=9,c=1", "greedy", "fifo"] {
+    for &spec in victims {
         contestants.push((spec.to_string(), engine(spec, &geometry, writes)));
     }
-    if log_pages <= 22 {
+    if log_pages <= 22 && victims.contains(&"d-choices:d=10") {
         for kinds in [Kinds::Changes, Kinds::All] {
             let name = format!("replay, {kinds:?}").to_lowercase();
             contestants.push((name, replay(&geometry, writes, kinds)));

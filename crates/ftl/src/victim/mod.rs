@@ -2,6 +2,8 @@
 //! file is the interface and the registry.
 
 mod bsgc;
+#[cfg(test)]
+mod by_hand;
 mod cat;
 mod cost_benefit;
 mod d_choices;

@@ -1,0 +1,316 @@
+//! Picks of the policies that weigh age and wear, worked out by hand: drives of a few blocks of four
+//! pages, whose writes, losses and erases the tests set down one by one.
+
+use super::*;
+use crate::page_map::UNMAPPED;
+
+/// Blocks and what a policy keeps of them, driven by hand.
+struct Hand<P: VictimPolicy> {
+    blocks: BlockTable,
+    tracker: P::Tracker,
+    policy: P,
+}
+
+impl<P: VictimPolicy> Hand<P> {
+    /// `count` erased blocks of four pages, none of them a candidate.
+    fn new(spec: &str, count: u32) -> Self {
+        let blocks = BlockTable::new(&Geometry::new(count, 4, 1).unwrap());
+        let spec = VictimSpec::parse(spec).unwrap();
+        let policy = P::new(spec.params(), &blocks, &mut Stream::new(0, "hand")).unwrap();
+        let tracker = policy.tracker(&blocks);
+        Self { blocks, tracker, policy }
+    }
+
+    /// Lets the clock show `clock`.
+    fn at(&mut self, clock: u64) -> &mut Self {
+        self.blocks.tick(clock - self.blocks.clock());
+        self
+    }
+
+    /// Programs the four pages of `block`, the last one at `clock`, and closes it.
+    fn fill(&mut self, block: BlockId, clock: u64) -> &mut Self {
+        self.at(clock);
+        self.blocks.program(block);
+        self.blocks.set_open_count(block, 4);
+        self.tracker.pages_programmed(&self.blocks, block * 4, 4);
+        self.blocks.close(block);
+        self.tracker.closed(&self.blocks, block);
+        self
+    }
+
+    /// The page of `block` at `offset` dies at `clock`.
+    fn lose(&mut self, block: BlockId, offset: u32, clock: u64) -> &mut Self {
+        self.at(clock);
+        self.blocks.counts_mut()[block as usize] -= 1;
+        self.tracker.pages_died(&self.blocks, &[UNMAPPED, block * 4 + offset], clock - 1);
+        self
+    }
+
+    /// The pages of `block` at `offsets` die at `clock`.
+    fn lose_all(&mut self, block: BlockId, offsets: std::ops::Range<u32>, clock: u64) {
+        for offset in offsets {
+            self.lose(block, offset, clock);
+        }
+    }
+
+    /// Collects `block` at `clock`: what was valid is gone, and it is erased and open.
+    fn collect(&mut self, block: BlockId, clock: u64) -> &mut Self {
+        self.at(clock);
+        self.tracker.settle(&self.blocks);
+        self.blocks.take(block);
+        self.tracker.taken(&self.blocks, block);
+        self.blocks.set_open_count(block, 0);
+        self.blocks.erase(block);
+        self
+    }
+
+    /// Erases an open block `times` times, before anything else happens.
+    fn wear(&mut self, block: BlockId, times: u32) -> &mut Self {
+        let now = self.blocks.clock();
+        for _ in 0..times {
+            self.fill(block, now).collect(block, now);
+        }
+        self
+    }
+
+    fn pick(&mut self) -> Option<BlockId> {
+        self.tracker.settle(&self.blocks);
+        self.tracker.audit(&self.blocks).unwrap();
+        self.policy.pick(&self.blocks, &self.tracker, &mut Stream::new(0, "hand"))
+    }
+}
+
+/// Block 0 full of writes at clock 4, with 3 valid pages left; block 1 at 32, with 1. The clock
+/// shows 40, so that their ages are 36 and 8.
+fn old_and_young<P: VictimPolicy>(spec: &str, erases_of_young: u32) -> Hand<P> {
+    let mut hand = Hand::new(spec, 2);
+    hand.wear(1, erases_of_young).fill(0, 4).lose(0, 0, 10).fill(1, 32);
+    hand.lose(1, 0, 33).lose(1, 1, 34).lose(1, 2, 38).at(40);
+    hand
+}
+
+#[test]
+fn cost_benefit_weighs_age_and_copies_in_three_forms() {
+    // a(1-u)/(2u) = a i/(2v): 36 * 1/6 = 6 and 8 * 3/2 = 12.
+    assert_eq!(old_and_young::<CostBenefit>("cost-benefit", 0).pick(), Some(1));
+    // (1-u)a/(1+u) = i a/(b+v): 36/7 = 5.14 and 8 * 3/5 = 4.8.
+    let mut lfs = old_and_young::<CostBenefit>("cost-benefit:form=lfs", 0);
+    assert_eq!(lfs.pick(), Some(0));
+    // One program later: 37/7 = 5.29 and 9 * 3/5 = 5.4. Nothing happened to either block.
+    assert_eq!(lfs.at(41).pick(), Some(1));
+    // (1-u)/u sqrt(a): 1/3 * 6 = 2 and 3 * 2.83 = 8.5.
+    assert_eq!(old_and_young::<CostBenefit>("cost-benefit:form=sqrt", 0).pick(), Some(1));
+    // The root matters: ages 36 and 1 in a(1-u)/(2u) give 6 and 1.5, in (1-u)/u sqrt(a) 2 and 3.
+    for (spec, pick) in [("cost-benefit", 0), ("cost-benefit:form=sqrt", 1)] {
+        let mut hand = Hand::<CostBenefit>::new(spec, 2);
+        hand.fill(0, 4).lose(0, 0, 10).fill(1, 39);
+        hand.lose(1, 0, 39).lose(1, 1, 40).lose(1, 2, 40);
+        assert_eq!(hand.pick(), Some(pick), "{spec}");
+    }
+    // Since the last loss: 30 * 1/6 = 5 and 2 * 3/2 = 3.
+    let spec = "cost-benefit:age=last_invalidate";
+    let mut invalidated = old_and_young::<CostBenefit>(spec, 0);
+    assert_eq!(invalidated.pick(), Some(0));
+    // Another loss of block 0 makes it young: 1 * 2/4 = 0.5 at 41, and 3 * 3/2 = 4.5.
+    assert_eq!(invalidated.lose(0, 1, 41).pick(), Some(1));
+}
+
+#[test]
+fn an_empty_block_comes_first_a_full_one_last_and_equals_by_wear_then_closing() {
+    let mut hand = Hand::<CostBenefit>::new("cost-benefit", 4);
+    hand.wear(1, 1).fill(0, 4).fill(1, 8);
+    // Both full, u = 1: worth nothing, so equal; block 0 was erased less often.
+    assert_eq!(hand.at(100).pick(), Some(0));
+    // Closed at 200 and pick at 200: age 0 counts as 1, and 1 * 1/6 is more than nothing.
+    hand.fill(2, 200).lose(2, 3, 200);
+    assert_eq!(hand.pick(), Some(2));
+    // u = 0 beats any age; of two such the less worn goes first, though it was closed later.
+    hand.lose_all(1, 0..4, 200);
+    assert_eq!(hand.pick(), Some(1));
+    hand.fill(3, 300);
+    hand.lose_all(3, 0..4, 300);
+    assert_eq!(hand.pick(), Some(3));
+    // Equal scores and wear: block 3 was closed at 300, block 0 earlier.
+    hand.lose_all(0, 0..4, 301);
+    assert_eq!(hand.pick(), Some(0));
+    // For lfs an empty block is worth its age, 1 * 4/4 at 201, and block 0 201 - 4 = 197 times 1/7.
+    let mut lfs = Hand::<CostBenefit>::new("cost-benefit:form=lfs", 2);
+    lfs.fill(0, 4).lose(0, 0, 5).fill(1, 200);
+    lfs.lose_all(1, 0..4, 200);
+    assert_eq!(lfs.at(201).pick(), Some(0));
+}
+
+#[test]
+fn a_new_drive_takes_what_was_closed_first() {
+    fn check<P: VictimPolicy>() {
+        let mut hand = Hand::<P>::new(P::NAME, 3);
+        assert_eq!(hand.pick(), None, "{}", P::NAME);
+        for block in [2, 0, 1] {
+            hand.at(u64::from(block == 1)); // 2 and 0 at the same clock: the lower number
+            hand.blocks.close(block);
+            hand.tracker.closed(&hand.blocks, block);
+        }
+        assert_eq!(hand.at(1).pick(), Some(0), "{}", P::NAME);
+        assert_eq!(hand.collect(0, 2).pick(), Some(2), "{}", P::NAME);
+        // Erasing what was never programmed is no erase.
+        assert_eq!(hand.blocks.erase_count(0), 0);
+    }
+    check::<CostBenefit>();
+    check::<Cat>();
+    check::<Sagc>();
+    check::<Scata>();
+    check::<Eigc>();
+    check::<Bsgc>();
+    check::<WearAware>();
+}
+
+#[test]
+fn cat_divides_by_wear() {
+    // a i/(v (ec + 1)): 36/3 = 12 for block 0; for block 1 24/(ec + 1): 24, 12 and 8.
+    assert_eq!(old_and_young::<Cat>("cat", 0).pick(), Some(1));
+    assert_eq!(old_and_young::<Cat>("cat", 1).pick(), Some(0), "equal: fewer erases");
+    assert_eq!(old_and_young::<Cat>("cat", 2).pick(), Some(0));
+    // Since the last loss: 30/3 = 10 and 2 * 3 = 6.
+    assert_eq!(old_and_young::<Cat>("cat:age=last_invalidate", 0).pick(), Some(0));
+}
+
+#[test]
+fn sagc_adds_up_the_waits_of_invalid_pages() {
+    let mut hand = Hand::<Sagc>::new("sagc", 3);
+    hand.fill(0, 4).fill(2, 8).lose(0, 0, 10).lose(0, 1, 20).fill(1, 28);
+    hand.lose(1, 0, 30).lose(1, 1, 31).lose(1, 2, 32).at(40);
+    // 30 + 20 = 50; 10 + 9 + 8 = 27; nothing.
+    assert_eq!(hand.pick(), Some(0));
+    // Three waits grow faster than two: 50 + 2 dt < 27 + 3 dt from dt = 24 on; equal at 23, where
+    // block 0 was closed earlier.
+    assert_eq!(hand.at(63).pick(), Some(0));
+    assert_eq!(hand.at(64).pick(), Some(1));
+    // An erase forgets: lost anew at 70 and 71, 10 + 9 = 19 at 80, and 50 + 49 + 48 = 147.
+    hand.collect(0, 64).fill(0, 68).lose(0, 0, 70).lose(0, 1, 71).at(80);
+    assert_eq!(hand.pick(), Some(1));
+    // Times (1-u)/(2u): 50 * 2/4 = 25 and 27 * 3/2 = 40.5.
+    let mut hand = Hand::<Sagc>::new("sagc:weight=ratio", 2);
+    hand.fill(0, 4).lose(0, 0, 10).lose(0, 1, 20).fill(1, 28);
+    hand.lose(1, 0, 30).lose(1, 1, 31).lose(1, 2, 32).at(40);
+    assert_eq!(hand.pick(), Some(1));
+}
+
+#[test]
+fn scata_multiplies_the_oldest_garbage_with_the_youngest_data() {
+    let table = |erases: u32| {
+        let mut hand = Hand::<Scata>::new("scata", 2);
+        hand.wear(0, erases).fill(0, 4).lose(0, 3, 10).fill(1, 32);
+        hand.lose(1, 0, 33).lose(1, 1, 34).at(40);
+        hand
+    };
+    // Block 0: garbage since 10, page 2 written at 3, v = 3: 30 * 37 * 1/7 = 158.6. Block 1: garbage
+    // since 33, page 3 written at 32, v = 2: 7 * 8 * 2/6 = 18.7.
+    assert_eq!(table(0).pick(), Some(0));
+    assert_eq!(table(7).pick(), Some(0), "158.6/8 = 19.8");
+    assert_eq!(table(8).pick(), Some(1), "158.6/9 = 17.6");
+    // Without valid pages: first, however worn.
+    let mut hand = table(8);
+    hand.lose_all(0, 0..3, 40);
+    assert_eq!(hand.pick(), Some(0));
+    // The age of the youngest valid page, not of the last one: 4 erases leave 158.6/5 = 31.7. Both
+    // pages that block 1 still has are of clock 31 and 32; without the last one 7 * 9 * 3/5 = 37.8,
+    // with it, and page 2 dead instead, 7 * 8 * 3/5 = 33.6: either wins; at 3 erases, 39.6, neither.
+    assert_eq!(table(4).lose(1, 3, 40).pick(), Some(1));
+    assert_eq!(table(3).lose(1, 3, 40).pick(), Some(0));
+}
+
+#[test]
+fn eigc_looks_back_to_the_last_erase() {
+    // Block 0 is erased at 10 with 2 of 4 pages valid, block 1 at 30 with 3; both are filled again
+    // and have 2 valid pages at 50. u/(1-u) = 1; costs (1 - c)/time * (ec + 1):
+    // 0.5/40 * 2 = 0.025 and 0.25/20 * 2 = 0.025: equal, and equally worn; block 0 closed first.
+    let table = |spec: &str| {
+        let mut hand = Hand::<Eigc>::new(spec, 3);
+        hand.fill(0, 4).lose(0, 0, 5).lose(0, 1, 6).fill(1, 8).lose(1, 0, 9);
+        hand.collect(0, 10).collect(1, 30).fill(0, 36).fill(1, 40);
+        hand.lose(0, 0, 41).lose(0, 1, 42).lose(1, 0, 43).lose(1, 1, 44).at(50);
+        hand
+    };
+    let mut hand = table("eigc");
+    assert_eq!(hand.pick(), Some(0));
+    // One program later 0.5/41 = 0.0122 and 0.25/21 = 0.0119.
+    assert_eq!(hand.at(51).pick(), Some(1));
+    // Averaged: c = 0.25 and 0.375; 0.75/41 = 0.0183 and 0.625/21 = 0.0298.
+    assert_eq!(table("eigc:ratio=average").at(51).pick(), Some(0));
+    // A third block, never erased: c = 0, time = 51, v = 3: 3 * 1/51 * 1 = 0.059; the others, twice
+    // the above, 0.0244 and 0.0238.
+    let mut hand = table("eigc");
+    hand.fill(2, 51).lose(2, 0, 51);
+    assert_eq!(hand.pick(), Some(1));
+    // With v = 1: 1/3 * 1/51 = 0.0065.
+    assert_eq!(hand.lose(2, 1, 51).lose(2, 2, 51).pick(), Some(2));
+    // Erased full, c = 1: 1 - c counts as 1/4. 0.25/time * 2 beside 0.5/41 * 2: at 71 block 0 has
+    // been erased for 61, 0.5/61 = 0.0082, block 1, erased at 52 with 4, 0.25/19 = 0.0132.
+    let mut hand = table("eigc");
+    hand.collect(1, 51).fill(1, 51).collect(1, 52).fill(1, 60).lose(1, 0, 61).lose(1, 1, 62);
+    assert_eq!(hand.at(71).pick(), Some(0));
+}
+
+#[test]
+fn bsgc_averages_past_intervals_and_compares_wear() {
+    // Block 0: erased at 10 with 2 of 4 valid: interval 0.5 (10 + 0) = 5, c 0.5 (0.5 + 0) = 0.25.
+    // Block 1: erased at 30 with 3: interval 15, c 0.375; at 34 with 4: interval 0.5 (4 + 15) = 9.5,
+    // c 0.5 (1 + 0.375) = 0.6875. Block 2 is never erased. All have 2 valid pages at 50.
+    let table = |spec: &str| {
+        let mut hand = Hand::<Bsgc>::new(spec, 3);
+        hand.fill(0, 4).lose(0, 0, 5).lose(0, 1, 6).fill(1, 8).lose(1, 0, 9);
+        hand.collect(0, 10).collect(1, 30).fill(1, 33).collect(1, 34);
+        hand.fill(0, 36).fill(1, 40).fill(2, 44);
+        hand.lose(0, 0, 45).lose(0, 1, 45).lose(1, 0, 46).lose(1, 1, 46);
+        hand.lose(2, 0, 47).lose(2, 1, 47).at(50);
+        hand
+    };
+    // Costs (1 - c)/time * (1 + ec - 0): 0.75/45 * 2 = 0.0333; 0.3125/25.5 * 3 = 0.0368; 1/50 = 0.02.
+    let mut hand = table("bsgc");
+    assert_eq!(hand.pick(), Some(2));
+    // Block 2 erased at 51 with 2 valid: interval 25.5, c 0.25. min_ec is 1 now. At 60, block 2 full
+    // at 55 and 2 lost: 0.75/(9 + 25.5) * 1 = 0.0217; block 0 0.75/55 * 1 = 0.0136; block 1
+    // 0.3125/35.5 * 2 = 0.0176.
+    hand.collect(2, 51).fill(2, 55).lose(2, 0, 56).lose(2, 1, 56).at(60);
+    assert_eq!(hand.pick(), Some(0));
+    // Without blocks 0 and 2: whoever is left.
+    assert_eq!(hand.collect(0, 60).pick(), Some(1), "0.0176 before 0.0217");
+    // First samples: intervals 10 and 0.5 (4 + 30) = 17, c 0.5 and 0.5 (1 + 0.75) = 0.875 at 50:
+    // 0.5/50 * 2 = 0.02 and 1 - 0.875 counts as 0.25: 0.25/33 * 3 = 0.0227; block 2 0.02. Equal to
+    // block 0, but erased less often. At 51: 1/51 = 0.0196 and 0.5/51 * 2: equal still.
+    assert_eq!(table("bsgc:first=sample").pick(), Some(2));
+    assert_eq!(table("bsgc:first=sample").collect(2, 50).pick(), Some(0));
+    // Live: c = 0.5 (0.5 + 0.25) = 0.375, 0.5 (0.5 + 0.6875) = 0.594, 0.25: 0.625/45 * 2 = 0.0278,
+    // 0.406/25.5 * 3 = 0.0478, 0.75/50 = 0.015.
+    assert_eq!(table("bsgc:ratio=live").pick(), Some(2));
+    // Literal: intervals 5 and 0.5 (34 + 15) = 24.5, time 50 + that: 0.75/55 * 2 = 0.0273,
+    // 0.3125/74.5 * 3 = 0.0126, 1/50 = 0.02.
+    assert_eq!(table("bsgc:reading=literal").pick(), Some(1));
+    // No valid pages: every cost is 0, the least worn first.
+    let mut hand = table("bsgc");
+    hand.lose_all(1, 2..4, 50);
+    assert_eq!(hand.pick(), Some(1));
+    hand.lose_all(0, 2..4, 50);
+    assert_eq!(hand.pick(), Some(0));
+}
+
+#[test]
+fn wear_aware_gives_worn_blocks_a_handicap() {
+    // (1 - l) v/4 + l ec/(1 + max): block 0, worn 3 times, v = 1; block 1, worn once, v = 2. With
+    // l = 0.1: 0.225 + 0.075 = 0.3 and 0.45 + 0.025 = 0.475. With l = 0.5: 0.125 + 0.375 = 0.5 and
+    // 0.25 + 0.125 = 0.375.
+    for (spec, pick) in
+        [("wear-aware", 0), ("wear-aware:lambda=0.5", 1), ("wear-aware:lambda=0", 0)]
+    {
+        let mut hand = Hand::<WearAware>::new(spec, 2);
+        hand.wear(0, 3).wear(1, 1).fill(0, 4).fill(1, 8);
+        hand.lose_all(0, 0..3, 9);
+        hand.lose_all(1, 0..2, 9);
+        assert_eq!(hand.pick(), Some(pick), "{spec}");
+    }
+    // A full block has nothing to give, however little it is worn: 1 page of 4 lost at wear 3 goes
+    // first even where wear alone counts.
+    let mut hand = Hand::<WearAware>::new("wear-aware:lambda=1", 2);
+    hand.wear(0, 3).fill(0, 4).fill(1, 8).lose(0, 0, 9);
+    assert_eq!(hand.pick(), Some(0));
+}

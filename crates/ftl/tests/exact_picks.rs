@@ -1,0 +1,122 @@
+//! The kinetic tournament picks what a plain scan over all blocks picks, decision by decision.
+
+use flashgc_ftl::rng::Stream;
+use flashgc_ftl::spec::{Param, Params, SpecError};
+use flashgc_ftl::track::{Kinetic, Score};
+use flashgc_ftl::victim::{Bsgc, Cat, CostBenefit, Eigc, Sagc, Scata, WearAware};
+use flashgc_ftl::{
+    BlockId, BlockTable, Fill, Frontier, Geometry, Layout, PageMap, Translation, VictimPolicy,
+    VictimSpec,
+};
+
+/// A policy that compares every pick of its own with a scan.
+struct Checked<P>(P);
+
+impl<P: VictimPolicy<Tracker = Kinetic<P>> + Score> VictimPolicy for Checked<P> {
+    type Tracker = Kinetic<P>;
+    const NAME: &'static str = P::NAME;
+    const PARAMS: &'static [Param] = P::PARAMS;
+
+    fn new(params: &Params, blocks: &BlockTable, rng: &mut Stream) -> Result<Self, SpecError> {
+        P::new(params, blocks, rng).map(Self)
+    }
+
+    fn tracker(&self, blocks: &BlockTable) -> Kinetic<P> {
+        self.0.tracker(blocks)
+    }
+
+    fn pick(
+        &mut self,
+        blocks: &BlockTable,
+        tracker: &Kinetic<P>,
+        rng: &mut Stream,
+    ) -> Option<BlockId> {
+        let pick = self.0.pick(blocks, tracker, rng);
+        assert_eq!(pick, tracker.scan(blocks), "{} at clock {}", P::NAME, blocks.clock());
+        pick
+    }
+}
+
+/// Runs the policy under mixed writes and TRIMs until it made `decisions` picks, on drives of
+/// several shapes; returns how many it made.
+fn drive<P>(spec: &str, decisions: u64) -> u64
+where
+    P: VictimPolicy<Tracker = Kinetic<P>> + Score,
+{
+    let params = VictimSpec::parse(spec).unwrap().params().clone();
+    let shapes = [
+        (Frontier::Single, Fill::Sequential, 300, 16),
+        (Frontier::Double, Fill::Random, 270, 48),
+        (Frontier::Pool { low: 3 }, Fill::Empty, 257, 8),
+    ];
+    let mut made = 0;
+    for (frontier, fill, blocks, b) in shapes {
+        let geometry = Geometry::with_spare(blocks, b, 0.15).unwrap();
+        let layout = Layout { geometry, frontier, fill, seed: 5 };
+        let mut layer = PageMap::<Checked<P>>::with_policy(layout, |blocks, rng| {
+            Checked::<P>::new(&params, blocks, rng)
+        })
+        .unwrap();
+        let pages = geometry.logical_pages();
+        let mut stream = Stream::new(17, spec);
+        let mut next = 0;
+        while layer.counters().collections * 3 < decisions {
+            let kind = stream.below(8);
+            let length = 1 + stream.below(3 * b);
+            let batch: Vec<u32> = (0..length)
+                .map(|_| match kind {
+                    0 => {
+                        next = (next + 1) % pages; // sequential
+                        next
+                    }
+                    1..4 => stream.below(pages),   // uniform
+                    _ => stream.below(pages / 10), // hot
+                })
+                .collect();
+            if stream.below(6) == 0 {
+                layer.trim(&batch).unwrap();
+            } else {
+                layer.write(&batch).unwrap();
+            }
+        }
+        layer.audit().unwrap_or_else(|why| panic!("{spec} {frontier}: {why}"));
+        made += layer.counters().collections;
+    }
+    made
+}
+
+fn all(decisions_each: u64) -> u64 {
+    [
+        drive::<CostBenefit>("cost-benefit", decisions_each),
+        drive::<CostBenefit>("cost-benefit:form=lfs", decisions_each),
+        drive::<CostBenefit>("cost-benefit:form=sqrt", decisions_each),
+        drive::<CostBenefit>("cost-benefit:age=last_invalidate", decisions_each),
+        drive::<CostBenefit>("cost-benefit:form=lfs,age=last_invalidate", decisions_each),
+        drive::<Cat>("cat", decisions_each),
+        drive::<Cat>("cat:age=last_invalidate", decisions_each),
+        drive::<Sagc>("sagc", decisions_each),
+        drive::<Sagc>("sagc:weight=ratio", decisions_each),
+        drive::<Scata>("scata", decisions_each),
+        drive::<Eigc>("eigc", decisions_each),
+        drive::<Eigc>("eigc:ratio=average", decisions_each),
+        drive::<Bsgc>("bsgc", decisions_each),
+        drive::<Bsgc>("bsgc:reading=literal", decisions_each),
+        drive::<Bsgc>("bsgc:first=sample", decisions_each),
+        drive::<Bsgc>("bsgc:ratio=live", decisions_each),
+        drive::<WearAware>("wear-aware", decisions_each),
+        drive::<WearAware>("wear-aware:lambda=0.7", decisions_each),
+    ]
+    .iter()
+    .sum()
+}
+
+#[test]
+fn fast_picks_equal_a_scan() {
+    assert!(all(6_000) > 100_000);
+}
+
+#[test]
+#[ignore = "millions of decisions: about a minute; run with --ignored"]
+fn fast_picks_equal_a_scan_millions_of_times() {
+    assert!(all(250_000) > 4_000_000);
+}
