@@ -4,9 +4,13 @@
 use super::Tracker;
 use crate::blocks::{BlockId, BlockTable};
 use crate::page_map::UNMAPPED;
+use crate::table::prefetch;
 
 /// Children a node.
 const FAN: usize = 16;
+
+/// How far ahead of a dead page what is kept of its block is fetched.
+const AHEAD: usize = 16;
 
 /// No block: the winner among no candidates.
 const NONE: BlockId = BlockId::MAX;
@@ -115,6 +119,12 @@ pub trait Score: Send {
         let _ = (blocks, block, offset, time);
     }
 
+    /// The course of a block will be asked for soon: fetch what it takes. Any number may come.
+    #[inline(always)]
+    fn fetch(&self, block: usize) {
+        let _ = block;
+    }
+
     /// Whether a dead page may lower its block's score, or how it grows.
     #[inline(always)]
     fn falls(&self) -> bool {
@@ -148,7 +158,7 @@ pub trait Score: Send {
 /// A node names the best candidate under it and the clock until which nothing there can pass it,
 /// which the courses tell. A dead page is compared with the winner of its group, and goes on up
 /// only where it beats it; nodes whose time is over, or whose winner was taken, are made anew
-/// before the next pick. 9 bytes a block, and what the score keeps.
+/// before the next pick. 10 bytes a block, and what the score keeps.
 ///
 /// Equal scores: the block erased less often, then the one closed earlier, then the lower number.
 #[derive(Clone, Debug)]
@@ -165,18 +175,42 @@ struct Node {
     winner: BlockId,
     /// The winner is the best while the clock is below this; no later than its children's.
     until: u64,
+    /// A line that the winner's score is not below: `slope * clock + base`.
+    slope: f64,
+    base: f64,
+}
+
+impl Node {
+    const EMPTY: Self = Self { winner: NONE, until: NEVER, slope: 0.0, base: 0.0 };
+
+    fn new(winner: BlockId, course: &Course, until: u64, now: u64) -> Self {
+        if course.value == f64::INFINITY {
+            return Self { winner, until, slope: 0.0, base: f64::INFINITY };
+        }
+        let since = course.slope * now as f64;
+        let base = course.floor - since - ROUNDING * (course.value + since);
+        Self { winner, until, slope: course.slope, base }
+    }
+
+    /// Whether a block on this course is behind the winner for good: a look at the node alone.
+    /// Courses only rise, and their slopes, but where a dead page outdates the node.
+    #[inline(always)]
+    fn leaves_behind(&self, course: &Course, now: u64) -> bool {
+        course.value < self.slope * now as f64 * (1.0 - ROUNDING) + self.base
+            && course.slope * (1.0 + ROUNDING) <= self.slope
+            && course.curve == 0.0
+    }
 }
 
 impl<S: Score> Kinetic<S> {
     /// The tree of a drive on which no block is a candidate yet.
     pub fn new(blocks: &BlockTable, mut score: S) -> Self {
         score.start(blocks);
-        let empty = Node { winner: NONE, until: NEVER };
         let mut size = blocks.len() as usize;
         let mut levels = Vec::new();
         while levels.is_empty() || size > 1 {
             size = size.div_ceil(FAN);
-            levels.push(vec![empty; size]);
+            levels.push(vec![Node::EMPTY; size]);
         }
         let offset_bits = blocks.pages_per_block().next_power_of_two().trailing_zeros();
         Self { score, closed: vec![0; blocks.len() as usize], levels, offset_bits }
@@ -239,6 +273,9 @@ impl<S: Score> Kinetic<S> {
                 return; // made anew before the next pick, and all above it
             }
             if wins && node.winner != block && node.winner != NONE {
+                if until == NEVER && node.leaves_behind(&course, now) {
+                    return;
+                }
                 let winner = self.course(blocks, node.winner, now);
                 wins = self.before(blocks, (block, course.value), (node.winner, winner.value));
                 let (ahead, behind) = if wins { (&course, &winner) } else { (&winner, &course) };
@@ -246,11 +283,12 @@ impl<S: Score> Kinetic<S> {
             }
             let node = &mut self.levels[level][index];
             if wins {
-                node.winner = block;
+                *node = Node::new(block, &course, node.until.min(until), now);
             } else if node.until <= until {
                 return;
+            } else {
+                node.until = until;
             }
-            node.until = node.until.min(until);
         }
     }
 
@@ -279,7 +317,7 @@ impl<S: Score> Kinetic<S> {
                 if self.levels[level - 1][child].until <= now {
                     self.renew(blocks, level - 1, child, now);
                 }
-                let Node { winner, until: held } = self.levels[level - 1][child];
+                let Node { winner, until: held, .. } = self.levels[level - 1][child];
                 until = until.min(held);
                 if winner != NONE {
                     entrants[count] = (winner, self.course(blocks, winner, now));
@@ -300,7 +338,10 @@ impl<S: Score> Kinetic<S> {
                 until = until.min(winner.1.ahead_until(course, now));
             }
         }
-        self.levels[level][index] = Node { winner: winner.0, until };
+        self.levels[level][index] = match winner {
+            (NONE, _) => Node::EMPTY,
+            (block, course) => Node::new(block, &course, until, now),
+        };
     }
 }
 
@@ -321,8 +362,14 @@ impl<S: Score> Tracker for Kinetic<S> {
                 }
             }
         }
-        for block in dead() {
-            if blocks.is_candidate(block) {
+        for (index, &ppn) in old.iter().enumerate() {
+            if let Some(&ahead) = old.get(index + AHEAD) {
+                let block = (ahead >> bits) as usize;
+                prefetch(&self.closed, block);
+                self.score.fetch(block);
+            }
+            let block = ppn >> bits;
+            if ppn != UNMAPPED && blocks.is_candidate(block) {
                 self.improved(blocks, block);
             }
         }

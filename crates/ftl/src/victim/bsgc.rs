@@ -18,7 +18,7 @@
 //! # Cost
 //! A collection: five nodes of a kinetic tournament tree, some of them made anew, 16 scores each,
 //! and a new tree where min_ec rises, which takes N erases. A write: one look and two scores,
-//! amortised. Exact. 33 bytes a block.
+//! amortised. Exact. 34 bytes a block.
 //!
 //! # Source
 //! Kim and Kwak, J. of the Korea Society of Computer and Information, 2016 (BSGC), section III.3,
@@ -28,6 +28,7 @@ use super::VictimPolicy;
 use crate::blocks::{BlockId, BlockTable};
 use crate::rng::Stream;
 use crate::spec::{Kind, Param, Params, SpecError};
+use crate::table::prefetch;
 use crate::track::{Course, Kinetic, Score};
 
 /// See the module's text.
@@ -109,6 +110,11 @@ impl Score for Bsgc {
         let time = (now - since) as f64 + interval;
         let cost = valid * (b - kept).max(1.0) * f64::from(wear);
         Course::linear((b - valid) * b, time, cost)
+    }
+
+    #[inline(always)]
+    fn fetch(&self, block: usize) {
+        prefetch(&self.past, block);
     }
 
     fn taken(&mut self, blocks: &BlockTable, block: BlockId) {

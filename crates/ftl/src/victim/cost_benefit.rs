@@ -12,7 +12,7 @@
 //!
 //! # Cost
 //! A collection: five nodes of a kinetic tournament tree, some of them made anew, 16 scores each. A
-//! write: one look and two scores, amortised. Exact. 9 bytes a block, 17 with `last_invalidate`.
+//! write: one look and two scores, amortised. Exact. 10 bytes a block, 18 with `last_invalidate`.
 //!
 //! # Source
 //! Kawaguchi, Nishioka, Motoda, USENIX 1995; Rosenblum and Ousterhout, SOSP 1991 (`lfs`); Wang et

@@ -12,7 +12,7 @@
 //!
 //! # Cost
 //! A collection: five nodes of a kinetic tournament tree, some of them made anew, 16 scores each. A
-//! write: one look and two scores, amortised. Exact. 25 bytes a block.
+//! write: one look and two scores, amortised. Exact. 26 bytes a block.
 //!
 //! # Source
 //! Kim and Kwak, Int. J. of Applied Engineering Research 11(7), 2016, as their BSGC paper, 2016,
@@ -22,6 +22,7 @@ use super::VictimPolicy;
 use crate::blocks::{BlockId, BlockTable};
 use crate::rng::Stream;
 use crate::spec::{Kind, Param, Params, SpecError};
+use crate::table::prefetch;
 use crate::track::{Course, Kinetic, Score};
 
 /// See the module's text.
@@ -67,6 +68,11 @@ impl Score for Eigc {
         let wear = f64::from(blocks.erase_count(block)) + 1.0;
         let cost = valid * (b - kept).max(1.0) * wear;
         Course::linear((b - valid) * b, (now - since) as f64, cost)
+    }
+
+    #[inline(always)]
+    fn fetch(&self, block: usize) {
+        prefetch(&self.erased, block);
     }
 
     fn taken(&mut self, blocks: &BlockTable, block: BlockId) {

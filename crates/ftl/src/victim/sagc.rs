@@ -11,7 +11,7 @@
 //!
 //! # Cost
 //! A collection: five nodes of a kinetic tournament tree, some of them made anew, 16 scores each. A
-//! write: one addition, one look and two scores, amortised. Exact. 17 bytes a block.
+//! write: one addition, one look and two scores, amortised. Exact. 18 bytes a block.
 //!
 //! # Source
 //! Kwon et al., IEEE Trans. Consumer Electronics 2010, as Kim and Kwak, 2016 (BSGC), state it in
@@ -21,6 +21,7 @@ use super::VictimPolicy;
 use crate::blocks::{BlockId, BlockTable};
 use crate::rng::Stream;
 use crate::spec::{Kind, Param, Params, SpecError};
+use crate::table::prefetch;
 use crate::track::{Course, Kinetic, Score};
 
 /// See the module's text.
@@ -75,6 +76,11 @@ impl Score for Sagc {
     #[inline(always)]
     fn lost(&mut self, _: &BlockTable, block: BlockId, _: u32, time: u64) {
         self.sums[block as usize] += time;
+    }
+
+    #[inline(always)]
+    fn fetch(&self, block: usize) {
+        prefetch(&self.sums, block);
     }
 
     fn taken(&mut self, _: &BlockTable, block: BlockId) {

@@ -12,7 +12,7 @@
 //! # Cost
 //! A collection: five nodes of a kinetic tournament tree, some of them made anew, 16 scores each. A
 //! write: one time, one bit, one look and two scores, amortised. Exact. 4 bytes and a bit a page,
-//! for the time at which each was programmed, and 33 bytes a block.
+//! for the time at which each was programmed, and 34 bytes a block.
 //!
 //! # Source
 //! Lin, Huang and Wu, Electronics Letters 47(22), 2011, as Kim and Kwak, 2016 (BSGC), state it in
@@ -22,6 +22,7 @@ use super::VictimPolicy;
 use crate::blocks::{BlockId, BlockTable};
 use crate::rng::Stream;
 use crate::spec::{Param, Params, SpecError};
+use crate::table::prefetch;
 use crate::track::{Course, Kinetic, Score};
 
 /// See the module's text.
@@ -96,6 +97,11 @@ impl Score for Scata {
         let oldest = now.saturating_sub(invalid) as f64;
         let wear = f64::from(blocks.erase_count(block)) + 1.0;
         Course::quadratic(b - valid, oldest, (now - youngest) as f64, (b + valid) * wear)
+    }
+
+    #[inline(always)]
+    fn fetch(&self, block: usize) {
+        prefetch(&self.past, block);
     }
 
     fn lost(&mut self, blocks: &BlockTable, block: BlockId, offset: u32, time: u64) {

@@ -12,7 +12,7 @@
 //! # Cost
 //! A collection: five nodes of a tournament tree, some of them made anew, 16 scores each, and a new
 //! tree where max_ec rises: on even wear once in N erases, on uneven wear as much more often as the
-//! most worn block is above the mean. A write: one look and two scores, amortised. Exact. 9 bytes a
+//! most worn block is above the mean. A write: one look and two scores, amortised. Exact. 10 bytes a
 //! block.
 //!
 //! # Source
