@@ -116,7 +116,7 @@ fn fast_picks_equal_a_scan() {
 }
 
 #[test]
-#[ignore = "millions of decisions: about a minute; run with --ignored"]
+#[ignore = "millions of decisions: some ten seconds; run with --ignored"]
 fn fast_picks_equal_a_scan_millions_of_times() {
     assert!(all(250_000) > 4_000_000);
 }
