@@ -5,8 +5,8 @@ use flashgc_ftl::spec::{Param, Params, SpecError};
 use flashgc_ftl::track::{Kinetic, Score};
 use flashgc_ftl::victim::{Bsgc, Cat, CostBenefit, Eigc, Sagc, Scata, WearAware};
 use flashgc_ftl::{
-    BlockId, BlockTable, Fill, Frontier, Geometry, Layout, PageMap, Translation, VictimPolicy,
-    VictimSpec,
+    Allocation, BlockId, BlockTable, Fill, Frontier, Geometry, Layout, PageMap, Translation,
+    VictimPolicy, VictimSpec,
 };
 
 /// A policy that compares every pick of its own with a scan.
@@ -52,7 +52,8 @@ where
     let mut made = 0;
     for (frontier, fill, blocks, b) in shapes {
         let geometry = Geometry::with_spare(blocks, b, 0.15).unwrap();
-        let layout = Layout { geometry, frontier, fill, seed: 5 };
+        let allocation = Allocation::default();
+        let layout = Layout { geometry, frontier, allocation, fill, seed: 5 };
         let mut layer = PageMap::<Checked<P>>::with_policy(layout, |blocks, rng| {
             Checked::<P>::new(&params, blocks, rng)
         })
