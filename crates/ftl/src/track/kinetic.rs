@@ -42,7 +42,7 @@ impl Course {
     }
 
     /// `gain * age / cost`, an age below 1 counted as 1, and infinite where the cost is 0. One
-    /// division, the last step: products of whole numbers are exact, so that equal scores are equal.
+    /// division, the last step: products of whole numbers are exact, so equal scores are equal.
     #[inline(always)]
     pub fn linear(gain: f64, age: f64, cost: f64) -> Self {
         let value = gain * age.max(1.0) / cost;

@@ -1,4 +1,4 @@
-//! Balanced selection: cost-benefit with all past erase intervals of a block, and its relative wear.
+//! Balanced selection: cost-benefit with a block's past erase intervals and its relative wear.
 //!
 //! Prefers, among equally full blocks, the one whose erases lie far apart, now and before, the one
 //! that used to be collected with many valid pages, and the least worn one. At each erase the block
@@ -16,8 +16,8 @@
 //! Formula: `argmin u/(1-u) * (1 - c_iu)/time * (1 + ec - min_ec)`.
 //!
 //! # Cost
-//! A collection: five nodes of a kinetic tournament tree, some of them made anew, 16 scores each,
-//! and a new tree where min_ec rises, which takes N erases. A write: one look and two scores,
+//! A collection: log16(N) nodes of a kinetic tournament tree, some of them made anew, 16 scores
+//! each, and a new tree where min_ec rises, which takes N erases. A write: one look and two scores,
 //! amortised. Exact. 34 bytes a block.
 //!
 //! # Source

@@ -1,5 +1,5 @@
-//! Picks of the policies that weigh age and wear, worked out by hand: drives of a few blocks of four
-//! pages, whose writes, losses and erases the tests set down one by one.
+//! Picks of the policies that weigh age and wear, worked out by hand: drives of a few blocks of
+//! four pages, whose writes, losses and erases the tests set down one by one.
 
 use super::*;
 use crate::page_map::UNMAPPED;
@@ -203,8 +203,8 @@ fn scata_multiplies_the_oldest_garbage_with_the_youngest_data() {
         hand.lose(1, 0, 33).lose(1, 1, 34).at(40);
         hand
     };
-    // Block 0: garbage since 10, page 2 written at 3, v = 3: 30 * 37 * 1/7 = 158.6. Block 1: garbage
-    // since 33, page 3 written at 32, v = 2: 7 * 8 * 2/6 = 18.7.
+    // Block 0: garbage since 10, page 2 written at 3, v = 3: 30 * 37 * 1/7 = 158.6. Block 1:
+    // garbage since 33, page 3 written at 32, v = 2: 7 * 8 * 2/6 = 18.7.
     assert_eq!(table(0).pick(), Some(0));
     assert_eq!(table(7).pick(), Some(0), "158.6/8 = 19.8");
     assert_eq!(table(8).pick(), Some(1), "158.6/9 = 17.6");
@@ -212,11 +212,14 @@ fn scata_multiplies_the_oldest_garbage_with_the_youngest_data() {
     let mut hand = table(8);
     hand.lose_all(0, 0..3, 40);
     assert_eq!(hand.pick(), Some(0));
-    // The age of the youngest valid page, not of the last one: 4 erases leave 158.6/5 = 31.7. Both
-    // pages that block 1 still has are of clock 31 and 32; without the last one 7 * 9 * 3/5 = 37.8,
-    // with it, and page 2 dead instead, 7 * 8 * 3/5 = 33.6: either wins; at 3 erases, 39.6, neither.
-    assert_eq!(table(4).lose(1, 3, 40).pick(), Some(1));
-    assert_eq!(table(3).lose(1, 3, 40).pick(), Some(0));
+    // The youngest valid page counts, not the last one: block 1 has those written at 31 and 32.
+    // Without the one of 32 it scores 7 * 9 * 3/5 = 37.8, without the other 7 * 8 * 3/5 = 33.6.
+    // Block 0 with one page more lost, at 40: v = 2, 30 * 37 * 2/6 = 370; /10 = 37 after 9 erases.
+    for (offset, pick) in [(3, 1), (2, 0)] {
+        let mut hand = table(9);
+        hand.lose(0, 0, 40).lose(1, offset, 40);
+        assert_eq!(hand.pick(), Some(pick), "without page {offset}");
+    }
 }
 
 #[test]
@@ -254,8 +257,8 @@ fn eigc_looks_back_to_the_last_erase() {
 #[test]
 fn bsgc_averages_past_intervals_and_compares_wear() {
     // Block 0: erased at 10 with 2 of 4 valid: interval 0.5 (10 + 0) = 5, c 0.5 (0.5 + 0) = 0.25.
-    // Block 1: erased at 30 with 3: interval 15, c 0.375; at 34 with 4: interval 0.5 (4 + 15) = 9.5,
-    // c 0.5 (1 + 0.375) = 0.6875. Block 2 is never erased. All have 2 valid pages at 50.
+    // Block 1: erased at 30 with 3: interval 15, c 0.375; at 34 with 4: interval 0.5 (4 + 15) =
+    // 9.5, c 0.5 (1 + 0.375) = 0.6875. Block 2 is never erased. All have 2 valid pages at 50.
     let table = |spec: &str| {
         let mut hand = Hand::<Bsgc>::new(spec, 3);
         hand.fill(0, 4).lose(0, 0, 5).lose(0, 1, 6).fill(1, 8).lose(1, 0, 9);
@@ -265,11 +268,12 @@ fn bsgc_averages_past_intervals_and_compares_wear() {
         hand.lose(2, 0, 47).lose(2, 1, 47).at(50);
         hand
     };
-    // Costs (1 - c)/time * (1 + ec - 0): 0.75/45 * 2 = 0.0333; 0.3125/25.5 * 3 = 0.0368; 1/50 = 0.02.
+    // Costs (1 - c)/time * (1 + ec - 0): 0.75/45 * 2 = 0.0333; 0.3125/25.5 * 3 = 0.0368; 1/50 =
+    // 0.02.
     let mut hand = table("bsgc");
     assert_eq!(hand.pick(), Some(2));
-    // Block 2 erased at 51 with 2 valid: interval 25.5, c 0.25. min_ec is 1 now. At 60, block 2 full
-    // at 55 and 2 lost: 0.75/(9 + 25.5) * 1 = 0.0217; block 0 0.75/55 * 1 = 0.0136; block 1
+    // Block 2 erased at 51 with 2 valid: interval 25.5, c 0.25. min_ec is 1 now. At 60, block 2
+    // full at 55 and 2 lost: 0.75/(9 + 25.5) * 1 = 0.0217; block 0 0.75/55 * 1 = 0.0136; block 1
     // 0.3125/35.5 * 2 = 0.0176.
     hand.collect(2, 51).fill(2, 55).lose(2, 0, 56).lose(2, 1, 56).at(60);
     assert_eq!(hand.pick(), Some(0));

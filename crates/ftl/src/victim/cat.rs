@@ -9,8 +9,9 @@
 //! Formula: `argmin u/(1-u) * 1/age * (ec + 1)`.
 //!
 //! # Cost
-//! A collection: five nodes of a kinetic tournament tree, some of them made anew, 16 scores each. A
-//! write: one look and two scores, amortised. Exact. 10 bytes a block, 18 with `last_invalidate`.
+//! A collection: log16(N) nodes of a kinetic tournament tree, some of them made anew, 16 scores
+//! each. A write: one look and one or two scores. Exact. 10 bytes a block, 18 with
+//! `last_invalidate`.
 //!
 //! # Source
 //! Chiang and Chang, Journal of Systems and Software 1999, as Kim and Kwak, 2016 (BSGC), state it

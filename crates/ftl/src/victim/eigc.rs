@@ -4,15 +4,15 @@
 //! was last collected, which tells cold data, and the one erased less often. The time counts pages
 //! programmed since the block's last erase, or since the start for a block that had none; below 1
 //! it is 1. c_iu is the valid ratio that the block had at its last collection (`ratio=last`) or
-//! half of that and the former c_iu (`ratio=average`); 0 before the first. 1 - c_iu is at least
-//! 1/b and the erase count goes in plus 1: with 0 every block of a new drive would cost nothing.
-//! Equal scores: fewer erases, then closed earlier, then the lower number.
+//! half of that and the former c_iu (`ratio=average`); 0 before the first. 1 - c_iu is at least 1/b
+//! and the erase count goes in plus 1: with 0 every block of a new drive would cost nothing. Equal
+//! scores: fewer erases, then closed earlier, then the lower number.
 //!
 //! Formula: `argmin u/(1-u) * (1 - c_iu)/time * (ec + 1)`.
 //!
 //! # Cost
-//! A collection: five nodes of a kinetic tournament tree, some of them made anew, 16 scores each. A
-//! write: one look and two scores, amortised. Exact. 26 bytes a block.
+//! A collection: log16(N) nodes of a kinetic tournament tree, some of them made anew, 16 scores
+//! each. A write: one look and one or two scores. Exact. 26 bytes a block.
 //!
 //! # Source
 //! Kim and Kwak, Int. J. of Applied Engineering Research 11(7), 2016, as their BSGC paper, 2016,

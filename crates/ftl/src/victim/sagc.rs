@@ -1,17 +1,18 @@
 //! Swap-aware garbage collection: the block whose invalid pages have waited longest, together.
 //!
-//! Every invalid page counts the pages programmed since it became invalid; the largest sum wins.
-//! No time a page is kept: the sum over i invalid pages of now - t is i * now minus the sum of the t,
+//! Every invalid page counts the pages programmed since it became invalid; the largest sum wins. No
+//! time a page is kept: the sum over i invalid pages of now - t is i * now minus the sum of the t,
 //! which is one number a block. Pages that were invalid from the start count from clock 0. A sum
 //! below 1 is 1; a block without invalid pages comes last. `weight=ratio` weighs the sum with what
 //! emptying the block costs, as cost-benefit does. Equal scores: fewer erases, then closed earlier,
-//! then the lower number. The paper pairs it with allocation by least wear, which is not part of it.
+//! then the lower number. The paper pairs it with allocation by least wear, which is not part of
+//! it.
 //!
 //! Formula: `argmax sum over invalid pages of (now - t_invalidated)`; `ratio`: times `(1-u)/(2u)`.
 //!
 //! # Cost
-//! A collection: five nodes of a kinetic tournament tree, some of them made anew, 16 scores each. A
-//! write: one addition, one look and two scores, amortised. Exact. 18 bytes a block.
+//! A collection: log16(N) nodes of a kinetic tournament tree, some of them made anew, 16 scores
+//! each. A write: one addition, one look and two scores, amortised. Exact. 18 bytes a block.
 //!
 //! # Source
 //! Kwon et al., IEEE Trans. Consumer Electronics 2010, as Kim and Kwak, 2016 (BSGC), state it in

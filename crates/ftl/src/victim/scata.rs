@@ -2,21 +2,21 @@
 //!
 //! A block scores high when its first invalid page has been so for long and its youngest valid page
 //! was written long ago, and low when it was erased often, the count plus 1. Ages count pages
-//! programmed; below 1 they are 1. A page counts as written when it is programmed, by the host or by
-//! a copy; pages on the drive from the start, and pages invalid from the start, date from clock 0.
-//! A block without an invalid page comes last, one without a valid page first. Equal scores: fewer
-//! erases, then closed earlier, then the lower number.
+//! programmed; below 1 they are 1. A page counts as written when it is programmed, by the host or
+//! by a copy; pages on the drive from the start, and pages invalid from the start, date from clock
+//! 0. A block without an invalid page comes last, one without a valid page first. Equal scores:
+//! fewer erases, then closed earlier, then the lower number.
 //!
 //! Formula: `argmax max(age of invalid pages) * min(age of valid pages) * (1-u)/(1+u) / (ec + 1)`.
 //!
 //! # Cost
-//! A collection: five nodes of a kinetic tournament tree, some of them made anew, 16 scores each. A
-//! write: one time, one bit, one look and two scores, amortised. Exact. 4 bytes and a bit a page,
-//! for the time at which each was programmed, and 34 bytes a block.
+//! A collection: log16(N) nodes of a kinetic tournament tree, some of them made anew, 16 scores
+//! each. A write: one time, one bit, one look and two scores, amortised. Exact. 4 bytes and a bit a
+//! page, for the time at which each was programmed, and 34 bytes a block.
 //!
 //! # Source
-//! Lin, Huang and Wu, Electronics Letters 47(22), 2011, as Kim and Kwak, 2016 (BSGC), state it in
-//! section II.2.
+//! Lin et al., Electronics Letters 47(22), 2011, as Kim and Kwak, 2016 (BSGC), state it in section
+//! II.2.
 
 use super::VictimPolicy;
 use crate::blocks::{BlockId, BlockTable};

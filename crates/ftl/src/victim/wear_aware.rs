@@ -1,22 +1,22 @@
 //! Greedy with a bounded preference for blocks that were erased less often.
 //!
 //! A weighted mean of how full a block is and how worn, beside the most worn block of the drive.
-//! With `lambda` 0 this is greedy. The preference is bounded: an unworn block is taken before the most
-//! worn one only if it holds at most `b lambda/(1-lambda)` pages more, 11% of a block at the default.
-//! Blocks without an invalid page come last. Kim and Lee let lambda grow with the spread of the
-//! erase counts; here it is fixed. Equal indexes: fewer erases, then closed earlier, then the lower
-//! number.
+//! With `lambda` 0 this is greedy. The preference is bounded: an unworn block is taken before the
+//! most worn one only if it holds at most `b lambda/(1-lambda)` pages more, 11% of a block at the
+//! default. Blocks without an invalid page come last. Kim and Lee let lambda grow with the spread
+//! of the erase counts; here it is fixed. Equal indexes: fewer erases, then closed earlier, then
+//! the lower number.
 //!
 //! Formula: `argmin (1-lambda) u + lambda ec/(1 + max_ec)`.
 //!
 //! # Cost
-//! A collection: five nodes of a tournament tree, some of them made anew, 16 scores each, and a new
-//! tree where max_ec rises: on even wear once in N erases, on uneven wear as much more often as the
-//! most worn block is above the mean. A write: one look and two scores, amortised. Exact. 10 bytes a
-//! block.
+//! A collection: log16(N) nodes of a tournament tree, some of them made anew, 16 scores each, and a
+//! new tree where max_ec rises: on even wear once in N erases, on uneven wear as much more often as
+//! the most worn block is above the mean. A write: one look and one or two scores. Exact. 10 bytes
+//! a block.
 //!
 //! # Source
-//! The cleaning index of Kim and Lee, IEICE Trans. on Information and Systems E85-D(6), 2002.
+//! After the cleaning index of Kim and Lee, IEICE Trans. on Information and Systems E85-D(6), 2002.
 
 use super::VictimPolicy;
 use crate::blocks::{BlockId, BlockTable};
