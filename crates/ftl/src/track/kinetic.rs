@@ -192,13 +192,17 @@ impl Node {
         Self { winner, until, slope: course.slope, base }
     }
 
-    /// Whether a block on this course is behind the winner for good: a look at the node alone.
-    /// Courses only rise, and their slopes, but where a dead page outdates the node.
+    /// Whether a block on this course stays behind the winner as long as the node holds: a look at
+    /// the node alone. Courses only rise, and their slopes, but where a dead page outdates the node.
     #[inline(always)]
     fn leaves_behind(&self, course: &Course, now: u64) -> bool {
-        course.value < self.slope * now as f64 * (1.0 - ROUNDING) + self.base
-            && course.slope * (1.0 + ROUNDING) <= self.slope
-            && course.curve == 0.0
+        let line = |clock: f64| self.slope * clock * (1.0 - ROUNDING) + self.base;
+        // Two lines: behind at both ends is behind between them.
+        let later = |clock: f64| course.value + course.slope * (clock - now as f64);
+        course.curve == 0.0
+            && course.value < line(now as f64)
+            && (course.slope * (1.0 + ROUNDING) <= self.slope
+                || later(self.until as f64) * (1.0 + ROUNDING) < line(self.until as f64))
     }
 }
 
