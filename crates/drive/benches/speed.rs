@@ -128,6 +128,7 @@ fn engine(spec: &str, geometry: &Geometry, writes: u64) -> Box<dyn FnMut() -> (u
         geometry: *geometry,
         frontier: Frontier::Single,
         allocation: Allocation::default(),
+        lifespan: None,
         fill: Fill::Random,
         seed: 1,
     };
@@ -186,6 +187,7 @@ fn replay(geometry: &Geometry, writes: u64, kinds: Kinds) -> Box<dyn FnMut() -> 
         geometry: *geometry,
         frontier: Frontier::Single,
         allocation: Allocation::default(),
+        lifespan: None,
         fill: Fill::Random,
         seed: 1,
     };

@@ -72,6 +72,7 @@ fn stops_and_counts_do_not_depend_on_the_batch_size() {
                 geometry,
                 frontier: Frontier::Double,
                 allocation: Allocation::default(),
+                lifespan: None,
                 fill: Fill::Random,
                 seed: 1,
             };

@@ -1,5 +1,6 @@
 //! The audit: every invariant of the page-mapped layer, checked by plain counting.
 
+use crate::endurance::Wear;
 use crate::frontier::{Active, Frontier, Open};
 use crate::page_map::{State, UNMAPPED};
 use crate::track::Tracker;
@@ -49,11 +50,16 @@ pub(crate) fn audit<T: Tracker>(state: &State<T>, open: &Open) -> Result<(), Str
         let in_pool = waiting[block as usize];
         let is_candidate = state.blocks.is_candidate(block);
         candidates += u32::from(is_candidate);
-        if u32::from(is_open) + u32::from(in_pool) + u32::from(is_candidate) != 1 {
+        let is_bad = state.wear.as_ref().is_some_and(|wear| wear.is_bad(block));
+        if [is_open, in_pool, is_candidate, is_bad].into_iter().filter(|&state| state).count() != 1
+        {
             return Err(format!(
                 "block {block} is open: {is_open}, in the pool: {in_pool}, \
-                 a candidate: {is_candidate}; expected exactly one"
+                 a candidate: {is_candidate}, bad: {is_bad}; expected exactly one"
             ));
+        }
+        if is_bad && valid > 0 {
+            return Err(format!("block {block} is bad and holds {valid} live pages"));
         }
         if in_pool && (valid > 0 || state.blocks.is_programmed(block)) {
             return Err(format!("block {block} is in the pool but not erased"));
@@ -86,5 +92,33 @@ pub(crate) fn audit<T: Tracker>(state: &State<T>, open: &Open) -> Result<(), Str
     if erases != state.counters.erases {
         return Err(format!("{erases} erases of blocks, {} counted", state.counters.erases));
     }
+    state.wear.as_ref().map_or(Ok(()), |wear| audit_wear(state, open, wear))?;
     state.tracker.audit(&state.blocks)
+}
+
+/// Bad blocks are those at their limit, and before the end of life the others hold what is promised
+/// and what the frontier keeps.
+fn audit_wear<T>(state: &State<T>, open: &Open, wear: &Wear) -> Result<(), String> {
+    let geometry = &state.geometry;
+    for block in 0..geometry.blocks() {
+        let (erases, limit) = (state.blocks.erase_count(block), wear.limits()[block as usize]);
+        if erases > limit || (erases == limit) != wear.is_bad(block) {
+            let bad = wear.is_bad(block);
+            return Err(format!("block {block} bears {limit} erases and had {erases}; bad: {bad}"));
+        }
+    }
+    let bad = (0..geometry.blocks()).filter(|&block| wear.is_bad(block)).count() as u32;
+    if bad != wear.bad_blocks() {
+        return Err(format!("{bad} blocks are bad, {} counted", wear.bad_blocks()));
+    }
+    let good = u64::from(geometry.blocks() - bad);
+    let pages =
+        good.saturating_sub(open.kind.blocks_kept().into()) * u64::from(geometry.pages_per_block());
+    if wear.system_failure().is_none() && pages < geometry.logical_pages().into() {
+        return Err(format!(
+            "{good} good blocks leave {pages} pages, fewer than the {} promised, without a failure",
+            geometry.logical_pages()
+        ));
+    }
+    Ok(())
 }

@@ -5,7 +5,7 @@ use crate::frontier::{Active, Frontier};
 use crate::page_map::{MAP_AHEAD, PageMap, State, for_words};
 use crate::table::prefetch;
 use crate::track::Tracker;
-use crate::translation::FtlError;
+use crate::translation::{FtlError, Translation};
 use crate::victim::VictimPolicy;
 
 impl<P: VictimPolicy> PageMap<P> {
@@ -62,27 +62,49 @@ impl<P: VictimPolicy> PageMap<P> {
     }
 
     /// Victims are emptied into the copy frontier and go to the pool while it is low; then the
-    /// host frontier takes a block from it.
+    /// host frontier takes a block from it. A victim that has worn out does not go to the pool, and
+    /// none is emptied whose pages would find no room: at its end the drive has all its data.
     fn make_room_pool(&mut self, low: usize) -> Result<(), FtlError> {
         self.state.close(self.open.host.block);
-        self.open.host = Active::none(self.state.geometry.pages_per_block());
+        let b = self.state.geometry.pages_per_block();
+        self.open.host = Active::none(b);
         let mut fruitless = 0;
         while self.open.pool.len() <= low {
             let victim = self.pick(fruitless)?;
             fruitless += 1;
+            let room = b - self.open.copies.next;
+            if self.open.pool.is_empty() && u32::from(self.state.blocks.valid(victim)) > room {
+                return self.run_dry(victim);
+            }
             self.state.empty(victim);
             let count = self.state.moving_len;
-            let b = self.state.geometry.pages_per_block();
-            let fits = count.min((b - self.open.copies.next) as usize);
+            let fits = count.min(room as usize);
             self.state.copy(&mut self.open.copies, 0, fits);
             if fits < count {
                 self.state.close(self.open.copies.block);
                 self.open.copies = self.erased_block()?;
                 self.state.copy(&mut self.open.copies, fits, count);
             }
-            self.open.pool.put(victim, self.state.blocks.erase_count(victim));
+            let erases = self.state.blocks.erase_count(victim);
+            let counters = self.state.counters;
+            let wear = self.state.wear.as_mut();
+            if !wear.is_some_and(|wear| wear.retires(victim, erases, counters)) {
+                self.open.pool.put(victim, erases);
+            } else if self.has_ended() {
+                return Ok(());
+            }
         }
         self.open.host = self.erased_block()?;
+        Ok(())
+    }
+
+    /// The pool is empty and the pages of `victim` need a block of it: it stays as it is.
+    fn run_dry(&mut self, victim: BlockId) -> Result<(), FtlError> {
+        self.state.close(victim);
+        let Some(wear) = &mut self.state.wear else {
+            return Err(FtlError::NoSpace("the pool of erased blocks is empty".to_string()));
+        };
+        wear.ran_dry(self.state.counters);
         Ok(())
     }
 

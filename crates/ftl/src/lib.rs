@@ -9,6 +9,7 @@ mod table;
 
 pub mod allocation;
 pub mod blocks;
+pub mod endurance;
 pub mod fill;
 pub mod frontier;
 pub mod geometry;
@@ -21,6 +22,7 @@ pub mod victim;
 
 pub use allocation::{Allocation, allocation_policies};
 pub use blocks::{BlockId, BlockTable, NOT_A_CANDIDATE};
+pub use endurance::{EndOfLife, Endurance, Lifespan, Wear};
 pub use fill::Fill;
 pub use frontier::Frontier;
 pub use geometry::{Geometry, GeometryError};

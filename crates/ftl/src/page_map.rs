@@ -2,6 +2,7 @@
 //! TRIM; collections are in `collect.rs`, first contents in `fill.rs`, the audit in `audit.rs`.
 
 use crate::blocks::{BlockId, BlockTable};
+use crate::endurance::Wear;
 use crate::frontier::{Active, Open};
 use crate::geometry::Geometry;
 use crate::rng::Stream;
@@ -37,6 +38,7 @@ pub(crate) struct State<T> {
     /// One bit a ppn: the page holds current data.
     pub(crate) live: Table<u64>,
     pub(crate) blocks: BlockTable,
+    pub(crate) wear: Option<Wear>,
     pub(crate) tracker: T,
     pub(crate) counters: Counters,
     pub(crate) decisions: u64,
@@ -53,9 +55,10 @@ impl<P: VictimPolicy> PageMap<P> {
         layout: Layout,
         make: impl FnOnce(&BlockTable, &mut Stream) -> Result<P, SpecError>,
     ) -> Result<Self, FtlError> {
-        let Layout { geometry, frontier, allocation, fill, seed } = layout;
+        let Layout { geometry, frontier, allocation, lifespan, fill, seed } = layout;
         frontier.check(&geometry)?;
         allocation.check(frontier)?;
+        lifespan.map_or(Ok(()), |lifespan| lifespan.check(frontier))?;
         let pages = geometry.logical_pages();
         let memory = || FtlError::Memory { pages };
         let map = Table::new(pages as usize).ok_or_else(memory)?;
@@ -63,6 +66,8 @@ impl<P: VictimPolicy> PageMap<P> {
         let bits = (geometry.blocks() as usize) << geometry.offset_bits();
         let live = Table::new(bits.div_ceil(64)).ok_or_else(memory)?;
         let blocks = BlockTable::new(&geometry);
+        let kept = frontier.blocks_kept();
+        let wear = lifespan.map(|lifespan| Wear::new(lifespan, &geometry, kept, seed));
         let mut rng = Stream::new(seed, "victim");
         let policy = make(&blocks, &mut rng)?;
         let tracker = policy.tracker(&blocks);
@@ -77,6 +82,7 @@ impl<P: VictimPolicy> PageMap<P> {
                 reverse,
                 live,
                 blocks,
+                wear,
                 tracker,
                 counters: Counters::default(),
                 decisions: 0,
@@ -95,12 +101,18 @@ impl<P: VictimPolicy> Translation for PageMap<P> {
         self.state.check_range(pages)?;
         let b = self.state.geometry.pages_per_block();
         let mut rest = pages;
+        if self.has_ended() {
+            return Ok(0);
+        }
         while !rest.is_empty() {
             if self.open.host.next == b {
                 if self.state.counters.collections >= collections {
                     return Ok(pages.len() - rest.len());
                 }
                 self.make_room()?;
+                if self.has_ended() {
+                    return Ok(pages.len() - rest.len());
+                }
             }
             let room = (b - self.open.host.next) as usize;
             let count = room.min(rest.len());
@@ -112,8 +124,15 @@ impl<P: VictimPolicy> Translation for PageMap<P> {
 
     fn trim(&mut self, pages: &[u32]) -> Result<(), FtlError> {
         self.state.check_range(pages)?;
+        if self.has_ended() {
+            return Err(self.read_only());
+        }
         self.state.discard(pages);
         Ok(())
+    }
+
+    fn wear(&self) -> Option<&Wear> {
+        self.state.wear.as_ref()
     }
 
     fn geometry(&self) -> &Geometry {

@@ -3,6 +3,7 @@
 
 use crate::allocation::Allocation;
 use crate::blocks::{BlockId, BlockTable};
+use crate::endurance::{Lifespan, Wear};
 use crate::fill::Fill;
 use crate::frontier::Frontier;
 use crate::geometry::{Geometry, GeometryError};
@@ -34,6 +35,12 @@ pub enum FtlError {
     /// Collecting garbage frees nothing.
     #[error("no reclaimable space: {0}")]
     NoSpace(String),
+    /// The drive has come to its end of life.
+    #[error("the drive is worn out and read-only: {bad_blocks} of its blocks are bad")]
+    ReadOnly {
+        /// How many blocks are worn out.
+        bad_blocks: u32,
+    },
     /// A policy broke its contract.
     #[error("the victim policy picked block {block}, which {why}")]
     BadPick {
@@ -53,9 +60,11 @@ pub struct Layout {
     pub frontier: Frontier,
     /// Which erased block of the pool is used next.
     pub allocation: Allocation,
+    /// How long the drive lives; `None` for ever.
+    pub lifespan: Option<Lifespan>,
     /// What is on the drive at first.
     pub fill: Fill,
-    /// Seed of the run; the victim policy, the block allocation and the fill draw from streams of their own.
+    /// Seed of the run; the victim policy, the block allocation, the endurance and the fill draw from streams of their own.
     pub seed: u64,
 }
 
@@ -108,15 +117,32 @@ pub trait Translation: Send {
     /// Writes `pages` in order, collecting garbage where it must. On an error the pages before
     /// the one that found no room are written.
     fn write(&mut self, pages: &[u32]) -> Result<(), FtlError> {
-        self.write_until(pages, u64::MAX).map(|_| ())
+        match self.write_until(pages, u64::MAX)? {
+            written if written == pages.len() => Ok(()),
+            _ => Err(self.read_only()),
+        }
     }
 
     /// Writes `pages` in order, but stops before a write that needs a collection once there have
-    /// been `collections` of them since the layer was made. Returns how many pages it wrote.
+    /// been `collections` of them since the layer was made, and at the end of the drive's life.
+    /// Returns how many pages it wrote.
     fn write_until(&mut self, pages: &[u32], collections: u64) -> Result<usize, FtlError>;
 
     /// Discards `pages`: their data are dead.
     fn trim(&mut self, pages: &[u32]) -> Result<(), FtlError>;
+
+    /// How worn the blocks are; `None` where they bear any number of erases.
+    fn wear(&self) -> Option<&Wear>;
+
+    /// Whether the drive's life is over: it is read-only, with all its data.
+    fn has_ended(&self) -> bool {
+        self.wear().is_some_and(Wear::has_ended)
+    }
+
+    /// The error of a drive that is read-only.
+    fn read_only(&self) -> FtlError {
+        FtlError::ReadOnly { bad_blocks: self.wear().map_or(0, Wear::bad_blocks) }
+    }
 
     /// The drive's shape.
     fn geometry(&self) -> &Geometry;

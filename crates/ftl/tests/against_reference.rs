@@ -99,7 +99,14 @@ fn engine(
 ) -> Box<dyn Translation> {
     let geometry =
         Geometry::new(case.blocks, case.pages_per_block, case.logical_pages.into()).unwrap();
-    let layout = Layout { geometry, frontier, allocation, fill: Fill::Sequential, seed: case.seed };
+    let layout = Layout {
+        geometry,
+        frontier,
+        allocation,
+        lifespan: None,
+        fill: Fill::Sequential,
+        seed: case.seed,
+    };
     VictimSpec::parse(spec).unwrap().build(layout).unwrap()
 }
 

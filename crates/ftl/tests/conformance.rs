@@ -12,7 +12,14 @@ const FRONTIERS: [Frontier; 3] = [Frontier::Single, Frontier::Double, Frontier::
 
 fn layer(policy: &str, frontier: Frontier, fill: Fill) -> Box<dyn Translation> {
     let geometry = Geometry::with_spare(200, 16, 0.15).unwrap();
-    let layout = Layout { geometry, frontier, allocation: Allocation::default(), fill, seed: 3 };
+    let layout = Layout {
+        geometry,
+        frontier,
+        allocation: Allocation::default(),
+        lifespan: None,
+        fill,
+        seed: 3,
+    };
     VictimSpec::parse(policy).unwrap().build(layout).unwrap()
 }
 
@@ -178,6 +185,7 @@ fn external(pick: flashgc_ftl::ExternalPick) -> PageMap<External> {
         geometry,
         frontier: Frontier::Single,
         allocation: Allocation::default(),
+        lifespan: None,
         fill: Fill::Sequential,
         seed: 1,
     };
@@ -230,6 +238,7 @@ fn shapes_and_pages_out_of_range_are_refused() {
             geometry,
             frontier,
             allocation: Allocation::default(),
+            lifespan: None,
             fill: Fill::Sequential,
             seed: 1,
         };

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use flashgc_drive::config::ExternalPolicy;
 use flashgc_ftl::rng::Stream;
 use flashgc_ftl::{
-    BlockId, BlockTable, Counters, External, FtlError, Geometry, Layout, PageMap, Translation,
+    BlockId, BlockTable, Counters, External, FtlError, Geometry, Layout, PageMap, Translation, Wear,
 };
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -200,6 +200,10 @@ impl Translation for Lent {
 
     fn trim(&mut self, pages: &[u32]) -> Result<(), FtlError> {
         self.layer.trim(pages)
+    }
+
+    fn wear(&self) -> Option<&Wear> {
+        self.layer.wear()
     }
 
     fn geometry(&self) -> &Geometry {

@@ -33,6 +33,7 @@ pub struct Reference {
     pub allocation: NaiveAllocation,
     /// Times that each block was erased.
     pub erases: Vec<u32>,
+    pub life: Life,
     pub host: Option<usize>,
     pub copies: Option<usize>,
     pub frontier: Frontier,
@@ -58,6 +59,18 @@ pub enum Event {
     Closed(usize),
     /// The block, which held that many valid pages, was erased.
     Erased(usize, usize),
+}
+
+/// A drive's wear.
+#[derive(Default)]
+pub struct Life {
+    /// Erases that each block bears; empty for any number.
+    pub limits: Vec<u32>,
+    /// Blocks that may wear out.
+    pub reserve: usize,
+    pub ends_with_first: bool,
+    pub bad: Vec<usize>,
+    pub over: bool,
 }
 
 /// What a pick may look at.
@@ -87,6 +100,7 @@ impl Reference {
             pool: VecDeque::new(),
             allocation: naive_allocation("fifo", seed),
             erases: vec![0; n],
+            life: Life::default(),
             host: None,
             copies: None,
             frontier,
@@ -120,13 +134,18 @@ impl Reference {
         drive
     }
 
-    pub fn write(&mut self, page: u32, pick: Pick) {
-        if self.room(self.host) == 0 {
+    /// Whether the page was written: it is not once the drive's life is over.
+    pub fn write(&mut self, page: u32, pick: Pick) -> bool {
+        if self.room(self.host) == 0 && !self.life.over {
             self.make_room(pick);
+        }
+        if self.life.over {
+            return false;
         }
         let old = self.map.get(&page).copied();
         self.program(self.host.unwrap(), page);
         self.lose(old);
+        true
     }
 
     pub fn trim(&mut self, page: u32) {
@@ -198,6 +217,17 @@ impl Reference {
         (victim, pages)
     }
 
+    /// Whether `victim` has just been erased for the last time.
+    fn wears_out(&mut self, victim: usize) -> bool {
+        let life = &mut self.life;
+        let worn = life.limits.get(victim).is_some_and(|&limit| self.erases[victim] == limit);
+        if worn {
+            life.bad.push(victim);
+            life.over |= life.ends_with_first || life.bad.len() > life.reserve;
+        }
+        worn
+    }
+
     fn erased_block(&mut self) -> Option<usize> {
         (self.allocation)(&mut self.pool, &self.erases)
     }
@@ -226,9 +256,17 @@ impl Reference {
                 kept.into_iter().for_each(|page| self.program(victim, page));
             },
             Frontier::Pool(low) => {
-                self.close(self.host);
+                let full = self.host.take();
+                self.close(full);
                 while self.pool.len() <= low {
+                    let before = (self.blocks.clone(), self.erases.clone());
                     let (victim, pages) = self.victim(pick);
+                    if self.pool.is_empty() && pages.len() > self.room(self.copies) {
+                        (self.blocks, self.erases) = before;
+                        self.close(Some(victim));
+                        self.life.over = true;
+                        return;
+                    }
                     for page in pages {
                         if self.room(self.copies) == 0 {
                             self.close(self.copies);
@@ -236,7 +274,11 @@ impl Reference {
                         }
                         self.program(self.copies.unwrap(), page);
                     }
-                    self.pool.push_back(victim);
+                    if !self.wears_out(victim) {
+                        self.pool.push_back(victim);
+                    } else if self.life.over {
+                        return;
+                    }
                 }
                 self.host = self.erased_block();
             }

@@ -1,0 +1,399 @@
+//! Endurance: how many erases each block bears, and which blocks are worn out.
+
+use std::fmt;
+
+use crate::blocks::BlockId;
+use crate::frontier::Frontier;
+use crate::geometry::Geometry;
+use crate::rng::Stream;
+use crate::spec::{Kind, Param, Params, Spec, SpecError, suggest};
+use crate::translation::Counters;
+
+/// What listings and help texts say of one law of endurance.
+pub struct EnduranceInfo {
+    /// The name people type.
+    pub name: &'static str,
+    /// One line.
+    pub summary: &'static str,
+    /// The parameters it takes.
+    pub params: &'static [Param],
+}
+
+/// Most erases that a block bears.
+const MOST: u64 = 1_000_000_000;
+
+const fn erases(name: &'static str, help: &'static str) -> Param {
+    Param { name, kind: Kind::Integer { min: 1, max: MOST }, default: None, help }
+}
+
+static LAWS: &[EnduranceInfo] = &[
+    EnduranceInfo {
+        name: "fixed",
+        summary: "every block bears the same number of erases; a plain number says the same",
+        params: &[erases("limit", "erases that a block bears")],
+    },
+    EnduranceInfo {
+        name: "normal",
+        summary: "drawn for each block from a normal distribution, again where that is below 1",
+        params: &[
+            erases("mean", "mean number of erases"),
+            Param {
+                name: "cv",
+                kind: Kind::Real { min: 0.0, max: 1.0 },
+                default: Some("0.1"),
+                help: "standard deviation by mean",
+            },
+        ],
+    },
+    EnduranceInfo {
+        name: "weibull",
+        summary: "drawn for each block from a Weibull distribution, the usual law of wear-out",
+        params: &[
+            erases("scale", "erases that 36.8% of the blocks bear (1/e)"),
+            Param {
+                name: "shape",
+                kind: Kind::Real { min: 0.5, max: 1000.0 },
+                default: Some("10"),
+                help: "how alike blocks are; 10 is a coefficient of variation of 0.12",
+            },
+        ],
+    },
+];
+
+/// Every law of endurance, in the order in which listings show them.
+pub fn endurance_laws() -> &'static [EnduranceInfo] {
+    LAWS
+}
+
+/// How many erases blocks bear.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Endurance {
+    /// All the same.
+    Fixed {
+        /// Erases that a block bears.
+        limit: u32,
+    },
+    /// Normally distributed.
+    Normal {
+        /// Mean number of erases.
+        mean: u32,
+        /// Standard deviation by mean.
+        cv: f64,
+    },
+    /// Weibull distributed.
+    Weibull {
+        /// Erases that 1/e of the blocks bear.
+        scale: u32,
+        /// The shape parameter.
+        shape: f64,
+    },
+}
+
+impl Endurance {
+    /// Reads `text`, for example `1000`, `normal:mean=1000,cv=0.1`, `weibull:scale=1000,shape=10`.
+    pub fn parse(text: &str) -> Result<Self, SpecError> {
+        let mut spec = Spec::parse(text)?;
+        if spec.name.starts_with(|first: char| first.is_ascii_digit() || "+-.".contains(first)) {
+            let limit = std::mem::replace(&mut spec.name, "fixed".to_string());
+            spec.params.insert(0, ("limit".to_string(), limit));
+        }
+        let Some(info) = LAWS.iter().find(|info| info.name == spec.name) else {
+            return Err(SpecError::new(
+                format!("unknown endurance '{}'", spec.name),
+                match suggest(&spec.name, LAWS.iter().map(|info| info.name)) {
+                    hint if hint.starts_with("known") => format!("{hint}; or a number of erases"),
+                    hint => hint,
+                },
+            ));
+        };
+        let params = Params::resolve(&spec, info.params)?;
+        let erases = |name| params.integer(name) as u32;
+        Ok(match info.name {
+            "fixed" => Self::Fixed { limit: erases("limit") },
+            "normal" => Self::Normal { mean: erases("mean"), cv: params.real("cv") },
+            _ => Self::Weibull { scale: erases("scale"), shape: params.real("shape") },
+        })
+    }
+
+    /// The mean number of erases that a block bears, before rounding.
+    pub fn mean(self) -> f64 {
+        match self {
+            Self::Fixed { limit } => f64::from(limit),
+            Self::Normal { mean, .. } => f64::from(mean),
+            Self::Weibull { scale, shape } => f64::from(scale) * libm::tgamma(1.0 + 1.0 / shape),
+        }
+    }
+
+    /// The limits of a drive of `blocks` blocks, 1 at the least.
+    fn limits(self, blocks: u32, rng: &mut Stream) -> Vec<u32> {
+        (0..blocks).map(|_| self.limit(rng)).collect()
+    }
+
+    fn limit(self, rng: &mut Stream) -> u32 {
+        match self {
+            Self::Fixed { limit } => limit,
+            Self::Normal { mean, cv } => loop {
+                // Box and Muller 1958; the other of the pair is not used.
+                let radius = libm::sqrt(-2.0 * libm::log(1.0 - rng.unit()));
+                let z = radius * libm::cos(std::f64::consts::TAU * rng.unit());
+                let limit = (f64::from(mean) * (1.0 + cv * z)).round();
+                if limit >= 1.0 {
+                    return limit as u32;
+                }
+            },
+            Self::Weibull { scale, shape } => {
+                let unit = -libm::log(1.0 - rng.unit());
+                (f64::from(scale) * libm::pow(unit, 1.0 / shape)).round().max(1.0) as u32
+            }
+        }
+    }
+}
+
+/// The spec in full.
+impl fmt::Display for Endurance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Fixed { limit } => write!(f, "fixed:limit={limit}"),
+            Self::Normal { mean, cv } => write!(f, "normal:mean={mean},cv={cv}"),
+            Self::Weibull { scale, shape } => write!(f, "weibull:scale={scale},shape={shape}"),
+        }
+    }
+}
+
+/// What ends a drive's life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EndOfLife {
+    /// A block has reached its limit.
+    FirstFailure,
+    /// An erased block that is needed can no longer be had.
+    SystemFailure,
+}
+
+impl EndOfLife {
+    const NAMES: [(&'static str, Self); 2] =
+        [("first-failure", Self::FirstFailure), ("system-failure", Self::SystemFailure)];
+
+    /// The names people type.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        Self::NAMES.iter().map(|&(name, _)| name)
+    }
+
+    /// Reads one of [`EndOfLife::names`].
+    pub fn parse(text: &str) -> Result<Self, SpecError> {
+        Self::NAMES.iter().find(|(name, _)| *name == text).map(|&(_, end)| end).ok_or_else(|| {
+            SpecError::new(format!("unknown end '{text}'"), suggest(text, Self::names()))
+        })
+    }
+}
+
+/// How long a drive lives.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Lifespan {
+    /// What its blocks bear.
+    pub endurance: Endurance,
+    /// When it becomes read-only.
+    pub ends_at: EndOfLife,
+}
+
+impl Lifespan {
+    /// Whether a drive with this frontier can put another block in the place of a bad one.
+    pub fn check(self, frontier: Frontier) -> Result<(), SpecError> {
+        if matches!(frontier, Frontier::Pool { .. }) {
+            return Ok(());
+        }
+        Err(SpecError::new(
+            format!(
+                "an endurance needs the pool frontier, found {frontier}: without a pool no erased \
+                 block waits to take the place of a bad one"
+            ),
+            "give --frontier pool",
+        ))
+    }
+}
+
+/// Why a drive could not go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// More blocks were bad than the drive has beyond what it promises and keeps.
+    Reserve,
+    /// Valid pages needed an erased block, and the pool was empty: several victims in a row wore
+    /// out.
+    Pool,
+}
+
+/// A moment in a drive's life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moment {
+    /// Everything counted so far.
+    pub counters: Counters,
+    /// Blocks that were bad.
+    pub bad_blocks: u32,
+}
+
+/// The wear of a drive whose blocks bear a limited number of erases.
+///
+/// A block that was erased for the last time is bad: it is used no more. The reserve is N less the
+/// blocks that the promised pages fill and those that the frontier keeps.
+#[derive(Clone, Debug)]
+pub struct Wear {
+    ends_at: EndOfLife,
+    limits: Vec<u32>,
+    bad: Vec<bool>,
+    bad_blocks: u32,
+    reserve: u32,
+    first_failure: Option<Moment>,
+    system_failure: Option<(Moment, Cause)>,
+}
+
+impl Wear {
+    /// A new drive, whose limits are drawn from `seed`. The frontier's needs have been checked.
+    pub(crate) fn new(lifespan: Lifespan, geometry: &Geometry, kept: u32, seed: u64) -> Self {
+        let Lifespan { endurance, ends_at } = lifespan;
+        let blocks = geometry.blocks();
+        let promised = geometry.logical_pages().div_ceil(geometry.pages_per_block());
+        Self {
+            ends_at,
+            limits: endurance.limits(blocks, &mut Stream::new(seed, "endurance")),
+            bad: vec![false; blocks as usize],
+            bad_blocks: 0,
+            reserve: blocks.saturating_sub(promised).saturating_sub(kept),
+            first_failure: None,
+            system_failure: None,
+        }
+    }
+
+    /// Erases that each block bears.
+    pub fn limits(&self) -> &[u32] {
+        &self.limits
+    }
+
+    /// Whether `block` is worn out.
+    pub fn is_bad(&self, block: BlockId) -> bool {
+        self.bad[block as usize]
+    }
+
+    /// Blocks that are worn out.
+    pub fn bad_blocks(&self) -> u32 {
+        self.bad_blocks
+    }
+
+    /// Blocks that may wear out before promises cannot be kept.
+    pub fn reserve(&self) -> u32 {
+        self.reserve
+    }
+
+    /// When the first block wore out.
+    pub fn first_failure(&self) -> Option<Moment> {
+        self.first_failure
+    }
+
+    /// When the drive could not go on, and why.
+    pub fn system_failure(&self) -> Option<(Moment, Cause)> {
+        self.system_failure
+    }
+
+    /// Whether the drive's life is over: it is read-only.
+    pub fn has_ended(&self) -> bool {
+        let first = self.ends_at == EndOfLife::FirstFailure && self.first_failure.is_some();
+        first || self.system_failure.is_some()
+    }
+
+    /// Retires `block`, erased `erases` times, if that was the last; whether it did.
+    pub(crate) fn retires(&mut self, block: BlockId, erases: u32, counters: Counters) -> bool {
+        if erases < self.limits[block as usize] {
+            return false;
+        }
+        self.bad[block as usize] = true;
+        self.bad_blocks += 1;
+        let moment = Moment { counters, bad_blocks: self.bad_blocks };
+        self.first_failure.get_or_insert(moment);
+        if self.bad_blocks > self.reserve {
+            self.system_failure.get_or_insert((moment, Cause::Reserve));
+        }
+        true
+    }
+
+    /// Records that the pool had no block for a victim's pages.
+    pub(crate) fn ran_dry(&mut self, counters: Counters) {
+        let moment = Moment { counters, bad_blocks: self.bad_blocks };
+        self.system_failure.get_or_insert((moment, Cause::Pool));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(text: &str) -> (f64, f64, Vec<u32>) {
+        let law = Endurance::parse(text).unwrap();
+        let limits = law.limits(100_000, &mut Stream::new(3, "endurance"));
+        let n = limits.len() as f64;
+        let mean = limits.iter().map(|&limit| f64::from(limit)).sum::<f64>() / n;
+        let squares = limits.iter().map(|&limit| (f64::from(limit) - mean).powi(2)).sum::<f64>();
+        (mean, (squares / n).sqrt() / mean, limits)
+    }
+
+    #[test]
+    fn limits_have_the_mean_and_the_spread_of_their_law() {
+        // Five standard errors of 100 000 draws: of the mean cv * 0.016, of the deviation 1.1%.
+        let (mean, cv, _) = sample("normal:mean=1000,cv=0.1");
+        assert!((mean - 1000.0).abs() < 1.6 && (cv / 0.1 - 1.0).abs() < 0.011, "{mean} {cv}");
+        // Gamma(1.1) = 0.951350770, Gamma(1.2) = 0.918168742 (tables): the mean is 951.35 and the
+        // coefficient of variation sqrt(0.918168742 / 0.951350770^2 - 1) = 0.12027.
+        let (mean, cv, limits) = sample("weibull:scale=1000,shape=10");
+        assert!((mean - 951.35).abs() < 1.9 && (cv / 0.120_27 - 1.0).abs() < 0.02, "{mean} {cv}");
+        assert!((Endurance::parse("weibull:scale=1000").unwrap().mean() - 951.350_77).abs() < 1e-3);
+        // 1/e of the blocks bear the scale; five standard errors are 0.0076.
+        let bear = limits.iter().filter(|&&limit| limit >= 1000).count() as f64 / 1e5;
+        assert!((bear - (-1f64).exp()).abs() < 0.0076, "{bear}");
+    }
+
+    #[test]
+    fn limits_are_at_least_one_and_without_spread_all_alike() {
+        assert!(sample("normal:mean=2,cv=1").2.iter().all(|&limit| limit >= 1));
+        assert!(sample("weibull:scale=1,shape=0.5").2.iter().all(|&limit| limit >= 1));
+        assert!(sample("normal:mean=77,cv=0").2.iter().all(|&limit| limit == 77));
+        assert!(sample("77").2.iter().all(|&limit| limit == 77));
+    }
+
+    #[test]
+    fn a_number_is_a_fixed_limit_and_faults_name_what_to_try() {
+        assert_eq!(Endurance::parse("1_000").unwrap(), Endurance::Fixed { limit: 1000 });
+        for text in ["fixed:limit=7", "normal:mean=1000,cv=0.25", "weibull:scale=9,shape=2"] {
+            assert_eq!(Endurance::parse(text).unwrap().to_string(), text);
+        }
+        let error = |text| Endurance::parse(text).unwrap_err().to_string();
+        assert_eq!(
+            error("0"),
+            "fixed: limit=0 is not a whole number from 1 to 1000000000; hint: erases that a block \
+             bears, for example limit=1"
+        );
+        assert_eq!(error("nromal"), "unknown endurance 'nromal'; hint: did you mean 'normal'?");
+        assert_eq!(
+            error("long"),
+            "unknown endurance 'long'; hint: known: fixed, normal, weibull; or a number of erases"
+        );
+        assert!(error("normal").contains("needs the parameter 'mean'"));
+        assert!(error("-5").contains("limit=-5 is not a whole number"));
+    }
+
+    #[test]
+    fn the_reserve_is_what_promises_and_frontier_leave() {
+        // 20 blocks of 4 pages, 62 promised pages: 15.5 blocks, so 16; the pool keeps 3: 1 left.
+        let geometry = Geometry::new(20, 4, 62).unwrap();
+        let lifespan = Lifespan {
+            endurance: Endurance::Fixed { limit: 2 },
+            ends_at: EndOfLife::SystemFailure,
+        };
+        let mut wear = Wear::new(lifespan, &geometry, 3, 1);
+        assert_eq!(wear.reserve(), 1);
+        let counters = |erases| Counters { erases, ..Counters::default() };
+        assert!(!wear.retires(5, 1, counters(1)));
+        assert!(wear.retires(5, 2, counters(2)) && wear.is_bad(5) && !wear.has_ended());
+        assert!(wear.retires(6, 2, counters(4)) && wear.has_ended());
+        let first = Moment { counters: counters(2), bad_blocks: 1 };
+        let system = Moment { counters: counters(4), bad_blocks: 2 };
+        assert_eq!(wear.first_failure(), Some(first));
+        assert_eq!(wear.system_failure(), Some((system, Cause::Reserve)));
+    }
+}
