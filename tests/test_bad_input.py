@@ -11,6 +11,7 @@ import pytest
 from conftest import Command
 
 SMALL = ("--blocks", 100, "--pages-per-block", 16, "--writes", "2x")
+POOL = ("--blocks", 100, "--pages-per-block", 16, "--frontier", "pool")
 MSR_LINE = "128166372003061629,usr,0,{op},{offset},{size},1331\n"
 
 
@@ -38,6 +39,27 @@ def refused(made: object, *parts: str) -> str:
         (["run", "--allocation", "sfl:x=1"], ["--allocation", "sfl has no parameter 'x'"]),
         (["run", "--allocation", "sfl"], ["needs the pool frontier", "found single", "hint"]),
         (["run", "--frontier", "double", "--allocation", "random"], ["found double"]),
+        (["run", *POOL, "--endurance", "0"], ["--endurance", "limit=0", "from 1"]),
+        (["run", *POOL, "--endurance", "nromal"], ["--endurance", "'nromal'", "'normal'"]),
+        (["run", *POOL, "--endurance", "normal:mean=9,cv=3"], ["--endurance", "cv=3", "0 to 1"]),
+        (["run", *SMALL, "--endurance", "9"], ["needs the pool frontier", "found single"]),
+        (
+            ["run", *SMALL, "--endurance", "9", "--frontier", "pool:low=9"],
+            ["pool:low=9 frontier", "keeps 11 blocks", "hint"],
+        ),
+        (["run", "--until", "first-failure"], ["--until", "wear out", "hint: give an endurance"]),
+        (["run", *POOL, "--until", "frist-failure"], ["--until", "'first-failure'"]),
+        (
+            ["run", *POOL, "--endurance", "9", "--until", "first-failure", "--writes", "2x"],
+            ["--until", "--writes", "no other length"],
+        ),
+        (
+            ["run", *POOL, "--endurance", "9", "--until", "first-failure", "--warmup", "1/3"],
+            ["warm-up", "until a failure"],
+        ),
+        (["run", "--times", "read=60us"], ["--times", "'program' is missing"]),
+        (["run", "--times", "read=60,program=1us,erase=1us"], ["--times", "no unit", "60us"]),
+        (["run", "--times", "raed=60us"], ["--times", "'raed'", "'read'"]),
         (["compare", "--allocation", "sfl", "--allocation", "sfl"], ["given twice"]),
         (["run", "--workload", "unifrom"], ["--workload", "unknown workload", "'uniform'"]),
         (["run", "--workload", "hotcold:f=2"], ["--workload", "f=2", "0 to 1"]),

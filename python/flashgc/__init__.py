@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from flashgc.conformance import check_policy
     from flashgc.registry import (
         allocations,
+        endurances,
         fills,
         frontiers,
         generators,
@@ -62,6 +63,7 @@ __all__ = [
     "allocations",
     "check_policy",
     "compare",
+    "endurances",
     "fills",
     "frontiers",
     "generators",
@@ -79,7 +81,7 @@ __all__ = [
 #: Where each name lives; imported when it is first used, so that the command starts fast.
 _HOMES = {
     **dict.fromkeys(("allocations", "fills", "frontiers", "generators", "policies"), "registry"),
-    "trace_formats": "registry",
+    **dict.fromkeys(("endurances", "trace_formats"), "registry"),
     **dict.fromkeys(("Comparison", "Rank", "Result", "TraceStat"), "results"),
     **dict.fromkeys(("Victim", "VictimPolicy", "compare", "run"), "simulation"),
     **dict.fromkeys(("Trace", "trace_convert", "trace_stat", "trace_synth"), "traces"),

@@ -14,8 +14,9 @@ from typing import Annotated, Any, Literal, TypeVar, get_args
 import pydantic
 from pydantic import Field
 
-from flashgc import _core
+from flashgc import _core, _places
 from flashgc._core import ConfigError
+from flashgc._places import Places
 from flashgc.units import format_share, parse_count, parse_page_size, parse_share, parse_size
 
 T = TypeVar("T")
@@ -51,6 +52,21 @@ class Drive(Section):
     overprovision: Annotated[
         Share | list[Share] | None,
         Field(description="over-provisioning (N - U)/U, as an alternative to spare"),
+    ] = None
+    endurance: Annotated[
+        Count | None,
+        Field(
+            description="erases that a block bears, with the pool frontier: 1000, "
+            "normal:mean=1000,cv=0.1, weibull:scale=1000,shape=10 [default: any number]",
+            examples=["normal:mean=1000,cv=0.1"],
+        ),
+    ] = None
+    times: Annotated[
+        str | None,
+        Field(
+            description="how long operations keep the flash busy, for busy times in the result",
+            examples=["read=60us,program=800us,erase=1.5ms,transfer=20us"],
+        ),
     ] = None
     fill: Annotated[
         str, Field(description="what is on the drive at first: sequential, random, empty")
@@ -99,12 +115,12 @@ class Run(Section):
     """How long, how often, how exactly."""
 
     warmup: Annotated[
-        str,
+        str | None,
         Field(
             description="part of the run (1/3, 30%), or before it: drive writes (10x), page "
-            "writes (1000000); or auto"
+            "writes (1000000); or auto [default: 1/3; none of a run until a failure]"
         ),
-    ] = "1/3"
+    ] = None
     writes: Annotated[
         int | str | None,
         Field(description="length in drive writes (20x) or page writes (1000000) [default: 20x]"),
@@ -118,7 +134,10 @@ class Run(Section):
     ] = None
     until: Annotated[
         str | None,
-        Field(description="go on until the interval is this narrow, such as precision=0.1%"),
+        Field(
+            description="go on until the interval is this narrow (precision=0.1%), or until a "
+            "drive with an endurance dies (first-failure, system-failure)"
+        ),
     ] = None
     runs: Annotated[Count | None, Field(description="runs, each with a seed of its own")] = None
     seed: Annotated[Count, Field(description="seed of the first run")] = 1
@@ -132,10 +151,6 @@ class Experiment(Section):
     gc: Gc = Gc()
     workload: Workload = Workload()
     run: Run = Run()
-
-
-#: Where a value came from: the option or the line of the file, by the value's path.
-Places = Mapping[str, str]
 
 
 def sections() -> dict[str, type[Section]]:
@@ -249,7 +264,7 @@ def configurations(
     places = places or {}
 
     def at(path: str, read: Callable[..., T], *values: Any) -> T:
-        return _at(places, path, read, *values)
+        return _places.read(places, path, read, *values)
 
     drive, gc, workload, run = asked.drive, asked.gc, asked.workload, asked.run
     page_size = at("drive.page_size", parse_page_size, drive.page_size)
@@ -259,6 +274,8 @@ def configurations(
         "blocks": _blocks(drive, pages_per_block * page_size, trace, workload.source, places),
         "pages_per_block": pages_per_block,
         "page_size": page_size,
+        "endurance": None if drive.endurance is None else str(drive.endurance),
+        "times": drive.times,
         "fill": drive.fill,
         "workload": workload.source,
         "trace": {
@@ -268,21 +285,21 @@ def configurations(
             ),
             "on_bad_line": workload.on_bad_line,
         },
-        "warmup": run.warmup,
-        "length": _length(run, trace, places),
-        "precision": None if run.until is None else at("run.until", _precision, run.until),
+        **_course(asked, trace, places),
         "runs": default_runs if run.runs is None else at("run.runs", parse_count, run.runs),
         "seed": at("run.seed", parse_count, run.seed),
     }
-    _in_range(places, "drive.pages_per_block", pages_per_block, 0, 2**32 - 1)
-    _in_range(places, "run.runs", common["runs"], 1, 2**32 - 1)
-    _in_range(places, "run.seed", common["seed"], 0, 2**64 - 1)
-    _in_range(
+    _places.in_range(places, "drive.pages_per_block", pages_per_block, 0, 2**32 - 1)
+    _places.in_range(places, "run.runs", common["runs"], 1, 2**32 - 1)
+    _places.in_range(places, "run.seed", common["seed"], 0, 2**64 - 1)
+    _places.in_range(
         places, "workload.alignment_offset", common["trace"]["alignment_offset"], 0, 2**32 - 1
     )
     for kind, path, text in (
         ("fill", "drive.fill", drive.fill),
         ("workload", "workload.source", workload.source),
+        ("endurance", "drive.endurance", common["endurance"]),
+        ("times", "drive.times", drive.times),
         ("warmup", "run.warmup", run.warmup),
         ("format", "workload.format", workload.format),
     ):
@@ -295,13 +312,13 @@ def configurations(
     frontiers, allocations = _several(gc.frontier), _several(gc.allocation)
     victims = _several(gc.victim)
     for kind, several in (("frontier", frontiers), ("allocation", allocations)):
-        _refuse_twins(_elements(places, f"gc.{kind}", several), several)
+        _places.refuse_twins(_places.elements(places, f"gc.{kind}", several), several)
         for index, text in enumerate(several):
-            at(_element(places, f"gc.{kind}", index), _core.check, kind, text)
-    _refuse_twins(_elements(places, "gc.victim", victims), victims)
+            at(_places.element(places, f"gc.{kind}", index), _core.check, kind, text)
+    _places.refuse_twins(_places.elements(places, "gc.victim", victims), victims)
     for index, victim in enumerate(victims):
         if victim not in python_victims:
-            at(_element(places, "gc.victim", index), _core.check, "victim", victim)
+            at(_places.element(places, "gc.victim", index), _core.check, "victim", victim)
     combined = itertools.product(spares, frontiers, allocations, victims)
     for spare, frontier, allocation, victim in combined:
         made.append(
@@ -326,72 +343,29 @@ def _refuse_reading(workload: Workload, places: Places) -> None:
             )
 
 
-def _element(places: Places, path: str, index: int) -> str:
-    """The path of an element of a list, where its place is known."""
-    element = f"{path}.{index}"
-    return element if element in places else path
-
-
-def _elements(places: Places, path: str, values: Sequence[Any]) -> list[str]:
-    paths = [_element(places, path, index) for index in range(len(values))]
-    return [places.get(one, path.rsplit(".", maxsplit=1)[-1]) for one in paths]
-
-
-def _refuse_twins(where: Sequence[str], values: Sequence[Any]) -> None:
-    for index, value in enumerate(values):
-        if value in values[:index]:
-            raise ConfigError(f"{where[index]}: '{value}' is given twice; hint: give each once")
-
-
-def _at(places: Places, path: str, read: Callable[..., T], *values: Any) -> T:
-    try:
-        return read(*values)
-    except ConfigError as error:
-        where = places.get(path, path.rsplit(".", maxsplit=1)[-1])
-        text = str(error)
-        # The readers of units name what they read; the place says it better.
-        for generic in ("size: ", "share: ", "count: "):
-            text = text.removeprefix(generic)
-        raise ConfigError(f"{where}: {text}") from None
-
-
-def _in_range(places: Places, path: str, value: int, low: int, high: int) -> None:
-    if not low <= value <= high:
-        where = places.get(path, path.rsplit(".", maxsplit=1)[-1])
-        raise ConfigError(f"{where}: found {value}, expected {low} to {high}")
-
-
 def _several(value: T | list[T]) -> list[T]:
     return value if isinstance(value, list) else [value]
 
 
-def _only_one(places: Places, given: dict[str, Any], hint: str) -> str | None:
-    named = [path for path, value in given.items() if value is not None]
-    if len(named) > 1:
-        words = [places.get(path, path.split(".")[-1]) for path in named]
-        raise ConfigError(f"{words[1]}: found together with {words[0]}; hint: {hint}")
-    return named[0] if named else None
-
-
 def _blocks(drive: Drive, block_size: int, trace: bool, source: str, places: Places) -> int | None:
-    given = _only_one(
+    given = _places.only_one(
         places,
         {"drive.blocks": drive.blocks, "drive.capacity": drive.capacity},
         "blocks and capacity say the same thing, give one",
     )
     if given == "drive.blocks":
-        blocks = _at(places, given, parse_count, drive.blocks)
-        _in_range(places, given, blocks, 0, 2**32 - 1)
+        blocks = _places.read(places, given, parse_count, drive.blocks)
+        _places.in_range(places, given, blocks, 0, 2**32 - 1)
         return blocks
     if given == "drive.capacity":
-        capacity = _at(places, given, parse_size, drive.capacity)
+        capacity = _places.read(places, given, parse_size, drive.capacity)
         blocks, rest = divmod(capacity, max(block_size, 1))
         if rest:
             raise ConfigError(
                 f"{places.get(given, 'capacity')}: {capacity} bytes are not a whole number of "
                 f"blocks of {block_size} bytes; hint: the nearest is {blocks * block_size}B"
             )
-        _in_range(places, given, blocks, 0, 2**32 - 1)
+        _places.in_range(places, given, blocks, 0, 2**32 - 1)
         return blocks
     return None if trace or _core.fixes_pages(source) else DEFAULT_BLOCKS
 
@@ -399,10 +373,13 @@ def _blocks(drive: Drive, block_size: int, trace: bool, source: str, places: Pla
 #: Blocks of a drive for a generator if nobody says otherwise: 4 GiB of 1 MiB blocks.
 DEFAULT_BLOCKS = 4096
 DEFAULT_SPARE = 0.1
+DEFAULT_WARMUP = "1/3"
+#: Keys of a run's length.
+LENGTHS = ("writes", "collections", "requests", "passes")
 
 
 def _spares(drive: Drive, places: Places) -> list[float]:
-    given = _only_one(
+    given = _places.only_one(
         places,
         {"drive.spare": drive.spare, "drive.overprovision": drive.overprovision},
         "spare = overprovision / (1 + overprovision), give one",
@@ -418,10 +395,12 @@ def _shares(
     places: Places, path: str, read: Callable[[str | float], float], values: list[str | float]
 ) -> list[float]:
     shares = [
-        _at(places, _element(places, path, index), read, value)
+        _places.read(places, _places.element(places, path, index), read, value)
         for index, value in enumerate(values)
     ]
-    _refuse_twins(_elements(places, path, shares), [format_share(share, 6) for share in shares])
+    _places.refuse_twins(
+        _places.elements(places, path, shares), [format_share(share, 6) for share in shares]
+    )
     return shares
 
 
@@ -456,10 +435,9 @@ def _percent_hint(value: str | float) -> str | None:
 
 
 def _length(run: Run, trace: bool, places: Places) -> dict[str, Any]:
-    names = ("writes", "collections", "requests", "passes")
-    given = _only_one(
+    given = _places.only_one(
         places,
-        {f"run.{name}": getattr(run, name) for name in names},
+        {f"run.{name}": getattr(run, name) for name in LENGTHS},
         "a run has one length",
     )
     if given is None:
@@ -467,22 +445,55 @@ def _length(run: Run, trace: bool, places: Places) -> dict[str, Any]:
     name = given.split(".")[1]
     value = getattr(run, name)
     if name == "writes":
-        _at(places, given, _core.check, "length", str(value))
+        _places.read(places, given, _core.check, "length", str(value))
         return {"writes": str(value)}
     if name == "passes" and not trace:
         raise ConfigError(
             f"{places.get(given, name)}: passes are of traces, and the workload is a generator; "
             "hint: give writes, for example 20x"
         )
-    count = _at(places, given, parse_count, value)
-    _in_range(places, given, count, 1, 2**63)
+    count = _places.read(places, given, parse_count, value)
+    _places.in_range(places, given, count, 1, 2**63)
     return {name: count}
+
+
+def _course(asked: Experiment, trace: bool, places: Places) -> dict[str, Any]:
+    """How long the runs are: a length, perhaps lengthened to a precision, or until a failure."""
+    run, until = asked.run, asked.run.until
+    if until is None or "=" in until or until.strip() == "precision":
+        return {
+            "warmup": DEFAULT_WARMUP if run.warmup is None else run.warmup,
+            "length": _length(run, trace, places),
+            "precision": None
+            if until is None
+            else _places.read(places, "run.until", _precision, until),
+        }
+    _places.read(places, "run.until", _core.check, "until", until)
+    lengths = {f"run.{name}": getattr(run, name) for name in LENGTHS}
+    _places.only_one(
+        places,
+        {**lengths, "run.until": until},
+        f"a run until {until} has no other length",
+    )
+    if asked.drive.endurance is None:
+        raise ConfigError(
+            f"{places.get('run.until', 'until')}: {until} needs blocks that wear out; "
+            "hint: give an endurance, for example 1000"
+        )
+    return {
+        "warmup": "0" if run.warmup is None else run.warmup,
+        "length": {"until": until},
+        "precision": None,
+    }
 
 
 def _precision(text: str) -> float:
     name, _, value = text.partition("=")
     if name.strip() != "precision" or not value:
-        raise ConfigError(f"'{text}' is not understood; hint: write precision=0.1%")
+        raise ConfigError(
+            f"'{text}' is not understood; hint: write precision=0.1%, first-failure or "
+            "system-failure"
+        )
     share = parse_share(value)
     if not 0 < share < 1:
         raise ConfigError(f"precision is {value}, expected above 0% and below 100%")

@@ -1,4 +1,4 @@
-"""What there is to choose from: policies, frontiers, block allocations, generators, formats."""
+"""What there is to choose from: policies, frontiers, generators, trace formats and more."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Param:
 
 @dataclass(frozen=True)
 class Entry:
-    """A policy, frontier, block allocation or generator."""
+    """A policy, frontier, block allocation, law of endurance or generator."""
 
     #: As typed.
     name: str
@@ -106,6 +106,15 @@ def allocations() -> tuple[Entry, ...]:
     ['fifo', 'lowest-erase', 'sfl', 'random']
     """
     return _entries("allocations")
+
+
+def endurances() -> tuple[Entry, ...]:
+    """Every law of how many erases blocks bear.
+
+    >>> [endurance.name for endurance in endurances()]
+    ['fixed', 'normal', 'weibull']
+    """
+    return _entries("endurances")
 
 
 def generators() -> tuple[Entry, ...]:

@@ -67,6 +67,21 @@ class Result(_Json):
     trimmed_pages: int
     #: Pages read by the host.
     reads: int
+    #: Erase counts of the blocks since the drives were made, mean over the runs: ``mean``,
+    #: ``deviation``, ``cv``, ``gini``, ``min``, ``max``; of the first run ``histogram`` (least
+    #: erases of a bin, its blocks) and, where there is an endurance, ``series`` (drive writes,
+    #: mean, deviation). ``None`` where no run began.
+    wear: Mapping[str, Any] | None
+    #: How long drives with an endurance lived: ``reserve_blocks``, ``first_failure`` and
+    #: ``system_failure`` (``None`` where no run came to it), and how many runs failed why:
+    #: ``reserve_used_up``, ``pool_ran_dry``. A failure has ``runs``, ``host_pages``,
+    #: ``drive_writes``, ``drive_writes_ci95``, ``drive_writes_per_day`` (over five years),
+    #: ``terabytes_written``, ``erases``, ``bad_blocks``, ``write_amplification``, ``busy_seconds``
+    #: and ``run_values`` (drive writes of each run). ``None`` without an endurance.
+    lifetime: Mapping[str, Any] | None
+    #: How long the flash was busy: ``total_seconds``, ``host_seconds``, ``collection_seconds``,
+    #: ``mean_collection_us``. ``None`` without times.
+    busy: Mapping[str, Any] | None
     #: Pages programmed a second of one core, warm-up included.
     page_programs_per_second: float
     #: Largest resident memory of the process so far, in bytes.

@@ -8,7 +8,8 @@ from typing import Any, Protocol, TypeAlias, TypedDict, Unpack, cast, runtime_ch
 from flashgc import _engine, _faults
 from flashgc._core import Blocks, ConfigError, Control
 from flashgc._engine import Progress
-from flashgc.experiment import Experiment, Places, configurations, experiment, home
+from flashgc._places import Places
+from flashgc.experiment import Experiment, configurations, experiment, home
 from flashgc.results import Comparison, Result
 from flashgc.traces import Trace
 from flashgc.units import parse_count
@@ -36,13 +37,15 @@ class Options(TypedDict, total=False):
     page_size: int | str
     spare: float | str | Sequence[float | str] | None
     overprovision: float | str | Sequence[float | str] | None
+    endurance: int | str | None
+    times: str | None
     fill: str
     frontier: str | Sequence[str]
     allocation: str | Sequence[str]
     format: str | None
     alignment_offset: int | str
     on_bad_line: str
-    warmup: str
+    warmup: str | None
     writes: int | str | None
     collections: int | str | None
     requests: int | str | None
@@ -72,7 +75,9 @@ def run(
     ``spare`` or ``overprovision`` (``0.1`` or ``"10%"``), ``fill``, ``frontier``,
     ``allocation`` (of the pool frontier: ``"sfl"``), ``warmup`` (``"1/3"``, ``"10x"``,
     ``"auto"``), one of ``writes`` (``"20x"`` drive writes), ``collections``,
-    ``requests``, ``passes``; ``until`` (``"precision=0.1%"``), ``runs``, ``seed``, ``jobs``; for
+    ``requests``, ``passes``; ``until`` (``"precision=0.1%"``,
+    ``"system-failure"``), ``endurance`` (``1000``), ``times``
+    (``"read=60us,program=800us,erase=1.5ms"``), ``runs``, ``seed``, ``jobs``; for
     traces ``format``, ``alignment_offset``, ``on_bad_line``.
 
     Ctrl-C stops the runs and returns what there is, with ``interrupted`` set.

@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use flashgc_ftl::spec::{SpecError, count};
 use flashgc_ftl::{
-    Allocation, Fill, Frontier, FtlError, Geometry, Layout, Translation, VictimSpec,
+    Allocation, EndOfLife, Endurance, Fill, Frontier, FtlError, Geometry, Layout, Lifespan,
+    Translation, VictimSpec,
 };
 use serde::{Deserialize, Serialize};
 
 use crate::extent::{Length, Plan, Warmup};
 use crate::source::Source;
+use crate::times::Times;
 
 /// One configuration, as typed or as read from an experiment file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -33,6 +35,12 @@ pub struct RunConfig {
     /// Not written where it is the default, which was the only one there was: digests stay.
     #[serde(default = "default_allocation", skip_serializing_if = "is_default_allocation")]
     pub allocation: String,
+    /// Erases that blocks bear: `1000`, `normal:mean=1000,cv=0.1`; `None` for any number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub endurance: Option<String>,
+    /// How long operations keep the flash busy: `read=60us,program=800us,erase=1.5ms`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub times: Option<String>,
     /// What is on the drive at first: `sequential`, `random`, `empty`.
     pub fill: String,
     /// A generator's spec, a mixture, or the path of a trace.
@@ -113,6 +121,11 @@ pub struct Resolved {
     pub auto_warmup: bool,
     /// Where commands come from.
     pub source: Arc<dyn Source>,
+    /// How long operations keep the flash busy, where that is asked for.
+    pub times: Option<Times>,
+    /// Whether the runs go on until a failure rather than for a length.
+    pub until_failure: bool,
+    lifespan: Option<Lifespan>,
     victim: Victim,
     frontier: Frontier,
     allocation: Allocation,
@@ -169,7 +182,14 @@ impl Resolved {
                 .into());
             }
         };
-        let plan = Plan::new(warmup, &config.length, geometry.logical_pages(), source.pass())?;
+        let lifespan = lifespan(config)?;
+        let times = config.times.as_deref().map(Times::parse).transpose()?;
+        let until_failure = lifespan.is_some() && matches!(config.length, Length::Until(_));
+        let length = match lifespan {
+            Some(lifespan) if until_failure => until_failure_of(lifespan, warmup, &geometry)?,
+            _ => config.length.clone(),
+        };
+        let plan = Plan::new(warmup, &length, geometry.logical_pages(), source.pass())?;
         let config = RunConfig {
             blocks: Some(geometry.blocks()),
             victim: match &victim {
@@ -178,6 +198,8 @@ impl Resolved {
             },
             frontier: frontier.to_string(),
             allocation: allocation.to_string(),
+            endurance: lifespan.map(|lifespan| lifespan.endurance.to_string()),
+            times: times.map(|times| times.to_string()),
             workload: source.canonical(),
             ..config.clone()
         };
@@ -188,6 +210,9 @@ impl Resolved {
             plan,
             auto_warmup,
             source,
+            times,
+            until_failure,
+            lifespan,
             victim,
             frontier,
             allocation,
@@ -203,6 +228,7 @@ impl Resolved {
             geometry: self.geometry,
             frontier: self.frontier,
             allocation: self.allocation,
+            lifespan: self.lifespan,
             fill: self.fill,
             seed: self.seed(run),
         })
@@ -222,11 +248,40 @@ impl Resolved {
     fn check_policy_and_frontier(&self) -> Result<(), FtlError> {
         self.frontier.check(&self.geometry)?;
         self.allocation.check(self.frontier)?;
+        self.lifespan.map_or(Ok(()), |lifespan| lifespan.check(self.frontier))?;
         match &self.victim {
             Victim::Registered(spec) => Ok(spec.check(&self.geometry)?),
             Victim::External(..) => Ok(()),
         }
     }
+}
+
+/// What `config` says of wear: a drive lives until it fails, or until the failure it is run to.
+fn lifespan(config: &RunConfig) -> Result<Option<Lifespan>, SpecError> {
+    let ends_at = match &config.length {
+        Length::Until(end) => EndOfLife::parse(end)?,
+        _ => EndOfLife::SystemFailure,
+    };
+    let endurance = config.endurance.as_deref().map(Endurance::parse).transpose()?;
+    Ok(endurance.map(|endurance| Lifespan { endurance, ends_at }))
+}
+
+/// The length of a run until a failure, in collections: as many as the blocks bear together. More
+/// are run where that is not enough.
+fn until_failure_of(
+    lifespan: Lifespan,
+    warmup: Warmup,
+    geometry: &Geometry,
+) -> Result<Length, SpecError> {
+    if matches!(warmup, Warmup::Share(share) if share > 0.0) {
+        return Err(SpecError::new(
+            "the warm-up is a share of a run that has no length of its own: it goes on until a \
+             failure",
+            "write drive writes such as 2x, or leave it out",
+        ));
+    }
+    let erases = lifespan.endurance.mean() * f64::from(geometry.blocks());
+    Ok(Length::Collections(erases.ceil() as u64))
 }
 
 /// The drive of `blocks` blocks for a workload of `pages` pages, which must leave the spare factor

@@ -1,5 +1,6 @@
 //! The counting drive: commands in, page programs counted. No clock.
 
+use flashgc_ftl::endurance::{Moment, Wear};
 use flashgc_ftl::{FtlError, Translation};
 use flashgc_workload::{Batch, Op, Workload, WorkloadError};
 
@@ -27,6 +28,8 @@ pub struct CountingDrive {
     /// Page commands executed.
     requests: u64,
     reads: u64,
+    /// Reads that came before the first failure, once there is one.
+    reads_at_first_failure: Option<u64>,
     writes: Vec<u32>,
 }
 
@@ -42,6 +45,7 @@ impl CountingDrive {
             batch_len: batch_len.max(1),
             requests: 0,
             reads: 0,
+            reads_at_first_failure: None,
             writes: Vec::new(),
         }
     }
@@ -56,6 +60,16 @@ impl CountingDrive {
         self.reads
     }
 
+    /// Whether the drive's life is over.
+    pub fn has_ended(&self) -> bool {
+        self.layer.has_ended()
+    }
+
+    /// When the first block wore out, and the host's reads until then.
+    pub fn first_failure(&self) -> Option<(Moment, u64)> {
+        Some((self.layer.wear()?.first_failure()?, self.reads_at_first_failure?))
+    }
+
     /// How far the drive has come, in `unit`.
     pub fn position(&self, unit: Unit) -> u64 {
         match unit {
@@ -66,12 +80,12 @@ impl CountingDrive {
     }
 
     /// Executes commands up to one batch, and not beyond `target` (a position, not a distance).
-    /// Returns false when the target is reached or the workload has ended.
+    /// Returns false when the target is reached, or the workload or the drive's life has ended.
     pub fn step(&mut self, target: Extent) -> Result<bool, DriveError> {
         let left = target.amount.saturating_sub(self.position(target.unit));
         // With a target in collections the drive goes on until a write needs one more: where it
         // stops then depends on the commands alone, not on how they were batched.
-        if left == 0 && target.unit != Unit::Collections {
+        if (left == 0 && target.unit != Unit::Collections) || self.has_ended() {
             return Ok(false);
         }
         if self.done == self.batch.pages.len() {
@@ -92,6 +106,9 @@ impl CountingDrive {
             let pages = &self.batch.pages[self.done..end];
             let pages = &pages[..pages.len().min(clamp(writes))];
             self.done += self.layer.write_until(pages, collections)?;
+            if self.layer.wear().and_then(Wear::first_failure).is_some() {
+                self.reads_at_first_failure.get_or_insert(self.reads);
+            }
         } else {
             self.execute_mixed(end, clamp(writes), collections)?;
         }
@@ -117,7 +134,17 @@ impl CountingDrive {
             }
             keep_writes(&self.batch.pages[self.done..self.done + run], ops, &mut self.writes);
             let allowed = self.writes.len().min(writes);
+            let host_pages = self.layer.counters().host_pages;
             let written = self.layer.write_until(&self.writes[..allowed], collections)?;
+            if self.reads_at_first_failure.is_none()
+                && let Some(first) = self.layer.wear().and_then(Wear::first_failure)
+            {
+                // It came with the write after those done by then: what is before that, and is no
+                // write, is a read.
+                let done = (first.counters.host_pages - host_pages) as usize;
+                let before = after_write(&ops[..run], done + 1) - 1;
+                self.reads_at_first_failure = Some(self.reads + (before - done) as u64);
+            }
             writes -= written;
             let executed = if writes == 0 {
                 after_write(&ops[..run], written)

@@ -36,6 +36,8 @@ pub enum Length {
     Requests(u64),
     /// Replays of a trace.
     Passes(u64),
+    /// Until `first-failure` or `system-failure`, whatever that takes.
+    Until(String),
 }
 
 /// How much of a run is warm-up.
@@ -131,6 +133,12 @@ impl Plan {
                     )
                 })?;
                 Extent { unit: Unit::Requests, amount: count.saturating_mul(pass) }
+            }
+            Length::Until(end) => {
+                return Err(SpecError::new(
+                    format!("a run until {end} needs blocks that wear out"),
+                    "give --endurance, for example --endurance 1000",
+                ));
             }
         };
         let before = match warmup {

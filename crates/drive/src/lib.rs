@@ -13,6 +13,8 @@ mod run;
 pub mod simulate;
 pub mod source;
 pub mod stats;
+pub mod times;
+pub mod wear;
 
 /// The version that every result carries.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -10,6 +10,8 @@ use crate::config::{Resolved, RunConfig};
 use crate::extent::{Length, Warmup};
 use crate::run::Finished;
 use crate::stats::{Interval, all_equal, batch_means, drift, half_width95, mean, mser};
+use crate::times::Busy;
+use crate::wear::{Lifetime, Wear};
 
 /// Batches that one run's measured part is cut into for its confidence interval.
 const BATCHES: usize = 20;
@@ -45,6 +47,15 @@ pub struct RunResult {
     pub trimmed_pages: u64,
     /// Pages read by the host, likewise.
     pub reads: u64,
+    /// How often blocks were erased since the drives were made, and how evenly; `None` if no run
+    /// began.
+    pub wear: Option<Wear>,
+    /// How long the drives lived; `None` where blocks bear any number of erases.
+    #[serde(default)]
+    pub lifetime: Option<Lifetime>,
+    /// How long the flash was busy; `None` without times.
+    #[serde(default)]
+    pub busy: Option<Busy>,
     /// Pages programmed a second of one core, warm-up included: the one figure here that differs
     /// from machine to machine.
     pub page_programs_per_second: f64,
@@ -124,7 +135,8 @@ pub(crate) fn summarise(resolved: &Resolved, runs: &[Finished], interrupted: boo
     }
     let drift = drift(if alike { &measured[..1] } else { &measured });
     let drifting = drift.filter(|(drift, half)| drift.abs() > half.max(DRIFT_WORTH_SAYING));
-    if let Some((drift, half)) = drifting {
+    // A dying drive settles at nothing.
+    if let Some((drift, half)) = drifting.filter(|_| !resolved.until_failure) {
         warnings.push(format!(
             "write amplification still moves: {:+.2}% ± {:.2}% from the first to the second half \
              of the measured part; lengthen the warm-up, or use --warmup auto",
@@ -133,11 +145,13 @@ pub(crate) fn summarise(resolved: &Resolved, runs: &[Finished], interrupted: boo
         ));
     }
     let short = too_short(resolved, runs, &measured).filter(|_| !interrupted);
-    warnings.extend(short.iter().cloned());
+    warnings.extend(short.iter().filter(|_| !resolved.until_failure).cloned());
+    warnings.extend(died_early(resolved, runs));
     warnings.extend(short_warmup(resolved));
     // Without an erase the figure is 1 whatever it would become: that it does not vary says nothing.
     let half = half_width(&measured, &values).filter(|_| has_erased(runs));
     let counters = runs.iter().fold(Counters::default(), |sum, run| sum.plus(&run.counters));
+    let reads = runs.iter().map(|run| run.reads).sum();
     let seconds: f64 = runs.iter().map(|run| run.elapsed.as_secs_f64()).sum();
     let programs: u64 = runs.iter().map(|run| run.programs).sum();
     let geometry = &resolved.geometry;
@@ -157,7 +171,10 @@ pub(crate) fn summarise(resolved: &Resolved, runs: &[Finished], interrupted: boo
         erases: counters.erases,
         collections: counters.collections,
         trimmed_pages: counters.trimmed_pages,
-        reads: runs.iter().map(|run| run.reads).sum(),
+        reads,
+        wear: Wear::new(resolved, runs),
+        lifetime: Lifetime::new(resolved, runs),
+        busy: resolved.times.as_ref().map(|times| Busy::new(times, &counters, reads)),
         page_programs_per_second: if seconds > 0.0 { programs as f64 / seconds } else { 0.0 },
         steady: drift.is_some() && drifting.is_none() && short.is_none(),
         interrupted,
@@ -189,6 +206,18 @@ fn too_short(resolved: &Resolved, runs: &[Finished], measured: &[Vec<Interval>])
         percent(drive_writes),
         if erased { "" } else { ", without an erase" },
     ))
+}
+
+/// What to say of drives whose life was shorter than the run.
+fn died_early(resolved: &Resolved, runs: &[Finished]) -> Option<String> {
+    let ended = runs.iter().filter(|run| run.has_ended()).count();
+    (ended > 0 && !resolved.until_failure).then(|| {
+        format!(
+            "{ended} of {} came to the end of the drive's life before the end of the run; hint: \
+             --until system-failure measures a life",
+            count(runs.len() as u64, "run")
+        )
+    })
 }
 
 /// Whether garbage was collected at all. Calls of the policy do not tell: a victim may be a block
@@ -256,6 +285,9 @@ fn digest(config: &FullConfig, runs: &[Finished]) -> String {
     let mut text = serde_json::to_string(config).unwrap_or_default();
     for run in runs {
         text.push_str(&format!("|{:x}|{:?}|{}", run.decisions, run.counters, run.reads));
+        if let Some(life) = &run.life {
+            text.push_str(&format!("|{life:?}"));
+        }
     }
     format!("{:016x}", xxh3_64(text.as_bytes()))
 }

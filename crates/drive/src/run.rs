@@ -4,12 +4,14 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use flashgc_ftl::Counters;
+use flashgc_ftl::endurance::{Cause, Moment};
 use flashgc_workload::Batch;
 
 use crate::config::Resolved;
 use crate::counting::{CountingDrive, DriveError};
 use crate::extent::{Extent, Unit};
 use crate::stats::Interval;
+use crate::wear::{Erases, histogram};
 
 /// Shared between the runs and whoever waits for them.
 #[derive(Default)]
@@ -48,6 +50,9 @@ pub(crate) struct Run {
     /// Intervals measured so far.
     pub(crate) measured: Vec<Interval>,
     last: Counters,
+    /// Host pages, mean and deviation of the erase counts after each interval, where blocks wear
+    /// out.
+    wearing: Vec<(u64, f64, f64)>,
     at_start: Option<(Counters, u64)>,
     elapsed: Duration,
 }
@@ -65,13 +70,15 @@ impl Run {
             settling: Vec::new(),
             measured: Vec::new(),
             last: Counters::default(),
+            wearing: Vec::new(),
             at_start: None,
             elapsed: Duration::ZERO,
         })
     }
 
     /// Runs the warm-up if it is still to come, then `amount` more units, in [`INTERVALS`] pieces.
-    /// Returns whether it came to the end of them.
+    /// Returns whether it came to the end of them: not if it was cancelled, or the drive's life
+    /// ended.
     pub(crate) fn advance(
         &mut self,
         amount: u64,
@@ -156,7 +163,17 @@ impl Run {
             None => self.settling.push(interval),
             Some(_) => self.measured.push(interval),
         }
-        Ok(!cancelled)
+        let layer = self.drive.layer();
+        if layer.wear().is_some() && since.host_pages > 0 {
+            let erases = Erases::of(layer.blocks().erase_counts());
+            self.wearing.push((now.host_pages, erases.mean, erases.deviation));
+        }
+        Ok(!cancelled && !self.has_ended())
+    }
+
+    /// Whether the drive's life is over.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.drive.has_ended()
     }
 
     /// Whether a block was erased in what was measured so far.
@@ -166,7 +183,16 @@ impl Run {
 
     /// Frees the drive: the run cannot go on, but keeps what it counted.
     pub(crate) fn finish(self) -> Finished {
-        let now = self.drive.layer().counters();
+        let layer = self.drive.layer();
+        let now = layer.counters();
+        let erase_counts = layer.blocks().erase_counts();
+        let life = layer.wear().map(|wear| Life {
+            reserve: wear.reserve(),
+            first_failure: self.drive.first_failure(),
+            system_failure: wear
+                .system_failure()
+                .map(|(moment, cause)| ((moment, self.drive.reads()), cause)),
+        });
         let (counters, reads) = match &self.at_start {
             Some((start, reads)) => (now.since(start), self.drive.reads() - reads),
             None => (Counters::default(), 0),
@@ -175,7 +201,11 @@ impl Run {
             counters,
             reads,
             programs: now.programs(),
-            decisions: self.drive.layer().decisions(),
+            decisions: layer.decisions(),
+            erases: Erases::of(erase_counts),
+            histogram: histogram(erase_counts),
+            life,
+            wearing: self.wearing,
             settling: self.settling,
             measured: self.measured,
             elapsed: self.elapsed,
@@ -193,11 +223,35 @@ pub(crate) struct Finished {
     pub(crate) programs: u64,
     /// A digest of everything the run decided.
     pub(crate) decisions: u64,
+    /// How often its blocks were erased.
+    pub(crate) erases: Erases,
+    /// Least erases of each bin, and its blocks.
+    pub(crate) histogram: Vec<(u32, u64)>,
+    /// How long the drive lived, where blocks wear out.
+    pub(crate) life: Option<Life>,
+    /// Host pages, mean and deviation of the erase counts after each interval.
+    pub(crate) wearing: Vec<(u64, f64, f64)>,
     /// Intervals of the warm-up.
     pub(crate) settling: Vec<Interval>,
     /// Intervals measured.
     pub(crate) measured: Vec<Interval>,
     pub(crate) elapsed: Duration,
+}
+
+impl Finished {
+    /// Whether the drive failed.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.life.as_ref().is_some_and(|life| life.system_failure.is_some())
+    }
+}
+
+/// The moments of one drive's life, each with the host's reads until then.
+#[derive(Debug)]
+pub(crate) struct Life {
+    /// Blocks that may be bad.
+    pub(crate) reserve: u32,
+    pub(crate) first_failure: Option<(Moment, u64)>,
+    pub(crate) system_failure: Option<((Moment, u64), Cause)>,
 }
 
 /// The end of piece `piece` of `count` pieces of `amount` units that begin at `origin`.

@@ -141,7 +141,12 @@ fn start(
     poll: Option<Poll<'_>>,
 ) -> Result<Run, DriveError> {
     let mut run = Run::new(resolved, index)?;
-    run.advance(resolved.plan.measured.amount, control, poll)?;
+    let amount = resolved.plan.measured.amount;
+    let mut poll = poll;
+    // `as_deref_mut` would lend the callback for the whole of the run.
+    while run.advance(amount, control, poll.as_mut().map(|poll| &mut **poll as Poll<'_>))?
+        && resolved.until_failure
+    {}
     Ok(run)
 }
 
@@ -165,7 +170,8 @@ fn lengthen(
 ) -> Result<RunResult, DriveError> {
     let mut rounds = 1;
     let mut reached = is_precise(resolved, &runs, precision);
-    while !reached && rounds < MOST_ROUNDS && !control.is_cancelled() {
+    let ended = |runs: &[Run]| runs.iter().all(Run::has_ended);
+    while !reached && rounds < MOST_ROUNDS && !control.is_cancelled() && !ended(&runs) {
         advance(&mut runs, resolved.plan.measured.amount)?;
         rounds += 1;
         reached = is_precise(resolved, &runs, precision);

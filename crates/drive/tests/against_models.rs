@@ -32,6 +32,8 @@ fn config(b: u32, spare: f64, victim: String, runs: u32) -> RunConfig {
         victim,
         frontier: "single".into(),
         allocation: "fifo".into(),
+        endurance: None,
+        times: None,
         fill: "random".into(),
         workload: "uniform".into(),
         trace: Default::default(),

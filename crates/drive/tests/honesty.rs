@@ -22,6 +22,8 @@ fn config() -> RunConfig {
         victim: "greedy".into(),
         frontier: "single".into(),
         allocation: "fifo".into(),
+        endurance: None,
+        times: None,
         fill: "sequential".into(),
         workload: "uniform".into(),
         trace: Default::default(),

@@ -29,6 +29,8 @@ fn config(victim: &str) -> RunConfig {
         victim: victim.into(),
         frontier: "single".into(),
         allocation: "fifo".into(),
+        endurance: None,
+        times: None,
         fill: "random".into(),
         workload: "uniform".into(),
         trace: Default::default(),

@@ -26,6 +26,8 @@ fn config() -> RunConfig {
         victim: "d-choices:d=5,c=1".into(),
         frontier: "single".into(),
         allocation: "fifo".into(),
+        endurance: None,
+        times: None,
         fill: "sequential".into(),
         workload: "hotcold:f=0.1,r=0.9".into(),
         trace: Default::default(),

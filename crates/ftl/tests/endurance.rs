@@ -131,7 +131,11 @@ proptest! {
         for batch in writes.chunks(case.batch) {
             written += fast.write_until(batch, u64::MAX).unwrap();
         }
-        let naive_written = writes.iter().take_while(|&&page| slow.write(page, &mut pick)).count();
+        let naive_written = writes.iter().take_while(|&&page| {
+            slow.write(page, &mut pick);
+            !slow.life.over
+        });
+        let naive_written = naive_written.count();
         prop_assert_eq!(written, naive_written);
         prop_assert_eq!(fast.has_ended(), slow.life.over);
         prop_assert_eq!(fast.counters().programs(), slow.programs - filled);

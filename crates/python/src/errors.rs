@@ -56,9 +56,10 @@ pub(crate) fn ftl(error: &FtlError) -> PyErr {
         FtlError::Geometry(_) => ConfigError::new_err(format!("drive: {text}")),
         FtlError::Spec(_) => ConfigError::new_err(text),
         FtlError::BadPick { .. } => PolicyError::new_err(text),
-        FtlError::Memory { .. } | FtlError::NoSpace(_) | FtlError::OutOfRange { .. } => {
-            DriveError::new_err(text)
-        }
+        FtlError::Memory { .. }
+        | FtlError::NoSpace(_)
+        | FtlError::OutOfRange { .. }
+        | FtlError::ReadOnly { .. } => DriveError::new_err(text),
     }
 }
 

@@ -1,5 +1,6 @@
 //! What there is to choose from, as the registries of the other crates list it.
 
+use flashgc_ftl::endurance::endurance_laws;
 use flashgc_ftl::frontier::frontiers;
 use flashgc_ftl::spec::{Kind, Param};
 use flashgc_ftl::{Fill, allocation_policies, victim_policies};
@@ -15,6 +16,8 @@ pub(crate) fn everything() -> Value {
             info.name, info.summary, info.summary, info.params)).collect::<Vec<_>>(),
         "allocations": allocation_policies().iter().map(|info| entry(
             info.name, &info.summary(), &info.doc(), &[])).collect::<Vec<_>>(),
+        "endurances": endurance_laws().iter().map(|info| entry(
+            info.name, info.summary, info.summary, info.params)).collect::<Vec<_>>(),
         "generators": generators().iter().map(|info| entry(
             info.name, info.summary(), &info.doc(), info.params)).collect::<Vec<_>>(),
         "fills": Fill::names().collect::<Vec<_>>(),

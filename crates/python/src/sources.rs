@@ -7,7 +7,8 @@ use std::sync::Arc;
 use flashgc_drive::config::{RunConfig, TraceConfig};
 use flashgc_drive::extent::{Length, Plan, Warmup};
 use flashgc_drive::source::{Source, TraceReplay};
-use flashgc_ftl::{Allocation, Fill, Frontier, VictimSpec};
+use flashgc_drive::times::Times;
+use flashgc_ftl::{Allocation, EndOfLife, Endurance, Fill, Frontier, VictimSpec};
 use flashgc_workload::generate::{GeneratorSpec, generators};
 use flashgc_workload::trace::{
     Fault, OnBadLine, PagingOptions, Progress, ReadOptions, SourceOptions, TraceError, format,
@@ -114,6 +115,9 @@ pub(crate) fn check(kind: &str, text: &str) -> PyResult<()> {
         "victim" => VictimSpec::parse(text).map(drop),
         "frontier" => Frontier::parse(text).map(drop),
         "allocation" => Allocation::parse(text).map(drop),
+        "endurance" => Endurance::parse(text).map(drop),
+        "times" => Times::parse(text).map(drop),
+        "until" => EndOfLife::parse(text).map(drop),
         "fill" => Fill::parse(text).map(drop),
         "warmup" => Warmup::parse(text).map(drop),
         // On a drive of any size: only what the text says is checked.

@@ -21,6 +21,7 @@ from flashgc._faults import contained
 from flashgc.command import output
 from flashgc.registry import (
     allocations,
+    endurances,
     fills,
     frontiers,
     generators,
@@ -121,6 +122,21 @@ OPTIONS = (
         several=True,
     ),
     Option(
+        "drive.endurance",
+        "--endurance",
+        "N|SPEC",
+        "Erases that a block bears before it is bad: 1000, normal:mean=1000,cv=0.1, "
+        "weibull:scale=1000,shape=10; with the pool frontier. [default: any number]",
+        words=_names(endurances),
+    ),
+    Option(
+        "drive.times",
+        "--times",
+        "TIMES",
+        "How long operations keep the flash busy (read=60us,program=800us,erase=1.5ms,"
+        "transfer=20us), for busy times in the result.",
+    ),
+    Option(
         "drive.fill",
         "--fill",
         "WORD",
@@ -132,7 +148,7 @@ OPTIONS = (
         "--warmup",
         "PART",
         "Part of the run (1/3, 30%), or before it: drive writes (10x), page writes (1000000); or "
-        "auto. [default: 1/3]",
+        "auto. [default: 1/3; none of a run until a failure]",
     ),
     Option(
         "run.writes",
@@ -156,8 +172,10 @@ OPTIONS = (
     Option(
         "run.until",
         "--until",
-        "precision=SHARE",
-        "Go on until the 95% interval is within this share of the mean (precision=0.1%).",
+        "END",
+        "Go on until the 95% interval is within this share of the mean (precision=0.1%), or until "
+        "a drive with an endurance dies: first-failure, system-failure.",
+        words=lambda: ["precision=", "first-failure", "system-failure"],
     ),
     Option("run.runs", "--runs", "N", "Runs, each with a seed of its own. [default: 1]"),
     Option("run.seed", "--seed", "N", "Seed of the first run. [default: 1]"),

@@ -10,7 +10,7 @@ import textwrap
 import click
 
 from flashgc.command.entrance import CONTEXT
-from flashgc.registry import Entry, allocations, frontiers, generators
+from flashgc.registry import Entry, allocations, endurances, frontiers, generators
 from flashgc.registry import policies as victims
 
 
@@ -44,6 +44,7 @@ def policies(name: str | None, as_json: bool) -> None:
             "policies": victims,
             "frontiers": frontiers,
             "allocations": allocations,
+            "endurances": endurances,
             "generators": generators,
         }
         click.echo(
@@ -59,6 +60,7 @@ def everything() -> list[tuple[str, Entry]]:
         "victim policy": victims(),
         "write frontier": frontiers(),
         "block allocation": allocations(),
+        "endurance": endurances(),
         "workload": generators(),
     }
     return [(kind, entry) for kind, entries in kinds.items() for entry in entries]
@@ -85,6 +87,7 @@ def listing() -> None:
             ("Victim policies (--victim)", victims()),
             ("Write frontiers (--frontier)", frontiers()),
             ("Block allocations (--allocation)", allocations()),
+            ("Endurance (--endurance)", endurances()),
             ("Workload generators (--workload)", generators()),
         )
     ):

@@ -13,7 +13,7 @@ import click
 
 import flashgc
 from flashgc.model import models
-from flashgc.registry import Entry, allocations, frontiers, generators, policies
+from flashgc.registry import Entry, allocations, endurances, frontiers, generators, policies
 
 GENERATED = "<!-- Written by `make docs`; edit the source files' headers instead. -->"
 
@@ -37,8 +37,9 @@ def choices() -> str:
     parts = [
         "# Policies, frontiers, workloads",
         GENERATED,
-        "What can be given to `--victim`, `--frontier`, `--allocation` and `--workload`, with the "
-        "parameters and their defaults. `flashgc policies NAME` shows the same in a terminal.",
+        "What can be given to `--victim`, `--frontier`, `--allocation`, `--endurance` and "
+        "`--workload`, with the parameters and their defaults. `flashgc policies NAME` shows the "
+        "same in a terminal.",
         "## Victim policies",
         *_entries(policies()),
         "## Write frontiers",
@@ -46,6 +47,15 @@ def choices() -> str:
         "## Block allocations",
         "Which erased block of the pool the pool frontier uses next.",
         *_entries(allocations()),
+        "## Endurance",
+        "How many erases a block bears (`--endurance`), with the pool frontier. A block that was "
+        "erased for the last time is bad, and the reserve is one block smaller: the reserve is N "
+        "less the blocks that the promised pages fill and those that the frontier keeps. The first "
+        "bad block is the first failure. The system fails when an erased block that is needed can "
+        "no longer be had: when more blocks are bad than the reserve has, or when several victims "
+        "in a row wear out and the pool is empty (a low-water mark of some percent of the blocks "
+        "keeps that away). From then on the drive is read-only, with all its data.",
+        *_entries(endurances()),
         "## Workload generators",
         "Mixtures are written `0.7*zipf:theta=0.9 + 0.3*sequential`; the weights sum to 1.",
         *_entries(generators()),

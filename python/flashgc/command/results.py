@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from flashgc import _files
+from flashgc.command import lifetimes
 from flashgc.command.render import (
     LEFT,
     RIGHT,
@@ -66,6 +67,7 @@ def show_run(result: Result) -> None:
     ]
     if result.measured:
         rows += figures
+    rows += lifetimes.rows(result, plus_minus)
     rows += [
         (
             "speed",
@@ -97,18 +99,14 @@ def show_comparison(comparison: Comparison) -> None:
         columns.append(("alloc.", LEFT))
     if len(spares) > 1:
         columns.append(("spare", RIGHT))
-    columns += [
-        ("write ampl.", RIGHT),
-        ("writes", RIGHT),
-        ("copies", RIGHT),
-        ("erases", RIGHT),
-        ("prog/s", RIGHT),
-    ]
+    mortal = any(result.lifetime is not None for result in results)
+    last = lifetimes.COLUMNS if mortal else ("copies", "erases", "prog/s")
+    columns += [(name, RIGHT) for name in ("write ampl.", "writes", *last)]
     made = table(out, columns)
     longest = min(12, max(len(frontier) for frontier in frontiers))
     # What the figures leave of a screen; tools get each spec in one piece.
     left = out.width - 46 - 7 * (len(spares) > 1) - (longest + 1) * (len(frontiers) > 1)
-    left -= 13 * (len(allocations) > 1)
+    left -= 13 * (len(allocations) > 1) + 12 * mortal
     widest, longest = (1000, 1000) if is_plain(out) else (left, longest)
     for rank in comparison:
         result = rank.result
@@ -123,17 +121,13 @@ def show_comparison(comparison: Comparison) -> None:
         cells += [
             Text(_figure(result, plus_minus, several=True), style=style),
             _ratio(out, rank),
-            f"{result.copies_per_host_write:.3f}",
-            _short(result.erases),
-            _short(result.page_programs_per_second),
+            *(lifetimes.cells(result) if mortal else _cells(result)),
         ]
         made.add_row(*cells)
     if comparison.ranking:
         show(out, made)
     if comparison.ranking and not is_plain(out):
-        out.print(
-            Text("copies: pages copied per page written; prog/s: page programs a core", style="dim")
-        )
+        out.print(Text(lifetimes.LEGEND if mortal else LEGEND, style="dim"))
     for result in comparison.unmeasured:
         name = _name(
             result,
@@ -146,6 +140,19 @@ def show_comparison(comparison: Comparison) -> None:
         out.print()
         for line in verdicts(comparison, plus_minus, several_spares=len(spares) > 1):
             out.print(line, soft_wrap=is_plain(out))
+
+
+#: What the columns of a comparison mean.
+LEGEND = "copies: pages copied per page written; prog/s: page programs a core"
+
+
+def _cells(result: Result) -> list[str]:
+    """The cells of a comparison that follow write amplification."""
+    return [
+        f"{result.copies_per_host_write:.3f}",
+        _short(result.erases),
+        _short(result.page_programs_per_second),
+    ]
 
 
 def _in_common(comparison: Comparison) -> list[tuple[str, Text | str]]:
@@ -193,6 +200,9 @@ def verdicts(comparison: Comparison, plus_minus: str, *, several_spares: bool) -
             f"Inside the noise: {', '.join(inside)} {verb} not told from {names[0]}; "
             "more --runs or --writes would."
         )
+    lives = lifetimes.verdict([(name, rank.result) for rank, name in told])
+    if lives is not None:
+        lines.append(lives)
     if best.result.interrupted:
         lines.append("Interrupted: figures are of what had been run.")
     return lines

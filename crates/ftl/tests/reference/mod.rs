@@ -134,18 +134,17 @@ impl Reference {
         drive
     }
 
-    /// Whether the page was written: it is not once the drive's life is over.
-    pub fn write(&mut self, page: u32, pick: Pick) -> bool {
+    /// Writes the page, or ends the drive's life in the attempt.
+    pub fn write(&mut self, page: u32, pick: Pick) {
         if self.room(self.host) == 0 && !self.life.over {
             self.make_room(pick);
         }
         if self.life.over {
-            return false;
+            return;
         }
         let old = self.map.get(&page).copied();
         self.program(self.host.unwrap(), page);
         self.lose(old);
-        true
     }
 
     pub fn trim(&mut self, page: u32) {

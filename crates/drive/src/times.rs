@@ -1,0 +1,188 @@
+//! Busy time: what the flash operations of a run take, one after the other, without queueing.
+
+use std::fmt;
+
+use flashgc_ftl::Counters;
+use flashgc_ftl::spec::{SpecError, suggest};
+use serde::{Deserialize, Serialize};
+
+/// How long each operation keeps the flash busy, in nanoseconds.
+///
+/// A host read is a read and a transfer, a host write a transfer and a program. A copy goes through
+/// the controller, which corrects it: a read, two transfers and a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Times {
+    /// From the cells of a page to its register.
+    read: u64,
+    /// From the register to the cells.
+    program: u64,
+    /// A block.
+    erase: u64,
+    /// A page between register and controller, over the bus.
+    transfer: u64,
+}
+
+const HINT: &str = "write read=60us,program=800us,erase=1.5ms,transfer=20us";
+
+/// Nanoseconds a unit.
+const UNITS: [(&str, f64); 4] = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)];
+
+/// No operation of a flash chip takes longer, in nanoseconds.
+const LONGEST: f64 = 1e12;
+
+impl Times {
+    /// Reads `text`, for example `read=60us,program=800us,erase=1.5ms`; `transfer` may be left out.
+    pub fn parse(text: &str) -> Result<Self, SpecError> {
+        const NAMES: [&str; 4] = ["read", "program", "erase", "transfer"];
+        let mut found = [None; 4];
+        for part in text.split(',') {
+            let Some((name, value)) = part.split_once('=') else {
+                let message = format!("'{}' is not an operation and its time", part.trim());
+                return Err(SpecError::new(message, HINT));
+            };
+            let name = name.trim();
+            let Some(index) = NAMES.iter().position(|&known| known == name) else {
+                let message = format!("unknown operation '{name}'");
+                return Err(SpecError::new(message, suggest(name, NAMES)));
+            };
+            if found[index].replace(nanoseconds(name, value.trim())?).is_some() {
+                return Err(SpecError::new(format!("'{name}' is given twice in '{text}'"), ""));
+            }
+        }
+        let time = |index: usize| {
+            let missing =
+                || SpecError::new(format!("the time of '{}' is missing", NAMES[index]), HINT);
+            found[index].ok_or_else(missing)
+        };
+        let transfer = found[3].unwrap_or(0);
+        Ok(Self { read: time(0)?, program: time(1)?, erase: time(2)?, transfer })
+    }
+
+    /// Nanoseconds that `reads` host reads and what `counters` counts take.
+    pub(crate) fn total(&self, counters: &Counters, reads: u64) -> u128 {
+        self.host(counters, reads) + self.collections(counters)
+    }
+
+    /// Nanoseconds of host reads and host writes.
+    fn host(&self, counters: &Counters, reads: u64) -> u128 {
+        let read = u128::from(self.read + self.transfer);
+        let write = u128::from(self.transfer + self.program);
+        u128::from(reads) * read + u128::from(counters.host_pages) * write
+    }
+
+    /// Nanoseconds of copies and erases.
+    fn collections(&self, counters: &Counters) -> u128 {
+        let copy = u128::from(self.read + 2 * self.transfer + self.program);
+        u128::from(counters.copied_pages) * copy
+            + u128::from(counters.erases) * u128::from(self.erase)
+    }
+}
+
+/// As it can be typed, every time in microseconds.
+impl fmt::Display for Times {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let us = |ns: u64| ns as f64 / 1e3;
+        let Self { read, program, erase, transfer } = *self;
+        let (read, program, erase) = (us(read), us(program), us(erase));
+        write!(f, "read={read}us,program={program}us,erase={erase}us,transfer={}us", us(transfer))
+    }
+}
+
+fn nanoseconds(name: &str, text: &str) -> Result<u64, SpecError> {
+    let end = text.find(|c: char| c.is_ascii_alphabetic() && c != 'e' && c != 'E');
+    let (digits, unit) = text.split_at(end.unwrap_or(text.len()));
+    let fault = |what: &str, hint: String| SpecError::new(format!("{name}={text} {what}"), hint);
+    if unit.is_empty() {
+        return Err(fault(
+            "has no unit",
+            format!("write {name}={text}us, or another of ns, ms, s"),
+        ));
+    }
+    let Some(&(_, factor)) = UNITS.iter().find(|(known, _)| *known == unit) else {
+        let hint = suggest(unit, UNITS.map(|(known, _)| known));
+        return Err(fault(&format!("has the unknown unit '{unit}'"), hint));
+    };
+    match digits.trim().parse::<f64>().map(|value| (value * factor).round()) {
+        Ok(value) if (0.0..=LONGEST).contains(&value) => Ok(value as u64),
+        _ => Err(fault("is not a time from 0s to 1000s", HINT.to_string())),
+    }
+}
+
+/// How long the flash was busy in the measured parts of all runs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Busy {
+    /// Seconds of everything.
+    pub total_seconds: f64,
+    /// Seconds of host reads and host writes.
+    pub host_seconds: f64,
+    /// Seconds of copies and erases.
+    pub collection_seconds: f64,
+    /// Microseconds that a collection takes, mean; `None` where there was none.
+    pub mean_collection_us: Option<f64>,
+}
+
+impl Busy {
+    /// What was counted, at these times.
+    pub(crate) fn new(times: &Times, counters: &Counters, reads: u64) -> Self {
+        let seconds = |ns: u128| ns as f64 / 1e9;
+        let collections = times.collections(counters);
+        let any = counters.collections > 0;
+        Self {
+            total_seconds: seconds(times.total(counters, reads)),
+            host_seconds: seconds(times.host(counters, reads)),
+            collection_seconds: seconds(collections),
+            mean_collection_us: any.then(|| collections as f64 / 1e3 / counters.collections as f64),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn busy_time_is_what_was_worked_out_by_hand() {
+        let times = Times::parse("read=60us, program=800us, erase=1.5ms, transfer=20us").unwrap();
+        let counters = Counters {
+            host_pages: 10,
+            copied_pages: 6,
+            erases: 2,
+            collections: 2,
+            trimmed_pages: 9,
+        };
+        let busy = Busy::new(&times, &counters, 5);
+        // 10 writes of 820 us and 5 reads of 80 us; 6 copies of 60 + 40 + 800 us, 2 erases.
+        assert_eq!(busy.host_seconds, 8.6e-3);
+        assert_eq!(busy.collection_seconds, 8.4e-3);
+        assert_eq!(busy.total_seconds, 17e-3);
+        assert_eq!(busy.mean_collection_us, Some(4200.0));
+        assert_eq!(Busy::new(&times, &Counters::default(), 0).mean_collection_us, None);
+    }
+
+    #[test]
+    fn times_are_written_out_in_microseconds() {
+        let times = Times::parse("erase=1.5ms,read=60us,program=0.8ms").unwrap();
+        let text = "read=60us,program=800us,erase=1500us,transfer=0us";
+        assert_eq!(times.to_string(), text);
+        assert_eq!(Times::parse(text).unwrap(), times);
+    }
+
+    #[test]
+    fn faults_name_what_to_try() {
+        let error = |text: &str| Times::parse(text).unwrap_err().to_string();
+        let hint = format!("; hint: {HINT}");
+        assert_eq!(error("read=60us,erase=1ms"), format!("the time of 'program' is missing{hint}"));
+        assert_eq!(error("60us"), format!("'60us' is not an operation and its time{hint}"));
+        assert_eq!(error("raed=60us"), "unknown operation 'raed'; hint: did you mean 'read'?");
+        assert_eq!(
+            error("read=60"),
+            "read=60 has no unit; hint: write read=60us, or another of ns, ms, s"
+        );
+        assert_eq!(
+            error("read=6sec"),
+            "read=6sec has the unknown unit 'sec'; hint: known: ns, us, ms, s"
+        );
+        assert_eq!(error("read=-6us"), format!("read=-6us is not a time from 0s to 1000s{hint}"));
+        assert_eq!(error("read=1us,read=2us"), "'read' is given twice in 'read=1us,read=2us'");
+    }
+}

@@ -1,0 +1,262 @@
+//! Wear and lifetime: how evenly blocks were erased, and how long the drive lived.
+
+use std::collections::BTreeMap;
+
+use flashgc_ftl::Counters;
+use flashgc_ftl::endurance::{Cause, Moment};
+use serde::{Deserialize, Serialize};
+
+use crate::config::Resolved;
+use crate::run::{Finished, Life};
+use crate::stats::{half_width95, mean};
+
+/// Years over which drive writes per day are rated: a drive's usual warranty.
+const SERVICE_YEARS: f64 = 5.0;
+const DAYS_A_YEAR: f64 = 365.0;
+
+/// Bins that a histogram of erase counts has at most.
+const BINS: u32 = 64;
+
+/// How often the blocks of one drive have been erased since it was made, and how evenly.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Erases {
+    /// Mean over the blocks.
+    pub mean: f64,
+    /// Standard deviation over the blocks (of all of them, not of a sample).
+    pub deviation: f64,
+    /// Standard deviation by mean; `None` before the first erase.
+    pub cv: Option<f64>,
+    /// Gini coefficient: 0 where all blocks are alike, 1 where one has all; `None` before the first
+    /// erase.
+    pub gini: Option<f64>,
+    /// The least worn block's.
+    pub min: u32,
+    /// The most worn block's.
+    pub max: u32,
+}
+
+impl Erases {
+    /// The figures of these erase counts, one a block.
+    pub fn of(counts: &[u32]) -> Self {
+        let n = counts.len() as f64;
+        // How many blocks have each count: sums over blocks in order of count, exact in integers.
+        let mut blocks: BTreeMap<u32, u64> = BTreeMap::new();
+        for &count in counts {
+            *blocks.entry(count).or_default() += 1;
+        }
+        let sum: u64 = counts.iter().map(|&count| u64::from(count)).sum();
+        let mean = sum as f64 / n;
+        let squares: f64 = blocks
+            .iter()
+            .map(|(&count, &blocks)| blocks as f64 * (f64::from(count) - mean).powi(2))
+            .sum();
+        let deviation = (squares / n).sqrt();
+        // Sum over i of (2 i - n - 1) x_i, for x in order and i from 1: of a group of equals from
+        // place `before`, twice the mean place is 2 before + size + 1.
+        let mut before = 0;
+        let mut ranked = 0.0;
+        for (&count, &size) in &blocks {
+            let twice_place = (2 * before + size + 1) as f64;
+            ranked += f64::from(count) * size as f64 * (twice_place - n - 1.0);
+            before += size;
+        }
+        let worn = sum > 0;
+        Self {
+            mean,
+            deviation,
+            cv: worn.then(|| deviation / mean),
+            gini: worn.then(|| ranked / (n * sum as f64)),
+            min: blocks.first_key_value().map_or(0, |(&count, _)| count),
+            max: blocks.last_key_value().map_or(0, |(&count, _)| count),
+        }
+    }
+}
+
+/// How many blocks have been erased how often: bins of equal width, the least erases of each and
+/// its blocks.
+pub(crate) fn histogram(counts: &[u32]) -> Vec<(u32, u64)> {
+    let (Some(&min), Some(&max)) = (counts.iter().min(), counts.iter().max()) else {
+        return Vec::new();
+    };
+    let width = ((max - min) / BINS + 1).max(1);
+    let mut blocks = vec![0u64; ((max - min) / width + 1) as usize];
+    for &count in counts {
+        blocks[((count - min) / width) as usize] += 1;
+    }
+    (0..).map(|bin| min + bin * width).zip(blocks).collect()
+}
+
+/// Wear since the drives were made, warm-up included.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Wear {
+    /// Mean over the runs; the extremes are those of all runs.
+    #[serde(flatten)]
+    pub erases: Erases,
+    /// Blocks of the first run by their erases: least erases of the bin, blocks in it.
+    pub histogram: Vec<(u32, u64)>,
+    /// How the first run wore: drive writes done, mean erases, standard deviation. Kept where there
+    /// is an endurance.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub series: Vec<(f64, f64, f64)>,
+}
+
+impl Wear {
+    pub(crate) fn new(resolved: &Resolved, runs: &[Finished]) -> Option<Self> {
+        let first = runs.first()?;
+        let all = |figure: &dyn Fn(&Erases) -> f64| {
+            mean(&runs.iter().map(|run| figure(&run.erases)).collect::<Vec<_>>())
+        };
+        let each = |figure: &dyn Fn(&Erases) -> Option<f64>| {
+            let values: Vec<f64> = runs.iter().filter_map(|run| figure(&run.erases)).collect();
+            (!values.is_empty()).then(|| mean(&values))
+        };
+        let pages = f64::from(resolved.geometry.logical_pages());
+        Some(Self {
+            erases: Erases {
+                mean: all(&|one| one.mean),
+                deviation: all(&|one| one.deviation),
+                cv: each(&|one| one.cv),
+                gini: each(&|one| one.gini),
+                min: runs.iter().map(|run| run.erases.min).min()?,
+                max: runs.iter().map(|run| run.erases.max).max()?,
+            },
+            histogram: first.histogram.clone(),
+            series: first
+                .wearing
+                .iter()
+                .map(|&(host, mean, deviation)| (host as f64 / pages, mean, deviation))
+                .collect(),
+        })
+    }
+}
+
+/// A moment in a drive's life, mean over the runs that came to it. From the new drive on, warm-up
+/// included.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Milestone {
+    /// Runs that came to it.
+    pub runs: usize,
+    /// Pages that the host had written.
+    pub host_pages: f64,
+    /// The same in drive writes (promised capacities).
+    pub drive_writes: f64,
+    /// Half the 95% interval of that, over the runs; `None` for one run.
+    pub drive_writes_ci95: Option<f64>,
+    /// Drive writes a day, if the drive is to live for five years.
+    pub drive_writes_per_day: f64,
+    /// The same in terabytes (10^12 bytes).
+    pub terabytes_written: f64,
+    /// Erases of all blocks.
+    pub erases: f64,
+    /// Blocks that were bad.
+    pub bad_blocks: f64,
+    /// Pages programmed per page written, up to then.
+    pub write_amplification: f64,
+    /// Seconds that the flash had been busy; `None` without times.
+    pub busy_seconds: Option<f64>,
+    /// Drive writes of each run that came to it.
+    pub run_values: Vec<f64>,
+}
+
+impl Milestone {
+    fn new(resolved: &Resolved, reached: &[(Moment, u64)]) -> Option<Self> {
+        if reached.is_empty() {
+            return None;
+        }
+        let over = |figure: &dyn Fn(&Moment) -> f64| {
+            mean(&reached.iter().map(|(moment, _)| figure(moment)).collect::<Vec<_>>())
+        };
+        let pages = f64::from(resolved.geometry.logical_pages());
+        let run_values: Vec<f64> =
+            reached.iter().map(|(moment, _)| moment.counters.host_pages as f64 / pages).collect();
+        let host_pages = over(&|moment| moment.counters.host_pages as f64);
+        let drive_writes = mean(&run_values);
+        let half = half_width95(&run_values);
+        Some(Self {
+            runs: reached.len(),
+            host_pages,
+            drive_writes,
+            drive_writes_ci95: half.is_finite().then_some(half),
+            drive_writes_per_day: drive_writes / (SERVICE_YEARS * DAYS_A_YEAR),
+            terabytes_written: host_pages * f64::from(resolved.config.page_size) / 1e12,
+            erases: over(&|moment| moment.counters.erases as f64),
+            bad_blocks: over(&|moment| f64::from(moment.bad_blocks)),
+            write_amplification: over(&|moment| amplification(&moment.counters)),
+            busy_seconds: resolved.times.as_ref().map(|times| {
+                let seconds =
+                    |(moment, reads): &(Moment, u64)| times.total(&moment.counters, *reads) as f64;
+                mean(&reached.iter().map(seconds).collect::<Vec<_>>()) / 1e9
+            }),
+            run_values,
+        })
+    }
+}
+
+fn amplification(counters: &Counters) -> f64 {
+    counters.programs() as f64 / counters.host_pages as f64
+}
+
+/// How long drives whose blocks wear out lived.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Lifetime {
+    /// Blocks that may be bad before the drive cannot keep its promises.
+    pub reserve_blocks: u32,
+    /// The first block at its limit; `None` where no run came to it.
+    pub first_failure: Option<Milestone>,
+    /// The first erased block that could not be had; likewise.
+    pub system_failure: Option<Milestone>,
+    /// Runs that failed because the reserve was used up.
+    pub reserve_used_up: usize,
+    /// Runs that failed because several victims in a row wore out and the pool was empty.
+    pub pool_ran_dry: usize,
+}
+
+impl Lifetime {
+    pub(crate) fn new(resolved: &Resolved, runs: &[Finished]) -> Option<Self> {
+        let lives: Vec<&Life> = runs.iter().filter_map(|run| run.life.as_ref()).collect();
+        let first: Vec<_> = lives.iter().filter_map(|life| life.first_failure).collect();
+        let system: Vec<_> = lives.iter().filter_map(|life| life.system_failure).collect();
+        let count = |wanted| system.iter().filter(|(_, cause)| *cause == wanted).count();
+        let moments: Vec<_> = system.iter().map(|&(moment, _)| moment).collect();
+        Some(Self {
+            reserve_blocks: lives.first()?.reserve,
+            first_failure: Milestone::new(resolved, &first),
+            system_failure: Milestone::new(resolved, &moments),
+            reserve_used_up: count(Cause::Reserve),
+            pool_ran_dry: count(Cause::Pool),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_of_wear_are_those_worked_out_by_hand() {
+        // 1, 3, 5, 7: mean 4, variance (9 + 1 + 1 + 9) / 4 = 5. Gini: the sum of |x - y| over all 16
+        // ordered pairs is 2 (3 * 2 + 2 * 4 + 1 * 6) = 40; over 2 n^2 mean = 128: 0.3125.
+        let erases = Erases::of(&[7, 1, 5, 3]);
+        assert_eq!((erases.mean, erases.deviation), (4.0, 5f64.sqrt()));
+        assert_eq!((erases.min, erases.max), (1, 7));
+        assert_eq!(erases.cv, Some(5f64.sqrt() / 4.0));
+        assert_eq!(erases.gini, Some(0.3125));
+        // One block of n has all: (n - 1) / n.
+        assert_eq!(Erases::of(&[0, 0, 0, 8]).gini, Some(0.75));
+        assert_eq!(Erases::of(&[5, 5, 5]).gini, Some(0.0));
+        let new = Erases::of(&[0, 0]);
+        assert_eq!((new.mean, new.cv, new.gini), (0.0, None, None));
+    }
+
+    #[test]
+    fn a_histogram_counts_every_block_once() {
+        assert_eq!(histogram(&[3, 5, 3]), [(3, 2), (4, 0), (5, 1)]);
+        let counts: Vec<u32> = (0..1000).map(|block| 100 + block % 500).collect();
+        let bins = histogram(&counts);
+        assert!(bins.len() <= BINS as usize);
+        assert_eq!(bins.iter().map(|&(_, blocks)| blocks).sum::<u64>(), 1000);
+        // 500 counts, 8 a bin, two blocks each.
+        assert_eq!((bins[0], bins[62]), ((100, 16), (596, 8)));
+        assert_eq!(histogram(&[4; 9]), [(4, 9)]);
+    }
+}

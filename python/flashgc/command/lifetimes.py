@@ -1,0 +1,113 @@
+"""Wear and lifetime as people read them: rows of one run, columns and a sentence of several."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from flashgc.results import Result
+from flashgc.units import format_count, format_duration
+
+#: Ends of a life, as results name them, and how they are called.
+ENDS = {"first_failure": "first failure", "system_failure": "system failure"}
+
+#: Headings of a comparison's columns where blocks wear out, and what they mean.
+COLUMNS = ("first fail.", "sys. fail.", "wear cv")
+LEGEND = (
+    "first fail., sys. fail.: drive writes until then; wear cv: deviation of erase counts by mean"
+)
+
+
+def rows(result: Result, plus_minus: str) -> list[tuple[str, str]]:
+    """Rows on a result's lifetime and busy time, where there are any."""
+    made = []
+    if result.lifetime is not None:
+        life = result.lifetime
+        made += [
+            (name, _failure(life[end], len(result.run_values), plus_minus))
+            for end, name in ENDS.items()
+        ]
+        made.append(("reserve", f"{format_count(life['reserve_blocks'])} blocks{_why(life)}"))
+        made.append(("wear", _wear(result.wear)))
+    if result.busy is not None:
+        made.append(("busy", _busy(result.busy)))
+    return made
+
+
+def cells(result: Result) -> list[str]:
+    """The cells of :data:`COLUMNS`."""
+    life, wear = result.lifetime or {}, result.wear or {}
+    ends = [life.get(end) for end in ENDS]
+    cv = wear.get("cv")
+    return [
+        *("-" if end is None else f"{end['drive_writes']:.5g}" for end in ends),
+        "-" if cv is None else f"{cv:.4f}",
+    ]
+
+
+def verdict(named: Sequence[tuple[str, Result]]) -> str | None:
+    """Which of several drives lives longest, and which shortest; ``None`` where that is not known.
+
+    By the last end that all of them came to.
+    """
+    for end, name in reversed(ENDS.items()):
+        lives = [(_drive_writes(result, end), label) for label, result in named]
+        known = sorted((life, label) for life, label in lives if life is not None)
+        if len(known) == len(named) and known[0][0] < known[-1][0]:
+            (shortest, worst), (longest, best) = known[0], known[-1]
+            return (
+                f"{best} lives longest: {longest:.5g} drive writes until the {name}, "
+                f"{longest / shortest:.2f}x those of {worst}."
+            )
+    return None
+
+
+def _drive_writes(result: Result, end: str) -> float | None:
+    failure = (result.lifetime or {}).get(end)
+    return None if failure is None else float(failure["drive_writes"])
+
+
+def _failure(failure: Mapping[str, Any] | None, runs: int, plus_minus: str) -> str:
+    if failure is None:
+        return "not reached"
+    half = failure["drive_writes_ci95"]
+    spread = "" if half is None else f" {plus_minus}{half:.3g}"
+    busy = failure["busy_seconds"]
+    parts = [
+        f"{failure['drive_writes']:.5g}{spread} drive writes",
+        f"{failure['drive_writes_per_day']:.3g} a day for 5 years",
+        f"{failure['terabytes_written']:.4g} TB",
+    ]
+    if busy is not None:
+        parts.append(f"{format_duration(busy)} busy")
+    if failure["runs"] < runs:
+        parts.append(f"{failure['runs']} of {runs} runs")
+    return ", ".join(parts)
+
+
+def _why(life: Mapping[str, Any]) -> str:
+    reasons = {
+        "reserve_used_up": "used up",
+        "pool_ran_dry": "the pool ran dry before they were bad",
+    }
+    told = [f"{text} in {life[key]}" for key, text in reasons.items() if life[key]]
+    runs = sum(life[key] for key in reasons)
+    return f", {', '.join(told)} of {runs} run{'s' if runs != 1 else ''}" if told else ""
+
+
+def _wear(wear: Mapping[str, Any] | None) -> str:
+    if wear is None or wear["cv"] is None:
+        return "no block erased"
+    return (
+        f"{wear['mean']:.5g} erases a block, {format_count(wear['min'])} to "
+        f"{format_count(wear['max'])}, cv {wear['cv']:.4f}, Gini {wear['gini']:.4f}"
+    )
+
+
+def _busy(busy: Mapping[str, Any]) -> str:
+    mean = busy["mean_collection_us"]
+    collection = "" if mean is None else f", {mean / 1e3:.4g} ms a collection"
+    return (
+        f"{format_duration(busy['total_seconds'])}, of which collections "
+        f"{format_duration(busy['collection_seconds'])}{collection}"
+    )

@@ -1,0 +1,111 @@
+"""Drives whose blocks wear out: lifetimes, wear and busy times, in the command and the API."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+import flashgc
+from conftest import Command
+
+DRIVE = {"blocks": 200, "pages_per_block": 16, "spare": 0.15, "frontier": "pool:low=10"}
+TIMES = "read=60us,program=800us,erase=1.5ms"
+TYPED = (
+    "--blocks", 200, "--pages-per-block", 16, "--spare", "15%", "--frontier", "pool:low=10",
+    "--endurance", "normal:mean=40,cv=0.1", "--until", "system-failure",
+)  # fmt: skip
+
+
+def test_a_life_is_told_in_every_unit() -> None:
+    result = flashgc.run(
+        endurance=40, until="system-failure", times=TIMES, victim="greedy", allocation="sfl",
+        runs=2, **DRIVE,
+    )  # fmt: skip
+    assert result.lifetime is not None
+    assert result.wear is not None
+    assert result.busy is not None
+    end = result.lifetime["system_failure"]
+    assert (end["runs"], len(end["run_values"])) == (2, 2)
+    # 170 of 200 blocks of 16 pages of 4 KiB are promised.
+    assert end["drive_writes"] == pytest.approx(end["host_pages"] / (170 * 16))
+    assert end["terabytes_written"] == pytest.approx(end["host_pages"] * 4096 / 1e12)
+    assert end["drive_writes_per_day"] == pytest.approx(end["drive_writes"] / 5 / 365)
+    seconds = 800e-6 * result.host_pages + 860e-6 * result.copied_pages + 1.5e-3 * result.erases
+    assert result.busy["total_seconds"] == pytest.approx(seconds)
+    assert end["busy_seconds"] == pytest.approx(seconds / 2)
+    # Uniform writes and the least worn block first: nearly all erases that there are.
+    assert result.wear["max"] == 40
+    assert result.lifetime["first_failure"]["drive_writes"] < end["drive_writes"]
+    assert sum(blocks for _, blocks in result.wear["histogram"]) == 200
+
+
+def test_the_least_worn_block_first_makes_a_drive_live_longer() -> None:
+    ranking = flashgc.compare(
+        "greedy", "hotcold:f=0.1,r=0.9", allocation=["fifo", "sfl"], endurance=100,
+        until="first-failure", runs=3, **DRIVE,
+    )  # fmt: skip
+    first = {
+        result.allocation: result.lifetime["first_failure"]["drive_writes"]
+        for result in ranking.results
+        if result.lifetime is not None
+    }
+    assert first["sfl"] > 1.05 * first["fifo"]
+
+
+def test_a_run_prints_its_life_and_its_wear(command: Command) -> None:
+    made = command("run", *TYPED, "--times", TIMES, "--runs", 2)
+    assert made.returncode == 0, made.stderr
+    assert made.stderr == ""
+    failure = (
+        r"\d+\.\d+ ±\S+ drive writes, \S+ a day for 5 years, \S+ TB, (\d+ h )?\d+ min( \d+ s)? busy"
+    )
+    assert re.search(rf"^first failure   {failure}$", made.stdout, re.M), made.stdout
+    assert re.search(rf"^system failure  {failure}$", made.stdout, re.M), made.stdout
+    assert "reserve         18 blocks, used up in 2 of 2 runs\n" in made.stdout
+    assert re.search(r"^wear +\d+\.\d+ erases a block, \d+ to \d+, cv 0\.\d+", made.stdout, re.M)
+    assert re.search(r"^busy .* of which collections .*, \S+ ms a collection$", made.stdout, re.M)
+
+
+def test_a_comparison_has_columns_for_lives(command: Command) -> None:
+    arguments = ("compare", *TYPED, "--victim", "greedy", "--victim", "fifo", "--runs", 2)
+    shown = command(*arguments).stdout
+    headings = next(line for line in shown.splitlines() if line.startswith("#"))
+    assert headings.split("  ")[-3:] == ["first fail.", "sys. fail.", "wear cv"]
+    assert max(map(len, shown.splitlines()[:9])) <= 80
+    document = json.loads(command(*arguments, "--json").stdout)
+    for rank in document["ranking"]:
+        life = rank["result"]["lifetime"]
+        for end in ("first_failure", "system_failure"):
+            assert f"{life[end]['drive_writes']:.5g}" in shown
+        assert f"{rank['result']['wear']['cv']:.4f}" in shown
+    best = document["ranking"][0]["result"]
+    assert f"{best['config']['victim']} lives longest: " in shown
+
+
+def test_a_drive_that_does_not_fail_says_so(command: Command) -> None:
+    made = command("run", *TYPED[:-4], "--endurance", 1000, "--writes", "3x")
+    assert "first failure   not reached\n" in made.stdout
+    assert "reserve         18 blocks\n" in made.stdout
+
+
+def test_a_python_policy_wears_a_drive_out_too() -> None:
+    def fewest(blocks: flashgc.Blocks) -> int:
+        """The block with the fewest valid pages."""
+        return min(range(len(blocks)), key=blocks.count)
+
+    options = {**DRIVE, "endurance": 20, "until": "system-failure"}
+    ours = flashgc.run(victim=fewest, **options)
+    built_in = flashgc.run(victim="greedy:ties=lowest", **options)
+    assert ours.lifetime == built_in.lifetime
+    assert ours.lifetime is not None
+    assert ours.lifetime["system_failure"] is not None
+
+
+def test_results_of_drives_that_live_for_ever_have_no_life(command: Command) -> None:
+    made = command("run", *TYPED[:-4], "--writes", "3x", "--json")
+    document = json.loads(made.stdout)
+    assert (document["lifetime"], document["busy"]) == (None, None)
+    assert document["wear"]["mean"] > 0
+    assert flashgc.run(writes="3x", **DRIVE).lifetime is None
