@@ -98,9 +98,10 @@ impl<P: VictimPolicy> PageMap<P> {
         Ok(())
     }
 
-    /// The pool is empty and the pages of `victim` need a block of it: it stays as it is.
+    /// The pool is empty and the pages of `victim` need a block of it: it stays as it is. Trackers
+    /// know it as picked and to be erased, so it is no candidate again, but a full host frontier.
     fn run_dry(&mut self, victim: BlockId) -> Result<(), FtlError> {
-        self.state.close(victim);
+        self.open.host = Active { block: victim, next: self.state.geometry.pages_per_block() };
         let Some(wear) = &mut self.state.wear else {
             return Err(FtlError::NoSpace("the pool of erased blocks is empty".to_string()));
         };

@@ -72,11 +72,16 @@ impl Course {
     #[inline]
     fn ahead_until(&self, other: &Course, now: u64) -> u64 {
         let same = self.slope == other.slope && self.curve == other.curve;
-        if self.value == f64::INFINITY || (same && self.value == other.value) {
+        if self.value == f64::INFINITY {
             return NEVER;
         }
         if self.floor < self.value {
-            return now + 1; // its age is raised to 1: it stands still for a moment
+            // Its age is raised to 1: it stands still for a moment, and what is equal now with an
+            // age of 1 passes it.
+            return now + 1;
+        }
+        if same && self.value == other.value {
+            return NEVER;
         }
         let gap = self.floor - other.value - ROUNDING * self.value;
         let closing = other.slope - self.slope + ROUNDING * other.slope;

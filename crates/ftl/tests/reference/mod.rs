@@ -262,7 +262,7 @@ impl Reference {
                     let (victim, pages) = self.victim(pick);
                     if self.pool.is_empty() && pages.len() > self.room(self.copies) {
                         (self.blocks, self.erases) = before;
-                        self.close(Some(victim));
+                        self.host = Some(victim);
                         self.life.over = true;
                         return;
                     }
