@@ -121,15 +121,15 @@ impl Score for Scata {
     fn programmed(&mut self, blocks: &BlockTable, block: BlockId, offset: u32, count: u32) {
         let past = &mut self.past[block as usize];
         let now = blocks.clock();
+        // The clock ticked for every page; only a table built by hand may say otherwise.
+        let first = (now + 1).saturating_sub(count.into());
         if offset == 0 {
-            *past = Past { first: now - u64::from(count) + 1, youngest: now, invalid: NOT_YET };
+            *past = Past { first, youngest: now, invalid: NOT_YET };
             self.dead[Self::words(blocks, block)].fill(0);
         }
         past.youngest = now;
         let place = Self::page(blocks, block, offset);
-        for (time, page) in
-            (now - u64::from(count) + 1..).zip(&mut self.programmed[place..][..count as usize])
-        {
+        for (time, page) in (first..).zip(&mut self.programmed[place..][..count as usize]) {
             // A block stays open for 2^32 programs only if nothing is ever copied; ages then stop.
             *page = u32::try_from(time - past.first).unwrap_or(u32::MAX);
         }
