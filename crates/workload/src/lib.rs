@@ -3,6 +3,7 @@
 
 mod batch;
 pub mod generate;
+pub mod requests;
 pub mod trace;
 
 pub use batch::{Batch, Op, Workload, WorkloadError};

@@ -1,0 +1,38 @@
+//! Requests with arrival times: what the host asks of a drive that has a clock. A
+//! [`TimedRequest`] is bytes and nanoseconds; the drive cuts it into pages. Nothing here knows of
+//! drives.
+
+use crate::{Op, WorkloadError};
+
+/// One request of the host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimedRequest {
+    /// When it arrives: nanoseconds since the beginning of the workload. Never before the request
+    /// that precedes it. A closed loop, which issues requests as others complete, ignores it.
+    pub arrival_ns: u64,
+    /// First byte, counted from the beginning of the drive's logical space.
+    pub offset: u64,
+    /// Number of bytes, at least 1.
+    pub bytes: u32,
+    /// What is done.
+    pub op: Op,
+    /// Whether it may not wait for a collection where the drive tells such requests apart.
+    pub urgent: bool,
+}
+
+impl TimedRequest {
+    /// The first byte after the request.
+    pub fn end(&self) -> u64 {
+        self.offset + u64::from(self.bytes)
+    }
+}
+
+/// A stream of requests in the order of their arrival.
+pub trait RequestStream: Send {
+    /// Replaces the content of `batch` by the next requests, at most `limit` of them; leaves it
+    /// empty when the workload has ended. The requests are the same for every sequence of limits.
+    ///
+    /// # Errors
+    /// A trace that turns out to be damaged, or whose times go back.
+    fn fill(&mut self, batch: &mut Vec<TimedRequest>, limit: usize) -> Result<(), WorkloadError>;
+}
