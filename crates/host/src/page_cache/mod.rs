@@ -1,0 +1,288 @@
+//! Page caches: which pages of the swap space are in memory, which of them are dirty, and which one
+//! goes next. One policy a file; this file is the interface and the registry.
+//!
+//! A virtual memory system asks for every reference in this order, so that a collection that runs
+//! while the evicted page is written sees the cache without that page and without the new one:
+//!
+//! ```
+//! use flashgc_host::PageCacheSpec;
+//!
+//! let mut cache = PageCacheSpec::parse("3-region")?.build(1 << 20, 1000)?;
+//! let (page, write) = (7, true);
+//! if !cache.touch(page, write) {
+//!     if let Some(out) = cache.make_room() {
+//!         if out.dirty { /* write page `out.page` to the drive */ }
+//!     }
+//!     // read `page` from the drive if it has it
+//!     cache.insert(page, write);
+//! }
+//! assert!(cache.touch(page, false));
+//! # Ok::<(), flashgc_ftl::spec::SpecError>(())
+//! ```
+
+mod lru;
+mod regions;
+mod three_region;
+
+use std::fmt;
+
+use flashgc_ftl::residency::{Region, Residency};
+use flashgc_ftl::spec::{Param, Params, Spec, SpecError, count, header, suggest};
+
+pub use lru::Lru;
+pub use three_region::ThreeRegion;
+
+/// A page that left the cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Evicted {
+    /// The page of the swap space.
+    pub page: u32,
+    /// Memory had data that flash has not: they must be written.
+    pub dirty: bool,
+}
+
+/// The pages in memory of a virtual memory system, in constant time an operation.
+///
+/// Pages are numbered from 0; a number at or beyond the swap space that the cache was built for is
+/// a bug of the caller and panics.
+pub trait PageCache: Residency + Send {
+    /// Pages that fit.
+    fn capacity(&self) -> u32;
+
+    /// Pages in the cache.
+    fn len(&self) -> u32;
+
+    /// Whether no page is cached.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The host reads or writes `page`: true if it is cached, and then a write makes it dirty.
+    /// Otherwise nothing changes but what [`PageCache::insert`] will do.
+    fn touch(&mut self, page: u32, write: bool) -> bool;
+
+    /// Takes out the page that goes next, if the cache is full.
+    fn make_room(&mut self) -> Option<Evicted>;
+
+    /// Puts in `page`, which is not cached, dirty if the host writes it. There must be room.
+    fn insert(&mut self, page: u32, write: bool);
+
+    /// Pages now in each region, in the order of [`Region::ALL`].
+    fn region_lengths(&self) -> [u32; 3];
+
+    /// The pages of a region, the one used last first. Costs a walk: for tests and for people.
+    fn region_pages(&self, region: Region) -> Vec<u32>;
+}
+
+/// A page cache policy: how [`page_caches`] makes one.
+trait Policy: PageCache + Sized + 'static {
+    const NAME: &'static str;
+    const PARAMS: &'static [Param];
+    /// The fewest pages that it can manage.
+    const FEWEST: u32;
+
+    fn new(params: &Params, pages: u32, capacity: u32) -> Self;
+
+    /// What only both parameters together can have wrong.
+    fn check(_: &Params) -> Result<(), SpecError> {
+        Ok(())
+    }
+}
+
+/// One registered policy, as listings, help texts and constructors need it.
+pub struct PageCacheInfo {
+    /// The name people type.
+    pub name: &'static str,
+    /// The parameters it takes.
+    pub params: &'static [Param],
+    /// The text of its file, whose header documents it.
+    source: &'static str,
+    fewest: u32,
+    check: fn(&Params) -> Result<(), SpecError>,
+    build: fn(&Params, u32, u32) -> Box<dyn PageCache>,
+}
+
+impl PageCacheInfo {
+    /// The documentation in Markdown: summary, description, formula, cost and source.
+    pub fn doc(&self) -> String {
+        header(self.source)
+    }
+
+    /// The first line of the documentation.
+    pub fn summary(&self) -> String {
+        self.doc().lines().next().unwrap_or_default().to_string()
+    }
+}
+
+macro_rules! policies {
+    ($($policy:ty = $file:literal),+ $(,)?) => {
+        static POLICIES: &[PageCacheInfo] = &[$(PageCacheInfo {
+            name: <$policy as Policy>::NAME,
+            params: <$policy as Policy>::PARAMS,
+            source: include_str!($file),
+            fewest: <$policy as Policy>::FEWEST,
+            check: <$policy as Policy>::check,
+            build: |params, pages, capacity| {
+                Box::new(<$policy as Policy>::new(params, pages, capacity))
+            },
+        }),+];
+    };
+}
+
+// The list of policies: a new one is one file and one line here.
+policies! {
+    ThreeRegion = "three_region.rs",
+    Lru = "lru.rs",
+}
+
+/// Every registered page cache policy, the default first.
+pub fn page_caches() -> &'static [PageCacheInfo] {
+    POLICIES
+}
+
+/// A registered policy with its parameters checked.
+#[derive(Clone)]
+pub struct PageCacheSpec {
+    info: &'static PageCacheInfo,
+    params: Params,
+}
+
+impl PageCacheSpec {
+    /// Reads `text`, for example `3-region:resize=no`.
+    ///
+    /// # Errors
+    /// An unknown name or parameter, a value out of range.
+    pub fn parse(text: &str) -> Result<Self, SpecError> {
+        let spec = Spec::parse(text)?;
+        let Some(info) = POLICIES.iter().find(|info| info.name == spec.name) else {
+            return Err(SpecError::new(
+                format!("unknown page cache policy '{}'", spec.name),
+                suggest(&spec.name, POLICIES.iter().map(|info| info.name)),
+            ));
+        };
+        let params = Params::resolve(&spec, info.params)?;
+        (info.check)(&params)?;
+        Ok(Self { info, params })
+    }
+
+    /// The policy's registry entry.
+    pub fn info(&self) -> &'static PageCacheInfo {
+        self.info
+    }
+
+    /// An empty cache of `capacity` pages for a swap space of `pages` pages.
+    ///
+    /// # Errors
+    /// Fewer pages than the policy can manage; no swap space, or one of more than 2^31 pages.
+    pub fn build(&self, pages: u32, capacity: u32) -> Result<Box<dyn PageCache>, SpecError> {
+        let fewest = self.info.fewest;
+        if capacity < fewest {
+            return Err(SpecError::new(
+                format!(
+                    "page cache: found a capacity of {}, expected at least {fewest}",
+                    count(capacity.into(), "page"),
+                ),
+                "a page cache of 4MiB has 2048 pages of 2KiB",
+            ));
+        }
+        const MOST: u32 = 1 << 31;
+        if pages == 0 || pages > MOST {
+            return Err(SpecError::new(
+                format!(
+                    "page cache: found a swap space of {}, expected 1 to {MOST}",
+                    count(pages.into(), "page"),
+                ),
+                "",
+            ));
+        }
+        Ok((self.info.build)(&self.params, pages, capacity))
+    }
+}
+
+/// The spec in full, every parameter written out: what a result records.
+impl fmt::Display for PageCacheSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.params.fmt(f)
+    }
+}
+
+impl fmt::Debug for PageCacheSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PageCacheSpec({self})")
+    }
+}
+
+/// Hands [`Residency`] and the parts of [`PageCache`] that every policy has in common to its
+/// `regions`.
+macro_rules! by_regions {
+    ($policy:ty) => {
+        impl flashgc_ftl::residency::Residency for $policy {
+            #[inline]
+            fn lookup(&self, page: u32) -> Option<flashgc_ftl::residency::Cached> {
+                self.regions.lookup(page)
+            }
+
+            #[inline]
+            fn set_dirty(&mut self, page: u32, dirty: bool) {
+                self.regions.set_dirty(page, dirty);
+            }
+
+            #[inline]
+            fn update_probability(&self, region: flashgc_ftl::residency::Region) -> f64 {
+                self.regions.update_probability(region)
+            }
+
+            fn follow_changes(&mut self) {
+                self.regions.follow_changes();
+            }
+
+            fn drain_changes(&mut self, pages: &mut Vec<u32>) {
+                self.regions.drain_changes(pages);
+            }
+        }
+    };
+}
+use by_regions;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_policy_is_documented() {
+        for info in page_caches() {
+            let doc = info.doc();
+            assert!(info.summary().ends_with('.'), "{}: {}", info.name, info.summary());
+            for part in ["Formula:", "\n# Cost\n", "\n# Source\n"] {
+                assert!(doc.contains(part), "{}: no {part:?} in\n{doc}", info.name);
+            }
+        }
+    }
+
+    #[test]
+    fn faults_name_what_to_try() {
+        let parse = |text: &str| PageCacheSpec::parse(text).unwrap_err().to_string();
+        let build = |text: &str, pages, capacity| {
+            PageCacheSpec::parse(text).unwrap().build(pages, capacity).err().unwrap().to_string()
+        };
+        assert_eq!(
+            parse("3-regions"),
+            "unknown page cache policy '3-regions'; hint: did you mean '3-region'?"
+        );
+        assert_eq!(parse("lru:part=2"), "lru has no parameter 'part'; hint: did you mean 'parts'?");
+        assert_eq!(
+            parse("3-region:initial=0.5,lru=0.5"),
+            "3-region: initial=0.5 and lru=0.5 leave 0 for the pages touched again, expected at \
+             least 0.0625; hint: make one of them smaller"
+        );
+        assert_eq!(
+            build("3-region", 100, 0),
+            "page cache: found a capacity of 0 pages, expected at least 4; hint: a page cache of \
+             4MiB has 2048 pages of 2KiB"
+        );
+        assert_eq!(
+            build("lru", 0, 8),
+            "page cache: found a swap space of 0 pages, expected 1 to 2147483648"
+        );
+    }
+}

@@ -1,0 +1,276 @@
+//! The state that all page caches share: three lists of pages in order of use, dirty bits, how
+//! often pages are written in each region, and which pages changed. It decides nothing: the
+//! policies do.
+//!
+//! A node a page of the swap space, with the links of its list in it: everything about a page is
+//! in one place of 12 bytes, found by its number, and moving it is a handful of stores.
+
+use flashgc_ftl::residency::{Cached, Region};
+
+/// Links and state of one page, or of the two ends of a list.
+#[derive(Clone, Copy, Debug)]
+struct Node {
+    /// The page used just after this one in its list; the list's end for the newest.
+    newer: u32,
+    /// The page used just before.
+    older: u32,
+    state: u32,
+}
+
+/// The list that a page is in: 0 for none, else 1 + its region.
+const LIST: u32 = 3;
+const DIRTY: u32 = 1 << 2;
+/// The host wrote the page in its present region, after it came there.
+const WRITTEN: u32 = 1 << 3;
+/// The page came to the present region from the initial one.
+const FROM_INITIAL: u32 = 1 << 4;
+/// The page is among the changed ones.
+const CHANGED: u32 = 1 << 5;
+
+const NONE: u32 = 0;
+
+fn list(region: Region) -> u32 {
+    region as u32 + 1
+}
+
+/// How pages' stays in a region ended, in one epoch.
+#[derive(Clone, Copy, Debug, Default)]
+struct Stays {
+    /// The host wrote the page.
+    written: u64,
+    /// The page left unwritten.
+    unwritten: u64,
+}
+
+/// A page that is touched: where it was.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Hit {
+    pub region: Region,
+    /// It had come there from the initial region.
+    pub from_initial: bool,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Regions {
+    /// A node a page, then one for the two ends of each list.
+    nodes: Vec<Node>,
+    pages: u32,
+    pub capacity: u32,
+    /// Pages in each region.
+    pub lengths: [u32; 3],
+    stays: [Stays; 3],
+    /// The share of stays in which the host wrote the page.
+    probability: [f64; 3],
+    /// Weight of the last epoch in `probability`.
+    gain: f64,
+    /// Pages put in since the epoch began.
+    inserted: u32,
+    following: bool,
+    changed: Vec<u32>,
+}
+
+impl Regions {
+    /// No page cached, of `pages` pages; epochs weigh `gain` in the update probabilities.
+    pub fn new(pages: u32, capacity: u32, gain: f64) -> Self {
+        let mut nodes = vec![Node { newer: 0, older: 0, state: NONE }; pages as usize];
+        nodes.extend((0..3).map(|end| Node {
+            newer: pages + end,
+            older: pages + end,
+            state: NONE,
+        }));
+        Self {
+            nodes,
+            pages,
+            capacity,
+            lengths: [0; 3],
+            stays: [Stays::default(); 3],
+            probability: [0.5; 3],
+            gain,
+            inserted: 0,
+            following: false,
+            changed: Vec::new(),
+        }
+    }
+
+    pub fn len(&self) -> u32 {
+        self.lengths.iter().sum()
+    }
+
+    /// Both ends of a list: `older` leads to its newest page, `newer` to its oldest.
+    fn end(&self, region: Region) -> u32 {
+        self.pages + region as u32
+    }
+
+    #[inline]
+    fn region(state: u32) -> Option<Region> {
+        match state & LIST {
+            1 => Some(Region::Initial),
+            2 => Some(Region::Mru),
+            3 => Some(Region::Lru),
+            _ => None,
+        }
+    }
+
+    #[inline]
+    fn unlink(&mut self, page: u32) {
+        let Node { newer, older, .. } = self.nodes[page as usize];
+        self.nodes[newer as usize].older = older;
+        self.nodes[older as usize].newer = newer;
+    }
+
+    #[inline]
+    fn link_newest(&mut self, region: Region, page: u32, state: u32) {
+        let end = self.end(region);
+        let newest = self.nodes[end as usize].older;
+        self.nodes[page as usize] = Node { newer: end, older: newest, state };
+        self.nodes[newest as usize].newer = page;
+        self.nodes[end as usize].older = page;
+    }
+
+    /// Notes that a page's state is another; returns the bit to set in its new state.
+    #[inline]
+    fn note_change(&mut self, page: u32, state: u32) -> u32 {
+        if self.following && state & CHANGED == 0 {
+            self.changed.push(page);
+            return CHANGED;
+        }
+        state & CHANGED
+    }
+
+    /// The host reads or writes `page`: moves it to the head of the MRU region and says where it
+    /// was; `None` if it is not cached.
+    #[inline]
+    pub fn touch(&mut self, page: u32, write: bool) -> Option<Hit> {
+        let Node { newer, state, .. } = self.nodes[page as usize];
+        let region = Self::region(state)?;
+        let hit = Hit { region, from_initial: state & FROM_INITIAL != 0 };
+        let mut now = state;
+        if write {
+            self.stays[region as usize].written += u64::from(state & WRITTEN == 0);
+            now |= DIRTY | WRITTEN;
+        }
+        if region == Region::Mru {
+            if now & DIRTY != state & DIRTY {
+                now |= self.note_change(page, state);
+            }
+            self.nodes[page as usize].state = now;
+            // The page of the last reference is the likeliest of all.
+            if newer != self.end(Region::Mru) {
+                self.unlink(page);
+                self.link_newest(Region::Mru, page, now);
+            }
+        } else {
+            // A hit ends the stay in the initial and in the LRU region.
+            self.stays[region as usize].unwritten += u64::from(now & WRITTEN == 0);
+            self.unlink(page);
+            let changed = self.note_change(page, state);
+            let now = list(Region::Mru) | now & DIRTY | changed;
+            self.link_newest(Region::Mru, page, now);
+            self.lengths[region as usize] -= 1;
+            self.lengths[Region::Mru as usize] += 1;
+        }
+        Some(hit)
+    }
+
+    /// Puts in a page; true at the end of an epoch (as many pages as fit).
+    pub fn insert(&mut self, region: Region, page: u32, write: bool) -> bool {
+        assert!(page < self.pages, "page {page} is beyond the swap space of {} pages", self.pages);
+        debug_assert!(self.len() < self.capacity, "there is no room");
+        let state = self.nodes[page as usize].state;
+        debug_assert!(Self::region(state).is_none(), "page {page} is cached already");
+        let changed = self.note_change(page, state);
+        let dirty = if write { DIRTY } else { 0 };
+        self.link_newest(region, page, list(region) | dirty | changed);
+        self.lengths[region as usize] += 1;
+        self.inserted += 1;
+        self.inserted == self.capacity
+    }
+
+    /// Moves the oldest page of a region to the head of the LRU region; there must be one.
+    pub fn age(&mut self, from: Region) {
+        let page = self.nodes[self.end(from) as usize].newer;
+        debug_assert!(page < self.pages, "the region is empty");
+        let state = self.nodes[page as usize].state;
+        self.stays[from as usize].unwritten += u64::from(state & WRITTEN == 0);
+        self.unlink(page);
+        let changed = self.note_change(page, state);
+        let origin = if from == Region::Initial { FROM_INITIAL } else { 0 };
+        let now = list(Region::Lru) | state & DIRTY | origin | changed;
+        self.link_newest(Region::Lru, page, now);
+        self.lengths[from as usize] -= 1;
+        self.lengths[Region::Lru as usize] += 1;
+    }
+
+    /// Takes out the oldest page of the LRU region, else of the initial one, else of the MRU one:
+    /// the page and whether it is dirty.
+    pub fn evict(&mut self) -> Option<(u32, bool)> {
+        let order = [Region::Lru, Region::Initial, Region::Mru];
+        let region = order.into_iter().find(|&region| self.lengths[region as usize] > 0)?;
+        let page = self.nodes[self.end(region) as usize].newer;
+        let state = self.nodes[page as usize].state;
+        self.stays[region as usize].unwritten += u64::from(state & WRITTEN == 0);
+        self.unlink(page);
+        self.nodes[page as usize].state = NONE | self.note_change(page, state);
+        self.lengths[region as usize] -= 1;
+        Some((page, state & DIRTY != 0))
+    }
+
+    /// Takes the stays of the epoch into the update probabilities and begins the next.
+    pub fn close_epoch(&mut self) {
+        for (probability, stays) in self.probability.iter_mut().zip(&mut self.stays) {
+            let all = stays.written + stays.unwritten;
+            if all > 0 {
+                let share = stays.written as f64 / all as f64;
+                *probability = (1.0 - self.gain) * *probability + self.gain * share;
+            }
+            *stays = Stays::default();
+        }
+        self.inserted = 0;
+    }
+
+    pub fn pages_of(&self, region: Region) -> Vec<u32> {
+        let end = self.end(region);
+        let older = |&page: &u32| Some(self.nodes[page as usize].older).filter(|&next| next != end);
+        std::iter::successors(older(&end), older).collect()
+    }
+
+    #[inline]
+    pub fn lookup(&self, page: u32) -> Option<Cached> {
+        let state = self.nodes[page as usize].state;
+        let region = Self::region(state)?;
+        Some(Cached { dirty: state & DIRTY != 0, region })
+    }
+
+    #[inline]
+    pub fn set_dirty(&mut self, page: u32, dirty: bool) {
+        let state = self.nodes[page as usize].state;
+        debug_assert!(Self::region(state).is_some(), "page {page} is not cached");
+        if dirty != (state & DIRTY != 0) {
+            let changed = self.note_change(page, state);
+            self.nodes[page as usize].state = (state ^ DIRTY) | changed;
+        }
+    }
+
+    pub fn update_probability(&self, region: Region) -> f64 {
+        let last = self.probability[Region::Lru as usize];
+        match region {
+            Region::Lru => last,
+            // Unwritten here, a page still has its stay in the LRU region before it.
+            Region::Initial | Region::Mru => {
+                let here = self.probability[region as usize];
+                here + (1.0 - here) * last
+            }
+        }
+    }
+
+    pub fn follow_changes(&mut self) {
+        self.following = true;
+    }
+
+    pub fn drain_changes(&mut self, pages: &mut Vec<u32>) {
+        for page in self.changed.drain(..) {
+            self.nodes[page as usize].state &= !CHANGED;
+            pages.push(page);
+        }
+    }
+}

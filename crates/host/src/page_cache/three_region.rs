@@ -1,0 +1,245 @@
+//! 3-region LRU: pages touched once, pages touched again, and the next to go, in sizes that adapt.
+//!
+//! A page comes into the initial region I. Touched again, wherever it is, it goes to the head of the
+//! MRU region M. What overflows from I or M goes to the head of the LRU region L, and the tail of L
+//! is evicted (that of I, then of M, while L is empty). Of the C pages, I and M may hold `sI` and
+//! `sM`; L holds the rest.
+//!
+//! Each region has an update probability: the share P of the stays in it during which the host
+//! writes the page (a stay that begins with the page's write on coming in is not one). It is learnt
+//! once an epoch, of C insertions, with weight `g`, from 0.5 on. A page that leaves I or M unwritten
+//! still passes through L:
+//!
+//! Formula: `P_upd(L) = P(L)`, `P_upd(R) = P(R) + (1 - P(R)) P(L)` for I and M.
+//!
+//! With `resize=yes` the sizes follow the transition rates once an epoch, in steps of
+//! `d = max(1, C/32)` pages, each region keeping at least C/16: I grows by d at the cost of M if pages
+//! that came to L from I are hit there more often (for each page that came) than those from M, and
+//! shrinks if less often; then M grows by d at the cost of L if a page of L is hit less than a page
+//! of M is the other way round, that is, if (hits in L) / (pages of L) > (hits in M) / (pages of M).
+//!
+//! # Cost
+//!
+//! A reference: constant, some stores to one node of 12 bytes and its neighbours. 12 bytes a page of
+//! the swap space.
+//!
+//! # Source
+//!
+//! Ji and Shin, "An Efficient Garbage Collection for Flash Memory-Based Virtual Memory Systems",
+//! IEEE Trans. Consumer Electronics 2010, section IV, who take it from Lee, Shin and Kim, IWSSPS
+//! 2008. Neither gives the rules; those above are ours, built on what the former says of them.
+
+use flashgc_ftl::residency::Region;
+use flashgc_ftl::spec::{Kind, Param, Params, SpecError};
+
+use super::regions::Regions;
+use super::{Evicted, PageCache, Policy, by_regions};
+
+/// The least share of the cache that a region keeps.
+const FLOOR: f64 = 1.0 / 16.0;
+
+/// See the module's text.
+pub struct ThreeRegion {
+    regions: Regions,
+    /// Most pages in the initial and in the MRU region.
+    sizes: [u32; 2],
+    floor: u32,
+    step: u32,
+    resize: bool,
+    /// Of this epoch: hits in the MRU region, and for pages in the LRU region by whether they came
+    /// from the initial (0) or the MRU (1) one: hits, and pages that came.
+    mru_hits: u64,
+    lru_hits: [u64; 2],
+    came: [u64; 2],
+}
+
+impl Policy for ThreeRegion {
+    const NAME: &'static str = "3-region";
+    const PARAMS: &'static [Param] = &[
+        Param {
+            name: "initial",
+            kind: Kind::Real { min: FLOOR, max: 1.0 - 2.0 * FLOOR },
+            default: Some("0.25"),
+            help: "share of the cache for pages touched once, at the start",
+        },
+        Param {
+            name: "lru",
+            kind: Kind::Real { min: FLOOR, max: 1.0 - 2.0 * FLOOR },
+            default: Some("0.25"),
+            help: "share of the cache for the pages that go next, at the start",
+        },
+        Param {
+            name: "resize",
+            kind: Kind::Word(&["yes", "no"]),
+            default: Some("yes"),
+            help: "whether the sizes follow the transition rates",
+        },
+        Param {
+            name: "g",
+            kind: Kind::Real { min: 0.0, max: 1.0 },
+            default: Some("0.25"),
+            help: "weight of the last epoch in the update probabilities",
+        },
+    ];
+    const FEWEST: u32 = 4;
+
+    fn check(params: &Params) -> Result<(), SpecError> {
+        let (initial, lru) = (params.real("initial"), params.real("lru"));
+        let rest = 1.0 - initial - lru;
+        if rest >= FLOOR {
+            return Ok(());
+        }
+        Err(SpecError::new(
+            format!(
+                "3-region: initial={initial} and lru={lru} leave {rest} for the pages touched \
+                 again, expected at least {FLOOR}"
+            ),
+            "make one of them smaller",
+        ))
+    }
+
+    fn new(params: &Params, pages: u32, capacity: u32) -> Self {
+        let share = |name| ((params.real(name) * f64::from(capacity)) as u32).max(1);
+        let (initial, lru) = (share("initial"), share("lru"));
+        Self {
+            regions: Regions::new(pages, capacity, params.real("g")),
+            sizes: [initial, capacity - initial - lru],
+            floor: (capacity / 16).max(1),
+            step: (capacity / 32).max(1),
+            resize: params.text("resize") == "yes",
+            mru_hits: 0,
+            lru_hits: [0; 2],
+            came: [0; 2],
+        }
+    }
+}
+
+impl ThreeRegion {
+    /// Most pages that the initial and the MRU region hold; the LRU region gets the rest.
+    pub fn sizes(&self) -> [u32; 2] {
+        self.sizes
+    }
+
+    /// Sends what overflows to the LRU region.
+    #[inline]
+    fn settle(&mut self) {
+        for (origin, region) in [Region::Initial, Region::Mru].into_iter().enumerate() {
+            while self.regions.lengths[region as usize] > self.sizes[origin] {
+                self.regions.age(region);
+                self.came[origin] += 1;
+            }
+        }
+    }
+
+    /// The update probabilities and sizes of the next epoch.
+    fn close_epoch(&mut self) {
+        self.regions.close_epoch();
+        if self.resize {
+            let lru = self.regions.capacity - self.sizes[0] - self.sizes[1];
+            self.sizes = resized(
+                self.sizes,
+                lru,
+                self.floor,
+                self.step,
+                &Epoch {
+                    lengths: self.regions.lengths,
+                    mru_hits: self.mru_hits,
+                    lru_hits: self.lru_hits,
+                    came: self.came,
+                },
+            );
+        }
+        (self.mru_hits, self.lru_hits, self.came) = (0, [0; 2], [0; 2]);
+    }
+}
+
+/// What an epoch showed of where pages are hit.
+struct Epoch {
+    lengths: [u32; 3],
+    mru_hits: u64,
+    lru_hits: [u64; 2],
+    came: [u64; 2],
+}
+
+/// How `a / b` stands to `c / d`, exactly; nothing of nothing is 0.
+fn compare(a: u64, b: u64, c: u64, d: u64) -> std::cmp::Ordering {
+    let product = |x: u64, y: u64| u128::from(x) * u128::from(y.max(1));
+    product(a, d).cmp(&product(c, b))
+}
+
+/// The sizes of the initial and the MRU region after an epoch.
+fn resized(
+    [mut initial, mut mru]: [u32; 2],
+    mut lru: u32,
+    floor: u32,
+    step: u32,
+    epoch: &Epoch,
+) -> [u32; 2] {
+    let Epoch { lengths, mru_hits, lru_hits, came } = epoch;
+    let give = |to: &mut u32, from: &mut u32| {
+        if *from >= floor + step {
+            *to += step;
+            *from -= step;
+        }
+    };
+    match compare(lru_hits[0], came[0], lru_hits[1], came[1]) {
+        std::cmp::Ordering::Greater => give(&mut initial, &mut mru),
+        std::cmp::Ordering::Less => give(&mut mru, &mut initial),
+        std::cmp::Ordering::Equal => {}
+    }
+    let pages = |region: Region| u64::from(lengths[region as usize]);
+    let hits = lru_hits[0] + lru_hits[1];
+    if compare(hits, pages(Region::Lru), *mru_hits, pages(Region::Mru)).is_gt() {
+        give(&mut mru, &mut lru);
+    }
+    [initial, mru]
+}
+
+by_regions!(ThreeRegion);
+
+impl PageCache for ThreeRegion {
+    fn capacity(&self) -> u32 {
+        self.regions.capacity
+    }
+
+    fn len(&self) -> u32 {
+        self.regions.len()
+    }
+
+    #[inline]
+    fn touch(&mut self, page: u32, write: bool) -> bool {
+        let Some(hit) = self.regions.touch(page, write) else { return false };
+        match hit.region {
+            Region::Mru => {
+                self.mru_hits += 1;
+                return true;
+            }
+            Region::Lru => self.lru_hits[usize::from(!hit.from_initial)] += 1,
+            Region::Initial => {}
+        }
+        self.settle();
+        true
+    }
+
+    fn make_room(&mut self) -> Option<Evicted> {
+        if self.regions.len() < self.regions.capacity {
+            return None;
+        }
+        self.regions.evict().map(|(page, dirty)| Evicted { page, dirty })
+    }
+
+    fn insert(&mut self, page: u32, write: bool) {
+        if self.regions.insert(Region::Initial, page, write) {
+            self.close_epoch();
+        }
+        self.settle();
+    }
+
+    fn region_lengths(&self) -> [u32; 3] {
+        self.regions.lengths
+    }
+
+    fn region_pages(&self, region: Region) -> Vec<u32> {
+        self.regions.pages_of(region)
+    }
+}

@@ -1,0 +1,247 @@
+//! Page caches against sequences worked by hand, a textbook LRU, and the definition of the 3-region
+//! LRU in searched lists.
+
+mod naive;
+
+use flashgc_ftl::residency::Region;
+use flashgc_ftl::rng::Stream;
+use flashgc_host::{Evicted, PageCache, PageCacheSpec, page_caches};
+use naive::Naive;
+
+fn cache(spec: &str, pages: u32, capacity: u32) -> Box<dyn PageCache> {
+    PageCacheSpec::parse(spec).unwrap().build(pages, capacity).unwrap()
+}
+
+/// A reference as a virtual memory system makes it; what was evicted.
+fn reference(cache: &mut dyn PageCache, page: u32, write: bool) -> Option<Evicted> {
+    if cache.touch(page, write) {
+        return None;
+    }
+    let evicted = cache.make_room();
+    cache.insert(page, write);
+    evicted
+}
+
+/// The pages of the three regions, and which of all are dirty.
+fn lists(cache: &dyn PageCache) -> ([Vec<u32>; 3], Vec<u32>) {
+    let regions = Region::ALL.map(|region| cache.region_pages(region));
+    let mut dirty: Vec<u32> = regions.iter().flatten().copied().collect();
+    dirty.retain(|&page| cache.lookup(page).unwrap().dirty);
+    (regions, dirty)
+}
+
+#[test]
+fn a_sequence_worked_by_hand_in_three_regions() {
+    // C = 8: sizes I = 2, M = 4, L = 2; no resizing before 8 insertions. Lists newest first.
+    let mut cache = cache("3-region", 20, 8);
+    let cache = cache.as_mut();
+    for page in 1..=4 {
+        assert_eq!(reference(cache, page, page == 3), None);
+    }
+    // 1 and 2 overflowed from I.
+    assert_eq!(lists(cache), ([vec![4, 3], vec![], vec![2, 1]], vec![3]));
+    // A write hit in L takes 1 to the head of M and makes it dirty.
+    reference(cache, 1, true);
+    assert_eq!(lists(cache), ([vec![4, 3], vec![1], vec![2]], vec![3, 1]));
+    // A read hit in I.
+    reference(cache, 4, false);
+    assert_eq!(lists(cache), ([vec![3], vec![4, 1], vec![2]], vec![3, 1]));
+    for page in [5, 6] {
+        reference(cache, page, false);
+    }
+    for page in [6, 2, 3] {
+        reference(cache, page, false);
+    }
+    // 6 from I, 2 from L, 3 from L: M = 3 2 6 4, and 1 overflowed to L.
+    assert_eq!(lists(cache), ([vec![5], vec![3, 2, 6, 4], vec![1]], vec![3, 1]));
+    assert_eq!(reference(cache, 7, false), None);
+    assert_eq!(cache.len(), 7);
+    assert_eq!(cache.make_room(), None);
+    // The eighth insertion ends the epoch. From I came to L 1, 2 and 3, and all were hit there: 3/3;
+    // from M came 1 and was not: 0/1. So I grows by d = 1 at the cost of M. And 3 hits on the 1 page
+    // of L are more than no hits on the 4 of M: M grows at the cost of L. 8, 7 and 5 then fit I.
+    reference(cache, 8, true);
+    assert_eq!(lists(cache).0, [vec![8, 7, 5], vec![3, 2, 6, 4], vec![1]]);
+    // The tail of L goes, dirty.
+    assert_eq!(reference(cache, 9, false), Some(Evicted { page: 1, dirty: true }));
+    // L is 5 now, which overflowed from I when 9 came.
+    assert_eq!(lists(cache).0, [vec![9, 8, 7], vec![3, 2, 6, 4], vec![5]]);
+}
+
+#[test]
+fn update_probabilities_are_the_share_of_stays_with_a_write() {
+    // C = 4 without resizing: sizes 1, 2, 1. Everything starts at 0.5.
+    let mut cache = cache("3-region:resize=no", 10, 4);
+    let cache = cache.as_mut();
+    assert_eq!(cache.update_probability(Region::Lru), 0.5);
+    assert_eq!(cache.update_probability(Region::Mru), 0.5 + 0.5 * 0.5);
+    reference(cache, 0, true); // I: 0. Coming in dirty is no write hit.
+    reference(cache, 0, true); // written in I: goes to M.
+    reference(cache, 0, true); // written in M; again:
+    reference(cache, 0, true); // one stay counts once.
+    reference(cache, 1, false); // I: 1
+    reference(cache, 2, false); // 1 left I unwritten for L.
+    reference(cache, 1, true); // written in L.
+    reference(cache, 3, false); // 2 left I unwritten. The epoch ends as the fourth page comes,
+    // before it overflows anything: then I has seen 1 of 2 stays written (0; 1), M 1 of 1, L 1 of 1.
+    let learnt = |share: f64| 0.75 * 0.5 + 0.25 * share;
+    let (initial, mru, lru) = (learnt(0.5), learnt(1.0), learnt(1.0));
+    assert_eq!(cache.update_probability(Region::Lru), lru);
+    assert_eq!(cache.update_probability(Region::Mru), mru + (1.0 - mru) * lru);
+    assert_eq!(cache.update_probability(Region::Initial), initial + (1.0 - initial) * lru);
+}
+
+#[test]
+fn a_collection_changes_dirty_bits_and_nothing_else() {
+    for info in page_caches() {
+        let mut cache = cache(info.name, 20, 8);
+        let cache = cache.as_mut();
+        for page in 0..8 {
+            reference(cache, page, page % 2 == 0);
+        }
+        let (before, _) = lists(cache);
+        cache.set_dirty(0, false);
+        cache.set_dirty(1, true);
+        let (after, dirty) = lists(cache);
+        assert_eq!(before, after, "{}", info.name);
+        assert!(dirty.contains(&1) && !dirty.contains(&0), "{}", info.name);
+        assert_eq!(cache.lookup(15), None);
+    }
+}
+
+#[test]
+fn three_regions_are_what_their_definition_says() {
+    for (resize, gain) in [(true, 0.25), (false, 0.25), (true, 1.0)] {
+        for (seed, capacity) in [(1, 4), (2, 5), (3, 8), (4, 33), (5, 64), (6, 100)] {
+            let pages = 3 * capacity;
+            let spec = format!("3-region:resize={},g={gain}", if resize { "yes" } else { "no" });
+            let mut cache = cache(&spec, pages, capacity);
+            let mut naive = Naive::new(capacity as usize, gain, resize);
+            let mut sizes_seen = std::collections::BTreeSet::new();
+            let mut rng = Stream::new(seed, "three regions");
+            for step in 0..20_000 {
+                // Phases of different locality, so that sizes move both ways.
+                let within = [pages, capacity, capacity / 2 + 1][step / 1500 % 3];
+                let page = (rng.below(within) + (step as u32 / 4000) * capacity) % pages;
+                let write = rng.below(10) < [1, 5, 9][step / 700 % 3];
+                let expected = naive.reference(page, write);
+                let found = reference(cache.as_mut(), page, write).map(|out| (out.page, out.dirty));
+                assert_eq!(found, expected, "{spec} seed {seed} step {step}");
+                sizes_seen.insert(naive.sizes);
+                if rng.below(20) == 0 {
+                    let page = rng.below(pages);
+                    if cache.lookup(page).is_some() {
+                        let dirty = rng.below(2) == 0;
+                        cache.set_dirty(page, dirty);
+                        naive.set_dirty(page, dirty);
+                    }
+                }
+                if step % 97 == 0 {
+                    let (regions, dirty) = lists(cache.as_ref());
+                    let numbers = |list: &Vec<naive::Page>| -> Vec<u32> {
+                        list.iter().map(|page| page.number).collect()
+                    };
+                    assert_eq!(regions, [0, 1, 2].map(|list| numbers(&naive.lists[list])));
+                    let expected: Vec<u32> = (naive.lists.iter().flatten())
+                        .filter(|page| page.dirty)
+                        .map(|page| page.number)
+                        .collect();
+                    assert_eq!(dirty, expected);
+                    assert_eq!(cache.region_lengths(), regions.map(|list| list.len() as u32));
+                    for (list, region) in [Region::Initial, Region::Mru].into_iter().enumerate() {
+                        let last = naive.probability[naive::L];
+                        let here = naive.probability[list];
+                        assert_eq!(cache.update_probability(region), here + (1.0 - here) * last);
+                    }
+                }
+            }
+            assert_eq!(sizes_seen.len() > 1, resize, "{spec} seed {seed}: {sizes_seen:?}");
+        }
+    }
+}
+
+#[test]
+fn plain_lru_evicts_what_was_not_touched_for_the_longest_however_it_is_split() {
+    for (parts, capacity) in [(3, 1), (3, 2), (1, 7), (3, 9), (4, 50), (1000, 50)] {
+        let pages = 2 * capacity + 3;
+        let mut cache = cache(&format!("lru:parts={parts}"), pages, capacity);
+        let lru_region = (capacity / parts).max(1) as usize;
+        let mut textbook: Vec<(u32, bool)> = Vec::new(); // the page touched last comes last
+        let mut rng = Stream::new(1, "lru");
+        for _ in 0..20_000 {
+            let (page, write) = (rng.below(pages), rng.below(3) == 0);
+            let at = textbook.iter().position(|&(cached, _)| cached == page);
+            let mut expected = None;
+            let mut dirty = write;
+            match at {
+                Some(at) => dirty |= textbook.remove(at).1,
+                None if textbook.len() == capacity as usize => {
+                    let (page, dirty) = textbook.remove(0);
+                    expected = Some(Evicted { page, dirty });
+                }
+                None => {}
+            }
+            textbook.push((page, dirty));
+            assert_eq!(reference(cache.as_mut(), page, write), expected);
+            if textbook.len() == capacity as usize {
+                // The region of a page is its place in the list.
+                let oldest = textbook[rng.below(capacity) as usize];
+                let place = textbook.iter().position(|&page| page == oldest).unwrap();
+                let region = if place < lru_region { Region::Lru } else { Region::Mru };
+                assert_eq!(cache.lookup(oldest.0).unwrap().region, region, "{parts} {capacity}");
+                assert_eq!(cache.lookup(oldest.0).unwrap().dirty, oldest.1);
+            }
+        }
+    }
+}
+
+#[test]
+fn followed_changes_are_all_the_pages_whose_state_differs() {
+    for info in page_caches() {
+        let (pages, capacity) = (60, 20);
+        let mut cache = cache(info.name, pages, capacity);
+        let mut rng = Stream::new(3, "changes");
+        let mut drained = Vec::new();
+        for page in 0..30 {
+            reference(cache.as_mut(), page, false);
+        }
+        cache.drain_changes(&mut drained);
+        assert_eq!(drained, [], "{}: nothing is noted before it is asked for", info.name);
+        cache.follow_changes();
+        let states =
+            |cache: &dyn PageCache| (0..pages).map(|p| cache.lookup(p)).collect::<Vec<_>>();
+        let mut known = states(cache.as_ref());
+        let mut in_all = 0;
+        for step in 0..5000 {
+            let page = rng.below(pages);
+            if rng.below(4) == 0 && cache.lookup(page).is_some() {
+                cache.set_dirty(page, rng.below(2) == 0);
+            } else {
+                reference(cache.as_mut(), page, rng.below(2) == 0);
+            }
+            if step % 7 != 0 {
+                continue;
+            }
+            drained.clear();
+            cache.drain_changes(&mut drained);
+            in_all += drained.len();
+            let now = states(cache.as_ref());
+            for page in 0..pages {
+                let times = drained.iter().filter(|&&other| other == page).count();
+                assert!(times <= 1, "page {page} comes {times} times");
+                let same = known[page as usize] == now[page as usize];
+                assert!(same || times == 1, "{}: page {page} is missing", info.name);
+            }
+            known = now;
+        }
+        assert!(in_all > 0);
+    }
+}
+
+#[test]
+fn specs_print_in_full_and_parse_back() {
+    let full = "3-region:initial=0.25,lru=0.25,resize=yes,g=0.25";
+    assert_eq!(PageCacheSpec::parse("3-region").unwrap().to_string(), full);
+    assert_eq!(PageCacheSpec::parse(full).unwrap().to_string(), full);
+    assert_eq!(PageCacheSpec::parse("lru").unwrap().to_string(), "lru:parts=3");
+}
