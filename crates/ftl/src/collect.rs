@@ -1,8 +1,9 @@
 //! Garbage collection: how each write frontier makes room for the next host write.
 
-use crate::blocks::BlockId;
+use crate::blocks::{BlockId, BlockTable};
 use crate::frontier::{Active, Frontier};
 use crate::page_map::{MAP_AHEAD, PageMap, State, for_words};
+use crate::rng::Stream;
 use crate::table::prefetch;
 use crate::track::Tracker;
 use crate::translation::{FtlError, Translation};
@@ -119,54 +120,70 @@ impl<P: VictimPolicy> PageMap<P> {
     /// Asks the policy for a victim and takes it from the candidates. `fruitless` is how many
     /// collections in a row have made no room.
     fn pick(&mut self, fruitless: u64) -> Result<BlockId, FtlError> {
-        let blocks = u64::from(self.state.geometry.blocks());
-        if fruitless >= blocks && fruitless.is_multiple_of(blocks) {
-            self.check_progress(fruitless)?;
-        }
-        let state = &mut self.state;
-        state.tracker.settle(&state.blocks);
-        let Some(victim) = self.policy.pick(&state.blocks, &state.tracker, &mut self.rng) else {
-            return Err(FtlError::NoSpace("no block may be collected".to_string()));
-        };
-        if victim >= state.blocks.len() {
-            return Err(FtlError::BadPick { block: victim.into(), why: "does not exist" });
-        }
-        if !state.blocks.is_candidate(victim) {
-            return Err(FtlError::BadPick {
-                block: victim.into(),
-                why: "is open or erased: only candidates may be collected",
-            });
-        }
-        let valid = state.blocks.valid(victim);
-        state.blocks.take(victim);
-        state.tracker.taken(&state.blocks, victim);
-        state.counters.collections += 1;
-        let decision = (u64::from(victim) << 16) | u64::from(valid);
-        // One multiply-xor a decision; the odd constant is the 64-bit golden ratio.
-        state.decisions =
-            (state.decisions.rotate_left(23) ^ decision).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let State { blocks, tracker, counters, decisions, .. } = &mut self.state;
+        let (victim, decision) =
+            choose(&mut self.policy, blocks, tracker, &mut self.rng, fruitless)?;
+        counters.collections += 1;
+        *decisions = digest(*decisions, decision);
         Ok(victim)
     }
+}
 
-    /// A policy may pick full blocks for a while (FIFO and random do), but not for ever.
-    fn check_progress(&self, fruitless: u64) -> Result<(), FtlError> {
-        let blocks = &self.state.blocks;
-        let full = blocks.pages_per_block() as u16;
-        let reclaimable = blocks.masked_counts().iter().filter(|&&count| count < full).count();
-        if reclaimable == 0 {
-            return Err(FtlError::NoSpace(format!(
-                "all {} candidates are full of valid pages",
-                blocks.candidates()
-            )));
-        }
-        if fruitless >= 1000 * u64::from(blocks.len()) {
-            return Err(FtlError::NoSpace(format!(
-                "{fruitless} collections in a row freed nothing, though {reclaimable} blocks have \
-                 invalid pages; hint: the victim policy never picks one of them"
-            )));
-        }
-        Ok(())
+/// Asks `policy` for a victim, takes it from the candidates, and says with it what
+/// [`digest`] takes in. `fruitless` is how many collections in a row have made no room.
+pub(crate) fn choose<P: VictimPolicy>(
+    policy: &mut P,
+    blocks: &mut BlockTable,
+    tracker: &mut P::Tracker,
+    rng: &mut Stream,
+    fruitless: u64,
+) -> Result<(BlockId, u64), FtlError> {
+    let count = u64::from(blocks.len());
+    if fruitless >= count && fruitless.is_multiple_of(count) {
+        check_progress(blocks, fruitless)?;
     }
+    tracker.settle(blocks);
+    let Some(victim) = policy.pick(blocks, tracker, rng) else {
+        return Err(FtlError::NoSpace("no block may be collected".to_string()));
+    };
+    if victim >= blocks.len() {
+        return Err(FtlError::BadPick { block: victim.into(), why: "does not exist" });
+    }
+    if !blocks.is_candidate(victim) {
+        return Err(FtlError::BadPick {
+            block: victim.into(),
+            why: "is open or erased: only candidates may be collected",
+        });
+    }
+    let valid = blocks.valid(victim);
+    blocks.take(victim);
+    tracker.taken(blocks, victim);
+    Ok((victim, (u64::from(victim) << 16) | u64::from(valid)))
+}
+
+/// The digest of all decisions up to this one: one multiply-xor each; the odd constant is the 64-bit
+/// golden ratio.
+pub(crate) fn digest(decisions: u64, decision: u64) -> u64 {
+    (decisions.rotate_left(23) ^ decision).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+/// A policy may pick full blocks for a while (FIFO and random do), but not for ever.
+fn check_progress(blocks: &BlockTable, fruitless: u64) -> Result<(), FtlError> {
+    let full = blocks.pages_per_block() as u16;
+    let reclaimable = blocks.masked_counts().iter().filter(|&&count| count < full).count();
+    if reclaimable == 0 {
+        return Err(FtlError::NoSpace(format!(
+            "all {} candidates are full of valid pages",
+            blocks.candidates()
+        )));
+    }
+    if fruitless >= 1000 * u64::from(blocks.len()) {
+        return Err(FtlError::NoSpace(format!(
+            "{fruitless} collections in a row freed nothing, though {reclaimable} blocks have \
+             invalid pages; hint: the victim policy never picks one of them"
+        )));
+    }
+    Ok(())
 }
 
 impl<T: Tracker> State<T> {

@@ -120,7 +120,12 @@ impl Allocation {
 
     /// An empty pool; its random numbers come from `seed`.
     pub fn pool(self, seed: u64) -> Box<dyn Pool> {
-        (self.0.make)(Stream::new(seed, "allocation"))
+        self.pool_from(Stream::new(seed, "allocation"))
+    }
+
+    /// An empty pool that draws from `rng`.
+    pub(crate) fn pool_from(self, rng: Stream) -> Box<dyn Pool> {
+        (self.0.make)(rng)
     }
 }
 

@@ -36,6 +36,7 @@ use crate::geometry::Geometry;
 use crate::page_map::PageMap;
 use crate::rng::Stream;
 use crate::spec::{Param, Params, Spec, SpecError, suggest};
+use crate::stepwise::{PlaneLayout, PlaneMap, Stepwise};
 use crate::track::Tracker;
 use crate::translation::{FtlError, Layout, Translation};
 
@@ -77,11 +78,13 @@ pub struct VictimInfo {
     /// The policy's source file, whose `//!` header documents it.
     source: &'static str,
     build: Build,
+    build_stepwise: BuildStepwise,
     check: fn(&Params, &BlockTable) -> Result<(), SpecError>,
     pick: PickFrom,
 }
 
 type Build = fn(&Params, Layout) -> Result<Box<dyn Translation>, FtlError>;
+type BuildStepwise = fn(&Params, PlaneLayout) -> Result<Box<dyn Stepwise>, FtlError>;
 type PickFrom = fn(&Params, &BlockTable, &[BlockId], u64) -> Result<Option<BlockId>, SpecError>;
 
 impl VictimInfo {
@@ -116,6 +119,11 @@ macro_rules! victim_policies {
             source: include_str!($file),
             build: |params, layout| {
                 Ok(Box::new(PageMap::<$policy>::with_policy(layout, |blocks, rng| {
+                    <$policy as VictimPolicy>::new(params, blocks, rng)
+                })?))
+            },
+            build_stepwise: |params, layout| {
+                Ok(Box::new(PlaneMap::<$policy>::with_policy(layout, |blocks, rng| {
                     <$policy as VictimPolicy>::new(params, blocks, rng)
                 })?))
             },
@@ -198,6 +206,14 @@ impl VictimSpec {
     /// A page-mapped translation layer with this policy.
     pub fn build(&self, layout: Layout) -> Result<Box<dyn Translation>, FtlError> {
         (self.info.build)(&self.params, layout)
+    }
+
+    /// A page map over planes with this policy in each.
+    ///
+    /// # Errors
+    /// Those of [`PlaneMap::with_policy`].
+    pub fn build_stepwise(&self, layout: PlaneLayout) -> Result<Box<dyn Stepwise>, FtlError> {
+        (self.info.build_stepwise)(&self.params, layout)
     }
 }
 
