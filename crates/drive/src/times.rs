@@ -4,6 +4,7 @@ use std::fmt;
 
 use flashgc_ftl::Counters;
 use flashgc_ftl::spec::{SpecError, suggest};
+use flashgc_workload::units::Quantity;
 use serde::{Deserialize, Serialize};
 
 /// How long each operation keeps the flash busy, in nanoseconds.
@@ -23,12 +24,6 @@ pub struct Times {
 }
 
 const HINT: &str = "write read=60us,program=800us,erase=1.5ms,transfer=20us";
-
-/// Nanoseconds a unit.
-const UNITS: [(&str, f64); 4] = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)];
-
-/// No operation of a flash chip takes longer, in nanoseconds.
-const LONGEST: f64 = 1e12;
 
 impl Times {
     /// Reads `text`, for example `read=60us,program=800us,erase=1.5ms`; `transfer` may be left out.
@@ -89,23 +84,7 @@ impl fmt::Display for Times {
 }
 
 fn nanoseconds(name: &str, text: &str) -> Result<u64, SpecError> {
-    let end = text.find(|c: char| c.is_ascii_alphabetic() && c != 'e' && c != 'E');
-    let (digits, unit) = text.split_at(end.unwrap_or(text.len()));
-    let fault = |what: &str, hint: String| SpecError::new(format!("{name}={text} {what}"), hint);
-    if unit.is_empty() {
-        return Err(fault(
-            "has no unit",
-            format!("write {name}={text}us, or another of ns, ms, s"),
-        ));
-    }
-    let Some(&(_, factor)) = UNITS.iter().find(|(known, _)| *known == unit) else {
-        let hint = suggest(unit, UNITS.map(|(known, _)| known));
-        return Err(fault(&format!("has the unknown unit '{unit}'"), hint));
-    };
-    match digits.trim().parse::<f64>().map(|value| (value * factor).round()) {
-        Ok(value) if (0.0..=LONGEST).contains(&value) => Ok(value as u64),
-        _ => Err(fault("is not a time from 0s to 1000s", HINT.to_string())),
-    }
+    Ok(Quantity::Time.parse(name, text, HINT)?.round() as u64)
 }
 
 /// How long the flash was busy in the measured parts of all runs.

@@ -5,5 +5,6 @@ mod batch;
 pub mod generate;
 pub mod requests;
 pub mod trace;
+pub mod units;
 
 pub use batch::{Batch, Op, Workload, WorkloadError};

@@ -2,6 +2,18 @@
 //! [`TimedRequest`] is bytes and nanoseconds; the drive cuts it into pages. Nothing here knows of
 //! drives.
 
+pub mod arrivals;
+pub mod disksim;
+pub mod distribution;
+mod pages;
+mod source;
+mod trace;
+
+pub use arrivals::{Arrivals, Clock};
+pub use pages::PageRequests;
+pub use source::{Requests, RequestsInfo, Space, request_generators};
+pub use trace::{Disorder, TimedTrace, TraceRequests};
+
 use crate::{Op, WorkloadError};
 
 /// One request of the host.

@@ -1,0 +1,302 @@
+//! Arrival processes: when requests come. They know nothing of what is asked.
+
+use std::fmt;
+
+use flashgc_ftl::rng::Stream;
+use flashgc_ftl::spec::{Kind, Param, Params, Spec, SpecError, suggest};
+
+use super::distribution::Distribution;
+use crate::units::Quantity;
+
+/// When requests come.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Arrivals {
+    /// Gaps between arrivals that are independent and alike: a renewal process. Poisson arrivals
+    /// and periodic ones are the best known.
+    Gaps(Distribution),
+    /// Bursts: Poisson arrivals with `gap_ns` between them while a burst lasts, none between
+    /// bursts. Bursts and pauses are exponential; a workload begins with a burst. Known as the
+    /// interrupted Poisson process (Kuczura 1973).
+    Bursts {
+        /// Mean time between arrivals in a burst, in nanoseconds.
+        gap_ns: f64,
+        /// Mean length of a burst, in nanoseconds.
+        on_ns: f64,
+        /// Mean length of a pause, in nanoseconds.
+        off_ns: f64,
+    },
+    /// A closed loop: each of `threads` has one request under way, and issues the next one
+    /// `think_ns` after that is complete.
+    Closed {
+        /// Requests under way.
+        threads: u32,
+        /// Nanoseconds from the end of a request to the issue of the next.
+        think_ns: u64,
+    },
+}
+
+/// What the command and the reference need to know of one arrival process.
+#[derive(Clone, Copy, Debug)]
+pub struct ArrivalsInfo {
+    /// Its name, as typed.
+    pub name: &'static str,
+    /// One line.
+    pub summary: &'static str,
+    /// What it does, formula, source.
+    pub doc: &'static str,
+    /// Its parameters.
+    pub params: &'static [Param],
+}
+
+const MEAN: Param = Param {
+    name: "mean",
+    kind: Kind::Text,
+    default: None,
+    help: "mean time between arrivals, such as 3ms; or rate=N, arrivals a second",
+};
+const GAP: Param = Param {
+    name: "gap",
+    kind: Kind::Text,
+    default: None,
+    help: "distribution of the time between arrivals, such as uniform:1ms:5ms",
+};
+const ON: Param =
+    Param { name: "on", kind: Kind::Text, default: None, help: "mean length of a burst" };
+const OFF: Param =
+    Param { name: "off", kind: Kind::Text, default: None, help: "mean length of a pause" };
+const THREADS: Param = Param {
+    name: "threads",
+    kind: Kind::Integer { min: 1, max: 1 << 20 },
+    default: Some("1"),
+    help: "requests under way at a time",
+};
+const THINK: Param = Param {
+    name: "think",
+    kind: Kind::Text,
+    default: Some("0us"),
+    help: "time from the end of a request to the thread's next",
+};
+
+/// The one list.
+static ARRIVALS: [ArrivalsInfo; 5] = [
+    ArrivalsInfo {
+        name: "poisson",
+        summary: "Poisson arrivals.",
+        doc: "Poisson arrivals: times between them are exponential and independent.",
+        params: &[MEAN],
+    },
+    ArrivalsInfo {
+        name: "periodic",
+        summary: "Arrivals at a fixed distance.",
+        doc: "Arrivals at a fixed distance.",
+        params: &[MEAN],
+    },
+    ArrivalsInfo {
+        name: "gaps",
+        summary: "Independent times between arrivals, of any distribution.",
+        doc: "Independent times between arrivals, of any distribution (a renewal process): \
+              `constant:3ms`, `uniform:1ms:5ms`, `exponential:3ms`, `normal:3ms:1ms`, \
+              `pareto:3ms:2.5`.",
+        params: &[GAP],
+    },
+    ArrivalsInfo {
+        name: "bursts",
+        summary: "Poisson arrivals in bursts, with pauses between them.",
+        doc: "Poisson arrivals in bursts, with pauses between them; both last exponentially \
+              distributed times. Arrivals a second over all: on / (on + off) of the rate in a \
+              burst.\n\n# Source\n\nThe interrupted Poisson process: Kuczura, \"The interrupted \
+              Poisson process as an overflow process\", Bell System Technical Journal 52(3), 1973.",
+        params: &[MEAN, ON, OFF],
+    },
+    ArrivalsInfo {
+        name: "closed",
+        summary: "A closed loop: so many threads, each with one request under way.",
+        doc: "A closed loop: each thread has one request under way, and issues its next one a \
+              think time after that is complete. The drive is never overloaded; what is measured \
+              is what it can do.",
+        params: &[THREADS, THINK],
+    },
+];
+
+/// All arrival processes, in the order in which a listing shows them.
+pub fn arrivals() -> &'static [ArrivalsInfo] {
+    &ARRIVALS
+}
+
+impl Arrivals {
+    /// Reads `poisson:mean=3ms`, `poisson:rate=20000`, `periodic:...`, `gaps:gap=uniform:1ms:5ms`,
+    /// `bursts:rate=50000,on=2ms,off=8ms` or `closed:threads=8,think=0us`.
+    ///
+    /// # Errors
+    /// An unknown name or parameter, a value without its unit or out of range, a mean of 0.
+    pub fn parse(text: &str) -> Result<Self, SpecError> {
+        let mut spec = Spec::parse(text)?;
+        let Some(info) = ARRIVALS.iter().find(|info| info.name == spec.name) else {
+            return Err(SpecError::new(
+                format!("unknown arrivals '{}'", spec.name),
+                suggest(&spec.name, ARRIVALS.iter().map(|info| info.name)),
+            ));
+        };
+        if info.params.iter().any(|param| param.name == MEAN.name) {
+            rate_to_mean(&mut spec)?;
+        }
+        let params = Params::resolve(&spec, info.params)?;
+        let form = format!("write {}", example(info.name));
+        let time = |name: &str| {
+            let ns = Quantity::Time.parse(name, params.text(name), &form)?;
+            match ns > 0.0 || name == THINK.name {
+                true => Ok(ns),
+                false => Err(SpecError::new(format!("{}: {name} is 0", info.name), form.clone())),
+            }
+        };
+        Ok(match info.name {
+            "poisson" => Self::Gaps(Distribution::exponential(Quantity::Time, time("mean")?)),
+            "periodic" => Self::Gaps(Distribution::constant(Quantity::Time, time("mean")?)),
+            "gaps" => {
+                let gaps = Distribution::parse("gap", params.text("gap"), Quantity::Time)?;
+                if gaps.mean() <= 0.0 {
+                    return Err(SpecError::new("gaps: the mean of gap is 0", form));
+                }
+                Self::Gaps(gaps)
+            }
+            "bursts" => {
+                let (gap_ns, on_ns, off_ns) = (time("mean")?, time("on")?, time("off")?);
+                // Else the next arrival would be millions of bursts away.
+                if on_ns < gap_ns / 1000.0 {
+                    return Err(SpecError::new(
+                        "bursts: a burst has fewer than 0.001 arrivals on average",
+                        form,
+                    ));
+                }
+                Self::Bursts { gap_ns, on_ns, off_ns }
+            }
+            _ => Self::Closed {
+                threads: u32::try_from(params.integer("threads")).expect("at most 2^20"),
+                think_ns: time("think")?.round() as u64,
+            },
+        })
+    }
+
+    /// Arrivals a second in the long run; `None` of a closed loop, where they depend on the drive.
+    pub fn rate(&self) -> Option<f64> {
+        match self {
+            Self::Gaps(gaps) => Some(1e9 / gaps.mean()),
+            Self::Bursts { gap_ns, on_ns, off_ns } => Some(1e9 / gap_ns * on_ns / (on_ns + off_ns)),
+            Self::Closed { .. } => None,
+        }
+    }
+
+    /// The same arrivals, `rate_scale` times as dense: all times of an open loop are divided by it.
+    /// A closed loop stays as it is.
+    #[must_use]
+    pub fn scaled(&self, rate_scale: f64) -> Self {
+        match *self {
+            Self::Gaps(gaps) => Self::Gaps(gaps.scaled(1.0 / rate_scale)),
+            Self::Bursts { gap_ns, on_ns, off_ns } => Self::Bursts {
+                gap_ns: gap_ns / rate_scale,
+                on_ns: on_ns / rate_scale,
+                off_ns: off_ns / rate_scale,
+            },
+            Self::Closed { .. } => *self,
+        }
+    }
+
+    /// The arrival times of one run; all 0 of a closed loop.
+    pub fn open(&self, seed: u64) -> Clock {
+        let mut stream = Stream::new(seed, "arrivals");
+        let left_ns = match self {
+            Self::Bursts { on_ns, .. } => exponential(*on_ns, &mut stream),
+            _ => 0.0,
+        };
+        Clock { arrivals: *self, stream, now_ns: 0, left_ns }
+    }
+}
+
+/// A spec that would do.
+fn example(name: &str) -> &'static str {
+    match name {
+        "periodic" => "periodic:mean=3ms",
+        "gaps" => "gaps:gap=uniform:1ms:5ms",
+        "bursts" => "bursts:rate=50000,on=2ms,off=8ms",
+        "closed" => "closed:threads=8,think=0us",
+        _ => "poisson:mean=3ms or poisson:rate=20000",
+    }
+}
+
+/// Replaces `rate=N` by the mean that it stands for.
+fn rate_to_mean(spec: &mut Spec) -> Result<(), SpecError> {
+    let Some(at) = spec.params.iter().position(|(key, _)| key == "rate") else { return Ok(()) };
+    let name = &spec.name;
+    if spec.params.iter().any(|(key, _)| key == MEAN.name) {
+        return Err(SpecError::new(
+            format!("{name}: rate and mean say the same thing"),
+            "give one",
+        ));
+    }
+    let text = &spec.params[at].1;
+    let rate = text.replace('_', "").parse::<f64>().ok().filter(|rate| (1e-3..=1e9).contains(rate));
+    let rate = rate.ok_or_else(|| {
+        SpecError::new(
+            format!("{name}: rate={text} is not a number of arrivals a second from 0.001 to 1e9"),
+            format!("write {}", example(name)),
+        )
+    })?;
+    spec.params[at] = (MEAN.name.to_string(), format!("{}ns", 1e9 / rate));
+    Ok(())
+}
+
+fn exponential(mean: f64, stream: &mut Stream) -> f64 {
+    Distribution::exponential(Quantity::Time, mean).draw(stream)
+}
+
+/// As it can be typed, in full.
+impl fmt::Display for Arrivals {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let time = |ns: f64| Quantity::Time.format(ns);
+        match self {
+            Self::Gaps(gaps) => write!(f, "gaps:gap={gaps}"),
+            Self::Bursts { gap_ns, on_ns, off_ns } => {
+                write!(f, "bursts:mean={},on={},off={}", time(*gap_ns), time(*on_ns), time(*off_ns))
+            }
+            Self::Closed { threads, think_ns } => {
+                write!(f, "closed:threads={threads},think={}", time(*think_ns as f64))
+            }
+        }
+    }
+}
+
+/// Arrival times, one after the other.
+#[derive(Clone, Debug)]
+pub struct Clock {
+    arrivals: Arrivals,
+    stream: Stream,
+    now_ns: u64,
+    /// Nanoseconds left of the burst.
+    left_ns: f64,
+}
+
+impl Clock {
+    /// When the next request arrives, in nanoseconds; the first comes one gap after 0.
+    pub fn arrival(&mut self) -> u64 {
+        let gap = match self.arrivals {
+            Arrivals::Gaps(gaps) => gaps.draw(&mut self.stream),
+            Arrivals::Bursts { gap_ns, on_ns, off_ns } => {
+                // What is left of a burst after an arrival, and the time to the next arrival, are
+                // exponential whatever came before.
+                let mut passed = 0.0;
+                loop {
+                    let gap = exponential(gap_ns, &mut self.stream);
+                    if gap <= self.left_ns {
+                        self.left_ns -= gap;
+                        break passed + gap;
+                    }
+                    passed += self.left_ns + exponential(off_ns, &mut self.stream);
+                    self.left_ns = exponential(on_ns, &mut self.stream);
+                }
+            }
+            Arrivals::Closed { .. } => 0.0,
+        };
+        self.now_ns = self.now_ns.saturating_add(gap.round() as u64);
+        self.now_ns
+    }
+}

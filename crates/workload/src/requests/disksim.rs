@@ -1,0 +1,206 @@
+//! Synthetic requests as DiskSim makes them: size, time between arrivals, sequential share and
+//! read share, each on its own.
+//!
+//! A request is sequential, with probability `sequential`, if it starts right after the last byte
+//! of the one before it (behind the end of the space follows its beginning). Any other starts at a
+//! uniformly chosen multiple of `unit` from which it fits. Sizes are drawn from `size` and rounded
+//! to the nearest multiple of `unit`, but at least one unit and at most the whole space; times
+//! between arrivals are drawn from `gap`. With probability `reads` a request is a read, else a
+//! write, and with probability `urgent` it is urgent. All draws are independent.
+//!
+//! Distributions: `constant:VALUE`, `uniform:LOW:HIGH`, `exponential:MEAN`,
+//! `normal:MEAN:DEVIATION`, `pareto:MEAN:SHAPE`.
+//!
+//! # Cost
+//!
+//! Three to six random words a request, and a logarithm or two.
+//!
+//! # Source
+//!
+//! The synthetic generator of DiskSim (Bucy et al., "The DiskSim simulation environment version
+//! 4.0 reference manual", CMU-PDL-08-101, 2008). The defaults are those of Lee et al.,
+//! "Preemptible I/O scheduling of garbage collection for solid state drives", IEEE TCAD 32(2),
+//! 2013.
+
+use flashgc_ftl::rng::Stream;
+use flashgc_ftl::spec::{Kind, Param, Params, Spec, SpecError};
+
+use super::arrivals::{Arrivals, Clock};
+use super::distribution::Distribution;
+use super::{RequestStream, TimedRequest};
+use crate::units::Quantity;
+use crate::{Op, WorkloadError};
+
+/// The name, as typed.
+pub const NAME: &str = "disksim";
+
+/// The text of this file, whose header documents the generator.
+pub(super) const SOURCE: &str = include_str!("disksim.rs");
+
+/// The parameters.
+pub const PARAMS: &[Param] = &[
+    Param {
+        name: "size",
+        kind: Kind::Text,
+        default: Some("exponential:32KiB"),
+        help: "distribution of the size of a request",
+    },
+    Param {
+        name: "gap",
+        kind: Kind::Text,
+        default: Some("exponential:3ms"),
+        help: "distribution of the time between arrivals",
+    },
+    Param {
+        name: "sequential",
+        kind: Kind::Real { min: 0.0, max: 1.0 },
+        default: Some("0.4"),
+        help: "probability that a request starts where the one before it ended",
+    },
+    Param {
+        name: "reads",
+        kind: Kind::Real { min: 0.0, max: 1.0 },
+        default: Some("0.4"),
+        help: "probability that a request is a read",
+    },
+    Param {
+        name: "urgent",
+        kind: Kind::Real { min: 0.0, max: 1.0 },
+        default: Some("0"),
+        help: "probability that a request is urgent",
+    },
+    Param {
+        name: "unit",
+        kind: Kind::Text,
+        default: Some("4KiB"),
+        help: "sizes and places are multiples of it",
+    },
+];
+
+/// Largest request, in bytes.
+const LARGEST: f64 = 1073741824.0;
+
+/// The generator with its parameters.
+#[derive(Clone, Debug)]
+pub struct DiskSim {
+    params: Params,
+    size: Distribution,
+    gaps: Distribution,
+    unit: u64,
+}
+
+impl DiskSim {
+    /// Reads `disksim` or `disksim:size=exponential:32KiB,gap=exponential:3ms,sequential=40%,...`.
+    ///
+    /// # Errors
+    /// An unknown parameter, a value without its unit or out of range, a mean of 0.
+    pub fn parse(text: &str) -> Result<Self, SpecError> {
+        let params = Params::resolve(&Spec::parse(text)?, PARAMS)?;
+        let size = Distribution::parse("size", params.text("size"), Quantity::Size)?;
+        let gaps = Distribution::parse("gap", params.text("gap"), Quantity::Time)?;
+        let unit = Quantity::Size.parse("unit", params.text("unit"), "write unit=4KiB")?;
+        if !((1.0..=LARGEST).contains(&unit) && unit.fract() == 0.0) {
+            let message = format!("{NAME}: unit={} is not 1B to 1GiB", params.text("unit"));
+            return Err(SpecError::new(message, "write unit=4KiB"));
+        }
+        for (name, mean) in [("size", size.mean()), ("gap", gaps.mean())] {
+            if mean <= 0.0 {
+                return Err(SpecError::new(format!("{NAME}: the mean of {name} is 0"), ""));
+            }
+        }
+        Ok(Self { params, size, gaps, unit: unit as u64 })
+    }
+
+    /// When requests arrive if nothing else is asked for.
+    pub fn arrivals(&self) -> Arrivals {
+        Arrivals::Gaps(self.gaps)
+    }
+
+    /// The requests of one run over `space` bytes, arriving by `clock`. They never end.
+    ///
+    /// # Errors
+    /// A space of less than one unit.
+    pub fn open(&self, space: u64, seed: u64, clock: Clock) -> Result<DiskSimRequests, SpecError> {
+        let units = space / self.unit;
+        if units == 0 {
+            return Err(SpecError::new(
+                format!("{NAME}: the drive has {space} bytes, less than one unit of {}", self.unit),
+                "use a smaller unit",
+            ));
+        }
+        Ok(DiskSimRequests {
+            size: self.size,
+            unit: self.unit,
+            units,
+            sequential: self.params.real("sequential"),
+            reads: self.params.real("reads"),
+            urgent: self.params.real("urgent"),
+            clock,
+            sizes: Stream::new(seed, "requests/size"),
+            places: Stream::new(seed, "requests/place"),
+            kinds: Stream::new(seed, "requests/kind"),
+            next: None,
+        })
+    }
+}
+
+/// The spec in full.
+impl std::fmt::Display for DiskSim {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.params.fmt(f)
+    }
+}
+
+/// The requests of one run.
+pub struct DiskSimRequests {
+    size: Distribution,
+    unit: u64,
+    /// Units of the space.
+    units: u64,
+    sequential: f64,
+    reads: f64,
+    urgent: f64,
+    clock: Clock,
+    sizes: Stream,
+    places: Stream,
+    kinds: Stream,
+    /// The unit behind the last request.
+    next: Option<u64>,
+}
+
+impl DiskSimRequests {
+    fn request(&mut self) -> TimedRequest {
+        let bytes = self.size.draw(&mut self.sizes).min(LARGEST);
+        let largest = self.units.min((LARGEST as u64 / self.unit).max(1));
+        let units = ((bytes / self.unit as f64).round() as u64).clamp(1, largest);
+        let sequential = self.places.unit() < self.sequential;
+        let first = match self.next {
+            // What does not fit before the end starts again at the beginning.
+            Some(next) if sequential && next + units <= self.units => next,
+            Some(_) if sequential => 0,
+            _ => below(self.units - units + 1, &mut self.places),
+        };
+        self.next = Some(first + units);
+        let op = if self.kinds.unit() < self.reads { Op::Read } else { Op::Write };
+        TimedRequest {
+            arrival_ns: self.clock.arrival(),
+            offset: first * self.unit,
+            bytes: (units * self.unit) as u32,
+            op,
+            urgent: self.urgent > 0.0 && self.kinds.unit() < self.urgent,
+        }
+    }
+}
+
+/// A uniform integer below `bound`, to 2^-53.
+fn below(bound: u64, stream: &mut Stream) -> u64 {
+    ((stream.unit() * bound as f64) as u64).min(bound - 1)
+}
+
+impl RequestStream for DiskSimRequests {
+    fn fill(&mut self, batch: &mut Vec<TimedRequest>, limit: usize) -> Result<(), WorkloadError> {
+        batch.clear();
+        batch.extend((0..limit).map(|_| self.request()));
+        Ok(())
+    }
+}

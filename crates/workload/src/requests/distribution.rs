@@ -1,0 +1,165 @@
+//! Distributions of sizes and times as a person names them: `exponential:32KiB`,
+//! `uniform:1ms:5ms`. They know nothing of requests.
+
+use std::f64::consts::TAU;
+use std::fmt;
+
+use flashgc_ftl::rng::Stream;
+use flashgc_ftl::spec::{SpecError, suggest};
+
+use crate::units::Quantity;
+
+/// How the values of one quantity, in bytes or nanoseconds, are distributed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Distribution {
+    quantity: Quantity,
+    law: Law,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Law {
+    /// Always the same.
+    Constant { value: f64 },
+    /// Evenly between the two.
+    Uniform { low: f64, high: f64 },
+    /// Memoryless.
+    Exponential { mean: f64 },
+    /// The bell; a draw below 0 counts as 0.
+    Normal { mean: f64, deviation: f64 },
+    /// P(X > x) = (scale / x)^shape from scale = mean (shape - 1) / shape on.
+    Pareto { mean: f64, shape: f64 },
+}
+
+/// The laws, as typed, each with what it takes.
+pub const LAWS: [(&str, &str); 5] = [
+    ("constant", "constant:VALUE"),
+    ("uniform", "uniform:LOW:HIGH"),
+    ("exponential", "exponential:MEAN"),
+    ("normal", "normal:MEAN:DEVIATION, draws below 0 count as 0"),
+    ("pareto", "pareto:MEAN:SHAPE, with P(X > x) falling as x^-SHAPE, and SHAPE above 1"),
+];
+
+impl Distribution {
+    /// Reads `LAW:VALUE[:VALUE]`, the value of the parameter `name`.
+    ///
+    /// # Errors
+    /// An unknown law, too few or too many values, a value without its unit or out of range.
+    pub fn parse(name: &str, text: &str, quantity: Quantity) -> Result<Self, SpecError> {
+        let mut pieces = text.split(':').map(str::trim);
+        let law = pieces.next().unwrap_or_default();
+        let values: Vec<&str> = pieces.collect();
+        let Some((_, usage)) = LAWS.iter().find(|(known, _)| *known == law) else {
+            return Err(SpecError::new(
+                format!("{name}={text} names the unknown distribution '{law}'"),
+                suggest(law, LAWS.map(|(known, _)| known)),
+            ));
+        };
+        let form = format!("write {name}={usage}");
+        let quantity_of = |text: &&str| quantity.parse(name, text, &form);
+        let law = match (law, &values[..]) {
+            ("constant", [value]) => Law::Constant { value: quantity_of(value)? },
+            ("uniform", [low, high]) => {
+                Law::Uniform { low: quantity_of(low)?, high: quantity_of(high)? }
+            }
+            ("exponential", [mean]) => Law::Exponential { mean: quantity_of(mean)? },
+            ("normal", [mean, deviation]) => {
+                Law::Normal { mean: quantity_of(mean)?, deviation: quantity_of(deviation)? }
+            }
+            ("pareto", [mean, shape]) => {
+                let shape = shape.parse().ok().filter(|shape: &f64| *shape > 1.0 && *shape <= 1e3);
+                let shape = shape.ok_or_else(|| {
+                    SpecError::new(
+                        format!("{name}={text} has no shape above 1 and at most 1000"),
+                        form.clone(),
+                    )
+                })?;
+                Law::Pareto { mean: quantity_of(mean)?, shape }
+            }
+            _ => {
+                let found = values.len();
+                return Err(SpecError::new(
+                    format!("{name}={text} has the wrong number of values, {found}"),
+                    form,
+                ));
+            }
+        };
+        match law {
+            Law::Uniform { low, high } if low > high => Err(SpecError::new(
+                format!("{name}={text}: the lower value is above the higher"),
+                form,
+            )),
+            _ => Ok(Self { quantity, law }),
+        }
+    }
+
+    /// Memoryless values with this mean.
+    pub fn exponential(quantity: Quantity, mean: f64) -> Self {
+        Self { quantity, law: Law::Exponential { mean } }
+    }
+
+    /// Always this value.
+    pub fn constant(quantity: Quantity, value: f64) -> Self {
+        Self { quantity, law: Law::Constant { value } }
+    }
+
+    /// The mean, in bytes or nanoseconds, before draws below 0 become 0.
+    pub fn mean(&self) -> f64 {
+        match self.law {
+            Law::Constant { value } => value,
+            Law::Uniform { low, high } => (low + high) / 2.0,
+            Law::Exponential { mean } | Law::Normal { mean, .. } | Law::Pareto { mean, .. } => mean,
+        }
+    }
+
+    /// The distribution of `factor` times the value.
+    #[must_use]
+    pub fn scaled(&self, factor: f64) -> Self {
+        let law = match self.law {
+            Law::Constant { value } => Law::Constant { value: factor * value },
+            Law::Uniform { low, high } => Law::Uniform { low: factor * low, high: factor * high },
+            Law::Exponential { mean } => Law::Exponential { mean: factor * mean },
+            Law::Normal { mean, deviation } => {
+                Law::Normal { mean: factor * mean, deviation: factor * deviation }
+            }
+            Law::Pareto { mean, shape } => Law::Pareto { mean: factor * mean, shape },
+        };
+        Self { law, ..*self }
+    }
+
+    /// One value: at least 0, and finite.
+    pub fn draw(&self, stream: &mut Stream) -> f64 {
+        match self.law {
+            Law::Constant { value } => value,
+            Law::Uniform { low, high } => low + (high - low) * stream.unit(),
+            // 1 - u is never 0, so that its logarithm is finite.
+            Law::Exponential { mean } => -mean * libm::log(1.0 - stream.unit()),
+            Law::Normal { mean, deviation } => {
+                // Box and Muller 1958; the second of the pair is not used, so that a draw always
+                // takes two words.
+                let radius = (-2.0 * libm::log(1.0 - stream.unit())).sqrt();
+                let angle = TAU * stream.unit();
+                (mean + deviation * radius * libm::cos(angle)).max(0.0)
+            }
+            Law::Pareto { mean, shape } => {
+                let scale = mean * (shape - 1.0) / shape;
+                scale * libm::pow(1.0 - stream.unit(), -1.0 / shape)
+            }
+        }
+    }
+}
+
+/// As it can be typed.
+impl fmt::Display for Distribution {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let value = |value: f64| self.quantity.format(value);
+        match self.law {
+            Law::Constant { value: only } => write!(f, "constant:{}", value(only)),
+            Law::Uniform { low, high } => write!(f, "uniform:{}:{}", value(low), value(high)),
+            Law::Exponential { mean } => write!(f, "exponential:{}", value(mean)),
+            Law::Normal { mean, deviation } => {
+                write!(f, "normal:{}:{}", value(mean), value(deviation))
+            }
+            Law::Pareto { mean, shape } => write!(f, "pareto:{}:{shape}", value(mean)),
+        }
+    }
+}

@@ -1,0 +1,295 @@
+//! A trace with its own times, ready to be replayed on a drive that has a clock.
+//!
+//! Pages are numbered densely, as for the counting drive, but in order of their address: the pages
+//! of a request are then next to each other on the drive too, and a request stays one. Offsets and
+//! sizes keep their bytes below the page.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use flashgc_ftl::spec::SpecError;
+
+use super::arrivals::Clock;
+use super::{RequestStream, TimedRequest};
+use crate::trace::{
+    AddressMap, Fault, PagingOptions, Progress, ReadOptions, Request, StatBuilder, TraceError,
+    TraceReader, TraceStat,
+};
+use crate::{Op, WorkloadError};
+
+/// What to do where the times of a trace go back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Disorder {
+    /// Refuse the trace.
+    #[default]
+    Refuse,
+    /// Replay its requests in the order of their times; equal times keep the order of the file.
+    Sort,
+}
+
+impl Disorder {
+    /// The names, as typed.
+    pub const NAMES: [&str; 2] = ["refuse", "sort"];
+
+    /// Reads a name.
+    ///
+    /// # Errors
+    /// An unknown name.
+    pub fn parse(name: &str) -> Result<Self, SpecError> {
+        match name {
+            "refuse" => Ok(Self::Refuse),
+            "sort" => Ok(Self::Sort),
+            _ => Err(SpecError::new(
+                format!("found '{name}', expected {}", Self::NAMES.join(" or ")),
+                flashgc_ftl::spec::suggest(name, Self::NAMES),
+            )),
+        }
+    }
+}
+
+/// Largest piece of a request, in bytes: a longer one becomes several that arrive together. A
+/// multiple of every page size.
+const LARGEST_PIECE: u64 = 1 << 30;
+
+/// A trace read once. Any number of replays can run from it; clones share it.
+#[derive(Clone, Debug)]
+pub struct TimedTrace {
+    path: PathBuf,
+    page_size: u64,
+    stat: TraceStat,
+    requests: Arc<[TimedRequest]>,
+    /// Requests whose time was before that of the one before them.
+    sorted: u64,
+}
+
+impl TimedTrace {
+    /// Reads the trace at `path`, asking `go_on` now and then. Its requests are kept in memory, 24
+    /// bytes each.
+    ///
+    /// # Errors
+    /// What the reader finds wrong; no requests; too many pages; times that go back, unless they
+    /// are sorted.
+    pub fn load(
+        path: impl AsRef<Path>,
+        read: &ReadOptions,
+        paging: PagingOptions,
+        disorder: Disorder,
+        mut go_on: impl FnMut(&Progress) -> bool,
+    ) -> Result<Self, TraceError> {
+        let path = path.as_ref().to_owned();
+        let mut reader = TraceReader::open_with(&path, read, &mut go_on)?;
+        let progress = reader.progress();
+        let mut builder = StatBuilder::new(paging);
+        let (mut raw, mut block): (Vec<Request>, Vec<Request>) = (Vec::new(), Vec::new());
+        let mut backwards = 0u64;
+        while reader.next_block(&mut block)? {
+            for request in &block {
+                if let Some(last) = raw.last().filter(|last| request.time_ns < last.time_ns) {
+                    if disorder == Disorder::Refuse {
+                        return Err(goes_back(&path, raw.len() as u64 + 1, last, request));
+                    }
+                    backwards += 1;
+                }
+                raw.push(*request);
+            }
+            builder
+                .add(&block, |_, _| {})
+                .map_err(|full| TraceError::new(&path, Fault::BadRecord, full.to_string()))?;
+            if !go_on(&progress) {
+                return Err(TraceError::new(
+                    &path,
+                    Fault::Cancelled,
+                    "stopped before the end of the trace",
+                ));
+            }
+        }
+        let stat = builder.finish(&reader)?;
+        // Before the sort, numbers are places in the file; afterwards nobody asks for them.
+        raw.sort_by_key(|request| request.time_ns);
+        let map = builder.into_map();
+        let places = Places::new(&map);
+        let origin = raw.first().map_or(0, |first| first.time_ns);
+        let mut requests = Vec::with_capacity(raw.len());
+        for request in &raw {
+            places.place(request, &paging, request.time_ns - origin, &mut requests);
+        }
+        Ok(Self {
+            path,
+            page_size: paging.page_size,
+            stat,
+            requests: requests.into(),
+            sorted: backwards,
+        })
+    }
+
+    /// The statistics.
+    pub fn stat(&self) -> &TraceStat {
+        &self.stat
+    }
+
+    /// The requests of one replay, on all pages of the trace.
+    pub fn requests(&self) -> &[TimedRequest] {
+        &self.requests
+    }
+
+    /// Requests whose time was before that of the one before them, and that were sorted.
+    pub fn sorted(&self) -> u64 {
+        self.sorted
+    }
+
+    /// Logical pages of a drive for this trace with blocks of `pages_per_block` pages: as for the
+    /// counting drive, U = b floor(x / b) of the x distinct pages.
+    pub fn logical_pages(&self, pages_per_block: u32) -> u32 {
+        let pages = u32::try_from(self.stat.pages).unwrap_or(u32::MAX);
+        pages - pages % pages_per_block.max(1)
+    }
+
+    /// Starts `passes` replays (`None`: without end) onto a drive of `logical_pages` pages; what
+    /// lies beyond is left out. Times come from the trace, divided by `rate_scale`, or from
+    /// `clock`. A replay begins one mean gap after the end of the last.
+    ///
+    /// # Errors
+    /// A trace without times, if `clock` is `None`; nothing on those pages.
+    pub fn open(
+        &self,
+        logical_pages: u32,
+        passes: Option<u64>,
+        rate_scale: f64,
+        clock: Option<Clock>,
+    ) -> Result<TraceRequests, TraceError> {
+        let space = u64::from(logical_pages) * self.page_size;
+        if !self.requests.iter().any(|request| request.offset < space) {
+            let message = format!("no request is on the first {logical_pages} logical pages");
+            return Err(TraceError::new(&self.path, Fault::Option, message)
+                .hint("use smaller blocks or a longer trace"));
+        }
+        let last = self.requests.last().map_or(0, |last| last.arrival_ns);
+        if last == 0 && clock.is_none() && self.requests.len() > 1 {
+            let message = "all requests of the trace have the same time";
+            return Err(TraceError::new(&self.path, Fault::Option, message)
+                .hint("give --arrivals, for example --arrivals poisson:rate=1000"));
+        }
+        let gap = last / (self.requests.len() as u64 - 1).max(1);
+        Ok(TraceRequests {
+            requests: Arc::clone(&self.requests),
+            next: 0,
+            space,
+            pass: 0,
+            passes: passes.unwrap_or(u64::MAX),
+            pass_ns: last + gap,
+            rate_scale,
+            clock,
+        })
+    }
+}
+
+fn goes_back(path: &Path, number: u64, last: &Request, request: &Request) -> TraceError {
+    let message = format!(
+        "the time goes back by {} ns at request {number}, expected times that do not",
+        last.time_ns - request.time_ns
+    );
+    TraceError::new(path, Fault::Option, message).hint("--disorder sort replays it in time's order")
+}
+
+/// The dense numbers of a trace's pages, in order of address.
+struct Places<'a> {
+    map: &'a AddressMap,
+    /// The place of each number of the map.
+    ranks: Vec<u32>,
+}
+
+impl<'a> Places<'a> {
+    fn new(map: &'a AddressMap) -> Self {
+        let addresses = map.addresses();
+        let mut order: Vec<u32> = (0..addresses.len() as u32).collect();
+        order.sort_unstable_by_key(|&number| addresses[number as usize]);
+        let mut ranks = vec![0; order.len()];
+        for (rank, number) in (0..).zip(order) {
+            ranks[number as usize] = rank;
+        }
+        Self { map, ranks }
+    }
+
+    /// Appends what `request` is on the drive. The pages of a read or write all have numbers, so
+    /// that their places follow each other; of a discard, those that have one do.
+    fn place(
+        &self,
+        request: &Request,
+        paging: &PagingOptions,
+        arrival_ns: u64,
+        out: &mut Vec<TimedRequest>,
+    ) {
+        let mut first = None;
+        let pages = self.map.known(paging.pages(request), |number| {
+            first.get_or_insert(number);
+        });
+        let Some(first) = first else { return };
+        let start = u64::from(self.ranks[first as usize]) * paging.page_size;
+        let (mut offset, mut left) = match request.op {
+            Op::Trim => (start, pages * paging.page_size),
+            Op::Read | Op::Write => {
+                let byte = i128::from(request.offset) + i128::from(paging.alignment_offset);
+                (start + byte.rem_euclid(i128::from(paging.page_size)) as u64, request.size)
+            }
+        };
+        while left > 0 {
+            let bytes = left.min(LARGEST_PIECE - offset % paging.page_size);
+            out.push(TimedRequest {
+                arrival_ns,
+                offset,
+                bytes: bytes as u32,
+                op: request.op,
+                urgent: false,
+            });
+            offset += bytes;
+            left -= bytes;
+        }
+    }
+}
+
+/// One replay of a trace, or several in a row.
+pub struct TraceRequests {
+    requests: Arc<[TimedRequest]>,
+    /// The next request of the pass.
+    next: usize,
+    /// Bytes of the drive.
+    space: u64,
+    pass: u64,
+    passes: u64,
+    /// Nanoseconds from the beginning of a pass to that of the next, in the trace's time.
+    pass_ns: u64,
+    rate_scale: f64,
+    clock: Option<Clock>,
+}
+
+impl RequestStream for TraceRequests {
+    fn fill(&mut self, batch: &mut Vec<TimedRequest>, limit: usize) -> Result<(), WorkloadError> {
+        batch.clear();
+        while batch.len() < limit && self.pass < self.passes {
+            let Some(&request) = self.requests.get(self.next) else {
+                self.next = 0;
+                self.pass += 1;
+                continue;
+            };
+            self.next += 1;
+            if request.offset >= self.space {
+                continue;
+            }
+            let bytes = u64::from(request.bytes).min(self.space - request.offset) as u32;
+            let arrival_ns = match &mut self.clock {
+                Some(clock) => clock.arrival(),
+                None => self.scaled(request.arrival_ns),
+            };
+            batch.push(TimedRequest { arrival_ns, bytes, ..request });
+        }
+        Ok(())
+    }
+}
+
+impl TraceRequests {
+    /// When a request of this pass arrives on the drive.
+    fn scaled(&self, ns: u64) -> u64 {
+        let ns = self.pass.saturating_mul(self.pass_ns).saturating_add(ns);
+        if self.rate_scale == 1.0 { ns } else { (ns as f64 / self.rate_scale).round() as u64 }
+    }
+}

@@ -1,0 +1,112 @@
+//! Numbers with units inside specs: `3ms`, `32KiB`. It knows no parameter.
+
+use flashgc_ftl::spec::{SpecError, suggest};
+
+/// What a number measures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quantity {
+    /// A time span, in nanoseconds.
+    Time,
+    /// A size, in bytes.
+    Size,
+}
+
+impl Quantity {
+    /// The units and what they come to.
+    fn units(self) -> &'static [(&'static str, f64)] {
+        match self {
+            Self::Time => &[("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)],
+            Self::Size => &[
+                ("B", 1.0),
+                ("kB", 1e3),
+                ("MB", 1e6),
+                ("GB", 1e9),
+                ("KiB", 1024.0),
+                ("MiB", 1048576.0),
+                ("GiB", 1073741824.0),
+            ],
+        }
+    }
+
+    /// The largest value, with which arithmetic in 64 bits and 53 is still safe: 1000 seconds,
+    /// 1 TiB.
+    fn largest(self) -> (f64, &'static str) {
+        match self {
+            Self::Time => (1e12, "a time from 0s to 1000s"),
+            Self::Size => (1024.0 * 1073741824.0, "a size from 0B to 1024GiB"),
+        }
+    }
+
+    /// The unit that messages propose and canonical texts are written in.
+    fn usual(self) -> (&'static str, f64) {
+        match self {
+            Self::Time => ("us", 1e3),
+            Self::Size => ("B", 1.0),
+        }
+    }
+
+    /// Reads the value of the parameter `name`, in nanoseconds or bytes. `form` is a whole spec
+    /// that would do, for the hint.
+    ///
+    /// # Errors
+    /// No number, a negative one, none or an unknown unit, more than 1000 s or 1 TiB.
+    pub fn parse(self, name: &str, text: &str, form: &str) -> Result<f64, SpecError> {
+        let end = text.find(|c: char| c.is_ascii_alphabetic() && c != 'e' && c != 'E');
+        let (digits, unit) = text.split_at(end.unwrap_or(text.len()));
+        let fault =
+            |what: &str, hint: String| Err(SpecError::new(format!("{name}={text} {what}"), hint));
+        let units = self.units();
+        if unit.is_empty() {
+            let (usual, _) = self.usual();
+            let others: Vec<_> =
+                units.iter().map(|(unit, _)| *unit).filter(|unit| *unit != usual).collect();
+            let hint = format!("write {name}={text}{usual}, or another of {}", others.join(", "));
+            return fault("has no unit", hint);
+        }
+        let Some((_, factor)) = units.iter().find(|(known, _)| *known == unit) else {
+            let hint = suggest(unit, units.iter().map(|(known, _)| *known));
+            return fault(&format!("has the unknown unit '{unit}'"), hint);
+        };
+        let (largest, range) = self.largest();
+        match digits.trim().parse::<f64>().map(|value| value * factor) {
+            Ok(value) if (0.0..=largest).contains(&value) => Ok(value),
+            _ => fault(&format!("is not {range}"), form.to_string()),
+        }
+    }
+
+    /// The value as it can be typed again, to the last digit.
+    pub fn format(self, value: f64) -> String {
+        let (unit, factor) = self.usual();
+        format!("{}{unit}", value / factor)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_read_in_nanoseconds_and_bytes() {
+        let time = |text| Quantity::Time.parse("gap", text, "").unwrap();
+        let size = |text| Quantity::Size.parse("size", text, "").unwrap();
+        assert_eq!([time("3ms"), time("0.5us"), time("1e3ns")], [3e6, 500.0, 1000.0]);
+        assert_eq!([size("32KiB"), size("4kB"), size("512B")], [32768.0, 4000.0, 512.0]);
+        assert_eq!(Quantity::Time.format(3e6), "3000us");
+        assert_eq!(Quantity::Size.format(512.0), "512B");
+    }
+
+    #[test]
+    fn faults_name_what_to_try() {
+        let error = |text| Quantity::Time.parse("gap", text, "write x").unwrap_err().to_string();
+        assert_eq!(error("3"), "gap=3 has no unit; hint: write gap=3us, or another of ns, ms, s");
+        assert_eq!(
+            error("3sec"),
+            "gap=3sec has the unknown unit 'sec'; hint: known: ns, us, ms, s"
+        );
+        assert_eq!(error("-3ms"), "gap=-3ms is not a time from 0s to 1000s; hint: write x");
+        assert_eq!(
+            error("nans"),
+            "gap=nans has the unknown unit 'nans'; hint: known: ns, us, ms, s"
+        );
+    }
+}
