@@ -8,6 +8,7 @@ pub mod config;
 pub mod counting;
 pub mod extent;
 mod memory;
+pub mod metrics;
 pub mod result;
 mod run;
 pub mod simulate;

@@ -1,0 +1,237 @@
+//! What goes on over time: throughput, response times and how busy everything is, in slices of
+//! equal length.
+
+use flashgc_workload::Op;
+use serde::{Deserialize, Serialize};
+
+/// Most slices kept. When there would be more, neighbours become one slice of twice the length.
+const MOST: usize = 4096;
+
+/// What may be busy, or under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Busy {
+    /// A bus transfers.
+    Bus,
+    /// A die reads, programs or erases.
+    Die,
+    /// A collection is under way, whether it works or waits.
+    Collection,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Side {
+    requests: u64,
+    bytes: u64,
+    sum_ns: u64,
+    max_ns: u64,
+}
+
+impl Side {
+    fn add(&mut self, other: &Self) {
+        self.requests += other.requests;
+        self.bytes += other.bytes;
+        self.sum_ns += other.sum_ns;
+        self.max_ns = self.max_ns.max(other.max_ns);
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Slice {
+    reads: Side,
+    writes: Side,
+    busy_ns: [u64; 3],
+}
+
+impl Slice {
+    fn add(&mut self, other: &Self) {
+        self.reads.add(&other.reads);
+        self.writes.add(&other.writes);
+        for (busy, other) in self.busy_ns.iter_mut().zip(other.busy_ns) {
+            *busy += other;
+        }
+    }
+}
+
+/// Collects what goes on, from an origin on.
+#[derive(Clone, Debug)]
+pub struct Series {
+    origin_ns: u64,
+    resolution_ns: u64,
+    slices: Vec<Slice>,
+}
+
+impl Series {
+    /// Slices of `resolution_ns` nanoseconds (at least 1) from `origin_ns` on; longer ones, by
+    /// powers of two, once there are more than 4096.
+    pub fn new(origin_ns: u64, resolution_ns: u64) -> Self {
+        Self { origin_ns, resolution_ns: resolution_ns.max(1), slices: Vec::new() }
+    }
+
+    /// The slice of a moment; what came before the origin belongs to the first one.
+    fn slice(&mut self, at_ns: u64) -> &mut Slice {
+        let since = at_ns.saturating_sub(self.origin_ns);
+        while since / self.resolution_ns >= MOST as u64 {
+            self.halve();
+        }
+        let index = (since / self.resolution_ns) as usize;
+        if index >= self.slices.len() {
+            self.slices.resize(index + 1, Slice::default());
+        }
+        &mut self.slices[index]
+    }
+
+    fn halve(&mut self) {
+        let pairs = self.slices.chunks(2).map(|pair| {
+            let mut sum = pair[0];
+            if let Some(other) = pair.get(1) {
+                sum.add(other);
+            }
+            sum
+        });
+        self.slices = pairs.collect();
+        self.resolution_ns *= 2;
+    }
+
+    /// Notes a request that was complete at `at_ns`, `ns` nanoseconds after its arrival.
+    pub fn completed(&mut self, at_ns: u64, op: Op, bytes: u32, ns: u64) {
+        let slice = self.slice(at_ns);
+        let side = match op {
+            Op::Read => &mut slice.reads,
+            Op::Write => &mut slice.writes,
+            Op::Trim => return,
+        };
+        side.add(&Side { requests: 1, bytes: bytes.into(), sum_ns: ns, max_ns: ns });
+    }
+
+    /// Notes that one bus, die or collection was busy from `from_ns` to `to_ns`.
+    pub fn busy(&mut self, what: Busy, from_ns: u64, to_ns: u64) {
+        let mut at = from_ns.max(self.origin_ns);
+        if at >= to_ns {
+            return;
+        }
+        self.slice(to_ns - 1); // makes the slices that it takes
+        while at < to_ns {
+            let since = at - self.origin_ns;
+            let end = self.origin_ns + (since / self.resolution_ns + 1) * self.resolution_ns;
+            let stop = end.min(to_ns);
+            self.slice(at).busy_ns[what as usize] += stop - at;
+            at = stop;
+        }
+    }
+
+    /// What was noted up to `end_ns`, on a drive with so many channels, dies, and collections that
+    /// could be under way at once.
+    pub fn result(&self, end_ns: u64, channels: u32, dies: u32, collectors: u32) -> SeriesResult {
+        let length = |index: usize| {
+            let from = self.origin_ns + index as u64 * self.resolution_ns;
+            end_ns.saturating_sub(from).min(self.resolution_ns)
+        };
+        let slices = self.slices.iter().enumerate().filter(|(index, _)| length(*index) > 0);
+        let mut result = SeriesResult {
+            resolution_seconds: self.resolution_ns as f64 / 1e9,
+            ..SeriesResult::default()
+        };
+        for (index, slice) in slices {
+            let ns = length(index) as f64;
+            let share = |what: Busy, many: u32| {
+                slice.busy_ns[what as usize] as f64 / (ns * f64::from(many.max(1)))
+            };
+            result.read.push(&slice.reads, ns);
+            result.write.push(&slice.writes, ns);
+            result.bus.push(share(Busy::Bus, channels));
+            result.die.push(share(Busy::Die, dies));
+            result.collecting.push(share(Busy::Collection, collectors));
+        }
+        result
+    }
+}
+
+/// What went on over time. The i-th entry of each list is the i-th slice of the measured part.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SeriesResult {
+    /// Length of a slice, in seconds; the last one may be shorter.
+    pub resolution_seconds: f64,
+    /// Reads.
+    pub read: SideSeries,
+    /// Writes.
+    pub write: SideSeries,
+    /// Share of the time that a bus transferred, mean over the channels.
+    pub bus: Vec<f64>,
+    /// Share of the time that a die was busy, mean over the dies.
+    pub die: Vec<f64>,
+    /// Share of the time that a collection was under way, mean over what collects on its own.
+    pub collecting: Vec<f64>,
+}
+
+/// Reads or writes over time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SideSeries {
+    /// Requests completed a second.
+    pub requests_per_second: Vec<f64>,
+    /// Bytes a second.
+    pub bytes_per_second: Vec<f64>,
+    /// Mean response time in microseconds; `None` where nothing was completed.
+    pub mean_us: Vec<Option<f64>>,
+    /// Longest response time in microseconds.
+    pub max_us: Vec<Option<f64>>,
+}
+
+impl SideSeries {
+    fn push(&mut self, side: &Side, ns: f64) {
+        let any = side.requests > 0;
+        self.requests_per_second.push(side.requests as f64 * 1e9 / ns);
+        self.bytes_per_second.push(side.bytes as f64 * 1e9 / ns);
+        self.mean_us.push(any.then(|| side.sum_ns as f64 / side.requests as f64 / 1e3));
+        self.max_us.push(any.then_some(side.max_ns as f64 / 1e3));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_worked_out_by_hand() {
+        // Slices of 100 ns from 1000 on: [1000, 1100), [1100, 1200), ... up to 1250.
+        let mut series = Series::new(1000, 100);
+        series.completed(1020, Op::Read, 4096, 10);
+        series.completed(1090, Op::Read, 4096, 30);
+        series.completed(1210, Op::Write, 8192, 200);
+        series.busy(Busy::Bus, 1050, 1220); // 50, 100, 20
+        series.busy(Busy::Die, 900, 1100); // only what is after the origin
+        series.busy(Busy::Collection, 1100, 1250);
+        let result = series.result(1250, 2, 4, 1);
+        assert_eq!(result.bus, [0.25, 0.5, 0.2]); // the last slice is 50 ns long
+        assert_eq!(result.die, [0.25, 0.0, 0.0]);
+        assert_eq!(result.collecting, [0.0, 1.0, 1.0]);
+        assert_eq!(result.read.requests_per_second, [2e7, 0.0, 0.0]);
+        assert_eq!(result.read.mean_us, [Some(0.02), None, None]);
+        assert_eq!(result.read.max_us, [Some(0.03), None, None]);
+        assert_eq!(result.write.bytes_per_second, [0.0, 0.0, 8192.0 * 2e7]);
+        assert_eq!(result.resolution_seconds, 1e-7);
+    }
+
+    #[test]
+    fn slices_grow_instead_of_becoming_too_many() {
+        let mut series = Series::new(0, 1);
+        let moments = (0..100_000u64).map(|i| i * 7);
+        for at in moments.clone() {
+            series.completed(at, Op::Write, 1, at);
+            series.busy(Busy::Die, at, at + 3);
+        }
+        assert!(series.slices.len() <= MOST && series.slices.len() > MOST / 2);
+        assert!(series.resolution_ns.is_power_of_two());
+        // Nothing is lost: counts, bytes, times and busy time are sums over all slices.
+        let sum = |of: fn(&Slice) -> u64| series.slices.iter().map(of).sum::<u64>();
+        assert_eq!(sum(|slice| slice.writes.requests), 100_000);
+        assert_eq!(sum(|slice| slice.writes.sum_ns), moments.sum::<u64>());
+        assert_eq!(sum(|slice| slice.busy_ns[Busy::Die as usize]), 300_000);
+        // The same as if the resolution had been so from the beginning.
+        let mut direct = Series::new(0, series.resolution_ns);
+        for at in (0..100_000u64).map(|i| i * 7) {
+            direct.completed(at, Op::Write, 1, at);
+            direct.busy(Busy::Die, at, at + 3);
+        }
+        assert_eq!(direct.slices, series.slices);
+    }
+}
