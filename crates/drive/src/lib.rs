@@ -14,6 +14,7 @@ mod run;
 pub mod simulate;
 pub mod source;
 pub mod stats;
+pub mod timed;
 pub mod times;
 pub mod wear;
 

@@ -1,0 +1,105 @@
+//! The flash and its buses: how many of everything, and how long operations take.
+
+use flashgc_ftl::spec::SpecError;
+
+/// Channels, packages, dies and planes, and their times in nanoseconds.
+///
+/// Dies are numbered `(channel * ways + way) * dies + die`, planes `die * planes + plane`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hardware {
+    /// Channels: buses that work at the same time.
+    pub channels: u32,
+    /// Packages (ways) a channel.
+    pub ways: u32,
+    /// Dies a package. A die executes one operation at a time.
+    pub dies: u32,
+    /// Planes a die.
+    pub planes: u32,
+    /// Bytes of a page.
+    pub page_bytes: u32,
+    /// Reading a page from the cells into the page register (t_R).
+    pub read_ns: u64,
+    /// Programming a page (t_W, also called t_PROG).
+    pub program_ns: u64,
+    /// Erasing a block (t_E, also called t_BERS).
+    pub erase_ns: u64,
+    /// Moving a page over the bus (t_B); 0 for a bus that is never waited for.
+    pub transfer_ns: u64,
+    /// Command and address over the bus, before each operation.
+    pub command_ns: u64,
+}
+
+impl Hardware {
+    /// Dies of the drive.
+    pub fn all_dies(&self) -> u32 {
+        self.channels * self.dies_per_channel()
+    }
+
+    /// Dies on one bus.
+    pub fn dies_per_channel(&self) -> u32 {
+        self.ways * self.dies
+    }
+
+    /// Planes of the drive.
+    pub fn all_planes(&self) -> u32 {
+        self.all_dies() * self.planes
+    }
+
+    /// The channel of a die.
+    pub fn channel_of(&self, die: u32) -> u32 {
+        die / self.dies_per_channel()
+    }
+
+    /// The time that `bytes` take on a bus that moves a byte in `picoseconds_per_byte`.
+    pub fn transfer_time(bytes: u32, picoseconds_per_byte: u64) -> u64 {
+        (u64::from(bytes) * picoseconds_per_byte).div_ceil(1000)
+    }
+
+    /// Whether a drive can have this hardware.
+    ///
+    /// # Errors
+    /// None or too many of something; an operation of the cells that takes no time.
+    pub fn check(&self) -> Result<(), SpecError> {
+        let counts = [
+            ("channels", self.channels),
+            ("ways", self.ways),
+            ("dies", self.dies),
+            ("planes", self.planes),
+        ];
+        for (name, count) in counts {
+            if count == 0 || count > 1024 {
+                return Err(SpecError::new(
+                    format!("{name}: found {count}, expected 1 to 1024"),
+                    format!("{name} is how many there are of them in what holds them"),
+                ));
+            }
+        }
+        let planes = counts.iter().map(|&(_, count)| u64::from(count)).product::<u64>();
+        if planes > 1 << 16 {
+            return Err(SpecError::new(
+                format!("the drive has {planes} planes in all, expected at most {}", 1 << 16),
+                "channels x ways x dies x planes",
+            ));
+        }
+        if self.page_bytes == 0 {
+            return Err(SpecError::new("page size: found 0, expected at least 1 byte", "4096"));
+        }
+        const HOUR: u64 = 3_600_000_000_000;
+        let times = [
+            ("read time", self.read_ns, 1),
+            ("program time", self.program_ns, 1),
+            ("erase time", self.erase_ns, 1),
+            ("transfer time", self.transfer_ns, 0),
+            ("command time", self.command_ns, 0),
+        ];
+        for (name, time, least) in times {
+            if time < least || time > HOUR {
+                return Err(SpecError::new(
+                    format!("{name}: found {time} ns, expected {least} ns to an hour"),
+                    "a flash operation takes time, for example 25us, 200us or 1.5ms",
+                ));
+            }
+        }
+        Ok(())
+    }
+}

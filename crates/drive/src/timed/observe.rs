@@ -1,0 +1,226 @@
+//! What can be watched of a timed drive. Every method does nothing by default and costs nothing
+//! where it is not used: the drive is compiled for its observer.
+
+use flashgc_workload::Op;
+
+/// A completed request and where its time went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Completion {
+    /// Its number in the order of arrival, from 0.
+    pub number: u64,
+    /// What it did.
+    pub op: Op,
+    /// First byte.
+    pub offset: u64,
+    /// Bytes.
+    pub bytes: u32,
+    /// Whether it was marked urgent.
+    pub urgent: bool,
+    /// When it arrived.
+    pub arrived_ns: u64,
+    /// When the drive took it up: its place in the queue depth.
+    pub dispatched_ns: u64,
+    /// When its last page was done.
+    pub completed_ns: u64,
+    /// Time spent waiting for other requests, before and in the drive.
+    pub queue_ns: u64,
+    /// Time in which its die was held by a collection. These four times are those of the page that
+    /// was done last and sum to the response time.
+    pub blocked_ns: u64,
+    /// Time on the bus and waiting for it.
+    pub bus_ns: u64,
+    /// Time of the cells.
+    pub cell_ns: u64,
+    /// A collection was under way on the die of one of its pages when the page came there or was
+    /// served.
+    pub met_collection: bool,
+}
+
+impl Completion {
+    /// From arrival to completion.
+    pub fn response_ns(&self) -> u64 {
+        self.completed_ns - self.arrived_ns
+    }
+
+    /// From dispatch to completion.
+    pub fn service_ns(&self) -> u64 {
+        self.completed_ns - self.dispatched_ns
+    }
+}
+
+/// Where work is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// The bus of the die's channel.
+    Bus,
+    /// The cells of the die.
+    Cells,
+}
+
+/// What is done there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// A read: of the cells, or of the page over the bus.
+    Read,
+    /// A program.
+    Program,
+    /// An erase.
+    Erase,
+    /// A look into the queue at a preemption point.
+    Poll,
+    /// Letting go of a suspended operation.
+    Suspend,
+}
+
+/// For whom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// The request of that number; several pages of one multi-plane operation count as the first.
+    Request(u64),
+    /// The collection of that number.
+    Collection(u64),
+}
+
+/// A bus or the cells of a die at work, from beginning to end. A suspended operation is several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// When it began.
+    pub begin_ns: u64,
+    /// When it ended.
+    pub end_ns: u64,
+    /// Where.
+    pub place: Place,
+    /// Channel.
+    pub channel: u32,
+    /// Die, counted through the drive.
+    pub die: u32,
+    /// Plane, counted through the drive; for a multi-plane operation the first.
+    pub plane: u32,
+    /// What.
+    pub work: Work,
+    /// The logical page; `None` for an erase, a poll or a suspend.
+    pub page: Option<u32>,
+    /// For whom.
+    pub cause: Cause,
+}
+
+/// Where the data of a page come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// From the host, by its page operation of that number.
+    Host(u64),
+    /// From another physical page, by a collection.
+    Copy(u32),
+}
+
+/// Watches a drive. Page operations are numbered in the order of dispatch.
+pub trait Observer {
+    /// A request arrived at `now`.
+    fn arrived(&mut self, now: u64) {
+        let _ = now;
+    }
+
+    /// Page operation number `number` on `page` was dispatched. All later ones on this page must
+    /// find what it does.
+    fn dispatched(&mut self, number: u64, op: Op, page: u32) {
+        let _ = (number, op, page);
+    }
+
+    /// Page operation `number` read its page from ppn `from`, or from the buffer that holds what
+    /// lies there; `None` if the page has no data.
+    fn read(&mut self, number: u64, page: u32, from: Option<u32>) {
+        let _ = (number, page, from);
+    }
+
+    /// `page` was programmed at `ppn`.
+    fn programmed(&mut self, page: u32, ppn: u32, source: Source) {
+        let _ = (page, ppn, source);
+    }
+
+    /// Page operation `number`, a write, went into the write cache.
+    fn cached(&mut self, number: u64, page: u32) {
+        let _ = (number, page);
+    }
+
+    /// Page operation `number` read its page from the write cache.
+    fn read_cached(&mut self, number: u64, page: u32) {
+        let _ = (number, page);
+    }
+
+    /// `page` was discarded.
+    fn trimmed(&mut self, page: u32) {
+        let _ = page;
+    }
+
+    /// A block was erased.
+    fn erased(&mut self, block: u32) {
+        let _ = block;
+    }
+
+    /// A request was completed.
+    fn completed(&mut self, request: &Completion) {
+        let _ = request;
+    }
+
+    /// A bus or a die has done some work.
+    fn worked(&mut self, span: &Span) {
+        let _ = span;
+    }
+
+    /// A collection began (`true`) or ended on a die, at `now`.
+    fn collection(&mut self, now: u64, die: u32, begins: bool) {
+        let _ = (now, die, begins);
+    }
+}
+
+/// Watches nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Silent;
+
+impl Observer for Silent {}
+
+impl<O: Observer> Observer for &mut O {
+    fn arrived(&mut self, now: u64) {
+        (**self).arrived(now);
+    }
+
+    fn dispatched(&mut self, number: u64, op: Op, page: u32) {
+        (**self).dispatched(number, op, page);
+    }
+
+    fn read(&mut self, number: u64, page: u32, from: Option<u32>) {
+        (**self).read(number, page, from);
+    }
+
+    fn programmed(&mut self, page: u32, ppn: u32, source: Source) {
+        (**self).programmed(page, ppn, source);
+    }
+
+    fn cached(&mut self, number: u64, page: u32) {
+        (**self).cached(number, page);
+    }
+
+    fn read_cached(&mut self, number: u64, page: u32) {
+        (**self).read_cached(number, page);
+    }
+
+    fn trimmed(&mut self, page: u32) {
+        (**self).trimmed(page);
+    }
+
+    fn erased(&mut self, block: u32) {
+        (**self).erased(block);
+    }
+
+    fn completed(&mut self, request: &Completion) {
+        (**self).completed(request);
+    }
+
+    fn worked(&mut self, span: &Span) {
+        (**self).worked(span);
+    }
+
+    fn collection(&mut self, now: u64, die: u32, begins: bool) {
+        (**self).collection(now, die, begins);
+    }
+}

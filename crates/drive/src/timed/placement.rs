@@ -1,0 +1,147 @@
+//! Which plane a logical page is written to.
+
+use std::fmt;
+
+use flashgc_ftl::spec::{SpecError, suggest};
+
+use super::hardware::Hardware;
+
+/// The order in which consecutive logical pages go through the hardware: the first letter varies
+/// fastest. C channel, W way (package), D die, P plane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Order([u8; 4]);
+
+impl Order {
+    /// Channel first, then way, die and plane: the order with the most parallel transfers.
+    pub const CWDP: Self = Self(*b"CWDP");
+
+    /// All 24 orders, alphabetically.
+    pub fn all() -> Vec<Self> {
+        let letters = *b"CDPW";
+        let mut orders = Vec::new();
+        for index in 0..256 {
+            let order = [6, 4, 2, 0].map(|shift| letters[index >> shift & 3]);
+            if letters.iter().all(|letter| order.contains(letter)) {
+                orders.push(Self(order));
+            }
+        }
+        orders
+    }
+
+    /// The plane of the page number `index` of `hardware`'s planes in this order.
+    fn plane(self, hardware: &Hardware, index: u32) -> u32 {
+        let mut rest = index;
+        let [mut channel, mut way, mut die, mut plane] = [0; 4];
+        for letter in self.0 {
+            let (place, size) = match letter {
+                b'C' => (&mut channel, hardware.channels),
+                b'W' => (&mut way, hardware.ways),
+                b'D' => (&mut die, hardware.dies),
+                _ => (&mut plane, hardware.planes),
+            };
+            *place = rest % size;
+            rest /= size;
+        }
+        ((channel * hardware.ways + way) * hardware.dies + die) * hardware.planes + plane
+    }
+}
+
+impl fmt::Display for Order {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|&letter| write!(f, "{}", letter as char))
+    }
+}
+
+/// How the plane of a page is chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Placement {
+    /// By its number: page modulo the number of planes, in this order.
+    Static(Order),
+    /// At each write the die with the least to do, in turn among equals; its planes in turn. The
+    /// pages of a new drive lie as with `CWDP`.
+    Dynamic,
+}
+
+impl Placement {
+    /// Reads `dynamic` or an order such as `CWDP`.
+    ///
+    /// # Errors
+    /// Anything else.
+    pub fn parse(text: &str) -> Result<Self, SpecError> {
+        if text == "dynamic" {
+            return Ok(Self::Dynamic);
+        }
+        let orders = Order::all();
+        let wanted = text.to_ascii_uppercase();
+        if let Some(&order) = orders.iter().find(|order| order.to_string() == wanted) {
+            return Ok(Self::Static(order));
+        }
+        let names = ["dynamic".to_string(), "CWDP".to_string(), "PDWC".to_string()];
+        Err(SpecError::new(
+            format!(
+                "page placement: found '{text}', expected 'dynamic' or an order of the letters C, \
+                 W, D and P"
+            ),
+            suggest(text, names.iter().map(String::as_str)),
+        ))
+    }
+
+    /// The plane of each page below the number of planes; the others repeat them.
+    pub fn homes(self, hardware: &Hardware) -> Box<[u32]> {
+        let order = match self {
+            Self::Static(order) => order,
+            Self::Dynamic => Order::CWDP,
+        };
+        (0..hardware.all_planes()).map(|index| order.plane(hardware, index)).collect()
+    }
+}
+
+impl fmt::Display for Placement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Static(order) => order.fmt(f),
+            Self::Dynamic => f.write_str("dynamic"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_order_goes_through_all_planes_and_varies_its_first_letter_fastest() {
+        let hardware = Hardware {
+            channels: 2,
+            ways: 3,
+            dies: 2,
+            planes: 4,
+            page_bytes: 4096,
+            read_ns: 1,
+            program_ns: 1,
+            erase_ns: 1,
+            transfer_ns: 1,
+            command_ns: 0,
+        };
+        let orders = Order::all();
+        assert_eq!(orders.len(), 24); // 4!
+        for &order in &orders {
+            let mut homes = Placement::Static(order).homes(&hardware).to_vec();
+            // How far apart two planes are that differ by one in this letter.
+            let step = match order.0[0] {
+                b'C' => 3 * 2 * 4,
+                b'W' => 2 * 4,
+                b'D' => 4,
+                _ => 1,
+            };
+            assert_eq!(homes[1] - homes[0], step, "{order}");
+            homes.sort_unstable();
+            assert_eq!(homes, (0..48).collect::<Vec<_>>(), "{order}");
+            assert_eq!(Placement::parse(&order.to_string()), Ok(Placement::Static(order)));
+        }
+        // PDWC by hand: plane, then die (4 planes), way (2 dies) and channel (3 ways).
+        let homes = Placement::parse("pdwc").unwrap().homes(&hardware);
+        assert_eq!(homes.to_vec(), (0..48).collect::<Vec<_>>());
+        assert!(Placement::parse("CWDD").unwrap_err().to_string().contains("'CWDD'"));
+    }
+}

@@ -1,0 +1,62 @@
+//! What a timed drive counts.
+
+/// What happened to collections.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CollectionCounts {
+    /// Victims picked.
+    pub started: u64,
+    /// Victims erased.
+    pub ended: u64,
+    /// Victims that gave way to the host at least once.
+    pub preempted: u64,
+    /// Page operations of the host served at preemption points.
+    pub preemptions: u64,
+    /// Reads served from the buffer of a page that was moved.
+    pub merged_reads: u64,
+    /// Writes programmed in the place of a page that was moved.
+    pub merged_writes: u64,
+    /// Reads that overlapped with a read of a collection.
+    pub pipelined_reads: u64,
+    /// Writes that overlapped with a program of a collection.
+    pub pipelined_writes: u64,
+    /// Times that writes began to wait because their unit was below the hard threshold (state S2).
+    pub entered_s2: u64,
+    /// Times that an urgent write stopped preemption (state S3).
+    pub entered_s3: u64,
+    /// Writes that waited because no block was erased.
+    pub starved: u64,
+    /// Victims picked by idle dies.
+    pub idle: u64,
+}
+
+/// What a timed drive has counted since it was made.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Requests that arrived.
+    pub arrived: u64,
+    /// Requests completed.
+    pub completed: u64,
+    /// Pages read by the host, also those without data.
+    pub pages_read: u64,
+    /// Pages written by the host, also those merged in the write cache.
+    pub pages_written: u64,
+    /// Partial pages written: each a read and a program.
+    pub pages_modified: u64,
+    /// Reads and writes of the host that the write cache took.
+    pub cache_hits: u64,
+    /// Operations of the cells suspended.
+    pub suspended_programs: u64,
+    /// Erases suspended.
+    pub suspended_erases: u64,
+    /// What happened to collections.
+    pub collections: CollectionCounts,
+    /// Time that each channel's bus was in use.
+    pub bus_busy_ns: Vec<u64>,
+    /// Time that each die was in use: cells, transfers, and waiting for the bus.
+    pub die_busy_ns: Vec<u64>,
+    /// Time that each die was held by collections.
+    pub die_collecting_ns: Vec<u64>,
+    /// Sum over time of the requests in the system, from arrival to completion: divided by the
+    /// time it is L of Little's law.
+    pub request_ns: u128,
+}
