@@ -124,6 +124,11 @@ impl BlockTable {
         self.clock += pages;
     }
 
+    /// First contents do not count as programs.
+    pub(crate) fn reset_clock(&mut self) {
+        self.clock = 0;
+    }
+
     #[inline]
     pub(crate) fn counts_mut(&mut self) -> &mut [u16] {
         &mut self.counts

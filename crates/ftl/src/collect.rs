@@ -2,8 +2,10 @@
 
 use crate::blocks::{BlockId, BlockTable};
 use crate::frontier::{Active, Frontier};
-use crate::page_map::{MAP_AHEAD, PageMap, State, for_words};
+use crate::page_map::{MAP_AHEAD, PageMap, State, UNMAPPED, for_words};
+use crate::residency::Residency;
 use crate::rng::Stream;
+use crate::scheme::Action;
 use crate::table::prefetch;
 use crate::track::Tracker;
 use crate::translation::{FtlError, Translation};
@@ -13,22 +15,23 @@ impl<P: VictimPolicy> PageMap<P> {
     /// Collects until the host frontier has an erased page. It is full when this is called.
     #[cold]
     #[inline(never)]
-    pub(crate) fn make_room(&mut self) -> Result<(), FtlError> {
+    pub(crate) fn make_room(&mut self, memory: &mut dyn Residency) -> Result<(), FtlError> {
         match self.open.kind {
-            Frontier::Single => self.make_room_single(),
-            Frontier::Double => self.make_room_double(),
-            Frontier::Pool { low } => self.make_room_pool(low as usize),
+            Frontier::Single => self.make_room_single(memory),
+            Frontier::Double => self.make_room_double(memory),
+            Frontier::Pool { low } => self.make_room_pool(low as usize, memory),
         }
     }
 
     /// The victim's valid pages move to its front; it becomes the frontier.
-    fn make_room_single(&mut self) -> Result<(), FtlError> {
+    fn make_room_single(&mut self, memory: &mut dyn Residency) -> Result<(), FtlError> {
         let b = self.state.geometry.pages_per_block();
         for fruitless in 0.. {
             self.state.close(self.open.host.block);
             self.open.host = Active::none(b);
             let victim = self.pick(fruitless)?;
             self.state.empty(victim);
+            self.leave_out(memory);
             let mut active = Active::erased(victim);
             let count = self.state.moving_len;
             self.state.copy(&mut active, 0, count);
@@ -42,11 +45,12 @@ impl<P: VictimPolicy> PageMap<P> {
 
     /// The victim's valid pages move to the internal frontier and it becomes the external one; or,
     /// where they do not all fit, it keeps the rest and becomes the internal one.
-    fn make_room_double(&mut self) -> Result<(), FtlError> {
+    fn make_room_double(&mut self, memory: &mut dyn Residency) -> Result<(), FtlError> {
         let b = self.state.geometry.pages_per_block();
         for fruitless in 0.. {
             let victim = self.pick(fruitless)?;
             self.state.empty(victim);
+            self.leave_out(memory);
             let count = self.state.moving_len;
             let fits = count.min((b - self.open.copies.next) as usize);
             self.state.copy(&mut self.open.copies, 0, fits);
@@ -65,7 +69,7 @@ impl<P: VictimPolicy> PageMap<P> {
     /// Victims are emptied into the copy frontier and go to the pool while it is low; then the
     /// host frontier takes a block from it. A victim that has worn out does not go to the pool, and
     /// none is emptied whose pages would find no room: at its end the drive has all its data.
-    fn make_room_pool(&mut self, low: usize) -> Result<(), FtlError> {
+    fn make_room_pool(&mut self, low: usize, memory: &mut dyn Residency) -> Result<(), FtlError> {
         self.state.close(self.open.host.block);
         let b = self.state.geometry.pages_per_block();
         self.open.host = Active::none(b);
@@ -78,6 +82,7 @@ impl<P: VictimPolicy> PageMap<P> {
                 return self.run_dry(victim);
             }
             self.state.empty(victim);
+            self.leave_out(memory);
             let count = self.state.moving_len;
             let fits = count.min(room as usize);
             self.state.copy(&mut self.open.copies, 0, fits);
@@ -97,6 +102,39 @@ impl<P: VictimPolicy> PageMap<P> {
         }
         self.open.host = self.erased_block()?;
         Ok(())
+    }
+
+    /// Takes from the pages on their way from a victim those that the scheme leaves to memory. Those
+    /// that it writes from memory stay: where their data come from changes nothing on flash.
+    fn leave_out(&mut self, memory: &mut dyn Residency) {
+        let Some(sharing) = &mut self.sharing else { return };
+        let b = self.state.geometry.pages_per_block();
+        let table = sharing.scheme.table(&sharing.costs, b, memory);
+        let mut kept = 0;
+        for index in 0..self.state.moving_len {
+            let page = self.state.moving[index];
+            let state = memory.lookup(page);
+            match table.action(state) {
+                Action::Copy => {}
+                Action::Flush => {
+                    memory.set_dirty(page, false);
+                    sharing.duplicates.flushed += 1;
+                }
+                Action::Skip => {
+                    self.state.map[page as usize] = UNMAPPED;
+                    if state.is_some_and(|state| state.dirty) {
+                        sharing.duplicates.left_dirty += 1;
+                    } else {
+                        memory.set_dirty(page, true);
+                        sharing.duplicates.made_dirty += 1;
+                    }
+                    continue;
+                }
+            }
+            self.state.moving[kept] = page;
+            kept += 1;
+        }
+        self.state.moving_len = kept;
     }
 
     /// The pool is empty and the pages of `victim` need a block of it: it stays as it is. Trackers

@@ -5,6 +5,7 @@
 
 mod audit;
 mod collect;
+mod log_map;
 mod table;
 
 pub mod allocation;
@@ -13,9 +14,11 @@ pub mod endurance;
 pub mod fill;
 pub mod frontier;
 pub mod geometry;
+pub mod mapping;
 pub mod page_map;
 pub mod residency;
 pub mod rng;
+pub mod scheme;
 pub mod spec;
 pub mod stepwise;
 pub mod track;
@@ -28,8 +31,10 @@ pub use endurance::{EndOfLife, Endurance, Lifespan, Wear};
 pub use fill::Fill;
 pub use frontier::Frontier;
 pub use geometry::{Geometry, GeometryError};
+pub use mapping::{Mapping, mappings};
 pub use page_map::PageMap;
 pub use residency::{Cached, Region, Residency};
+pub use scheme::{Costs, Duplicates, Scheme, schemes};
 pub use stepwise::{PlaneLayout, PlaneMap, Stepwise};
-pub use translation::{Counters, FtlError, Layout, Translation};
+pub use translation::{Counters, FtlError, Layout, Merges, Translation};
 pub use victim::{External, ExternalPick, VictimPolicy, VictimSpec, victim_policies};

@@ -5,7 +5,9 @@ use crate::blocks::{BlockId, BlockTable};
 use crate::endurance::Wear;
 use crate::frontier::{Active, Open};
 use crate::geometry::Geometry;
+use crate::residency::{NotCached, Residency};
 use crate::rng::Stream;
+use crate::scheme::{Costs, Duplicates, Scheme};
 use crate::spec::SpecError;
 use crate::table::{Table, prefetch};
 use crate::track::Tracker;
@@ -26,6 +28,15 @@ pub struct PageMap<P: VictimPolicy> {
     pub(crate) rng: Stream,
     pub(crate) open: Open,
     pub(crate) state: State<P::Tracker>,
+    /// What collections do about pages in the host's memory; `None` while it is not shared.
+    pub(crate) sharing: Option<Sharing>,
+}
+
+/// What collections do about pages in the host's memory, and did.
+pub(crate) struct Sharing {
+    pub(crate) scheme: Scheme,
+    pub(crate) costs: Costs,
+    pub(crate) duplicates: Duplicates,
 }
 
 /// The part of the layer that is not policy: where every page is.
@@ -90,14 +101,19 @@ impl<P: VictimPolicy> PageMap<P> {
                 moving_len: 0,
                 old: vec![0; b as usize].into(),
             },
+            sharing: None,
         };
         layer.fill(fill, seed);
         Ok(layer)
     }
-}
 
-impl<P: VictimPolicy> Translation for PageMap<P> {
-    fn write_until(&mut self, pages: &[u32], collections: u64) -> Result<usize, FtlError> {
+    /// [`Translation::write_until`], with the memory that collections may leave pages to.
+    fn write_beside(
+        &mut self,
+        pages: &[u32],
+        collections: u64,
+        memory: &mut dyn Residency,
+    ) -> Result<usize, FtlError> {
         self.state.check_range(pages)?;
         let b = self.state.geometry.pages_per_block();
         let mut rest = pages;
@@ -109,7 +125,7 @@ impl<P: VictimPolicy> Translation for PageMap<P> {
                 if self.state.counters.collections >= collections {
                     return Ok(pages.len() - rest.len());
                 }
-                self.make_room()?;
+                self.make_room(memory)?;
                 if self.has_ended() {
                     return Ok(pages.len() - rest.len());
                 }
@@ -120,6 +136,35 @@ impl<P: VictimPolicy> Translation for PageMap<P> {
             rest = &rest[count..];
         }
         Ok(pages.len())
+    }
+}
+
+impl<P: VictimPolicy> Translation for PageMap<P> {
+    fn write_until(&mut self, pages: &[u32], collections: u64) -> Result<usize, FtlError> {
+        self.write_beside(pages, collections, &mut NotCached)
+    }
+
+    fn share_memory(
+        &mut self,
+        scheme: Scheme,
+        costs: Costs,
+        _: &mut dyn Residency,
+    ) -> Result<(), SpecError> {
+        scheme.check_page_map()?;
+        let duplicates = Duplicates::default();
+        self.sharing = (!scheme.is_unaware()).then_some(Sharing { scheme, costs, duplicates });
+        Ok(())
+    }
+
+    fn swap_out(&mut self, page: u32, memory: &mut dyn Residency) -> Result<(), FtlError> {
+        match self.write_beside(&[page], u64::MAX, memory)? {
+            1 => Ok(()),
+            _ => Err(self.read_only()),
+        }
+    }
+
+    fn duplicates(&self) -> Duplicates {
+        self.sharing.as_ref().map_or(Duplicates::default(), |sharing| sharing.duplicates)
     }
 
     fn trim(&mut self, pages: &[u32]) -> Result<(), FtlError> {
@@ -144,7 +189,9 @@ impl<P: VictimPolicy> Translation for PageMap<P> {
     }
 
     fn counters(&self) -> Counters {
-        self.state.counters
+        // The engine counts pages written from memory as copies: on flash they are.
+        let counters = self.state.counters;
+        Counters { copied_pages: counters.copied_pages - self.duplicates().flushed, ..counters }
     }
 
     fn decisions(&self) -> u64 {

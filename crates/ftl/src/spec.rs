@@ -212,6 +212,16 @@ impl Params {
         Ok(Self { owner: spec.name.clone(), values })
     }
 
+    /// Those of an owner that takes none.
+    pub fn none(owner: &str) -> Self {
+        Self { owner: owner.to_string(), values: Vec::new() }
+    }
+
+    /// The name of the policy or mapping that the parameters are of.
+    pub fn owner(&self) -> &str {
+        &self.owner
+    }
+
     /// The whole number called `name`. Panics if `name` was not declared as one: a bug of ours.
     pub fn integer(&self, name: &str) -> u64 {
         match self.value(name) {

@@ -7,6 +7,8 @@ use crate::endurance::{Lifespan, Wear};
 use crate::fill::Fill;
 use crate::frontier::Frontier;
 use crate::geometry::{Geometry, GeometryError};
+use crate::residency::Residency;
+use crate::scheme::{Costs, Duplicates, Scheme};
 use crate::spec::SpecError;
 
 /// Why the translation layer cannot be made, or cannot go on.
@@ -112,6 +114,37 @@ impl Counters {
     }
 }
 
+/// How log blocks were merged since the layer was made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Merges {
+    /// A log block held a whole logical block in order and became its data block.
+    pub switches: u64,
+    /// A log block held the first pages of a logical block in order and was completed.
+    pub partials: u64,
+    /// The data blocks of a log block were written anew.
+    pub fulls: u64,
+    /// A log block without a current page was erased.
+    pub dead: u64,
+    /// Log blocks chosen by their cost.
+    pub picks: u64,
+    /// Log blocks that were weighed to choose them.
+    pub weighed: u64,
+}
+
+impl Merges {
+    /// What has been counted since `earlier`.
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            switches: self.switches - earlier.switches,
+            partials: self.partials - earlier.partials,
+            fulls: self.fulls - earlier.fulls,
+            dead: self.dead - earlier.dead,
+            picks: self.picks - earlier.picks,
+            weighed: self.weighed - earlier.weighed,
+        }
+    }
+}
+
 /// A translation layer, whatever its policy: the one virtual call is at the batch.
 pub trait Translation: Send {
     /// Writes `pages` in order, collecting garbage where it must. On an error the pages before
@@ -130,6 +163,35 @@ pub trait Translation: Send {
 
     /// Discards `pages`: their data are dead.
     fn trim(&mut self, pages: &[u32]) -> Result<(), FtlError>;
+
+    /// Lets collections know what `memory` holds, and do with it as `scheme` says. Called before
+    /// the first write, with the memory that [`Translation::swap_out`] is called with.
+    ///
+    /// # Errors
+    /// A scheme that this mapping has no use for.
+    fn share_memory(
+        &mut self,
+        scheme: Scheme,
+        costs: Costs,
+        memory: &mut dyn Residency,
+    ) -> Result<(), SpecError> {
+        let _ = (costs, memory);
+        if scheme.is_unaware() {
+            return Ok(());
+        }
+        Err(SpecError::new(
+            format!(
+                "the collections of this mapping know nothing of memory, found scheme {scheme}"
+            ),
+            "du-gc, or another mapping",
+        ))
+    }
+
+    /// Writes `page`, which has just left `memory`; collections may leave to `memory` what it has.
+    fn swap_out(&mut self, page: u32, memory: &mut dyn Residency) -> Result<(), FtlError> {
+        let _ = memory;
+        self.write(&[page])
+    }
 
     /// How worn the blocks are; `None` where they bear any number of erases.
     fn wear(&self) -> Option<&Wear>;
@@ -153,6 +215,16 @@ pub trait Translation: Send {
     /// What has been counted so far.
     fn counters(&self) -> Counters;
 
+    /// How log blocks were merged; `None` for a mapping that has none.
+    fn merges(&self) -> Option<Merges> {
+        None
+    }
+
+    /// What collections did about pages in memory.
+    fn duplicates(&self) -> Duplicates {
+        Duplicates::default()
+    }
+
     /// A digest of every decision so far: which block was collected, with how many valid pages.
     fn decisions(&self) -> u64;
 
@@ -161,6 +233,18 @@ pub trait Translation: Send {
 
     /// Checks every invariant; the text says which does not hold. O(physical pages).
     fn audit(&self) -> Result<(), String>;
+
+    /// [`Translation::audit`], and whether what is kept about `memory` is true.
+    fn audit_beside(&mut self, memory: &mut dyn Residency) -> Result<(), String> {
+        let _ = memory;
+        self.audit()
+    }
+
+    /// Bytes that a controller needs in its memory for such a map: 4 a page that is mapped by
+    /// pages, 4 a block that is mapped by blocks.
+    fn map_bytes(&self) -> u64 {
+        4 * u64::from(self.geometry().logical_pages())
+    }
 
     /// Bytes of memory held for the map and the tables.
     fn memory_bytes(&self) -> u64;

@@ -6,8 +6,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use flashgc_drive::config::ExternalPolicy;
 use flashgc_ftl::rng::Stream;
+use flashgc_ftl::spec::SpecError;
 use flashgc_ftl::{
-    BlockId, BlockTable, Counters, External, FtlError, Geometry, Layout, PageMap, Translation, Wear,
+    BlockId, BlockTable, Costs, Counters, Duplicates, External, FtlError, Geometry, Layout, Merges,
+    PageMap, Residency, Scheme, Translation, Wear,
 };
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -202,6 +204,27 @@ impl Translation for Lent {
         self.layer.trim(pages)
     }
 
+    fn share_memory(
+        &mut self,
+        scheme: Scheme,
+        costs: Costs,
+        memory: &mut dyn Residency,
+    ) -> Result<(), SpecError> {
+        self.layer.share_memory(scheme, costs, memory)
+    }
+
+    fn swap_out(&mut self, page: u32, memory: &mut dyn Residency) -> Result<(), FtlError> {
+        self.layer.swap_out(page, memory)
+    }
+
+    fn merges(&self) -> Option<Merges> {
+        self.layer.merges()
+    }
+
+    fn duplicates(&self) -> Duplicates {
+        self.layer.duplicates()
+    }
+
     fn wear(&self) -> Option<&Wear> {
         self.layer.wear()
     }
@@ -228,6 +251,14 @@ impl Translation for Lent {
 
     fn audit(&self) -> Result<(), String> {
         self.layer.audit()
+    }
+
+    fn audit_beside(&mut self, memory: &mut dyn Residency) -> Result<(), String> {
+        self.layer.audit_beside(memory)
+    }
+
+    fn map_bytes(&self) -> u64 {
+        self.layer.map_bytes()
     }
 
     fn memory_bytes(&self) -> u64 {

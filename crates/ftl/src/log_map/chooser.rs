@@ -1,0 +1,81 @@
+//! Which log block is merged when the log is full: the first in the buffer's order, or the cheapest
+//! of the first so many.
+
+use crate::blocks::BlockId;
+use crate::log_map::hybrid::Hybrid;
+use crate::log_map::order::Order;
+use crate::log_map::weigher::Weigher;
+use crate::log_map::window::{Sized, Window};
+use crate::residency::{NotCached, Residency};
+
+/// How log blocks are chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Choice {
+    /// As the scheme says: in turn, or by cost.
+    Scheme,
+    /// The first in order.
+    First,
+    /// The one with the least C_total; of equals the first.
+    Cost,
+}
+
+pub(crate) struct Chooser {
+    choice: Choice,
+    by_cost: bool,
+    window: Sized,
+}
+
+impl Chooser {
+    pub(crate) fn new(choice: Choice, window: Window, log_blocks: u32) -> Self {
+        Self { choice, by_cost: false, window: Sized::new(window, log_blocks) }
+    }
+
+    /// Settles how log blocks are chosen under the layer's scheme, and begins to weigh them where
+    /// that is needed.
+    pub(crate) fn settle(&mut self, hybrid: &mut Hybrid, memory: &mut dyn Residency) {
+        self.by_cost = match self.choice {
+            Choice::Scheme => hybrid.scheme.is_by_cost(),
+            Choice::First => false,
+            Choice::Cost => true,
+        };
+        // A scheme that asks nothing of memory tells no classes apart.
+        let memory = if hybrid.scheme.is_unaware() { &mut NotCached } else { memory };
+        hybrid.weigher = self.by_cost.then(|| Weigher::of(hybrid, memory));
+        if self.by_cost {
+            memory.follow_changes();
+        }
+    }
+
+    /// The log block of `order` to merge.
+    pub(crate) fn choose(
+        &mut self,
+        hybrid: &mut Hybrid,
+        order: &Order,
+        memory: &mut dyn Residency,
+    ) -> Option<BlockId> {
+        let Some(weigher) = hybrid.weigher.as_mut().filter(|_| self.by_cost) else {
+            return order.iter().next();
+        };
+        if !hybrid.scheme.is_unaware() {
+            weigher.refresh(&hybrid.map, memory);
+        }
+        let table = hybrid.table(memory);
+        let weigher = hybrid.weigher.as_ref()?;
+        let mut best: Option<(f64, BlockId)> = None;
+        for block in order.iter().take(self.window.size() as usize) {
+            let (erases, pages) = weigher.weigh(block);
+            let total = table.total(erases, &pages, &hybrid.costs);
+            hybrid.merges.weighed += 1;
+            if best.is_none_or(|(least, _)| total < least) {
+                best = Some((total, block));
+            }
+        }
+        hybrid.merges.picks += 1;
+        best.map(|(_, block)| block)
+    }
+
+    /// The collection that followed came to so many nanoseconds.
+    pub(crate) fn learn(&mut self, cost: u64) {
+        self.window.learn(cost);
+    }
+}

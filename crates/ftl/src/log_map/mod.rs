@@ -1,0 +1,327 @@
+//! Log-block mappings: data blocks mapped by blocks, and a few log blocks mapped by pages that take
+//! the writes. What they need of a controller's memory is a fraction of a page map. Start reading at
+//! [`hybrid`]; the ways to use log blocks are in [`fast`] and [`bast`].
+
+mod audit;
+mod bast;
+mod chooser;
+mod fast;
+mod hybrid;
+mod order;
+mod weigher;
+mod window;
+
+use crate::blocks::{BlockId, BlockTable};
+use crate::endurance::Wear;
+use crate::fill::Fill;
+use crate::geometry::Geometry;
+use crate::page_map::UNMAPPED;
+use crate::residency::{NotCached, Residency};
+use crate::scheme::{Costs, Duplicates, Scheme};
+use crate::spec::{Kind, Param, Params, SpecError, count};
+use crate::translation::{Counters, FtlError, Layout, Merges, Translation};
+
+use bast::Bast;
+use chooser::Choice;
+use fast::Fast;
+use hybrid::{Hybrid, logical_blocks};
+pub use window::Window;
+
+/// Erased blocks kept for merges: a full merge writes one data block before it erases another.
+const RESERVE: u32 = 1;
+
+const LOG_BLOCKS: Param = Param {
+    name: "log_blocks",
+    kind: Kind::Integer { min: 0, max: u32::MAX as u64 },
+    default: Some("0"),
+    help: "log blocks; 0: all that the spare space gives",
+};
+
+const WINDOW: Param = Param {
+    name: "window",
+    kind: Kind::Text,
+    default: Some("all"),
+    help: "oldest log blocks that are weighed: all, a number, adaptive-START-STEP",
+};
+
+const STRICT_ORDER: Param = Param {
+    name: "strict_order",
+    kind: Kind::Word(&["no", "yes"]),
+    default: Some("no"),
+    help: "whether data blocks take writes in page order only",
+};
+
+const LOG_ONLY: Param = Param {
+    name: "log_only",
+    kind: Kind::Word(&["no", "yes"]),
+    default: Some("no"),
+    help: "whether every write goes to a log block, even where its data block has room",
+};
+
+/// How log blocks are used. It decides where a write goes and which log block is merged; the flash
+/// itself is [`Hybrid`]'s.
+pub(crate) trait LogBuffer: Send {
+    /// Where a write goes.
+    type Way: Copy;
+
+    /// Where the next write of `page` goes, as things are.
+    fn way(&self, hybrid: &Hybrid, page: u32) -> Self::Way;
+
+    /// Whether that write merges a log block.
+    fn collects(&self, hybrid: &Hybrid, page: u32, way: Self::Way) -> bool;
+
+    /// Writes `page` that way.
+    fn write(
+        &mut self,
+        hybrid: &mut Hybrid,
+        page: u32,
+        way: Self::Way,
+        memory: &mut dyn Residency,
+    ) -> Result<(), FtlError>;
+
+    /// The layer's scheme is known: choose log blocks accordingly.
+    fn settle(&mut self, hybrid: &mut Hybrid, memory: &mut dyn Residency);
+
+    /// Log blocks that there may be.
+    fn most_logs(&self) -> u32;
+
+    /// Every log block and how many of its pages are programmed.
+    fn logs(&self, hybrid: &Hybrid) -> Vec<(BlockId, u32)>;
+}
+
+/// A log-block mapping.
+pub(crate) struct LogMap<B> {
+    hybrid: Hybrid,
+    buffer: B,
+}
+
+/// FAST with these parameters.
+pub(crate) fn fast(params: &Params, layout: Layout) -> Result<Box<dyn Translation>, FtlError> {
+    let most = log_blocks(params, &layout.geometry)?;
+    let choice = match params.text("victim") {
+        "scheme" => Choice::Scheme,
+        "rr" => Choice::First,
+        _ => Choice::Cost,
+    };
+    let window = Window::parse(params.text("window"))?;
+    let sequential = params.integer("sequential") == 1;
+    let buffer = Fast::new(layout.geometry.blocks(), most, sequential, choice, window);
+    Ok(Box::new(LogMap::new(params, layout, buffer)?))
+}
+
+/// BAST with these parameters.
+pub(crate) fn bast(params: &Params, layout: Layout) -> Result<Box<dyn Translation>, FtlError> {
+    let geometry = &layout.geometry;
+    let most = log_blocks(params, geometry)?;
+    let (choice, by_use) = match params.text("victim") {
+        "scheme" => (Choice::Scheme, true),
+        "lru" => (Choice::First, true),
+        "rr" => (Choice::First, false),
+        _ => (Choice::Cost, true),
+    };
+    let window = Window::parse(params.text("window"))?;
+    let lbns = logical_blocks(geometry);
+    let buffer = Bast::new(geometry.blocks(), lbns, most, by_use, choice, window);
+    Ok(Box::new(LogMap::new(params, layout, buffer)?))
+}
+
+/// The parameters of FAST and of BAST.
+pub(crate) const FAST_PARAMS: &[Param] = fast::PARAMS;
+pub(crate) const BAST_PARAMS: &[Param] = bast::PARAMS;
+
+/// The number of log blocks that `params` come to on a drive of this shape.
+///
+/// # Errors
+/// More than the spare space gives, or fewer than the mapping needs.
+pub(crate) fn log_blocks(params: &Params, geometry: &Geometry) -> Result<u32, SpecError> {
+    let needed = 1 + if params.owner() == "fast" { params.integer("sequential") as u32 } else { 0 };
+    let lbns = logical_blocks(geometry);
+    let room = geometry.blocks().saturating_sub(lbns + RESERVE);
+    let asked = match params.integer("log_blocks") as u32 {
+        0 => room.max(needed),
+        asked => asked,
+    };
+    if asked < needed {
+        return Err(SpecError::new(
+            format!(
+                "{}: log_blocks={asked}, expected at least {needed}: one for random and one for \
+                 sequential writes",
+                params.owner()
+            ),
+            "more log blocks, or sequential=0",
+        ));
+    }
+    if asked > room {
+        let least = lbns + RESERVE + asked;
+        return Err(SpecError::new(
+            format!(
+                "{}: {} and {RESERVE} for merges need {}, found {} beside the {} of data",
+                params.owner(),
+                count(asked.into(), "log block"),
+                count((asked + RESERVE).into(), "spare block"),
+                geometry.blocks() - lbns.min(geometry.blocks()),
+                count(lbns.into(), "block"),
+            ),
+            format!(
+                "a spare factor of at least {:.4}, or fewer log blocks",
+                // Rounded up, so that it is enough when typed.
+                ((1.0
+                    - f64::from(geometry.logical_pages())
+                        / (f64::from(least) * f64::from(geometry.pages_per_block())))
+                    * 1e4)
+                    .ceil()
+                    / 1e4
+            ),
+        ));
+    }
+    Ok(asked)
+}
+
+/// Whether a log-block mapping can be made with this layout.
+pub(crate) fn check(params: &Params, layout: &Layout) -> Result<(), SpecError> {
+    log_blocks(params, &layout.geometry)?;
+    Window::parse(params.text("window"))?;
+    let name = params.owner();
+    if layout.fill == Fill::Random {
+        return Err(SpecError::new(
+            format!(
+                "{name} keeps the pages of a data block in order: initial state 'random' has none"
+            ),
+            "sequential or empty",
+        ));
+    }
+    if layout.lifespan.is_some() {
+        return Err(SpecError::new(
+            format!("blocks wear out on a page map alone, found mapping {name}"),
+            "leave the endurance out, or use --mapping page",
+        ));
+    }
+    Ok(())
+}
+
+impl<B: LogBuffer> LogMap<B> {
+    fn new(params: &Params, layout: Layout, buffer: B) -> Result<Self, FtlError> {
+        check(params, &layout)?;
+        let is_set = |name| params.text(name) == "yes";
+        let pool = layout.allocation.pool(layout.seed);
+        let (log_only, strict_order) = (is_set("log_only"), is_set("strict_order"));
+        let mut hybrid = Hybrid::erased(layout.geometry, pool, log_only, strict_order)?;
+        if layout.fill == Fill::Sequential {
+            hybrid.fill()?;
+        }
+        let mut layer = Self { hybrid, buffer };
+        layer.buffer.settle(&mut layer.hybrid, &mut NotCached);
+        Ok(layer)
+    }
+
+    fn check_range(&self, pages: &[u32]) -> Result<(), FtlError> {
+        let logical_pages = self.hybrid.geometry.logical_pages();
+        match pages.iter().copied().max() {
+            Some(page) if page >= logical_pages => {
+                Err(FtlError::OutOfRange { page, logical_pages })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl<B: LogBuffer> Translation for LogMap<B> {
+    fn write_until(&mut self, pages: &[u32], collections: u64) -> Result<usize, FtlError> {
+        self.check_range(pages)?;
+        for (done, &page) in pages.iter().enumerate() {
+            let way = self.buffer.way(&self.hybrid, page);
+            if self.hybrid.counters.collections >= collections
+                && self.buffer.collects(&self.hybrid, page, way)
+            {
+                return Ok(done);
+            }
+            self.buffer.write(&mut self.hybrid, page, way, &mut NotCached)?;
+            self.hybrid.counters.host_pages += 1;
+        }
+        Ok(pages.len())
+    }
+
+    fn trim(&mut self, pages: &[u32]) -> Result<(), FtlError> {
+        self.check_range(pages)?;
+        for &page in pages {
+            self.hybrid.counters.trimmed_pages += u64::from(self.hybrid.unmap(page));
+        }
+        Ok(())
+    }
+
+    fn share_memory(
+        &mut self,
+        scheme: Scheme,
+        costs: Costs,
+        memory: &mut dyn Residency,
+    ) -> Result<(), SpecError> {
+        self.hybrid.scheme = scheme;
+        self.hybrid.costs = costs;
+        self.buffer.settle(&mut self.hybrid, memory);
+        Ok(())
+    }
+
+    fn swap_out(&mut self, page: u32, memory: &mut dyn Residency) -> Result<(), FtlError> {
+        self.check_range(&[page])?;
+        let way = self.buffer.way(&self.hybrid, page);
+        self.buffer.write(&mut self.hybrid, page, way, memory)?;
+        self.hybrid.counters.host_pages += 1;
+        Ok(())
+    }
+
+    fn wear(&self) -> Option<&Wear> {
+        None
+    }
+
+    fn geometry(&self) -> &Geometry {
+        &self.hybrid.geometry
+    }
+
+    fn blocks(&self) -> &BlockTable {
+        &self.hybrid.blocks
+    }
+
+    fn counters(&self) -> Counters {
+        self.hybrid.counters
+    }
+
+    fn merges(&self) -> Option<Merges> {
+        Some(self.hybrid.merges)
+    }
+
+    fn duplicates(&self) -> Duplicates {
+        self.hybrid.duplicates
+    }
+
+    fn decisions(&self) -> u64 {
+        self.hybrid.decisions
+    }
+
+    fn locate(&self, page: u32) -> Option<(BlockId, u32)> {
+        let ppn = *self.hybrid.map.get(page as usize)?;
+        let bits = self.hybrid.geometry.offset_bits();
+        (ppn != UNMAPPED).then_some((ppn >> bits, ppn & ((1 << bits) - 1)))
+    }
+
+    fn audit(&self) -> Result<(), String> {
+        audit::audit(&self.hybrid, &self.buffer.logs(&self.hybrid))
+    }
+
+    fn audit_beside(&mut self, memory: &mut dyn Residency) -> Result<(), String> {
+        self.audit()?;
+        let logs = self.buffer.logs(&self.hybrid);
+        audit::audit_beside(&mut self.hybrid, &logs, memory)
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        let Hybrid { map, reverse, live, written, blocks, data, .. } = &self.hybrid;
+        let tables = map.bytes() + reverse.bytes() + live.bytes() + written.bytes();
+        tables + u64::from(blocks.len()) * 15 + 4 * data.len() as u64
+    }
+
+    fn map_bytes(&self) -> u64 {
+        let most = self.buffer.most_logs();
+        let log_pages = u64::from(most) * u64::from(self.hybrid.b());
+        4 * (self.hybrid.data.len() as u64 + log_pages)
+    }
+}

@@ -1,0 +1,61 @@
+//! Log blocks from the oldest to the latest: a list through a table, every step O(1).
+
+use crate::blocks::BlockId;
+
+const END: u32 = u32::MAX;
+
+/// An order of some of the blocks.
+#[derive(Clone, Debug)]
+pub(crate) struct Order {
+    /// Block to the one before it and the one after it. The last entry stands for both ends.
+    links: Vec<(u32, u32)>,
+    len: u32,
+}
+
+impl Order {
+    /// No block, of `blocks` that there may be.
+    pub(crate) fn new(blocks: u32) -> Self {
+        let mut links = vec![(END, END); blocks as usize + 1];
+        links[blocks as usize] = (blocks, blocks);
+        Self { links, len: 0 }
+    }
+
+    fn ends(&self) -> u32 {
+        self.links.len() as u32 - 1
+    }
+
+    /// How many blocks are in it.
+    pub(crate) fn len(&self) -> u32 {
+        self.len
+    }
+
+    /// Puts a block that is not in it behind all others.
+    pub(crate) fn push(&mut self, block: BlockId) {
+        let ends = self.ends();
+        let last = self.links[ends as usize].0;
+        self.links[block as usize] = (last, ends);
+        self.links[last as usize].1 = block;
+        self.links[ends as usize].0 = block;
+        self.len += 1;
+    }
+
+    /// Takes out a block that is in it.
+    pub(crate) fn remove(&mut self, block: BlockId) {
+        let (before, after) = std::mem::replace(&mut self.links[block as usize], (END, END));
+        self.links[before as usize].1 = after;
+        self.links[after as usize].0 = before;
+        self.len -= 1;
+    }
+
+    /// The latest block.
+    pub(crate) fn last(&self) -> Option<BlockId> {
+        Some(self.links[self.ends() as usize].0).filter(|&block| block != self.ends())
+    }
+
+    /// Its blocks, the oldest first.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = BlockId> {
+        let next = |&block: &u32| Some(self.links[block as usize].1);
+        std::iter::successors(Some(self.links[self.ends() as usize].1), next)
+            .take_while(|&block| block != self.ends())
+    }
+}

@@ -1,0 +1,187 @@
+//! What merging each log block would come to, kept up to date: for every logical block, how many of
+//! its live pages are in each class; for every log block, of which logical blocks it has current
+//! pages. Weighing a log block is then a sum over those, without a look at a page.
+
+use crate::blocks::BlockId;
+use crate::geometry::Geometry;
+use crate::log_map::hybrid::{Hybrid, NO_BLOCK, Role, logical_blocks};
+use crate::page_map::UNMAPPED;
+use crate::residency::Residency;
+use crate::scheme::{CLASSES, class_of};
+
+/// Place of the data block among the counts of a logical block.
+const DATA: usize = CLASSES;
+
+/// Log block of which nothing is kept.
+const NO_SLOT: u32 = u32::MAX;
+
+pub(crate) struct Weigher {
+    pages_per_block: u32,
+    /// A logical block: its live pages of each class; in the last place 1 if it has a data block.
+    counts: Vec<[u16; CLASSES + 1]>,
+    /// The class of every logical page when memory was last asked, live or not.
+    known: Vec<u8>,
+    /// Block to its place in `logs`, or [`NO_SLOT`].
+    slots: Vec<u32>,
+    logs: Vec<Associated>,
+    unused: Vec<u32>,
+    changed: Vec<u32>,
+}
+
+/// The logical blocks of which a log block has current pages, and how many of each.
+#[derive(Clone, Debug, Default)]
+struct Associated {
+    lbns: Vec<u32>,
+    pages: Vec<u16>,
+}
+
+impl Weigher {
+    fn new(geometry: &Geometry) -> Self {
+        Self {
+            pages_per_block: geometry.pages_per_block(),
+            counts: vec![[0; CLASSES + 1]; logical_blocks(geometry) as usize],
+            known: vec![0; geometry.logical_pages() as usize],
+            slots: vec![NO_SLOT; geometry.blocks() as usize],
+            logs: Vec::new(),
+            unused: Vec::new(),
+            changed: Vec::new(),
+        }
+    }
+
+    /// What is true of `hybrid`, by looking at every page, where memory holds what `memory` says.
+    pub(crate) fn of(hybrid: &Hybrid, memory: &dyn Residency) -> Self {
+        let mut weigher = Self::new(&hybrid.geometry);
+        let bits = hybrid.geometry.offset_bits();
+        for (block, role) in (0..).zip(&hybrid.roles) {
+            match role {
+                Role::Log => weigher.opened(block),
+                &Role::Data(lbn) => weigher.has_data(lbn, hybrid.data[lbn as usize] != NO_BLOCK),
+                Role::Free => {}
+            }
+        }
+        for (page, &ppn) in (0..).zip(&*hybrid.map) {
+            weigher.known[page as usize] = class_of(memory.lookup(page)) as u8;
+            if ppn != UNMAPPED {
+                weigher.appeared(page);
+                if hybrid.roles[(ppn >> bits) as usize] == Role::Log {
+                    weigher.logged(ppn >> bits, page);
+                }
+            }
+        }
+        weigher
+    }
+
+    /// `block` is a log block from now on.
+    pub(crate) fn opened(&mut self, block: BlockId) {
+        let slot = self.unused.pop().unwrap_or_else(|| {
+            self.logs.push(Associated::default());
+            self.logs.len() as u32 - 1
+        });
+        self.slots[block as usize] = slot;
+    }
+
+    /// `block` is no log block any more.
+    pub(crate) fn released(&mut self, block: BlockId) {
+        let slot = std::mem::replace(&mut self.slots[block as usize], NO_SLOT);
+        let log = &mut self.logs[slot as usize];
+        log.lbns.clear();
+        log.pages.clear();
+        self.unused.push(slot);
+    }
+
+    /// A current page came into a log block.
+    pub(crate) fn logged(&mut self, block: BlockId, page: u32) {
+        let lbn = page / self.pages_per_block;
+        let log = &mut self.logs[self.slots[block as usize] as usize];
+        match log.lbns.iter().position(|&other| other == lbn) {
+            Some(place) => log.pages[place] += 1,
+            None => {
+                log.lbns.push(lbn);
+                log.pages.push(1);
+            }
+        }
+    }
+
+    /// A page of a log block is current no longer.
+    pub(crate) fn unlogged(&mut self, block: BlockId, page: u32) {
+        let lbn = page / self.pages_per_block;
+        let log = &mut self.logs[self.slots[block as usize] as usize];
+        if let Some(place) = log.lbns.iter().position(|&other| other == lbn) {
+            log.pages[place] -= 1;
+            if log.pages[place] == 0 {
+                log.lbns.swap_remove(place);
+                log.pages.swap_remove(place);
+            }
+        }
+    }
+
+    /// A page that had no copy on flash has one.
+    pub(crate) fn appeared(&mut self, page: u32) {
+        let class = self.known[page as usize] as usize;
+        self.counts[(page / self.pages_per_block) as usize][class] += 1;
+    }
+
+    /// A page has no copy on flash any more.
+    pub(crate) fn vanished(&mut self, page: u32) {
+        let class = self.known[page as usize] as usize;
+        self.counts[(page / self.pages_per_block) as usize][class] -= 1;
+    }
+
+    /// Whether a logical block has a data block.
+    pub(crate) fn has_data(&mut self, lbn: u32, has: bool) {
+        self.counts[lbn as usize][DATA] = u16::from(has);
+    }
+
+    /// Asks memory about the pages that changed there. `map` says which are on flash.
+    pub(crate) fn refresh(&mut self, map: &[u32], memory: &mut dyn Residency) {
+        let mut changed = std::mem::take(&mut self.changed);
+        changed.clear();
+        memory.drain_changes(&mut changed);
+        for &page in &changed {
+            let class = class_of(memory.lookup(page));
+            let known = std::mem::replace(&mut self.known[page as usize], class as u8);
+            if map[page as usize] != UNMAPPED {
+                let counts = &mut self.counts[(page / self.pages_per_block) as usize];
+                counts[known as usize] -= 1;
+                counts[class] += 1;
+            }
+        }
+        self.changed = changed;
+    }
+
+    /// Blocks that merging this log block would erase, A + 1, and the live pages of each class in
+    /// the logical blocks associated with it.
+    pub(crate) fn weigh(&self, block: BlockId) -> (u32, [u32; CLASSES]) {
+        let mut sums = [0u32; CLASSES + 1];
+        for &lbn in &self.logs[self.slots[block as usize] as usize].lbns {
+            let counts = &self.counts[lbn as usize];
+            for (sum, &count) in sums.iter_mut().zip(counts) {
+                *sum += u32::from(count);
+            }
+        }
+        let [pages @ .., data] = sums;
+        (data + 1, pages)
+    }
+
+    /// Whether `plain`, made by looking at every page, says the same of the log blocks. Classes are
+    /// compared only if `memory` was asked since it last changed.
+    pub(crate) fn agrees(&self, plain: &Self, logs: &[BlockId]) -> Result<(), String> {
+        for &block in logs {
+            let sorted = |weigher: &Self| {
+                let log = &weigher.logs[weigher.slots[block as usize] as usize];
+                let mut both: Vec<_> = log.lbns.iter().zip(&log.pages).collect();
+                both.sort();
+                format!("{both:?}")
+            };
+            if sorted(self) != sorted(plain) {
+                let (kept, found) = (sorted(self), sorted(plain));
+                return Err(format!("log block {block} has pages of {found}, kept as {kept}"));
+            }
+            if self.weigh(block) != plain.weigh(block) {
+                let (kept, found) = (self.weigh(block), plain.weigh(block));
+                return Err(format!("log block {block} weighs {found:?}, kept as {kept:?}"));
+            }
+        }
+        Ok(())
+    }
+}

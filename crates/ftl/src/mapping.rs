@@ -1,0 +1,176 @@
+//! Mappings: how logical pages are found on flash. This file is the registry; the mappings are in
+//! [`page_map`](crate::page_map) and the log maps.
+
+use std::fmt;
+
+use crate::log_map;
+use crate::spec::{Param, Params, Spec, SpecError, header, suggest};
+use crate::translation::{FtlError, Layout, Translation};
+
+/// Makes a page map.
+pub type MakePageMap<'a> = &'a dyn Fn(Layout) -> Result<Box<dyn Translation>, FtlError>;
+
+type Build = fn(&Params, Layout, MakePageMap<'_>) -> Result<Box<dyn Translation>, FtlError>;
+
+/// One registered mapping, as listings, help texts and constructors need it.
+pub struct MappingInfo {
+    /// The name people type.
+    pub name: &'static str,
+    /// The parameters it takes.
+    pub params: &'static [Param],
+    /// Whether victim policy and write frontier are its: a log-block mapping has its own.
+    pub has_victims: bool,
+    /// A text that begins with its documentation as `//!` lines.
+    source: &'static str,
+    check: fn(&Params, &Layout) -> Result<(), SpecError>,
+    build: Build,
+}
+
+impl MappingInfo {
+    /// The documentation in Markdown.
+    pub fn doc(&self) -> String {
+        header(self.source)
+    }
+
+    /// The first line of the documentation.
+    pub fn summary(&self) -> String {
+        self.doc().lines().next().unwrap_or_default().to_string()
+    }
+}
+
+/// What is said of the page map, whose file documents the engine rather than its use.
+const PAGE: &str = "\
+//! Every page anywhere, in a map of all pages.
+//!
+//! Victim policy, write frontier and block allocation say how it collects garbage.
+";
+
+// The list of mappings. The first is the default.
+static MAPPINGS: &[MappingInfo] = &[
+    MappingInfo {
+        name: "page",
+        params: &[],
+        has_victims: true,
+        source: PAGE,
+        check: |_, _| Ok(()),
+        build: |_, layout, make| make(layout),
+    },
+    MappingInfo {
+        name: "fast",
+        params: log_map::FAST_PARAMS,
+        has_victims: false,
+        source: include_str!("log_map/fast.rs"),
+        check: log_map::check,
+        build: |params, layout, _| log_map::fast(params, layout),
+    },
+    MappingInfo {
+        name: "bast",
+        params: log_map::BAST_PARAMS,
+        has_victims: false,
+        source: include_str!("log_map/bast.rs"),
+        check: log_map::check,
+        build: |params, layout, _| log_map::bast(params, layout),
+    },
+];
+
+/// Every mapping, in the order in which listings show them.
+pub fn mappings() -> &'static [MappingInfo] {
+    MAPPINGS
+}
+
+/// A registered mapping with its parameters checked.
+#[derive(Clone)]
+pub struct Mapping {
+    info: &'static MappingInfo,
+    params: Params,
+}
+
+impl Mapping {
+    /// Reads `text`, for example `fast:log_blocks=32`.
+    pub fn parse(text: &str) -> Result<Self, SpecError> {
+        let spec = Spec::parse(text)?;
+        let Some(info) = MAPPINGS.iter().find(|info| info.name == spec.name) else {
+            return Err(SpecError::new(
+                format!("unknown mapping '{}'", spec.name),
+                suggest(&spec.name, MAPPINGS.iter().map(|info| info.name)),
+            ));
+        };
+        let params = Params::resolve(&spec, info.params)?;
+        if info.params.iter().any(|param| param.name == "window") {
+            log_map::Window::parse(params.text("window"))?;
+        }
+        Ok(Self { info, params })
+    }
+
+    /// The mapping's registry entry.
+    pub fn info(&self) -> &'static MappingInfo {
+        self.info
+    }
+
+    /// Whether it is the one that a drive has if nobody says otherwise.
+    pub fn is_default(&self) -> bool {
+        self.info.name == MAPPINGS[0].name
+    }
+
+    /// Whether a drive with this layout can be mapped so.
+    pub fn check(&self, layout: &Layout) -> Result<(), SpecError> {
+        (self.info.check)(&self.params, layout)
+    }
+
+    /// A translation layer with this mapping; `page_map` makes the page map that it is or needs.
+    pub fn build(
+        &self,
+        layout: Layout,
+        page_map: MakePageMap<'_>,
+    ) -> Result<Box<dyn Translation>, FtlError> {
+        (self.info.build)(&self.params, layout, page_map)
+    }
+}
+
+impl Default for Mapping {
+    fn default() -> Self {
+        let info = &MAPPINGS[0];
+        Self { info, params: Params::none(info.name) }
+    }
+}
+
+/// The spec in full, every parameter written out.
+impl fmt::Display for Mapping {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.params.fmt(f)
+    }
+}
+
+impl fmt::Debug for Mapping {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Mapping({self})")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mappings_are_read_and_written_in_full() {
+        assert!(Mapping::parse("page").unwrap().is_default());
+        assert_eq!(Mapping::default().to_string(), "page");
+        assert_eq!(
+            Mapping::parse("fast:log_blocks=32,window=adaptive").unwrap().to_string(),
+            "fast:log_blocks=32,sequential=1,victim=scheme,window=adaptive,strict_order=no,\
+             log_only=no"
+        );
+        let error = |text| Mapping::parse(text).unwrap_err().to_string();
+        assert_eq!(error("fsat"), "unknown mapping 'fsat'; hint: did you mean 'fast'?");
+        assert!(error("bast:sequential=0").starts_with("bast has no parameter 'sequential'"));
+        assert!(error("fast:window=0").starts_with("victim window '0' is not understood"));
+    }
+
+    #[test]
+    fn every_mapping_is_documented() {
+        for info in mappings() {
+            assert!(!info.summary().is_empty(), "{}", info.name);
+            assert!(info.doc().lines().count() > 2, "{}", info.name);
+        }
+    }
+}

@@ -1,0 +1,446 @@
+//! Schemes: what a collection does about pages that are in the host's memory too, and whether it
+//! weighs them when it chooses a log block (Ji and Shin, Table II).
+//!
+//! A page that is moved is in one of seven classes: not cached, or clean or dirty in one of three
+//! regions of the cache. A scheme is a table of seven actions and seven costs.
+
+use std::fmt;
+
+use crate::residency::{Cached, Region, Residency};
+use crate::spec::{Kind, Param, Params, Spec, SpecError, suggest};
+use crate::translation::Counters;
+
+/// What operations cost, in nanoseconds: what a scheme weighs, not a clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Costs {
+    /// C_r: a page read.
+    pub read: u64,
+    /// C_w: a page program.
+    pub program: u64,
+    /// C_e: a block erase.
+    pub erase: u64,
+    /// C_b: a page from the host's memory to the flash chip.
+    pub memory: u64,
+}
+
+impl Costs {
+    /// Those of the paper (section V.A); C_b, which it only says is above C_r, is 2 KiB and its
+    /// spare bytes at 25 ns a byte, rounded down.
+    pub const PAPER: Self =
+        Self { read: 25_000, program: 200_000, erase: 2_000_000, memory: 50_000 };
+
+    /// C_w + alpha, alpha = C_r + C_w + C_e / b: what one more page written costs, its share of
+    /// later collections included.
+    pub fn later_write(&self, pages_per_block: u32) -> f64 {
+        let alpha =
+            self.read as f64 + self.program as f64 + self.erase as f64 / f64::from(pages_per_block);
+        self.program as f64 + alpha
+    }
+
+    /// C_GC of what was counted, in nanoseconds: erases, copies, and pages written from memory.
+    pub fn collections(&self, counters: &Counters, duplicates: &Duplicates) -> u64 {
+        counters.erases * self.erase
+            + counters.copied_pages * (self.read + self.program)
+            + duplicates.flushed * (self.memory + self.program)
+    }
+
+    fn copy(&self) -> f64 {
+        (self.read + self.program) as f64
+    }
+
+    fn flush(&self) -> f64 {
+        (self.memory + self.program) as f64
+    }
+}
+
+/// What a collection does with a live page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Reads it and programs it elsewhere.
+    Copy,
+    /// Leaves it out: its flash copy is gone, and what memory has is dirty.
+    Skip,
+    /// Programs what memory has, which is then clean.
+    Flush,
+}
+
+/// Classes of live pages: index 0 is not cached, 1 to 3 clean in each region, 4 to 6 dirty.
+pub const CLASSES: usize = 7;
+
+/// The class of a page in this state.
+#[inline]
+pub fn class_of(state: Option<Cached>) -> usize {
+    match state {
+        None => 0,
+        Some(Cached { dirty, region }) => 1 + region as usize + 3 * usize::from(dirty),
+    }
+}
+
+/// The state that a class stands for.
+fn state_of(class: usize) -> Option<Cached> {
+    let class = class.checked_sub(1)?;
+    Some(Cached { dirty: class >= 3, region: Region::ALL[class % 3] })
+}
+
+/// How pages that are cached are treated.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Rule {
+    /// As all others.
+    Unaware,
+    /// Left out.
+    LeftOut,
+    /// Left out, but clean pages next in line to be evicted are copied.
+    ByRegion,
+    /// Clean ones copied; dirty ones written from memory where they are less likely than this to
+    /// be written again.
+    WrittenBack { below: f64 },
+    /// Whatever costs least.
+    BreakEven,
+}
+
+/// What listings say of one scheme.
+pub struct SchemeInfo {
+    /// The name people type.
+    pub name: &'static str,
+    /// One line.
+    pub summary: &'static str,
+    /// The parameters it takes.
+    pub params: &'static [Param],
+    rule: Rule,
+    /// Dirty pages next in line to be evicted are written from memory (LDE).
+    flush: bool,
+    /// Log blocks are chosen by their cost (LDA-VBS) rather than in turn.
+    by_cost: bool,
+}
+
+const fn scheme(
+    name: &'static str,
+    summary: &'static str,
+    rule: Rule,
+    flush: bool,
+    by_cost: bool,
+) -> SchemeInfo {
+    SchemeInfo { name, summary, params: &[], rule, flush, by_cost }
+}
+
+static SCHEMES: &[SchemeInfo] = &[
+    scheme(
+        "du-gc",
+        "every live page is copied (Ji and Shin, Figure 1)",
+        Rule::Unaware,
+        false,
+        false,
+    ),
+    scheme(
+        "da-gc",
+        "cached pages are left out and become dirty (Ji and Shin, Figure 2)",
+        Rule::LeftOut,
+        false,
+        false,
+    ),
+    SchemeInfo {
+        params: &[Param {
+            name: "below",
+            kind: Kind::Real { min: 0.0, max: 1.0 },
+            default: Some("1"),
+            help: "chance of another write up to which a dirty page is written back",
+        }],
+        ..scheme(
+            "ba-gc",
+            "dirty cached pages are written back in place of their old copies (Lee, Shin, Kim 2008)",
+            Rule::WrittenBack { below: 1.0 },
+            false,
+            false,
+        )
+    },
+    scheme(
+        "lda-gc1",
+        "da-gc, log blocks chosen by cost and likely loss (LDA-VBS)",
+        Rule::LeftOut,
+        false,
+        true,
+    ),
+    scheme(
+        "lda-gc2",
+        "clean pages near eviction are copied, other cached pages left out (LDA-BM)",
+        Rule::ByRegion,
+        false,
+        false,
+    ),
+    scheme("lda-gc3", "LDA-VBS and LDA-BM", Rule::ByRegion, false, true),
+    scheme(
+        "lda-gc4",
+        "LDA-BM, and dirty pages near eviction are written back (LDE)",
+        Rule::ByRegion,
+        true,
+        false,
+    ),
+    scheme("lda-gc5", "LDA-VBS, LDA-BM and LDE", Rule::ByRegion, true, true),
+    scheme(
+        "lda-p",
+        "each cached page left out, copied or written back, whichever costs least",
+        Rule::BreakEven,
+        true,
+        true,
+    ),
+];
+
+/// Every scheme, in the order in which listings show them.
+pub fn schemes() -> &'static [SchemeInfo] {
+    SCHEMES
+}
+
+/// A scheme with its parameters.
+#[derive(Clone, Copy)]
+pub struct Scheme {
+    info: &'static SchemeInfo,
+    rule: Rule,
+}
+
+impl Scheme {
+    /// Reads `text`, for example `lda-gc5` or `ba-gc:below=0.5`.
+    pub fn parse(text: &str) -> Result<Self, SpecError> {
+        let spec = Spec::parse(text)?;
+        let Some(info) = SCHEMES.iter().find(|info| info.name == spec.name) else {
+            return Err(SpecError::new(
+                format!("unknown scheme '{}'", spec.name),
+                suggest(&spec.name, SCHEMES.iter().map(|info| info.name)),
+            ));
+        };
+        let params = Params::resolve(&spec, info.params)?;
+        let rule = match info.rule {
+            Rule::WrittenBack { .. } => Rule::WrittenBack { below: params.real("below") },
+            rule => rule,
+        };
+        Ok(Self { info, rule })
+    }
+
+    /// Whether log blocks are chosen by their cost.
+    pub fn is_by_cost(self) -> bool {
+        self.info.by_cost
+    }
+
+    /// Whether nothing is asked of the host's memory.
+    pub fn is_unaware(self) -> bool {
+        self.rule == Rule::Unaware && !self.info.by_cost
+    }
+
+    /// Whether a page map has any use for the scheme: it has no log blocks to choose from.
+    pub fn check_page_map(self) -> Result<(), SpecError> {
+        if !self.info.by_cost {
+            return Ok(());
+        }
+        Err(SpecError::new(
+            format!("scheme {self} chooses log blocks by their cost, and a page map has none"),
+            "du-gc, da-gc, ba-gc, lda-gc2 or lda-gc4, or a mapping with log blocks",
+        ))
+    }
+
+    /// What is done with each class of pages at this moment, and what it costs.
+    pub fn table(self, costs: &Costs, pages_per_block: u32, memory: &dyn Residency) -> ClassTable {
+        let later = costs.later_write(pages_per_block);
+        let mut table = ClassTable { actions: [Action::Copy; CLASSES], costs: [0.0; CLASSES] };
+        for class in 0..CLASSES {
+            let (action, cost) = match state_of(class) {
+                None => (Action::Copy, costs.copy()),
+                Some(state) => {
+                    let chance = memory.update_probability(state.region);
+                    self.cached(state, chance, costs, later)
+                }
+            };
+            table.actions[class] = action;
+            table.costs[class] = cost;
+        }
+        table
+    }
+
+    /// Action and cost of a cached page that is written again with this chance. `later` is what a
+    /// write avoided or added comes to.
+    fn cached(self, state: Cached, chance: f64, costs: &Costs, later: f64) -> (Action, f64) {
+        let Cached { dirty, region } = state;
+        // A clean page left out has to be written when it is evicted, unless the host would have
+        // made it dirty anyway (Eqs. 2 and 5); a dirty one has to be in any case.
+        let loss = if dirty { 0.0 } else { (1.0 - chance) * later };
+        let skip = (Action::Skip, loss);
+        let copy = (Action::Copy, costs.copy());
+        // A page written back need not be written when it is evicted, unless the host makes it
+        // dirty again (Eq. 7).
+        let flush = (Action::Flush, costs.flush() - (1.0 - chance) * later);
+        match self.rule {
+            Rule::Unaware => copy,
+            Rule::LeftOut => skip,
+            Rule::ByRegion => match (region, dirty) {
+                (Region::Lru, false) => copy,
+                (Region::Lru, true) if self.info.flush => flush,
+                _ => skip,
+            },
+            Rule::WrittenBack { below } if dirty && chance <= below => flush,
+            Rule::WrittenBack { .. } => copy,
+            Rule::BreakEven => match dirty {
+                false if copy.1 < skip.1 => copy,
+                true if flush.1 < skip.1 => flush,
+                _ => skip,
+            },
+        }
+    }
+}
+
+impl Default for Scheme {
+    fn default() -> Self {
+        Self { info: &SCHEMES[0], rule: Rule::Unaware }
+    }
+}
+
+/// The spec in full.
+impl fmt::Display for Scheme {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.rule {
+            Rule::WrittenBack { below } => write!(f, "{}:below={below}", self.info.name),
+            _ => f.write_str(self.info.name),
+        }
+    }
+}
+
+impl fmt::Debug for Scheme {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Scheme({self})")
+    }
+}
+
+/// What is done with each class of pages, and what that costs, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ClassTable {
+    actions: [Action; CLASSES],
+    costs: [f64; CLASSES],
+}
+
+impl ClassTable {
+    /// What is done with a page in this state.
+    #[inline]
+    pub fn action(&self, state: Option<Cached>) -> Action {
+        self.actions[class_of(state)]
+    }
+
+    /// C_total of a log block (Eqs. 3 and 7): `erases` blocks are erased, and the data blocks
+    /// associated with it hold so many live pages of each class.
+    pub fn total(&self, erases: u32, pages: &[u32; CLASSES], costs: &Costs) -> f64 {
+        let each = pages.iter().zip(&self.costs);
+        f64::from(erases) * costs.erase as f64
+            + each.map(|(&count, cost)| f64::from(count) * cost).sum::<f64>()
+    }
+}
+
+/// What collections did about pages in memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Duplicates {
+    /// Pages left out that were clean and became dirty.
+    pub made_dirty: u64,
+    /// Pages left out that were dirty.
+    pub left_dirty: u64,
+    /// Pages written from memory, which became clean.
+    pub flushed: u64,
+}
+
+impl Duplicates {
+    /// Cached pages that were not read from flash: N_dup summed over the collections.
+    pub fn excluded(&self) -> u64 {
+        self.made_dirty + self.left_dirty + self.flushed
+    }
+
+    /// What has been counted since `earlier`.
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            made_dirty: self.made_dirty - earlier.made_dirty,
+            left_dirty: self.left_dirty - earlier.left_dirty,
+            flushed: self.flushed - earlier.flushed,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A memory that only knows its chances.
+    struct Chances([f64; 3]);
+
+    impl Residency for Chances {
+        fn lookup(&self, _: u32) -> Option<Cached> {
+            None
+        }
+        fn set_dirty(&mut self, _: u32, _: bool) {}
+        fn update_probability(&self, region: Region) -> f64 {
+            self.0[region as usize]
+        }
+        fn follow_changes(&mut self) {}
+        fn drain_changes(&mut self, _: &mut Vec<u32>) {}
+    }
+
+    fn table(scheme: &str, chances: [f64; 3]) -> ClassTable {
+        Scheme::parse(scheme).unwrap().table(&Costs::PAPER, 64, &Chances(chances))
+    }
+
+    fn actions(scheme: &str) -> [Action; CLASSES] {
+        table(scheme, [0.5; 3]).actions
+    }
+
+    #[test]
+    fn schemes_are_those_of_table_ii() {
+        use Action::{Copy, Flush, Skip};
+        // Not cached; clean in the initial, MRU, LRU region; dirty likewise.
+        assert_eq!(actions("du-gc"), [Copy; 7]);
+        assert_eq!(actions("da-gc"), [Copy, Skip, Skip, Skip, Skip, Skip, Skip]);
+        assert_eq!(actions("lda-gc1"), actions("da-gc"));
+        assert_eq!(actions("lda-gc2"), [Copy, Skip, Skip, Copy, Skip, Skip, Skip]);
+        assert_eq!(actions("lda-gc3"), actions("lda-gc2"));
+        assert_eq!(actions("lda-gc4"), [Copy, Skip, Skip, Copy, Skip, Skip, Flush]);
+        assert_eq!(actions("lda-gc5"), actions("lda-gc4"));
+        assert_eq!(actions("ba-gc"), [Copy, Copy, Copy, Copy, Flush, Flush, Flush]);
+        let by_cost = SCHEMES.iter().filter(|info| info.by_cost).map(|info| info.name);
+        assert_eq!(by_cost.collect::<Vec<_>>(), ["lda-gc1", "lda-gc3", "lda-gc5", "lda-p"]);
+    }
+
+    #[test]
+    fn what_another_write_costs_is_c_w_and_alpha() {
+        // alpha = 25 + 200 + 2000/64 us, so that C_w + alpha = 456.25 us.
+        assert_eq!(Costs::PAPER.later_write(64), 456_250.0);
+    }
+
+    #[test]
+    fn costs_are_those_of_equations_1_to_7() {
+        // Three erases; 4 pages on flash alone; 1, 2, 3 clean and 4, 5, 6 dirty pages in the three
+        // regions, written again with chances 0.5, 0.75 and 0.25.
+        let pages = [4, 1, 2, 3, 4, 5, 6];
+        let total = |scheme| table(scheme, [0.5, 0.75, 0.25]).total(3, &pages, &Costs::PAPER);
+        let (erases, copy, flush, later) = (6_000_000.0, 225_000.0, 250_000.0, 456_250.0);
+        assert_eq!(total("du-gc"), erases + 25.0 * copy);
+        // gamma = 1 * 0.5 + 2 * 0.25 + 3 * 0.75.
+        assert_eq!(total("lda-gc1"), erases + 4.0 * copy + 3.25 * later);
+        // delta + pi = 4 + 3, gamma_MRU = 0.5 + 0.5.
+        assert_eq!(total("lda-gc3"), erases + 7.0 * copy + later);
+        // theta = 6, gamma_LRU = 6 * 0.75.
+        assert_eq!(total("lda-gc5"), erases + 7.0 * copy + 6.0 * flush + later - 4.5 * later);
+    }
+
+    #[test]
+    fn a_page_breaks_even_at_the_chances_worked_out() {
+        // Leaving out a clean page pays iff (1 - P) 456.25 < 225 us: P > 0.5068. Writing back a
+        // dirty one pays iff 250 < (1 - P) 456.25 us: P < 0.4521.
+        let one = |chance: f64| {
+            let table = table("lda-p", [chance; 3]);
+            (table.actions[1], table.actions[4])
+        };
+        assert_eq!(one(0.506), (Action::Copy, Action::Skip));
+        assert_eq!(one(0.507), (Action::Skip, Action::Skip));
+        assert_eq!(one(0.453), (Action::Copy, Action::Skip));
+        assert_eq!(one(0.452), (Action::Copy, Action::Flush));
+    }
+
+    #[test]
+    fn faults_name_what_to_try() {
+        let error = |text| Scheme::parse(text).unwrap_err().to_string();
+        assert_eq!(error("lda-gc6"), "unknown scheme 'lda-gc6'; hint: did you mean 'lda-gc1'?");
+        assert!(error("ba-gc:below=2").contains("below=2 is not a number from 0 to 1"));
+        assert_eq!(Scheme::parse("ba-gc:below=50%").unwrap().to_string(), "ba-gc:below=0.5");
+    }
+}

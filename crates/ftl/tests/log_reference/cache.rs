@@ -1,0 +1,71 @@
+//! A page cache as a list, most recently used first, whose regions are parts of the list. Meant to
+//! be read in a minute.
+
+use std::collections::BTreeMap;
+
+use flashgc_ftl::{Cached, Region, Residency};
+
+#[derive(Clone, Default)]
+pub struct Cache {
+    /// Pages and whether they are dirty, most recently used first.
+    pub pages: Vec<(u32, bool)>,
+    pub capacity: usize,
+    /// Chances of another write in the initial, MRU and LRU region.
+    pub chances: [f64; 3],
+    /// What was known of each cached page at the last drain; `None` while nobody follows.
+    known: Option<BTreeMap<u32, Cached>>,
+}
+
+impl Cache {
+    pub fn new(capacity: usize, chances: [f64; 3]) -> Self {
+        Self { capacity, chances, ..Self::default() }
+    }
+
+    /// The host touches `page`; what falls out of the cache, and whether it is dirty.
+    pub fn touch(&mut self, page: u32, write: bool) -> Option<(u32, bool)> {
+        let was = self.pages.iter().position(|&(other, _)| other == page);
+        let dirty = was.is_some_and(|at| self.pages.remove(at).1);
+        self.pages.insert(0, (page, dirty || write));
+        (self.pages.len() > self.capacity).then(|| self.pages.pop().unwrap())
+    }
+
+    fn states(&self) -> BTreeMap<u32, Cached> {
+        self.pages.iter().map(|&(page, _)| (page, self.lookup(page).unwrap())).collect()
+    }
+}
+
+impl Residency for Cache {
+    /// The first page is in the initial region, the last third in the LRU region.
+    fn lookup(&self, page: u32) -> Option<Cached> {
+        let at = self.pages.iter().position(|&(other, _)| other == page)?;
+        let region = match at {
+            0 => Region::Initial,
+            at if 3 * at >= 2 * self.capacity => Region::Lru,
+            _ => Region::Mru,
+        };
+        Some(Cached { dirty: self.pages[at].1, region })
+    }
+
+    fn set_dirty(&mut self, page: u32, dirty: bool) {
+        let entry = self.pages.iter_mut().find(|(other, _)| *other == page);
+        let entry = entry.unwrap_or_else(|| panic!("page {page} is not cached"));
+        assert_ne!(entry.1, dirty, "page {page} changes to what it is");
+        entry.1 = dirty;
+    }
+
+    fn update_probability(&self, region: Region) -> f64 {
+        self.chances[region as usize]
+    }
+
+    fn follow_changes(&mut self) {
+        self.known = Some(self.states());
+    }
+
+    fn drain_changes(&mut self, pages: &mut Vec<u32>) {
+        let Some(known) = self.known.take() else { return };
+        let now = self.states();
+        let either = known.keys().chain(now.keys().filter(|page| !known.contains_key(page)));
+        pages.extend(either.filter(|page| known.get(page) != now.get(page)));
+        self.known = Some(now);
+    }
+}
