@@ -1,16 +1,26 @@
 //! The timed drive: the translation layer's steps on channels, dies and planes that take time, and
 //! what each request waits for.
 //!
-//! Settings, a [`Stepwise`](flashgc_ftl::Stepwise) map and a stream of requests in, completed
-//! requests to an [`Observer`] and [`Totals`] out. Time is whole nanoseconds since the start; what
-//! happens at the same time happens in a fixed order.
+//! [`TimedDrive`] is the entrance: settings, a [`Stepwise`](flashgc_ftl::Stepwise) map and a stream
+//! of requests in, completed requests to an [`Observer`] and [`Totals`] out. Time is whole
+//! nanoseconds since the start; what happens at the same time happens in a fixed order.
 
+mod bus;
+mod collect;
+mod die;
+mod engine;
+mod events;
 mod hardware;
+mod host;
 mod observe;
+mod ops;
 mod placement;
+mod schedule;
 mod settings;
+mod suspend;
 mod totals;
 
+pub use engine::{Stop, TimedDrive, Until};
 pub use hardware::Hardware;
 pub use observe::{Cause, Completion, Observer, Place, Silent, Source, Span, Work};
 pub use placement::{Order, Placement};

@@ -32,7 +32,7 @@ pub struct Completion {
     /// Time of the cells.
     pub cell_ns: u64,
     /// A collection was under way on the die of one of its pages when the page came there or was
-    /// served.
+    /// done, or held that die between.
     pub met_collection: bool,
 }
 

@@ -184,6 +184,12 @@ impl Settings {
                 "with none, no request is ever served",
             ));
         }
+        if self.write_cache > 0 || self.placement == Placement::Dynamic {
+            return Err(SpecError::new(
+                "write cache and dynamic placement are not there yet",
+                "a static placement without a write cache",
+            ));
+        }
         if self.suspend.most == 0 && (self.suspend.erase || self.suspend.program) {
             return Err(SpecError::new(
                 "most suspends an operation: found 0, expected at least 1",

@@ -1,0 +1,488 @@
+//! Collections: when they begin, how they give way at the preemption points A and B, and when they
+//! end.
+
+use flashgc_ftl::FtlError;
+use flashgc_ftl::stepwise::RESERVED_BLOCKS;
+
+use super::die::{Collection, Job, Point};
+use super::engine::TimedDrive;
+use super::events::NEVER;
+use super::observe::{Observer, Source};
+use super::ops::{Kind, NONE, Queue};
+use super::schedule::Allowed;
+use super::settings::{Preemption, Settings, Unit};
+use crate::counting::DriveError;
+
+/// What counts its erased blocks together, and which die of it collects.
+pub(super) struct Units {
+    planes_per_unit: u32,
+    planes_per_die: u32,
+    /// The die that collects, or [`NONE`].
+    collecting: Vec<u32>,
+    /// Writes wait: state S2.
+    below_hard: Vec<bool>,
+}
+
+impl Units {
+    pub(super) fn new(settings: &Settings) -> Self {
+        let hardware = &settings.hardware;
+        let planes_per_unit = match settings.collecting.unit {
+            Unit::Plane => 1,
+            Unit::Die => hardware.planes,
+            Unit::Channel => hardware.planes * hardware.dies_per_channel(),
+            Unit::Drive => hardware.all_planes(),
+        };
+        let count = (hardware.all_planes() / planes_per_unit) as usize;
+        Self {
+            planes_per_unit,
+            planes_per_die: hardware.planes,
+            collecting: vec![NONE; count],
+            below_hard: vec![false; count],
+        }
+    }
+
+    #[inline]
+    pub(super) fn of_plane(&self, plane: u32) -> u32 {
+        plane / self.planes_per_unit
+    }
+
+    #[inline]
+    pub(super) fn is_collecting(&self, unit: u32) -> bool {
+        self.collecting[unit as usize] != NONE
+    }
+
+    fn planes(&self, unit: u32) -> std::ops::Range<u32> {
+        unit * self.planes_per_unit..(unit + 1) * self.planes_per_unit
+    }
+
+    /// The dies of a unit; of a plane its die.
+    fn dies(&self, unit: u32) -> std::ops::RangeInclusive<u32> {
+        let planes = self.planes(unit);
+        planes.start / self.planes_per_die..=(planes.end - 1) / self.planes_per_die
+    }
+}
+
+impl<O: Observer> TimedDrive<O> {
+    /// Erased blocks of a unit.
+    pub(super) fn free_blocks(&self, unit: u32) -> u32 {
+        self.units.planes(unit).map(|plane| self.layer.free_blocks(plane)).sum()
+    }
+
+    /// Whether a collection of another die holds this one.
+    #[inline]
+    pub(super) fn is_held_by_unit(&self, die: u32) -> bool {
+        if !self.settings.collecting.holds_unit {
+            return false;
+        }
+        let unit = self.units.of_plane(die * self.settings.hardware.planes);
+        let collecting = self.units.collecting[unit as usize];
+        self.settings.collecting.preemption == Preemption::None
+            && collecting != NONE
+            && collecting != die
+    }
+
+    /// The plane of a unit that a collection should begin in: that with the fewest erased blocks,
+    /// on a die that does not collect.
+    fn neediest(&self, unit: u32) -> Option<u32> {
+        let may = |&plane: &u32| self.dies[self.die_of(plane) as usize].collection.is_none();
+        self.units.planes(unit).filter(may).min_by_key(|&plane| self.layer.free_blocks(plane))
+    }
+
+    /// Begins a collection in the unit of `plane`, if it can.
+    pub(super) fn begin_collection(&mut self, plane: u32, idle: bool) -> Result<bool, DriveError> {
+        let unit = self.units.of_plane(plane);
+        let Some(plane) = self.neediest(unit) else { return Ok(false) };
+        self.layer.begin_collection(plane)?;
+        let die = self.die_of(plane);
+        let number = self.totals.collections.started;
+        self.totals.collections.started += 1;
+        self.totals.collections.idle += u64::from(idle);
+        let collection = Collection { idle, ..Collection::new(number, plane, self.ops.count) };
+        self.dies[die as usize].collection = Some(collection);
+        self.units.collecting[unit as usize] = die;
+        self.observer.collection(self.now, die, true);
+        self.look_at(die);
+        self.look_at_unit(unit);
+        Ok(true)
+    }
+
+    /// Has all dies of a unit looked at, where that is more than one.
+    fn look_at_unit(&mut self, unit: u32) {
+        let dies = self.units.dies(unit);
+        if dies.start() < dies.end() {
+            dies.for_each(|die| self.look_at(die));
+        }
+    }
+
+    fn collection(&mut self, die: u32) -> &mut Collection {
+        self.dies[die as usize].collection.as_mut().expect("a collection is under way")
+    }
+
+    /// Whether writes to `plane` wait because its unit has too few erased blocks.
+    pub(super) fn is_in_s2(&self, plane: u32) -> bool {
+        self.units.below_hard[self.units.of_plane(plane) as usize]
+    }
+
+    /// Enters state S2 below the hard threshold and leaves it above.
+    fn update_s2(&mut self, unit: u32) {
+        let hard = self.settings.collecting.hard;
+        if hard == 0 {
+            return;
+        }
+        let free = self.free_blocks(unit);
+        let below = &mut self.units.below_hard[unit as usize];
+        if free < hard && !*below {
+            *below = true;
+            self.totals.collections.entered_s2 += 1;
+        } else if free > hard {
+            *below = false;
+        }
+    }
+
+    /// An idle die with a collection between two of its operations: the host may go first.
+    pub(super) fn at_point(&mut self, die: u32) -> Result<bool, DriveError> {
+        let Preemption::Semi { merge, pipeline } = self.settings.collecting.preemption else {
+            return self.go_on(die);
+        };
+        let poll_ns = self.settings.collecting.poll_ns;
+        let collection = self.collection(die);
+        if collection.committed {
+            return self.go_on(die);
+        }
+        if poll_ns > 0 && !collection.polled {
+            collection.polled = true;
+            self.begin_cells(die, Job::Poll, poll_ns);
+            return Ok(true);
+        }
+        if self.is_at(die, Point::A) {
+            if pipeline {
+                self.overtake_at_a(die)?;
+            }
+            return if self.dies[die as usize].is_idle() { self.go_on(die) } else { Ok(true) };
+        }
+        let Some(op) = self.next_at_b(die) else { return self.go_on(die) };
+        let PageOpAt { page, kind } = self.page_at(op);
+        self.gave_way(die);
+        let plane = self.collection(die).plane;
+        let merges = merge && matches!(kind, Kind::Read | Kind::Write);
+        if merges && self.layer.prefer(plane, page) {
+            self.take_out(die, op);
+            self.join(die, op);
+            return self.go_on(die);
+        }
+        self.start(die, op)?;
+        let reads = matches!(self.dies[die as usize].cells.job, Job::Read(_));
+        if pipeline && reads && self.victim_has_pages(plane) {
+            self.collection(die).committed = true;
+            self.totals.collections.pipelined_reads += 1;
+        }
+        Ok(true)
+    }
+
+    /// At A, a write whose transfer and program overlap with the collection's goes first.
+    fn overtake_at_a(&mut self, die: u32) -> Result<(), DriveError> {
+        let collection = self.collection(die);
+        let unmerged = collection.merged_write == NONE && !collection.urgent;
+        let plane = collection.plane;
+        self.update_s2(self.units.of_plane(plane));
+        let Some(op) = Some(self.dies[die as usize].writes.head).filter(|&op| op != NONE) else {
+            return Ok(());
+        };
+        let PageOpAt { page, kind } = self.page_at(op);
+        let reads = self.dies[die as usize].reads;
+        let in_order = !reads.has_before(&self.ops, self.ops[op].number, page);
+        if unmerged && kind == Kind::Write && in_order && self.may_write(die, op) {
+            self.gave_way(die);
+            self.collection(die).committed = true;
+            self.totals.collections.pipelined_writes += 1;
+            self.start(die, op)?;
+        }
+        Ok(())
+    }
+
+    fn gave_way(&mut self, die: u32) {
+        let counts = &mut self.totals.collections;
+        counts.preemptions += 1;
+        if let Some(collection) = &mut self.dies[die as usize].collection
+            && !std::mem::replace(&mut collection.gave_way, true)
+        {
+            counts.preempted += 1;
+        }
+    }
+
+    fn victim_has_pages(&self, plane: u32) -> bool {
+        self.layer
+            .victim(plane)
+            .is_some_and(|block| self.layer.blocks(plane).valid(block % self.blocks_per_plane) > 0)
+    }
+
+    /// The page operation that is served at point B, by the table of states.
+    fn next_at_b(&mut self, die: u32) -> Option<u32> {
+        let plane = self.collection(die).plane;
+        let unit = self.units.of_plane(plane);
+        self.update_s2(unit);
+        let writes = self.dies[die as usize].writes;
+        let urgent = writes.iter(&self.ops).find(|&op| self.ops[op].urgent);
+        let in_s2 = self.is_in_s2(plane);
+        let collection = self.collection(die);
+        if let Some(op) = urgent.filter(|_| in_s2 && !collection.urgent) {
+            if collection.lets_urgent_pass && op == writes.head && self.has_room(op) {
+                self.collection(die).lets_urgent_pass = false;
+                return Some(op);
+            }
+            if !self.collection(die).lets_urgent_pass {
+                self.collection(die).urgent = true;
+                self.totals.collections.entered_s3 += 1;
+            }
+        }
+        let Collection { urgent, mark, .. } = *self.collection(die);
+        if urgent {
+            return None;
+        }
+        // While a write waits for a block, only those that waited when the point was reached go
+        // before the collection: it gets on, whatever else comes.
+        let head = writes.head;
+        let starves = head != NONE
+            && self.page_at(head).kind != Kind::Trim
+            && !self.layer.can_write(self.ops[head].plane);
+        let before = if starves { mark } else { u64::MAX };
+        self.next_for(die, Allowed { reads: true, writes: true, before })
+    }
+
+    fn has_room(&self, op: u32) -> bool {
+        self.layer.can_write(self.ops[op].plane)
+    }
+
+    /// The collection's next operation.
+    pub(super) fn go_on(&mut self, die: u32) -> Result<bool, DriveError> {
+        let collection = self.collection(die);
+        collection.committed = false;
+        let plane = collection.plane;
+        if collection.point == Point::A {
+            return self.program_moving(die).map(|()| true);
+        }
+        let next = self.layer.next_move(plane);
+        let collection = self.collection(die);
+        collection.moving = next;
+        if let Some(next) = next {
+            collection.point = Point::Reading;
+            self.layer.prefetch(next.page);
+            self.begin_in_cells(die, Job::CopyRead);
+        } else {
+            collection.point = Point::Erasing;
+            self.begin_in_cells(die, Job::Erase);
+        }
+        Ok(true)
+    }
+
+    /// The page to move is in the buffer: point A is reached.
+    pub(super) fn page_read_out(&mut self, die: u32) -> Result<(), DriveError> {
+        let mark = self.ops.count;
+        let collection = self.collection(die);
+        collection.reach(Point::A, mark);
+        let mut reads = std::mem::replace(&mut collection.merged_reads, Queue::EMPTY);
+        while !reads.is_empty() {
+            let op = reads.head;
+            reads.take(&mut self.ops, op);
+            self.unmerge(die, op);
+            self.complete(die, op)?;
+        }
+        Ok(())
+    }
+
+    /// Programs the page that is in the buffer, or what a merged write put there.
+    fn program_moving(&mut self, die: u32) -> Result<(), DriveError> {
+        let mark = self.ops.count;
+        let collection = self.collection(die);
+        let plane = collection.plane;
+        let moving = collection.moving.expect("a page is in the buffer");
+        let merged = collection.merged_write;
+        if merged != NONE {
+            let ppn = self.layer.merge(plane)?;
+            let source = Source::Host(self.ops[merged].number);
+            self.observer.programmed(moving.page, ppn, source);
+        } else if let Some(ppn) = self.layer.copy(plane)? {
+            self.observer.programmed(moving.page, ppn, Source::Copy(moving.from));
+        } else {
+            // It was rewritten or discarded on the way.
+            self.collection(die).reach(Point::B, mark);
+            return Ok(());
+        }
+        self.collection(die).point = Point::Writing;
+        self.begin_on_bus(die, Job::CopyWrite, 1)
+    }
+
+    /// A page has been moved: point B is reached.
+    pub(super) fn page_moved(&mut self, die: u32) -> Result<(), DriveError> {
+        let mark = self.ops.count;
+        let collection = self.collection(die);
+        collection.reach(Point::B, mark);
+        let merged = std::mem::replace(&mut collection.merged_write, NONE);
+        if merged != NONE {
+            self.unmerge(die, merged);
+            self.complete(die, merged)?;
+        }
+        Ok(())
+    }
+
+    /// A merged page operation is done: all of its time the collection held the die.
+    fn unmerge(&mut self, die: u32, op: u32) {
+        let held = self.dies[die as usize].held_until(self.now);
+        self.ops[op].blocked_ns = held - self.ops[op].blocked_ns;
+    }
+
+    /// Whether the page operation joins the move of its page that is under way on `die`.
+    pub(super) fn merges(&mut self, die: u32, op: u32) -> bool {
+        let merge =
+            matches!(self.settings.collecting.preemption, Preemption::Semi { merge: true, .. });
+        if !merge {
+            return false;
+        }
+        let PageOpAt { page, kind } = self.page_at(op);
+        let held = &self.dies[die as usize];
+        let Some(collection) = &held.collection else { return false };
+        let number = self.ops[op].number;
+        let waits_for_another = collection.merged_write != NONE
+            || held.reads.has_before(&self.ops, number, page)
+            || held.writes.has_before(&self.ops, number, page);
+        let in_buffer = match kind {
+            Kind::Read => collection.point == Point::Reading,
+            Kind::Write => {
+                let pipelines = held.bus.job.programs() || held.cells.job.programs();
+                !collection.urgent
+                    && !pipelines
+                    && matches!(collection.point, Point::Reading | Point::A)
+            }
+            Kind::Modify | Kind::Trim => false,
+        };
+        if collection.moving.is_none_or(|moving| moving.page != page)
+            || waits_for_another
+            || !in_buffer
+            || (kind == Kind::Write && self.is_in_s2(collection.plane))
+        {
+            return false;
+        }
+        self.join(die, op);
+        true
+    }
+
+    /// Lets a page operation share the move of its page.
+    fn join(&mut self, die: u32, op: u32) {
+        let PageOpAt { page, kind } = self.page_at(op);
+        let number = self.ops[op].number;
+        let counts = &mut self.totals.collections;
+        if kind == Kind::Read {
+            counts.merged_reads += 1;
+            let from = self.layer.locate(page);
+            self.observer.read(number, page, from);
+            let Self { dies, ops, .. } = self;
+            let collection = dies[die as usize].collection.as_mut();
+            collection.expect("a collection is under way").merged_reads.push(ops, op);
+        } else {
+            counts.merged_writes += 1;
+            self.collection(die).merged_write = op;
+        }
+    }
+
+    /// The victim is erased: the collection ends, and the next begins while blocks are too few.
+    pub(super) fn erased(&mut self, die: u32) -> Result<(), DriveError> {
+        let ended = self.dies[die as usize].collection.take().expect("a collection is under way");
+        let block = self.layer.erase(ended.plane);
+        self.observer.erased(block);
+        self.observer.collection(self.now, die, false);
+        self.totals.collections.ended += 1;
+        let unit = self.units.of_plane(ended.plane);
+        self.units.collecting[unit as usize] = NONE;
+        self.update_s2(unit);
+        if self.is_short(unit, ended.idle, die) {
+            self.begin_collection(ended.plane, ended.idle)?;
+        } else {
+            self.units.below_hard[unit as usize] = false;
+            // Another plane of the die may have waited for this one.
+            let planes = self.settings.hardware.planes;
+            let waits = (die * planes..(die + 1) * planes).find(|&plane| {
+                self.layer.host_room(plane) == 0 && self.needs_collection(die, plane)
+            });
+            if let Some(plane) = waits.filter(|_| !ended.idle) {
+                self.begin_collection(plane, false)?;
+            }
+        }
+        if let Some(next) = &mut self.dies[die as usize].collection {
+            next.lets_urgent_pass = ended.urgent;
+        }
+        self.look_at_unit(unit);
+        Ok(())
+    }
+
+    /// Whether a unit goes on collecting.
+    fn is_short(&self, unit: u32, idle: bool, die: u32) -> bool {
+        let collecting = &self.settings.collecting;
+        let free = self.free_blocks(unit);
+        if let Some(rule) = collecting.idle.filter(|_| idle) {
+            let held = &self.dies[die as usize];
+            return free <= rule.below && held.reads.is_empty() && held.writes.is_empty();
+        }
+        let lowest = self.units.planes(unit).map(|plane| self.layer.free_blocks(plane)).min();
+        free <= collecting.high || lowest.is_some_and(|lowest| lowest <= RESERVED_BLOCKS)
+    }
+
+    /// The same as the steps of collections that a write to `plane` needs, at once.
+    pub(super) fn collect_at_once(&mut self, plane: u32) -> Result<(), FtlError> {
+        if !self.needs_collection(self.die_of(plane), plane) {
+            return Ok(());
+        }
+        let unit = self.units.of_plane(plane);
+        loop {
+            let Some(neediest) = self.neediest(unit) else { return Ok(()) };
+            self.layer.begin_collection(neediest)?;
+            while self.layer.next_move(neediest).is_some() {
+                self.layer.copy(neediest)?;
+            }
+            self.layer.erase(neediest);
+            if !self.is_short(unit, false, NONE) {
+                return Ok(());
+            }
+        }
+    }
+
+    /// A die has nothing to do: it may collect after a while.
+    pub(super) fn rest(&mut self, die: u32) {
+        if let Some(rule) = self.settings.collecting.idle {
+            let held = &self.dies[die as usize];
+            let timer = self.idle_timer(die);
+            if held.writes.is_empty() && self.timers.get(timer) == NEVER {
+                self.timers.set(timer, self.now + rule.after_ns);
+            }
+        }
+    }
+
+    /// A die has been idle since its timer was set.
+    pub(super) fn idle_for_long(&mut self, die: u32) -> Result<(), DriveError> {
+        let Some(rule) = self.settings.collecting.idle else { return Ok(()) };
+        let held = &self.dies[die as usize];
+        let plane = die * self.settings.hardware.planes;
+        let rests = held.is_idle() && held.collection.is_none() && held.suspended.is_none();
+        if !rests {
+            return Ok(());
+        }
+        for plane in plane..plane + self.settings.hardware.planes {
+            let unit = self.units.of_plane(plane);
+            let may = !self.units.is_collecting(unit) && self.free_blocks(unit) <= rule.below;
+            if may && self.begin_collection(plane, true)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn page_at(&self, op: u32) -> PageOpAt {
+        let op = &self.ops[op];
+        PageOpAt { page: op.page, kind: op.kind }
+    }
+}
+
+/// What a page operation does, and to which page.
+struct PageOpAt {
+    page: u32,
+    kind: Kind,
+}

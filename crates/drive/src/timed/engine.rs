@@ -1,0 +1,509 @@
+//! The drive: its parts, the loop over events, and how jobs go through cells and bus.
+
+use flashgc_ftl::spec::SpecError;
+use flashgc_ftl::{FtlError, Stepwise};
+use flashgc_workload::requests::RequestStream;
+
+use super::bus::Bus;
+use super::collect::Units;
+use super::die::{Die, Job, Point, Stage};
+use super::events::{NEVER, Timers};
+use super::host::Host;
+use super::observe::{Cause, Observer, Place, Span, Work};
+use super::ops::{NONE, Ops};
+use super::settings::Settings;
+use super::totals::Totals;
+use crate::counting::DriveError;
+
+/// How far a drive is to go. It stops at what comes first, after the event that reached it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Until {
+    /// Requests completed since the drive was made.
+    pub completed: u64,
+    /// Nanoseconds since the start: later events wait.
+    pub time_ns: u64,
+}
+
+impl Until {
+    /// The end of the workload.
+    pub const END: Self = Self { completed: u64::MAX, time_ns: u64::MAX };
+}
+
+/// Why a drive stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// It came as far as it was to go.
+    Reached,
+    /// The workload has ended and every request is completed.
+    Ended,
+    /// More than [`TimedDrive::MOST_WAITING`] requests wait in front of the drive: they come
+    /// faster than it can serve them.
+    Overload,
+}
+
+/// A drive with a clock, watched by `O`.
+pub struct TimedDrive<O> {
+    pub(super) settings: Settings,
+    pub(super) layer: Box<dyn Stepwise>,
+    pub(super) observer: O,
+    pub(super) now: u64,
+    pub(super) timers: Timers,
+    pub(super) dies: Vec<Die>,
+    pub(super) buses: Vec<Bus>,
+    pub(super) ops: Ops,
+    pub(super) host: Host,
+    pub(super) units: Units,
+    pub(super) totals: Totals,
+    /// Dies to look at before time goes on.
+    pub(super) ready: Vec<u32>,
+    /// The plane of each page modulo the number of planes.
+    pub(super) homes: Box<[u32]>,
+    pub(super) blocks_per_plane: u32,
+}
+
+impl<O: Observer> TimedDrive<O> {
+    /// Requests that may wait in front of the drive.
+    pub const MOST_WAITING: usize = 1_000_000;
+
+    /// A drive at time 0, at the beginning of `requests`.
+    ///
+    /// # Errors
+    /// Settings that do not go together, or not with the planes of `layer`.
+    pub fn new(
+        settings: Settings,
+        layer: Box<dyn Stepwise>,
+        requests: Box<dyn RequestStream>,
+        observer: O,
+    ) -> Result<Self, SpecError> {
+        settings.check()?;
+        let hardware = settings.hardware;
+        let (dies, channels) = (hardware.all_dies(), hardware.channels);
+        if layer.planes() != hardware.all_planes() {
+            return Err(SpecError::new(
+                format!(
+                    "the map has {} planes, the hardware {}",
+                    layer.planes(),
+                    hardware.all_planes()
+                ),
+                "make the map for the same hardware",
+            ));
+        }
+        let timers = Timers::new((channels + 2 * dies + 1) as usize);
+        Ok(Self {
+            blocks_per_plane: layer.geometry().blocks() / layer.planes(),
+            homes: settings.placement.homes(&hardware),
+            units: Units::new(&settings),
+            host: Host::new(requests, hardware.page_bytes, layer.geometry().logical_pages()),
+            layer,
+            observer,
+            now: 0,
+            timers,
+            dies: (0..dies).map(|die| Die::new(hardware.channel_of(die))).collect(),
+            buses: (0..channels).map(|_| Bus::new(hardware.dies_per_channel())).collect(),
+            ops: Ops::default(),
+            totals: Totals::default(),
+            ready: Vec::new(),
+            settings,
+        })
+    }
+
+    /// Goes on until `until`.
+    ///
+    /// # Errors
+    /// What the map or the workload says.
+    pub fn run(&mut self, until: Until) -> Result<Stop, DriveError> {
+        self.start_host()?;
+        let channels = self.buses.len();
+        let arrival = self.arrival_timer();
+        loop {
+            while let Some(die) = self.ready.pop() {
+                self.dies[die as usize].is_ready = false;
+                self.schedule(die)?;
+            }
+            if self.host.is_overloaded {
+                return Ok(Stop::Overload);
+            }
+            if self.totals.completed >= until.completed {
+                return Ok(Stop::Reached);
+            }
+            let (timer, time) = self.timers.first();
+            if time == NEVER {
+                return self.ended();
+            }
+            if time > until.time_ns {
+                return Ok(Stop::Reached);
+            }
+            self.now = time;
+            self.timers.set(timer, NEVER);
+            if timer < channels {
+                self.transfer_done(timer as u32)?;
+            } else if timer < arrival {
+                self.cells_done((timer - channels) as u32)?;
+            } else if timer == arrival {
+                self.arrivals()?;
+            } else {
+                self.idle_for_long((timer - arrival - 1) as u32)?;
+            }
+        }
+    }
+
+    fn ended(&self) -> Result<Stop, DriveError> {
+        match self.host.in_system {
+            0 => Ok(Stop::Ended),
+            left => Err(FtlError::NoSpace(format!(
+                "{left} requests wait for an erased block, and no collection is under way"
+            ))
+            .into()),
+        }
+    }
+
+    /// Nanoseconds since the start.
+    pub fn now(&self) -> u64 {
+        self.now
+    }
+
+    /// What has been counted.
+    pub fn totals(&mut self) -> &Totals {
+        self.count_requests();
+        self.totals.bus_busy_ns = self.buses.iter().map(|bus| bus.busy_ns).collect();
+        let now = self.now;
+        self.totals.die_busy_ns = self.dies.iter().map(|die| die.busy_until(now)).collect();
+        self.totals.die_collecting_ns = self.dies.iter().map(|die| die.held_until(now)).collect();
+        &self.totals
+    }
+
+    /// The map.
+    pub fn layer(&self) -> &dyn Stepwise {
+        &*self.layer
+    }
+
+    /// The settings.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Who watches.
+    pub fn observer(&self) -> &O {
+        &self.observer
+    }
+
+    /// Who watches.
+    pub fn observer_mut(&mut self) -> &mut O {
+        &mut self.observer
+    }
+
+    /// Writes `pages` before the clock starts, with the collections they need: brings a drive to
+    /// its steady state at the speed of the counting drive.
+    ///
+    /// # Errors
+    /// What the map says.
+    pub fn precondition(&mut self, pages: &[u32]) -> Result<(), FtlError> {
+        const AHEAD: usize = 24;
+        for (index, &page) in pages.iter().enumerate() {
+            if let Some(&ahead) = pages.get(index + AHEAD) {
+                self.layer.prefetch(ahead);
+            }
+            if let Some(&ahead) = pages.get(index + AHEAD / 2) {
+                self.layer.prefetch_old(ahead);
+            }
+            let plane = self.home(page);
+            self.collect_at_once(plane)?;
+            self.layer.write_at_once(page, plane, 0, 0)?;
+        }
+        Ok(())
+    }
+
+    /// The plane that a page is on at first.
+    #[inline]
+    pub(super) fn home(&self, page: u32) -> u32 {
+        self.homes[page as usize % self.homes.len()]
+    }
+
+    #[inline]
+    pub(super) fn die_of(&self, plane: u32) -> u32 {
+        plane / self.settings.hardware.planes
+    }
+
+    fn cells_timer(&self, die: u32) -> usize {
+        self.buses.len() + die as usize
+    }
+
+    pub(super) fn arrival_timer(&self) -> usize {
+        self.buses.len() + self.dies.len()
+    }
+
+    pub(super) fn idle_timer(&self, die: u32) -> usize {
+        self.arrival_timer() + 1 + die as usize
+    }
+
+    /// Has a die looked at before time goes on.
+    #[inline]
+    pub(super) fn look_at(&mut self, die: u32) {
+        let held = &mut self.dies[die as usize];
+        if !held.is_ready {
+            held.is_ready = true;
+            self.ready.push(die);
+        }
+    }
+
+    /// Begins a job that starts in the cells: a read, an erase.
+    pub(super) fn begin_in_cells(&mut self, die: u32, job: Job) {
+        match self.settings.hardware.command_ns {
+            0 => self.begin_cells(die, job, self.cell_time(job)),
+            length => self.ask_for_bus(die, job, length, true),
+        }
+    }
+
+    /// Begins a job that starts on the bus: a program of `pages` pages.
+    pub(super) fn begin_on_bus(
+        &mut self,
+        die: u32,
+        job: Job,
+        pages: u64,
+    ) -> Result<(), DriveError> {
+        let hardware = &self.settings.hardware;
+        let skips = job == Job::CopyWrite && self.copies_back();
+        let data = if skips { 0 } else { pages * hardware.transfer_ns };
+        match hardware.command_ns + data {
+            0 => self.on_bus_done(die, job),
+            length => {
+                self.ask_for_bus(die, job, length, false);
+                Ok(())
+            }
+        }
+    }
+
+    /// Whether copies stay in their die.
+    fn copies_back(&self) -> bool {
+        self.settings.collecting.copy_back
+    }
+
+    fn cell_time(&self, job: Job) -> u64 {
+        let hardware = &self.settings.hardware;
+        match job {
+            Job::Erase => hardware.erase_ns,
+            job if job.programs() => hardware.program_ns,
+            _ => hardware.read_ns,
+        }
+    }
+
+    /// Lets the cells of an idle die work for `length`.
+    pub(super) fn begin_cells(&mut self, die: u32, job: Job, length: u64) {
+        let now = self.now;
+        let held = &mut self.dies[die as usize];
+        debug_assert!(held.cells.is_idle());
+        held.cells = Stage { job, since: now, begin: now, length, ..Stage::IDLE };
+        held.suspends = 0;
+        self.timers.set(self.cells_timer(die), now + length);
+    }
+
+    /// Stops the cells of a die before they are done. Returns the time that was left.
+    pub(super) fn stop_cells(&mut self, die: u32) -> u64 {
+        let timer = self.cells_timer(die);
+        let left = self.timers.get(timer) - self.now;
+        self.timers.set(timer, NEVER);
+        self.dies[die as usize].cells.length -= left;
+        self.worked_cells(die);
+        self.dies[die as usize].cells = Stage::IDLE;
+        left
+    }
+
+    /// Puts a job on the bus, or in its queue.
+    fn ask_for_bus(&mut self, die: u32, job: Job, length: u64, command: bool) {
+        let now = self.now;
+        let held = &mut self.dies[die as usize];
+        debug_assert!(held.bus.is_idle());
+        held.bus = Stage { job, since: now, begin: now, length, held: false, command };
+        let channel = held.channel;
+        let bus = &mut self.buses[channel as usize];
+        if bus.die == NONE {
+            bus.die = die;
+            self.timers.set(channel as usize, now + length);
+        } else {
+            bus.waiting.push_back(die);
+        }
+    }
+
+    /// The transfer on a channel is over.
+    fn transfer_done(&mut self, channel: u32) -> Result<(), DriveError> {
+        let now = self.now;
+        let bus = &mut self.buses[channel as usize];
+        let die = bus.die;
+        let stage = self.dies[die as usize].bus;
+        bus.busy_ns += stage.length;
+        bus.die = bus.waiting.pop_front().unwrap_or(NONE);
+        if bus.die != NONE {
+            let next = &mut self.dies[bus.die as usize].bus;
+            next.begin = now;
+            self.timers.set(channel as usize, now + next.length);
+        }
+        if let Some(op) = stage.job.op() {
+            self.ops[op].bus_ns += now - stage.since;
+        }
+        self.worked(die, &stage, Place::Bus);
+        self.dies[die as usize].bus = Stage::IDLE;
+        if stage.command {
+            self.begin_cells(die, stage.job, self.cell_time(stage.job));
+        } else {
+            self.on_bus_done(die, stage.job)?;
+        }
+        self.bus_freed(die)?;
+        self.schedule(die)
+    }
+
+    /// A job has its data over the bus; its die's side of the bus is idle.
+    fn on_bus_done(&mut self, die: u32, job: Job) -> Result<(), DriveError> {
+        match job {
+            Job::Read(op) | Job::Buffer(op) => self.complete_all(die, op),
+            Job::ModifyRead(op) => {
+                self.write(op)?;
+                self.begin_on_bus(die, Job::ModifyWrite(op), 1)
+            }
+            Job::CopyRead => self.page_read_out(die),
+            Job::Write(_) | Job::ModifyWrite(_) | Job::CopyWrite => {
+                if self.dies[die as usize].cells.is_idle() {
+                    self.begin_cells(die, job, self.cell_time(job));
+                } else {
+                    let now = self.now;
+                    self.dies[die as usize].bus =
+                        Stage { job, since: now, begin: now, held: true, ..Stage::IDLE };
+                }
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The die's side of the bus is idle: what the cells have read may go out.
+    fn bus_freed(&mut self, die: u32) -> Result<(), DriveError> {
+        let held = &mut self.dies[die as usize];
+        if held.cells.held && held.bus.is_idle() {
+            let job = held.cells.job;
+            held.cells = Stage::IDLE;
+            self.read_out(die, job)?;
+        }
+        Ok(())
+    }
+
+    /// The cells are done.
+    fn cells_done(&mut self, die: u32) -> Result<(), DriveError> {
+        let stage = self.dies[die as usize].cells;
+        if let Some(op) = stage.job.op() {
+            self.ops[op].cell_ns += stage.length;
+        }
+        self.worked_cells(die);
+        let held = &mut self.dies[die as usize];
+        match stage.job {
+            Job::Read(_) | Job::ModifyRead(_) | Job::CopyRead if !held.bus.is_idle() => {
+                held.cells.held = true;
+                return self.schedule(die);
+            }
+            _ => held.cells = Stage::IDLE,
+        }
+        match stage.job {
+            Job::Read(_) | Job::ModifyRead(_) | Job::CopyRead => self.read_out(die, stage.job)?,
+            Job::Write(op) | Job::ModifyWrite(op) => self.complete_all(die, op)?,
+            Job::CopyWrite => self.page_moved(die)?,
+            Job::Erase => self.erased(die)?,
+            Job::Suspend => self.let_go(die),
+            Job::Poll | Job::Buffer(_) | Job::Idle => {}
+        }
+        // What came over the bus meanwhile is programmed.
+        let held = &mut self.dies[die as usize];
+        if held.bus.held && held.cells.is_idle() {
+            let job = held.bus.job;
+            held.bus = Stage::IDLE;
+            self.begin_cells(die, job, self.cell_time(job));
+        }
+        self.schedule(die)
+    }
+
+    /// Takes what the cells have read over the bus.
+    fn read_out(&mut self, die: u32, job: Job) -> Result<(), DriveError> {
+        let pages = match job {
+            Job::Read(op) => self.chain(op).count() as u64,
+            Job::CopyRead if self.copies_back() => 0,
+            _ => 1,
+        };
+        match pages * self.settings.hardware.transfer_ns {
+            0 => self.on_bus_done(die, job),
+            length => {
+                self.ask_for_bus(die, job, length, false);
+                Ok(())
+            }
+        }
+    }
+
+    /// Page operations that go together.
+    pub(super) fn chain(&self, first: u32) -> impl Iterator<Item = u32> {
+        let present = |op: u32| Some(op).filter(|&op| op != NONE);
+        std::iter::successors(Some(first), move |&op| present(self.ops[op].next))
+    }
+
+    /// Completes page operations that went together. Their times are those of the first.
+    fn complete_all(&mut self, die: u32, first: u32) -> Result<(), DriveError> {
+        let (bus_ns, cell_ns) = (self.ops[first].bus_ns, self.ops[first].cell_ns);
+        let mut op = first;
+        while op != NONE {
+            let next = self.ops[op].next;
+            self.ops[op].bus_ns = bus_ns;
+            self.ops[op].cell_ns = cell_ns;
+            self.complete(die, op)?;
+            op = next;
+        }
+        Ok(())
+    }
+
+    fn worked_cells(&mut self, die: u32) {
+        let stage = self.dies[die as usize].cells;
+        self.worked(die, &stage, Place::Cells);
+    }
+
+    /// Tells the observer what a stage has done.
+    #[inline]
+    fn worked(&mut self, die: u32, stage: &Stage, place: Place) {
+        let held = &self.dies[die as usize];
+        let collection = held.collection.as_ref();
+        let (page, plane, cause) = match stage.job.op() {
+            Some(op) => {
+                let op = &self.ops[op];
+                (Some(op.page), op.plane, Cause::Request(self.host.number_of(op.request)))
+            }
+            None => {
+                let moves = matches!(stage.job, Job::CopyRead | Job::CopyWrite);
+                let moving = collection.and_then(|collection| collection.moving);
+                let first = die * self.settings.hardware.planes;
+                (
+                    moving.filter(|_| moves).map(|moving| moving.page),
+                    collection.map_or(first, |collection| collection.plane),
+                    Cause::Collection(collection.map_or(0, |collection| collection.number)),
+                )
+            }
+        };
+        let work = match stage.job {
+            Job::Erase => Work::Erase,
+            Job::Poll => Work::Poll,
+            Job::Suspend => Work::Suspend,
+            job if job.programs() => Work::Program,
+            _ => Work::Read,
+        };
+        let span = Span {
+            begin_ns: stage.begin,
+            end_ns: stage.begin + stage.length,
+            place,
+            channel: held.channel,
+            die,
+            plane,
+            work,
+            page,
+            cause,
+        };
+        self.observer.worked(&span);
+    }
+
+    /// Whether a collection of this die is at `point`.
+    pub(super) fn is_at(&self, die: u32, point: Point) -> bool {
+        let collection = self.dies[die as usize].collection.as_ref();
+        collection.is_some_and(|collection| collection.point == point)
+    }
+}

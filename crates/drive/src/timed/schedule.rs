@@ -1,0 +1,277 @@
+//! What a die does next.
+
+use flashgc_ftl::FtlError;
+use flashgc_ftl::stepwise::RESERVED_BLOCKS;
+
+use super::die::{Job, Point};
+use super::engine::TimedDrive;
+use super::observe::{Observer, Source};
+use super::ops::{Kind, NONE, PageOp};
+use super::settings::Scheduling;
+use crate::counting::DriveError;
+
+/// Which page operations may be served.
+#[derive(Clone, Copy)]
+pub(super) struct Allowed {
+    pub(super) reads: bool,
+    pub(super) writes: bool,
+    /// Only those before this number.
+    pub(super) before: u64,
+}
+
+impl Allowed {
+    pub(super) const ALL: Self = Self { reads: true, writes: true, before: u64::MAX };
+}
+
+impl<O: Observer> TimedDrive<O> {
+    /// Begins everything that a die can begin now.
+    pub(super) fn schedule(&mut self, die: u32) -> Result<(), DriveError> {
+        loop {
+            let held = &self.dies[die as usize];
+            let began = if !held.is_idle() {
+                self.overlap(die)?
+            } else if held.suspended.is_some() {
+                self.while_suspended(die)?
+            } else if held.collection.is_some() {
+                self.at_point(die)?
+            } else if self.is_held_by_unit(die) {
+                false
+            } else {
+                self.serve(die)?
+            };
+            if !began {
+                break;
+            }
+        }
+        let held = self.is_held_by_unit(die);
+        let now = self.now;
+        self.dies[die as usize].note(now, held);
+        Ok(())
+    }
+
+    /// An idle die without a collection serves the next request.
+    fn serve(&mut self, die: u32) -> Result<bool, DriveError> {
+        let Some(op) = self.next_for(die, Allowed::ALL) else {
+            self.rest(die);
+            return Ok(false);
+        };
+        let PageOf { plane, kind } = self.page_of(op);
+        if matches!(kind, Kind::Write | Kind::Modify) && self.needs_collection(die, plane) {
+            return self.begin_collection(plane, false);
+        }
+        self.start(die, op)?;
+        Ok(true)
+    }
+
+    /// A busy die begins what may overlap with what it does.
+    fn overlap(&mut self, die: u32) -> Result<bool, DriveError> {
+        let held = &self.dies[die as usize];
+        if let Some(collection) = &held.collection {
+            let half_is_free = match collection.point {
+                Point::B => held.cells.is_idle(),
+                _ => held.bus.is_idle(),
+            };
+            return if collection.committed && half_is_free { self.go_on(die) } else { Ok(false) };
+        }
+        if !self.settings.cache_commands || held.suspended.is_some() {
+            return Ok(false);
+        }
+        let kind = match (held.cells.job, held.bus.job) {
+            (Job::Idle, Job::Read(_)) if !held.bus.command => Kind::Read,
+            (Job::Write(_), Job::Idle) => Kind::Write,
+            _ => return Ok(false),
+        };
+        // With a command time the bus must be free for the command.
+        if kind == Kind::Read && self.settings.hardware.command_ns > 0 {
+            return Ok(false);
+        }
+        let Some(op) = self.next_for(die, Allowed::ALL) else { return Ok(false) };
+        let next = self.page_of(op);
+        if next.kind != kind || (kind == Kind::Write && self.needs_collection(die, next.plane)) {
+            return Ok(false);
+        }
+        self.start(die, op)?;
+        Ok(true)
+    }
+
+    /// The next page operation that a die may serve.
+    pub(super) fn next_for(&mut self, die: u32, allowed: Allowed) -> Option<u32> {
+        let held = &self.dies[die as usize];
+        let first = |head: u32, allows: bool| {
+            Some(head).filter(|&op| allows && op != NONE && self.ops[op].number < allowed.before)
+        };
+        let read = first(held.reads.head, allowed.reads);
+        let write = first(held.writes.head, allowed.writes);
+        let Some(write) = write else {
+            return read.and_then(|_| self.first_read(die, allowed.before));
+        };
+        let reads_first = self.settings.scheduling == Scheduling::ReadsFirst;
+        if let Some(read) = read {
+            if self.ops[read].number < self.ops[write].number {
+                if !reads_first {
+                    return Some(read);
+                }
+            } else if !reads_first && self.may_write(die, write) {
+                return Some(write);
+            }
+            if let Some(read) = self.first_read(die, allowed.before) {
+                return Some(read);
+            }
+        }
+        self.may_write(die, write).then_some(write)
+    }
+
+    /// The first read, before number `before`, that no earlier write of its page holds up.
+    pub(super) fn first_read(&self, die: u32, before: u64) -> Option<u32> {
+        let held = &self.dies[die as usize];
+        held.reads.iter(&self.ops).take_while(|&op| self.ops[op].number < before).find(|&op| {
+            let op = &self.ops[op];
+            !held.writes.has_before(&self.ops, op.number, op.page)
+        })
+    }
+
+    /// Whether a write or TRIM may go now, as far as blocks are concerned. Counts one that waits
+    /// because none is erased.
+    pub(super) fn may_write(&mut self, die: u32, op: u32) -> bool {
+        let PageOf { plane, kind } = self.page_of(op);
+        if kind == Kind::Trim || self.needs_collection(die, plane) {
+            return true;
+        }
+        if self.is_in_s2(plane) {
+            return false;
+        }
+        let room = self.layer.can_write(plane);
+        if !room && !self.ops[op].starved {
+            self.ops[op].starved = true;
+            self.totals.collections.starved += 1;
+        }
+        room
+    }
+
+    /// Whether a write to `plane` begins a collection.
+    pub(super) fn needs_collection(&self, die: u32, plane: u32) -> bool {
+        if self.layer.host_room(plane) > 0 || self.dies[die as usize].collection.is_some() {
+            return false;
+        }
+        let unit = self.units.of_plane(plane);
+        !self.units.is_collecting(unit)
+            && (self.free_blocks(unit) <= self.settings.collecting.low
+                || self.layer.free_blocks(plane) <= RESERVED_BLOCKS)
+    }
+
+    /// Serves a page operation that waits at an idle die, and those that go with it.
+    pub(super) fn start(&mut self, die: u32, op: u32) -> Result<(), DriveError> {
+        self.take_out(die, op);
+        let PageOf { kind, .. } = self.page_of(op);
+        let (number, page) = (self.ops[op].number, self.ops[op].page);
+        match kind {
+            Kind::Trim => {
+                self.layer.trim(page)?;
+                self.observer.trimmed(page);
+                self.complete(die, op)
+            }
+            Kind::Read => {
+                let from = self.layer.locate(page);
+                self.observer.read(number, page, from);
+                match from {
+                    None => self.complete(die, op),
+                    Some(_) if self.is_in_suspended_program(die, page) => {
+                        self.begin_on_bus(die, Job::Buffer(op), 1)
+                    }
+                    Some(_) => {
+                        self.gather(die, op, Kind::Read)?;
+                        self.begin_in_cells(die, Job::Read(op));
+                        Ok(())
+                    }
+                }
+            }
+            Kind::Modify if self.layer.locate(page).is_some() => {
+                self.begin_in_cells(die, Job::ModifyRead(op));
+                Ok(())
+            }
+            Kind::Write | Kind::Modify => {
+                self.write(op)?;
+                let more = self.gather(die, op, Kind::Write)?;
+                self.begin_on_bus(die, Job::Write(op), 1 + more)
+            }
+        }
+    }
+
+    /// Gives a write its physical page.
+    pub(super) fn write(&mut self, op: u32) -> Result<(), DriveError> {
+        let op = self.ops[op];
+        let Some(ppn) = self.layer.write(op.page, op.plane)? else {
+            return Err(FtlError::NoSpace("the pool of erased blocks is empty".to_string()).into());
+        };
+        self.observer.programmed(op.page, ppn, Source::Host(op.number));
+        Ok(())
+    }
+
+    /// Takes a page operation out of its queue to be served now.
+    pub(super) fn take_out(&mut self, die: u32, op: u32) {
+        let Self { dies, ops, .. } = self;
+        let held = &mut dies[die as usize];
+        let queue = if ops[op].kind == Kind::Read { &mut held.reads } else { &mut held.writes };
+        queue.take(ops, op);
+        ops[op].blocked_ns = held.held_until(self.now) - ops[op].blocked_ns;
+    }
+
+    /// Operations of the same kind on other planes join `first` in one multi-plane operation.
+    /// Returns how many.
+    fn gather(&mut self, die: u32, first: u32, kind: Kind) -> Result<u64, DriveError> {
+        let planes = self.settings.hardware.planes;
+        let held = &self.dies[die as usize];
+        let alone = held.collection.is_some() || held.suspended.is_some();
+        if !self.settings.multi_plane || planes == 1 || alone {
+            return Ok(0);
+        }
+        let mut used = vec![false; planes as usize];
+        used[(self.ops[first].plane % planes) as usize] = true;
+        let mut last = first;
+        let mut joined = 0;
+        let queue = if kind == Kind::Read { held.reads } else { held.writes };
+        let mut next = queue.head;
+        // Whoever is passed over closes its plane: operations on one plane stay in order.
+        while next != NONE && used.iter().any(|used| !used) {
+            let op = next;
+            let PageOp { page, plane, number, next: after, kind: its, .. } = self.ops[op];
+            next = after;
+            let held = &self.dies[die as usize];
+            let others = if kind == Kind::Read { held.writes } else { held.reads };
+            let was_used = std::mem::replace(&mut used[(plane % planes) as usize], true);
+            let fits = !was_used
+                && its == kind
+                && !others.has_before(&self.ops, number, page)
+                && match kind {
+                    Kind::Read => self.layer.locate(page).is_some(),
+                    _ => !self.needs_collection(die, plane) && self.may_write(die, op),
+                };
+            if !fits {
+                continue;
+            }
+            self.take_out(die, op);
+            match kind {
+                Kind::Read => {
+                    let from = self.layer.locate(page);
+                    self.observer.read(number, page, from);
+                }
+                _ => self.write(op)?,
+            }
+            self.ops[last].next = op;
+            last = op;
+            joined += 1;
+        }
+        Ok(joined)
+    }
+
+    fn page_of(&self, op: u32) -> PageOf {
+        let op = &self.ops[op];
+        PageOf { plane: op.plane, kind: op.kind }
+    }
+}
+
+/// Where a page operation goes and what it does there.
+struct PageOf {
+    plane: u32,
+    kind: Kind,
+}

@@ -1,0 +1,114 @@
+//! Suspending an erase or a program of the cells to serve a request.
+
+use super::die::{Job, Suspended};
+use super::engine::TimedDrive;
+use super::observe::Observer;
+use super::ops::Kind;
+use super::schedule::Allowed;
+use crate::counting::DriveError;
+
+impl<O: Observer> TimedDrive<O> {
+    /// Suspends what the cells of a die do, if `op`, which waits there, is worth it.
+    pub(super) fn suspend_for(&mut self, die: u32, op: u32) {
+        let rule = self.settings.suspend;
+        if !rule.erase && !rule.program {
+            return;
+        }
+        let held = &self.dies[die as usize];
+        let job = held.cells.job;
+        if held.suspended.is_some() || !held.bus.is_idle() || held.suspends >= rule.most {
+            return;
+        }
+        let left = (held.cells.begin + held.cells.length).saturating_sub(self.now);
+        let worth = match job {
+            Job::Erase => rule.erase && left >= rule.least_erase_ns,
+            job if job.programs() => rule.program && left >= rule.least_program_ns,
+            _ => false,
+        };
+        if !worth || left == 0 || !self.may_interrupt(die, op, job) {
+            return;
+        }
+        let held = &self.dies[die as usize];
+        let times = held.suspends + 1;
+        if let Some(op) = job.op() {
+            self.ops[op].cell_ns += self.now - held.cells.begin;
+        }
+        let left = self.stop_cells(die);
+        let counts = &mut self.totals;
+        if job == Job::Erase {
+            counts.suspended_erases += 1;
+        } else {
+            counts.suspended_programs += 1;
+        }
+        let mark = self.ops.count;
+        self.dies[die as usize].suspended = Some(Suspended { job, left, times, mark });
+        if rule.suspend_ns > 0 {
+            self.begin_cells(die, Job::Suspend, rule.suspend_ns);
+        }
+    }
+
+    /// Whether `op` could be served while `job` is suspended.
+    fn may_interrupt(&mut self, die: u32, op: u32, job: Job) -> bool {
+        let urgent = self.dies[die as usize].collection.as_ref().is_some_and(|c| c.urgent);
+        if urgent {
+            return false;
+        }
+        match self.ops[op].kind {
+            Kind::Read => {
+                let (number, page) = (self.ops[op].number, self.ops[op].page);
+                !self.dies[die as usize].writes.has_before(&self.ops, number, page)
+            }
+            _ => {
+                let is_next = self.dies[die as usize].writes.head == op;
+                job == Job::Erase && is_next && self.may_write(die, op)
+            }
+        }
+    }
+
+    /// The suspended operation has let go of the die: what waits until now goes before it.
+    pub(super) fn let_go(&mut self, die: u32) {
+        let mark = self.ops.count;
+        if let Some(suspended) = &mut self.dies[die as usize].suspended {
+            suspended.mark = mark;
+        }
+    }
+
+    /// An idle die with a suspended operation serves those who waited, and then goes on with it.
+    /// Those who came meanwhile count as another suspend.
+    pub(super) fn while_suspended(&mut self, die: u32) -> Result<bool, DriveError> {
+        let Some(Suspended { job, left, times, mark }) = self.dies[die as usize].suspended else {
+            return Ok(false);
+        };
+        let allowed = |before: u64| Allowed { reads: true, writes: job == Job::Erase, before };
+        if let Some(op) = self.next_for(die, allowed(mark)) {
+            self.start(die, op)?;
+            return Ok(true);
+        }
+        let rule = self.settings.suspend;
+        if times < rule.most && self.next_for(die, allowed(u64::MAX)).is_some() {
+            let mark = self.ops.count;
+            self.dies[die as usize].suspended =
+                Some(Suspended { job, left, times: times + 1, mark });
+            return Ok(true);
+        }
+        self.dies[die as usize].suspended = None;
+        self.begin_cells(die, job, left + rule.resume_ns);
+        self.dies[die as usize].suspends = times;
+        Ok(true)
+    }
+
+    /// Whether the program of `page` is suspended on this die: its buffer holds the data.
+    pub(super) fn is_in_suspended_program(&self, die: u32, page: u32) -> bool {
+        let held = &self.dies[die as usize];
+        match held.suspended.map(|suspended| suspended.job) {
+            Some(Job::Write(op) | Job::ModifyWrite(op)) => {
+                self.chain(op).any(|op| self.ops[op].page == page)
+            }
+            Some(Job::CopyWrite) => {
+                let moving = held.collection.as_ref().and_then(|collection| collection.moving);
+                moving.is_some_and(|moving| moving.page == page)
+            }
+            _ => false,
+        }
+    }
+}
