@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         generators,
         policies,
         trace_formats,
+        wear_levellings,
     )
     from flashgc.results import Comparison, Rank, Result, TraceStat
     from flashgc.simulation import Victim, VictimPolicy, compare, run
@@ -76,12 +77,13 @@ __all__ = [
     "trace_stat",
     "trace_synth",
     "version",
+    "wear_levellings",
 ]
 
 #: Where each name lives; imported when it is first used, so that the command starts fast.
 _HOMES = {
     **dict.fromkeys(("allocations", "fills", "frontiers", "generators", "policies"), "registry"),
-    **dict.fromkeys(("endurances", "trace_formats"), "registry"),
+    **dict.fromkeys(("endurances", "trace_formats", "wear_levellings"), "registry"),
     **dict.fromkeys(("Comparison", "Rank", "Result", "TraceStat"), "results"),
     **dict.fromkeys(("Victim", "VictimPolicy", "compare", "run"), "simulation"),
     **dict.fromkeys(("Trace", "trace_convert", "trace_stat", "trace_synth"), "traces"),

@@ -90,6 +90,13 @@ class Gc(Section):
             "random"
         ),
     ] = "fifo"
+    wear_levelling: Annotated[
+        str | list[str],
+        Field(
+            description="how cold data are moved to level wear, with the pool frontier: none, "
+            "static:threshold=50,interval=10"
+        ),
+    ] = "none"
 
 
 class Workload(Section):
@@ -256,7 +263,7 @@ def configurations(
     default_runs: int = 1,
     python_victims: Sequence[str] = (),
 ) -> list[dict[str, Any]]:
-    """What the engine runs for ``asked``: one for each spare, frontier, allocation and victim.
+    """What the engine runs for ``asked``: one for each spare, frontier and so on, and victim.
 
     ``python_victims`` are names that stand for policies written in Python. Raises
     :class:`flashgc.ConfigError` with the value's place.
@@ -311,7 +318,12 @@ def configurations(
     spares = _spares(drive, places)
     frontiers, allocations = _several(gc.frontier), _several(gc.allocation)
     victims = _several(gc.victim)
-    for kind, several in (("frontier", frontiers), ("allocation", allocations)):
+    levellings = _several(gc.wear_levelling)
+    for kind, several in (
+        ("frontier", frontiers),
+        ("allocation", allocations),
+        ("wear_levelling", levellings),
+    ):
         _places.refuse_twins(_places.elements(places, f"gc.{kind}", several), several)
         for index, text in enumerate(several):
             at(_places.element(places, f"gc.{kind}", index), _core.check, kind, text)
@@ -319,14 +331,15 @@ def configurations(
     for index, victim in enumerate(victims):
         if victim not in python_victims:
             at(_places.element(places, "gc.victim", index), _core.check, "victim", victim)
-    combined = itertools.product(spares, frontiers, allocations, victims)
-    for spare, frontier, allocation, victim in combined:
+    combined = itertools.product(spares, frontiers, allocations, levellings, victims)
+    for spare, frontier, allocation, levelling, victim in combined:
         made.append(
             {
                 **common,
                 "spare": spare,
                 "frontier": frontier,
                 "allocation": allocation,
+                "wear_levelling": levelling,
                 "victim": victim,
             }
         )

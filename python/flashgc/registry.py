@@ -25,7 +25,7 @@ class Param:
 
 @dataclass(frozen=True)
 class Entry:
-    """A policy, frontier, block allocation, law of endurance or generator."""
+    """A policy, frontier, block allocation, wear levelling, law of endurance or generator."""
 
     #: As typed.
     name: str
@@ -106,6 +106,15 @@ def allocations() -> tuple[Entry, ...]:
     ['fifo', 'lowest-erase', 'sfl', 'random']
     """
     return _entries("allocations")
+
+
+def wear_levellings() -> tuple[Entry, ...]:
+    """Every way to level wear, the default first.
+
+    >>> [levelling.name for levelling in wear_levellings()]
+    ['none', 'static']
+    """
+    return _entries("wear_levellings")
 
 
 def endurances() -> tuple[Entry, ...]:

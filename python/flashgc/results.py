@@ -61,12 +61,15 @@ class Result(_Json):
     copied_pages: int
     #: Blocks erased.
     erases: int
-    #: Calls of the victim policy.
+    #: Blocks collected: picked by the victim policy, or to level wear.
     collections: int
     #: Pages that a TRIM found mapped.
     trimmed_pages: int
     #: Pages read by the host.
     reads: int
+    #: What levelling wear cost, which the counts above hold too: ``collections`` and
+    #: ``copied_pages``. ``None`` without it.
+    levelling: Mapping[str, Any] | None
     #: Erase counts of the blocks since the drives were made, mean over the runs: ``mean``,
     #: ``deviation``, ``cv``, ``gini``, ``min``, ``max``; of the first run ``histogram`` (least
     #: erases of a bin, its blocks) and, where there is an endurance, ``series`` (drive writes,
@@ -139,6 +142,11 @@ class Result(_Json):
     def allocation(self) -> str:
         """The block allocation of the pool frontier."""
         return str(self.config.get("allocation", "fifo"))
+
+    @property
+    def wear_levelling(self) -> str:
+        """How cold data are moved to level wear."""
+        return str(self.config.get("wear_levelling", "none"))
 
     @property
     def workload(self) -> str:

@@ -42,6 +42,7 @@ class Options(TypedDict, total=False):
     fill: str
     frontier: str | Sequence[str]
     allocation: str | Sequence[str]
+    wear_levelling: str | Sequence[str]
     format: str | None
     alignment_offset: int | str
     on_bad_line: str
@@ -73,10 +74,10 @@ def run(
 
     ``blocks`` or ``capacity`` (``"64GiB"``), ``pages_per_block``, ``page_size`` (``"4KiB"``),
     ``spare`` or ``overprovision`` (``0.1`` or ``"10%"``), ``fill``, ``frontier``,
-    ``allocation`` (of the pool frontier: ``"sfl"``), ``warmup`` (``"1/3"``, ``"10x"``,
-    ``"auto"``), one of ``writes`` (``"20x"`` drive writes), ``collections``,
-    ``requests``, ``passes``; ``until`` (``"precision=0.1%"``,
-    ``"system-failure"``), ``endurance`` (``1000``), ``times``
+    ``allocation`` (of the pool frontier: ``"sfl"``), ``wear_levelling``
+    (``"static:threshold=50"``), ``warmup`` (``"1/3"``, ``"10x"``, ``"auto"``), one of
+    ``writes`` (``"20x"`` drive writes), ``collections``, ``requests``, ``passes``;
+    ``until`` (``"precision=0.1%"``, ``"system-failure"``), ``endurance`` (``1000``), ``times``
     (``"read=60us,program=800us,erase=1.5ms"``), ``runs``, ``seed``, ``jobs``; for
     traces ``format``, ``alignment_offset``, ``on_bad_line``.
 
@@ -112,10 +113,10 @@ def compare(
 ) -> Comparison:
     """Runs one workload under several policies and ranks them, least write amplification first.
 
-    Options are those of :func:`run`; ``frontier``, ``allocation`` and ``spare`` (or
-    ``overprovision``) may be lists too, and every combination is run. There are 5 runs of each
-    unless ``runs`` says otherwise; run *i* of each sees the same workload, so that differences are
-    paired. A single policy need not be in a list.
+    Options are those of :func:`run`; ``frontier``, ``allocation``, ``wear_levelling`` and
+    ``spare`` (or ``overprovision``) may be lists too, and every combination is run. There are 5
+    runs of each unless ``runs`` says otherwise; run *i* of each sees the same workload, so that
+    differences are paired. A single policy need not be in a list.
 
     >>> ranking = compare(["fifo", "greedy"], blocks=200, pages_per_block=64, runs=2)
     >>> [rank.result.policy for rank in ranking]

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use flashgc_ftl::spec::{SpecError, count};
 use flashgc_ftl::{
-    Allocation, EndOfLife, Endurance, Fill, Frontier, FtlError, Geometry, Layout, Lifespan,
-    Translation, VictimSpec,
+    Allocation, EndOfLife, Endurance, Fill, Frontier, FtlError, Geometry, Layout, Levelling,
+    Lifespan, Translation, VictimSpec,
 };
 use serde::{Deserialize, Serialize};
 
@@ -35,6 +35,9 @@ pub struct RunConfig {
     /// Not written where it is the default, which was the only one there was: digests stay.
     #[serde(default = "default_allocation", skip_serializing_if = "is_default_allocation")]
     pub allocation: String,
+    /// How cold data are moved to level wear: `static:threshold=50,interval=10`; `None` for not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wear_levelling: Option<String>,
     /// Erases that blocks bear: `1000`, `normal:mean=1000,cv=0.1`; `None` for any number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub endurance: Option<String>,
@@ -129,6 +132,7 @@ pub struct Resolved {
     victim: Victim,
     frontier: Frontier,
     allocation: Allocation,
+    levelling: Option<Levelling>,
     fill: Fill,
 }
 
@@ -145,6 +149,10 @@ impl Resolved {
         };
         let frontier = Frontier::parse(&config.frontier)?;
         let allocation = Allocation::parse(&config.allocation)?;
+        let levelling = match &config.wear_levelling {
+            Some(text) => Levelling::parse(text)?,
+            None => None,
+        };
         let fill = Fill::parse(&config.fill)?;
         let warmup = Warmup::parse(&config.warmup)?;
         if config.runs == 0 {
@@ -198,6 +206,7 @@ impl Resolved {
             },
             frontier: frontier.to_string(),
             allocation: allocation.to_string(),
+            wear_levelling: levelling.map(|levelling| levelling.to_string()),
             endurance: lifespan.map(|lifespan| lifespan.endurance.to_string()),
             times: times.map(|times| times.to_string()),
             workload: source.canonical(),
@@ -216,6 +225,7 @@ impl Resolved {
             victim,
             frontier,
             allocation,
+            levelling,
             fill,
         };
         resolved.check_policy_and_frontier()?;
@@ -228,6 +238,7 @@ impl Resolved {
             geometry: self.geometry,
             frontier: self.frontier,
             allocation: self.allocation,
+            levelling: self.levelling,
             lifespan: self.lifespan,
             fill: self.fill,
             seed: self.seed(run),
@@ -246,8 +257,9 @@ impl Resolved {
 
     /// Finds faults that only the making of a layer shows, before any long run begins.
     fn check_policy_and_frontier(&self) -> Result<(), FtlError> {
-        self.frontier.check(&self.geometry)?;
+        self.frontier.check(&self.geometry, self.levelling)?;
         self.allocation.check(self.frontier)?;
+        self.levelling.map_or(Ok(()), |levelling| levelling.check(self.frontier))?;
         self.lifespan.map_or(Ok(()), |lifespan| lifespan.check(self.frontier))?;
         match &self.victim {
             Victim::Registered(spec) => Ok(spec.check(&self.geometry)?),

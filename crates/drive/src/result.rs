@@ -11,7 +11,7 @@ use crate::extent::{Length, Warmup};
 use crate::run::Finished;
 use crate::stats::{Interval, all_equal, batch_means, drift, half_width95, mean, mser};
 use crate::times::Busy;
-use crate::wear::{Lifetime, Wear};
+use crate::wear::{Levelling, Lifetime, Wear};
 
 /// Batches that one run's measured part is cut into for its confidence interval.
 const BATCHES: usize = 20;
@@ -41,12 +41,15 @@ pub struct RunResult {
     pub copied_pages: u64,
     /// Blocks erased, likewise.
     pub erases: u64,
-    /// Calls of the victim policy, likewise.
+    /// Blocks collected, likewise: picked by the victim policy, or to level wear.
     pub collections: u64,
     /// Pages that a TRIM found mapped, likewise.
     pub trimmed_pages: u64,
     /// Pages read by the host, likewise.
     pub reads: u64,
+    /// What levelling wear cost, likewise, which the counts above hold too; `None` without it.
+    #[serde(default)]
+    pub levelling: Option<Levelling>,
     /// How often blocks were erased since the drives were made, and how evenly; `None` if no run
     /// began.
     pub wear: Option<Wear>,
@@ -172,6 +175,7 @@ pub(crate) fn summarise(resolved: &Resolved, runs: &[Finished], interrupted: boo
         collections: counters.collections,
         trimmed_pages: counters.trimmed_pages,
         reads,
+        levelling: Levelling::new(runs),
         wear: Wear::new(resolved, runs),
         lifetime: Lifetime::new(resolved, runs),
         busy: resolved.times.as_ref().map(|times| Busy::new(times, &counters, reads)),
@@ -287,6 +291,9 @@ fn digest(config: &FullConfig, runs: &[Finished]) -> String {
         text.push_str(&format!("|{:x}|{:?}|{}", run.decisions, run.counters, run.reads));
         if let Some(life) = &run.life {
             text.push_str(&format!("|{life:?}"));
+        }
+        if let Some(levelled) = &run.levelled {
+            text.push_str(&format!("|{levelled:?}"));
         }
     }
     format!("{:016x}", xxh3_64(text.as_bytes()))

@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use flashgc_ftl::Counters;
 use flashgc_ftl::endurance::{Cause, Moment};
+use flashgc_ftl::{Counters, Levelled};
 use flashgc_workload::Batch;
 
 use crate::config::Resolved;
@@ -41,6 +41,13 @@ pub const INTERVALS: u64 = 120;
 /// Intervals that the warm-up is cut into, for the plot of how the drive settled.
 const WARMUP_INTERVALS: u64 = 40;
 
+/// What had been counted when the measured part began.
+struct Start {
+    counters: Counters,
+    reads: u64,
+    levelled: Option<Levelled>,
+}
+
 /// A run under way.
 pub(crate) struct Run {
     drive: CountingDrive,
@@ -53,7 +60,7 @@ pub(crate) struct Run {
     /// Host pages, mean and deviation of the erase counts after each interval, where blocks wear
     /// out.
     wearing: Vec<(u64, f64, f64)>,
-    at_start: Option<(Counters, u64)>,
+    at_start: Option<Start>,
     elapsed: Duration,
 }
 
@@ -108,7 +115,9 @@ impl Run {
                     return Ok(false);
                 }
             }
-            self.at_start = Some((self.drive.layer().counters(), self.drive.reads()));
+            let layer = self.drive.layer();
+            let (counters, levelled) = (layer.counters(), layer.levelled());
+            self.at_start = Some(Start { counters, reads: self.drive.reads(), levelled });
         }
         let origin = self.drive.position(self.unit);
         for piece in 1..=INTERVALS {
@@ -178,7 +187,7 @@ impl Run {
 
     /// Whether a block was erased in what was measured so far.
     pub(crate) fn has_erased(&self) -> bool {
-        self.at_start.as_ref().is_some_and(|(start, _)| self.last.erases > start.erases)
+        self.at_start.as_ref().is_some_and(|start| self.last.erases > start.counters.erases)
     }
 
     /// Frees the drive: the run cannot go on, but keeps what it counted.
@@ -193,13 +202,19 @@ impl Run {
                 .system_failure()
                 .map(|(moment, cause)| ((moment, self.drive.reads()), cause)),
         });
-        let (counters, reads) = match &self.at_start {
-            Some((start, reads)) => (now.since(start), self.drive.reads() - reads),
-            None => (Counters::default(), 0),
+        let none = layer.levelled().map(|_| Levelled::default());
+        let (counters, reads, levelled) = match &self.at_start {
+            Some(start) => (
+                now.since(&start.counters),
+                self.drive.reads() - start.reads,
+                layer.levelled().zip(start.levelled).map(|(now, start)| now.since(&start)),
+            ),
+            None => (Counters::default(), 0, none),
         };
         Finished {
             counters,
             reads,
+            levelled,
             programs: now.programs(),
             decisions: layer.decisions(),
             erases: Erases::of(erase_counts),
@@ -219,6 +234,8 @@ pub(crate) struct Finished {
     pub(crate) counters: Counters,
     /// Pages read by the host in the measured part.
     pub(crate) reads: u64,
+    /// What levelling wear cost in the measured part; `None` without it.
+    pub(crate) levelled: Option<Levelled>,
     /// Pages programmed since the run began.
     pub(crate) programs: u64,
     /// A digest of everything the run decided.

@@ -130,6 +130,26 @@ impl Wear {
     }
 }
 
+/// What levelling wear cost in the measured parts of all runs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Levelling {
+    /// Blocks collected to level wear, in place of a victim of the policy.
+    pub collections: u64,
+    /// Valid pages that those collections rewrote.
+    pub copied_pages: u64,
+}
+
+impl Levelling {
+    pub(crate) fn new(runs: &[Finished]) -> Option<Self> {
+        let levelled: Option<Vec<_>> = runs.iter().map(|run| run.levelled).collect();
+        let levelled = levelled.filter(|levelled| !levelled.is_empty())?;
+        Some(Self {
+            collections: levelled.iter().map(|one| one.collections).sum(),
+            copied_pages: levelled.iter().map(|one| one.copied_pages).sum(),
+        })
+    }
+}
+
 /// A moment in a drive's life, mean over the runs that came to it. From the new drive on, warm-up
 /// included.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -32,6 +32,7 @@ fn config(b: u32, spare: f64, victim: String, runs: u32) -> RunConfig {
         victim,
         frontier: "single".into(),
         allocation: "fifo".into(),
+        wear_levelling: None,
         endurance: None,
         times: None,
         fill: "random".into(),

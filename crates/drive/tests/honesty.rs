@@ -22,6 +22,7 @@ fn config() -> RunConfig {
         victim: "greedy".into(),
         frontier: "single".into(),
         allocation: "fifo".into(),
+        wear_levelling: None,
         endurance: None,
         times: None,
         fill: "sequential".into(),

@@ -23,6 +23,7 @@ fn config() -> RunConfig {
         victim: "greedy".into(),
         frontier: "pool:low=10".into(),
         allocation: "sfl".into(),
+        wear_levelling: None,
         endurance: Some("normal:mean=60,cv=0.1".into()),
         times: Some(TIMES.into()),
         fill: "sequential".into(),
@@ -109,6 +110,7 @@ fn ends_and_reads_until_them_do_not_depend_on_the_batch_size() {
             geometry: Geometry::with_spare(60, 8, 0.3).unwrap(),
             frontier: Frontier::Pool { low: 4 },
             allocation: Allocation::parse("lowest-erase").unwrap(),
+            levelling: None,
             lifespan: Some(Lifespan {
                 endurance: Endurance::parse("weibull:scale=20").unwrap(),
                 ends_at,

@@ -29,6 +29,7 @@ fn config(victim: &str) -> RunConfig {
         victim: victim.into(),
         frontier: "single".into(),
         allocation: "fifo".into(),
+        wear_levelling: None,
         endurance: None,
         times: None,
         fill: "random".into(),

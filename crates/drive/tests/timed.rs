@@ -95,6 +95,7 @@ fn one_die_decides_as_the_counting_drive_request_by_request() {
             geometry,
             frontier: Frontier::Pool { low: 2 },
             allocation: Allocation::default(),
+            levelling: None,
             lifespan: None,
             fill: Fill::Random,
             seed: 7,

@@ -1,7 +1,7 @@
 //! The audit: every invariant of the page-mapped layer, checked by plain counting.
 
 use crate::endurance::Wear;
-use crate::frontier::{Active, Frontier, Open};
+use crate::frontier::{Frontier, Open};
 use crate::page_map::{State, UNMAPPED};
 use crate::track::Tracker;
 
@@ -46,7 +46,7 @@ pub(crate) fn audit<T: Tracker>(state: &State<T>, open: &Open) -> Result<(), Str
                 state.blocks.valid(block)
             ));
         }
-        let is_open = block == open.host.block || block == open.copies.block;
+        let is_open = open.active().any(|active| active.block == block);
         let in_pool = waiting[block as usize];
         let is_candidate = state.blocks.is_candidate(block);
         candidates += u32::from(is_candidate);
@@ -68,14 +68,16 @@ pub(crate) fn audit<T: Tracker>(state: &State<T>, open: &Open) -> Result<(), Str
     if candidates != state.blocks.candidates() {
         return Err(format!("{candidates} candidates, counted as {}", state.blocks.candidates()));
     }
-    for active in [open.host, open.copies].into_iter().filter(|a| a.block != Active::NO_BLOCK) {
+    for active in open.active() {
         let first = active.block << bits;
         if active.next > b || (active.next..b).any(|offset| is_live(first | offset)) {
             return Err(format!("block {} has live pages beyond its frontier", active.block));
         }
     }
-    if open.host.block == open.copies.block && open.host.block != Active::NO_BLOCK {
-        return Err(format!("block {} is both frontiers", open.host.block));
+    let mut blocks: Vec<_> = open.active().map(|active| active.block).collect();
+    blocks.sort_unstable();
+    if let Some(pair) = blocks.windows(2).find(|pair| pair[0] == pair[1]) {
+        return Err(format!("block {} is two frontiers", pair[0]));
     }
     let distinct = waiting.iter().filter(|&&waits| waits).count();
     if distinct != pool.len() || pool.len() != open.pool.len() {
@@ -93,6 +95,7 @@ pub(crate) fn audit<T: Tracker>(state: &State<T>, open: &Open) -> Result<(), Str
         return Err(format!("{erases} erases of blocks, {} counted", state.counters.erases));
     }
     state.wear.as_ref().map_or(Ok(()), |wear| audit_wear(state, open, wear))?;
+    state.leveller.as_ref().map_or(Ok(()), |leveller| leveller.audit(&state.blocks))?;
     state.tracker.audit(&state.blocks)
 }
 
@@ -112,8 +115,7 @@ fn audit_wear<T>(state: &State<T>, open: &Open, wear: &Wear) -> Result<(), Strin
         return Err(format!("{bad} blocks are bad, {} counted", wear.bad_blocks()));
     }
     let good = u64::from(geometry.blocks() - bad);
-    let pages =
-        good.saturating_sub(open.kind.blocks_kept().into()) * u64::from(geometry.pages_per_block());
+    let pages = good.saturating_sub(open.kept.into()) * u64::from(geometry.pages_per_block());
     if wear.system_failure().is_none() && pages < geometry.logical_pages().into() {
         return Err(format!(
             "{good} good blocks leave {pages} pages, fewer than the {} promised, without a failure",

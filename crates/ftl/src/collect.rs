@@ -1,5 +1,7 @@
 //! Garbage collection: how each write frontier makes room for the next host write.
 
+use std::cmp::Reverse;
+
 use crate::blocks::{BlockId, BlockTable};
 use crate::frontier::{Active, Frontier};
 use crate::page_map::{MAP_AHEAD, PageMap, State, UNMAPPED, for_words};
@@ -69,15 +71,24 @@ impl<P: VictimPolicy> PageMap<P> {
     /// Victims are emptied into the copy frontier and go to the pool while it is low; then the
     /// host frontier takes a block from it. A victim that has worn out does not go to the pool, and
     /// none is emptied whose pages would find no room: at its end the drive has all its data.
+    /// Where wear is levelled, the least erased block takes the place of a victim now and then.
     fn make_room_pool(&mut self, low: usize, memory: &mut dyn Residency) -> Result<(), FtlError> {
         self.state.close(self.open.host.block);
         let b = self.state.geometry.pages_per_block();
         self.open.host = Active::none(b);
         let mut fruitless = 0;
         while self.open.pool.len() <= low {
-            let victim = self.pick(fruitless)?;
-            fruitless += 1;
-            let room = b - self.open.copies.next;
+            let levelling = self.least_erased();
+            let victim = if let Some(block) = levelling {
+                let decision = take(&mut self.state.blocks, &mut self.state.tracker, block);
+                self.state.taken(block, decision);
+                block
+            } else {
+                fruitless += 1;
+                self.pick(fruitless - 1)?
+            };
+            let mut to = if levelling.is_some() { self.open.levelled } else { self.open.copies };
+            let room = b - to.next;
             if self.open.pool.is_empty() && u32::from(self.state.blocks.valid(victim)) > room {
                 return self.run_dry(victim);
             }
@@ -85,13 +96,21 @@ impl<P: VictimPolicy> PageMap<P> {
             self.leave_out(memory);
             let count = self.state.moving_len;
             let fits = count.min(room as usize);
-            self.state.copy(&mut self.open.copies, 0, fits);
+            self.state.copy(&mut to, 0, fits);
             if fits < count {
-                self.state.close(self.open.copies.block);
-                self.open.copies = self.erased_block()?;
-                self.state.copy(&mut self.open.copies, fits, count);
+                self.state.close(to.block);
+                to = self.erased_block(levelling.is_some())?;
+                self.state.copy(&mut to, fits, count);
             }
             let erases = self.state.blocks.erase_count(victim);
+            if levelling.is_some() {
+                self.open.levelled = to
+            } else {
+                self.open.copies = to
+            }
+            if let Some(leveller) = &mut self.state.leveller {
+                leveller.erased(erases, levelling.map(|_| count));
+            }
             let counters = self.state.counters;
             let wear = self.state.wear.as_mut();
             if !wear.is_some_and(|wear| wear.retires(victim, erases, counters)) {
@@ -100,8 +119,16 @@ impl<P: VictimPolicy> PageMap<P> {
                 return Ok(());
             }
         }
-        self.open.host = self.erased_block()?;
+        self.open.host = self.erased_block(false)?;
         Ok(())
+    }
+
+    /// The block to collect in place of the policy's next victim, if wear is to be levelled now and
+    /// its pages find room.
+    fn least_erased(&mut self) -> Option<BlockId> {
+        let b = self.state.geometry.pages_per_block();
+        let room = if self.open.pool.is_empty() { b - self.open.levelled.next } else { b };
+        self.state.leveller.as_mut()?.victim(&self.state.blocks, room)
     }
 
     /// Takes from the pages on their way from a victim those that the scheme leaves to memory. Those
@@ -148,8 +175,16 @@ impl<P: VictimPolicy> PageMap<P> {
         Ok(())
     }
 
-    fn erased_block(&mut self) -> Result<Active, FtlError> {
-        let block = self.open.pool.take();
+    /// A block of the pool: the next in turn or, for cold data, the most worn.
+    fn erased_block(&mut self, for_cold: bool) -> Result<Active, FtlError> {
+        let pool = &mut self.open.pool;
+        let block = if for_cold {
+            let key = |&block: &BlockId| (self.state.blocks.erase_count(block), Reverse(block));
+            let most_worn = pool.blocks().into_iter().max_by_key(key);
+            most_worn.inspect(|&block| pool.remove(block))
+        } else {
+            pool.take()
+        };
         block
             .map(Active::erased)
             .ok_or_else(|| FtlError::NoSpace("the pool of erased blocks is empty".to_string()))
@@ -158,11 +193,10 @@ impl<P: VictimPolicy> PageMap<P> {
     /// Asks the policy for a victim and takes it from the candidates. `fruitless` is how many
     /// collections in a row have made no room.
     fn pick(&mut self, fruitless: u64) -> Result<BlockId, FtlError> {
-        let State { blocks, tracker, counters, decisions, .. } = &mut self.state;
+        let State { blocks, tracker, .. } = &mut self.state;
         let (victim, decision) =
             choose(&mut self.policy, blocks, tracker, &mut self.rng, fruitless)?;
-        counters.collections += 1;
-        *decisions = digest(*decisions, decision);
+        self.state.taken(victim, decision);
         Ok(victim)
     }
 }
@@ -193,10 +227,15 @@ pub(crate) fn choose<P: VictimPolicy>(
             why: "is open or erased: only candidates may be collected",
         });
     }
+    Ok((victim, take(blocks, tracker, victim)))
+}
+
+/// Takes `victim` from the candidates. Returns what [`digest`] takes in.
+fn take<T: Tracker>(blocks: &mut BlockTable, tracker: &mut T, victim: BlockId) -> u64 {
     let valid = blocks.valid(victim);
     blocks.take(victim);
     tracker.taken(blocks, victim);
-    Ok((victim, (u64::from(victim) << 16) | u64::from(valid)))
+    (u64::from(victim) << 16) | u64::from(valid)
 }
 
 /// The digest of all decisions up to this one: one multiply-xor each; the odd constant is the 64-bit
@@ -230,7 +269,19 @@ impl<T: Tracker> State<T> {
         if block != Active::NO_BLOCK {
             self.blocks.close(block);
             self.tracker.closed(&self.blocks, block);
+            if let Some(leveller) = &mut self.leveller {
+                leveller.changed(&self.blocks, block);
+            }
         }
+    }
+
+    /// Records that `victim` was taken from the candidates.
+    fn taken(&mut self, victim: BlockId, decision: u64) {
+        if let Some(leveller) = &mut self.leveller {
+            leveller.changed(&self.blocks, victim);
+        }
+        self.counters.collections += 1;
+        self.decisions = digest(self.decisions, decision);
     }
 
     /// Reads the victim's valid pages into `moving`, in page order, and erases it.

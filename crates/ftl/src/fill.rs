@@ -94,7 +94,7 @@ impl<P: VictimPolicy> PageMap<P> {
         let b = geometry.pages_per_block();
         let kept = match self.open.kind {
             Frontier::Single | Frontier::Double => 0,
-            pool @ Frontier::Pool { .. } => pool.blocks_kept(),
+            Frontier::Pool { .. } => self.open.kept,
         };
         let used = geometry.blocks() - kept;
         let slots = &mut self.state.reverse[..used as usize * b as usize];

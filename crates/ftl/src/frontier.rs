@@ -5,6 +5,7 @@ use std::fmt;
 use crate::allocation::Pool;
 use crate::blocks::BlockId;
 use crate::geometry::{Geometry, GeometryError};
+use crate::levelling::Levelling;
 use crate::spec::{Kind, Param, Params, Spec, SpecError, suggest};
 
 /// A block being programmed, page after page.
@@ -103,19 +104,24 @@ impl Frontier {
         })
     }
 
-    /// Blocks that can never hold host data: open ones, and those kept erased.
-    pub(crate) fn blocks_kept(self) -> u32 {
+    /// Blocks that can never hold host data: open ones, of which `levelling` has one, and those
+    /// kept erased.
+    pub(crate) fn blocks_kept(self, levelling: Option<Levelling>) -> u32 {
         match self {
             Self::Single => 1,
             Self::Double => 2,
-            Self::Pool { low } => low.saturating_add(2),
+            Self::Pool { low } => low.saturating_add(2 + u32::from(levelling.is_some())),
         }
     }
 
-    /// Whether `geometry` leaves enough spare blocks for this frontier.
-    pub fn check(self, geometry: &Geometry) -> Result<(), GeometryError> {
+    /// Whether `geometry` leaves enough spare blocks for this frontier, with `levelling`.
+    pub fn check(
+        self,
+        geometry: &Geometry,
+        levelling: Option<Levelling>,
+    ) -> Result<(), GeometryError> {
         let b = geometry.pages_per_block();
-        let kept = u64::from(self.blocks_kept());
+        let kept = u64::from(self.blocks_kept(levelling));
         let spare_pages = geometry.physical_pages() - u64::from(geometry.logical_pages());
         if spare_pages >= kept * u64::from(b) {
             return Ok(());
@@ -123,9 +129,10 @@ impl Frontier {
         let least = kept as f64 / f64::from(geometry.blocks());
         Err(GeometryError(format!(
             "{spare_pages} spare pages (spare factor {:.4}) are too few for the {self} frontier, \
-             which keeps {kept} block{} of {b} pages; hint: a spare factor of at least {least:.4}, \
-             or more blocks",
+             which{} keeps {kept} block{} of {b} pages; hint: a spare factor of at least \
+             {least:.4}, or more blocks",
             geometry.spare_factor(),
+            if levelling.is_some() { " with static wear levelling" } else { "" },
             if kept == 1 { "" } else { "s" }
         )))
     }
@@ -149,13 +156,28 @@ pub(crate) struct Open {
     pub(crate) host: Active,
     /// Where copies go; unused by the single frontier.
     pub(crate) copies: Active,
+    /// Where copies go that are made to level wear; unused without.
+    pub(crate) levelled: Active,
     /// Erased blocks that wait for use; only the pool frontier has any.
     pub(crate) pool: Box<dyn Pool>,
+    /// Blocks that can never hold host data.
+    pub(crate) kept: u32,
 }
 
 impl Open {
-    pub(crate) fn new(kind: Frontier, pages_per_block: u32, pool: Box<dyn Pool>) -> Self {
+    pub(crate) fn new(
+        kind: Frontier,
+        pages_per_block: u32,
+        pool: Box<dyn Pool>,
+        kept: u32,
+    ) -> Self {
         let none = Active::none(pages_per_block);
-        Self { kind, host: none, copies: none, pool }
+        Self { kind, host: none, copies: none, levelled: none, pool, kept }
+    }
+
+    /// The blocks that are being programmed.
+    pub(crate) fn active(&self) -> impl Iterator<Item = Active> {
+        let all = [self.host, self.copies, self.levelled];
+        all.into_iter().filter(|active| active.block != Active::NO_BLOCK)
     }
 }

@@ -5,6 +5,7 @@ use crate::blocks::{BlockId, BlockTable};
 use crate::endurance::Wear;
 use crate::frontier::{Active, Open};
 use crate::geometry::Geometry;
+use crate::levelling::{Levelled, Leveller};
 use crate::residency::{NotCached, Residency};
 use crate::rng::Stream;
 use crate::scheme::{Costs, Duplicates, Scheme};
@@ -50,6 +51,7 @@ pub(crate) struct State<T> {
     pub(crate) live: Table<u64>,
     pub(crate) blocks: BlockTable,
     pub(crate) wear: Option<Wear>,
+    pub(crate) leveller: Option<Leveller>,
     pub(crate) tracker: T,
     pub(crate) counters: Counters,
     pub(crate) decisions: u64,
@@ -66,9 +68,10 @@ impl<P: VictimPolicy> PageMap<P> {
         layout: Layout,
         make: impl FnOnce(&BlockTable, &mut Stream) -> Result<P, SpecError>,
     ) -> Result<Self, FtlError> {
-        let Layout { geometry, frontier, allocation, lifespan, fill, seed } = layout;
-        frontier.check(&geometry)?;
+        let Layout { geometry, frontier, allocation, levelling, lifespan, fill, seed } = layout;
+        frontier.check(&geometry, levelling)?;
         allocation.check(frontier)?;
+        levelling.map_or(Ok(()), |levelling| levelling.check(frontier))?;
         lifespan.map_or(Ok(()), |lifespan| lifespan.check(frontier))?;
         let pages = geometry.logical_pages();
         let memory = || FtlError::Memory { pages };
@@ -77,8 +80,9 @@ impl<P: VictimPolicy> PageMap<P> {
         let bits = (geometry.blocks() as usize) << geometry.offset_bits();
         let live = Table::new(bits.div_ceil(64)).ok_or_else(memory)?;
         let blocks = BlockTable::new(&geometry);
-        let kept = frontier.blocks_kept();
+        let kept = frontier.blocks_kept(levelling);
         let wear = lifespan.map(|lifespan| Wear::new(lifespan, &geometry, kept, seed));
+        let leveller = levelling.map(|levelling| Leveller::new(levelling, &blocks));
         let mut rng = Stream::new(seed, "victim");
         let policy = make(&blocks, &mut rng)?;
         let tracker = policy.tracker(&blocks);
@@ -86,7 +90,7 @@ impl<P: VictimPolicy> PageMap<P> {
         let mut layer = Self {
             policy,
             rng,
-            open: Open::new(frontier, b, allocation.pool(seed)),
+            open: Open::new(frontier, b, allocation.pool(seed), kept),
             state: State {
                 geometry,
                 map,
@@ -94,6 +98,7 @@ impl<P: VictimPolicy> PageMap<P> {
                 live,
                 blocks,
                 wear,
+                leveller,
                 tracker,
                 counters: Counters::default(),
                 decisions: 0,
@@ -178,6 +183,10 @@ impl<P: VictimPolicy> Translation for PageMap<P> {
 
     fn wear(&self) -> Option<&Wear> {
         self.state.wear.as_ref()
+    }
+
+    fn levelled(&self) -> Option<Levelled> {
+        self.state.leveller.as_ref().map(|leveller| leveller.levelled)
     }
 
     fn geometry(&self) -> &Geometry {

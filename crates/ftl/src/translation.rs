@@ -7,6 +7,7 @@ use crate::endurance::{Lifespan, Wear};
 use crate::fill::Fill;
 use crate::frontier::Frontier;
 use crate::geometry::{Geometry, GeometryError};
+use crate::levelling::{Levelled, Levelling};
 use crate::residency::Residency;
 use crate::scheme::{Costs, Duplicates, Scheme};
 use crate::spec::SpecError;
@@ -62,6 +63,8 @@ pub struct Layout {
     pub frontier: Frontier,
     /// Which erased block of the pool is used next.
     pub allocation: Allocation,
+    /// How cold data are moved to level wear; `None` for not at all.
+    pub levelling: Option<Levelling>,
     /// How long the drive lives; `None` for ever.
     pub lifespan: Option<Lifespan>,
     /// What is on the drive at first.
@@ -79,7 +82,7 @@ pub struct Counters {
     pub copied_pages: u64,
     /// Blocks erased.
     pub erases: u64,
-    /// Calls of the victim policy.
+    /// Blocks collected: picked by the victim policy, or to level wear.
     pub collections: u64,
     /// Pages that a TRIM found mapped and unmapped.
     pub trimmed_pages: u64,
@@ -195,6 +198,11 @@ pub trait Translation: Send {
 
     /// How worn the blocks are; `None` where they bear any number of erases.
     fn wear(&self) -> Option<&Wear>;
+
+    /// What levelling wear has cost so far, which the counters hold too; `None` without it.
+    fn levelled(&self) -> Option<Levelled> {
+        None
+    }
 
     /// Whether the drive's life is over: it is read-only, with all its data.
     fn has_ended(&self) -> bool {

@@ -4,8 +4,8 @@
 mod reference;
 
 use flashgc_ftl::{
-    Allocation, Fill, Frontier, Geometry, Layout, Translation, VictimSpec, allocation_policies,
-    victim_policies,
+    Allocation, Fill, Frontier, Geometry, Layout, Levelled, Levelling, Translation, VictimSpec,
+    allocation_policies, victim_policies,
 };
 use proptest::prelude::*;
 use reference::{Frontier as Naive, Reference, naive_pick};
@@ -46,6 +46,8 @@ struct Case {
     logical_pages: u32,
     frontier: usize,
     allocation: usize,
+    /// Threshold and interval; with the pool frontier only.
+    levelling: Option<(u32, u32)>,
     spec: usize,
     seed: u64,
     batch: usize,
@@ -58,7 +60,7 @@ fn cases() -> impl Strategy<Value = Case> {
     let operation = (0.0..1.0f64, prop::bool::weighted(0.1));
     (
         shape,
-        (0usize..3, 0..allocation_policies().len()),
+        (0usize..3, 0..allocation_policies().len(), prop::option::of((1u32..6, 1u32..5))),
         0..specs().len(),
         any::<u64>(),
         1usize..40,
@@ -67,14 +69,14 @@ fn cases() -> impl Strategy<Value = Case> {
         .prop_map(
             |(
                 (blocks, pages_per_block, used),
-                (frontier, allocation),
+                (frontier, allocation, levelling),
                 spec,
                 seed,
                 batch,
                 operations,
             )| {
-                // Leave the four blocks that the most demanding frontier here keeps.
-                let most = (blocks - 4) * pages_per_block;
+                // Leave the five blocks that the most demanding frontier here keeps.
+                let most = (blocks - 5) * pages_per_block;
                 let logical_pages = ((f64::from(most) * used) as u32).max(1);
                 Case {
                     blocks,
@@ -82,6 +84,7 @@ fn cases() -> impl Strategy<Value = Case> {
                     logical_pages,
                     frontier,
                     allocation,
+                    levelling,
                     spec,
                     seed,
                     batch,
@@ -96,6 +99,7 @@ fn engine(
     spec: &str,
     frontier: Frontier,
     allocation: Allocation,
+    levelling: Option<Levelling>,
 ) -> Box<dyn Translation> {
     let geometry =
         Geometry::new(case.blocks, case.pages_per_block, case.logical_pages.into()).unwrap();
@@ -103,6 +107,7 @@ fn engine(
         geometry,
         frontier,
         allocation,
+        levelling,
         lifespan: None,
         fill: Fill::Sequential,
         seed: case.seed,
@@ -126,11 +131,17 @@ proptest! {
             Frontier::Pool { .. } => allocation_policies()[case.allocation].name,
             Frontier::Single | Frontier::Double => "fifo",
         };
-        let mut fast = engine(&case, spec, frontier, Allocation::parse(allocation).unwrap());
+        let levelling = case.levelling.filter(|_| matches!(frontier, Frontier::Pool { .. }));
+        let levelling = levelling.map(|(threshold, interval)| Levelling { threshold, interval });
+        let allocation_of = Allocation::parse(allocation).unwrap();
+        let mut fast = engine(&case, spec, frontier, allocation_of, levelling);
         let mut slow = Reference::sequential(
             case.blocks as usize, case.pages_per_block as usize, case.logical_pages, naive, case.seed,
         );
         slow.allocation = reference::naive_allocation(allocation, case.seed);
+        slow.levelling = levelling.map(|Levelling { threshold, interval }| {
+            reference::Levelling { threshold, interval, ..Default::default() }
+        });
         let filled = slow.programs;
         let mut pick = naive_pick(spec);
         // Skewed so that some pages are hammered and others never touched.
@@ -158,6 +169,12 @@ proptest! {
         let counters = fast.counters();
         prop_assert_eq!(counters.programs(), slow.programs - filled);
         prop_assert_eq!(counters.collections, slow.victims.len() as u64);
+        let levelled = slow.levelling.as_ref().map(|levelling| Levelled {
+            collections: levelling.collections,
+            copied_pages: levelling.copies,
+        });
+        prop_assert_eq!(fast.levelled(), levelled);
+        prop_assert_eq!(fast.blocks().erase_counts(), &slow.erases[..]);
         for page in 0..case.logical_pages {
             let place = slow.map.get(&page).map(|&(block, offset)| (block as u32, offset as u32));
             prop_assert_eq!(fast.locate(page), place, "page {}", page);

@@ -110,8 +110,15 @@ fn every_allocation_documents_itself() {
 fn layer(allocation: &str, frontier: Frontier) -> Result<Box<dyn Translation>, String> {
     let geometry = Geometry::with_spare(200, 16, 0.15).unwrap();
     let allocation = Allocation::parse(allocation).map_err(|error| error.to_string())?;
-    let layout =
-        Layout { geometry, frontier, allocation, lifespan: None, fill: Fill::Sequential, seed: 3 };
+    let layout = Layout {
+        geometry,
+        frontier,
+        allocation,
+        levelling: None,
+        lifespan: None,
+        fill: Fill::Sequential,
+        seed: 3,
+    };
     let made = VictimSpec::parse("greedy").unwrap().build(layout);
     made.map_err(|error| error.to_string())
 }

@@ -4,8 +4,8 @@
 mod reference;
 
 use flashgc_ftl::{
-    Allocation, EndOfLife, Endurance, Fill, Frontier, FtlError, Geometry, Layout, Lifespan,
-    Translation, VictimSpec, allocation_policies, victim_policies,
+    Allocation, EndOfLife, Endurance, Fill, Frontier, FtlError, Geometry, Layout, Levelling,
+    Lifespan, Translation, VictimSpec, allocation_policies, victim_policies,
 };
 use proptest::prelude::*;
 use reference::{Frontier as Naive, Reference, naive_allocation, naive_pick};
@@ -15,6 +15,7 @@ fn layer(
     allocation: &str,
     geometry: Geometry,
     low: u32,
+    levelling: Option<Levelling>,
     lifespan: Lifespan,
     seed: u64,
 ) -> Box<dyn Translation> {
@@ -22,6 +23,7 @@ fn layer(
         geometry,
         frontier: Frontier::Pool { low },
         allocation: Allocation::parse(allocation).unwrap(),
+        levelling,
         lifespan: Some(lifespan),
         fill: Fill::Sequential,
         seed,
@@ -58,6 +60,8 @@ struct Case {
     pages_per_block: u32,
     used: f64,
     low: u32,
+    /// Threshold and interval.
+    levelling: Option<(u32, u32)>,
     victim: usize,
     allocation: usize,
     endurance: String,
@@ -69,7 +73,8 @@ struct Case {
 
 fn cases() -> impl Strategy<Value = Case> {
     let shape = (8u32..24, prop::sample::select(vec![2u32, 4, 8]), 0.2..1.0f64, 1u32..4);
-    let policies = (0..victim_policies().len(), 0..allocation_policies().len());
+    let levelling = prop::option::of((1u32..4, 1u32..5));
+    let policies = (0..victim_policies().len(), 0..allocation_policies().len(), levelling);
     let endurance = prop_oneof![
         (1u32..9).prop_map(|limit| limit.to_string()),
         (2u32..9).prop_map(|mean| format!("normal:mean={mean},cv=0.3")),
@@ -79,12 +84,13 @@ fn cases() -> impl Strategy<Value = Case> {
     (shape, policies, endurance, any::<bool>(), any::<u64>(), 1usize..50, writes).prop_map(
         |(shape, policies, endurance, ends_with_first, seed, batch, shares)| {
             let (blocks, pages_per_block, used, low) = shape;
-            let (victim, allocation) = policies;
+            let (victim, allocation, levelling) = policies;
             Case {
                 blocks,
                 pages_per_block,
                 used,
                 low,
+                levelling,
                 victim,
                 allocation,
                 endurance,
@@ -105,7 +111,8 @@ proptest! {
         let victim = victim_policies()[case.victim].name;
         let allocation = allocation_policies()[case.allocation].name;
         let b = case.pages_per_block;
-        let most = (case.blocks - case.low - 2) * b;
+        let kept = case.low + 2 + u32::from(case.levelling.is_some());
+        let most = (case.blocks - kept) * b;
         let pages = ((f64::from(most) * case.used) as u32).max(1);
         let geometry = Geometry::new(case.blocks, b, pages.into()).unwrap();
         let ends_at = match case.ends_with_first {
@@ -113,14 +120,19 @@ proptest! {
             false => EndOfLife::SystemFailure,
         };
         let span = lifespan(&case.endurance, ends_at);
-        let mut fast = layer(victim, allocation, geometry, case.low, span, case.seed);
+        let levelling =
+            case.levelling.map(|(threshold, interval)| Levelling { threshold, interval });
+        let mut fast = layer(victim, allocation, geometry, case.low, levelling, span, case.seed);
 
         let naive = Naive::Pool(case.low as usize);
         let mut slow =
             Reference::sequential(case.blocks as usize, b as usize, pages, naive, case.seed);
         slow.allocation = naive_allocation(allocation, case.seed);
         slow.life.limits = fast.wear().unwrap().limits().to_vec();
-        slow.life.reserve = (case.blocks - pages.div_ceil(b) - case.low - 2) as usize;
+        slow.life.reserve = (case.blocks - pages.div_ceil(b) - kept) as usize;
+        slow.levelling = case.levelling.map(|(threshold, interval)| {
+            reference::Levelling { threshold, interval, ..Default::default() }
+        });
         slow.life.ends_with_first = case.ends_with_first;
         let filled = slow.programs;
         let mut pick = naive_pick(victim);
@@ -171,12 +183,14 @@ fn every_policy_and_allocation_dies_with_its_data() {
     let geometry = Geometry::new(64, 8, 400).unwrap();
     for info in victim_policies() {
         for allocation in allocation_policies() {
-            for law in ["20", "normal:mean=20,cv=0.2", "weibull:scale=20,shape=5"] {
+            let laws = ["20", "20", "normal:mean=20,cv=0.2", "weibull:scale=20,shape=5"];
+            for (index, law) in laws.into_iter().enumerate() {
+                let levelling = (index > 0).then_some(Levelling { threshold: 2, interval: 1 });
                 let span = lifespan(law, EndOfLife::SystemFailure);
-                let mut layer = layer(info.name, allocation.name, geometry, 3, span, 1);
+                let names = (info.name, allocation.name);
+                let mut layer = layer(names.0, names.1, geometry, 3, levelling, span, 1);
                 wear_out(&mut *layer);
-                check_end(&mut *layer)
-                    .unwrap_or_else(|why| panic!("{} {} {law}: {why}", info.name, allocation.name));
+                check_end(&mut *layer).unwrap_or_else(|why| panic!("{names:?} {law}: {why}"));
                 let wear = layer.wear().unwrap();
                 let (first, system) =
                     (wear.first_failure().unwrap(), wear.system_failure().unwrap().0);
@@ -195,7 +209,7 @@ fn the_first_failure_is_the_same_moment_whether_the_drive_goes_on_or_not() {
     let geometry = Geometry::new(64, 8, 400).unwrap();
     let first = |ends_at| {
         let span = lifespan("normal:mean=20,cv=0.2", ends_at);
-        let mut layer = layer("d-choices", "sfl", geometry, 3, span, 1);
+        let mut layer = layer("d-choices", "sfl", geometry, 3, None, span, 1);
         wear_out(&mut *layer);
         (layer.wear().unwrap().first_failure().unwrap(), layer.counters())
     };
@@ -213,7 +227,7 @@ fn a_new_drive_written_in_order_lives_as_long_as_was_worked_out_by_hand() {
     // becomes the copy frontier, and block 0 is the first that is erased.
     let geometry = Geometry::new(10, 4, 16).unwrap();
     let span = lifespan("1", EndOfLife::SystemFailure);
-    let mut layer = layer("fifo", "fifo", geometry, 1, span, 1);
+    let mut layer = layer("fifo", "fifo", geometry, 1, None, span, 1);
     let batch: Vec<u32> = (0..16).collect();
     let mut written = 0;
     while !layer.has_ended() {
@@ -238,6 +252,7 @@ fn endurance_without_a_pool_and_a_reserve_too_small_are_refused() {
             geometry,
             frontier,
             allocation: Allocation::default(),
+            levelling: None,
             lifespan: Some(lifespan("1000", EndOfLife::SystemFailure)),
             fill: Fill::Sequential,
             seed: 1,

@@ -53,7 +53,15 @@ where
     for (frontier, fill, blocks, b) in shapes {
         let geometry = Geometry::with_spare(blocks, b, 0.15).unwrap();
         let allocation = Allocation::default();
-        let layout = Layout { geometry, frontier, allocation, lifespan: None, fill, seed: 5 };
+        let layout = Layout {
+            geometry,
+            frontier,
+            allocation,
+            levelling: None,
+            lifespan: None,
+            fill,
+            seed: 5,
+        };
         let mut layer = PageMap::<Checked<P>>::with_policy(layout, |blocks, rng| {
             Checked::<P>::new(&params, blocks, rng)
         })

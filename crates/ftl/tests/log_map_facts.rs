@@ -14,7 +14,7 @@ use flashgc_ftl::{
 fn layout(geometry: Geometry, fill: Fill) -> Layout {
     let allocation = Allocation::default();
     let frontier = Frontier::Pool { low: 2 };
-    Layout { geometry, frontier, allocation, lifespan: None, fill, seed: 1 }
+    Layout { geometry, frontier, allocation, levelling: None, lifespan: None, fill, seed: 1 }
 }
 
 fn build(mapping: &str, geometry: Geometry, fill: Fill) -> Result<Box<dyn Translation>, FtlError> {

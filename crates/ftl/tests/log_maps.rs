@@ -15,7 +15,15 @@ use proptest::prelude::*;
 
 fn layout(geometry: Geometry, fill: Fill) -> Layout {
     let allocation = Allocation::default();
-    Layout { geometry, frontier: Frontier::Single, allocation, lifespan: None, fill, seed: 1 }
+    Layout {
+        geometry,
+        frontier: Frontier::Single,
+        allocation,
+        levelling: None,
+        lifespan: None,
+        fill,
+        seed: 1,
+    }
 }
 
 fn made(mapping: &str, geometry: Geometry, fill: Fill) -> Box<dyn Translation> {

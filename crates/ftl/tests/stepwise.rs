@@ -22,6 +22,7 @@ fn counting(
         geometry,
         frontier: Frontier::Pool { low: LOW },
         allocation: Allocation::parse(allocation).unwrap(),
+        levelling: None,
         lifespan: None,
         fill,
         seed: 3,

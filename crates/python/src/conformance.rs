@@ -45,6 +45,7 @@ pub(crate) fn policy_run(
         geometry,
         frontier,
         allocation: Allocation::default(),
+        levelling: None,
         lifespan: None,
         fill: Fill::Sequential,
         seed,

@@ -2,12 +2,13 @@
 
 use flashgc_ftl::endurance::endurance_laws;
 use flashgc_ftl::frontier::frontiers;
+use flashgc_ftl::levelling::wear_levellings;
 use flashgc_ftl::spec::{Kind, Param};
 use flashgc_ftl::{Fill, allocation_policies, victim_policies};
 use flashgc_workload::generate::generators;
 use serde_json::{Value, json};
 
-/// Every policy, frontier, block allocation, generator and initial state, with parameters and documentation.
+/// Every policy, frontier, block allocation, wear levelling, generator and initial state, with parameters and documentation.
 pub(crate) fn everything() -> Value {
     json!({
         "policies": victim_policies().iter().map(|info| entry(
@@ -16,6 +17,8 @@ pub(crate) fn everything() -> Value {
             info.name, info.summary, info.summary, info.params)).collect::<Vec<_>>(),
         "allocations": allocation_policies().iter().map(|info| entry(
             info.name, &info.summary(), &info.doc(), &[])).collect::<Vec<_>>(),
+        "wear_levellings": wear_levellings().iter().map(|info| entry(
+            info.name, &info.summary(), &info.doc(), info.params)).collect::<Vec<_>>(),
         "endurances": endurance_laws().iter().map(|info| entry(
             info.name, info.summary, info.summary, info.params)).collect::<Vec<_>>(),
         "generators": generators().iter().map(|info| entry(

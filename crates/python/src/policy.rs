@@ -8,8 +8,8 @@ use flashgc_drive::config::ExternalPolicy;
 use flashgc_ftl::rng::Stream;
 use flashgc_ftl::spec::SpecError;
 use flashgc_ftl::{
-    BlockId, BlockTable, Costs, Counters, Duplicates, External, FtlError, Geometry, Layout, Merges,
-    PageMap, Residency, Scheme, Translation, Wear,
+    BlockId, BlockTable, Costs, Counters, Duplicates, External, FtlError, Geometry, Layout,
+    Levelled, Merges, PageMap, Residency, Scheme, Translation, Wear,
 };
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -227,6 +227,10 @@ impl Translation for Lent {
 
     fn wear(&self) -> Option<&Wear> {
         self.layer.wear()
+    }
+
+    fn levelled(&self) -> Option<Levelled> {
+        self.layer.levelled()
     }
 
     fn geometry(&self) -> &Geometry {

@@ -33,7 +33,7 @@ def compare(
     picture: str | None,
     **typed: Any,
 ) -> int:
-    """Compare policies, frontiers, allocations and spare factors on one workload, and rank them.
+    """Compare policies, frontiers and more on one workload, and rank them.
 
     Every combination is run, 5 times unless --runs says otherwise. Run i of each sees the same
     writes, so that differences are paired. Without --victim, every built-in policy is compared.

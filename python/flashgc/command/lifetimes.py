@@ -21,6 +21,8 @@ LEGEND = (
 def rows(result: Result, plus_minus: str) -> list[tuple[str, str]]:
     """Rows on a result's lifetime and busy time, where there are any."""
     made = []
+    if result.levelling is not None:
+        made.append(("levelling", _levelling(result)))
     if result.lifetime is not None:
         life = result.lifetime
         made += [
@@ -101,6 +103,16 @@ def _wear(wear: Mapping[str, Any] | None) -> str:
     return (
         f"{wear['mean']:.5g} erases a block, {format_count(wear['min'])} to "
         f"{format_count(wear['max'])}, cv {wear['cv']:.4f}, Gini {wear['gini']:.4f}"
+    )
+
+
+def _levelling(result: Result) -> str:
+    cost = result.levelling or {}
+    copies = cost["copied_pages"]
+    share = f", {copies / result.copied_pages:.2%} of all" if copies else ""
+    return (
+        f"{result.wear_levelling}: {format_count(copies)} copies{share}, in "
+        f"{format_count(cost['collections'])} collections"
     )
 
 

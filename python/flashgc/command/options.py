@@ -27,6 +27,7 @@ from flashgc.registry import (
     generators,
     policies,
     trace_formats,
+    wear_levellings,
 )
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -90,6 +91,15 @@ OPTIONS = (
         "[default: fifo]",
         several=True,
         words=_names(allocations),
+    ),
+    Option(
+        "gc.wear_levelling",
+        "--wear-levelling",
+        "SPEC",
+        "How cold data are moved to level wear: none, static:threshold=50,interval=10; with the "
+        "pool frontier. [default: none]",
+        several=True,
+        words=_names(wear_levellings),
     ),
     Option(
         "drive.blocks",

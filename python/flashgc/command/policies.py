@@ -10,7 +10,7 @@ import textwrap
 import click
 
 from flashgc.command.entrance import CONTEXT
-from flashgc.registry import Entry, allocations, endurances, frontiers, generators
+from flashgc.registry import Entry, allocations, endurances, frontiers, generators, wear_levellings
 from flashgc.registry import policies as victims
 
 
@@ -44,6 +44,7 @@ def policies(name: str | None, as_json: bool) -> None:
             "policies": victims,
             "frontiers": frontiers,
             "allocations": allocations,
+            "wear_levellings": wear_levellings,
             "endurances": endurances,
             "generators": generators,
         }
@@ -55,11 +56,12 @@ def policies(name: str | None, as_json: bool) -> None:
 
 
 def everything() -> list[tuple[str, Entry]]:
-    """Policies, frontiers, block allocations and generators, each with what it is."""
+    """All that has a name and is chosen, each with what it is."""
     kinds = {
         "victim policy": victims(),
         "write frontier": frontiers(),
         "block allocation": allocations(),
+        "wear levelling": wear_levellings(),
         "endurance": endurances(),
         "workload": generators(),
     }
@@ -87,6 +89,7 @@ def listing() -> None:
             ("Victim policies (--victim)", victims()),
             ("Write frontiers (--frontier)", frontiers()),
             ("Block allocations (--allocation)", allocations()),
+            ("Wear levelling (--wear-levelling)", wear_levellings()),
             ("Endurance (--endurance)", endurances()),
             ("Workload generators (--workload)", generators()),
         )

@@ -13,7 +13,15 @@ import click
 
 import flashgc
 from flashgc.model import models
-from flashgc.registry import Entry, allocations, endurances, frontiers, generators, policies
+from flashgc.registry import (
+    Entry,
+    allocations,
+    endurances,
+    frontiers,
+    generators,
+    policies,
+    wear_levellings,
+)
 
 GENERATED = "<!-- Written by `make docs`; edit the source files' headers instead. -->"
 
@@ -33,13 +41,13 @@ def pages() -> dict[str, str]:
 
 
 def choices() -> str:
-    """Policies, frontiers, block allocations and generators."""
+    """Policies, frontiers, block allocations, wear levelling and generators."""
     parts = [
         "# Policies, frontiers, workloads",
         GENERATED,
-        "What can be given to `--victim`, `--frontier`, `--allocation`, `--endurance` and "
-        "`--workload`, with the parameters and their defaults. `flashgc policies NAME` shows the "
-        "same in a terminal.",
+        "What can be given to `--victim`, `--frontier`, `--allocation`, `--wear-levelling`, "
+        "`--endurance` and `--workload`, with the parameters and their defaults. `flashgc "
+        "policies NAME` shows the same in a terminal.",
         "## Victim policies",
         *_entries(policies()),
         "## Write frontiers",
@@ -47,6 +55,10 @@ def choices() -> str:
         "## Block allocations",
         "Which erased block of the pool the pool frontier uses next.",
         *_entries(allocations()),
+        "## Wear levelling",
+        "Whether cold data are moved (`--wear-levelling`), with the pool frontier. Which erased "
+        "block is used next levels wear too, but only of blocks that come to be collected.",
+        *_entries(wear_levellings()),
         "## Endurance",
         "How many erases a block bears (`--endurance`), with the pool frontier. A block that was "
         "erased for the last time is bad, and the reserve is one block smaller: the reserve is N "
@@ -192,9 +204,9 @@ def experiment_page() -> str:
         "# Experiment files",
         GENERATED,
         "TOML, run by `flashgc run FILE` or `flashgc compare FILE`; options override what is "
-        "written. Every key is optional. `victim`, `frontier`, `allocation`, `spare` and "
-        "`overprovision` may be lists, which `compare` runs in every combination. Keys that are "
-        "not known are errors. "
+        "written. Every key is optional. `victim`, `frontier`, `allocation`, `wear_levelling`, "
+        "`spare` and `overprovision` may be lists, which `compare` runs in every combination. "
+        "Keys that are not known are errors. "
         "[experiment.schema.json](experiment.schema.json) lets editors complete and check "
         "(`flashgc schema` prints it).",
         '```toml\n[drive]\ncapacity = "4GiB"\noverprovision = "28%"\n\n[gc]\n'

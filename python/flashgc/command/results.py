@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection, Sequence
 
 import click
 from rich.console import Console
@@ -87,35 +88,37 @@ def show_comparison(comparison: Comparison) -> None:
     out = console()
     plus_minus = unicode(out, "±", "+-")
     results = comparison.results
-    spares = {result.config["spare"] for result in results}
-    frontiers = {result.frontier for result in results}
-    allocations = {result.allocation for result in results}
+    varied = _varied(results)
     show(out, facts(out, _in_common(comparison)))
     out.print()
     columns = [("#", RIGHT), ("policy", LEFT)]
-    if len(frontiers) > 1:
+    if "frontier" in varied:
         columns.append(("frontier", LEFT))
-    if len(allocations) > 1:
+    if "allocation" in varied:
         columns.append(("alloc.", LEFT))
-    if len(spares) > 1:
+    if "levelling" in varied:
+        columns.append(("levelling", LEFT))
+    if "spare" in varied:
         columns.append(("spare", RIGHT))
     mortal = any(result.lifetime is not None for result in results)
     last = lifetimes.COLUMNS if mortal else ("copies", "erases", "prog/s")
     columns += [(name, RIGHT) for name in ("write ampl.", "writes", *last)]
     made = table(out, columns)
-    longest = min(12, max(len(frontier) for frontier in frontiers))
+    longest = min(12, max(len(result.frontier) for result in results))
     # What the figures leave of a screen; tools get each spec in one piece.
-    left = out.width - 46 - 7 * (len(spares) > 1) - (longest + 1) * (len(frontiers) > 1)
-    left -= 13 * (len(allocations) > 1) + 12 * mortal
-    widest, longest = (1000, 1000) if is_plain(out) else (left, longest)
+    left = out.width - 46 - 7 * ("spare" in varied) - (longest + 1) * ("frontier" in varied)
+    left -= 13 * ("allocation" in varied) + 14 * ("levelling" in varied) + 12 * mortal
+    widest, longest, levelled = (1000, 1000, 1000) if is_plain(out) else (left, longest, 13)
     for rank in comparison:
         result = rank.result
         cells: list[Text | str] = [str(rank.place), folded(result.policy, widest)]
-        if len(frontiers) > 1:
+        if "frontier" in varied:
             cells.append(folded(result.frontier, longest))
-        if len(allocations) > 1:
+        if "allocation" in varied:
             cells.append(result.allocation)
-        if len(spares) > 1:
+        if "levelling" in varied:
+            cells.append(folded(result.wear_levelling, levelled))
+        if "spare" in varied:
             cells.append(format_share(result.config["spare_factor"]))
         style = "bold green" if rank.place == 1 else ""
         cells += [
@@ -129,16 +132,10 @@ def show_comparison(comparison: Comparison) -> None:
     if comparison.ranking and not is_plain(out):
         out.print(Text(lifetimes.LEGEND if mortal else LEGEND, style="dim"))
     for result in comparison.unmeasured:
-        name = _name(
-            result,
-            frontier=len(frontiers) > 1,
-            allocation=len(allocations) > 1,
-            spare=len(spares) > 1,
-        )
-        out.print(f"{name}: {_nothing(result)}.", soft_wrap=is_plain(out))
+        out.print(f"{_name(result, varied)}: {_nothing(result)}.", soft_wrap=is_plain(out))
     if len(comparison) > 1:
         out.print()
-        for line in verdicts(comparison, plus_minus, several_spares=len(spares) > 1):
+        for line in verdicts(comparison, plus_minus):
             out.print(line, soft_wrap=is_plain(out))
 
 
@@ -166,21 +163,19 @@ def _in_common(comparison: Comparison) -> list[tuple[str, Text | str]]:
         rows.append(("frontier", first.frontier))
         if len({result.allocation for result in results}) == 1 and "pool" in first.frontier:
             rows.append(("allocation", first.allocation))
+    if len({result.wear_levelling for result in results}) == 1 and first.levelling is not None:
+        rows.append(("levelling", first.wear_levelling))
     most = "up to " if comparison.interrupted else ""
     if runs := max(len(result.run_values) for result in results):
         rows.append(("runs", f"{most}{runs} of each, on the same writes; intervals are 95%"))
     return rows
 
 
-def verdicts(comparison: Comparison, plus_minus: str, *, several_spares: bool) -> list[str]:
+def verdicts(comparison: Comparison, plus_minus: str) -> list[str]:
     """What the ranking says, in sentences: who wins by how much, and what is inside the noise."""
     best = comparison.ranking[0]
-    varied = len({rank.result.frontier for rank in comparison}) > 1
-    allocated = len({rank.result.allocation for rank in comparison}) > 1
-    names = [
-        _name(rank.result, frontier=varied, allocation=allocated, spare=several_spares)
-        for rank in comparison
-    ]
+    varied = _varied(comparison.results)
+    names = [_name(rank.result, varied) for rank in comparison]
     told = list(zip(comparison, names, strict=True))
     equal = [name for rank, name in told if _equal(rank, best)]
     inside = [name for rank, name in told if rank.inside_noise and not _equal(rank, best)]
@@ -234,7 +229,7 @@ def warnings_of(results: list[Result]) -> list[str]:
     for result in results:
         for text in result.warnings:
             kind = text.split(":")[0]
-            name = _name(result, frontier=True, allocation=result.allocation != "fifo")
+            name = _name(result, {"frontier", *_unusual(result)})
             kinds.setdefault(kind, []).append((name, text))
     lines = []
     for kind, said in kinds.items():
@@ -272,7 +267,7 @@ def drive(result: Result) -> str:
 
 def allocated(result: Result) -> str:
     """The block allocation of a result, where it is not the usual one."""
-    return "" if result.allocation == "fifo" else f", {result.allocation} allocation"
+    return f", {result.allocation} allocation" if "allocation" in _unusual(result) else ""
 
 
 def spare(result: Result) -> str:
@@ -318,15 +313,32 @@ def _short(count: float) -> str:
     return f"{count:.0f}"
 
 
-def _name(result: Result, *, frontier: bool, allocation: bool = False, spare: bool = False) -> str:
-    parts = [result.policy]
-    if frontier:
-        parts.append(result.frontier)
-    if allocation:
-        parts.append(result.allocation)
-    if spare:
-        parts.append(format_share(result.config["spare_factor"]))
-    return "/".join(parts)
+def _varied(results: Sequence[Result]) -> set[str]:
+    """What differs between results, beside their policies."""
+    of = {
+        "frontier": {result.frontier for result in results},
+        "allocation": {result.allocation for result in results},
+        "levelling": {result.wear_levelling for result in results},
+        "spare": {result.config["spare"] for result in results},
+    }
+    return {name for name, values in of.items() if len(values) > 1}
+
+
+def _unusual(result: Result) -> set[str]:
+    """What is not as it is if nobody says otherwise."""
+    of = {"allocation": result.allocation != "fifo", "levelling": result.levelling is not None}
+    return {name for name, unusual in of.items() if unusual}
+
+
+def _name(result: Result, told: Collection[str]) -> str:
+    """A result's policy, and of its configuration what is to be told."""
+    parts = {
+        "frontier": result.frontier,
+        "allocation": result.allocation,
+        "levelling": result.wear_levelling,
+        "spare": format_share(result.config["spare_factor"]),
+    }
+    return "/".join([result.policy, *(text for name, text in parts.items() if name in told)])
 
 
 def _steady(out: Console, result: Result) -> Text:

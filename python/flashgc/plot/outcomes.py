@@ -147,6 +147,7 @@ def names(comparison: Comparison) -> list[str]:
     results = [rank.result for rank in comparison.ranking]
     frontiers = len({result.frontier for result in results}) > 1
     allocations = len({result.allocation for result in results}) > 1
+    levellings = len({result.wear_levelling for result in results}) > 1
     spares = len({result.config["spare_factor"] for result in results}) > 1
     made = []
     for result in results:
@@ -155,6 +156,8 @@ def names(comparison: Comparison) -> list[str]:
             parts.append(_cut(result.frontier))
         if allocations:
             parts.append(result.allocation)
+        if levellings:
+            parts.append(_cut(result.wear_levelling))
         if spares:
             parts.append(format_share(result.config["spare_factor"]))
         made.append(literal(", ".join(parts)))

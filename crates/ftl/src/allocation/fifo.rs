@@ -29,6 +29,10 @@ impl Pool for Fifo {
         self.0.pop_front()
     }
 
+    fn remove(&mut self, block: BlockId) {
+        self.0.retain(|&waiting| waiting != block);
+    }
+
     fn len(&self) -> usize {
         self.0.len()
     }

@@ -31,6 +31,10 @@ impl Pool for LowestErase {
         self.0.pop().map(|Reverse((_, block))| block)
     }
 
+    fn remove(&mut self, block: BlockId) {
+        self.0.retain(|&Reverse((_, waiting))| waiting != block);
+    }
+
     fn len(&self) -> usize {
         self.0.len()
     }

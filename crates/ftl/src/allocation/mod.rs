@@ -19,6 +19,9 @@ pub trait Pool: Send {
     /// Takes out the block to use next; `None` if there is none.
     fn take(&mut self) -> Option<BlockId>;
 
+    /// Takes out `block`, which is in it, out of turn.
+    fn remove(&mut self, block: BlockId);
+
     /// How many blocks wait.
     fn len(&self) -> usize;
 

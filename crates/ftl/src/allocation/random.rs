@@ -39,6 +39,10 @@ impl Pool for Random {
         Some(self.waiting.swap_remove(drawn as usize))
     }
 
+    fn remove(&mut self, block: BlockId) {
+        self.waiting.retain(|&waiting| waiting != block);
+    }
+
     fn len(&self) -> usize {
         self.waiting.len()
     }

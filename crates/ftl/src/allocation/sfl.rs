@@ -38,6 +38,10 @@ impl Pool for Sfl {
         self.waiting.pop().map(|Reverse((_, _, block))| block)
     }
 
+    fn remove(&mut self, block: BlockId) {
+        self.waiting.retain(|&Reverse((_, _, waiting))| waiting != block);
+    }
+
     fn len(&self) -> usize {
         self.waiting.len()
     }

@@ -1,39 +1,42 @@
 //! The order in which blocks became candidates.
 
-use std::collections::VecDeque;
-
 use super::Tracker;
+use super::order::Order;
 use crate::blocks::{BlockId, BlockTable};
 
-/// Candidates from the longest closed to the latest. For policies that take only the first.
-#[derive(Clone, Debug, Default)]
+/// Candidates from the longest closed to the latest.
+#[derive(Clone, Debug)]
 pub struct CloseOrder {
-    queue: VecDeque<BlockId>,
+    order: Order,
 }
 
 impl CloseOrder {
+    /// The order of a drive on which no block is a candidate yet.
+    pub fn new(blocks: &BlockTable) -> Self {
+        Self { order: Order::new(blocks.len()) }
+    }
+
     /// The candidate that was closed first.
     #[inline]
     pub fn oldest(&self) -> Option<BlockId> {
-        self.queue.front().copied()
+        self.order.first()
     }
 }
 
 impl Tracker for CloseOrder {
     fn closed(&mut self, _: &BlockTable, block: BlockId) {
-        self.queue.push_back(block);
+        self.order.push(block);
     }
 
     fn taken(&mut self, _: &BlockTable, block: BlockId) {
-        let first = self.queue.pop_front();
-        debug_assert_eq!(first, Some(block), "only the oldest is ever taken");
+        self.order.remove(block);
     }
 
     fn audit(&self, blocks: &BlockTable) -> Result<(), String> {
-        let count = self.queue.iter().filter(|&&block| blocks.is_candidate(block)).count();
-        if count == self.queue.len() && count == blocks.candidates() as usize {
+        let count = self.order.iter().filter(|&block| blocks.is_candidate(block)).count();
+        if count == self.order.len() && count == blocks.candidates() as usize {
             return Ok(());
         }
-        Err(format!("{} blocks queued, {} candidates", self.queue.len(), blocks.candidates()))
+        Err(format!("{} blocks queued, {} candidates", self.order.len(), blocks.candidates()))
     }
 }

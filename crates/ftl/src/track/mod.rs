@@ -5,6 +5,7 @@ mod age;
 mod close_order;
 mod kinetic;
 mod least;
+mod order;
 mod window;
 
 pub use age::{AgeBasis, Ages};
@@ -54,7 +55,8 @@ pub trait Tracker: Send {
         let _ = blocks;
     }
 
-    /// `block` was picked and is no longer a candidate. It is not yet erased.
+    /// `block` was picked, by the policy or to level wear, and is no longer a candidate. It is not
+    /// yet erased.
     fn taken(&mut self, blocks: &BlockTable, block: BlockId) {
         let _ = (blocks, block);
     }

@@ -1,7 +1,6 @@
 //! The w candidates that were closed first, and which of them has the fewest valid pages.
 
-use std::collections::VecDeque;
-
+use super::order::Order;
 use super::{Least, Ties, Tracker};
 use crate::blocks::{BlockId, BlockTable};
 
@@ -12,14 +11,14 @@ pub struct Window {
     members: usize,
     least: Least,
     /// Candidates behind the window, longest closed first.
-    waiting: VecDeque<BlockId>,
+    waiting: Order,
 }
 
 impl Window {
     /// An empty window of `size` blocks; candidates enter as they are closed.
     pub fn new(size: u32, blocks: &BlockTable) -> Self {
         let least = Least::unbounded(blocks, Ties::Oldest);
-        Self { size: size as usize, members: 0, least, waiting: VecDeque::new() }
+        Self { size: size as usize, members: 0, least, waiting: Order::new(blocks.len()) }
     }
 
     /// The first member in order of valid pages and the rule for ties.
@@ -44,15 +43,19 @@ impl Tracker for Window {
         if self.members < self.size {
             self.admit(blocks, block);
         } else {
-            self.waiting.push_back(block);
+            self.waiting.push(block);
         }
     }
 
     fn taken(&mut self, blocks: &BlockTable, block: BlockId) {
-        debug_assert!(self.least.holds(block), "only members are ever taken");
+        if !self.least.holds(block) {
+            self.waiting.remove(block);
+            return;
+        }
         self.least.remove(blocks, block);
         self.members -= 1;
-        if let Some(next) = self.waiting.pop_front() {
+        if let Some(next) = self.waiting.first() {
+            self.waiting.remove(next);
             self.admit(blocks, next);
         }
     }

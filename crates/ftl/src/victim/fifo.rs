@@ -7,7 +7,7 @@
 //! Formula: `argmin t_closed`. For uniform writes WA = a/(a + W0(-a e^-a)) with a = 1/(1 - S_f).
 //!
 //! # Cost
-//! A collection: O(1). A write: nothing. 4 bytes a block.
+//! A collection: O(1). A write: nothing. 8 bytes a block.
 //!
 //! # Source
 //! Menon, HPDC 1995; Robinson 1996; Desnoyers, SYSTOR 2012; Van Houdt, ValueTools 2013, 2.2.
@@ -30,8 +30,8 @@ impl VictimPolicy for Fifo {
         Ok(Self)
     }
 
-    fn tracker(&self, _: &BlockTable) -> CloseOrder {
-        CloseOrder::default()
+    fn tracker(&self, blocks: &BlockTable) -> CloseOrder {
+        CloseOrder::new(blocks)
     }
 
     fn pick(&mut self, _: &BlockTable, closed: &CloseOrder, _: &mut Stream) -> Option<BlockId> {

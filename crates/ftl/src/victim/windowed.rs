@@ -8,7 +8,7 @@
 //!
 //! # Cost
 //! A collection: log16(N) nodes of a tournament tree. A write: one look and one comparison, amortised
-//! O(1). 8.6 bytes a block.
+//! O(1). 12.6 bytes a block.
 //!
 //! # Source
 //! Hu, Eleftheriou, Haas, Iliadis, Pletka, SYSTOR 2009; Van Houdt, ValueTools 2013, section 2.2.

@@ -34,6 +34,7 @@ pub struct Reference {
     /// Times that each block was erased.
     pub erases: Vec<u32>,
     pub life: Life,
+    pub levelling: Option<Levelling>,
     pub host: Option<usize>,
     pub copies: Option<usize>,
     pub frontier: Frontier,
@@ -73,6 +74,19 @@ pub struct Life {
     pub over: bool,
 }
 
+/// Static wear levelling.
+#[derive(Default)]
+pub struct Levelling {
+    pub threshold: u32,
+    pub interval: u32,
+    /// Erases of the policy's victims since the last look.
+    pub since: u32,
+    /// Where cold data go.
+    pub block: Option<usize>,
+    pub collections: u64,
+    pub copies: u64,
+}
+
 /// What a pick may look at.
 pub struct View<'a> {
     /// In closing order.
@@ -101,6 +115,7 @@ impl Reference {
             allocation: naive_allocation("fifo", seed),
             erases: vec![0; n],
             life: Life::default(),
+            levelling: None,
             host: None,
             copies: None,
             frontier,
@@ -204,6 +219,12 @@ impl Reference {
         let (b, now, log) = (self.b, self.now(), self.log.as_slice());
         let view = View { candidates, counts: self.counts(), touched, b, now, log };
         let victim = pick(&view, &mut self.rng);
+        let pages = self.collect(victim);
+        (victim, pages)
+    }
+
+    /// Empties and erases `victim`.
+    fn collect(&mut self, victim: usize) -> Vec<u32> {
         let pages = self.valid(victim);
         self.victims.push((victim, pages.len()));
         self.closed.retain(|&block| block != victim);
@@ -213,7 +234,43 @@ impl Reference {
             self.log.push((self.now(), Event::Erased(victim, pages.len())));
         }
         self.blocks[victim].pages.clear();
-        (victim, pages)
+        pages
+    }
+
+    /// The block erased least often, if it is time to collect it for the sake of even wear.
+    fn least_erased(&mut self) -> Option<usize> {
+        let levelling = self.levelling.as_mut()?;
+        if levelling.since < levelling.interval {
+            return None;
+        }
+        levelling.since = 0;
+        let threshold = levelling.threshold;
+        let place = levelling.block;
+        let most = *self.erases.iter().max().unwrap();
+        let candidates = self.closed.iter().copied();
+        let least = candidates.min_by_key(|&block| (self.erases[block], block))?;
+        let fits = !self.pool.is_empty() || self.valid(least).len() <= self.room(place);
+        (most - self.erases[least] > threshold && fits).then_some(least)
+    }
+
+    /// Moves the data of the block erased least often to the blocks of the pool erased most often.
+    fn level(&mut self, victim: usize) {
+        let pages = self.collect(victim);
+        let mut place = self.levelling.as_ref().unwrap().block;
+        let copies = pages.len() as u64;
+        for page in pages {
+            if self.room(place) == 0 {
+                self.close(place);
+                let worn = |&at: &usize| (self.erases[self.pool[at]], usize::MAX - self.pool[at]);
+                let most = (0..self.pool.len()).max_by_key(worn).unwrap();
+                place = self.pool.remove(most);
+            }
+            self.program(place.unwrap(), page);
+        }
+        let levelling = self.levelling.as_mut().unwrap();
+        levelling.block = place;
+        levelling.collections += 1;
+        levelling.copies += copies;
     }
 
     /// Whether `victim` has just been erased for the last time.
@@ -258,6 +315,15 @@ impl Reference {
                 let full = self.host.take();
                 self.close(full);
                 while self.pool.len() <= low {
+                    if let Some(victim) = self.least_erased() {
+                        self.level(victim);
+                        if !self.wears_out(victim) {
+                            self.pool.push_back(victim);
+                        } else if self.life.over {
+                            return;
+                        }
+                        continue;
+                    }
                     let before = (self.blocks.clone(), self.erases.clone());
                     let (victim, pages) = self.victim(pick);
                     if self.pool.is_empty() && pages.len() > self.room(self.copies) {
@@ -272,6 +338,9 @@ impl Reference {
                             self.copies = self.erased_block();
                         }
                         self.program(self.copies.unwrap(), page);
+                    }
+                    if let Some(levelling) = &mut self.levelling {
+                        levelling.since += 1;
                     }
                     if !self.wears_out(victim) {
                         self.pool.push_back(victim);

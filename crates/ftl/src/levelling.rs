@@ -1,0 +1,351 @@
+//! Data of the block erased least often move into the one erased most often.
+//!
+//! Blocks of cold data are never collected and never wear, while the others share all erases.
+//! Every `interval` erases of the policy's victims, if the most erased block of the drive is more
+//! than `threshold` erases ahead of the least erased candidate, that candidate is collected in place
+//! of the policy's next victim (among equals: the lowest number). Its valid pages go to a frontier of
+//! their own, apart from host writes and other copies, whose blocks are the most erased ones that
+//! wait in the pool (among equals: the lowest number): cold data come to rest in worn blocks, and
+//! the little worn block goes to the pool. The frontier keeps one block more. Needs the pool
+//! frontier. Where the pool is empty, it waits for the next interval.
+//!
+//! Rule: `if max ec - min ec > threshold: victim = argmin (ec, block)`.
+//!
+//! # Cost
+//! A collection: log16(N) nodes of a tournament tree; a block of the levelling frontier: a look at
+//! every block of the pool. 0.6 bytes a block. Copies: at most b for `interval` erases.
+//!
+//! # Source
+//! The rule of Linux's UBI (MTD_UBI_WL_THRESHOLD, drivers/mtd/ubi/wl.c) and Micron TN-29-42; cold data
+//! into worn blocks as in Chang, "On Efficient Wear Leveling for Large-Scale Flash-Memory Storage
+//! Systems", SAC 2007. The interval, the frontier and the ties are our choice.
+
+use std::fmt;
+
+use crate::blocks::{BlockId, BlockTable};
+use crate::frontier::Frontier;
+use crate::spec::{Kind, Param, Params, Spec, SpecError, header, suggest};
+
+/// What listings and help texts say of one way to level wear.
+pub struct LevellingInfo {
+    /// The name people type.
+    pub name: &'static str,
+    /// The parameters it takes.
+    pub params: &'static [Param],
+    /// Markdown: what it does, rule, cost, source. For the one that is a policy, this file's header.
+    doc: &'static str,
+}
+
+impl LevellingInfo {
+    /// The documentation in Markdown: summary, description, rule, cost and source.
+    pub fn doc(&self) -> String {
+        header(self.doc)
+    }
+
+    /// The first line of the documentation.
+    pub fn summary(&self) -> String {
+        self.doc().lines().next().unwrap_or_default().to_string()
+    }
+}
+
+static LEVELLINGS: &[LevellingInfo] = &[
+    LevellingInfo {
+        name: "none",
+        params: &[],
+        doc: "//! Cold data stay where they are: the victim policy alone decides what is collected.",
+    },
+    LevellingInfo {
+        name: "static",
+        params: &[
+            Param {
+                name: "threshold",
+                kind: Kind::Integer { min: 1, max: 1_000_000_000 },
+                default: Some("50"),
+                help: "erases by which the most erased block is ahead of the least erased one",
+            },
+            Param {
+                name: "interval",
+                kind: Kind::Integer { min: 1, max: 1_000_000_000 },
+                default: Some("10"),
+                help: "erases of the policy's victims from one look to the next",
+            },
+        ],
+        doc: include_str!("levelling.rs"),
+    },
+];
+
+/// Every way to level wear, the default first.
+pub fn wear_levellings() -> &'static [LevellingInfo] {
+    LEVELLINGS
+}
+
+/// Static wear levelling.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Levelling {
+    /// Erases by which the most erased block may be ahead of the least erased candidate.
+    pub threshold: u32,
+    /// Erases of the policy's victims from one look to the next.
+    pub interval: u32,
+}
+
+impl Levelling {
+    /// Reads `text`, for example `static:threshold=50,interval=10`; `None` for `none`.
+    pub fn parse(text: &str) -> Result<Option<Self>, SpecError> {
+        let spec = Spec::parse(text)?;
+        let Some(info) = LEVELLINGS.iter().find(|info| info.name == spec.name) else {
+            return Err(SpecError::new(
+                format!("unknown wear levelling '{}'", spec.name),
+                suggest(&spec.name, LEVELLINGS.iter().map(|info| info.name)),
+            ));
+        };
+        let params = Params::resolve(&spec, info.params)?;
+        Ok((info.name == "static").then(|| Self {
+            threshold: params.integer("threshold") as u32,
+            interval: params.integer("interval") as u32,
+        }))
+    }
+
+    /// Whether a drive with this frontier has blocks to level with.
+    pub fn check(self, frontier: Frontier) -> Result<(), SpecError> {
+        if matches!(frontier, Frontier::Pool { .. }) {
+            return Ok(());
+        }
+        Err(SpecError::new(
+            format!(
+                "static wear levelling needs the pool frontier, found {frontier}: without a pool \
+                 no worn block waits for the cold data"
+            ),
+            "give --frontier pool",
+        ))
+    }
+}
+
+/// The spec in full.
+impl fmt::Display for Levelling {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "static:threshold={},interval={}", self.threshold, self.interval)
+    }
+}
+
+/// What levelling wear has cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Levelled {
+    /// Blocks collected to level wear, in place of a victim of the policy.
+    pub collections: u64,
+    /// Valid pages that those collections rewrote.
+    pub copied_pages: u64,
+}
+
+impl Levelled {
+    /// What it has cost since `earlier`.
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            collections: self.collections - earlier.collections,
+            copied_pages: self.copied_pages - earlier.copied_pages,
+        }
+    }
+}
+
+/// Static wear levelling on one drive: when it is due, and whom it takes.
+pub(crate) struct Leveller {
+    levelling: Levelling,
+    least: LeastErased,
+    most_erases: u32,
+    /// Erases of the policy's victims until the next look.
+    left: u32,
+    pub(crate) levelled: Levelled,
+}
+
+impl Leveller {
+    /// A drive whose blocks have not been erased, none of them a candidate.
+    pub(crate) fn new(levelling: Levelling, blocks: &BlockTable) -> Self {
+        Self {
+            levelling,
+            least: LeastErased::new(blocks),
+            most_erases: 0,
+            left: levelling.interval,
+            levelled: Levelled::default(),
+        }
+    }
+
+    /// `block` became a candidate, or ceased to be one.
+    pub(crate) fn changed(&mut self, blocks: &BlockTable, block: BlockId) {
+        self.least.changed(blocks, block);
+    }
+
+    /// A victim of the policy, or of its own where `levelled` says how many valid pages it had, has
+    /// been erased `erases` times with this one.
+    pub(crate) fn erased(&mut self, erases: u32, levelled: Option<usize>) {
+        self.most_erases = self.most_erases.max(erases);
+        match levelled {
+            Some(valid) => {
+                self.levelled.collections += 1;
+                self.levelled.copied_pages += valid as u64;
+            }
+            None => self.left = self.left.saturating_sub(1),
+        }
+    }
+
+    /// The candidate to collect in place of the policy's next victim, if it is time for one whose
+    /// valid pages number at most `room`.
+    pub(crate) fn victim(&mut self, blocks: &BlockTable, room: u32) -> Option<BlockId> {
+        if self.left > 0 {
+            return None;
+        }
+        self.left = self.levelling.interval;
+        let block = self.least.first()?;
+        let ahead = self.most_erases - blocks.erase_count(block);
+        let due = ahead > self.levelling.threshold && u32::from(blocks.valid(block)) <= room;
+        due.then_some(block)
+    }
+
+    /// Whether what is kept agrees with the table; the text says what does not.
+    pub(crate) fn audit(&self, blocks: &BlockTable) -> Result<(), String> {
+        let most = blocks.erase_counts().iter().copied().max().unwrap_or_default();
+        if most != self.most_erases {
+            return Err(format!("the most erases are {most}, kept as {}", self.most_erases));
+        }
+        let candidates = (0..blocks.len()).filter(|&block| blocks.is_candidate(block));
+        let least = candidates.min_by_key(|&block| (blocks.erase_count(block), block));
+        if least != self.least.first() {
+            return Err(format!(
+                "the least erased candidate is {least:?}, kept as {:?}",
+                self.least.first()
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Children a node.
+const FAN: usize = 16;
+
+/// The key of no block.
+const NONE: u64 = u64::MAX;
+
+/// The candidate erased least often, and of equals the one with the lowest number: a tournament tree
+/// whose nodes name the winner of every [`FAN`] below, from groups of blocks up to the root.
+struct LeastErased {
+    /// Erase count and block, in that order of weight; [`NONE`] where there is no candidate.
+    levels: Vec<Vec<u64>>,
+}
+
+impl LeastErased {
+    fn new(blocks: &BlockTable) -> Self {
+        let mut size = blocks.len() as usize;
+        let mut levels = Vec::new();
+        while levels.is_empty() || size > 1 {
+            size = size.div_ceil(FAN);
+            levels.push(vec![NONE; size]);
+        }
+        Self { levels }
+    }
+
+    fn first(&self) -> Option<BlockId> {
+        let root = self.levels.last()?[0];
+        (root != NONE).then_some(root as BlockId)
+    }
+
+    /// `block` became a candidate, or ceased to be one: its erases change only in between.
+    fn changed(&mut self, blocks: &BlockTable, block: BlockId) {
+        let mut index = block as usize / FAN;
+        let span = (index * FAN) as u32..blocks.len().min(((index + 1) * FAN) as u32);
+        let key = |block| u64::from(blocks.erase_count(block)) << 32 | u64::from(block);
+        let mut least = span.filter(|&block| blocks.is_candidate(block)).map(key).min();
+        for level in 0..self.levels.len() {
+            let winner = least.unwrap_or(NONE);
+            let nodes = &mut self.levels[level];
+            if nodes[index] == winner {
+                return;
+            }
+            nodes[index] = winner;
+            index /= FAN;
+            least = nodes.chunks(FAN).nth(index).and_then(|nodes| nodes.iter().copied().min());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::Stream;
+
+    #[test]
+    fn the_least_erased_candidate_is_that_of_a_scan() {
+        for n in [2, 16, 17, 300, 5000] {
+            let mut blocks = BlockTable::from_counts(64, &vec![None; n]);
+            let mut least = LeastErased::new(&blocks);
+            let mut stream = Stream::new(n as u64, "blocks");
+            for _ in 0..3000 {
+                let block = stream.below(n as u32);
+                if blocks.is_candidate(block) {
+                    blocks.take(block);
+                    blocks.erase(block);
+                } else {
+                    blocks.program(block);
+                    blocks.close(block);
+                }
+                least.changed(&blocks, block);
+                let candidates = (0..n as u32).filter(|&block| blocks.is_candidate(block));
+                let scanned = candidates.min_by_key(|&block| (blocks.erase_count(block), block));
+                assert_eq!(least.first(), scanned);
+            }
+        }
+    }
+
+    #[test]
+    fn it_is_due_once_an_interval_and_above_the_threshold_only() {
+        let mut blocks = BlockTable::from_counts(64, &[Some(9), Some(64), Some(30)]);
+        let levelling = Levelling { threshold: 2, interval: 3 };
+        let mut leveller = Leveller::new(levelling, &blocks);
+        (0..3).for_each(|block| leveller.changed(&blocks, block));
+        let erase = |leveller: &mut Leveller, blocks: &mut BlockTable, times: u32| {
+            for _ in 0..times {
+                blocks.take(0);
+                blocks.program(0);
+                blocks.erase(0);
+                leveller.erased(blocks.erase_count(0), None);
+                blocks.close(0);
+                leveller.changed(blocks, 0);
+            }
+        };
+        erase(&mut leveller, &mut blocks, 2);
+        assert_eq!(leveller.victim(&blocks, 64), None); // two erases: no interval yet
+        erase(&mut leveller, &mut blocks, 1);
+        // Three ahead of blocks 1 and 2, of which 1 is lower; then not for three erases.
+        assert_eq!(leveller.victim(&blocks, 64), Some(1));
+        assert_eq!(leveller.victim(&blocks, 64), None);
+        erase(&mut leveller, &mut blocks, 3);
+        assert_eq!(leveller.victim(&blocks, 63), None); // no room: waits for the next interval
+        assert_eq!(leveller.victim(&blocks, 64), None);
+        // Of its own victims it counts the cost, and no erases towards the interval.
+        leveller.erased(1, Some(64));
+        assert_eq!(leveller.levelled, Levelled { collections: 1, copied_pages: 64 });
+        assert_eq!(leveller.left, 3);
+        leveller.audit(&blocks).unwrap();
+        // Six erases of block 0: a threshold of 6 is not exceeded.
+        leveller.levelling.threshold = 6;
+        leveller.left = 0;
+        assert_eq!(leveller.victim(&blocks, 64), None);
+    }
+
+    #[test]
+    fn specs_are_written_out_and_faults_name_what_to_try() {
+        let levelling = Levelling { threshold: 7, interval: 10 };
+        assert_eq!(Levelling::parse("static:threshold=7").unwrap(), Some(levelling));
+        assert_eq!(levelling.to_string(), "static:threshold=7,interval=10");
+        assert_eq!(Levelling::parse("none").unwrap(), None);
+        let error = |text| Levelling::parse(text).unwrap_err().to_string();
+        assert_eq!(error("sttic"), "unknown wear levelling 'sttic'; hint: did you mean 'static'?");
+        assert_eq!(
+            error("static:interval=0"),
+            "static: interval=0 is not a whole number from 1 to 1000000000; hint: erases of the \
+             policy's victims from one look to the next, for example interval=10"
+        );
+        assert!(error("static:treshold=5").contains("did you mean 'threshold'?"));
+        assert_eq!(
+            error("none:threshold=5"),
+            "none has no parameter 'threshold'; hint: none takes no parameters"
+        );
+    }
+}

@@ -1,0 +1,95 @@
+//! Blocks in the order in which they came, any of which can leave at O(1).
+
+use crate::blocks::BlockId;
+
+/// Neighbour of the first, of the last, and of those that are not in it.
+const NONE: BlockId = BlockId::MAX;
+
+/// A doubly linked list over the block numbers: 8 bytes a block.
+#[derive(Clone, Debug)]
+pub(super) struct Order {
+    /// A block: the one before it and the one after it.
+    links: Vec<(BlockId, BlockId)>,
+    first: BlockId,
+    last: BlockId,
+    len: usize,
+}
+
+impl Order {
+    /// The order of none of `blocks` blocks.
+    pub(super) fn new(blocks: u32) -> Self {
+        Self { links: vec![(NONE, NONE); blocks as usize], first: NONE, last: NONE, len: 0 }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    pub(super) fn first(&self) -> Option<BlockId> {
+        (self.first != NONE).then_some(self.first)
+    }
+
+    /// Puts `block`, which is not in it, behind all others.
+    pub(super) fn push(&mut self, block: BlockId) {
+        self.links[block as usize] = (self.last, NONE);
+        match self.last {
+            NONE => self.first = block,
+            last => self.links[last as usize].1 = block,
+        }
+        self.last = block;
+        self.len += 1;
+    }
+
+    /// Takes out `block`, which is in it.
+    pub(super) fn remove(&mut self, block: BlockId) {
+        let (before, after) = std::mem::replace(&mut self.links[block as usize], (NONE, NONE));
+        match before {
+            NONE => self.first = after,
+            before => self.links[before as usize].1 = after,
+        }
+        match after {
+            NONE => self.last = before,
+            after => self.links[after as usize].0 = before,
+        }
+        self.len -= 1;
+    }
+
+    /// The blocks from the first to the last.
+    pub(super) fn iter(&self) -> impl Iterator<Item = BlockId> {
+        let after = |&block: &BlockId| {
+            let next = self.links[block as usize].1;
+            (next != NONE).then_some(next)
+        };
+        // No more steps than there are blocks, so that an audit of a broken list comes to an end.
+        std::iter::successors(self.first(), after).take(self.links.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use super::*;
+    use crate::rng::Stream;
+
+    #[test]
+    fn it_is_the_order_of_a_plain_queue() {
+        let (mut order, mut naive) = (Order::new(40), VecDeque::new());
+        let mut stream = Stream::new(1, "order");
+        for _ in 0..5000 {
+            let block = stream.below(40);
+            match naive.iter().position(|&queued| queued == block) {
+                Some(place) => {
+                    naive.remove(place);
+                    order.remove(block);
+                }
+                None => {
+                    naive.push_back(block);
+                    order.push(block);
+                }
+            }
+            assert_eq!((order.len(), order.first()), (naive.len(), naive.front().copied()));
+            assert!(order.iter().eq(naive.iter().copied()));
+        }
+    }
+}
