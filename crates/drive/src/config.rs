@@ -109,6 +109,14 @@ impl Victim {
             Self::External(_, make) => make(layout),
         }
     }
+
+    /// Bytes of memory of a layer; of what a policy from outside keeps nothing is known.
+    fn bytes(&self, layout: &Layout) -> Result<u64, SpecError> {
+        match self {
+            Self::Registered(spec) => spec.bytes(layout),
+            Self::External(..) => Ok(layout.bytes()),
+        }
+    }
 }
 
 /// A configuration with everything in it checked and worked out.
@@ -134,6 +142,8 @@ pub struct Resolved {
     allocation: Allocation,
     levelling: Option<Levelling>,
     fill: Fill,
+    /// Bytes of memory of one layer.
+    pub(crate) bytes: u64,
 }
 
 impl Resolved {
@@ -213,7 +223,7 @@ impl Resolved {
             ..config.clone()
         };
         let auto_warmup = warmup == Warmup::Auto;
-        let resolved = Self {
+        let mut resolved = Self {
             config,
             geometry,
             plan,
@@ -227,14 +237,20 @@ impl Resolved {
             allocation,
             levelling,
             fill,
+            bytes: 0,
         };
-        resolved.check_policy_and_frontier()?;
+        resolved.check_frontier()?;
+        resolved.bytes = resolved.victim.bytes(&resolved.layout(0))?;
         Ok(resolved)
     }
 
     /// The translation layer of run number `run`, counted from 0.
     pub fn layer(&self, run: u32) -> Result<Box<dyn Translation>, FtlError> {
-        self.victim.build(Layout {
+        self.victim.build(self.layout(run))
+    }
+
+    fn layout(&self, run: u32) -> Layout {
+        Layout {
             geometry: self.geometry,
             frontier: self.frontier,
             allocation: self.allocation,
@@ -242,7 +258,7 @@ impl Resolved {
             lifespan: self.lifespan,
             fill: self.fill,
             seed: self.seed(run),
-        })
+        }
     }
 
     /// The seed of run number `run`.
@@ -256,15 +272,11 @@ impl Resolved {
     }
 
     /// Finds faults that only the making of a layer shows, before any long run begins.
-    fn check_policy_and_frontier(&self) -> Result<(), FtlError> {
+    fn check_frontier(&self) -> Result<(), FtlError> {
         self.frontier.check(&self.geometry, self.levelling)?;
         self.allocation.check(self.frontier)?;
         self.levelling.map_or(Ok(()), |levelling| levelling.check(self.frontier))?;
-        self.lifespan.map_or(Ok(()), |lifespan| lifespan.check(self.frontier))?;
-        match &self.victim {
-            Victim::Registered(spec) => Ok(spec.check(&self.geometry)?),
-            Victim::External(..) => Ok(()),
-        }
+        Ok(self.lifespan.map_or(Ok(()), |lifespan| lifespan.check(self.frontier))?)
     }
 }
 

@@ -33,24 +33,13 @@ pub(crate) fn threads_that_fit(
 }
 
 fn group(resolved: &Resolved) -> Group {
-    let bytes = drive_bytes(resolved);
+    let bytes = resolved.bytes;
     let runs = u64::from(resolved.config.runs);
     match resolved.config.precision {
         None => Group { bytes, threads: runs, runs: 1 },
         // All runs stay, as they may have to be lengthened together.
         Some(_) => Group { bytes: bytes.saturating_mul(runs), threads: 1, runs },
     }
-}
-
-/// Bytes of one drive: 4 a logical page for the map, 4 and a bit a physical page for the way back,
-/// some tens a block for counts and the policy's own.
-fn drive_bytes(resolved: &Resolved) -> u64 {
-    let geometry = &resolved.geometry;
-    let physical = geometry.physical_pages();
-    4 * u64::from(geometry.logical_pages())
-        + 4 * physical
-        + physical / 8
-        + 32 * u64::from(geometry.blocks())
 }
 
 fn fit(mut groups: Vec<Group>, threads: usize, available: u64) -> Result<usize, SpecError> {

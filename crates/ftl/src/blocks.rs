@@ -2,6 +2,7 @@
 //! may pick.
 
 use crate::geometry::Geometry;
+use crate::track::bytes_of;
 
 /// A block number, 0 to N - 1.
 pub type BlockId = u32;
@@ -25,6 +26,26 @@ pub struct BlockTable {
 }
 
 impl BlockTable {
+    /// A table that has a shape and nothing else: what a policy is made from to see whether it can
+    /// be, without the memory of a drive.
+    pub(crate) fn of_shape(geometry: &Geometry) -> Self {
+        Self {
+            counts: Vec::new(),
+            erases: Vec::new(),
+            programmed: Vec::new(),
+            candidates: 0,
+            blocks: geometry.blocks(),
+            pages_per_block: geometry.pages_per_block(),
+            clock: 0,
+        }
+    }
+
+    /// Bytes of a table of `blocks` blocks.
+    pub(crate) fn bytes(blocks: u32) -> u64 {
+        let blocks = blocks as usize;
+        bytes_of::<u16>(blocks) + bytes_of::<u32>(blocks) + bytes_of::<bool>(blocks)
+    }
+
     /// N erased blocks, none of them a candidate.
     pub(crate) fn new(geometry: &Geometry) -> Self {
         let blocks = geometry.blocks() as usize;
@@ -32,10 +53,7 @@ impl BlockTable {
             counts: vec![NOT_A_CANDIDATE; blocks],
             erases: vec![0; blocks],
             programmed: vec![false; blocks],
-            candidates: 0,
-            blocks: geometry.blocks(),
-            pages_per_block: geometry.pages_per_block(),
-            clock: 0,
+            ..Self::of_shape(geometry)
         }
     }
 

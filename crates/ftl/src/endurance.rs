@@ -7,6 +7,7 @@ use crate::frontier::Frontier;
 use crate::geometry::Geometry;
 use crate::rng::Stream;
 use crate::spec::{Kind, Param, Params, Spec, SpecError, suggest};
+use crate::track::bytes_of;
 use crate::translation::Counters;
 
 /// What listings and help texts say of one law of endurance.
@@ -260,6 +261,11 @@ impl Wear {
             first_failure: None,
             system_failure: None,
         }
+    }
+
+    /// Bytes that it keeps of `blocks` blocks.
+    pub(crate) fn bytes(blocks: u32) -> u64 {
+        bytes_of::<u32>(blocks as usize) + bytes_of::<bool>(blocks as usize)
     }
 
     /// Erases that each block bears.

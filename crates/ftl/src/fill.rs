@@ -30,6 +30,16 @@ impl Fill {
         Self::NAMES.iter().map(|&(name, _)| name)
     }
 
+    /// Erased blocks of `blocks` at first with a pool: where `promised` of them hold all that is
+    /// promised, and `kept` can never hold host data.
+    pub(crate) fn erased(self, blocks: u32, promised: u32, kept: u32) -> u32 {
+        match self {
+            Self::Empty => blocks,
+            Self::Sequential => blocks - promised,
+            Self::Random => kept,
+        }
+    }
+
     /// Reads one of [`Fill::names`].
     pub fn parse(text: &str) -> Result<Self, SpecError> {
         Self::NAMES.iter().find(|(name, _)| *name == text).map(|&(_, fill)| fill).ok_or_else(|| {

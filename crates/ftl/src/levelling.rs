@@ -25,6 +25,7 @@ use std::fmt;
 use crate::blocks::{BlockId, BlockTable};
 use crate::frontier::Frontier;
 use crate::spec::{Kind, Param, Params, Spec, SpecError, header, suggest};
+use crate::track::{bytes_of, tree_levels};
 
 /// What listings and help texts say of one way to level wear.
 pub struct LevellingInfo {
@@ -168,6 +169,11 @@ impl Leveller {
         }
     }
 
+    /// Bytes that it keeps on a drive of `blocks` blocks.
+    pub(crate) fn bytes(blocks: u32) -> u64 {
+        bytes_of::<u64>(tree_levels(blocks, FAN).iter().sum())
+    }
+
     /// `block` became a candidate, or ceased to be one.
     pub(crate) fn changed(&mut self, blocks: &BlockTable, block: BlockId) {
         self.least.changed(blocks, block);
@@ -232,13 +238,8 @@ struct LeastErased {
 
 impl LeastErased {
     fn new(blocks: &BlockTable) -> Self {
-        let mut size = blocks.len() as usize;
-        let mut levels = Vec::new();
-        while levels.is_empty() || size > 1 {
-            size = size.div_ceil(FAN);
-            levels.push(vec![NONE; size]);
-        }
-        Self { levels }
+        let sizes = tree_levels(blocks.len(), FAN);
+        Self { levels: sizes.into_iter().map(|size| vec![NONE; size]).collect() }
     }
 
     fn first(&self) -> Option<BlockId> {

@@ -31,6 +31,8 @@ pub struct PageMap<P: VictimPolicy> {
     pub(crate) state: State<P::Tracker>,
     /// What collections do about pages in the host's memory; `None` while it is not shared.
     pub(crate) sharing: Option<Sharing>,
+    /// Memory that all this takes.
+    bytes: u64,
 }
 
 /// What collections do about pages in the host's memory, and did.
@@ -77,20 +79,21 @@ impl<P: VictimPolicy> PageMap<P> {
         let memory = || FtlError::Memory { pages };
         let map = Table::new(pages as usize).ok_or_else(memory)?;
         let reverse = Table::new(geometry.physical_pages() as usize).ok_or_else(memory)?;
-        let bits = (geometry.blocks() as usize) << geometry.offset_bits();
-        let live = Table::new(bits.div_ceil(64)).ok_or_else(memory)?;
+        let live = Table::new(live_words(&geometry)).ok_or_else(memory)?;
         let blocks = BlockTable::new(&geometry);
-        let kept = frontier.blocks_kept(levelling);
+        let (kept, waiting) = (layout.blocks_kept(), layout.most_waiting());
+        let bytes = layout.bytes();
         let wear = lifespan.map(|lifespan| Wear::new(lifespan, &geometry, kept, seed));
         let leveller = levelling.map(|levelling| Leveller::new(levelling, &blocks));
         let mut rng = Stream::new(seed, "victim");
         let policy = make(&blocks, &mut rng)?;
+        let bytes = bytes + policy.bytes(&geometry);
         let tracker = policy.tracker(&blocks);
         let b = geometry.pages_per_block();
         let mut layer = Self {
             policy,
             rng,
-            open: Open::new(frontier, b, allocation.pool(seed), kept),
+            open: Open::new(frontier, b, allocation.pool(waiting, seed), kept),
             state: State {
                 geometry,
                 map,
@@ -107,6 +110,7 @@ impl<P: VictimPolicy> PageMap<P> {
                 old: vec![0; b as usize].into(),
             },
             sharing: None,
+            bytes,
         };
         layer.fill(fill, seed);
         Ok(layer)
@@ -142,6 +146,18 @@ impl<P: VictimPolicy> PageMap<P> {
         }
         Ok(pages.len())
     }
+}
+
+/// Words of live bits: one bit a ppn.
+pub(crate) fn live_words(geometry: &Geometry) -> usize {
+    ((geometry.blocks() as usize) << geometry.offset_bits()).div_ceil(64)
+}
+
+/// Bytes of map, reverse map and live bits.
+pub(crate) fn table_bytes(geometry: &Geometry) -> u64 {
+    Table::<u32>::bytes_for(geometry.logical_pages() as usize)
+        + Table::<u32>::bytes_for(geometry.physical_pages() as usize)
+        + Table::<u64>::bytes_for(live_words(geometry))
 }
 
 impl<P: VictimPolicy> Translation for PageMap<P> {
@@ -218,8 +234,7 @@ impl<P: VictimPolicy> Translation for PageMap<P> {
     }
 
     fn memory_bytes(&self) -> u64 {
-        let State { map, reverse, live, blocks, .. } = &self.state;
-        map.bytes() + reverse.bytes() + live.bytes() + u64::from(blocks.len()) * 7
+        self.bytes
     }
 }
 

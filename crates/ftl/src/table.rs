@@ -7,8 +7,8 @@ use std::ops::{Deref, DerefMut};
 use memmap2::MmapMut;
 
 /// Tables of at least this many bytes ask for huge pages and are rounded up to them.
-const WORTH_HUGE_PAGES: usize = 128 << 10;
-const HUGE_PAGE: usize = 2 << 20;
+const WORTH_HUGE_PAGES: u64 = 128 << 10;
+const HUGE_PAGE: u64 = 2 << 20;
 
 /// A whole number that a table may hold: all-zero memory is a valid value of it.
 pub(crate) trait Entry: Copy {}
@@ -29,20 +29,24 @@ pub(crate) struct Table<T> {
 impl<T: Entry> Table<T> {
     /// `len` entries, all 0, or `None` where the system has not that much memory.
     pub(crate) fn new(len: usize) -> Option<Self> {
-        let bytes = len.max(1).checked_mul(size_of::<T>())?;
-        let huge = bytes >= WORTH_HUGE_PAGES;
-        let rounded = if huge { bytes.next_multiple_of(HUGE_PAGE) } else { bytes };
-        let memory = MmapMut::map_anon(rounded).ok()?;
+        let bytes = Self::bytes_for(len);
+        let memory = MmapMut::map_anon(usize::try_from(bytes).ok()?).ok()?;
         #[cfg(target_os = "linux")]
-        if huge {
+        if bytes >= WORTH_HUGE_PAGES {
             let _ = memory.advise(memmap2::Advice::HugePage); // advice: refused is only slower
         }
         Some(Self { memory, len, entry: PhantomData })
     }
 
-    /// Bytes that its entries take.
+    /// Bytes of memory that it takes.
     pub(crate) fn bytes(&self) -> u64 {
-        (self.len * size_of::<T>()) as u64
+        Self::bytes_for(self.len)
+    }
+
+    /// Bytes of memory that a table of `len` entries takes.
+    pub(crate) fn bytes_for(len: usize) -> u64 {
+        let bytes = (len.max(1) as u64).saturating_mul(size_of::<T>() as u64);
+        if bytes < WORTH_HUGE_PAGES { bytes } else { bytes.next_multiple_of(HUGE_PAGE) }
     }
 }
 

@@ -7,10 +7,12 @@ use crate::endurance::{Lifespan, Wear};
 use crate::fill::Fill;
 use crate::frontier::Frontier;
 use crate::geometry::{Geometry, GeometryError};
-use crate::levelling::{Levelled, Levelling};
+use crate::levelling::{Levelled, Leveller, Levelling};
+use crate::page_map::table_bytes;
 use crate::residency::Residency;
 use crate::scheme::{Costs, Duplicates, Scheme};
 use crate::spec::SpecError;
+use crate::track::bytes_of;
 
 /// Why the translation layer cannot be made, or cannot go on.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -71,6 +73,34 @@ pub struct Layout {
     pub fill: Fill,
     /// Seed of the run; the victim policy, the block allocation, the endurance and the fill draw from streams of their own.
     pub seed: u64,
+}
+
+impl Layout {
+    /// Blocks that can never hold host data: open ones, and those kept erased.
+    pub(crate) fn blocks_kept(&self) -> u32 {
+        self.frontier.blocks_kept(self.levelling)
+    }
+
+    /// Blocks that wait in the pool at most: at first, as none is collected beyond its mark.
+    pub(crate) fn most_waiting(&self) -> u32 {
+        if !matches!(self.frontier, Frontier::Pool { .. }) {
+            return 0;
+        }
+        let promised = self.geometry.logical_pages().div_ceil(self.geometry.pages_per_block());
+        self.fill.erased(self.geometry.blocks(), promised, self.blocks_kept())
+    }
+
+    /// Bytes of memory of a page-mapped layer, without what its policy keeps.
+    pub fn bytes(&self) -> u64 {
+        let blocks = self.geometry.blocks();
+        let buffers = 2 * bytes_of::<u32>(self.geometry.pages_per_block() as usize);
+        table_bytes(&self.geometry)
+            + BlockTable::bytes(blocks)
+            + buffers
+            + self.allocation.bytes(self.most_waiting())
+            + self.levelling.map_or(0, |_| Leveller::bytes(blocks))
+            + self.lifespan.map_or(0, |_| Wear::bytes(blocks))
+    }
 }
 
 /// Everything that has been counted since the layer was made.
@@ -254,6 +284,6 @@ pub trait Translation: Send {
         4 * u64::from(self.geometry().logical_pages())
     }
 
-    /// Bytes of memory held for the map and the tables.
+    /// Bytes of memory of the map, the tables and what the policy keeps.
     fn memory_bytes(&self) -> u64;
 }

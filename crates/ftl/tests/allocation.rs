@@ -8,7 +8,7 @@ use flashgc_ftl::{
 use proptest::prelude::*;
 
 fn pool(name: &str) -> Box<dyn Pool> {
-    Allocation::parse(name).unwrap().pool(5)
+    Allocation::parse(name).unwrap().pool(0, 5)
 }
 
 fn drain(pool: &mut dyn Pool) -> Vec<BlockId> {
@@ -50,7 +50,7 @@ fn every_allocation_gives_each_block_once_and_then_none() {
 fn random_takes_every_block_equally_often() {
     let mut first = [0u32; 4];
     for seed in 0..4000 {
-        let mut pool = Allocation::parse("random").unwrap().pool(seed);
+        let mut pool = Allocation::parse("random").unwrap().pool(0, seed);
         (0..4).for_each(|block| pool.put(block, block));
         first[pool.take().unwrap() as usize] += 1;
     }

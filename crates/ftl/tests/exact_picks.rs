@@ -21,6 +21,10 @@ impl<P: VictimPolicy<Tracker = Kinetic<P>> + Score> VictimPolicy for Checked<P> 
         P::new(params, blocks, rng).map(Self)
     }
 
+    fn bytes(&self, shape: &Geometry) -> u64 {
+        VictimPolicy::bytes(&self.0, shape)
+    }
+
     fn tracker(&self, blocks: &BlockTable) -> Kinetic<P> {
         self.0.tracker(blocks)
     }

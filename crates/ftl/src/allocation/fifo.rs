@@ -17,8 +17,13 @@ use super::Pool;
 use crate::blocks::BlockId;
 
 /// See the module's text.
-#[derive(Default)]
 pub(super) struct Fifo(VecDeque<BlockId>);
+
+impl Fifo {
+    pub(super) fn new(room: usize) -> Self {
+        Self(VecDeque::with_capacity(room))
+    }
+}
 
 impl Pool for Fifo {
     fn put(&mut self, block: BlockId, _: u32) {

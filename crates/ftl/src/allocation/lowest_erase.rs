@@ -19,8 +19,16 @@ use super::Pool;
 use crate::blocks::BlockId;
 
 /// See the module's text.
-#[derive(Default)]
-pub(super) struct LowestErase(BinaryHeap<Reverse<(u32, BlockId)>>);
+pub(super) struct LowestErase(BinaryHeap<Waiting>);
+
+/// Erase count, block.
+pub(super) type Waiting = Reverse<(u32, BlockId)>;
+
+impl LowestErase {
+    pub(super) fn new(room: usize) -> Self {
+        Self(BinaryHeap::with_capacity(room))
+    }
+}
 
 impl Pool for LowestErase {
     fn put(&mut self, block: BlockId, erases: u32) {

@@ -10,6 +10,7 @@ use crate::blocks::BlockId;
 use crate::frontier::Frontier;
 use crate::rng::Stream;
 use crate::spec::{Params, Spec, SpecError, header, suggest};
+use crate::track::bytes_of;
 
 /// A pool of erased blocks that says in which order they are used.
 pub trait Pool: Send {
@@ -40,7 +41,10 @@ pub struct AllocationInfo {
     pub name: &'static str,
     /// The policy's source file, whose `//!` header documents it.
     source: &'static str,
-    make: fn(Stream) -> Box<dyn Pool>,
+    /// Bytes of a block that waits.
+    entry: u64,
+    /// A pool with room for so many blocks.
+    make: fn(usize, Stream) -> Box<dyn Pool>,
 }
 
 impl AllocationInfo {
@@ -60,22 +64,26 @@ static POLICIES: &[AllocationInfo] = &[
     AllocationInfo {
         name: "fifo",
         source: include_str!("fifo.rs"),
-        make: |_| Box::new(fifo::Fifo::default()),
+        entry: bytes_of::<BlockId>(1),
+        make: |room, _| Box::new(fifo::Fifo::new(room)),
     },
     AllocationInfo {
         name: "lowest-erase",
         source: include_str!("lowest_erase.rs"),
-        make: |_| Box::new(lowest_erase::LowestErase::default()),
+        entry: bytes_of::<lowest_erase::Waiting>(1),
+        make: |room, _| Box::new(lowest_erase::LowestErase::new(room)),
     },
     AllocationInfo {
         name: "sfl",
         source: include_str!("sfl.rs"),
-        make: |_| Box::new(sfl::Sfl::default()),
+        entry: bytes_of::<sfl::Waiting>(1),
+        make: |room, _| Box::new(sfl::Sfl::new(room)),
     },
     AllocationInfo {
         name: "random",
         source: include_str!("random.rs"),
-        make: |rng| Box::new(random::Random::new(rng)),
+        entry: bytes_of::<BlockId>(1),
+        make: |room, rng| Box::new(random::Random::new(room, rng)),
     },
 ];
 
@@ -121,14 +129,19 @@ impl Allocation {
         ))
     }
 
-    /// An empty pool; its random numbers come from `seed`.
-    pub fn pool(self, seed: u64) -> Box<dyn Pool> {
-        self.pool_from(Stream::new(seed, "allocation"))
+    /// An empty pool with room for `room` blocks; its random numbers come from `seed`.
+    pub fn pool(self, room: u32, seed: u64) -> Box<dyn Pool> {
+        self.pool_from(room, Stream::new(seed, "allocation"))
     }
 
-    /// An empty pool that draws from `rng`.
-    pub(crate) fn pool_from(self, rng: Stream) -> Box<dyn Pool> {
-        (self.0.make)(rng)
+    /// An empty pool with room for `room` blocks that draws from `rng`.
+    pub(crate) fn pool_from(self, room: u32, rng: Stream) -> Box<dyn Pool> {
+        (self.0.make)(room as usize, rng)
+    }
+
+    /// Bytes of a pool with room for `room` blocks.
+    pub(crate) fn bytes(self, room: u32) -> u64 {
+        self.0.entry * u64::from(room)
     }
 }
 

@@ -21,8 +21,8 @@ pub(super) struct Random {
 }
 
 impl Random {
-    pub(super) fn new(rng: Stream) -> Self {
-        Self { waiting: Vec::new(), rng }
+    pub(super) fn new(room: usize, rng: Stream) -> Self {
+        Self { waiting: Vec::with_capacity(room), rng }
     }
 }
 

@@ -21,11 +21,18 @@ use super::Pool;
 use crate::blocks::BlockId;
 
 /// See the module's text.
-#[derive(Default)]
 pub(super) struct Sfl {
-    /// Erase count, arrival, block.
-    waiting: BinaryHeap<Reverse<(u32, u64, BlockId)>>,
+    waiting: BinaryHeap<Waiting>,
     arrivals: u64,
+}
+
+/// Erase count, arrival, block.
+pub(super) type Waiting = Reverse<(u32, u64, BlockId)>;
+
+impl Sfl {
+    pub(super) fn new(room: usize) -> Self {
+        Self { waiting: BinaryHeap::with_capacity(room), arrivals: 0 }
+    }
 }
 
 impl Pool for Sfl {

@@ -196,6 +196,12 @@ pub(crate) fn check(params: &Params, layout: &Layout) -> Result<(), SpecError> {
             "leave the endurance out, or use --mapping page",
         ));
     }
+    if layout.levelling.is_some() {
+        return Err(SpecError::new(
+            format!("wear is levelled on a page map alone, found mapping {name}"),
+            "leave the wear levelling out, or use --mapping page",
+        ));
+    }
     Ok(())
 }
 
@@ -203,7 +209,7 @@ impl<B: LogBuffer> LogMap<B> {
     fn new(params: &Params, layout: Layout, buffer: B) -> Result<Self, FtlError> {
         check(params, &layout)?;
         let is_set = |name| params.text(name) == "yes";
-        let pool = layout.allocation.pool(layout.seed);
+        let pool = layout.allocation.pool(layout.geometry.blocks(), layout.seed);
         let (log_only, strict_order) = (is_set("log_only"), is_set("strict_order"));
         let mut hybrid = Hybrid::erased(layout.geometry, pool, log_only, strict_order)?;
         if layout.fill == Fill::Sequential {

@@ -6,7 +6,7 @@ use crate::blocks::{BlockId, BlockTable};
 use crate::collect::{choose, digest};
 use crate::frontier::Active;
 use crate::geometry::Geometry;
-use crate::page_map::{UNMAPPED, set_bits};
+use crate::page_map::{UNMAPPED, live_words, set_bits, table_bytes};
 use crate::rng::Stream;
 use crate::spec::SpecError;
 use crate::table::{Table, prefetch};
@@ -18,6 +18,8 @@ use crate::victim::VictimPolicy;
 pub struct PlaneMap<P: VictimPolicy> {
     pub(super) tables: Tables,
     pub(super) planes: Vec<Plane<P>>,
+    /// Memory that all this takes.
+    bytes: u64,
 }
 
 /// Where every page is: tables over all pages and blocks of the drive.
@@ -79,29 +81,34 @@ impl<P: VictimPolicy> PlaneMap<P> {
         let blocks_per_plane = layout.blocks_per_plane()?;
         let promised = layout.promised()?;
         let memory = || FtlError::Memory { pages };
-        let bits = (geometry.blocks() as usize) << geometry.offset_bits();
         let tables = Tables {
             geometry,
             blocks_per_plane,
             reciprocal: u64::MAX / u64::from(blocks_per_plane) + 1,
             map: Table::new(pages as usize).ok_or_else(memory)?,
             reverse: Table::new(geometry.physical_pages() as usize).ok_or_else(memory)?,
-            live: Table::new(bits.div_ceil(64)).ok_or_else(memory)?,
+            live: Table::new(live_words(&geometry)).ok_or_else(memory)?,
         };
         let b = geometry.pages_per_block();
         let mut planes = Vec::with_capacity(layout.planes as usize);
+        let mut bytes = table_bytes(&geometry);
         for (plane, promised) in (0..).zip(promised) {
-            let blocks =
-                BlockTable::new(&Geometry::new(blocks_per_plane, b, promised.max(1).into())?);
+            let shape = Geometry::new(blocks_per_plane, b, promised.max(1).into())?;
+            let blocks = BlockTable::new(&shape);
+            let kept = layout.blocks_kept.max(RESERVED_BLOCKS) + 2;
+            let waiting = layout.fill.erased(blocks_per_plane, promised.div_ceil(b), kept);
             let mut rng = layout.stream(plane, "victim");
             let policy = make(&blocks, &mut rng)?;
+            bytes += BlockTable::bytes(blocks_per_plane)
+                + layout.allocation.bytes(waiting)
+                + policy.bytes(&shape);
             let tracker = policy.tracker(&blocks);
             planes.push(Plane {
                 policy,
                 rng,
                 tracker,
                 blocks,
-                pool: layout.allocation.pool_from(layout.stream(plane, "allocation")),
+                pool: layout.allocation.pool_from(waiting, layout.stream(plane, "allocation")),
                 host: Active::none(b),
                 copies: Active::none(b),
                 under_way: None,
@@ -112,7 +119,7 @@ impl<P: VictimPolicy> PlaneMap<P> {
                 first_block: plane * blocks_per_plane,
             });
         }
-        let mut map = Self { tables, planes };
+        let mut map = Self { tables, planes, bytes };
         map.fill(&layout);
         Ok(map)
     }
@@ -431,8 +438,7 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
     }
 
     fn memory_bytes(&self) -> u64 {
-        let Tables { map, reverse, live, geometry, .. } = &self.tables;
-        map.bytes() + reverse.bytes() + live.bytes() + u64::from(geometry.blocks()) * 7
+        self.bytes
     }
 }
 

@@ -204,7 +204,7 @@ pub trait Stepwise: Send {
     /// The first invariant that does not hold.
     fn audit(&self) -> Result<(), String>;
 
-    /// Bytes of memory held for the map and the tables, the policy's own left out.
+    /// Bytes of memory of the map, the tables and what the policies keep.
     fn memory_bytes(&self) -> u64;
 
     /// Writes `page` to `plane` as the counting drive does: where the host frontier is full and at

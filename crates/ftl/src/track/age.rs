@@ -1,5 +1,6 @@
 //! How old a block is: since when, on the clock of pages programmed.
 
+use super::bytes_of;
 use crate::blocks::BlockId;
 use crate::spec::{Kind, Param};
 
@@ -38,6 +39,11 @@ impl Ages {
     /// The ages of no blocks yet.
     pub fn new(basis: AgeBasis) -> Self {
         Self { basis, lost: Vec::new() }
+    }
+
+    /// Bytes that [`Ages::start`] makes room for.
+    pub fn bytes(&self, blocks: u32) -> u64 {
+        if self.restart() { bytes_of::<u64>(blocks as usize) } else { 0 }
     }
 
     /// Makes room for `blocks` blocks, all of age 0 at clock 0.

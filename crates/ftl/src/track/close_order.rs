@@ -3,6 +3,7 @@
 use super::Tracker;
 use super::order::Order;
 use crate::blocks::{BlockId, BlockTable};
+use crate::geometry::Geometry;
 
 /// Candidates from the longest closed to the latest.
 #[derive(Clone, Debug)]
@@ -14,6 +15,11 @@ impl CloseOrder {
     /// The order of a drive on which no block is a candidate yet.
     pub fn new(blocks: &BlockTable) -> Self {
         Self { order: Order::new(blocks.len()) }
+    }
+
+    /// Bytes that it keeps on a drive of this shape.
+    pub fn bytes(shape: &Geometry) -> u64 {
+        Order::bytes(shape.blocks())
     }
 
     /// The candidate that was closed first.

@@ -1,8 +1,9 @@
 //! The candidate with the best score where scores grow with time: exact, without a look at every
 //! block at every pick.
 
-use super::Tracker;
+use super::{Tracker, bytes_of, tree_levels};
 use crate::blocks::{BlockId, BlockTable};
+use crate::geometry::Geometry;
 use crate::page_map::UNMAPPED;
 use crate::table::prefetch;
 
@@ -108,6 +109,12 @@ impl Course {
 pub trait Score: Send {
     /// Whether [`Score::programmed`] is to be called.
     const FOLLOWS_PROGRAMS: bool = false;
+
+    /// Bytes that [`Score::start`] makes room for on a drive of this shape.
+    fn bytes(&self, shape: &Geometry) -> u64 {
+        let _ = shape;
+        0
+    }
 
     /// Makes room for the blocks of this table.
     fn start(&mut self, blocks: &BlockTable) {
@@ -215,14 +222,16 @@ impl<S: Score> Kinetic<S> {
     /// The tree of a drive on which no block is a candidate yet.
     pub fn new(blocks: &BlockTable, mut score: S) -> Self {
         score.start(blocks);
-        let mut size = blocks.len() as usize;
-        let mut levels = Vec::new();
-        while levels.is_empty() || size > 1 {
-            size = size.div_ceil(FAN);
-            levels.push(vec![Node::EMPTY; size]);
-        }
+        let sizes = tree_levels(blocks.len(), FAN);
+        let levels = sizes.into_iter().map(|size| vec![Node::EMPTY; size]).collect();
         let offset_bits = blocks.pages_per_block().next_power_of_two().trailing_zeros();
         Self { score, closed: vec![0; blocks.len() as usize], levels, offset_bits }
+    }
+
+    /// Bytes that it keeps with this score on a drive of this shape.
+    pub fn bytes(score: &S, shape: &Geometry) -> u64 {
+        let nodes = tree_levels(shape.blocks(), FAN).iter().sum();
+        bytes_of::<u64>(shape.blocks() as usize) + bytes_of::<Node>(nodes) + score.bytes(shape)
     }
 
     /// The best candidate, once the tree is settled.

@@ -1,7 +1,8 @@
 //! The candidate with the fewest valid pages, kept exactly at amortised O(1) a write.
 
-use super::Tracker;
+use super::{Tracker, bytes_of, tree_levels};
 use crate::blocks::{BlockId, BlockTable, NOT_A_CANDIDATE};
+use crate::geometry::Geometry;
 use crate::spec::{Kind, Param};
 
 /// Which of several candidates with equally few valid pages is first. It matters: with 1% of the
@@ -84,15 +85,24 @@ impl Least {
 
     /// The same with every block that takes part in the tree: for small parts of the drive.
     pub(super) fn unbounded(blocks: &BlockTable, ties: Ties) -> Self {
-        let mut size = (blocks.len() as usize).div_ceil(FAN);
-        let leaves = vec![u64::MAX; size.next_multiple_of(FAN)];
-        let mut upper = Vec::new();
-        while upper.is_empty() || size > 1 {
-            size = size.div_ceil(FAN);
-            upper.push(vec![u64::MAX; size.next_multiple_of(FAN)]);
-        }
+        let mut levels = Self::levels(blocks.len()).map(|size| vec![u64::MAX; size]);
+        let leaves = levels.next().unwrap_or_default();
+        let upper = levels.collect();
         let tie = vec![ABSENT; blocks.len() as usize];
         Self { ties, clock: 0, bound: u16::MAX, renew_in: None, tie, leaves, upper }
+    }
+
+    /// Bytes that it keeps on a drive of this shape.
+    pub fn bytes(shape: &Geometry) -> u64 {
+        let ties = bytes_of::<u32>(shape.blocks() as usize);
+        ties + bytes_of::<u64>(Self::levels(shape.blocks()).sum())
+    }
+
+    /// Keys on each level, padded; there is one above the leaves at the least.
+    fn levels(blocks: u32) -> impl Iterator<Item = usize> {
+        let leaves = (blocks as usize).div_ceil(FAN);
+        let upper = tree_levels(leaves as u32, FAN);
+        [leaves].into_iter().chain(upper).map(|size| size.next_multiple_of(FAN))
     }
 
     /// The first candidate in order of valid pages and the rule for ties.

@@ -1,5 +1,6 @@
 //! Blocks in the order in which they came, any of which can leave at O(1).
 
+use super::bytes_of;
 use crate::blocks::BlockId;
 
 /// Neighbour of the first, of the last, and of those that are not in it.
@@ -19,6 +20,11 @@ impl Order {
     /// The order of none of `blocks` blocks.
     pub(super) fn new(blocks: u32) -> Self {
         Self { links: vec![(NONE, NONE); blocks as usize], first: NONE, last: NONE, len: 0 }
+    }
+
+    /// Bytes that it keeps of `blocks` blocks.
+    pub(super) fn bytes(blocks: u32) -> u64 {
+        bytes_of::<(BlockId, BlockId)>(blocks as usize)
     }
 
     pub(super) fn len(&self) -> usize {

@@ -3,6 +3,7 @@
 use super::order::Order;
 use super::{Least, Ties, Tracker};
 use crate::blocks::{BlockId, BlockTable};
+use crate::geometry::Geometry;
 
 /// A window of fixed size over the candidates in closing order.
 #[derive(Clone, Debug)]
@@ -19,6 +20,11 @@ impl Window {
     pub fn new(size: u32, blocks: &BlockTable) -> Self {
         let least = Least::unbounded(blocks, Ties::Oldest);
         Self { size: size as usize, members: 0, least, waiting: Order::new(blocks.len()) }
+    }
+
+    /// Bytes that it keeps on a drive of this shape.
+    pub fn bytes(shape: &Geometry) -> u64 {
+        Least::bytes(shape) + Order::bytes(shape.blocks())
     }
 
     /// The first member in order of valid pages and the rule for ties.

@@ -26,10 +26,11 @@
 
 use super::VictimPolicy;
 use crate::blocks::{BlockId, BlockTable};
+use crate::geometry::Geometry;
 use crate::rng::Stream;
 use crate::spec::{Kind, Param, Params, SpecError};
 use crate::table::prefetch;
-use crate::track::{Course, Kinetic, Score};
+use crate::track::{Course, Kinetic, Score, bytes_of};
 
 /// See the module's text.
 #[derive(Clone)]
@@ -86,6 +87,10 @@ impl VictimPolicy for Bsgc {
         })
     }
 
+    fn bytes(&self, shape: &Geometry) -> u64 {
+        Kinetic::bytes(self, shape)
+    }
+
     fn tracker(&self, blocks: &BlockTable) -> Kinetic<Self> {
         Kinetic::new(blocks, self.clone())
     }
@@ -96,6 +101,10 @@ impl VictimPolicy for Bsgc {
 }
 
 impl Score for Bsgc {
+    fn bytes(&self, shape: &Geometry) -> u64 {
+        bytes_of::<Past>(shape.blocks() as usize)
+    }
+
     fn start(&mut self, blocks: &BlockTable) {
         self.past = vec![Past::default(); blocks.len() as usize];
     }

@@ -19,6 +19,7 @@
 
 use super::VictimPolicy;
 use crate::blocks::{BlockId, BlockTable};
+use crate::geometry::Geometry;
 use crate::rng::Stream;
 use crate::spec::{Param, Params, SpecError};
 use crate::track::{AgeBasis, Ages, Course, Kinetic, Score};
@@ -38,6 +39,10 @@ impl VictimPolicy for Cat {
         Ok(Self { ages: Ages::new(AgeBasis::named(params.text("age"))) })
     }
 
+    fn bytes(&self, shape: &Geometry) -> u64 {
+        Kinetic::bytes(self, shape)
+    }
+
     fn tracker(&self, blocks: &BlockTable) -> Kinetic<Self> {
         Kinetic::new(blocks, self.clone())
     }
@@ -48,6 +53,10 @@ impl VictimPolicy for Cat {
 }
 
 impl Score for Cat {
+    fn bytes(&self, shape: &Geometry) -> u64 {
+        self.ages.bytes(shape.blocks())
+    }
+
     fn start(&mut self, blocks: &BlockTable) {
         self.ages.start(blocks.len());
     }

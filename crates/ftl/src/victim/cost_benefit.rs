@@ -21,6 +21,7 @@
 
 use super::VictimPolicy;
 use crate::blocks::{BlockId, BlockTable};
+use crate::geometry::Geometry;
 use crate::rng::Stream;
 use crate::spec::{Kind, Param, Params, SpecError};
 use crate::track::{AgeBasis, Ages, Course, Kinetic, Score};
@@ -61,6 +62,10 @@ impl VictimPolicy for CostBenefit {
         Ok(Self { form, ages: Ages::new(AgeBasis::named(params.text("age"))) })
     }
 
+    fn bytes(&self, shape: &Geometry) -> u64 {
+        Kinetic::bytes(self, shape)
+    }
+
     fn tracker(&self, blocks: &BlockTable) -> Kinetic<Self> {
         Kinetic::new(blocks, self.clone())
     }
@@ -71,6 +76,10 @@ impl VictimPolicy for CostBenefit {
 }
 
 impl Score for CostBenefit {
+    fn bytes(&self, shape: &Geometry) -> u64 {
+        self.ages.bytes(shape.blocks())
+    }
+
     fn start(&mut self, blocks: &BlockTable) {
         self.ages.start(blocks.len());
     }

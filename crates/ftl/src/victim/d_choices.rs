@@ -15,8 +15,10 @@
 
 use super::{VictimPolicy, draw};
 use crate::blocks::{BlockId, BlockTable};
+use crate::geometry::Geometry;
 use crate::rng::Stream;
 use crate::spec::{Kind, Param, Params, SpecError};
+use crate::track::bytes_of;
 
 /// See the module's text.
 pub struct DChoices {
@@ -65,6 +67,11 @@ impl VictimPolicy for DChoices {
         }
         let best = Vec::with_capacity(memory + 2);
         Ok(Self { draws: params.integer("d") as u32, memory, stored, best })
+    }
+
+    fn bytes(&self, _: &Geometry) -> u64 {
+        bytes_of::<BlockId>(self.stored.capacity())
+            + bytes_of::<(u16, BlockId)>(self.best.capacity())
     }
 
     fn tracker(&self, _: &BlockTable) {}

@@ -20,10 +20,11 @@
 
 use super::VictimPolicy;
 use crate::blocks::{BlockId, BlockTable};
+use crate::geometry::Geometry;
 use crate::rng::Stream;
 use crate::spec::{Kind, Param, Params, SpecError};
 use crate::table::prefetch;
-use crate::track::{Course, Kinetic, Score};
+use crate::track::{Course, Kinetic, Score, bytes_of};
 
 /// See the module's text.
 #[derive(Clone)]
@@ -47,6 +48,10 @@ impl VictimPolicy for Eigc {
         Ok(Self { average: params.text("ratio") == "average", erased: Vec::new() })
     }
 
+    fn bytes(&self, shape: &Geometry) -> u64 {
+        Kinetic::bytes(self, shape)
+    }
+
     fn tracker(&self, blocks: &BlockTable) -> Kinetic<Self> {
         Kinetic::new(blocks, self.clone())
     }
@@ -57,6 +62,10 @@ impl VictimPolicy for Eigc {
 }
 
 impl Score for Eigc {
+    fn bytes(&self, shape: &Geometry) -> u64 {
+        bytes_of::<(u64, f64)>(shape.blocks() as usize)
+    }
+
     fn start(&mut self, blocks: &BlockTable) {
         self.erased = vec![(0, 0.0); blocks.len() as usize];
     }

@@ -3,6 +3,7 @@
 
 use super::VictimPolicy;
 use crate::blocks::{BlockId, BlockTable};
+use crate::geometry::Geometry;
 use crate::rng::Stream;
 use crate::spec::{Param, Params, SpecError};
 
@@ -26,6 +27,10 @@ impl VictimPolicy for External {
 
     fn new(_: &Params, _: &BlockTable, _: &mut Stream) -> Result<Self, SpecError> {
         Err(SpecError::new("an external policy is made from a function, not from a name", ""))
+    }
+
+    fn bytes(&self, _: &Geometry) -> u64 {
+        0
     }
 
     fn tracker(&self, _: &BlockTable) {}

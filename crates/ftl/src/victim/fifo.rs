@@ -14,6 +14,7 @@
 
 use super::VictimPolicy;
 use crate::blocks::{BlockId, BlockTable};
+use crate::geometry::Geometry;
 use crate::rng::Stream;
 use crate::spec::{Param, Params, SpecError};
 use crate::track::CloseOrder;
@@ -28,6 +29,10 @@ impl VictimPolicy for Fifo {
 
     fn new(_: &Params, _: &BlockTable, _: &mut Stream) -> Result<Self, SpecError> {
         Ok(Self)
+    }
+
+    fn bytes(&self, shape: &Geometry) -> u64 {
+        CloseOrder::bytes(shape)
     }
 
     fn tracker(&self, blocks: &BlockTable) -> CloseOrder {

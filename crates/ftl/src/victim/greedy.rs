@@ -16,6 +16,7 @@
 
 use super::VictimPolicy;
 use crate::blocks::{BlockId, BlockTable};
+use crate::geometry::Geometry;
 use crate::rng::Stream;
 use crate::spec::{Param, Params, SpecError};
 use crate::track::{Least, Ties};
@@ -32,6 +33,10 @@ impl VictimPolicy for Greedy {
 
     fn new(params: &Params, _: &BlockTable, _: &mut Stream) -> Result<Self, SpecError> {
         Ok(Self { ties: Ties::named(params.text("ties")) })
+    }
+
+    fn bytes(&self, shape: &Geometry) -> u64 {
+        Least::bytes(shape)
     }
 
     fn tracker(&self, blocks: &BlockTable) -> Least {

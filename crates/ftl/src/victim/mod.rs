@@ -54,8 +54,11 @@ pub trait VictimPolicy: Send + Sized + 'static {
     /// The parameters it takes.
     const PARAMS: &'static [Param];
 
-    /// The policy with these parameters on a drive of `blocks`.
+    /// The policy with these parameters on a drive of `blocks`, of which it may ask the shape.
     fn new(params: &Params, blocks: &BlockTable, rng: &mut Stream) -> Result<Self, SpecError>;
+
+    /// Bytes that the policy and its tracker keep on a drive of this shape.
+    fn bytes(&self, shape: &Geometry) -> u64;
 
     /// The tracker, before any block is a candidate.
     fn tracker(&self, blocks: &BlockTable) -> Self::Tracker;
@@ -79,7 +82,7 @@ pub struct VictimInfo {
     source: &'static str,
     build: Build,
     build_stepwise: BuildStepwise,
-    check: fn(&Params, &BlockTable) -> Result<(), SpecError>,
+    bytes: fn(&Params, &Geometry) -> Result<u64, SpecError>,
     pick: PickFrom,
 }
 
@@ -127,9 +130,10 @@ macro_rules! victim_policies {
                     <$policy as VictimPolicy>::new(params, blocks, rng)
                 })?))
             },
-            check: |params, blocks| {
-                <$policy as VictimPolicy>::new(params, blocks, &mut Stream::new(0, "check"))?;
-                Ok(())
+            bytes: |params, shape| {
+                let (blocks, mut rng) = (BlockTable::of_shape(shape), Stream::new(0, "check"));
+                let policy = <$policy as VictimPolicy>::new(params, &blocks, &mut rng)?;
+                Ok(policy.bytes(shape))
             },
             pick: |params, blocks, closed, seed| {
                 let mut rng = Stream::new(seed, "victim");
@@ -198,9 +202,10 @@ impl VictimSpec {
         &self.params
     }
 
-    /// Whether the policy can be made for a drive of this shape.
-    pub fn check(&self, geometry: &Geometry) -> Result<(), SpecError> {
-        (self.info.check)(&self.params, &BlockTable::new(geometry))
+    /// Bytes of memory of the layer that [`VictimSpec::build`] makes; an error where the policy
+    /// cannot be made for a drive of this shape.
+    pub fn bytes(&self, layout: &Layout) -> Result<u64, SpecError> {
+        Ok(layout.bytes() + (self.info.bytes)(&self.params, &layout.geometry)?)
     }
 
     /// A page-mapped translation layer with this policy.

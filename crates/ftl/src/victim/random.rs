@@ -13,6 +13,7 @@
 
 use super::{VictimPolicy, draw};
 use crate::blocks::{BlockId, BlockTable};
+use crate::geometry::Geometry;
 use crate::rng::Stream;
 use crate::spec::{Param, Params, SpecError};
 
@@ -26,6 +27,10 @@ impl VictimPolicy for Random {
 
     fn new(_: &Params, _: &BlockTable, _: &mut Stream) -> Result<Self, SpecError> {
         Ok(Self)
+    }
+
+    fn bytes(&self, _: &Geometry) -> u64 {
+        0
     }
 
     fn tracker(&self, _: &BlockTable) {}

@@ -20,10 +20,11 @@
 
 use super::VictimPolicy;
 use crate::blocks::{BlockId, BlockTable};
+use crate::geometry::Geometry;
 use crate::rng::Stream;
 use crate::spec::{Param, Params, SpecError};
 use crate::table::prefetch;
-use crate::track::{Course, Kinetic, Score};
+use crate::track::{Course, Kinetic, Score, bytes_of};
 
 /// See the module's text.
 #[derive(Clone)]
@@ -56,6 +57,10 @@ impl VictimPolicy for Scata {
         Ok(Self { past: Vec::new(), programmed: Vec::new(), dead: Vec::new() })
     }
 
+    fn bytes(&self, shape: &Geometry) -> u64 {
+        Kinetic::bytes(self, shape)
+    }
+
     fn tracker(&self, blocks: &BlockTable) -> Kinetic<Self> {
         Kinetic::new(blocks, self.clone())
     }
@@ -79,6 +84,14 @@ impl Scata {
 
 impl Score for Scata {
     const FOLLOWS_PROGRAMS: bool = true;
+
+    fn bytes(&self, shape: &Geometry) -> u64 {
+        let blocks = shape.blocks() as usize;
+        let words = shape.pages_per_block().div_ceil(64) as usize;
+        bytes_of::<Past>(blocks)
+            + bytes_of::<u32>(shape.physical_pages() as usize)
+            + bytes_of::<u64>(blocks * words)
+    }
 
     fn start(&mut self, blocks: &BlockTable) {
         let past = Past { first: 0, youngest: 0, invalid: NOT_YET };

@@ -20,6 +20,7 @@
 
 use super::VictimPolicy;
 use crate::blocks::{BlockId, BlockTable};
+use crate::geometry::Geometry;
 use crate::rng::Stream;
 use crate::spec::{Kind, Param, Params, SpecError};
 use crate::track::{Course, Kinetic, Score};
@@ -45,6 +46,10 @@ impl VictimPolicy for WearAware {
 
     fn new(params: &Params, _: &BlockTable, _: &mut Stream) -> Result<Self, SpecError> {
         Ok(Self { lambda: params.real("lambda"), most_erases: 0, next_most: 0 })
+    }
+
+    fn bytes(&self, shape: &Geometry) -> u64 {
+        Kinetic::bytes(self, shape)
     }
 
     fn tracker(&self, blocks: &BlockTable) -> Kinetic<Self> {

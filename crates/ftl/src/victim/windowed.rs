@@ -15,6 +15,7 @@
 
 use super::VictimPolicy;
 use crate::blocks::{BlockId, BlockTable};
+use crate::geometry::Geometry;
 use crate::rng::Stream;
 use crate::spec::{Kind, Param, Params, SpecError};
 use crate::track::Window;
@@ -36,6 +37,10 @@ impl VictimPolicy for Windowed {
 
     fn new(params: &Params, _: &BlockTable, _: &mut Stream) -> Result<Self, SpecError> {
         Ok(Self { size: params.integer("w") as u32 })
+    }
+
+    fn bytes(&self, shape: &Geometry) -> u64 {
+        Window::bytes(shape)
     }
 
     fn tracker(&self, blocks: &BlockTable) -> Window {

@@ -1,0 +1,110 @@
+//! What a layer says that it needs of memory is what it takes from the allocator, for every policy,
+//! allocation and option that keeps anything.
+
+use std::alloc::{GlobalAlloc, Layout as Request, System};
+use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
+
+use flashgc_ftl::{
+    Allocation, EndOfLife, Endurance, Fill, Frontier, Geometry, Layout, Levelling, Lifespan,
+    Translation, VictimSpec, allocation_policies, victim_policies,
+};
+
+/// The system's allocator, with a count of the bytes that are out.
+struct Counting;
+
+static OUT: AtomicI64 = AtomicI64::new(0);
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+// SAFETY: every call goes to the system's allocator as it came; only a number is kept beside.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, request: Request) -> *mut u8 {
+        OUT.fetch_add(request.size() as i64, Relaxed);
+        // SAFETY: the caller's promise.
+        unsafe { System.alloc(request) }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, request: Request) {
+        OUT.fetch_sub(request.size() as i64, Relaxed);
+        // SAFETY: the caller's promise.
+        unsafe { System.dealloc(memory, request) }
+    }
+}
+
+/// Bytes of map, reverse map and live bits, which are not the allocator's: 4 a logical page, 4 a
+/// physical page, a bit a physical page (b is a power of two here); from 128 KiB on whole huge pages
+/// of 2 MiB.
+fn mapped(geometry: &Geometry) -> i64 {
+    let physical = geometry.physical_pages();
+    let tables = [4 * u64::from(geometry.logical_pages()), 4 * physical, physical / 8];
+    let whole =
+        |bytes: u64| if bytes < 128 << 10 { bytes } else { bytes.next_multiple_of(2 << 20) };
+    tables.into_iter().map(whole).sum::<u64>() as i64
+}
+
+/// What a layer has beside its tables, whatever the drive's size: its own fields, those of the pool,
+/// the lists of a tree's levels.
+const FIXED: i64 = 2048;
+
+fn check(victim: &str, layout: Layout) {
+    let spec = VictimSpec::parse(victim).unwrap();
+    let said = spec.bytes(&layout).unwrap();
+    let before = OUT.load(Relaxed);
+    let mut layer = spec.build(layout).unwrap();
+    let context = format!("{victim} {layout:?}");
+    let held = |layer: &dyn Translation, when: &str| {
+        let more = OUT.load(Relaxed) - before + mapped(&layout.geometry) - said as i64;
+        assert!((0..FIXED).contains(&more), "{context} {when}: {more} bytes more than the {said}");
+    };
+    held(&*layer, "new");
+    assert_eq!(layer.memory_bytes(), said, "{context}");
+    // Nothing grows as it works.
+    let pages = layout.geometry.logical_pages();
+    let batch: Vec<u32> =
+        (0..4 * pages).map(|index| index.wrapping_mul(2_654_435_761) % pages).collect();
+    let batch_bytes = (batch.capacity() * size_of::<u32>()) as i64;
+    layer.write(&batch).unwrap();
+    OUT.fetch_sub(batch_bytes, Relaxed);
+    held(&*layer, "after writes");
+    OUT.fetch_add(batch_bytes, Relaxed);
+}
+
+// One test: the count is of all threads together.
+#[test]
+fn layers_take_the_memory_that_they_say_they_need() {
+    for (blocks, b, spare) in [(500, 16, 0.2), (5000, 8, 0.1), (700, 128, 0.1)] {
+        let plain = Layout {
+            geometry: Geometry::with_spare(blocks, b, spare).unwrap(),
+            frontier: Frontier::Single,
+            allocation: Allocation::default(),
+            levelling: None,
+            lifespan: None,
+            fill: Fill::Sequential,
+            seed: 1,
+        };
+        for info in victim_policies() {
+            check(info.name, plain);
+        }
+        for victim in ["d-choices:d=3,c=200", "windowed:w=9", "greedy:ties=oldest"] {
+            check(victim, plain);
+        }
+        for victim in ["cost-benefit:age=last_invalidate", "cat:age=last_invalidate"] {
+            check(victim, plain);
+        }
+        let pool = Layout { frontier: Frontier::Pool { low: 7 }, ..plain };
+        for allocation in allocation_policies() {
+            let allocation = Allocation::parse(allocation.name).unwrap();
+            for fill in [Fill::Sequential, Fill::Random, Fill::Empty] {
+                check("random", Layout { allocation, fill, ..pool });
+            }
+        }
+        let lifespan = Lifespan {
+            endurance: Endurance::parse("100000").unwrap(),
+            ends_at: EndOfLife::SystemFailure,
+        };
+        let levelling = Levelling { threshold: 1, interval: 1 };
+        check("fifo", Layout { lifespan: Some(lifespan), ..pool });
+        check("fifo", Layout { levelling: Some(levelling), ..pool });
+    }
+}
