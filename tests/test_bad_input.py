@@ -39,6 +39,24 @@ def refused(made: object, *parts: str) -> str:
         (["run", "--allocation", "sfl:x=1"], ["--allocation", "sfl has no parameter 'x'"]),
         (["run", "--allocation", "sfl"], ["needs the pool frontier", "found single", "hint"]),
         (["run", "--frontier", "double", "--allocation", "random"], ["found double"]),
+        (
+            ["run", "--wear-levelling", "static"],
+            ["levelling needs the pool", "found single", "hint"],
+        ),
+        (["run", *POOL, "--wear-levelling", "sttic"], ["--wear-levelling", "'sttic'", "'static'"]),
+        (["run", *POOL, "--wear-levelling", "static:x=1"], ["--wear-levelling", "parameter 'x'"]),
+        (
+            ["run", *POOL, "--wear-levelling", "static:threshold=0"],
+            ["--wear-levelling", "threshold=0", "from 1"],
+        ),
+        (
+            ["run", *SMALL, "--frontier", "pool:low=8", "--wear-levelling", "static"],
+            ["pool:low=8 frontier", "with static wear levelling keeps 11 blocks", "0.1100"],
+        ),
+        (
+            ["run", *SMALL, "--frontier", "pool:low=200"],
+            ["keeps 202 blocks", "hint: a smaller low, or more blocks"],
+        ),
         (["run", *POOL, "--endurance", "0"], ["--endurance", "limit=0", "from 1"]),
         (["run", *POOL, "--endurance", "nromal"], ["--endurance", "'nromal'", "'normal'"]),
         (["run", *POOL, "--endurance", "normal:mean=9,cv=3"], ["--endurance", "cv=3", "0 to 1"]),
@@ -95,7 +113,8 @@ def refused(made: object, *parts: str) -> str:
         (["run", "--seed", "-1"], ["--seed", "-1"]),
         (["run", "--until", "precison=1%"], ["--until", "precision=0.1%"]),
         (["run", "--until", "precision=0"], ["--until"]),
-        (["run", "--jobs", "many"], ["jobs", "many"]),
+        (["run", "--jobs", "many"], ["--jobs: found 'many', expected a whole number from 0"]),
+        (["run", "--jobs", "5000"], ["--jobs: found '5000'", "to 4096"]),
         # Numbers that would take for ever, or fit nowhere.
         (["run", "--spare", "1e400"], ["--spare", "out of range"]),
         (["run", "--overprovision", "1e400"], ["--overprovision", "out of range"]),

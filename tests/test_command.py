@@ -130,6 +130,9 @@ def test_every_allocation_is_listed_and_described(command: Command) -> None:
     both = command("policies", "random").stdout
     assert "random (victim policy)\n" in both
     assert "random (block allocation)\n" in both
+    for levelling in flashgc.wear_levellings():
+        assert levelling.summary in " ".join(listing.split())
+    assert "interval" in command("policies", "static").stdout
     document = json.loads(command("policies", "--json").stdout)
     names = [allocation["name"] for allocation in document["allocations"]]
     assert names == ["fifo", "lowest-erase", "sfl", "random"]

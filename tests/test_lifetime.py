@@ -103,6 +103,51 @@ def test_a_python_policy_wears_a_drive_out_too() -> None:
     assert ours.lifetime["system_failure"] is not None
 
 
+def test_levelling_wear_makes_a_drive_live_longer_and_is_counted(command: Command) -> None:
+    arguments = (
+        "compare", *TYPED[:-4], "--endurance", 100, "--until", "first-failure", "--runs", 2,
+        "--workload", "hotcold:f=0.1,r=1", "--victim", "greedy", "--wear-levelling", "none",
+        "--wear-levelling", "static:threshold=5,interval=2",
+    )  # fmt: skip
+    document = json.loads(command(*arguments, "--json").stdout)
+    results = [rank["result"] for rank in document["ranking"]]
+    spec = "static:threshold=5,interval=2"
+    # The configuration says nothing of what is off: digests are those of before.
+    assert [result["config"].get("wear_levelling") for result in results] == [None, spec]
+    plain, levelled = results
+    assert plain["levelling"] is None
+    cost = levelled["levelling"]
+    assert 0 < cost["copied_pages"] <= 16 * cost["collections"]
+    # At most one for two erases of other victims.
+    assert 2 * cost["collections"] <= levelled["collections"] - cost["collections"]
+    lives = [result["lifetime"]["first_failure"]["drive_writes"] for result in results]
+    # Cold data fill 0.9 * 0.85 of the blocks, which do not wear without: 1 / 0.235 = 4.3 times
+    # the erases; the copies take some of them.
+    assert 3 < lives[1] / lives[0] < 4.3
+    shown = command(*arguments).stdout
+    headings = next(line for line in shown.splitlines() if line.startswith("#")).split()
+    assert headings[:3] == ["#", "policy", "levelling"]
+    assert f"greedy:ties=latest/{spec} lives longest: " in shown
+    alone = command("run", *arguments[1:-4], "--wear-levelling", spec).stdout
+    assert f"levelling       {spec}: " in alone
+
+
+def test_python_policies_are_levelled_like_built_in_ones() -> None:
+    def fewest(blocks: flashgc.Blocks) -> int:
+        """The block with the fewest valid pages."""
+        return min(range(len(blocks)), key=blocks.count)
+
+    options = {
+        **DRIVE, "endurance": 20, "until": "system-failure", "workload": "hotcold:f=0.1,r=1",
+        "wear_levelling": "static:threshold=3,interval=2",
+    }  # fmt: skip
+    ours = flashgc.run(victim=fewest, **options)
+    built_in = flashgc.run(victim="greedy:ties=lowest", **options)
+    assert (ours.lifetime, ours.levelling) == (built_in.lifetime, built_in.levelling)
+    assert ours.levelling is not None
+    assert ours.levelling["collections"] > 10
+
+
 def test_results_of_drives_that_live_for_ever_have_no_life(command: Command) -> None:
     made = command("run", *TYPED[:-4], "--writes", "3x", "--json")
     document = json.loads(made.stdout)

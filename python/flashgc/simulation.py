@@ -139,6 +139,9 @@ def compare(
 #: Runs of each configuration in a comparison if nobody says otherwise.
 COMPARED_RUNS = 5
 
+#: Runs that can be asked for side by side.
+MOST_JOBS = 4096
+
 
 def simulate(
     asked: Experiment,
@@ -161,18 +164,31 @@ def simulate(
     }
     return _engine.simulate(
         configs,
-        jobs=_jobs(asked, places or {}),
+        jobs=parse_jobs(asked.run.jobs, (places or {}).get("run.jobs", "jobs")),
         progress=progress,
         policies=policies,
         control=control,
     )
 
 
-def _jobs(asked: Experiment, places: Places) -> int:
-    place = places.get("run.jobs", "jobs")
-    jobs = parse_count(asked.run.jobs, place)
-    if not 0 <= jobs <= 4096:
-        raise ConfigError(f"{place}: found {jobs}, expected 0 (one a core) to 4096")
+def parse_jobs(value: int | str, place: str) -> int:
+    """The number of runs side by side that ``value`` asks for; 0 is one a core.
+
+    Raises :class:`flashgc.ConfigError` with ``place``.
+
+    >>> parse_jobs("x", "--jobs")
+    Traceback (most recent call last):
+    ...
+    flashgc.ConfigError: --jobs: found 'x', expected a whole number from 0 (one a core) to 4096
+    """
+    try:
+        jobs = parse_count(value)
+    except ConfigError:
+        jobs = -1
+    if not 0 <= jobs <= MOST_JOBS:
+        raise ConfigError(
+            f"{place}: found {value!r}, expected a whole number from 0 (one a core) to {MOST_JOBS}"
+        )
     return jobs
 
 

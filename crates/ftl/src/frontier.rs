@@ -126,11 +126,16 @@ impl Frontier {
         if spare_pages >= kept * u64::from(b) {
             return Ok(());
         }
-        let least = kept as f64 / f64::from(geometry.blocks());
+        // Rounded up, so that what is hinted at is enough.
+        let least = (kept as f64 / f64::from(geometry.blocks()) * 1e4).ceil() / 1e4;
+        let hint = match self {
+            Self::Pool { .. } if least >= 1.0 => "a smaller low, or more blocks".to_string(),
+            _ if least >= 1.0 => "more blocks".to_string(),
+            _ => format!("a spare factor of at least {least:.4}, or more blocks"),
+        };
         Err(GeometryError(format!(
             "{spare_pages} spare pages (spare factor {:.4}) are too few for the {self} frontier, \
-             which{} keeps {kept} block{} of {b} pages; hint: a spare factor of at least \
-             {least:.4}, or more blocks",
+             which{} keeps {kept} block{} of {b} pages; hint: {hint}",
             geometry.spare_factor(),
             if levelling.is_some() { " with static wear levelling" } else { "" },
             if kept == 1 { "" } else { "s" }

@@ -4,8 +4,8 @@
 use flashgc_ftl::rng::Stream;
 use flashgc_ftl::spec::{Params, Spec};
 use flashgc_ftl::{
-    Allocation, BlockTable, External, Fill, Frontier, FtlError, Geometry, Layout, PageMap,
-    Translation, VictimSpec, victim_policies,
+    Allocation, BlockTable, External, Fill, Frontier, FtlError, Geometry, Layout, Levelling,
+    PageMap, Translation, VictimSpec, allocation_policies, victim_policies,
 };
 
 const FRONTIERS: [Frontier; 3] = [Frontier::Single, Frontier::Double, Frontier::Pool { low: 2 }];
@@ -76,6 +76,44 @@ fn decisions_do_not_depend_on_the_batch_size() {
             assert_eq!(run(batch), whole, "{policy} {frontier} in batches of {batch}");
         }
     });
+}
+
+#[test]
+fn levelling_wear_suits_every_policy_and_allocation() {
+    for info in victim_policies() {
+        for allocation in allocation_policies() {
+            let layout = Layout {
+                geometry: Geometry::with_spare(200, 16, 0.15).unwrap(),
+                frontier: Frontier::Pool { low: 2 },
+                allocation: Allocation::parse(allocation.name).unwrap(),
+                levelling: Some(Levelling { threshold: 2, interval: 3 }),
+                lifespan: None,
+                fill: Fill::Random,
+                seed: 3,
+            };
+            let names = format!("{} {}", info.name, allocation.name);
+            let run = |batch: usize| {
+                let mut layer = VictimSpec::parse(info.name).unwrap().build(layout).unwrap();
+                // A tenth of the pages is written, the others never again.
+                let pages = layer.geometry().logical_pages();
+                let writes: Vec<u32> = skewed(30_000, pages / 10);
+                for pages in writes.chunks(batch) {
+                    layer.write(pages).unwrap();
+                }
+                layer.audit().unwrap_or_else(|why| panic!("{names}: {why}"));
+                (layer.decisions(), layer.counters(), layer.levelled().unwrap())
+            };
+            let whole = run(30_000);
+            assert_eq!(run(7), whole, "{names} in batches of 7");
+            let (_, counters, levelled) = whole;
+            // FIFO collects in turn, cold data too, and wears evenly by itself.
+            assert!(levelled.collections > 0 || info.name == "fifo", "{names}");
+            // Once in three erases of other victims, at most.
+            let others = counters.erases - levelled.collections;
+            assert!(3 * levelled.collections <= others, "{names}: {levelled:?} {counters:?}");
+            assert!(levelled.copied_pages <= counters.copied_pages, "{names}");
+        }
+    }
 }
 
 #[test]

@@ -24,6 +24,12 @@ def _folder(_context: Any, _parameter: Any, value: str) -> Path:
     return Path(value)
 
 
+def _jobs(_context: Any, _parameter: Any, value: str) -> int:
+    from flashgc.simulation import parse_jobs
+
+    return parse_jobs(value, "--jobs")
+
+
 @click.command(
     context_settings=CONTEXT,
     epilog="""\b
@@ -50,8 +56,8 @@ Stopped work goes on where it was: give the same command again.""",
 @click.option(
     "--jobs",
     metavar="N",
-    type=click.IntRange(0, 4096),
-    default=0,
+    callback=_jobs,
+    default="0",
     help="Runs side by side; 0: one a core.  [default: 0]",
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
