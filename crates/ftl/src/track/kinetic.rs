@@ -169,8 +169,9 @@ pub trait Score: Send {
 ///
 /// A node names the best candidate under it and the clock until which nothing there can pass it,
 /// which the courses tell. A dead page is compared with the winner of its group, and goes on up
-/// only where it beats it; nodes whose time is over, or whose winner was taken, are made anew
-/// before the next pick. 10 bytes a block, and what the score keeps.
+/// only where it beats it. A node whose time is over, or whose winner was taken or fell back, is made
+/// anew when one above it is, and the root before the next pick. 10 bytes a block, and what the score
+/// keeps.
 ///
 /// Equal scores: the block erased less often, then the one closed earlier, then the lower number.
 #[derive(Clone, Debug)]
@@ -185,7 +186,8 @@ pub struct Kinetic<S> {
 #[derive(Clone, Copy, Debug)]
 struct Node {
     winner: BlockId,
-    /// The winner is the best while the clock is below this; no later than its children's.
+    /// The winner is the best while the clock is below this; no later than that of a child which
+    /// holds.
     until: u64,
     /// A line that the winner's score is not below: `slope * clock + base`.
     slope: f64,
@@ -288,7 +290,7 @@ impl<S: Score> Kinetic<S> {
             index /= FAN;
             let node = self.levels[level][index];
             if node.until <= now {
-                return; // made anew before the next pick, and all above it
+                continue; // made anew when the node above it is, which may hold yet
             }
             if wins && node.winner != block && node.winner != NONE {
                 if until == NEVER && node.leaves_behind(&course, now) {
@@ -310,12 +312,19 @@ impl<S: Score> Kinetic<S> {
         }
     }
 
-    /// The nodes above `block` no longer hold.
-    fn outdate(&mut self, block: BlockId) {
+    /// `block` falls back or drops out: the nodes that it wins no longer hold. Those above with
+    /// another winner do, since what takes its place there was behind it, and it behind them.
+    #[inline]
+    fn outdate(&mut self, block: BlockId, now: u64) {
         let mut index = block as usize;
         for level in &mut self.levels {
             index /= FAN;
-            level[index].until = 0;
+            let node = &mut level[index];
+            if node.winner == block {
+                node.until = 0;
+            } else if node.until > now {
+                return;
+            }
         }
     }
 
@@ -374,11 +383,8 @@ impl<S: Score> Tracker for Kinetic<S> {
             self.score.lost(blocks, ppn >> bits, ppn & ((1 << bits) - 1), time);
         }
         if self.score.falls() {
-            for block in dead() {
-                if self.levels[0][block as usize / FAN].winner == block {
-                    self.outdate(block);
-                }
-            }
+            let now = blocks.clock();
+            dead().for_each(|block| self.outdate(block, now));
         }
         for (index, &ppn) in old.iter().enumerate() {
             if let Some(&ahead) = old.get(index + AHEAD) {
@@ -406,7 +412,7 @@ impl<S: Score> Tracker for Kinetic<S> {
 
     fn taken(&mut self, blocks: &BlockTable, block: BlockId) {
         self.score.taken(blocks, block);
-        self.outdate(block);
+        self.outdate(block, blocks.clock());
     }
 
     fn settle(&mut self, blocks: &BlockTable) {
