@@ -98,6 +98,16 @@ impl Levels {
         };
         // H(q) <= d q, since nothing is taken that was not drawn.
         let low = above * (rate / (rate + self.choices));
+        if low > 0.5 * above {
+            // Few blocks are at this level: their share is found, so that it keeps its digits.
+            let (least, most) =
+                (taken.by_drawing(low) / rate, above * (self.choices / (rate + self.choices)));
+            let share = root::find("share of blocks", least, most, |share| {
+                taken.by_drawing(above - share) - rate * share
+            });
+            let share = share.unwrap_or(least);
+            return (above - share, rate * share);
+        }
         let high = above - taken.by_drawing(low) / rate;
         let balance = |q: f64, h: f64| h - rate * (above - q);
         let q = if high <= low || balance(low, taken.by_drawing(low)) >= 0.0 {

@@ -102,15 +102,16 @@ pub fn solve(
         data.r()
     );
     // No fewer programs than host writes, and hardly more than by taking blocks blindly.
-    let most = (1.0 / drive.rho()).ln();
-    let least = (drive.spare() / drive.rho()).ln() - 3.0;
-    let found =
-        fixed_point::find(&what, start, TOLERANCE, |x| model.map(x), |x| confine(x, least, most))?;
+    let least = drive.spare().ln() - 3.0;
+    let confine = |x: &mut [f64]| confine(x, least, frontier);
+    let found = fixed_point::find(&what, start, TOLERANCE, |x| model.map(x), confine)?;
     model.point(&what, &found)
 }
 
-/// The map whose fixed point is sought. Its vector is [ln kappa, sorted share, hot pages of full
-/// blocks (of copies, with two frontiers)].
+/// The map whose fixed point is sought. Its vector is [ln(E / b), share of the collections that make
+/// a sorted block, shares of the collections that make a block with h hot pages]. With two frontiers
+/// these are the blocks of copies alone, as shares of all collections: where hardly anything is
+/// copied, what such a block holds matters as little, and cannot be told to many digits.
 struct Model<'a> {
     drive: &'a Drive,
     selection: &'a Selection,
@@ -135,8 +136,10 @@ impl<'a> Model<'a> {
 
     fn start(&self) -> Vec<f64> {
         // As if data were mixed, and twice the host's writes.
-        let kappa = 0.5 / self.drive.rho();
-        [kappa.ln(), 0.0].into_iter().chain(binomial(self.levels.b, self.data.f())).collect()
+        let rate = 0.5_f64.ln();
+        let made = made(self.frontier, rate);
+        let held = binomial(self.levels.b, self.data.f());
+        [rate, 0.0].into_iter().chain(held.into_iter().map(|share| made * share)).collect()
     }
 
     fn births(&self, x: &[f64]) -> Vec<f64> {
@@ -144,43 +147,47 @@ impl<'a> Model<'a> {
         match self.frontier {
             Frontier::Single => held.to_vec(),
             Frontier::Double => {
-                let host = self.of_host(x);
-                self.host.iter().zip(held).map(|(h, c)| host * h + (1.0 - host) * c).collect()
+                let host = of_host(x);
+                self.host.iter().zip(held).map(|(h, c)| host * h + c).collect()
             }
         }
     }
 
-    /// Share of the collections that make a block for host writes: E / b = kappa rho.
-    fn of_host(&self, x: &[f64]) -> f64 {
-        (x[0].exp() * self.drive.rho()).min(1.0)
+    /// Invalidations a hot and a cold page, a collection a block.
+    fn rates(&self, x: &[f64]) -> (f64, f64) {
+        let kappa = of_host(x) / self.drive.rho();
+        let (f, r) = (self.data.f(), self.data.r());
+        (kappa * r / f, kappa * (1.0 - r) / (1.0 - f))
     }
 
     fn map(&mut self, x: &[f64]) -> Result<Vec<f64>, ModelError> {
-        let kappa = x[0].exp();
-        let (f, r) = (self.data.f(), self.data.r());
         let births = self.births(x);
-        self.levels.fall((kappa * r / f, kappa * (1.0 - r) / (1.0 - f)), &births)?;
+        self.levels.fall(self.rates(x), &births)?;
         let b = self.levels.b;
         let (valid, _) = pages(b, &self.levels.mass);
-        // Half of the correction: the valid pages answer to kappa with some delay.
+        // Half of the correction: the valid pages answer to the rate with some delay.
         let towards = (0.5 * (valid / (b as f64 * self.drive.rho())).ln()).clamp(-0.3, 0.3);
         let (sorted, held) = match self.frontier {
-            Frontier::Single => (0.0, refilled(&self.levels, r)),
+            Frontier::Single => (0.0, refilled(&self.levels, self.data.r())),
             Frontier::Double => self.copies(x),
         };
-        Ok([x[0] + towards, sorted].into_iter().chain(held).collect())
+        let rate = (x[0] + towards).min(0.0);
+        let made = made(self.frontier, rate);
+        let shares = std::iter::once(sorted).chain(held).map(|share| made * share);
+        Ok(std::iter::once(rate).chain(shares).collect())
     }
 
     /// What blocks of copies hold, and the share of them that is sorted.
     fn copies(&self, x: &[f64]) -> (f64, Vec<f64>) {
-        let of_copies = 1.0 - self.of_host(x);
-        let births: Vec<f64> = x[2..].iter().map(|share| share * of_copies).collect();
-        let copied = self.levels.victims_of(&births);
+        let copied = self.levels.victims_of(&x[2..]);
         let succession = Succession::new(&self.levels, self.selection);
         if succession.levels.is_empty() {
             return (0.0, self.host.clone());
         }
-        let stream = Stream::new(&self.levels, succession, &copied, x[1]);
+        // Where copies and their sorted blocks are lost in rounding, neither matters.
+        let sorted = (x[1] / made(self.frontier, x[0])).clamp(0.0, 1.0);
+        let sorted = if sorted.is_nan() { 0.0 } else { sorted };
+        let stream = Stream::new(&self.levels, succession, &copied, sorted);
         let block = stream.hot(self.levels.b);
         (stream.sorted(&block), block)
     }
@@ -214,17 +221,16 @@ impl<'a> Model<'a> {
     /// The largest imbalance, from the shares of blocks and the victims alone.
     fn imbalance(&self, x: &[f64], births: &[f64]) -> f64 {
         let Levels { b, mass, victim, .. } = &self.levels;
-        let (b, kappa) = (*b, x[0].exp());
-        let (f, r) = (self.data.f(), self.data.r());
-        let (hot, cold) = (kappa * r / f, kappa * (1.0 - r) / (1.0 - f));
+        let b = *b;
+        let (hot, cold) = self.rates(x);
         let ((valid, valid_hot), (copied, _)) = (pages(b, mass), pages(b, victim));
         let full = b as f64 * self.drive.rho();
         let blocks: f64 = mass.iter().sum();
         let mut most = [
             blocks - 1.0,
             valid / full - 1.0,
-            valid_hot / (full * f) - 1.0,
-            (b as f64 - copied) / (kappa * full) - 1.0,
+            valid_hot / (full * self.data.f()) - 1.0,
+            (b as f64 - copied) / (b as f64 * of_host(x)) - 1.0,
         ]
         .into_iter()
         .map(f64::abs)
@@ -246,6 +252,19 @@ impl<'a> Model<'a> {
     }
 }
 
+/// E / b: with two frontiers, the share of the collections that make a block of host writes.
+fn of_host(x: &[f64]) -> f64 {
+    x[0].exp()
+}
+
+/// The share of the collections that make one of the blocks in the vector, at ln(E / b) = `rate`.
+fn made(frontier: Frontier, rate: f64) -> f64 {
+    match frontier {
+        Frontier::Single => 1.0,
+        Frontier::Double => -rate.exp_m1(),
+    }
+}
+
 /// Hot pages of full blocks, where victims keep their pages and take host writes: the sum over
 /// victims (i, h) of h + binomial(b - i, r), by Horner's scheme over i.
 fn refilled(levels: &Levels, r: f64) -> Vec<f64> {
@@ -262,15 +281,16 @@ fn refilled(levels: &Levels, r: f64) -> Vec<f64> {
 }
 
 /// Puts an extrapolated vector back among those that mean something; says no where it is far out.
-fn confine(x: &mut [f64], least: f64, most: f64) -> bool {
-    if !(least..=most).contains(&x[0]) {
+fn confine(x: &mut [f64], least: f64, frontier: Frontier) -> bool {
+    if !(least..=0.0).contains(&x[0]) {
         return false;
     }
-    x[1] = x[1].clamp(0.0, 1.0);
+    let made = made(frontier, x[0]);
+    x[1] = x[1].clamp(0.0, made);
     let held = &mut x[2..];
     let negative: f64 = held.iter().filter(|&&share| share < 0.0).sum();
     held.iter_mut().for_each(|share| *share = share.max(0.0));
     let total: f64 = held.iter().sum();
-    held.iter_mut().for_each(|share| *share /= total);
-    negative > -0.1 && (0.5..2.0).contains(&total)
+    held.iter_mut().for_each(|share| *share *= made / total);
+    negative > -0.1 * made && (0.5 * made..2.0 * made).contains(&total)
 }

@@ -37,13 +37,14 @@ pub(super) struct Succession {
     pub(super) dependence: Option<Dependence>,
 }
 
-/// Chances of a level below which it does not matter.
+/// Chances of a level, given that a victim has valid pages, below which it does not matter.
 const RARE: f64 = 1e-13;
 
 impl Succession {
     pub(super) fn new(levels: &Levels, selection: &Selection) -> Self {
         let chances = levels.victim_levels();
-        let matter: Vec<usize> = (1..=levels.b).filter(|&i| chances[i] > RARE).collect();
+        let rare = RARE * chances[1..].iter().sum::<f64>();
+        let matter: Vec<usize> = (1..=levels.b).filter(|&i| chances[i] > rare).collect();
         let chance = matter.iter().map(|&i| chances[i]).collect();
         let dependence = match *selection {
             Selection::DChoices { d, c: c @ 1.. } => {
