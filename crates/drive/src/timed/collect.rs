@@ -8,7 +8,7 @@ use super::die::{Collection, Job, Point};
 use super::engine::TimedDrive;
 use super::events::NEVER;
 use super::observe::{Observer, Source};
-use super::ops::{Kind, NONE, Queue};
+use super::ops::{Kind, NONE, PageOp, Queue};
 use super::schedule::Allowed;
 use super::settings::{Preemption, Settings, Unit};
 use crate::counting::DriveError;
@@ -82,10 +82,20 @@ impl<O: Observer> TimedDrive<O> {
     }
 
     /// The plane of a unit that a collection should begin in: that with the fewest erased blocks,
-    /// on a die that does not collect.
+    /// on a die that does not collect. One that has nothing to gain comes last.
     fn neediest(&self, unit: u32) -> Option<u32> {
         let may = |&plane: &u32| self.dies[self.die_of(plane) as usize].collection.is_none();
-        self.units.planes(unit).filter(may).min_by_key(|&plane| self.layer.free_blocks(plane))
+        let gains = |plane: u32| {
+            self.layer.reclaimable_pages(plane) > 0 || self.layer.host_room(plane) == 0
+        };
+        let planes = self.units.planes(unit).filter(may);
+        planes.min_by_key(|&plane| (!gains(plane), self.layer.free_blocks(plane)))
+    }
+
+    /// Whether a collection in `plane` can gain a whole block: what an idle die asks first.
+    fn gains_a_block(&self, plane: u32) -> bool {
+        let b = self.layer.geometry().pages_per_block();
+        self.layer.reclaimable_pages(plane) >= u64::from(b)
     }
 
     /// Begins a collection in the unit of `plane`, if it can.
@@ -97,7 +107,7 @@ impl<O: Observer> TimedDrive<O> {
         let number = self.totals.collections.started;
         self.totals.collections.started += 1;
         self.totals.collections.idle += u64::from(idle);
-        let collection = Collection { idle, ..Collection::new(number, plane, self.ops.count) };
+        let collection = Collection { idle, ..Collection::new(number, plane, self.ops.sent) };
         self.dies[die as usize].collection = Some(collection);
         self.units.collecting[unit as usize] = die;
         self.observer.collection(self.now, die, true);
@@ -161,12 +171,12 @@ impl<O: Observer> TimedDrive<O> {
             return if self.dies[die as usize].is_idle() { self.go_on(die) } else { Ok(true) };
         }
         let Some(op) = self.next_at_b(die) else { return self.go_on(die) };
-        let PageOpAt { page, kind } = self.page_at(op);
+        let PageOp { page, kind, .. } = self.ops[op];
         self.gave_way(die);
         let plane = self.collection(die).plane;
         let merges = merge && matches!(kind, Kind::Read | Kind::Write);
         if merges && self.layer.prefer(plane, page) {
-            self.take_out(die, op);
+            self.unqueue(die, op);
             self.join(die, op);
             return self.go_on(die);
         }
@@ -188,10 +198,9 @@ impl<O: Observer> TimedDrive<O> {
         let Some(op) = Some(self.dies[die as usize].writes.head).filter(|&op| op != NONE) else {
             return Ok(());
         };
-        let PageOpAt { page, kind } = self.page_at(op);
-        let reads = self.dies[die as usize].reads;
-        let in_order = !reads.has_before(&self.ops, self.ops[op].number, page);
-        if unmerged && kind == Kind::Write && in_order && self.may_write(die, op) {
+        let kind = self.ops[op].kind;
+        let may_pass = unmerged && kind == Kind::Write && self.may_pass_reads(die, op);
+        if may_pass && self.may_write(die, op) {
             self.gave_way(die);
             self.collection(die).committed = true;
             self.totals.collections.pipelined_writes += 1;
@@ -222,11 +231,12 @@ impl<O: Observer> TimedDrive<O> {
         let unit = self.units.of_plane(plane);
         self.update_s2(unit);
         let writes = self.dies[die as usize].writes;
-        let urgent = writes.iter(&self.ops).find(|&op| self.ops[op].urgent);
+        let is_urgent = |op: &PageOp| op.urgent && op.kind != Kind::Trim;
+        let urgent = writes.iter(&self.ops).find(|&op| is_urgent(&self.ops[op]));
         let in_s2 = self.is_in_s2(plane);
         let collection = self.collection(die);
         if let Some(op) = urgent.filter(|_| in_s2 && !collection.urgent) {
-            if collection.lets_urgent_pass && op == writes.head && self.has_room(op) {
+            if collection.lets_urgent_pass && op == writes.head && self.may_pass_reads(die, op) {
                 self.collection(die).lets_urgent_pass = false;
                 return Some(op);
             }
@@ -243,14 +253,17 @@ impl<O: Observer> TimedDrive<O> {
         // before the collection: it gets on, whatever else comes.
         let head = writes.head;
         let starves = head != NONE
-            && self.page_at(head).kind != Kind::Trim
+            && self.ops[head].kind != Kind::Trim
             && !self.layer.can_write(self.ops[head].plane);
         let before = if starves { mark } else { u64::MAX };
         self.next_for(die, Allowed { reads: true, writes: true, before })
     }
 
-    fn has_room(&self, op: u32) -> bool {
-        self.layer.can_write(self.ops[op].plane)
+    /// Whether a write has a page to go to, and no earlier read of its page waits.
+    fn may_pass_reads(&self, die: u32, op: u32) -> bool {
+        let PageOp { plane, order, page, .. } = self.ops[op];
+        let reads = self.dies[die as usize].reads;
+        self.layer.can_write(plane) && !reads.has_before(&self.ops, order, page)
     }
 
     /// The collection's next operation.
@@ -276,30 +289,29 @@ impl<O: Observer> TimedDrive<O> {
     }
 
     /// The page to move is in the buffer: point A is reached.
-    pub(super) fn page_read_out(&mut self, die: u32) -> Result<(), DriveError> {
-        let mark = self.ops.count;
+    pub(super) fn page_read_out(&mut self, die: u32) {
+        let mark = self.ops.sent;
         let collection = self.collection(die);
         collection.reach(Point::A, mark);
         let mut reads = std::mem::replace(&mut collection.merged_reads, Queue::EMPTY);
         while !reads.is_empty() {
             let op = reads.head;
             reads.take(&mut self.ops, op);
-            self.unmerge(die, op);
-            self.complete(die, op)?;
+            self.count_blocked(die, op);
+            self.complete(die, op);
         }
-        Ok(())
     }
 
     /// Programs the page that is in the buffer, or what a merged write put there.
     fn program_moving(&mut self, die: u32) -> Result<(), DriveError> {
-        let mark = self.ops.count;
+        let mark = self.ops.sent;
         let collection = self.collection(die);
         let plane = collection.plane;
         let moving = collection.moving.expect("a page is in the buffer");
         let merged = collection.merged_write;
         if merged != NONE {
             let ppn = self.layer.merge(plane)?;
-            let source = Source::Host(self.ops[merged].number);
+            let source = self.source_of(merged);
             self.observer.programmed(moving.page, ppn, source);
         } else if let Some(ppn) = self.layer.copy(plane)? {
             self.observer.programmed(moving.page, ppn, Source::Copy(moving.from));
@@ -313,22 +325,15 @@ impl<O: Observer> TimedDrive<O> {
     }
 
     /// A page has been moved: point B is reached.
-    pub(super) fn page_moved(&mut self, die: u32) -> Result<(), DriveError> {
-        let mark = self.ops.count;
+    pub(super) fn page_moved(&mut self, die: u32) {
+        let mark = self.ops.sent;
         let collection = self.collection(die);
         collection.reach(Point::B, mark);
         let merged = std::mem::replace(&mut collection.merged_write, NONE);
         if merged != NONE {
-            self.unmerge(die, merged);
-            self.complete(die, merged)?;
+            self.count_blocked(die, merged);
+            self.complete(die, merged);
         }
-        Ok(())
-    }
-
-    /// A merged page operation is done: all of its time the collection held the die.
-    fn unmerge(&mut self, die: u32, op: u32) {
-        let held = self.dies[die as usize].held_until(self.now);
-        self.ops[op].blocked_ns = held - self.ops[op].blocked_ns;
     }
 
     /// Whether the page operation joins the move of its page that is under way on `die`.
@@ -338,13 +343,12 @@ impl<O: Observer> TimedDrive<O> {
         if !merge {
             return false;
         }
-        let PageOpAt { page, kind } = self.page_at(op);
+        let PageOp { page, kind, order, .. } = self.ops[op];
         let held = &self.dies[die as usize];
         let Some(collection) = &held.collection else { return false };
-        let number = self.ops[op].number;
         let waits_for_another = collection.merged_write != NONE
-            || held.reads.has_before(&self.ops, number, page)
-            || held.writes.has_before(&self.ops, number, page);
+            || held.reads.has_before(&self.ops, order, page)
+            || held.writes.has_before(&self.ops, order, page);
         let in_buffer = match kind {
             Kind::Read => collection.point == Point::Reading,
             Kind::Write => {
@@ -366,10 +370,16 @@ impl<O: Observer> TimedDrive<O> {
         true
     }
 
+    /// Whether a write shares the move of its page.
+    pub(super) fn is_merged(&self, op: u32) -> bool {
+        let die = self.die_of(self.ops[op].plane);
+        let collection = self.dies[die as usize].collection.as_ref();
+        collection.is_some_and(|collection| collection.merged_write == op)
+    }
+
     /// Lets a page operation share the move of its page.
     fn join(&mut self, die: u32, op: u32) {
-        let PageOpAt { page, kind } = self.page_at(op);
-        let number = self.ops[op].number;
+        let PageOp { page, kind, number, .. } = self.ops[op];
         let counts = &mut self.totals.collections;
         if kind == Kind::Read {
             counts.merged_reads += 1;
@@ -420,7 +430,9 @@ impl<O: Observer> TimedDrive<O> {
         let free = self.free_blocks(unit);
         if let Some(rule) = collecting.idle.filter(|_| idle) {
             let held = &self.dies[die as usize];
-            return free <= rule.below && held.reads.is_empty() && held.writes.is_empty();
+            let rests = held.reads.is_empty() && held.writes.is_empty();
+            let plane = self.neediest(unit);
+            return free <= rule.below && rests && plane.is_some_and(|p| self.gains_a_block(p));
         }
         let lowest = self.units.planes(unit).map(|plane| self.layer.free_blocks(plane)).min();
         free <= collecting.high || lowest.is_some_and(|lowest| lowest <= RESERVED_BLOCKS)
@@ -467,22 +479,13 @@ impl<O: Observer> TimedDrive<O> {
         }
         for plane in plane..plane + self.settings.hardware.planes {
             let unit = self.units.of_plane(plane);
-            let may = !self.units.is_collecting(unit) && self.free_blocks(unit) <= rule.below;
+            let may = !self.units.is_collecting(unit)
+                && self.free_blocks(unit) <= rule.below
+                && self.neediest(unit).is_some_and(|plane| self.gains_a_block(plane));
             if may && self.begin_collection(plane, true)? {
                 break;
             }
         }
         Ok(())
     }
-
-    fn page_at(&self, op: u32) -> PageOpAt {
-        let op = &self.ops[op];
-        PageOpAt { page: op.page, kind: op.kind }
-    }
-}
-
-/// What a page operation does, and to which page.
-struct PageOpAt {
-    page: u32,
-    kind: Kind,
 }

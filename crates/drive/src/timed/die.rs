@@ -104,7 +104,7 @@ pub(super) struct Collection {
     pub(super) committed: bool,
     /// It has been preempted.
     pub(super) gave_way: bool,
-    /// Page operations that had been dispatched when this point was reached.
+    /// Page operations that had come to their dies when this point was reached.
     pub(super) mark: u64,
     /// An idle die began it.
     pub(super) idle: bool,
@@ -148,7 +148,7 @@ pub(super) struct Suspended {
     pub(super) left: u64,
     /// Times that it has been suspended.
     pub(super) times: u32,
-    /// Page operations before this number are served before it goes on.
+    /// Page operations that came before this order are served before it goes on.
     pub(super) mark: u64,
 }
 

@@ -5,13 +5,15 @@ use flashgc_ftl::{FtlError, Stepwise};
 use flashgc_workload::requests::RequestStream;
 
 use super::bus::Bus;
+use super::cache::WriteCache;
 use super::collect::Units;
 use super::die::{Die, Job, Point, Stage};
 use super::events::{NEVER, Timers};
 use super::host::Host;
-use super::observe::{Cause, Observer, Place, Span, Work};
+use super::observe::{Observer, Place};
 use super::ops::{NONE, Ops};
 use super::settings::Settings;
+use super::spread::Spread;
 use super::totals::Totals;
 use crate::counting::DriveError;
 
@@ -52,6 +54,8 @@ pub struct TimedDrive<O> {
     pub(super) buses: Vec<Bus>,
     pub(super) ops: Ops,
     pub(super) host: Host,
+    pub(super) cache: WriteCache,
+    pub(super) spread: Spread,
     pub(super) units: Units,
     pub(super) totals: Totals,
     /// Dies to look at before time goes on.
@@ -93,6 +97,8 @@ impl<O: Observer> TimedDrive<O> {
             blocks_per_plane: layer.geometry().blocks() / layer.planes(),
             homes: settings.placement.homes(&hardware),
             units: Units::new(&settings),
+            cache: WriteCache::new(settings.write_cache),
+            spread: Spread::new(&settings, layer.geometry())?,
             host: Host::new(requests, hardware.page_bytes, layer.geometry().logical_pages()),
             layer,
             observer,
@@ -116,7 +122,11 @@ impl<O: Observer> TimedDrive<O> {
         let channels = self.buses.len();
         let arrival = self.arrival_timer();
         loop {
-            while let Some(die) = self.ready.pop() {
+            loop {
+                if self.host.is_due {
+                    self.admit()?;
+                }
+                let Some(die) = self.ready.pop() else { break };
                 self.dies[die as usize].is_ready = false;
                 self.schedule(die)?;
             }
@@ -160,16 +170,6 @@ impl<O: Observer> TimedDrive<O> {
     /// Nanoseconds since the start.
     pub fn now(&self) -> u64 {
         self.now
-    }
-
-    /// What has been counted.
-    pub fn totals(&mut self) -> &Totals {
-        self.count_requests();
-        self.totals.bus_busy_ns = self.buses.iter().map(|bus| bus.busy_ns).collect();
-        let now = self.now;
-        self.totals.die_busy_ns = self.dies.iter().map(|die| die.busy_until(now)).collect();
-        self.totals.die_collecting_ns = self.dies.iter().map(|die| die.held_until(now)).collect();
-        &self.totals
     }
 
     /// The map.
@@ -348,18 +348,24 @@ impl<O: Observer> TimedDrive<O> {
             self.on_bus_done(die, stage.job)?;
         }
         self.bus_freed(die)?;
-        self.schedule(die)
+        self.admit_and_schedule(die)
     }
 
     /// A job has its data over the bus; its die's side of the bus is idle.
     fn on_bus_done(&mut self, die: u32, job: Job) -> Result<(), DriveError> {
         match job {
-            Job::Read(op) | Job::Buffer(op) => self.complete_all(die, op),
+            Job::Read(op) | Job::Buffer(op) => {
+                self.complete_all(die, op);
+                Ok(())
+            }
             Job::ModifyRead(op) => {
                 self.write(op)?;
                 self.begin_on_bus(die, Job::ModifyWrite(op), 1)
             }
-            Job::CopyRead => self.page_read_out(die),
+            Job::CopyRead => {
+                self.page_read_out(die);
+                Ok(())
+            }
             Job::Write(_) | Job::ModifyWrite(_) | Job::CopyWrite => {
                 if self.dies[die as usize].cells.is_idle() {
                     self.begin_cells(die, job, self.cell_time(job));
@@ -402,8 +408,8 @@ impl<O: Observer> TimedDrive<O> {
         }
         match stage.job {
             Job::Read(_) | Job::ModifyRead(_) | Job::CopyRead => self.read_out(die, stage.job)?,
-            Job::Write(op) | Job::ModifyWrite(op) => self.complete_all(die, op)?,
-            Job::CopyWrite => self.page_moved(die)?,
+            Job::Write(op) | Job::ModifyWrite(op) => self.complete_all(die, op),
+            Job::CopyWrite => self.page_moved(die),
             Job::Erase => self.erased(die)?,
             Job::Suspend => self.let_go(die),
             Job::Poll | Job::Buffer(_) | Job::Idle => {}
@@ -414,6 +420,14 @@ impl<O: Observer> TimedDrive<O> {
             let job = held.bus.job;
             held.bus = Stage::IDLE;
             self.begin_cells(die, job, self.cell_time(job));
+        }
+        self.admit_and_schedule(die)
+    }
+
+    /// What completions let in comes before the die decides what is next.
+    fn admit_and_schedule(&mut self, die: u32) -> Result<(), DriveError> {
+        if self.host.is_due {
+            self.admit()?;
         }
         self.schedule(die)
     }
@@ -441,64 +455,16 @@ impl<O: Observer> TimedDrive<O> {
     }
 
     /// Completes page operations that went together. Their times are those of the first.
-    fn complete_all(&mut self, die: u32, first: u32) -> Result<(), DriveError> {
+    fn complete_all(&mut self, die: u32, first: u32) {
         let (bus_ns, cell_ns) = (self.ops[first].bus_ns, self.ops[first].cell_ns);
         let mut op = first;
         while op != NONE {
             let next = self.ops[op].next;
             self.ops[op].bus_ns = bus_ns;
             self.ops[op].cell_ns = cell_ns;
-            self.complete(die, op)?;
+            self.complete(die, op);
             op = next;
         }
-        Ok(())
-    }
-
-    fn worked_cells(&mut self, die: u32) {
-        let stage = self.dies[die as usize].cells;
-        self.worked(die, &stage, Place::Cells);
-    }
-
-    /// Tells the observer what a stage has done.
-    #[inline]
-    fn worked(&mut self, die: u32, stage: &Stage, place: Place) {
-        let held = &self.dies[die as usize];
-        let collection = held.collection.as_ref();
-        let (page, plane, cause) = match stage.job.op() {
-            Some(op) => {
-                let op = &self.ops[op];
-                (Some(op.page), op.plane, Cause::Request(self.host.number_of(op.request)))
-            }
-            None => {
-                let moves = matches!(stage.job, Job::CopyRead | Job::CopyWrite);
-                let moving = collection.and_then(|collection| collection.moving);
-                let first = die * self.settings.hardware.planes;
-                (
-                    moving.filter(|_| moves).map(|moving| moving.page),
-                    collection.map_or(first, |collection| collection.plane),
-                    Cause::Collection(collection.map_or(0, |collection| collection.number)),
-                )
-            }
-        };
-        let work = match stage.job {
-            Job::Erase => Work::Erase,
-            Job::Poll => Work::Poll,
-            Job::Suspend => Work::Suspend,
-            job if job.programs() => Work::Program,
-            _ => Work::Read,
-        };
-        let span = Span {
-            begin_ns: stage.begin,
-            end_ns: stage.begin + stage.length,
-            place,
-            channel: held.channel,
-            die,
-            plane,
-            work,
-            page,
-            cause,
-        };
-        self.observer.worked(&span);
     }
 
     /// Whether a collection of this die is at `point`.

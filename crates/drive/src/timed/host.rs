@@ -45,6 +45,8 @@ pub(super) struct Host {
     batch: Vec<TimedRequest>,
     /// Requests of `batch` that are taken.
     taken: usize,
+    /// Whether the workload has another request.
+    has_more: bool,
     page_bytes: u64,
     logical_pages: u32,
     started: bool,
@@ -58,6 +60,10 @@ pub(super) struct Host {
     pub(super) in_system: u64,
     counted_until: u64,
     pub(super) is_overloaded: bool,
+    /// Threads whose requests were completed and that do not rest.
+    free_threads: u32,
+    /// Requests may be dispatched that could not before.
+    pub(super) is_due: bool,
 }
 
 impl Host {
@@ -66,6 +72,7 @@ impl Host {
             stream,
             batch: Vec::with_capacity(BATCH),
             taken: 0,
+            has_more: true,
             page_bytes: page_bytes.into(),
             logical_pages,
             started: false,
@@ -77,6 +84,8 @@ impl Host {
             in_system: 0,
             counted_until: 0,
             is_overloaded: false,
+            free_threads: 0,
+            is_due: false,
         }
     }
 
@@ -108,8 +117,29 @@ impl<O: Observer> TimedDrive<O> {
         }
         match self.settings.host {
             Loop::Open => self.expect_arrival(),
-            Loop::Closed { threads, .. } => (0..threads).try_for_each(|_| self.issue()),
+            Loop::Closed { threads, .. } => {
+                self.host.free_threads = threads;
+                self.admit()
+            }
         }
+    }
+
+    /// Dispatches what completions have made room for, and lets free threads go on.
+    pub(super) fn admit(&mut self) -> Result<(), DriveError> {
+        self.host.is_due = false;
+        loop {
+            let has_room = self.host.outstanding < self.settings.queue_depth;
+            if has_room && let Some(waiting) = self.host.waiting.pop_front() {
+                self.dispatch(waiting)?;
+            } else if self.host.free_threads > 0 {
+                self.host.free_threads -= 1;
+                self.issue()?;
+            } else {
+                break;
+            }
+        }
+        self.host.is_due = false;
+        Ok(())
     }
 
     /// The next request of the workload, which stays there.
@@ -128,6 +158,7 @@ impl<O: Observer> TimedDrive<O> {
             if let Some(ahead) = self.host.batch.get(self.host.taken + AHEAD) {
                 self.layer.prefetch(self.host.page_of(ahead.offset) as u32);
             }
+            self.host.has_more = self.peek()?.is_some();
         }
         Ok(next)
     }
@@ -170,7 +201,7 @@ impl<O: Observer> TimedDrive<O> {
         let waiting = Waiting { request, number: self.totals.arrived, arrived: self.now };
         self.totals.arrived += 1;
         self.observer.arrived(self.now);
-        if self.host.outstanding < self.settings.queue_depth {
+        if self.host.waiting.is_empty() && self.host.outstanding < self.settings.queue_depth {
             return self.dispatch(waiting);
         }
         self.host.waiting.push_back(waiting);
@@ -220,7 +251,8 @@ impl<O: Observer> TimedDrive<O> {
             }
         };
         if left == 0 {
-            return self.complete_request(place, None);
+            self.complete_request(place, None);
+            return Ok(());
         }
         for page in first..last {
             let kind = match request.op {
@@ -231,6 +263,7 @@ impl<O: Observer> TimedDrive<O> {
             };
             self.send(PageOp {
                 number: 0,
+                order: 0,
                 request: place,
                 page: page as u32,
                 plane: 0,
@@ -247,7 +280,7 @@ impl<O: Observer> TimedDrive<O> {
     }
 
     /// Sends a page operation to its die.
-    fn send(&mut self, mut op: PageOp) -> Result<(), DriveError> {
+    fn send(&mut self, op: PageOp) -> Result<(), DriveError> {
         let totals = &mut self.totals;
         match op.kind {
             Kind::Read => totals.pages_read += 1,
@@ -258,53 +291,76 @@ impl<O: Observer> TimedDrive<O> {
             }
             Kind::Trim => {}
         }
-        op.plane = self.home(op.page);
-        let die = self.die_of(op.plane);
-        let held = &self.dies[die as usize];
-        op.blocked_ns = held.held_until(self.now);
-        if held.collection.is_some() {
-            self.host.meets_collection(op.request);
-        }
-        let place = self.ops.add(op);
-        let number = self.ops[place].number;
         let kind = match op.kind {
             Kind::Read => Op::Read,
             Kind::Write | Kind::Modify => Op::Write,
             Kind::Trim => Op::Trim,
         };
-        self.observer.dispatched(number, kind, op.page);
-        self.layer.prefetch_old(op.page);
-        if self.merges(die, place) {
+        let place = self.ops.add(op);
+        self.observer.dispatched(self.ops[place].number, kind, op.page);
+        if self.cache.capacity > 0 && self.through_cache(place) {
             return Ok(());
+        }
+        self.send_to_die(place);
+        Ok(())
+    }
+
+    /// Lets a page operation wait at its die.
+    pub(super) fn send_to_die(&mut self, place: u32) {
+        let plane = self.place(place);
+        let die = self.die_of(plane);
+        let order = self.ops.sent;
+        self.ops.sent += 1;
+        let held = &self.dies[die as usize];
+        let op = &mut self.ops[place];
+        op.plane = plane;
+        op.order = order;
+        op.blocked_ns = held.held_until(self.now);
+        if held.collection.is_some() {
+            self.host.meets_collection(op.request);
+        }
+        let PageOp { page, kind, .. } = *op;
+        self.layer.prefetch_old(page);
+        if self.merges(die, place) {
+            return;
         }
         let Self { dies, ops, .. } = self;
         let held = &mut dies[die as usize];
-        let queue = if op.kind == Kind::Read { &mut held.reads } else { &mut held.writes };
+        let queue = if kind == Kind::Read { &mut held.reads } else { &mut held.writes };
         queue.push(ops, place);
         if self.settings.collecting.idle.is_some() {
             self.timers.set(self.idle_timer(die), NEVER);
         }
         self.suspend_for(die, place);
         self.look_at(die);
-        Ok(())
     }
 
-    /// A page operation is done.
-    pub(super) fn complete(&mut self, die: u32, place: u32) -> Result<(), DriveError> {
-        let op = self.ops.remove(place);
+    /// A page operation is done on its die.
+    pub(super) fn complete(&mut self, die: u32, place: u32) {
+        let op = self.ops[place];
+        self.leave(&op, die);
+        if op.request == NONE {
+            self.flushed(place);
+            return;
+        }
         if op.blocked_ns > 0 || self.dies[die as usize].collection.is_some() {
             self.host.meets_collection(op.request);
         }
+        self.finish(place);
+    }
+
+    /// A page operation of a request is done.
+    pub(super) fn finish(&mut self, place: u32) {
+        let op = self.ops.remove(place);
         let request = &mut self.host.requests[op.request as usize];
         request.left -= 1;
         if request.left == 0 {
-            return self.complete_request(op.request, Some(&op));
+            self.complete_request(op.request, Some(&op));
         }
-        Ok(())
     }
 
     /// A request is done, with `last` its last page operation; with none if it had none.
-    fn complete_request(&mut self, place: u32, last: Option<&PageOp>) -> Result<(), DriveError> {
+    fn complete_request(&mut self, place: u32, last: Option<&PageOp>) {
         self.count_requests();
         let Request { request, number, arrived, dispatched, met_collection, .. } =
             self.host.requests[place as usize];
@@ -330,22 +386,20 @@ impl<O: Observer> TimedDrive<O> {
             cell_ns,
             met_collection,
         });
-        if let Some(waiting) = self.host.waiting.pop_front() {
-            self.dispatch(waiting)?;
-        }
+        self.host.is_due |= !self.host.waiting.is_empty();
         match self.settings.host {
-            Loop::Open => Ok(()),
-            Loop::Closed { think_ns: 0, .. } => self.issue(),
+            Loop::Closed { .. } if !self.host.has_more => {}
+            Loop::Open => {}
+            Loop::Closed { think_ns: 0, .. } => {
+                self.host.free_threads += 1;
+                self.host.is_due = true;
+            }
             Loop::Closed { think_ns, .. } => {
-                if self.peek()?.is_none() {
-                    return Ok(()); // the thread would wake up to no request
-                }
                 let time = self.now + think_ns;
                 self.host.resting.push_back(time);
                 if self.host.resting.len() == 1 {
                     self.timers.set(self.arrival_timer(), time);
                 }
-                Ok(())
             }
         }
     }

@@ -6,6 +6,7 @@
 //! nanoseconds since the start; what happens at the same time happens in a fixed order.
 
 mod bus;
+mod cache;
 mod collect;
 mod die;
 mod engine;
@@ -15,8 +16,10 @@ mod host;
 mod observe;
 mod ops;
 mod placement;
+mod report;
 mod schedule;
 mod settings;
+mod spread;
 mod suspend;
 mod totals;
 

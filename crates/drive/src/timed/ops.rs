@@ -17,8 +17,10 @@ pub(super) enum Kind {
 /// One page of a request.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PageOp {
-    /// In the order of dispatch.
+    /// In the order of dispatch: what observers know it by.
     pub(super) number: u64,
+    /// In the order in which they came to their dies.
+    pub(super) order: u64,
     /// Its request, or [`NONE`] for one of the write cache.
     pub(super) request: u32,
     pub(super) page: u32,
@@ -43,7 +45,9 @@ pub(super) struct Ops {
     places: Vec<PageOp>,
     free: Vec<u32>,
     /// How many there have been.
-    pub(super) count: u64,
+    count: u64,
+    /// How many have come to their dies.
+    pub(super) sent: u64,
 }
 
 impl Ops {
@@ -84,7 +88,7 @@ impl std::ops::IndexMut<u32> for Ops {
     }
 }
 
-/// Operations that wait, in order of their numbers, linked through their `next`.
+/// Operations that wait, in order, linked through their `next`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Queue {
     pub(super) head: u32,
@@ -143,9 +147,9 @@ impl Queue {
         })
     }
 
-    /// Whether one before number `number` is on `page`.
-    pub(super) fn has_before(&self, ops: &Ops, number: u64, page: u32) -> bool {
-        let earlier = self.iter(ops).map(|op| &ops[op]).take_while(|op| op.number < number);
-        earlier.into_iter().any(|op| op.page == page)
+    /// Whether one that came before the `order`-th is on `page`.
+    pub(super) fn has_before(&self, ops: &Ops, order: u64, page: u32) -> bool {
+        let mut earlier = self.iter(ops).map(|op| &ops[op]).take_while(|op| op.order < order);
+        earlier.any(|op| op.page == page)
     }
 }

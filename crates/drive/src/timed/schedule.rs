@@ -5,7 +5,7 @@ use flashgc_ftl::stepwise::RESERVED_BLOCKS;
 
 use super::die::{Job, Point};
 use super::engine::TimedDrive;
-use super::observe::{Observer, Source};
+use super::observe::Observer;
 use super::ops::{Kind, NONE, PageOp};
 use super::settings::Scheduling;
 use crate::counting::DriveError;
@@ -15,7 +15,7 @@ use crate::counting::DriveError;
 pub(super) struct Allowed {
     pub(super) reads: bool,
     pub(super) writes: bool,
-    /// Only those before this number.
+    /// Only those that came before the one of this order.
     pub(super) before: u64,
 }
 
@@ -39,7 +39,7 @@ impl<O: Observer> TimedDrive<O> {
             } else {
                 self.serve(die)?
             };
-            if !began {
+            if !began && !self.suspend_for_those_that_wait(die) {
                 break;
             }
         }
@@ -55,7 +55,7 @@ impl<O: Observer> TimedDrive<O> {
             self.rest(die);
             return Ok(false);
         };
-        let PageOf { plane, kind } = self.page_of(op);
+        let PageOp { plane, kind, .. } = self.ops[op];
         if matches!(kind, Kind::Write | Kind::Modify) && self.needs_collection(die, plane) {
             return self.begin_collection(plane, false);
         }
@@ -86,7 +86,7 @@ impl<O: Observer> TimedDrive<O> {
             return Ok(false);
         }
         let Some(op) = self.next_for(die, Allowed::ALL) else { return Ok(false) };
-        let next = self.page_of(op);
+        let next = &self.ops[op];
         if next.kind != kind || (kind == Kind::Write && self.needs_collection(die, next.plane)) {
             return Ok(false);
         }
@@ -98,7 +98,7 @@ impl<O: Observer> TimedDrive<O> {
     pub(super) fn next_for(&mut self, die: u32, allowed: Allowed) -> Option<u32> {
         let held = &self.dies[die as usize];
         let first = |head: u32, allows: bool| {
-            Some(head).filter(|&op| allows && op != NONE && self.ops[op].number < allowed.before)
+            Some(head).filter(|&op| allows && op != NONE && self.ops[op].order < allowed.before)
         };
         let read = first(held.reads.head, allowed.reads);
         let write = first(held.writes.head, allowed.writes);
@@ -107,7 +107,7 @@ impl<O: Observer> TimedDrive<O> {
         };
         let reads_first = self.settings.scheduling == Scheduling::ReadsFirst;
         if let Some(read) = read {
-            if self.ops[read].number < self.ops[write].number {
+            if self.ops[read].order < self.ops[write].order {
                 if !reads_first {
                     return Some(read);
                 }
@@ -121,19 +121,19 @@ impl<O: Observer> TimedDrive<O> {
         self.may_write(die, write).then_some(write)
     }
 
-    /// The first read, before number `before`, that no earlier write of its page holds up.
+    /// The first read, of those that came before `before`, that no earlier write of its page holds up.
     pub(super) fn first_read(&self, die: u32, before: u64) -> Option<u32> {
         let held = &self.dies[die as usize];
-        held.reads.iter(&self.ops).take_while(|&op| self.ops[op].number < before).find(|&op| {
+        held.reads.iter(&self.ops).take_while(|&op| self.ops[op].order < before).find(|&op| {
             let op = &self.ops[op];
-            !held.writes.has_before(&self.ops, op.number, op.page)
+            !held.writes.has_before(&self.ops, op.order, op.page)
         })
     }
 
     /// Whether a write or TRIM may go now, as far as blocks are concerned. Counts one that waits
     /// because none is erased.
     pub(super) fn may_write(&mut self, die: u32, op: u32) -> bool {
-        let PageOf { plane, kind } = self.page_of(op);
+        let PageOp { plane, kind, .. } = self.ops[op];
         if kind == Kind::Trim || self.needs_collection(die, plane) {
             return true;
         }
@@ -162,19 +162,22 @@ impl<O: Observer> TimedDrive<O> {
     /// Serves a page operation that waits at an idle die, and those that go with it.
     pub(super) fn start(&mut self, die: u32, op: u32) -> Result<(), DriveError> {
         self.take_out(die, op);
-        let PageOf { kind, .. } = self.page_of(op);
-        let (number, page) = (self.ops[op].number, self.ops[op].page);
+        let PageOp { kind, number, page, .. } = self.ops[op];
         match kind {
             Kind::Trim => {
                 self.layer.trim(page)?;
                 self.observer.trimmed(page);
-                self.complete(die, op)
+                self.complete(die, op);
+                Ok(())
             }
             Kind::Read => {
                 let from = self.layer.locate(page);
                 self.observer.read(number, page, from);
                 match from {
-                    None => self.complete(die, op),
+                    None => {
+                        self.complete(die, op);
+                        Ok(())
+                    }
                     Some(_) if self.is_in_suspended_program(die, page) => {
                         self.begin_on_bus(die, Job::Buffer(op), 1)
                     }
@@ -199,21 +202,33 @@ impl<O: Observer> TimedDrive<O> {
 
     /// Gives a write its physical page.
     pub(super) fn write(&mut self, op: u32) -> Result<(), DriveError> {
-        let op = self.ops[op];
-        let Some(ppn) = self.layer.write(op.page, op.plane)? else {
+        let PageOp { page, plane, .. } = self.ops[op];
+        let Some(ppn) = self.layer.write(page, plane)? else {
             return Err(FtlError::NoSpace("the pool of erased blocks is empty".to_string()).into());
         };
-        self.observer.programmed(op.page, ppn, Source::Host(op.number));
+        let source = self.source_of(op);
+        self.observer.programmed(page, ppn, source);
         Ok(())
     }
 
     /// Takes a page operation out of its queue to be served now.
-    pub(super) fn take_out(&mut self, die: u32, op: u32) {
+    fn take_out(&mut self, die: u32, op: u32) {
+        self.unqueue(die, op);
+        self.count_blocked(die, op);
+    }
+
+    /// Takes a page operation out of its queue.
+    pub(super) fn unqueue(&mut self, die: u32, op: u32) {
         let Self { dies, ops, .. } = self;
         let held = &mut dies[die as usize];
         let queue = if ops[op].kind == Kind::Read { &mut held.reads } else { &mut held.writes };
         queue.take(ops, op);
-        ops[op].blocked_ns = held.held_until(self.now) - ops[op].blocked_ns;
+    }
+
+    /// A page operation has waited until now.
+    pub(super) fn count_blocked(&mut self, die: u32, op: u32) {
+        let held = self.dies[die as usize].held_until(self.now);
+        self.ops[op].blocked_ns = held - self.ops[op].blocked_ns;
     }
 
     /// Operations of the same kind on other planes join `first` in one multi-plane operation.
@@ -234,14 +249,14 @@ impl<O: Observer> TimedDrive<O> {
         // Whoever is passed over closes its plane: operations on one plane stay in order.
         while next != NONE && used.iter().any(|used| !used) {
             let op = next;
-            let PageOp { page, plane, number, next: after, kind: its, .. } = self.ops[op];
+            let PageOp { page, plane, number, order, next: after, kind: its, .. } = self.ops[op];
             next = after;
             let held = &self.dies[die as usize];
             let others = if kind == Kind::Read { held.writes } else { held.reads };
             let was_used = std::mem::replace(&mut used[(plane % planes) as usize], true);
             let fits = !was_used
                 && its == kind
-                && !others.has_before(&self.ops, number, page)
+                && !others.has_before(&self.ops, order, page)
                 && match kind {
                     Kind::Read => self.layer.locate(page).is_some(),
                     _ => !self.needs_collection(die, plane) && self.may_write(die, op),
@@ -263,15 +278,4 @@ impl<O: Observer> TimedDrive<O> {
         }
         Ok(joined)
     }
-
-    fn page_of(&self, op: u32) -> PageOf {
-        let op = &self.ops[op];
-        PageOf { plane: op.plane, kind: op.kind }
-    }
-}
-
-/// Where a page operation goes and what it does there.
-struct PageOf {
-    plane: u32,
-    kind: Kind,
 }

@@ -24,7 +24,8 @@ pub struct Settings {
     pub collecting: Collecting,
     /// What the hardware can interrupt.
     pub suspend: Suspend,
-    /// Pages of the write cache; 0 for none.
+    /// Pages of the write cache; 0 for none. A whole page that is written is done when it is in the
+    /// cache, and goes to its die at once; the cache keeps it until it is programmed.
     pub write_cache: u32,
     /// Where requests come from in time.
     pub host: Loop,
@@ -182,12 +183,6 @@ impl Settings {
             return Err(SpecError::new(
                 "queue depth and threads: found 0, expected at least 1",
                 "with none, no request is ever served",
-            ));
-        }
-        if self.write_cache > 0 || self.placement == Placement::Dynamic {
-            return Err(SpecError::new(
-                "write cache and dynamic placement are not there yet",
-                "a static placement without a write cache",
             ));
         }
         if self.suspend.most == 0 && (self.suspend.erase || self.suspend.program) {

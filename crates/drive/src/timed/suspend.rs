@@ -1,9 +1,9 @@
 //! Suspending an erase or a program of the cells to serve a request.
 
-use super::die::{Job, Suspended};
+use super::die::{Die, Job, Suspended};
 use super::engine::TimedDrive;
 use super::observe::Observer;
-use super::ops::Kind;
+use super::ops::{Kind, NONE, PageOp};
 use super::schedule::Allowed;
 use crate::counting::DriveError;
 
@@ -40,11 +40,29 @@ impl<O: Observer> TimedDrive<O> {
         } else {
             counts.suspended_programs += 1;
         }
-        let mark = self.ops.count;
+        let mark = self.ops.sent;
         self.dies[die as usize].suspended = Some(Suspended { job, left, times, mark });
         if rule.suspend_ns > 0 {
             self.begin_cells(die, Job::Suspend, rule.suspend_ns);
         }
+    }
+
+    /// Suspends what the cells of a die have just begun, if one that waits is worth it; whether it
+    /// did.
+    pub(super) fn suspend_for_those_that_wait(&mut self, die: u32) -> bool {
+        if !self.settings.suspend.erase && !self.settings.suspend.program {
+            return false;
+        }
+        let Die { reads, writes, suspended, .. } = &self.dies[die as usize];
+        if suspended.is_some() {
+            return false;
+        }
+        for op in [reads.head, writes.head] {
+            if op != NONE && self.dies[die as usize].suspended.is_none() {
+                self.suspend_for(die, op);
+            }
+        }
+        self.dies[die as usize].suspended.is_some()
     }
 
     /// Whether `op` could be served while `job` is suspended.
@@ -55,8 +73,8 @@ impl<O: Observer> TimedDrive<O> {
         }
         match self.ops[op].kind {
             Kind::Read => {
-                let (number, page) = (self.ops[op].number, self.ops[op].page);
-                !self.dies[die as usize].writes.has_before(&self.ops, number, page)
+                let PageOp { order, page, .. } = self.ops[op];
+                !self.dies[die as usize].writes.has_before(&self.ops, order, page)
             }
             _ => {
                 let is_next = self.dies[die as usize].writes.head == op;
@@ -67,7 +85,7 @@ impl<O: Observer> TimedDrive<O> {
 
     /// The suspended operation has let go of the die: what waits until now goes before it.
     pub(super) fn let_go(&mut self, die: u32) {
-        let mark = self.ops.count;
+        let mark = self.ops.sent;
         if let Some(suspended) = &mut self.dies[die as usize].suspended {
             suspended.mark = mark;
         }
@@ -86,7 +104,7 @@ impl<O: Observer> TimedDrive<O> {
         }
         let rule = self.settings.suspend;
         if times < rule.most && self.next_for(die, allowed(u64::MAX)).is_some() {
-            let mark = self.ops.count;
+            let mark = self.ops.sent;
             self.dies[die as usize].suspended =
                 Some(Suspended { job, left, times: times + 1, mark });
             return Ok(true);

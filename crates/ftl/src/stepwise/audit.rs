@@ -1,5 +1,6 @@
 //! The audit of the page map over planes: every invariant, checked by plain counting.
 
+use super::Stepwise;
 use super::map::{Plane, PlaneMap, Tables};
 use crate::frontier::Active;
 use crate::page_map::UNMAPPED;
@@ -32,6 +33,13 @@ pub(super) fn audit<P: VictimPolicy>(map: &PlaneMap<P>) -> Result<(), String> {
         return Err(format!("{mapped} pages are mapped, {live} are live"));
     }
     for (number, plane) in map.planes.iter().enumerate() {
+        let counts = plane.blocks.masked_counts().iter();
+        let full = b as u16;
+        let dead: u64 =
+            counts.filter(|&&count| count <= full).map(|&count| u64::from(full - count)).sum();
+        if map.reclaimable_pages(number as u32) != dead {
+            return Err(format!("plane {number}: {dead} pages of candidates are dead, miscounted"));
+        }
         audit_plane(tables, plane).map_err(|why| format!("plane {number}: {why}"))?;
     }
     Ok(())

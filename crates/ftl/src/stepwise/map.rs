@@ -301,6 +301,18 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
         self.planes[plane as usize].valid_pages
     }
 
+    fn reclaimable_pages(&self, plane: PlaneId) -> u64 {
+        let held = &self.planes[plane as usize];
+        let victim = held.under_way.as_ref().map_or(Active::NO_BLOCK, |victim| victim.block);
+        let others = [held.host.block, held.copies.block, victim].into_iter();
+        let elsewhere: u64 = others
+            .filter(|&block| block != Active::NO_BLOCK)
+            .map(|block| u64::from(held.blocks.valid(block)))
+            .sum();
+        let pages = u64::from(held.blocks.candidates()) * u64::from(held.blocks.pages_per_block());
+        pages - (held.valid_pages - elsewhere)
+    }
+
     fn write(&mut self, page: u32, plane: PlaneId) -> Result<Option<u32>, FtlError> {
         self.check_range(page)?;
         let held = &mut self.planes[plane as usize];

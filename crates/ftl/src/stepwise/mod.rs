@@ -131,6 +131,10 @@ pub trait Stepwise: Send {
     /// Pages of `plane` that hold current data.
     fn valid_pages(&self, plane: PlaneId) -> u64;
 
+    /// Pages without current data in the blocks of `plane` that may be picked: what collections
+    /// there can gain.
+    fn reclaimable_pages(&self, plane: PlaneId) -> u64;
+
     /// Whether [`Stepwise::write`] finds a page in `plane`.
     fn can_write(&self, plane: PlaneId) -> bool {
         self.host_room(plane) > 0 || self.free_blocks(plane) > RESERVED_BLOCKS

@@ -1,0 +1,202 @@
+//! No request is lost, served twice or served stale, whatever the settings: every read must return
+//! the version that was current when it was dispatched, under random preemption, merging,
+//! pipelining and suspension.
+
+mod timed_common;
+
+use flashgc_drive::timed::{
+    Collecting, Hardware, Idle, Loop, Placement, Preemption, Scheduling, Settings, Stop, Suspend,
+    TimedDrive, Unit, Until,
+};
+use flashgc_ftl::rng::Stream;
+use flashgc_ftl::{Fill, Geometry};
+use flashgc_workload::Op;
+use flashgc_workload::requests::TimedRequest;
+use timed_common::*;
+
+/// Random numbers of one case.
+struct Draw(Stream);
+
+impl Draw {
+    fn of<T: Clone>(&mut self, choices: &[T]) -> T {
+        choices[self.0.below(choices.len() as u32) as usize].clone()
+    }
+
+    fn from(&mut self, least: u64, most: u64) -> u64 {
+        least + u64::from(self.0.below((most - least + 1) as u32))
+    }
+
+    fn maybe(&mut self) -> bool {
+        self.0.below(2) == 0
+    }
+}
+
+const BLOCKS: u32 = 20;
+const B: u32 = 8;
+
+/// Random settings, and the erased blocks that a plane keeps.
+fn settings(draw: &mut Draw) -> (Settings, u32) {
+    let hardware = Hardware {
+        channels: draw.of(&[1, 2]),
+        ways: draw.of(&[1, 2]),
+        dies: draw.of(&[1, 2]),
+        planes: draw.of(&[1, 2, 4]),
+        page_bytes: PAGE,
+        read_ns: draw.from(5, 50) * US,
+        program_ns: draw.from(50, 300) * US,
+        erase_ns: draw.from(300, 2000) * US,
+        transfer_ns: draw.of(&[0, 3, 10, 60]) * US,
+        command_ns: draw.of(&[0, 0, 200]),
+    };
+    let unit = draw.of(&[Unit::Plane, Unit::Die, Unit::Channel, Unit::Drive]);
+    let planes = match unit {
+        Unit::Plane => 1,
+        Unit::Die => hardware.planes,
+        Unit::Channel => hardware.planes * hardware.dies_per_channel(),
+        Unit::Drive => hardware.all_planes(),
+    };
+    let kept = draw.from(1, 3) as u32;
+    let low = kept * planes;
+    let high = low + draw.of(&[0, 1, planes]);
+    let semi = Preemption::Semi { merge: draw.maybe(), pipeline: draw.maybe() };
+    let idle = Idle { below: high + planes, after_ns: 100 * US };
+    let settings = Settings {
+        hardware,
+        placement: draw.of(&placements()),
+        scheduling: draw.of(&[Scheduling::Fifo, Scheduling::ReadsFirst]),
+        multi_plane: draw.maybe(),
+        cache_commands: draw.maybe(),
+        collecting: Collecting {
+            unit,
+            low,
+            high,
+            hard: draw.of(&[0, 0, 1, low]),
+            preemption: draw.of(&[Preemption::None, semi, semi, semi]),
+            holds_unit: draw.maybe(),
+            poll_ns: draw.of(&[0, 600]),
+            copy_back: draw.maybe(),
+            idle: draw.of(&[None, None, Some(idle)]),
+        },
+        suspend: draw.of(&[
+            Suspend::NEVER,
+            Suspend { erase: true, suspend_ns: 20 * US, ..Suspend::NEVER },
+            Suspend { erase: true, program: true, suspend_ns: 5 * US, most: 2, ..Suspend::NEVER },
+            Suspend { erase: true, program: true, resume_ns: US, ..Suspend::NEVER },
+        ]),
+        write_cache: draw.of(&CACHES),
+        host: draw.of(&[
+            Loop::Open,
+            Loop::Closed { threads: 1, think_ns: 0 },
+            Loop::Closed { threads: 24, think_ns: 0 },
+            Loop::Closed { threads: 24, think_ns: 50 * US },
+        ]),
+        queue_depth: draw.of(&[1, 8, 1000]),
+    };
+    (settings, kept)
+}
+
+/// Requests on few pages, hot ones among them, of up to three pages and any bytes of them.
+fn requests(draw: &mut Draw, count: usize, pages: u32) -> Vec<TimedRequest> {
+    let reads = draw.from(1, 9);
+    let whole = draw.maybe();
+    let mean = draw.of(&[5, 60, 400]) * US;
+    let mut time = 0;
+    let end = u64::from(pages) * u64::from(PAGE);
+    (0..count)
+        .map(|_| {
+            time += draw.from(0, 2 * mean);
+            let few = draw.of(&[4, pages / 4, pages]);
+            let first = draw.from(0, u64::from(few.max(1)) - 1);
+            let page = u64::from(PAGE);
+            let (offset, bytes) = if whole || draw.maybe() {
+                (first * page, draw.from(1, 3) * page)
+            } else {
+                (first * page + draw.from(0, page - 1), draw.from(1, 2 * page))
+            };
+            let op = match draw.from(0, 20) {
+                0 => Op::Trim,
+                roll if roll < 2 * reads => Op::Read,
+                _ => Op::Write,
+            };
+            let bytes = bytes.min(end - offset) as u32;
+            TimedRequest { arrival_ns: time, offset, bytes, op, urgent: draw.from(0, 30) == 0 }
+        })
+        .collect()
+}
+
+/// Runs case number `case`; returns the reads that were checked, and the settings.
+fn run(case: u64, count: usize) -> (u64, Settings, flashgc_drive::timed::Totals) {
+    let mut draw = Draw(Stream::new(case, "case"));
+    let (settings, kept) = settings(&mut draw);
+    println!("case {case}: {settings:?}"); // shown where it fails
+    let planes = settings.hardware.all_planes();
+    // Some blocks a plane beyond what it keeps and its frontiers.
+    let pages = planes * (BLOCKS - kept - 2 - draw.from(2, 5) as u32) * B;
+    let geometry = Geometry::new(BLOCKS * planes, B, pages.into()).unwrap();
+    let policy = draw.of(&["greedy", "d-choices:d=3", "fifo", "cost-benefit"]);
+    let fill = draw.of(&[Fill::Sequential, Fill::Random, Fill::Empty]);
+    let layer = layer(&settings, geometry, policy, fill, kept);
+    let requests = requests(&mut draw, count, pages);
+    let checker = Checker::new(&*layer);
+    let mut drive =
+        TimedDrive::new(settings.clone(), layer, Box::new(Listed::new(requests)), checker).unwrap();
+    let stop =
+        drive.run(Until::END).unwrap_or_else(|why| panic!("case {case}: {why} {settings:?}"));
+    assert_eq!(stop, Stop::Ended);
+    drive.layer().audit().unwrap_or_else(|why| panic!("case {case}: {why}"));
+    drive.observer().check_end(drive.layer(), count);
+    // Little's law is exact where the drive starts and ends empty.
+    let responses = drive.observer().response_ns;
+    assert_eq!(drive.totals().request_ns, responses, "case {case}");
+    let checked = drive.observer().reads_checked;
+    (checked, settings, drive.totals().clone())
+}
+
+#[test]
+fn every_read_returns_what_was_current_when_it_was_dispatched() {
+    let (mut checked, mut sum) = (0, flashgc_drive::timed::CollectionCounts::default());
+    let (mut erases, mut programs, mut hits) = (0, 0, 0);
+    for case in 0..400 {
+        let (reads, _, totals) = run(case, 2500);
+        checked += reads;
+        let counts = totals.collections;
+        sum.preemptions += counts.preemptions;
+        sum.merged_reads += counts.merged_reads;
+        sum.merged_writes += counts.merged_writes;
+        sum.pipelined_reads += counts.pipelined_reads;
+        sum.pipelined_writes += counts.pipelined_writes;
+        sum.entered_s2 += counts.entered_s2;
+        sum.entered_s3 += counts.entered_s3;
+        sum.starved += counts.starved;
+        sum.idle += counts.idle;
+        erases += totals.suspended_erases;
+        programs += totals.suspended_programs;
+        hits += totals.cache_hits;
+    }
+    println!("{checked} reads, {sum:?}, suspended {erases} {programs}, cache {hits}");
+    // Everything has happened often.
+    assert!(checked > 500_000);
+    let often = [
+        sum.preemptions,
+        sum.merged_reads,
+        sum.merged_writes,
+        sum.pipelined_reads,
+        sum.pipelined_writes,
+        sum.entered_s2,
+        sum.entered_s3,
+        sum.starved,
+        sum.idle,
+        erases,
+        programs,
+        hits,
+    ];
+    assert!(often.iter().all(|&count| count > 100), "{often:?}");
+}
+
+fn placements() -> Vec<Placement> {
+    ["CWDP", "PDWC", "DCPW", "dynamic", "dynamic"]
+        .map(|order| Placement::parse(order).unwrap())
+        .to_vec()
+}
+
+const CACHES: [u32; 4] = [0, 0, 3, 40];
