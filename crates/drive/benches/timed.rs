@@ -1,0 +1,149 @@
+//! How fast the timed drive is: 4 KiB random writes in steady state on 8 channels and 64 dies, on
+//! drives from 16 GB to 1 TB, in requests a second of one core.
+//!
+//! `cargo bench -p flashgc-drive --bench timed` runs it; `-- --smoke` runs a size that takes a
+//! second; `-- --gigabytes 64` one size, `-- --preemption` with semi-preemptive collection,
+//! `-- --reads` with as many reads as writes.
+
+use std::time::Instant;
+
+use flashgc_drive::timed::{
+    Collecting, Hardware, Loop, Order, Placement, Preemption, Scheduling, Settings, Silent,
+    Suspend, TimedDrive, Unit, Until,
+};
+use flashgc_ftl::rng::Stream;
+use flashgc_ftl::{Allocation, Fill, Geometry, PlaneLayout, VictimSpec};
+use flashgc_workload::requests::{RequestStream, TimedRequest};
+use flashgc_workload::{Op, WorkloadError};
+
+/// (N - U) / U.
+const OVERPROVISION: f64 = 0.28;
+const PAGES_PER_BLOCK: u32 = 256;
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().collect();
+    let has = |name: &str| arguments.iter().any(|argument| argument == name);
+    let value = |name: &str| -> Option<u64> {
+        let at = arguments.iter().position(|argument| argument == name)?;
+        arguments.get(at + 1)?.parse().ok()
+    };
+    let preemption = match has("--preemption") {
+        true => Preemption::Semi { merge: true, pipeline: true },
+        false => Preemption::None,
+    };
+    let sizes = match value("--gigabytes") {
+        Some(size) => vec![size * 1_000_000_000],
+        None if has("--smoke") => vec![1_000_000_000],
+        None => vec![16_000_000_000, 128_000_000_000, 1_000_000_000_000],
+    };
+    let requests = if has("--smoke") { 100_000 } else { 10_000_000 };
+    for bytes in sizes {
+        measure(bytes, preemption, has("--reads"), requests);
+    }
+}
+
+/// Random 4 KiB requests without end.
+struct Uniform {
+    stream: Stream,
+    pages: u32,
+    reads: bool,
+}
+
+impl RequestStream for Uniform {
+    fn fill(&mut self, batch: &mut Vec<TimedRequest>, limit: usize) -> Result<(), WorkloadError> {
+        batch.clear();
+        for _ in 0..limit {
+            let offset = u64::from(self.stream.below(self.pages)) * 4096;
+            let reads = self.reads && self.stream.bits() & 1 == 1;
+            let op = if reads { Op::Read } else { Op::Write };
+            batch.push(TimedRequest { arrival_ns: 0, offset, bytes: 4096, op, urgent: false });
+        }
+        Ok(())
+    }
+}
+
+fn measure(bytes: u64, preemption: Preemption, reads: bool, requests: u64) {
+    // A TLC die: 60 us, 700 us, 3.5 ms, and a bus of 1.2 GB/s.
+    let hardware = Hardware {
+        channels: 8,
+        ways: 4,
+        dies: 2,
+        planes: 1,
+        page_bytes: 4096,
+        read_ns: 60_000,
+        program_ns: 700_000,
+        erase_ns: 3_500_000,
+        transfer_ns: 3_400,
+        command_ns: 0,
+    };
+    let planes = hardware.all_planes();
+    let pages = bytes / 4096;
+    let blocks = pages as f64 * (1.0 + OVERPROVISION) / f64::from(PAGES_PER_BLOCK);
+    let blocks = (blocks as u32).next_multiple_of(planes);
+    let geometry = Geometry::new(blocks, PAGES_PER_BLOCK, pages).expect("a valid size");
+    let placement = Placement::Static(Order::CWDP);
+    let settings = Settings {
+        hardware,
+        placement,
+        scheduling: Scheduling::Fifo,
+        multi_plane: false,
+        cache_commands: false,
+        collecting: Collecting {
+            unit: Unit::Plane,
+            low: 2,
+            high: 2,
+            hard: 0,
+            preemption,
+            holds_unit: false,
+            poll_ns: 0,
+            copy_back: false,
+            idle: None,
+        },
+        suspend: Suspend::NEVER,
+        write_cache: 0,
+        host: Loop::Closed { threads: 1024, think_ns: 0 },
+        queue_depth: 1024,
+    };
+    let homes = placement.homes(&hardware);
+    let layout = PlaneLayout {
+        geometry,
+        planes,
+        blocks_kept: 2,
+        allocation: Allocation::default(),
+        // As if pages had been written at random for long: near the steady state.
+        fill: Fill::Random,
+        home: &|page| homes[page as usize % homes.len()],
+        seed: 1,
+    };
+    let layer = VictimSpec::parse("d-choices:d=10").expect("registered").build_stepwise(layout);
+    let stream = Stream::new(1, "requests");
+    let workload = Uniform { stream, pages: pages as u32, reads };
+    let mut drive = TimedDrive::new(settings, layer.expect("memory"), Box::new(workload), Silent)
+        .expect("the settings above");
+    // From the random fill to the steady state.
+    let mut stream = Stream::new(2, "warm-up");
+    let mut batch = vec![0u32; 4096];
+    for _ in 0..pages / 4096 {
+        batch.iter_mut().for_each(|page| *page = stream.below(pages as u32));
+        drive.precondition(&batch).expect("there is room");
+    }
+    let mut rates = Vec::new();
+    let before = drive.layer().counters();
+    for round in 1..=3 {
+        let start = Instant::now();
+        let until = Until { completed: round * requests, time_ns: u64::MAX };
+        drive.run(until).expect("there is room");
+        rates.push(requests as f64 / start.elapsed().as_secs_f64());
+    }
+    rates.sort_by(f64::total_cmp);
+    let counted = drive.layer().counters().since(&before);
+    let copies = counted.copied_pages as f64 / counted.host_pages.max(1) as f64;
+    println!(
+        "{:>5} GB  {:.2} M requests/s of one core  {copies:.2} copies a write  {:.2} bytes a \
+         logical page  {:.0} k IOPS of the drive",
+        bytes / 1_000_000_000,
+        rates[1] / 1e6,
+        drive.layer().memory_bytes() as f64 / pages as f64,
+        drive.totals().completed as f64 / drive.now() as f64 * 1e6
+    );
+}
