@@ -72,12 +72,15 @@ class Result(_Json):
     levelling: Mapping[str, Any] | None
     #: Erase counts of the blocks since the drives were made, mean over the runs: ``mean``,
     #: ``deviation``, ``cv``, ``gini``, ``min``, ``max``; of the first run ``histogram`` (least
-    #: erases of a bin, its blocks) and, where there is an endurance, ``series`` (drive writes,
-    #: mean, deviation). ``None`` where no run began.
+    #: erases of a bin, its blocks) and, where there is an endurance, ``series``: moments with
+    #: ``drive_writes``, ``mean``, ``deviation``, ``gini`` and ``deciles`` (erases of the least worn
+    #: block, those that 10% to 90% of the blocks do not exceed, those of the most worn one).
+    #: ``None`` where no run began.
     wear: Mapping[str, Any] | None
     #: How long drives with an endurance lived: ``reserve_blocks``, ``first_failure`` and
-    #: ``system_failure`` (``None`` where no run came to it), and how many runs failed why:
-    #: ``reserve_used_up``, ``pool_ran_dry``. A failure has ``runs``, ``host_pages``,
+    #: ``system_failure`` (``None`` where no run came to it), how many runs failed why
+    #: (``reserve_used_up``, ``pool_ran_dry``), and of the first run ``failures`` (drive writes, bad
+    #: blocks from then on). A failure has ``runs``, ``host_pages``,
     #: ``drive_writes``, ``drive_writes_ci95``, ``drive_writes_per_day`` (over five years),
     #: ``terabytes_written``, ``erases``, ``bad_blocks``, ``write_amplification``, ``busy_seconds``
     #: and ``run_values`` (drive writes of each run). ``None`` without an endurance.

@@ -11,7 +11,7 @@ use crate::config::Resolved;
 use crate::counting::{CountingDrive, DriveError};
 use crate::extent::{Extent, Unit};
 use crate::stats::Interval;
-use crate::wear::{Erases, histogram};
+use crate::wear::{Erases, Worn, histogram};
 
 /// Shared between the runs and whoever waits for them.
 #[derive(Default)]
@@ -57,9 +57,8 @@ pub(crate) struct Run {
     /// Intervals measured so far.
     pub(crate) measured: Vec<Interval>,
     last: Counters,
-    /// Host pages, mean and deviation of the erase counts after each interval, where blocks wear
-    /// out.
-    wearing: Vec<(u64, f64, f64)>,
+    /// How worn the blocks were after each interval, where blocks wear out.
+    wearing: Vec<Worn>,
     at_start: Option<Start>,
     elapsed: Duration,
 }
@@ -174,8 +173,7 @@ impl Run {
         }
         let layer = self.drive.layer();
         if layer.wear().is_some() && since.host_pages > 0 {
-            let erases = Erases::of(layer.blocks().erase_counts());
-            self.wearing.push((now.host_pages, erases.mean, erases.deviation));
+            self.wearing.push(Worn::of(now.host_pages, layer.blocks().erase_counts()));
         }
         Ok(!cancelled && !self.has_ended())
     }
@@ -220,6 +218,7 @@ impl Run {
             erases: Erases::of(erase_counts),
             histogram: histogram(erase_counts),
             life,
+            failures: layer.wear().map(|wear| wear.failures().to_vec()).unwrap_or_default(),
             wearing: self.wearing,
             settling: self.settling,
             measured: self.measured,
@@ -246,8 +245,10 @@ pub(crate) struct Finished {
     pub(crate) histogram: Vec<(u32, u64)>,
     /// How long the drive lived, where blocks wear out.
     pub(crate) life: Option<Life>,
-    /// Host pages, mean and deviation of the erase counts after each interval.
-    pub(crate) wearing: Vec<(u64, f64, f64)>,
+    /// Host pages written when each of its bad blocks wore out.
+    pub(crate) failures: Vec<u64>,
+    /// How worn its blocks were after each interval.
+    pub(crate) wearing: Vec<Worn>,
     /// Intervals of the warm-up.
     pub(crate) settling: Vec<Interval>,
     /// Intervals measured.

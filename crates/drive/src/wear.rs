@@ -86,6 +86,44 @@ pub(crate) fn histogram(counts: &[u32]) -> Vec<(u32, u64)> {
     (0..).map(|bin| min + bin * width).zip(blocks).collect()
 }
 
+/// How worn the blocks of a run were at one moment.
+pub(crate) struct Worn {
+    host_pages: u64,
+    erases: Erases,
+    deciles: Vec<u32>,
+}
+
+impl Worn {
+    /// What these erase counts, one a block, come to after so many host pages.
+    pub(crate) fn of(host_pages: u64, counts: &[u32]) -> Self {
+        Self { host_pages, erases: Erases::of(counts), deciles: deciles(counts) }
+    }
+}
+
+/// The least worn block's erases, those that 10%, 20% and so on of the blocks do not exceed, and the
+/// most worn one's.
+fn deciles(counts: &[u32]) -> Vec<u32> {
+    let mut sorted = counts.to_vec();
+    sorted.sort_unstable();
+    (0..=10).map(|tenth| sorted[(sorted.len() * tenth).div_ceil(10).max(1) - 1]).collect()
+}
+
+/// One moment of a drive's wear.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WearPoint {
+    /// Drive writes done.
+    pub drive_writes: f64,
+    /// Mean erases of a block.
+    pub mean: f64,
+    /// Standard deviation over the blocks.
+    pub deviation: f64,
+    /// Gini coefficient; `None` before the first erase.
+    pub gini: Option<f64>,
+    /// Erases of the least worn block, those that 10% to 90% of the blocks do not exceed, and those
+    /// of the most worn one: 11 numbers.
+    pub deciles: Vec<u32>,
+}
+
 /// Wear since the drives were made, warm-up included.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Wear {
@@ -94,10 +132,9 @@ pub struct Wear {
     pub erases: Erases,
     /// Blocks of the first run by their erases: least erases of the bin, blocks in it.
     pub histogram: Vec<(u32, u64)>,
-    /// How the first run wore: drive writes done, mean erases, standard deviation. Kept where there
-    /// is an endurance.
+    /// How the first run wore. Kept where there is an endurance.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub series: Vec<(f64, f64, f64)>,
+    pub series: Vec<WearPoint>,
 }
 
 impl Wear {
@@ -124,7 +161,13 @@ impl Wear {
             series: first
                 .wearing
                 .iter()
-                .map(|&(host, mean, deviation)| (host as f64 / pages, mean, deviation))
+                .map(|worn| WearPoint {
+                    drive_writes: worn.host_pages as f64 / pages,
+                    mean: worn.erases.mean,
+                    deviation: worn.erases.deviation,
+                    gini: worn.erases.gini,
+                    deciles: worn.deciles.clone(),
+                })
                 .collect(),
         })
     }
@@ -225,6 +268,10 @@ pub struct Lifetime {
     pub first_failure: Option<Milestone>,
     /// The first erased block that could not be had; likewise.
     pub system_failure: Option<Milestone>,
+    /// How the first run's blocks failed: drive writes done, and bad blocks from then on. At most
+    /// 128 points, the first and the last failure among them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failures: Vec<(f64, usize)>,
     /// Runs that failed because the reserve was used up.
     pub reserve_used_up: usize,
     /// Runs that failed because several victims in a row wore out and the pool was empty.
@@ -242,10 +289,25 @@ impl Lifetime {
             reserve_blocks: lives.first()?.reserve,
             first_failure: Milestone::new(resolved, &first),
             system_failure: Milestone::new(resolved, &moments),
+            failures: runs.first().map(|run| failures(resolved, run)).unwrap_or_default(),
             reserve_used_up: count(Cause::Reserve),
             pool_ran_dry: count(Cause::Pool),
         })
     }
+}
+
+/// Points that a drive's failures are thinned to.
+const FAILURES: usize = 128;
+
+fn failures(resolved: &Resolved, run: &Finished) -> Vec<(f64, usize)> {
+    let pages = f64::from(resolved.geometry.logical_pages());
+    thinned(run.failures.len()).map(|bad| (run.failures[bad - 1] as f64 / pages, bad)).collect()
+}
+
+/// Of 1 to `count`, [`FAILURES`] numbers at most, evenly spaced, both ends among them.
+fn thinned(count: usize) -> impl Iterator<Item = usize> {
+    let points = count.min(FAILURES);
+    (0..points).map(move |point| 1 + point * (count - 1) / (points - 1).max(1))
 }
 
 #[cfg(test)]
@@ -266,6 +328,24 @@ mod tests {
         assert_eq!(Erases::of(&[5, 5, 5]).gini, Some(0.0));
         let new = Erases::of(&[0, 0]);
         assert_eq!((new.mean, new.cv, new.gini), (0.0, None, None));
+    }
+
+    #[test]
+    fn deciles_are_what_tenths_of_the_blocks_do_not_exceed() {
+        // 20 blocks with 1 to 20 erases, in any order: 2 of them in each tenth.
+        let counts: Vec<u32> = (0..20).map(|block| (block * 7) % 20 + 1).collect();
+        assert_eq!(deciles(&counts), [1, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20]);
+        assert_eq!(deciles(&[3, 1]), [1, 1, 1, 1, 1, 1, 3, 3, 3, 3, 3]);
+    }
+
+    #[test]
+    fn failures_are_thinned_to_both_ends_and_what_lies_evenly_between() {
+        let of = |count| thinned(count).collect::<Vec<_>>();
+        assert_eq!((of(0), of(1), of(3)), (vec![], vec![1], vec![1, 2, 3]));
+        assert_eq!(of(128), (1..=128).collect::<Vec<_>>());
+        // 127 steps of 2 from 1.
+        assert_eq!(of(255), (0..128).map(|step| 1 + 2 * step).collect::<Vec<_>>());
+        assert_eq!(of(1_000_000).last(), Some(&1_000_000));
     }
 
     #[test]

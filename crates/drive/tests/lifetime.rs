@@ -81,8 +81,16 @@ fn a_life_adds_up() {
     assert!(wear.erases.mean < 60.0 + 5.0 * 0.42, "{}", wear.erases.mean);
     assert_eq!(wear.histogram.iter().map(|&(_, blocks)| blocks).sum::<u64>(), 200);
     let last = wear.series.last().unwrap();
-    assert!(wear.series.windows(2).all(|pair| pair[0].1 <= pair[1].1));
-    assert_eq!(last.0, end.run_values[0]);
+    assert!(wear.series.windows(2).all(|pair| pair[0].mean <= pair[1].mean));
+    assert_eq!(last.drive_writes, end.run_values[0]);
+    // The first run's last moment is that of its histogram.
+    assert_eq!(last.deciles.len(), 11);
+    assert_eq!(last.deciles[0], wear.histogram[0].0);
+    assert!(last.deciles.is_sorted() && last.gini.is_some_and(|gini| gini > 0.0));
+    // The first failure and the last, one block more than the reserve.
+    assert_eq!(lifetime.failures.first(), Some(&(first.run_values[0], 1)));
+    assert_eq!(lifetime.failures.last(), Some(&(end.run_values[0], 19)));
+    assert!(lifetime.failures.is_sorted());
     assert!(result.warnings.is_empty(), "{:?}", result.warnings);
 }
 

@@ -242,6 +242,8 @@ pub struct Wear {
     bad: Vec<bool>,
     bad_blocks: u32,
     reserve: u32,
+    /// Pages that the host had written when each of the bad blocks wore out.
+    failures: Vec<u64>,
     first_failure: Option<Moment>,
     system_failure: Option<(Moment, Cause)>,
 }
@@ -258,6 +260,7 @@ impl Wear {
             bad: vec![false; blocks as usize],
             bad_blocks: 0,
             reserve: blocks.saturating_sub(promised).saturating_sub(kept),
+            failures: Vec::new(),
             first_failure: None,
             system_failure: None,
         }
@@ -288,6 +291,11 @@ impl Wear {
         self.reserve
     }
 
+    /// Pages that the host had written when each of the bad blocks wore out, in order.
+    pub fn failures(&self) -> &[u64] {
+        &self.failures
+    }
+
     /// When the first block wore out.
     pub fn first_failure(&self) -> Option<Moment> {
         self.first_failure
@@ -311,6 +319,7 @@ impl Wear {
         }
         self.bad[block as usize] = true;
         self.bad_blocks += 1;
+        self.failures.push(counters.host_pages);
         let moment = Moment { counters, bad_blocks: self.bad_blocks };
         self.first_failure.get_or_insert(moment);
         if self.bad_blocks > self.reserve {
@@ -393,12 +402,13 @@ mod tests {
         };
         let mut wear = Wear::new(lifespan, &geometry, 3, 1);
         assert_eq!(wear.reserve(), 1);
-        let counters = |erases| Counters { erases, ..Counters::default() };
+        let counters = |erases| Counters { erases, host_pages: 4 * erases, ..Counters::default() };
         assert!(!wear.retires(5, 1, counters(1)));
         assert!(wear.retires(5, 2, counters(2)) && wear.is_bad(5) && !wear.has_ended());
         assert!(wear.retires(6, 2, counters(4)) && wear.has_ended());
         let first = Moment { counters: counters(2), bad_blocks: 1 };
         let system = Moment { counters: counters(4), bad_blocks: 2 };
+        assert_eq!(wear.failures(), [8, 16]);
         assert_eq!(wear.first_failure(), Some(first));
         assert_eq!(wear.system_failure(), Some((system, Cause::Reserve)));
     }
