@@ -58,6 +58,15 @@ def _pictures() -> Iterator[tuple[str, Figure]]:
     victims = ["greedy", "d-choices:d=10,c=1"]
     comparison = flashgc.compare(victims, frontier=frontiers, runs=2, **SMALL)
     yield "comparison", plot.compare(comparison)
+    mortal = {"endurance": 20, "until": "system-failure", "spare": 0.15, "frontier": "pool:low=10"}
+    lives = flashgc.compare(victims, blocks=200, pages_per_block=16, runs=2, **mortal)
+    for name, draw in (
+        ("histogram", plot.wear_histogram),
+        ("evolution", plot.wear_evolution),
+        ("survival", plot.survival),
+    ):
+        yield name, draw(lives.best)
+        yield f"{name} of several", draw(lives)
     results = {s: flashgc.run(victim="random", spare=s, runs=2, **SMALL) for s in (0.1, 0.2)}
     model = {0.1: 10.0, 0.15: 1 / 0.15, 0.2: 5.0}
     yield "beside", plot.model_beside_simulation("spare factor", model, results)

@@ -148,12 +148,10 @@ def test_a_picture_is_written_whole_or_not_at_all(
     plot.save(figure, tmp_path / "a.svg")
     before = (tmp_path / "a.svg").read_bytes()
 
-    def full(path: Path, content: bytes) -> int:
-        with open(path, "wb") as file:
-            file.write(content[: len(content) // 2])
-        raise OSError(28, "No space left on device", str(path))
+    def full(_old: object, _new: object) -> None:
+        raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Path, "write_bytes", full)
+    monkeypatch.setattr(os, "replace", full)
     with pytest.raises(OSError, match=r"No space left on device.*a\.svg"):
         plot.save(figure, tmp_path / "a.svg")
     assert (tmp_path / "a.svg").read_bytes() == before

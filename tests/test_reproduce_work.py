@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-import threading
 from pathlib import Path
 
-import pytest
-
 from flashgc.reproduce import cache as cache_module
-from flashgc.reproduce.cache import Cache, write_whole
+from flashgc.reproduce.cache import Cache
 from flashgc.reproduce.execute import Work
 from flashgc.reproduce.runner import Computation, Simulation, Size, Task, simulation
 
@@ -132,37 +129,3 @@ def test_results_that_cannot_be_kept_are_still_there(tmp_path: Path) -> None:
     work.perform()
     assert len(work.measured("a", Size.QUICK).results) == 2
     assert work.unkept is not None
-
-
-def test_a_file_is_whole_whoever_writes_it(tmp_path: Path) -> None:
-    path = tmp_path / "file"
-    texts = [bytes([65 + writer]) * 200_000 for writer in range(4)]
-
-    def write(text: bytes) -> None:
-        for _ in range(50):
-            write_whole(path, text)
-
-    write_whole(path, texts[0])
-    writers = [threading.Thread(target=write, args=(text,)) for text in texts]
-    for writer in writers:
-        writer.start()
-    while any(writer.is_alive() for writer in writers):
-        assert path.read_bytes() in texts
-    assert files(tmp_path).keys() == {"file"}
-
-
-def test_a_write_that_fails_leaves_the_old_file_and_no_other(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "file"
-    write_whole(path, b"old")
-
-    def full(_old: object, _new: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(cache_module.os, "replace", full)
-    with pytest.raises(OSError, match="No space left") as error:
-        write_whole(path, b"new")
-    assert error.value.filename == str(path)
-    assert path.read_bytes() == b"old"
-    assert files(tmp_path).keys() == {"file"}

@@ -1,9 +1,10 @@
-"""Files that people name for results: checked before the work, written whole after it."""
+"""Files for results: checked before the work, written whole after it."""
 
 from __future__ import annotations
 
 import errno
 import os
+import secrets
 import shutil
 import stat
 from pathlib import Path
@@ -46,7 +47,8 @@ def check(name: str, what: str, example: str) -> None:
 def write(name: str, content: str | bytes) -> None:
     """Writes ``content`` to the file ``name``: whole or not at all where it is a regular file.
 
-    A device or a pipe is written through, and a link stays a link. Errors name what was typed.
+    That holds whoever else writes it at the same time. A device or a pipe is written through, and a
+    link stays a link. Errors name what was typed.
     """
     try:
         _write(name, content.encode() if isinstance(content, str) else content)
@@ -58,18 +60,18 @@ def _write(name: str, content: bytes) -> None:
     real = Path(os.path.realpath(name))
     exists = os.path.exists(name)
     replaceable = not os.path.abspath(name).startswith(_LIVE) and (real.is_file() or not exists)
-    unfinished = real.with_name(real.name + ".part")
-    if not replaceable or os.path.lexists(unfinished) or not os.access(real.parent, os.W_OK):
+    unfinished = real.with_name(f".{real.name}.{secrets.token_hex(8)}.part")
+    long = len(os.fsencode(unfinished.name)) > os.pathconf(real.parent, "PC_NAME_MAX")
+    if not replaceable or long or not os.access(real.parent, os.W_OK):
         with open(name, "wb") as file:
             file.write(content)
         return
     try:
-        unfinished.write_bytes(content)
+        with open(unfinished, "xb") as file:
+            file.write(content)
         if exists:
             shutil.copymode(real, unfinished)
-        unfinished.replace(real)
-    except OSError as error:
+        os.replace(unfinished, real)
+    except BaseException:
         unfinished.unlink(missing_ok=True)
-        if error.errno != errno.ENAMETOOLONG:
-            raise
-        real.write_bytes(content)
+        raise

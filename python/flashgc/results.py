@@ -100,6 +100,8 @@ class Result(_Json):
     warnings: tuple[str, ...]
     #: How the first run went: drive writes done, and write amplification of the interval.
     series: tuple[tuple[float, float], ...]
+    #: Drive writes of the first run before its measured part.
+    measured_from: float
     #: Seed of the first run.
     seed: int
     #: Equal digests, equal runs: of the configuration, every decision and every count.

@@ -70,6 +70,9 @@ pub struct RunResult {
     pub warnings: Vec<String>,
     /// How the first run went: drive writes done, and write amplification of the interval.
     pub series: Vec<(f64, f64)>,
+    /// Drive writes of the first run before its measured part.
+    #[serde(default)]
+    pub measured_from: f64,
     /// Seed of the first run.
     pub seed: u64,
     /// Digest of the configuration, every decision and every count: equal digests, equal runs.
@@ -184,6 +187,7 @@ pub(crate) fn summarise(resolved: &Resolved, runs: &[Finished], interrupted: boo
         interrupted,
         warnings,
         series: runs.first().map(|run| series(resolved, run)).unwrap_or_default(),
+        measured_from: runs.first().map(|run| measured_from(resolved, run)).unwrap_or_default(),
         seed: resolved.config.seed,
         digest: digest(&config, runs),
         config,
@@ -268,8 +272,18 @@ pub(crate) fn half_width(measured: &[Vec<Interval>], values: &[f64]) -> Option<f
 
 /// The intervals of `run` that count: all that were measured, or those after the warm-up found.
 pub(crate) fn kept(resolved: &Resolved, measured: &[Interval]) -> Vec<Interval> {
-    let cut = if resolved.auto_warmup { mser(measured).unwrap_or(measured.len() / 2) } else { 0 };
-    measured[cut..].to_vec()
+    measured[cut(resolved, measured)..].to_vec()
+}
+
+/// How many intervals of `measured` are warm-up after all.
+fn cut(resolved: &Resolved, measured: &[Interval]) -> usize {
+    if resolved.auto_warmup { mser(measured).unwrap_or(measured.len() / 2) } else { 0 }
+}
+
+fn measured_from(resolved: &Resolved, run: &Finished) -> f64 {
+    let before = &run.measured[..cut(resolved, &run.measured)];
+    let written: u64 = run.settling.iter().chain(before).map(|one| one.host_pages).sum();
+    written as f64 / f64::from(resolved.geometry.logical_pages())
 }
 
 fn series(resolved: &Resolved, run: &Finished) -> Vec<(f64, f64)> {

@@ -9,7 +9,13 @@ import click
 
 from flashgc.command import output
 from flashgc.command.entrance import CONTEXT, INTERRUPTED, OK
-from flashgc.command.options import asked, experiment_options, output_options, plot_option
+from flashgc.command.options import (
+    asked,
+    experiment_options,
+    output_options,
+    plot_kind_option,
+    plot_option,
+)
 
 
 @click.command(
@@ -24,6 +30,7 @@ Examples:
 @click.argument("experiment", required=False, type=click.Path(path_type=Path))
 @experiment_options(several=True)
 @plot_option
+@plot_kind_option
 @output_options
 def compare(
     experiment: Path | None,
@@ -31,6 +38,7 @@ def compare(
     out: str | None,
     quiet: bool,
     picture: str | None,
+    plot_kind: str | None,
     **typed: Any,
 ) -> int:
     """Compare policies, frontiers and more on one workload, and rank them.
@@ -54,6 +62,7 @@ def compare(
     configs = model.configurations(
         what, given.places, default_runs=COMPARED_RUNS, python_victims=tuple(given.python)
     )
+    kind = output.kind(plot_kind, picture, configs, "survival")
     with Bar(sum(config["runs"] for config in configs), quiet=quiet) as bar:
         simulated = simulate(
             what,
@@ -68,5 +77,10 @@ def compare(
     deliver(comparison.to_json(), as_json=as_json, out=out)
     warn_of(list(comparison.results), quiet=quiet)
     measured = bool(comparison.ranking)
-    output.draw(lambda: plot.compare(comparison), picture, measured=measured, quiet=quiet)
+    output.draw(
+        lambda: getattr(plot, output.WEAR.get(kind, "compare"))(comparison),
+        picture,
+        measured=measured,
+        quiet=quiet,
+    )
     return INTERRUPTED if comparison.interrupted else OK

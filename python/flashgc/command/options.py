@@ -270,6 +270,17 @@ def output_options(command: F) -> F:
     return command
 
 
+def plot_kind_option(command: F) -> F:
+    """Adds ``--plot-kind`` to a command."""
+    return click.option(
+        "--plot-kind",
+        metavar="WORD",
+        shell_complete=_complete(lambda: [*output.KINDS]),
+        help="What --plot draws: amplification, histogram (of erases), evolution (of wear) or "
+        "survival (of blocks). [default: amplification; of runs until a failure wear]",
+    )(command)
+
+
 def plot_option(command: F) -> F:
     """Adds ``--plot`` to a command."""
     return click.option(

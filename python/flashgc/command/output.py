@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from flashgc import _files
+from flashgc._core import ConfigError, suggest
 from flashgc.command.render import warn
 from flashgc.plot.files import check_ending, save
 
@@ -37,6 +38,36 @@ def picture(_context: Any, parameter: Any, value: str | None) -> str | None:
     return value
 
 
+#: Kinds of pictures of wear, and what in :mod:`flashgc.plot` draws each.
+WEAR = {"histogram": "wear_histogram", "evolution": "wear_evolution", "survival": "survival"}
+#: All kinds of pictures of simulated drives.
+KINDS = ("amplification", *WEAR)
+#: Those that only blocks with an endurance have.
+_MORTAL = ("evolution", "survival")
+
+
+def kind(
+    asked: str | None, picture: str | None, configs: Sequence[Mapping[str, Any]], usual: str
+) -> str:
+    """The kind of picture that was asked for, checked before the work.
+
+    Without one, it is ``usual`` where drives live until a failure, and else ``amplification``.
+    """
+    mortal = all(config.get("endurance") for config in configs)
+    if asked is None:
+        dying = all("until" in config["length"] for config in configs)
+        return usual if mortal and dying else "amplification"
+    if asked not in KINDS:
+        raise ConfigError(f"--plot-kind: unknown kind '{asked}'; hint: {suggest(asked, [*KINDS])}")
+    if picture is None:
+        raise ConfigError("--plot-kind: there is no picture; hint: give --plot FILE as well")
+    if asked in _MORTAL and not mortal:
+        raise ConfigError(
+            f"--plot-kind: {asked} needs blocks that wear out; hint: give --endurance 1000"
+        )
+    return asked
+
+
 def draw(make: Callable[[], Figure], name: str | None, *, measured: bool, quiet: bool) -> None:
     """Makes and writes the picture that was asked for, if one was and there is what to draw."""
     if name is None:
@@ -46,4 +77,9 @@ def draw(make: Callable[[], Figure], name: str | None, *, measured: bool, quiet:
         return
     # The first picture on a machine makes a list of its fonts, and matplotlib would say so.
     logging.getLogger("matplotlib").setLevel(logging.ERROR)
-    save(make(), name)
+    try:
+        figure = make()
+    except ConfigError as error:  # What was worked out is there, whatever a picture of it lacks.
+        warn(f"{name} was not drawn: {error}", quiet=quiet)
+        return
+    save(figure, name)

@@ -10,7 +10,13 @@ import click
 from flashgc._core import ConfigError
 from flashgc.command import output
 from flashgc.command.entrance import CONTEXT, INTERRUPTED, OK
-from flashgc.command.options import asked, experiment_options, output_options, plot_option
+from flashgc.command.options import (
+    asked,
+    experiment_options,
+    output_options,
+    plot_kind_option,
+    plot_option,
+)
 
 
 @click.command(
@@ -26,6 +32,7 @@ Examples:
 @click.argument("experiment", required=False, type=click.Path(path_type=Path))
 @experiment_options(several=False)
 @plot_option
+@plot_kind_option
 @output_options
 def run(
     experiment: Path | None,
@@ -33,6 +40,7 @@ def run(
     out: str | None,
     quiet: bool,
     picture: str | None,
+    plot_kind: str | None,
     **typed: Any,
 ) -> int:
     """Run one drive on one workload and report its write amplification.
@@ -53,6 +61,7 @@ def run(
         raise ConfigError(
             f"{experiment}: {len(configs)} configurations, expected one; hint: flashgc compare"
         )
+    kind = output.kind(plot_kind, picture, configs, "evolution")
     with Bar(configs[0]["runs"], quiet=quiet) as bar:
         raw = simulate(what, given.python, places=given.places, progress=bar).results
     result = Result.from_dict(raw[0])
@@ -60,5 +69,10 @@ def run(
         show_run(result)
     deliver(result.to_json(), as_json=as_json, out=out)
     warn_of([result], quiet=quiet)
-    output.draw(lambda: plot.run(result), picture, measured=result.measured, quiet=quiet)
+    output.draw(
+        lambda: getattr(plot, output.WEAR.get(kind, "run"))(result),
+        picture,
+        measured=result.measured,
+        quiet=quiet,
+    )
     return INTERRUPTED if result.interrupted else OK

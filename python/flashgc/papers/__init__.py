@@ -51,4 +51,5 @@ MODULES = {
         "dchoices_traces",
         "dchoices_optimum",
     ),
+    "bsgc": ("bsgc_figures", "bsgc_readings"),
 }

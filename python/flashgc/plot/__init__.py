@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from flashgc.plot.look import rc_params, style
     from flashgc.plot.outcomes import compare, model_beside_simulation, run
     from flashgc.plot.series import Series
+    from flashgc.plot.wear import survival, wear_evolution, wear_histogram
 
 __all__ = [
     "Panel",
@@ -34,8 +35,11 @@ __all__ = [
     "run",
     "save",
     "style",
+    "survival",
     "to_svg",
     "valid_pages",
+    "wear_evolution",
+    "wear_histogram",
 ]
 
 #: Where each name lives; imported when it is first used, for matplotlib takes a while.
@@ -45,6 +49,7 @@ _HOMES = {
     **dict.fromkeys(("rc_params", "style"), "look"),
     **dict.fromkeys(("compare", "model_beside_simulation", "run"), "outcomes"),
     "Series": "series",
+    **dict.fromkeys(("survival", "wear_evolution", "wear_histogram"), "wear"),
     "valid_pages": "distributions",
 }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -42,7 +42,7 @@ def run(result: Result, *, title: str | None = None) -> Figure:
     runs = len(result.run_values)
     mean = f"mean {_figure(result)} (95%, {runs} run{'s' if runs != 1 else ''})"
     half = _half(result)
-    ends = [_measured_from(result), x[-1]]
+    ends = [result.measured_from, x[-1]]
     return panels(
         [
             Panel(
@@ -56,12 +56,6 @@ def run(result: Result, *, title: str | None = None) -> Figure:
         title=_title(title, f"{result.policy} on {result.workload}, {result.frontier} frontier"),
         at_ends=False,
     )
-
-
-def _measured_from(result: Result) -> float:
-    """Drive writes of a run before its measured part, if all runs are of one length."""
-    measured = result.host_pages / len(result.run_values) / result.config["logical_pages"]
-    return max(result.series[-1][0] - float(measured), 0)
 
 
 def compare(comparison: Comparison, *, title: str | None = None) -> Figure:
@@ -83,7 +77,7 @@ def compare(comparison: Comparison, *, title: str | None = None) -> Figure:
             "comparison: nothing was measured, expected a figure; hint: let the runs go on for "
             "longer"
         )
-    rows = names(comparison)
+    rows = names([rank.result for rank in ranks])
     with drawing() as style:
         medium, width = style.medium, style.size[0]
         # Long names and little room: name and figure stand above each point.
@@ -142,9 +136,8 @@ def _beside(
     )
 
 
-def names(comparison: Comparison) -> list[str]:
-    """A row's name for every rank: its policy, and what else differs between the rows."""
-    results = [rank.result for rank in comparison.ranking]
+def names(results: Sequence[Result]) -> list[str]:
+    """A row's name for every result: its policy, and what else differs between the rows."""
     frontiers = len({result.frontier for result in results}) > 1
     allocations = len({result.allocation for result in results}) > 1
     levellings = len({result.wear_levelling for result in results}) > 1

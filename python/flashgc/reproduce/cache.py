@@ -12,11 +12,10 @@ import hashlib
 import json
 import os
 import re
-import secrets
 from pathlib import Path
 from typing import Any
 
-from flashgc import _core
+from flashgc import _core, _files
 
 
 class Cache:
@@ -44,22 +43,7 @@ class Cache:
     def store(self, config: dict[str, Any], result: dict[str, Any]) -> None:
         """Keeps a result; raises :class:`OSError` where that cannot be."""
         entry = {"of": _identity(config), "checksum": _digest(result), "result": result}
-        write_whole(self.path(config), json.dumps(entry, indent=1).encode())
-
-
-def write_whole(path: Path, data: bytes) -> None:
-    """Writes a file whole or not at all, whoever else writes it at the same time."""
-    unfinished = path.with_name(f".{path.name}.{secrets.token_hex(8)}.part")
-    try:
-        try:
-            with open(unfinished, "xb") as file:
-                file.write(data)
-            os.replace(unfinished, path)
-        except BaseException:
-            unfinished.unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, str(path)) from None
+        _files.write(str(self.path(config)), json.dumps(entry, indent=1))
 
 
 def _identity(config: dict[str, Any]) -> dict[str, Any]:

@@ -6,6 +6,7 @@ It knows neither papers nor verdicts.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -159,6 +160,11 @@ def programs(config: Mapping[str, Any]) -> float:
     (unit, amount), *_ = config["length"].items()
     if unit == "collections":
         pages = float(amount * config["pages_per_block"])
+    elif unit == "until":
+        # All that its blocks bear.
+        erases = re.search(r"(?:mean=|scale=|limit=|^)(\d+)", str(config["endurance"]))
+        each = float(erases[1]) if erases else 0.0
+        pages = each * int(config["blocks"] or 0) * config["pages_per_block"]
     else:
         pages = _pages(str(amount), logical) * amplification
     pages += _pages(config["warmup"], logical) * amplification

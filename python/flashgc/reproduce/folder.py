@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from flashgc import _files
 from flashgc._core import ConfigError
-from flashgc.reproduce.cache import Cache, write_whole
+from flashgc.reproduce.cache import Cache
 from flashgc.reproduce.document import Reproduction, rows_table, to_csv
 from flashgc.reproduce.page import drawn, page
 
@@ -51,4 +52,4 @@ class Folder:
         self._write("report.html", page(made, figures))
 
     def _write(self, name: str, text: str) -> None:
-        write_whole(self.path / name, text.encode())
+        _files.write(str(self.path / name), text)

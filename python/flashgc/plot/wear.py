@@ -1,0 +1,256 @@
+"""Wear: how often blocks were erased, how that came about, and which blocks survive."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from flashgc._core import ConfigError
+from flashgc.plot.curves import Panel, panels, ticks
+from flashgc.plot.labels import header
+from flashgc.plot.look import COLOURS, SOFT_INK, Style, drawing, new_figure
+from flashgc.plot.outcomes import names
+from flashgc.plot.series import Series, literal
+from flashgc.results import Comparison, Result
+
+#: One result, several, or those of a comparison.
+Results = Result | Comparison | Sequence[Result]
+
+#: Share of a survival picture, left of the first failure, in which nothing has failed yet.
+_BEFORE = 0.06
+
+
+def wear_histogram(results: Results, *, title: str | None = None) -> Figure:
+    """Draws how many blocks of the first run have been erased how often: a row for each result.
+
+    Each row has a height of its own, for which the figures beside it make up: the coefficient of
+    variation and the Gini coefficient of the erase counts, means over the runs. A line marks the
+    mean. Without ``title`` it is the workload; an empty one is none.
+
+    Raises :class:`flashgc.ConfigError` where nothing was erased.
+
+    >>> import flashgc
+    >>> figure = wear_histogram(flashgc.run(blocks=200, pages_per_block=16, writes="4x"))
+    >>> figure.axes[-1].get_xlabel()
+    'erases of a block'
+    """
+    made = _several(results)
+    wears = [_wear(result) for result in made]
+    with drawing() as style:
+        medium, (width, height) = style.medium, style.size
+        alone = len(made) == 1
+        row = height * 0.8 if alone else 5 * medium.text / 72
+        figure = new_figure(width, row * len(made) + 5 * medium.text / 72)
+        grid = figure.subplots(len(made), 1, sharex=True, squeeze=False)[:, 0]
+        rows = names(made)
+        for at, (wear, axes) in enumerate(zip(wears, grid, strict=True)):
+            least, blocks = np.array(wear["histogram"]).T
+            step = np.diff(least)[0] if len(least) > 1 else 1
+            colour = COLOURS[at % len(COLOURS)]
+            edges = np.append(least, least[-1] + step) - 0.5
+            axes.stairs(blocks, edges, fill=True, color=colour, alpha=0.75)
+            axes.axvline(wear["mean"], color=SOFT_INK, linewidth=0.9, dashes=(4, 2))
+            axes.set_ylim(0, 1.12 * blocks.max())
+            axes.xaxis.set_major_locator(ticks(width))
+            told = f"cv {wear['cv']:.4f}, Gini {wear['gini']:.4f}"
+            if alone:
+                axes.set_ylabel("blocks" if step == 1 else f"blocks in each {step} counts")
+                axes.yaxis.set_major_locator(ticks(5))
+                axes.set_title(told, size=medium.small)
+            else:
+                _beside_row(axes, style, rows[at], told)
+        grid[-1].set_xlabel("erases of a block")
+        header(figure, style, _title(title, made), [])
+    return figure
+
+
+def _beside_row(axes: Axes, style: Style, name: str, told: str) -> None:
+    """Writes a row's name and its figures above it, and leaves its scale out."""
+    axes.set_yticks([])
+    axes.spines["left"].set_visible(False)
+    small = style.medium.small
+    for side, text in (("left", name), ("right", told)):
+        axes.set_title(text, loc=side, size=small, pad=2)  # type: ignore[arg-type]
+
+
+def wear_evolution(results: Results, *, title: str | None = None) -> Figure:
+    """Draws how blocks wore over the drive writes of the first run, where there is an endurance.
+
+    For one result: mean, least and most worn block, the middle 80% of them, and below the standard
+    deviation of the erase counts, with the failures marked. For several: deviation and Gini
+    coefficient of each. Without ``title`` it is the workload; an empty one is none.
+
+    Raises :class:`flashgc.ConfigError` for a result without an endurance.
+
+    >>> import flashgc
+    >>> drive = {"blocks": 200, "pages_per_block": 16, "frontier": "pool", "endurance": 20}
+    >>> figure = wear_evolution(flashgc.run(until="first-failure", **drive))
+    >>> [axes.get_ylabel() for axes in figure.axes]
+    ['erases of a block', 'deviation']
+    """
+    made = _several(results)
+    for result in made:
+        if not _wear(result).get("series"):
+            raise ConfigError(
+                f"result of {result.policy}: found no wear over time, expected some; hint: give "
+                "the drive an endurance, such as --endurance 1000"
+            )
+    if len(made) == 1:
+        return _fan(made[0], _title(title, made))
+    lines: dict[str, list[Series]] = {"deviation": [], "gini": []}
+    for name, result in zip(names(made), made, strict=True):
+        points = _wear(result)["series"]
+        x = [point["drive_writes"] for point in points]
+        for key, series in lines.items():
+            y = [math.nan if point[key] is None else point[key] for point in points]
+            series.append(Series(name, x, y))
+    return panels(
+        [
+            Panel(series=lines["deviation"], y_label="deviation of erases"),
+            Panel(series=lines["gini"], y_label="Gini coefficient"),
+        ],
+        x_label="drive writes",
+        title=_title(title, made),
+    )
+
+
+def _fan(result: Result, title: str | None) -> Figure:
+    points = _wear(result)["series"]
+    x = np.array([point["drive_writes"] for point in points])
+    deciles = np.array([point["deciles"] for point in points])
+    with drawing() as style:
+        width, height = style.size
+        figure = new_figure(width, 1.5 * height)
+        above, below = figure.subplots(2, 1, sharex=True, height_ratios=(2.2, 1))
+        colour = COLOURS[0]
+        above.fill_between(x, deciles[:, 0], deciles[:, -1], color=colour, alpha=0.15, linewidth=0)
+        above.fill_between(x, deciles[:, 1], deciles[:, -2], color=colour, alpha=0.3, linewidth=0)
+        above.plot(x, [point["mean"] for point in points], color=colour)
+        below.plot(x, [point["deviation"] for point in points], color=colour)
+        above.set_ylabel("erases of a block")
+        below.set_ylabel("deviation")
+        below.set_xlabel("drive writes")
+        for axes in (above, below):
+            axes.set_ylim(0)
+            axes.margins(x=0.02)
+            axes.xaxis.set_major_locator(ticks(width))
+            axes.yaxis.set_major_locator(ticks(5))
+        marks = []
+        for at, dashes, name in _marks(result):
+            for axes in (above, below):
+                axes.axvline(at, color=SOFT_INK, linewidth=1.1, dashes=dashes)
+            handle = Line2D([], [], color=SOFT_INK, linewidth=1.1, label=name)
+            handle.set_dashes(dashes)
+            marks.append(handle)
+        shown: list[Any] = [
+            Line2D([], [], color=colour, label="mean"),
+            Patch(color=colour, alpha=0.45, linewidth=0, label="middle 80%"),
+            Patch(color=colour, alpha=0.15, linewidth=0, label="all blocks"),
+        ]
+        header(figure, style, title, [shown, marks])
+    return figure
+
+
+def _marks(result: Result) -> list[tuple[float, tuple[float, float], str]]:
+    """The failures of the first run: where, with which dashes, and what they are called."""
+    life = result.lifetime or {}
+    marks = []
+    if life.get("failures"):
+        marks.append((life["failures"][0][0], (1.2, 1.2), "first failure"))
+    end = life.get("system_failure")
+    if end is not None and end["runs"] == len(result.run_values):
+        marks.append((end["run_values"][0], (5, 1.6), "system failure"))
+    return marks
+
+
+def survival(results: Results, *, title: str | None = None) -> Figure:
+    """Draws the share of blocks that are not bad over drive writes, a line for each result.
+
+    Lines are of the first run; points are the first and the system failure of every run. What comes
+    before the first failure of all is left out. Without ``title`` it is the workload; an empty one
+    is none.
+
+    Raises :class:`flashgc.ConfigError` where no block failed.
+
+    >>> import flashgc
+    >>> drive = {"blocks": 200, "pages_per_block": 16, "frontier": "pool", "endurance": 20}
+    >>> figure = survival(flashgc.run(until="system-failure", **drive))
+    >>> figure.axes[0].get_ylabel()
+    'blocks that are not bad (%)'
+    """
+    made = _several(results)
+    for result in made:
+        if not (result.lifetime or {}).get("failures"):
+            raise ConfigError(
+                f"result of {result.policy}: found no bad block, expected one at least; hint: "
+                "--endurance 1000 --until system-failure"
+            )
+    lives = [_life(result) for result in made]
+    first = min(point for life in lives for point in life["first_failure"]["run_values"])
+    last = max(life["failures"][-1][0] for life in lives)
+    start = first - _BEFORE * max(last - first, 0.05 * last)
+    series = []
+    for name, result, life in zip(names(made), made, lives, strict=True):
+        blocks = result.config["blocks"]
+        writes, bad = np.array(life["failures"], float).T
+        alive = 100 * (1 - bad / blocks)
+        # Steps: down at each failure, level between two.
+        x = np.concatenate([[start], np.repeat(writes, 2)])
+        y = np.concatenate([[100, 100], np.repeat(alive, 2)[:-1]])
+        series.append(Series("blocks", x, y, group=name))
+        at_x, at_y = [], []
+        for end in ("first_failure", "system_failure"):
+            if life[end] is not None:
+                at_x += life[end]["run_values"]
+                share = 100 * (1 - life[end]["bad_blocks"] / blocks)
+                at_y += [share] * len(life[end]["run_values"])
+        label = "first and system failure of each run"
+        series.append(Series(label, at_x, at_y, kind="points", group=name))
+    return panels(
+        [Panel(series=series)],
+        x_label="drive writes",
+        y_label="blocks that are not bad (%)",
+        title=_title(title, made),
+        at_ends=False,
+    )
+
+
+def _several(results: Results) -> list[Result]:
+    if isinstance(results, Result):
+        made = [results]
+    elif isinstance(results, Comparison):
+        made = [rank.result for rank in results.ranking]
+    else:
+        made = list(results)
+    if not made:
+        raise ConfigError("results: found none, expected one at least; hint: give one")
+    return made
+
+
+def _wear(result: Result) -> Mapping[str, Any]:
+    if result.wear is None or result.wear["cv"] is None:
+        raise ConfigError(
+            f"result of {result.policy}: no block was erased, expected wear; hint: let the run go "
+            "on for longer"
+        )
+    return result.wear
+
+
+def _life(result: Result) -> Mapping[str, Any]:
+    assert result.lifetime is not None
+    return result.lifetime
+
+
+def _title(given: str | None, results: Sequence[Result]) -> str | None:
+    """The title that was asked for: none, where that is empty."""
+    if given is not None:
+        return given or None
+    usual = results[0].workload
+    return literal(f"{results[0].policy} on {usual}" if len(results) == 1 else usual)
