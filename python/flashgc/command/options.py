@@ -277,7 +277,8 @@ def plot_kind_option(command: F) -> F:
         metavar="WORD",
         shell_complete=_complete(lambda: [*output.KINDS]),
         help="What --plot draws: amplification, histogram (of erases), evolution (of wear) or "
-        "survival (of blocks). [default: amplification; of runs until a failure wear]",
+        "survival (of blocks). [default: amplification; of one life evolution, of several "
+        "survival]",
     )(command)
 
 

@@ -40,7 +40,9 @@ def _task(size: Size, simulations: dict[str, Simulation], what: str) -> Task:
     left_out = "" if size is not Size.QUICK else "nine tenths of every life and of all writes"
     return Task(
         simulations,
-        settings=settings.format(endurance=endurance, writes=f"{bsgc.writes(size):.0e}"),
+        settings=settings.format(
+            endurance=endurance, writes=f"10^{math.log10(bsgc.writes(size)):g}"
+        ),
         left_out=left_out,
     )
 
@@ -170,7 +172,7 @@ def _dots(table: Table, figure: str) -> Drawing:
     return panels(
         [panel(trace) for trace in HOT],
         x_label="% of GA",
-        y_label=" ",
+        y_label="combination",
         title=f"{figure}: published (rings) and measured (points)",
         stacked=False,
         same_y=True,
