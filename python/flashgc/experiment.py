@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, TypeVar, get_args
 import pydantic
 from pydantic import Field
 
-from flashgc import _core, _places
+from flashgc import _core, _places, registry
 from flashgc._core import ConfigError
 from flashgc._places import Places
 from flashgc.units import format_share, parse_count, parse_page_size, parse_share, parse_size
@@ -97,6 +97,40 @@ class Gc(Section):
             "static:threshold=50,interval=10"
         ),
     ] = "none"
+    placement: Annotated[
+        str | list[str],
+        Field(
+            description="open block that a page goes to, with the pool frontier: none, "
+            "dac:regions=3,zombie-block=yes"
+        ),
+    ] = "none"
+    collector: Annotated[
+        str | list[str] | None,
+        Field(
+            description="victim policy and placement under one name, in place of them: gc-gd, "
+            "gc-cb, zgc-gd, zgc-cb, zgc-gd-nz, zgc-cb-nz; with the pool frontier"
+        ),
+    ] = None
+
+
+class Host(Section):
+    """What stands between the workload, which is then an application's, and the drive."""
+
+    cache: Annotated[
+        str | list[str] | None,
+        Field(
+            description="cache that writes back, such as page-cache:size=4GiB or "
+            "buffer-cache:size=1GiB; see flashgc policies [default: none]",
+            examples=["page-cache:size=256MiB"],
+        ),
+    ] = None
+    hints: Annotated[
+        str | list[str],
+        Field(
+            description="how the drive is told of dirty pages: none, piggyback, command, dsm, "
+            "frequency, perfect"
+        ),
+    ] = "none"
 
 
 class Workload(Section):
@@ -156,6 +190,7 @@ class Experiment(Section):
 
     drive: Drive = Drive()
     gc: Gc = Gc()
+    host: Host = Host()
     workload: Workload = Workload()
     run: Run = Run()
 
@@ -263,7 +298,7 @@ def configurations(
     default_runs: int = 1,
     python_victims: Sequence[str] = (),
 ) -> list[dict[str, Any]]:
-    """What the engine runs for ``asked``: one for each spare, frontier and so on, and victim.
+    """What the engine runs for ``asked``: one for each combination of what may be several.
 
     ``python_victims`` are names that stand for policies written in Python. Raises
     :class:`flashgc.ConfigError` with the value's place.
@@ -317,12 +352,15 @@ def configurations(
     made = []
     spares = _spares(drive, places)
     frontiers, allocations = _several(gc.frontier), _several(gc.allocation)
+    collectors = _collectors(gc, places)
+    placements = _several(gc.placement)
     victims = _several(gc.victim)
     levellings = _several(gc.wear_levelling)
     for kind, several in (
         ("frontier", frontiers),
         ("allocation", allocations),
         ("wear_levelling", levellings),
+        ("placement", placements),
     ):
         _places.refuse_twins(_places.elements(places, f"gc.{kind}", several), several)
         for index, text in enumerate(several):
@@ -331,8 +369,10 @@ def configurations(
     for index, victim in enumerate(victims):
         if victim not in python_victims:
             at(_places.element(places, "gc.victim", index), _core.check, "victim", victim)
-    combined = itertools.product(spares, frontiers, allocations, levellings, victims)
-    for spare, frontier, allocation, levelling, victim in combined:
+    choices = collectors or list(itertools.product(placements, victims))
+    hosts = _hosts(asked.host, places)
+    combined = itertools.product(spares, frontiers, allocations, levellings, hosts, choices)
+    for spare, frontier, allocation, levelling, host, (placement, victim) in combined:
         made.append(
             {
                 **common,
@@ -340,9 +380,53 @@ def configurations(
                 "frontier": frontier,
                 "allocation": allocation,
                 "wear_levelling": levelling,
+                "placement": placement,
+                "host": host,
                 "victim": victim,
             }
         )
+    return made
+
+
+def _hosts(host: Host, places: Places) -> list[dict[str, str] | None]:
+    """Every cache with every way of hinting; ``[None]`` without a cache."""
+    caches = [] if host.cache is None else _several(host.cache)
+    hints = _several(host.hints)
+    for key, several in (("cache", caches), ("hints", hints)):
+        _places.refuse_twins(_places.elements(places, f"host.{key}", several), several)
+        for index, text in enumerate(several):
+            path = _places.element(places, f"host.{key}", index)
+            _places.read(places, path, _core.check, key, text)
+    if not caches:
+        if hints != ["none"]:
+            raise ConfigError(
+                f"{places.get('host.hints', 'hints')}: a host hints of what its cache has, and "
+                "there is no cache; hint: give one, for example page-cache:size=256MiB"
+            )
+        return [None]
+    return [{"cache": cache, "hints": way} for cache in caches for way in hints]
+
+
+def _collectors(gc: Gc, places: Places) -> list[tuple[str, str]]:
+    """The placement and the victim policy of each collector that is asked for."""
+    if gc.collector is None:
+        return []
+    for key in ("victim", "placement"):
+        if key in gc.model_fields_set:
+            raise ConfigError(
+                f"{places.get(f'gc.{key}', key)}: a collector is a victim policy and a placement; "
+                "hint: give one or the other"
+            )
+    names = _several(gc.collector)
+    _places.refuse_twins(_places.elements(places, "gc.collector", names), names)
+    known = {collector.name: collector for collector in registry.collectors()}
+    made = []
+    for index, name in enumerate(names):
+        if name not in known:
+            where = places.get(_places.element(places, "gc.collector", index), "collector")
+            hint = _core.suggest(name, list(known))
+            raise ConfigError(f"{where}: unknown collector '{name}'; hint: {hint}")
+        made.append((known[name].placement, known[name].victim))
     return made
 
 

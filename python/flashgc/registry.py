@@ -63,6 +63,24 @@ class TraceFormat:
     traps: str
 
 
+@dataclass(frozen=True)
+class Collector:
+    """A victim policy and a placement under the name by which a paper compares them."""
+
+    name: str
+    #: One line, with its source.
+    summary: str
+    #: The spec of its victim policy.
+    victim: str
+    #: The spec of its placement, on the pool frontier.
+    placement: str
+
+    @property
+    def usage(self) -> str:
+        """The name, as it can be typed."""
+        return self.name
+
+
 @functools.cache
 def _listing() -> dict[str, Any]:
     listing: dict[str, Any] = json.loads(_core.registry())
@@ -115,6 +133,42 @@ def wear_levellings() -> tuple[Entry, ...]:
     ['none', 'static']
     """
     return _entries("wear_levellings")
+
+
+def placements() -> tuple[Entry, ...]:
+    """Every placement, the default first.
+
+    >>> [placement.name for placement in placements()]
+    ['none', 'dac']
+    """
+    return _entries("placements")
+
+
+def collectors() -> tuple[Collector, ...]:
+    """Every collector.
+
+    >>> [collector.victim for collector in collectors() if collector.name == "zgc-gd"]
+    ['z-greedy']
+    """
+    return tuple(Collector(**entry) for entry in _listing()["collectors"])
+
+
+def caches() -> tuple[Entry, ...]:
+    """Every cache that can stand in front of a drive.
+
+    >>> [cache.name for cache in caches()]
+    ['page-cache', 'buffer-cache']
+    """
+    return _entries("caches")
+
+
+def hints() -> tuple[Entry, ...]:
+    """Every way in which a host can tell a drive what it will overwrite.
+
+    >>> [way.name for way in hints()]
+    ['none', 'piggyback', 'command', 'dsm', 'frequency', 'perfect']
+    """
+    return _entries("hints")
 
 
 def endurances() -> tuple[Entry, ...]:

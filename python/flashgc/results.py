@@ -85,6 +85,15 @@ class Result(_Json):
     #: ``terabytes_written``, ``erases``, ``bad_blocks``, ``write_amplification``, ``busy_seconds``
     #: and ``run_values`` (drive writes of each run). ``None`` without an endurance.
     lifetime: Mapping[str, Any] | None
+    #: What a host in front of the drive did in the measured part, in pages: ``reads`` and
+    #: ``writes`` of the application, ``drive_reads``, ``drive_writes``, ``mean_dirty_pages``,
+    #: ``mean_known_pages`` (dirty, and the drive had a hint of it), ``known_share``, and of
+    #: ``hints`` how many were ``due``, ``sent``, ``overtaken`` by the write, ``lost`` and
+    #: ``wrong``, and ``commands`` made for them alone. ``None`` without a host.
+    host: Mapping[str, Any] | None
+    #: What became of zombies in the measured part, in pages: ``marked``, ``overwritten``,
+    #: ``trimmed``, ``copied``, and ``share_of_copies``. ``None`` where nothing asks for hints.
+    zombies: Mapping[str, Any] | None
     #: How long the flash was busy: ``total_seconds``, ``host_seconds``, ``collection_seconds``,
     #: ``mean_collection_us``. ``None`` without times.
     busy: Mapping[str, Any] | None
@@ -152,6 +161,17 @@ class Result(_Json):
     def wear_levelling(self) -> str:
         """How cold data are moved to level wear."""
         return str(self.config.get("wear_levelling", "none"))
+
+    @property
+    def placement(self) -> str:
+        """Which open block pages go to."""
+        return str(self.config.get("placement", "none"))
+
+    @property
+    def hosting(self) -> str:
+        """The cache and the way of hinting of a host; ``none`` without one."""
+        host = self.config.get("host")
+        return "none" if host is None else f"{host['cache']}, {host['hints']}"
 
     @property
     def workload(self) -> str:

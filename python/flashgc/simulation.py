@@ -28,6 +28,10 @@ class VictimPolicy(Protocol):
 Victim: TypeAlias = str | Callable[[Blocks], int] | VictimPolicy | type[VictimPolicy]
 
 
+#: The victim policy if nobody says otherwise.
+DEFAULT_VICTIM = "d-choices:d=10"
+
+
 class Options(TypedDict, total=False):
     """The options of :func:`run` and :func:`compare`: keys of an experiment file."""
 
@@ -43,6 +47,10 @@ class Options(TypedDict, total=False):
     frontier: str | Sequence[str]
     allocation: str | Sequence[str]
     wear_levelling: str | Sequence[str]
+    placement: str | Sequence[str]
+    collector: str | Sequence[str] | None
+    cache: str | Sequence[str] | None
+    hints: str | Sequence[str]
     format: str | None
     alignment_offset: int | str
     on_bad_line: str
@@ -60,7 +68,7 @@ class Options(TypedDict, total=False):
 def run(
     workload: str | Trace = "uniform",
     *,
-    victim: Victim = "d-choices:d=10",
+    victim: Victim = DEFAULT_VICTIM,
     progress: Progress | None = None,
     control: Control | None = None,
     **options: Unpack[Options],
@@ -74,9 +82,11 @@ def run(
 
     ``blocks`` or ``capacity`` (``"64GiB"``), ``pages_per_block``, ``page_size`` (``"4KiB"``),
     ``spare`` or ``overprovision`` (``0.1`` or ``"10%"``), ``fill``, ``frontier``,
-    ``allocation`` (of the pool frontier: ``"sfl"``), ``wear_levelling``
-    (``"static:threshold=50"``), ``warmup`` (``"1/3"``, ``"10x"``, ``"auto"``), one of
-    ``writes`` (``"20x"`` drive writes), ``collections``, ``requests``, ``passes``;
+    ``allocation`` and ``placement`` (of the pool frontier: ``"sfl"``, ``"dac"``),
+    ``wear_levelling`` (``"static:threshold=50"``), ``collector`` (a victim policy and a placement
+    under one name: ``"zgc-gd"``), ``cache`` and ``hints`` (of a host:
+    ``"page-cache:size=64MiB"``, ``"piggyback"``), ``warmup`` (``"1/3"``, ``"10x"``, ``"auto"``),
+    one of ``writes`` (``"20x"`` drive writes), ``collections``, ``requests``, ``passes``;
     ``until`` (``"precision=0.1%"``, ``"system-failure"``), ``endurance`` (``1000``), ``times``
     (``"read=60us,program=800us,erase=1.5ms"``), ``runs``, ``seed``, ``jobs``; for
     traces ``format``, ``alignment_offset``, ``on_bad_line``.
@@ -113,10 +123,11 @@ def compare(
 ) -> Comparison:
     """Runs one workload under several policies and ranks them, least write amplification first.
 
-    Options are those of :func:`run`; ``frontier``, ``allocation``, ``wear_levelling`` and
-    ``spare`` (or ``overprovision``) may be lists too, and every combination is run. There are 5
-    runs of each unless ``runs`` says otherwise; run *i* of each sees the same workload, so that
-    differences are paired. A single policy need not be in a list.
+    Options are those of :func:`run`; ``frontier``, ``allocation``, ``wear_levelling``,
+    ``placement``, ``cache``, ``hints`` and ``spare`` (or ``overprovision``) may be lists too, and
+    every combination is run. There are 5 runs of each unless ``runs`` says otherwise; run *i* of
+    each sees the same workload, so that differences are paired. A single policy need not be in a
+    list; with ``collector`` there need be none (``[]``).
 
     >>> ranking = compare(["fifo", "greedy"], blocks=200, pages_per_block=64, runs=2)
     >>> [rank.result.policy for rank in ranking]
@@ -208,6 +219,8 @@ def _asked(
         "workload": {"source": str(workload)},
         "gc": {"victim": names},
     }
+    if options.get("collector") is not None and names in ([], [DEFAULT_VICTIM]):
+        del values["gc"]["victim"]
     if isinstance(workload, Trace):
         reading = {**vars(workload)}
         del reading["path"]

@@ -11,7 +11,7 @@ use std::time::Instant;
 use flashgc_drive::counting::CountingDrive;
 use flashgc_drive::extent::{Extent, Unit};
 use flashgc_ftl::rng::Stream;
-use flashgc_ftl::{Allocation, Fill, Frontier, Geometry, Layout, VictimSpec};
+use flashgc_ftl::{Allocation, Fill, Frontier, Geometry, Layout, PlacementSpec, VictimSpec};
 use flashgc_workload::generate::GeneratorSpec;
 use flashgc_workload::trace::{
     Kinds, OutputFormat, Replay, Request, SourceOptions, TraceSource, TraceWriter,
@@ -127,6 +127,7 @@ fn engine(spec: &str, geometry: &Geometry, writes: u64) -> Box<dyn FnMut() -> (u
     let layout = Layout {
         geometry: *geometry,
         frontier: Frontier::Single,
+        placement: PlacementSpec::default(),
         allocation: Allocation::default(),
         levelling: None,
         lifespan: None,
@@ -187,6 +188,7 @@ fn replay(geometry: &Geometry, writes: u64, kinds: Kinds) -> Box<dyn FnMut() -> 
     let layout = Layout {
         geometry: *geometry,
         frontier: Frontier::Single,
+        placement: PlacementSpec::default(),
         allocation: Allocation::default(),
         levelling: None,
         lifespan: None,

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use flashgc_ftl::spec::{SpecError, count};
 use flashgc_ftl::{
     Allocation, EndOfLife, Endurance, Fill, Frontier, FtlError, Geometry, Layout, Levelling,
-    Lifespan, Translation, VictimSpec,
+    Lifespan, PlacementSpec, Translation, VictimSpec,
 };
+use flashgc_host::HostSpec;
 use serde::{Deserialize, Serialize};
 
 use crate::extent::{Length, Plan, Warmup};
@@ -38,6 +39,10 @@ pub struct RunConfig {
     /// How cold data are moved to level wear: `static:threshold=50,interval=10`; `None` for not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wear_levelling: Option<String>,
+    /// Which open block a page goes to: `none`, `dac:regions=3`. Not written where it is the default:
+    /// digests stay.
+    #[serde(default = "default_placement", skip_serializing_if = "is_default_placement")]
+    pub placement: String,
     /// Erases that blocks bear: `1000`, `normal:mean=1000,cv=0.1`; `None` for any number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub endurance: Option<String>,
@@ -46,6 +51,10 @@ pub struct RunConfig {
     pub times: Option<String>,
     /// What is on the drive at first: `sequential`, `random`, `empty`.
     pub fill: String,
+    /// What stands between the workload, which is then an application's, and the drive. Not written
+    /// where there is none: digests stay.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<HostConfig>,
     /// A generator's spec, a mixture, or the path of a trace.
     pub workload: String,
     /// How a trace is read; ignored by generators.
@@ -72,8 +81,26 @@ fn is_default_allocation(name: &str) -> bool {
     name == default_allocation()
 }
 
+fn default_placement() -> String {
+    PlacementSpec::default().to_string()
+}
+
+fn is_default_placement(name: &str) -> bool {
+    name == default_placement()
+}
+
 fn default_page_size() -> u32 {
     4096
+}
+
+/// A host: its cache, and what it tells the drive.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HostConfig {
+    /// The cache, for example `page-cache:size=4GiB`.
+    pub cache: String,
+    /// The way of hinting, for example `piggyback`.
+    pub hints: String,
 }
 
 /// How a trace is read.
@@ -114,7 +141,7 @@ impl Victim {
     fn bytes(&self, layout: &Layout) -> Result<u64, SpecError> {
         match self {
             Self::Registered(spec) => spec.bytes(layout),
-            Self::External(..) => Ok(layout.bytes()),
+            Self::External(..) => Ok(layout.bytes(false)),
         }
     }
 }
@@ -136,11 +163,14 @@ pub struct Resolved {
     pub times: Option<Times>,
     /// Whether the runs go on until a failure rather than for a length.
     pub until_failure: bool,
+    /// What stands between the workload and the drive.
+    pub host: Option<HostSpec>,
     lifespan: Option<Lifespan>,
     victim: Victim,
     frontier: Frontier,
     allocation: Allocation,
     levelling: Option<Levelling>,
+    placement: PlacementSpec,
     fill: Fill,
     /// Bytes of memory of one layer.
     pub(crate) bytes: u64,
@@ -163,6 +193,7 @@ impl Resolved {
             Some(text) => Levelling::parse(text)?,
             None => None,
         };
+        let placement = PlacementSpec::parse(&config.placement)?;
         let fill = Fill::parse(&config.fill)?;
         let warmup = Warmup::parse(&config.warmup)?;
         if config.runs == 0 {
@@ -200,6 +231,11 @@ impl Resolved {
                 .into());
             }
         };
+        let host = config.host.as_ref().map(|host| HostSpec::parse(&host.cache, &host.hints));
+        let host = host.transpose()?;
+        if let Some(host) = &host {
+            host.check(config.page_size, geometry.logical_pages())?;
+        }
         let lifespan = lifespan(config)?;
         let times = config.times.as_deref().map(Times::parse).transpose()?;
         let until_failure = lifespan.is_some() && matches!(config.length, Length::Until(_));
@@ -217,8 +253,12 @@ impl Resolved {
             frontier: frontier.to_string(),
             allocation: allocation.to_string(),
             wear_levelling: levelling.map(|levelling| levelling.to_string()),
+            placement: placement.to_string(),
             endurance: lifespan.map(|lifespan| lifespan.endurance.to_string()),
             times: times.map(|times| times.to_string()),
+            host: host
+                .as_ref()
+                .map(|host| HostConfig { cache: host.cache(), hints: host.hints().to_string() }),
             workload: source.canonical(),
             ..config.clone()
         };
@@ -231,11 +271,13 @@ impl Resolved {
             source,
             times,
             until_failure,
+            host,
             lifespan,
             victim,
             frontier,
             allocation,
             levelling,
+            placement,
             fill,
             bytes: 0,
         };
@@ -255,6 +297,7 @@ impl Resolved {
             frontier: self.frontier,
             allocation: self.allocation,
             levelling: self.levelling,
+            placement: self.placement.clone(),
             lifespan: self.lifespan,
             fill: self.fill,
             seed: self.seed(run),
@@ -273,7 +316,8 @@ impl Resolved {
 
     /// Finds faults that only the making of a layer shows, before any long run begins.
     fn check_frontier(&self) -> Result<(), FtlError> {
-        self.frontier.check(&self.geometry, self.levelling)?;
+        self.placement.check(self.frontier, self.levelling)?;
+        self.frontier.check(&self.geometry, self.levelling, &self.placement)?;
         self.allocation.check(self.frontier)?;
         self.levelling.map_or(Ok(()), |levelling| levelling.check(self.frontier))?;
         Ok(self.lifespan.map_or(Ok(()), |lifespan| lifespan.check(self.frontier))?)

@@ -24,6 +24,8 @@ pub struct CountingDrive {
     batch: Batch,
     /// Commands of `batch` that are done.
     done: usize,
+    /// Hints of `batch` that have been passed on.
+    hinted: usize,
     batch_len: usize,
     /// Page commands executed.
     requests: u64,
@@ -31,6 +33,7 @@ pub struct CountingDrive {
     /// Reads that came before the first failure, once there is one.
     reads_at_first_failure: Option<u64>,
     writes: Vec<u32>,
+    told: Vec<u32>,
 }
 
 impl CountingDrive {
@@ -42,11 +45,13 @@ impl CountingDrive {
             workload,
             batch: Batch::default(),
             done: 0,
+            hinted: 0,
             batch_len: batch_len.max(1),
             requests: 0,
             reads: 0,
             reads_at_first_failure: None,
             writes: Vec::new(),
+            told: Vec::new(),
         }
     }
 
@@ -82,6 +87,18 @@ impl CountingDrive {
     /// Executes commands up to one batch, and not beyond `target` (a position, not a distance).
     /// Returns false when the target is reached, or the workload or the drive's life has ended.
     pub fn step(&mut self, target: Extent) -> Result<bool, DriveError> {
+        let mut went_on = false;
+        while self.step_to_hint(target)? {
+            went_on = true;
+            if self.hinted == self.batch.hints.len() || self.done == self.batch.pages.len() {
+                return Ok(true);
+            }
+        }
+        Ok(went_on)
+    }
+
+    /// The same, up to the next hint.
+    fn step_to_hint(&mut self, target: Extent) -> Result<bool, DriveError> {
         let left = target.amount.saturating_sub(self.position(target.unit));
         // With a target in collections the drive goes on until a write needs one more: where it
         // stops then depends on the commands alone, not on how they were batched.
@@ -90,7 +107,7 @@ impl CountingDrive {
         }
         if self.done == self.batch.pages.len() {
             self.workload.fill(&mut self.batch, self.batch_len)?;
-            self.done = 0;
+            (self.done, self.hinted) = (0, 0);
             if self.batch.pages.is_empty() {
                 return Ok(false);
             }
@@ -100,7 +117,7 @@ impl CountingDrive {
             Unit::Collections => (u64::MAX, target.amount, u64::MAX),
             Unit::Requests => (u64::MAX, u64::MAX, left),
         };
-        let end = self.batch.pages.len().min(self.done.saturating_add(clamp(commands)));
+        let end = self.pass_on_hints()?.min(self.done.saturating_add(clamp(commands)));
         let before = self.done;
         if self.batch.ops.is_empty() {
             let pages = &self.batch.pages[self.done..end];
@@ -114,6 +131,24 @@ impl CountingDrive {
         }
         self.requests += (self.done - before) as u64;
         Ok(self.done > before)
+    }
+
+    /// Tells the layer of the hints that come before the next command; returns before which command
+    /// the next ones come.
+    fn pass_on_hints(&mut self) -> Result<usize, DriveError> {
+        let rest = &self.batch.hints[self.hinted..];
+        if rest.is_empty() {
+            return Ok(self.batch.pages.len());
+        }
+        self.told.clear();
+        let now = rest.iter().take_while(|&&(before, _)| before as usize <= self.done);
+        self.told.extend(now.map(|&(_, page)| page));
+        if !self.told.is_empty() {
+            self.layer.hint(&self.told)?;
+            self.hinted += self.told.len();
+        }
+        let next = self.batch.hints.get(self.hinted).map(|&(before, _)| before as usize);
+        Ok(next.unwrap_or(self.batch.pages.len()))
     }
 
     /// Commands up to `end`: runs between TRIMs go to the layer as one batch of writes, since a

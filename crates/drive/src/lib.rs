@@ -7,6 +7,7 @@ pub mod compare;
 pub mod config;
 pub mod counting;
 pub mod extent;
+pub mod hosted;
 mod memory;
 pub mod metrics;
 pub mod result;

@@ -8,6 +8,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::config::{Resolved, RunConfig};
 use crate::extent::{Length, Warmup};
+use crate::hosted::{HostResult, ZombieResult};
 use crate::run::Finished;
 use crate::stats::{Interval, all_equal, batch_means, drift, half_width95, mean, mser};
 use crate::times::Busy;
@@ -56,6 +57,12 @@ pub struct RunResult {
     /// How long the drives lived; `None` where blocks bear any number of erases.
     #[serde(default)]
     pub lifetime: Option<Lifetime>,
+    /// What the host did; `None` without one.
+    #[serde(default)]
+    pub host: Option<HostResult>,
+    /// What became of zombies; `None` where neither policy nor placement asks.
+    #[serde(default)]
+    pub zombies: Option<ZombieResult>,
     /// How long the flash was busy; `None` without times.
     #[serde(default)]
     pub busy: Option<Busy>,
@@ -154,6 +161,9 @@ pub(crate) fn summarise(resolved: &Resolved, runs: &[Finished], interrupted: boo
     warnings.extend(short.iter().filter(|_| !resolved.until_failure).cloned());
     warnings.extend(died_early(resolved, runs));
     warnings.extend(short_warmup(resolved));
+    if let Some(host) = &resolved.host {
+        warnings.extend(host.warnings().unwrap_or_default());
+    }
     // Without an erase the figure is 1 whatever it would become: that it does not vary says nothing.
     let half = half_width(&measured, &values).filter(|_| has_erased(runs));
     let counters = runs.iter().fold(Counters::default(), |sum, run| sum.plus(&run.counters));
@@ -181,6 +191,8 @@ pub(crate) fn summarise(resolved: &Resolved, runs: &[Finished], interrupted: boo
         levelling: Levelling::new(runs),
         wear: Wear::new(resolved, runs),
         lifetime: Lifetime::new(resolved, runs),
+        host: HostResult::new(runs),
+        zombies: ZombieResult::new(runs, counters.copied_pages),
         busy: resolved.times.as_ref().map(|times| Busy::new(times, &counters, reads)),
         page_programs_per_second: if seconds > 0.0 { programs as f64 / seconds } else { 0.0 },
         steady: drift.is_some() && drifting.is_none() && short.is_none(),
@@ -303,6 +315,9 @@ fn digest(config: &FullConfig, runs: &[Finished]) -> String {
     let mut text = serde_json::to_string(config).unwrap_or_default();
     for run in runs {
         text.push_str(&format!("|{:x}|{:?}|{}", run.decisions, run.counters, run.reads));
+        if let Some(host) = &run.host {
+            text.push_str(&format!("|{host:?}|{:?}", run.zombies));
+        }
         if let Some(life) = &run.life {
             text.push_str(&format!("|{life:?}"));
         }

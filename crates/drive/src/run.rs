@@ -4,8 +4,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use flashgc_ftl::endurance::{Cause, Moment};
-use flashgc_ftl::{Counters, Levelled};
-use flashgc_workload::Batch;
+use flashgc_ftl::{Counters, FtlError, Levelled, ZombieCounts};
+use flashgc_host::{HostCounts, HostWatch};
+use flashgc_workload::{Batch, Workload};
 
 use crate::config::Resolved;
 use crate::counting::{CountingDrive, DriveError};
@@ -42,12 +43,6 @@ pub const INTERVALS: u64 = 120;
 const WARMUP_INTERVALS: u64 = 40;
 
 /// What had been counted when the measured part began.
-struct Start {
-    counters: Counters,
-    reads: u64,
-    levelled: Option<Levelled>,
-}
-
 /// A run under way.
 pub(crate) struct Run {
     drive: CountingDrive,
@@ -59,15 +54,33 @@ pub(crate) struct Run {
     last: Counters,
     /// How worn the blocks were after each interval, where blocks wear out.
     wearing: Vec<Worn>,
+    host: Option<HostWatch>,
     at_start: Option<Start>,
     elapsed: Duration,
+}
+
+/// What had been counted when the measured part began.
+struct Start {
+    counters: Counters,
+    reads: u64,
+    levelled: Option<Levelled>,
+    zombies: Option<ZombieCounts>,
+    host: Option<HostCounts>,
 }
 
 impl Run {
     pub(crate) fn new(resolved: &Resolved, index: u32) -> Result<Self, DriveError> {
         let layer = resolved.layer(index)?;
         let pages = resolved.geometry.logical_pages();
-        let workload = resolved.source.open(pages, resolved.seed(index))?;
+        let mut workload = resolved.source.open(pages, resolved.seed(index))?;
+        let mut watch = None;
+        if let Some(spec) = &resolved.host {
+            let page_size = resolved.config.page_size;
+            let host = spec.open(workload, page_size, pages, resolved.seed(index));
+            let host = host.map_err(FtlError::from)?;
+            watch = Some(host.watch());
+            workload = Box::new(host) as Box<dyn Workload>;
+        }
         let drive = CountingDrive::new(layer, workload, Batch::DEFAULT_LEN);
         Ok(Self {
             drive,
@@ -77,6 +90,7 @@ impl Run {
             measured: Vec::new(),
             last: Counters::default(),
             wearing: Vec::new(),
+            host: watch,
             at_start: None,
             elapsed: Duration::ZERO,
         })
@@ -114,9 +128,7 @@ impl Run {
                     return Ok(false);
                 }
             }
-            let layer = self.drive.layer();
-            let (counters, levelled) = (layer.counters(), layer.levelled());
-            self.at_start = Some(Start { counters, reads: self.drive.reads(), levelled });
+            self.at_start = Some(self.counted());
         }
         let origin = self.drive.position(self.unit);
         for piece in 1..=INTERVALS {
@@ -128,6 +140,17 @@ impl Run {
             }
         }
         Ok(true)
+    }
+
+    fn counted(&self) -> Start {
+        let layer = self.drive.layer();
+        Start {
+            counters: layer.counters(),
+            reads: self.drive.reads(),
+            levelled: layer.levelled(),
+            zombies: layer.zombies(),
+            host: self.host.as_ref().map(HostWatch::counts),
+        }
     }
 
     /// Runs to `target` and records the interval. Returns whether it came there.
@@ -200,19 +223,17 @@ impl Run {
                 .system_failure()
                 .map(|(moment, cause)| ((moment, self.drive.reads()), cause)),
         });
-        let none = layer.levelled().map(|_| Levelled::default());
-        let (counters, reads, levelled) = match &self.at_start {
-            Some(start) => (
-                now.since(&start.counters),
-                self.drive.reads() - start.reads,
-                layer.levelled().zip(start.levelled).map(|(now, start)| now.since(&start)),
-            ),
-            None => (Counters::default(), 0, none),
-        };
+        let end = self.counted();
+        let start = self.at_start.as_ref().unwrap_or(&end);
+        let levelled = end.levelled.zip(start.levelled).map(|(end, start)| end.since(&start));
+        let zombies = end.zombies.zip(start.zombies).map(|(end, start)| end.since(&start));
+        let host = end.host.zip(start.host).map(|(end, start)| end.since(&start));
         Finished {
-            counters,
-            reads,
+            counters: now.since(&start.counters),
+            reads: end.reads - start.reads,
             levelled,
+            zombies,
+            host,
             programs: now.programs(),
             decisions: layer.decisions(),
             erases: Erases::of(erase_counts),
@@ -235,6 +256,10 @@ pub(crate) struct Finished {
     pub(crate) reads: u64,
     /// What levelling wear cost in the measured part; `None` without it.
     pub(crate) levelled: Option<Levelled>,
+    /// What became of zombies in the measured part, where any are kept.
+    pub(crate) zombies: Option<ZombieCounts>,
+    /// What the host did in the measured part, where there is one.
+    pub(crate) host: Option<HostCounts>,
     /// Pages programmed since the run began.
     pub(crate) programs: u64,
     /// A digest of everything the run decided.

@@ -33,6 +33,8 @@ fn config(b: u32, spare: f64, victim: String, runs: u32) -> RunConfig {
         frontier: "single".into(),
         allocation: "fifo".into(),
         wear_levelling: None,
+        placement: "none".into(),
+        host: None,
         endurance: None,
         times: None,
         fill: "random".into(),

@@ -23,6 +23,8 @@ fn config() -> RunConfig {
         frontier: "single".into(),
         allocation: "fifo".into(),
         wear_levelling: None,
+        placement: "none".into(),
+        host: None,
         endurance: None,
         times: None,
         fill: "sequential".into(),

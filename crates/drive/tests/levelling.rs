@@ -18,6 +18,8 @@ fn run(victim: &str, workload: &str, wear_levelling: Option<&str>) -> RunResult 
         victim: victim.into(),
         frontier: "pool:low=25".into(),
         allocation: "fifo".into(),
+        placement: "none".into(),
+        host: None,
         wear_levelling: wear_levelling.map(str::to_string),
         endurance: Some("300".into()),
         times: None,

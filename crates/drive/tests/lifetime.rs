@@ -8,7 +8,8 @@ use flashgc_drive::extent::{Extent, Length, Unit};
 use flashgc_drive::result::RunResult;
 use flashgc_drive::simulate::{Control, simulate};
 use flashgc_ftl::{
-    Allocation, EndOfLife, Endurance, Fill, Frontier, Geometry, Layout, Lifespan, VictimSpec,
+    Allocation, EndOfLife, Endurance, Fill, Frontier, Geometry, Layout, Lifespan, PlacementSpec,
+    VictimSpec,
 };
 use flashgc_workload::generate::GeneratorSpec;
 
@@ -24,6 +25,8 @@ fn config() -> RunConfig {
         frontier: "pool:low=10".into(),
         allocation: "sfl".into(),
         wear_levelling: None,
+        placement: "none".into(),
+        host: None,
         endurance: Some("normal:mean=60,cv=0.1".into()),
         times: Some(TIMES.into()),
         fill: "sequential".into(),
@@ -117,6 +120,7 @@ fn ends_and_reads_until_them_do_not_depend_on_the_batch_size() {
         let layout = Layout {
             geometry: Geometry::with_spare(60, 8, 0.3).unwrap(),
             frontier: Frontier::Pool { low: 4 },
+            placement: PlacementSpec::default(),
             allocation: Allocation::parse("lowest-erase").unwrap(),
             levelling: None,
             lifespan: Some(Lifespan {
@@ -168,6 +172,8 @@ fn a_drive_that_dies_in_its_run_says_so() {
 fn the_configuration_of_a_drive_that_lives_for_ever_is_what_it_was() {
     let plain = RunConfig {
         allocation: "fifo".into(),
+        placement: "none".into(),
+        host: None,
         endurance: None,
         times: None,
         length: Length::Writes("3x".into()),

@@ -30,6 +30,8 @@ fn config(victim: &str) -> RunConfig {
         frontier: "single".into(),
         allocation: "fifo".into(),
         wear_levelling: None,
+        placement: "none".into(),
+        host: None,
         endurance: None,
         times: None,
         fill: "random".into(),

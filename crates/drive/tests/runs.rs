@@ -13,7 +13,8 @@ use flashgc_drive::extent::{Extent, Length, Unit};
 use flashgc_drive::result::RunResult;
 use flashgc_drive::simulate::{Control, simulate, simulate_each};
 use flashgc_ftl::{
-    Allocation, External, Fill, Frontier, Geometry, Layout, PageMap, VictimSpec, victim_policies,
+    Allocation, External, Fill, Frontier, Geometry, Layout, PageMap, PlacementSpec, VictimSpec,
+    victim_policies,
 };
 use flashgc_workload::generate::GeneratorSpec;
 
@@ -27,6 +28,8 @@ fn config() -> RunConfig {
         frontier: "single".into(),
         allocation: "fifo".into(),
         wear_levelling: None,
+        placement: "none".into(),
+        host: None,
         endurance: None,
         times: None,
         fill: "sequential".into(),
@@ -74,6 +77,7 @@ fn stops_and_counts_do_not_depend_on_the_batch_size() {
             let layout = Layout {
                 geometry,
                 frontier: Frontier::Double,
+                placement: PlacementSpec::default(),
                 allocation: Allocation::default(),
                 levelling: None,
                 lifespan: None,

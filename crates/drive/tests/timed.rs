@@ -5,7 +5,9 @@ mod timed_common;
 
 use flashgc_drive::timed::{Hardware, Loop, Settings, Silent, Stop, TimedDrive, Until};
 use flashgc_ftl::rng::Stream;
-use flashgc_ftl::{Allocation, Fill, Frontier, Geometry, Layout, VictimSpec, victim_policies};
+use flashgc_ftl::{
+    Allocation, Fill, Frontier, Geometry, Layout, PlacementSpec, VictimSpec, victim_policies,
+};
 use flashgc_workload::Op;
 use flashgc_workload::requests::TimedRequest;
 use timed_common::*;
@@ -94,6 +96,7 @@ fn one_die_decides_as_the_counting_drive_request_by_request() {
         let layout = Layout {
             geometry,
             frontier: Frontier::Pool { low: 2 },
+            placement: PlacementSpec::default(),
             allocation: Allocation::default(),
             levelling: None,
             lifespan: None,

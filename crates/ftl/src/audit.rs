@@ -96,6 +96,7 @@ pub(crate) fn audit<T: Tracker>(state: &State<T>, open: &Open) -> Result<(), Str
     }
     state.wear.as_ref().map_or(Ok(()), |wear| audit_wear(state, open, wear))?;
     state.leveller.as_ref().map_or(Ok(()), |leveller| leveller.audit(&state.blocks))?;
+    state.audit_zombies()?;
     state.tracker.audit(&state.blocks)
 }
 

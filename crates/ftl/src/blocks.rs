@@ -19,6 +19,8 @@ pub struct BlockTable {
     erases: Vec<u32>,
     /// Programmed since its last erase.
     programmed: Vec<bool>,
+    /// Zombies a block; empty where none are kept.
+    zombies: Vec<u16>,
     candidates: u32,
     blocks: u32,
     pages_per_block: u32,
@@ -33,6 +35,7 @@ impl BlockTable {
             counts: Vec::new(),
             erases: Vec::new(),
             programmed: Vec::new(),
+            zombies: Vec::new(),
             candidates: 0,
             blocks: geometry.blocks(),
             pages_per_block: geometry.pages_per_block(),
@@ -64,6 +67,7 @@ impl BlockTable {
             counts: counts.iter().map(|count| count.unwrap_or(NOT_A_CANDIDATE)).collect(),
             erases: vec![0; counts.len()],
             programmed: vec![true; counts.len()],
+            zombies: Vec::new(),
             candidates: counts.iter().flatten().count() as u32,
             blocks: counts.len() as u32,
             pages_per_block,
@@ -104,6 +108,28 @@ impl BlockTable {
     #[inline]
     pub fn valid(&self, block: BlockId) -> u16 {
         self.masked_count(block) & !NOT_A_CANDIDATE
+    }
+
+    /// Valid pages of `block` whose new version waits in the host's cache, as far as the host has
+    /// said; 0 where no policy and no placement asks.
+    #[inline]
+    pub fn zombies(&self, block: BlockId) -> u16 {
+        self.zombies.get(block as usize).copied().unwrap_or_default()
+    }
+
+    /// The same for all blocks, in order of block number; empty where it is not kept.
+    pub fn zombie_counts(&self) -> &[u16] {
+        &self.zombies
+    }
+
+    /// Makes room for zombies.
+    pub(crate) fn keep_zombies(&mut self) {
+        self.zombies = vec![0; self.counts.len()];
+    }
+
+    #[inline]
+    pub(crate) fn zombies_mut(&mut self) -> &mut [u16] {
+        &mut self.zombies
     }
 
     /// Whether a policy may pick `block`.

@@ -90,7 +90,8 @@ impl<P: VictimPolicy> PageMap<P> {
             let mut to = if levelling.is_some() { self.open.levelled } else { self.open.copies };
             let room = b - to.next;
             if self.open.pool.is_empty() && u32::from(self.state.blocks.valid(victim)) > room {
-                return self.run_dry(victim);
+                self.open.host = Active { block: victim, next: b };
+                return self.run_dry();
             }
             self.state.empty(victim);
             self.leave_out(memory);
@@ -164,10 +165,9 @@ impl<P: VictimPolicy> PageMap<P> {
         self.state.moving_len = kept;
     }
 
-    /// The pool is empty and the pages of `victim` need a block of it: it stays as it is. Trackers
+    /// The pool is empty and the pages of a victim need a block of it: it stays as it is. Trackers
     /// know it as picked and to be erased, so it is no candidate again, but a full host frontier.
-    fn run_dry(&mut self, victim: BlockId) -> Result<(), FtlError> {
-        self.open.host = Active { block: victim, next: self.state.geometry.pages_per_block() };
+    pub(crate) fn run_dry(&mut self) -> Result<(), FtlError> {
         let Some(wear) = &mut self.state.wear else {
             return Err(FtlError::NoSpace("the pool of erased blocks is empty".to_string()));
         };
@@ -176,7 +176,7 @@ impl<P: VictimPolicy> PageMap<P> {
     }
 
     /// A block of the pool: the next in turn or, for cold data, the most worn.
-    fn erased_block(&mut self, for_cold: bool) -> Result<Active, FtlError> {
+    pub(crate) fn erased_block(&mut self, for_cold: bool) -> Result<Active, FtlError> {
         let pool = &mut self.open.pool;
         let block = if for_cold {
             let key = |&block: &BlockId| (self.state.blocks.erase_count(block), Reverse(block));
@@ -192,7 +192,7 @@ impl<P: VictimPolicy> PageMap<P> {
 
     /// Asks the policy for a victim and takes it from the candidates. `fruitless` is how many
     /// collections in a row have made no room.
-    fn pick(&mut self, fruitless: u64) -> Result<BlockId, FtlError> {
+    pub(crate) fn pick(&mut self, fruitless: u64) -> Result<BlockId, FtlError> {
         let State { blocks, tracker, .. } = &mut self.state;
         let (victim, decision) =
             choose(&mut self.policy, blocks, tracker, &mut self.rng, fruitless)?;
@@ -285,7 +285,8 @@ impl<T: Tracker> State<T> {
     }
 
     /// Reads the victim's valid pages into `moving`, in page order, and erases it.
-    fn empty(&mut self, victim: BlockId) {
+    pub(crate) fn empty(&mut self, victim: BlockId) {
+        self.lift_zombies(victim);
         let b = self.geometry.pages_per_block() as usize;
         let first = (victim as usize) << self.geometry.offset_bits();
         let base = victim as usize * b;
@@ -337,6 +338,7 @@ impl<T: Tracker> State<T> {
             unsafe { *map.get_unchecked_mut(page as usize) = ppn };
         }
         self.counters.copied_pages += pages.len() as u64;
+        self.set_down_zombies(first, from, to);
         self.moving = moving;
     }
 }

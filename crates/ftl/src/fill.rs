@@ -69,6 +69,10 @@ impl<P: VictimPolicy> PageMap<P> {
             Fill::Sequential => self.fill_sequential(),
             Fill::Random => self.fill_random(&mut Stream::new(seed, "fill")),
         }
+        if let Some(placed) = &mut self.open.placed {
+            let none = Active::none(self.state.geometry.pages_per_block());
+            placed.open[0] = std::mem::replace(&mut self.open.host, none);
+        }
     }
 
     fn fill_sequential(&mut self) {

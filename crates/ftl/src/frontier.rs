@@ -6,6 +6,7 @@ use crate::allocation::Pool;
 use crate::blocks::BlockId;
 use crate::geometry::{Geometry, GeometryError};
 use crate::levelling::Levelling;
+use crate::placement::{Placed, PlacementSpec};
 use crate::spec::{Kind, Param, Params, Spec, SpecError, suggest};
 
 /// A block being programmed, page after page.
@@ -104,24 +105,33 @@ impl Frontier {
         })
     }
 
-    /// Blocks that can never hold host data: open ones, of which `levelling` has one, and those
-    /// kept erased.
-    pub(crate) fn blocks_kept(self, levelling: Option<Levelling>) -> u32 {
+    /// Blocks that can never hold host data: open ones, of which `levelling` has one and `placement`
+    /// its own, and those kept erased.
+    pub(crate) fn blocks_kept(
+        self,
+        levelling: Option<Levelling>,
+        placement: &PlacementSpec,
+    ) -> u32 {
         match self {
             Self::Single => 1,
             Self::Double => 2,
-            Self::Pool { low } => low.saturating_add(2 + u32::from(levelling.is_some())),
+            Self::Pool { low } => {
+                let open = placement.blocks_kept().unwrap_or(2) + u32::from(levelling.is_some());
+                low.saturating_add(open)
+            }
         }
     }
 
-    /// Whether `geometry` leaves enough spare blocks for this frontier, with `levelling`.
+    /// Whether `geometry` leaves enough spare blocks for this frontier, with `levelling` and
+    /// `placement`.
     pub fn check(
         self,
         geometry: &Geometry,
         levelling: Option<Levelling>,
+        placement: &PlacementSpec,
     ) -> Result<(), GeometryError> {
         let b = geometry.pages_per_block();
-        let kept = u64::from(self.blocks_kept(levelling));
+        let kept = u64::from(self.blocks_kept(levelling, placement));
         let spare_pages = geometry.physical_pages() - u64::from(geometry.logical_pages());
         if spare_pages >= kept * u64::from(b) {
             return Ok(());
@@ -137,7 +147,11 @@ impl Frontier {
             "{spare_pages} spare pages (spare factor {:.4}) are too few for the {self} frontier, \
              which{} keeps {kept} block{} of {b} pages; hint: {hint}",
             geometry.spare_factor(),
-            if levelling.is_some() { " with static wear levelling" } else { "" },
+            match (levelling, placement.is_none()) {
+                (Some(_), _) => " with static wear levelling".to_string(),
+                (None, true) => String::new(),
+                (None, false) => format!(" with {placement}"),
+            },
             if kept == 1 { "" } else { "s" }
         )))
     }
@@ -165,6 +179,8 @@ pub(crate) struct Open {
     pub(crate) levelled: Active,
     /// Erased blocks that wait for use; only the pool frontier has any.
     pub(crate) pool: Box<dyn Pool>,
+    /// The open blocks of a placement, in place of `host` and `copies`.
+    pub(crate) placed: Option<Box<Placed>>,
     /// Blocks that can never hold host data.
     pub(crate) kept: u32,
 }
@@ -174,15 +190,17 @@ impl Open {
         kind: Frontier,
         pages_per_block: u32,
         pool: Box<dyn Pool>,
+        placed: Option<Box<Placed>>,
         kept: u32,
     ) -> Self {
         let none = Active::none(pages_per_block);
-        Self { kind, host: none, copies: none, levelled: none, pool, kept }
+        Self { kind, host: none, copies: none, levelled: none, pool, placed, kept }
     }
 
     /// The blocks that are being programmed.
     pub(crate) fn active(&self) -> impl Iterator<Item = Active> {
-        let all = [self.host, self.copies, self.levelled];
-        all.into_iter().filter(|active| active.block != Active::NO_BLOCK)
+        let placed = self.placed.iter().flat_map(|placed| &placed.open).copied();
+        let all = [self.host, self.copies, self.levelled].into_iter().chain(placed);
+        all.filter(|active| active.block != Active::NO_BLOCK)
     }
 }

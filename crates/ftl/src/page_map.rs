@@ -3,9 +3,10 @@
 
 use crate::blocks::{BlockId, BlockTable};
 use crate::endurance::Wear;
-use crate::frontier::{Active, Open};
+use crate::frontier::{Active, Frontier, Open};
 use crate::geometry::Geometry;
 use crate::levelling::{Levelled, Leveller};
+use crate::placement::Placed;
 use crate::residency::{NotCached, Residency};
 use crate::rng::Stream;
 use crate::scheme::{Costs, Duplicates, Scheme};
@@ -14,6 +15,7 @@ use crate::table::{Table, prefetch};
 use crate::track::Tracker;
 use crate::translation::{Counters, FtlError, Layout, Translation};
 use crate::victim::VictimPolicy;
+use crate::zombies::{ZombieCounts, Zombies};
 
 /// Map entry of a logical page that has no data.
 pub const UNMAPPED: u32 = u32::MAX;
@@ -21,7 +23,7 @@ pub const UNMAPPED: u32 = u32::MAX;
 /// How far ahead of a write its map entry is fetched, in pages.
 pub(crate) const MAP_AHEAD: usize = 48;
 /// How far ahead of a write the old page's live bit is fetched, in pages.
-const LIVE_AHEAD: usize = 24;
+pub(crate) const LIVE_AHEAD: usize = 24;
 
 /// The page-mapped translation layer with victim policy `P`.
 pub struct PageMap<P: VictimPolicy> {
@@ -54,6 +56,8 @@ pub(crate) struct State<T> {
     pub(crate) blocks: BlockTable,
     pub(crate) wear: Option<Wear>,
     pub(crate) leveller: Option<Leveller>,
+    /// Kept where the policy or the placement asks.
+    pub(crate) zombies: Option<Zombies>,
     pub(crate) tracker: T,
     pub(crate) counters: Counters,
     pub(crate) decisions: u64,
@@ -61,7 +65,7 @@ pub(crate) struct State<T> {
     pub(crate) moving: Box<[u32]>,
     pub(crate) moving_len: usize,
     /// Where the pages that the host writes at hand replace were: room for b.
-    old: Box<[u32]>,
+    pub(crate) old: Box<[u32]>,
 }
 
 impl<P: VictimPolicy> PageMap<P> {
@@ -70,8 +74,10 @@ impl<P: VictimPolicy> PageMap<P> {
         layout: Layout,
         make: impl FnOnce(&BlockTable, &mut Stream) -> Result<P, SpecError>,
     ) -> Result<Self, FtlError> {
-        let Layout { geometry, frontier, allocation, levelling, lifespan, fill, seed } = layout;
-        frontier.check(&geometry, levelling)?;
+        let Layout { frontier, allocation, levelling, lifespan, fill, seed, .. } = layout;
+        let (geometry, placement) = (layout.geometry, &layout.placement);
+        placement.check(frontier, levelling)?;
+        frontier.check(&geometry, levelling, placement)?;
         allocation.check(frontier)?;
         levelling.map_or(Ok(()), |levelling| levelling.check(frontier))?;
         lifespan.map_or(Ok(()), |lifespan| lifespan.check(frontier))?;
@@ -80,20 +86,30 @@ impl<P: VictimPolicy> PageMap<P> {
         let map = Table::new(pages as usize).ok_or_else(memory)?;
         let reverse = Table::new(geometry.physical_pages() as usize).ok_or_else(memory)?;
         let live = Table::new(live_words(&geometry)).ok_or_else(memory)?;
-        let blocks = BlockTable::new(&geometry);
+        let mut blocks = BlockTable::new(&geometry);
         let (kept, waiting) = (layout.blocks_kept(), layout.most_waiting());
-        let bytes = layout.bytes();
+        let bytes = layout.bytes(P::Tracker::FOLLOWS_ZOMBIES);
         let wear = lifespan.map(|lifespan| Wear::new(lifespan, &geometry, kept, seed));
         let leveller = levelling.map(|levelling| Leveller::new(levelling, &blocks));
         let mut rng = Stream::new(seed, "victim");
         let policy = make(&blocks, &mut rng)?;
         let bytes = bytes + policy.bytes(&geometry);
         let tracker = policy.tracker(&blocks);
+        let placed = placement.make(geometry.logical_pages()).map(|rule| {
+            let low = if let Frontier::Pool { low } = frontier { low } else { 0 };
+            Box::new(Placed::new(rule, &geometry, low))
+        });
+        let asks = placed.as_ref().is_some_and(|placed| placed.asks_for_zombies());
+        let mut zombies = None;
+        if asks || P::Tracker::FOLLOWS_ZOMBIES {
+            zombies = Some(Zombies::new(&geometry).ok_or_else(memory)?);
+            blocks.keep_zombies();
+        }
         let b = geometry.pages_per_block();
         let mut layer = Self {
             policy,
             rng,
-            open: Open::new(frontier, b, allocation.pool(waiting, seed), kept),
+            open: Open::new(frontier, b, allocation.pool(waiting, seed), placed, kept),
             state: State {
                 geometry,
                 map,
@@ -102,6 +118,7 @@ impl<P: VictimPolicy> PageMap<P> {
                 blocks,
                 wear,
                 leveller,
+                zombies,
                 tracker,
                 counters: Counters::default(),
                 decisions: 0,
@@ -124,6 +141,11 @@ impl<P: VictimPolicy> PageMap<P> {
         memory: &mut dyn Residency,
     ) -> Result<usize, FtlError> {
         self.state.check_range(pages)?;
+        if let Some(mut placed) = self.open.placed.take() {
+            let written = self.write_placed(&mut placed, pages, collections);
+            self.open.placed = Some(placed);
+            return written;
+        }
         let b = self.state.geometry.pages_per_block();
         let mut rest = pages;
         if self.has_ended() {
@@ -172,6 +194,13 @@ impl<P: VictimPolicy> Translation for PageMap<P> {
         _: &mut dyn Residency,
     ) -> Result<(), SpecError> {
         scheme.check_page_map()?;
+        if !scheme.is_unaware() && (self.open.placed.is_some() || self.state.zombies.is_some()) {
+            return Err(SpecError::new(
+                "collections that leave pages to memory go neither with a placement nor with \
+                 zombies",
+                "give --placement none, and a victim policy that does not ask for hints",
+            ));
+        }
         let duplicates = Duplicates::default();
         self.sharing = (!scheme.is_unaware()).then_some(Sharing { scheme, costs, duplicates });
         Ok(())
@@ -195,6 +224,26 @@ impl<P: VictimPolicy> Translation for PageMap<P> {
         }
         self.state.discard(pages);
         Ok(())
+    }
+
+    fn hint(&mut self, pages: &[u32]) -> Result<(), FtlError> {
+        self.state.check_range(pages)?;
+        self.state.mark_zombies(pages);
+        Ok(())
+    }
+
+    fn cancel(&mut self, pages: &[u32]) -> Result<(), FtlError> {
+        self.state.check_range(pages)?;
+        self.state.revive_zombies(pages);
+        Ok(())
+    }
+
+    fn power_loss(&mut self) {
+        self.state.revive_all_zombies();
+    }
+
+    fn zombies(&self) -> Option<ZombieCounts> {
+        self.state.zombies.as_ref().map(|zombies| zombies.counts)
     }
 
     fn wear(&self) -> Option<&Wear> {
@@ -268,16 +317,31 @@ impl<T: Tracker> State<T> {
                 *old = std::mem::replace(map.get_unchecked_mut(page), first + index as u32);
             }
         }
-        let lost = self.kill(&mut old[..count]);
+        self.replaced(&mut old[..count]);
+        self.old = old;
+        self.counters.host_pages += count as u64;
+    }
+
+    /// The pages at these ppns, or [`UNMAPPED`], were replaced by those programmed last, each by
+    /// one of them: they are dead, and the tracker hears of it.
+    #[inline(always)]
+    pub(crate) fn replaced(&mut self, old: &mut [u32]) {
+        let zombies = self.bury_zombies(old);
+        if let Some(kept) = &mut self.zombies {
+            kept.counts.overwritten += zombies;
+        }
+        let lost = self.kill(old);
         if T::FOLLOWS_PAGES {
             self.tracker.pages_lost(&self.blocks, &old[..lost]);
         }
         if T::FOLLOWS_DEATHS {
-            let since = self.blocks.clock() - count as u64 + 1;
-            self.tracker.pages_died(&self.blocks, &old[..count], since);
+            let since = self.blocks.clock() - old.len() as u64 + 1;
+            self.tracker.pages_died(&self.blocks, old, since);
         }
-        self.old = old;
-        self.counters.host_pages += count as u64;
+    }
+
+    pub(crate) fn is_live(&self, ppn: u32) -> bool {
+        self.live[(ppn >> 6) as usize] >> (ppn & 63) & 1 == 1
     }
 
     /// Kills the pages at these ppns, leaving out [`UNMAPPED`], and returns how many that are. For
@@ -341,6 +405,10 @@ impl<T: Tracker> State<T> {
                 prefetch(&self.map, ahead as usize);
             }
             let mut old = [std::mem::replace(&mut self.map[page as usize], UNMAPPED)];
+            let zombies = self.bury_zombies(&old);
+            if let Some(kept) = &mut self.zombies {
+                kept.counts.trimmed += zombies;
+            }
             let lost = self.kill(&mut old);
             if T::FOLLOWS_PAGES {
                 self.tracker.pages_lost(&self.blocks, &old[..lost]);

@@ -9,10 +9,12 @@ use crate::frontier::Frontier;
 use crate::geometry::{Geometry, GeometryError};
 use crate::levelling::{Levelled, Leveller, Levelling};
 use crate::page_map::table_bytes;
+use crate::placement::{Placed, PlacementSpec};
 use crate::residency::Residency;
 use crate::scheme::{Costs, Duplicates, Scheme};
 use crate::spec::SpecError;
 use crate::track::bytes_of;
+use crate::zombies::{ZombieCounts, Zombies};
 
 /// Why the translation layer cannot be made, or cannot go on.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -57,7 +59,7 @@ pub enum FtlError {
 }
 
 /// What a translation layer is made from.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Layout {
     /// The drive's shape.
     pub geometry: Geometry,
@@ -67,6 +69,8 @@ pub struct Layout {
     pub allocation: Allocation,
     /// How cold data are moved to level wear; `None` for not at all.
     pub levelling: Option<Levelling>,
+    /// Which open block a page goes to.
+    pub placement: PlacementSpec,
     /// How long the drive lives; `None` for ever.
     pub lifespan: Option<Lifespan>,
     /// What is on the drive at first.
@@ -78,7 +82,7 @@ pub struct Layout {
 impl Layout {
     /// Blocks that can never hold host data: open ones, and those kept erased.
     pub(crate) fn blocks_kept(&self) -> u32 {
-        self.frontier.blocks_kept(self.levelling)
+        self.frontier.blocks_kept(self.levelling, &self.placement)
     }
 
     /// Blocks that wait in the pool at most: at first, as none is collected beyond its mark.
@@ -90,8 +94,11 @@ impl Layout {
         self.fill.erased(self.geometry.blocks(), promised, self.blocks_kept())
     }
 
-    /// Bytes of memory of a page-mapped layer, without what its policy keeps.
-    pub fn bytes(&self) -> u64 {
+    /// Bytes of memory of a page-mapped layer, without what its policy keeps; with zombies if that
+    /// asks for them, or the placement does.
+    pub fn bytes(&self, for_zombies: bool) -> u64 {
+        let placement = self.placement.make(self.geometry.logical_pages());
+        let asks = placement.as_ref().is_some_and(|placement| placement.asks_for_zombies());
         let blocks = self.geometry.blocks();
         let buffers = 2 * bytes_of::<u32>(self.geometry.pages_per_block() as usize);
         table_bytes(&self.geometry)
@@ -100,6 +107,8 @@ impl Layout {
             + self.allocation.bytes(self.most_waiting())
             + self.levelling.map_or(0, |_| Leveller::bytes(blocks))
             + self.lifespan.map_or(0, |_| Wear::bytes(blocks))
+            + placement.map_or(0, |placement| Placed::bytes(&*placement, blocks))
+            + if asks || for_zombies { Zombies::bytes(&self.geometry) } else { 0 }
     }
 }
 
@@ -224,6 +233,28 @@ pub trait Translation: Send {
     fn swap_out(&mut self, page: u32, memory: &mut dyn Residency) -> Result<(), FtlError> {
         let _ = memory;
         self.write(&[page])
+    }
+
+    /// The host will write `pages` soon: their data are zombies, alive but not for long. Nothing is
+    /// lost by a hint that is wrong, late or missing. Does nothing where neither policy nor
+    /// placement asks.
+    fn hint(&mut self, pages: &[u32]) -> Result<(), FtlError> {
+        let _ = pages;
+        Ok(())
+    }
+
+    /// The host takes back what it hinted of `pages`.
+    fn cancel(&mut self, pages: &[u32]) -> Result<(), FtlError> {
+        let _ = pages;
+        Ok(())
+    }
+
+    /// The power fails: the host's cache is gone, and with it all hints.
+    fn power_loss(&mut self) {}
+
+    /// What has become of zombies; `None` where none are kept.
+    fn zombies(&self) -> Option<ZombieCounts> {
+        None
     }
 
     /// How worn the blocks are; `None` where they bear any number of erases.

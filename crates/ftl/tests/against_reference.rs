@@ -4,11 +4,11 @@
 mod reference;
 
 use flashgc_ftl::{
-    Allocation, Fill, Frontier, Geometry, Layout, Levelled, Levelling, Translation, VictimSpec,
+    Allocation, Fill, Frontier, Geometry, Layout, Levelled, Levelling, PlacementSpec, VictimSpec,
     allocation_policies, victim_policies,
 };
 use proptest::prelude::*;
-use reference::{Frontier as Naive, Reference, naive_pick};
+use reference::{Dac, Frontier as Naive, Reference, naive_pick};
 
 /// Every policy with defaults, and with parameters that matter on small drives.
 fn specs() -> Vec<String> {
@@ -33,58 +33,93 @@ fn specs() -> Vec<String> {
         "bsgc:first=sample",
         "bsgc:ratio=live",
         "wear-aware:lambda=0.7",
+        "z-greedy:ties=oldest",
+        "z-greedy:ties=lowest",
+        "z-cost-benefit:age=last_invalidate",
     ] {
         specs.push(more.to_string());
     }
     specs
 }
 
+/// Placements on the pool frontier, in full.
+const PLACEMENTS: &[&str] = &[
+    "none",
+    "dac:regions=3,threshold=0,zombie-block=no",
+    "dac:regions=3,threshold=0,zombie-block=yes",
+    "dac:regions=1,threshold=0,zombie-block=no",
+    "dac:regions=1,threshold=0,zombie-block=yes",
+    "dac:regions=2,threshold=20,zombie-block=yes",
+    "dac:regions=4,threshold=60,zombie-block=no",
+];
+
+/// What the host or its power does.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Operation {
+    Write,
+    Trim,
+    Hint,
+    Cancel,
+    PowerLoss,
+}
+
 #[derive(Clone, Debug)]
 struct Case {
     blocks: u32,
     pages_per_block: u32,
-    logical_pages: u32,
+    /// Share of the pages that the frontier leaves which are promised.
+    used: f64,
     frontier: usize,
     allocation: usize,
     /// Threshold and interval; with the pool frontier only.
     levelling: Option<(u32, u32)>,
+    placement: usize,
     spec: usize,
     seed: u64,
     batch: usize,
-    /// (page as a share of the logical space, whether it is a TRIM)
-    operations: Vec<(f64, bool)>,
+    /// What happens, to a page as a share of the logical space.
+    operations: Vec<(f64, Operation)>,
 }
 
 fn cases() -> impl Strategy<Value = Case> {
     let shape = (6u32..20, prop::sample::select(vec![2u32, 4, 6, 8, 16, 48]), 0.05..1.0f64);
-    let operation = (0.0..1.0f64, prop::bool::weighted(0.1));
+    let operation = prop_oneof![
+        80 => Just(Operation::Write),
+        8 => Just(Operation::Trim),
+        20 => Just(Operation::Hint),
+        2 => Just(Operation::Cancel),
+        1 => Just(Operation::PowerLoss),
+    ];
     (
         shape,
-        (0usize..3, 0..allocation_policies().len(), prop::option::of((1u32..6, 1u32..5))),
+        (
+            0usize..3,
+            0..allocation_policies().len(),
+            prop::option::of((1u32..6, 1u32..5)),
+            0..PLACEMENTS.len(),
+        ),
         0..specs().len(),
         any::<u64>(),
         1usize..40,
-        prop::collection::vec(operation, 1..600),
+        prop::collection::vec((0.0..1.0f64, operation), 1..700),
     )
         .prop_map(
             |(
                 (blocks, pages_per_block, used),
-                (frontier, allocation, levelling),
+                (frontier, allocation, levelling, placement),
                 spec,
                 seed,
                 batch,
                 operations,
             )| {
-                // Leave the five blocks that the most demanding frontier here keeps.
-                let most = (blocks - 5) * pages_per_block;
-                let logical_pages = ((f64::from(most) * used) as u32).max(1);
                 Case {
                     blocks,
                     pages_per_block,
-                    logical_pages,
+                    used,
                     frontier,
                     allocation,
                     levelling,
+                    placement,
                     spec,
                     seed,
                     batch,
@@ -94,29 +129,8 @@ fn cases() -> impl Strategy<Value = Case> {
         )
 }
 
-fn engine(
-    case: &Case,
-    spec: &str,
-    frontier: Frontier,
-    allocation: Allocation,
-    levelling: Option<Levelling>,
-) -> Box<dyn Translation> {
-    let geometry =
-        Geometry::new(case.blocks, case.pages_per_block, case.logical_pages.into()).unwrap();
-    let layout = Layout {
-        geometry,
-        frontier,
-        allocation,
-        levelling,
-        lifespan: None,
-        fill: Fill::Sequential,
-        seed: case.seed,
-    };
-    VictimSpec::parse(spec).unwrap().build(layout).unwrap()
-}
-
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 800, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 1200, ..ProptestConfig::default() })]
 
     #[test]
     fn engine_equals_reference(case in cases()) {
@@ -126,39 +140,83 @@ proptest! {
             (Frontier::Double, Naive::Double),
             (Frontier::Pool { low: 2 }, Naive::Pool(2)),
         ][case.frontier];
-        // Without a pool there is nothing to allocate.
-        let allocation = match frontier {
-            Frontier::Pool { .. } => allocation_policies()[case.allocation].name,
-            Frontier::Single | Frontier::Double => "fifo",
+        // Without a pool there is nothing to allocate, and no block to open for a place.
+        let (allocation, placement) = match frontier {
+            Frontier::Pool { .. } => {
+                (allocation_policies()[case.allocation].name, PLACEMENTS[case.placement])
+            }
+            Frontier::Single | Frontier::Double => ("fifo", "none"),
         };
-        let levelling = case.levelling.filter(|_| matches!(frontier, Frontier::Pool { .. }));
+        let dac = Dac::parse(placement);
+        let levelling = case.levelling.filter(|_| {
+            matches!(frontier, Frontier::Pool { .. }) && dac.is_none()
+        });
         let levelling = levelling.map(|(threshold, interval)| Levelling { threshold, interval });
-        let allocation_of = Allocation::parse(allocation).unwrap();
-        let mut fast = engine(&case, spec, frontier, allocation_of, levelling);
+        // Leave what the most demanding frontier without a placement keeps, or what this one does.
+        let kept = dac.as_ref().map_or(5, |dac| dac.kept() as u32 + 2);
+        let blocks = case.blocks.max(kept + 2);
+        let most = (blocks - kept) * case.pages_per_block;
+        let logical_pages = ((f64::from(most) * case.used) as u32).max(1);
+        let geometry =
+            Geometry::new(blocks, case.pages_per_block, logical_pages.into()).unwrap();
+        let layout = Layout {
+            geometry,
+            frontier,
+            placement: PlacementSpec::parse(placement).unwrap(),
+            allocation: Allocation::parse(allocation).unwrap(),
+            levelling,
+            lifespan: None,
+            fill: Fill::Sequential,
+            seed: case.seed,
+        };
+        let mut fast = VictimSpec::parse(spec).unwrap().build(layout).unwrap();
+        let keeps_zombies = fast.zombies().is_some();
+        let asked = spec.starts_with("z-") || dac.as_ref().is_some_and(|dac| dac.zombie_block);
+        prop_assert_eq!(keeps_zombies, asked);
         let mut slow = Reference::sequential(
-            case.blocks as usize, case.pages_per_block as usize, case.logical_pages, naive, case.seed,
+            blocks as usize, case.pages_per_block as usize, logical_pages, naive, case.seed,
         );
         slow.allocation = reference::naive_allocation(allocation, case.seed);
         slow.levelling = levelling.map(|Levelling { threshold, interval }| {
             reference::Levelling { threshold, interval, ..Default::default() }
         });
+        dac.into_iter().for_each(|dac| slow.place(dac));
         let filled = slow.programs;
         let mut pick = naive_pick(spec);
         // Skewed so that some pages are hammered and others never touched.
-        let page = |share: f64| ((share * share * f64::from(case.logical_pages)) as u32)
-            .min(case.logical_pages - 1);
+        let page = |share: f64| ((share * share * f64::from(logical_pages)) as u32)
+            .min(logical_pages - 1);
 
         let mut waiting: Vec<u32> = Vec::new();
-        for (index, &(share, is_trim)) in case.operations.iter().enumerate() {
+        for (index, &(share, operation)) in case.operations.iter().enumerate() {
             let page = page(share);
-            if is_trim {
+            if operation != Operation::Write {
                 fast.write(&waiting).unwrap();
                 waiting.clear();
-                fast.trim(&[page]).unwrap();
-                slow.trim(page);
-            } else {
-                waiting.push(page);
-                slow.write(page, &mut pick);
+            }
+            match operation {
+                Operation::Write => {
+                    waiting.push(page);
+                    slow.write(page, &mut pick);
+                }
+                Operation::Trim => {
+                    fast.trim(&[page]).unwrap();
+                    slow.trim(page);
+                }
+                Operation::Hint => {
+                    // Its neighbour, too: an extent.
+                    let extent = [page, (page + 1).min(logical_pages - 1)];
+                    fast.hint(&extent).unwrap();
+                    extent.into_iter().for_each(|page| slow.hint(page));
+                }
+                Operation::Cancel => {
+                    fast.cancel(&[page]).unwrap();
+                    slow.zombies.remove(&page);
+                }
+                Operation::PowerLoss => {
+                    fast.power_loss();
+                    slow.zombies.clear();
+                }
             }
             if waiting.len() == case.batch || index + 1 == case.operations.len() {
                 fast.write(&waiting).unwrap();
@@ -175,12 +233,16 @@ proptest! {
         });
         prop_assert_eq!(fast.levelled(), levelled);
         prop_assert_eq!(fast.blocks().erase_counts(), &slow.erases[..]);
-        for page in 0..case.logical_pages {
+        for page in 0..logical_pages {
             let place = slow.map.get(&page).map(|&(block, offset)| (block as u32, offset as u32));
             prop_assert_eq!(fast.locate(page), place, "page {}", page);
         }
         for (block, valid) in slow.counts().into_iter().enumerate() {
             prop_assert_eq!(usize::from(fast.blocks().valid(block as u32)), valid);
+        }
+        for (block, zombies) in slow.zombie_counts().into_iter().enumerate() {
+            let expected = if keeps_zombies { zombies } else { 0 };
+            prop_assert_eq!(usize::from(fast.blocks().zombies(block as u32)), expected);
         }
     }
 }

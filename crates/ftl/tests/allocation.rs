@@ -2,7 +2,7 @@
 
 use flashgc_ftl::allocation::Pool;
 use flashgc_ftl::{
-    Allocation, BlockId, Fill, Frontier, Geometry, Layout, Translation, VictimSpec,
+    Allocation, BlockId, Fill, Frontier, Geometry, Layout, PlacementSpec, Translation, VictimSpec,
     allocation_policies,
 };
 use proptest::prelude::*;
@@ -113,6 +113,7 @@ fn layer(allocation: &str, frontier: Frontier) -> Result<Box<dyn Translation>, S
     let layout = Layout {
         geometry,
         frontier,
+        placement: PlacementSpec::default(),
         allocation,
         levelling: None,
         lifespan: None,

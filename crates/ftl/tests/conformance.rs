@@ -5,7 +5,7 @@ use flashgc_ftl::rng::Stream;
 use flashgc_ftl::spec::{Params, Spec};
 use flashgc_ftl::{
     Allocation, BlockTable, External, Fill, Frontier, FtlError, Geometry, Layout, Levelling,
-    PageMap, Translation, VictimSpec, allocation_policies, victim_policies,
+    PageMap, PlacementSpec, Translation, VictimSpec, allocation_policies, victim_policies,
 };
 
 const FRONTIERS: [Frontier; 3] = [Frontier::Single, Frontier::Double, Frontier::Pool { low: 2 }];
@@ -15,6 +15,7 @@ fn layer(policy: &str, frontier: Frontier, fill: Fill) -> Box<dyn Translation> {
     let layout = Layout {
         geometry,
         frontier,
+        placement: PlacementSpec::default(),
         allocation: Allocation::default(),
         levelling: None,
         lifespan: None,
@@ -85,6 +86,7 @@ fn levelling_wear_suits_every_policy_and_allocation() {
             let layout = Layout {
                 geometry: Geometry::with_spare(200, 16, 0.15).unwrap(),
                 frontier: Frontier::Pool { low: 2 },
+                placement: PlacementSpec::default(),
                 allocation: Allocation::parse(allocation.name).unwrap(),
                 levelling: Some(Levelling { threshold: 2, interval: 3 }),
                 lifespan: None,
@@ -93,7 +95,8 @@ fn levelling_wear_suits_every_policy_and_allocation() {
             };
             let names = format!("{} {}", info.name, allocation.name);
             let run = |batch: usize| {
-                let mut layer = VictimSpec::parse(info.name).unwrap().build(layout).unwrap();
+                let mut layer =
+                    VictimSpec::parse(info.name).unwrap().build(layout.clone()).unwrap();
                 // A tenth of the pages is written, the others never again.
                 let pages = layer.geometry().logical_pages();
                 let writes: Vec<u32> = skewed(30_000, pages / 10);
@@ -153,20 +156,20 @@ fn policies_pick_what_was_worked_out_by_hand() {
         .collect();
     let best_of = |draws: &[u32]| *draws.iter().min_by_key(|&&b| counts[b as usize]).unwrap();
     let expected = |spec: &str| match spec {
-        "fifo" => 7,               // closed first
-        "greedy" => 1,             // 12 valid pages like block 3, but closed later
-        "greedy:ties=oldest" => 3, // 12 like block 1, but closed first
-        "greedy:ties=lowest" => 1, // 12 like block 3, but the lower number
-        "windowed:w=1" => 7,       // the window is block 7 alone
-        "windowed:w=2" => 7,       // 20 < 30
-        "windowed" => 3,           // all of them; 12, closed before block 1
+        "fifo" => 7,                // closed first
+        "greedy" | "z-greedy" => 1, // 12 valid pages like block 3, but closed later
+        "greedy:ties=oldest" => 3,  // 12 like block 1, but closed first
+        "greedy:ties=lowest" => 1,  // 12 like block 3, but the lower number
+        "windowed:w=1" => 7,        // the window is block 7 alone
+        "windowed:w=2" => 7,        // 20 < 30
+        "windowed" => 3,            // all of them; 12, closed before block 1
         "random" | "d-choices:d=1" => draws[0],
         "d-choices:d=2" => best_of(&draws[..2]),
         "d-choices" => best_of(&draws[..10]),
         // Ages, 64 pages programmed before each closing: 320, 256, 192, 128, 64 and 0, in closing
         // order; no page died since. a i/(2v): 320 * 44/40 = 352, 256 * 34/60 = 145, 192 * 52/24 =
         // 416, 128 * 52/24 = 277, ... With (b + v) below: 168, 93, 131, ...
-        "cost-benefit" | "cat" => 3,
+        "cost-benefit" | "cat" | "z-cost-benefit" => 3,
         "cost-benefit:form=lfs" => 7,
         // All times are the same; 12 like block 1, but closed first.
         "sagc" | "scata" | "eigc" | "bsgc" | "wear-aware" => 3,
@@ -223,6 +226,7 @@ fn external(pick: flashgc_ftl::ExternalPick) -> PageMap<External> {
     let layout = Layout {
         geometry,
         frontier: Frontier::Single,
+        placement: PlacementSpec::default(),
         allocation: Allocation::default(),
         levelling: None,
         lifespan: None,
@@ -277,6 +281,7 @@ fn shapes_and_pages_out_of_range_are_refused() {
         let layout = Layout {
             geometry,
             frontier,
+            placement: PlacementSpec::default(),
             allocation: Allocation::default(),
             levelling: None,
             lifespan: None,

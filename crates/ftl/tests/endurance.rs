@@ -5,7 +5,7 @@ mod reference;
 
 use flashgc_ftl::{
     Allocation, EndOfLife, Endurance, Fill, Frontier, FtlError, Geometry, Layout, Levelling,
-    Lifespan, Translation, VictimSpec, allocation_policies, victim_policies,
+    Lifespan, PlacementSpec, Translation, VictimSpec, allocation_policies, victim_policies,
 };
 use proptest::prelude::*;
 use reference::{Frontier as Naive, Reference, naive_allocation, naive_pick};
@@ -22,6 +22,7 @@ fn layer(
     let layout = Layout {
         geometry,
         frontier: Frontier::Pool { low },
+        placement: PlacementSpec::default(),
         allocation: Allocation::parse(allocation).unwrap(),
         levelling,
         lifespan: Some(lifespan),
@@ -251,6 +252,7 @@ fn endurance_without_a_pool_and_a_reserve_too_small_are_refused() {
         let layout = Layout {
             geometry,
             frontier,
+            placement: PlacementSpec::default(),
             allocation: Allocation::default(),
             levelling: None,
             lifespan: Some(lifespan("1000", EndOfLife::SystemFailure)),

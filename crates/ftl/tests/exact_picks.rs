@@ -3,10 +3,10 @@
 use flashgc_ftl::rng::Stream;
 use flashgc_ftl::spec::{Param, Params, SpecError};
 use flashgc_ftl::track::{Kinetic, Score};
-use flashgc_ftl::victim::{Bsgc, Cat, CostBenefit, Eigc, Sagc, Scata, WearAware};
+use flashgc_ftl::victim::{Bsgc, Cat, CostBenefit, Eigc, Sagc, Scata, WearAware, ZCostBenefit};
 use flashgc_ftl::{
-    Allocation, BlockId, BlockTable, Fill, Frontier, Geometry, Layout, PageMap, Translation,
-    VictimPolicy, VictimSpec,
+    Allocation, BlockId, BlockTable, Fill, Frontier, Geometry, Layout, PageMap, PlacementSpec,
+    Translation, VictimPolicy, VictimSpec,
 };
 
 /// A policy that compares every pick of its own with a scan.
@@ -60,6 +60,7 @@ where
         let layout = Layout {
             geometry,
             frontier,
+            placement: PlacementSpec::default(),
             allocation,
             levelling: None,
             lifespan: None,
@@ -86,10 +87,13 @@ where
                     _ => stream.below(pages / 10), // hot
                 })
                 .collect();
-            if stream.below(6) == 0 {
-                layer.trim(&batch).unwrap();
-            } else {
-                layer.write(&batch).unwrap();
+            match stream.below(12) {
+                0 | 1 => layer.trim(&batch).unwrap(),
+                // Of no concern to most policies.
+                2..6 => layer.hint(&batch).unwrap(),
+                6 => layer.cancel(&batch).unwrap(),
+                7 if stream.below(50) == 0 => layer.power_loss(),
+                _ => layer.write(&batch).unwrap(),
             }
         }
         layer.audit().unwrap_or_else(|why| panic!("{spec} {frontier}: {why}"));
@@ -118,6 +122,8 @@ fn all(decisions_each: u64) -> u64 {
         drive::<Bsgc>("bsgc:ratio=live", decisions_each),
         drive::<WearAware>("wear-aware", decisions_each),
         drive::<WearAware>("wear-aware:lambda=0.7", decisions_each),
+        drive::<ZCostBenefit>("z-cost-benefit", decisions_each),
+        drive::<ZCostBenefit>("z-cost-benefit:age=last_invalidate", decisions_each),
     ]
     .iter()
     .sum()

@@ -8,13 +8,15 @@ use cache::Cache;
 use flashgc_ftl::rng::Stream;
 use flashgc_ftl::{
     Allocation, Cached, Costs, Counters, Duplicates, Fill, Frontier, FtlError, Geometry, Layout,
-    Mapping, Merges, Region, Residency, Scheme, Translation, VictimSpec, schemes,
+    Mapping, Merges, PlacementSpec, Region, Residency, Scheme, Translation, VictimSpec, schemes,
 };
 
 fn layout(geometry: Geometry, fill: Fill) -> Layout {
     let allocation = Allocation::default();
     let frontier = Frontier::Pool { low: 2 };
-    Layout { geometry, frontier, allocation, levelling: None, lifespan: None, fill, seed: 1 }
+    let placement = PlacementSpec::default();
+    let (levelling, lifespan) = (None, None);
+    Layout { geometry, frontier, placement, allocation, levelling, lifespan, fill, seed: 1 }
 }
 
 fn build(mapping: &str, geometry: Geometry, fill: Fill) -> Result<Box<dyn Translation>, FtlError> {

@@ -6,8 +6,8 @@ mod log_reference;
 use std::collections::BTreeMap;
 
 use flashgc_ftl::{
-    Allocation, Costs, Counters, Fill, Frontier, FtlError, Geometry, Layout, Mapping, Scheme,
-    Translation, schemes,
+    Allocation, Costs, Counters, Fill, Frontier, FtlError, Geometry, Layout, Mapping,
+    PlacementSpec, Scheme, Translation, schemes,
 };
 use log_reference::Naive;
 use log_reference::cache::Cache;
@@ -18,6 +18,7 @@ fn layout(geometry: Geometry, fill: Fill) -> Layout {
     Layout {
         geometry,
         frontier: Frontier::Single,
+        placement: PlacementSpec::default(),
         allocation,
         levelling: None,
         lifespan: None,

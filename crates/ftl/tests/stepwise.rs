@@ -5,8 +5,8 @@ use std::collections::HashMap;
 
 use flashgc_ftl::rng::Stream;
 use flashgc_ftl::{
-    Allocation, Fill, Frontier, Geometry, Layout, PlaneLayout, Stepwise, Translation, VictimSpec,
-    allocation_policies, victim_policies,
+    Allocation, Fill, Frontier, Geometry, Layout, PlacementSpec, PlaneLayout, Stepwise,
+    Translation, VictimSpec, allocation_policies, victim_policies,
 };
 
 const LOW: u32 = 3;
@@ -21,6 +21,7 @@ fn counting(
     let layout = Layout {
         geometry,
         frontier: Frontier::Pool { low: LOW },
+        placement: PlacementSpec::default(),
         allocation: Allocation::parse(allocation).unwrap(),
         levelling: None,
         lifespan: None,

@@ -1,8 +1,13 @@
-//! The host's memory in front of a drive: the page caches of a virtual memory system. They decide
-//! which pages stay and which go out; they hold no data, know no drive and read no clock.
+//! The host's memory in front of a drive: the page caches of a virtual memory system, and caches that
+//! write back and may tell the drive what is dirty. They decide which pages stay and which go out;
+//! they hold no data, know no drive and read no clock.
 //!
-//! Start reading at [`page_cache`].
+//! Start reading at [`page_cache`] and at [`write_back`].
 
 pub mod page_cache;
+pub mod write_back;
 
 pub use page_cache::{Evicted, PageCache, PageCacheSpec, page_caches};
+pub use write_back::{
+    HintCounts, Host, HostCounts, HostSpec, HostWatch, hint_ways, write_back_caches,
+};

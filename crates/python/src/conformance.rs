@@ -4,7 +4,7 @@
 use flashgc_drive::counting::CountingDrive;
 use flashgc_drive::extent::{Extent, Unit};
 use flashgc_ftl::rng::Stream;
-use flashgc_ftl::{Allocation, BlockTable, Fill, Frontier, Geometry, Layout};
+use flashgc_ftl::{Allocation, BlockTable, Fill, Frontier, Geometry, Layout, PlacementSpec};
 use flashgc_workload::generate::GeneratorSpec;
 use pyo3::prelude::*;
 
@@ -44,6 +44,7 @@ pub(crate) fn policy_run(
     let layout = Layout {
         geometry,
         frontier,
+        placement: PlacementSpec::default(),
         allocation: Allocation::default(),
         levelling: None,
         lifespan: None,

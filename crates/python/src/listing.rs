@@ -4,11 +4,12 @@ use flashgc_ftl::endurance::endurance_laws;
 use flashgc_ftl::frontier::frontiers;
 use flashgc_ftl::levelling::wear_levellings;
 use flashgc_ftl::spec::{Kind, Param};
-use flashgc_ftl::{Fill, allocation_policies, victim_policies};
+use flashgc_ftl::{Fill, allocation_policies, collectors, placement_policies, victim_policies};
+use flashgc_host::{hint_ways, write_back_caches};
 use flashgc_workload::generate::generators;
 use serde_json::{Value, json};
 
-/// Every policy, frontier, block allocation, wear levelling, generator and initial state, with parameters and documentation.
+/// Everything that has a name and can be chosen, with parameters and documentation.
 pub(crate) fn everything() -> Value {
     json!({
         "policies": victim_policies().iter().map(|info| entry(
@@ -19,6 +20,18 @@ pub(crate) fn everything() -> Value {
             info.name, &info.summary(), &info.doc(), &[])).collect::<Vec<_>>(),
         "wear_levellings": wear_levellings().iter().map(|info| entry(
             info.name, &info.summary(), &info.doc(), info.params)).collect::<Vec<_>>(),
+        "placements": placement_policies().iter().map(|info| entry(
+            info.name, &info.summary(), &info.doc(), info.params)).collect::<Vec<_>>(),
+        "caches": write_back_caches().iter().map(|info| entry(
+            info.name, &info.summary(), &info.doc(), info.params)).collect::<Vec<_>>(),
+        "hints": hint_ways().iter().map(|info| entry(
+            info.name, info.summary, info.summary, info.params)).collect::<Vec<_>>(),
+        "collectors": collectors().iter().map(|info| json!({
+            "name": info.name,
+            "summary": info.summary,
+            "victim": info.victim,
+            "placement": info.placement,
+        })).collect::<Vec<_>>(),
         "endurances": endurance_laws().iter().map(|info| entry(
             info.name, info.summary, info.summary, info.params)).collect::<Vec<_>>(),
         "generators": generators().iter().map(|info| entry(

@@ -8,7 +8,11 @@ use flashgc_drive::config::{RunConfig, TraceConfig};
 use flashgc_drive::extent::{Length, Plan, Warmup};
 use flashgc_drive::source::{Source, TraceReplay};
 use flashgc_drive::times::Times;
-use flashgc_ftl::{Allocation, EndOfLife, Endurance, Fill, Frontier, Levelling, VictimSpec};
+use flashgc_ftl::{
+    Allocation, EndOfLife, Endurance, Fill, Frontier, Levelling, PlacementSpec, VictimSpec,
+};
+use flashgc_host::HostSpec;
+use flashgc_host::write_back::HintsSpec;
 use flashgc_workload::generate::{GeneratorSpec, generators};
 use flashgc_workload::trace::{
     Fault, OnBadLine, PagingOptions, Progress, ReadOptions, SourceOptions, TraceError, format,
@@ -116,6 +120,9 @@ pub(crate) fn check(kind: &str, text: &str) -> PyResult<()> {
         "frontier" => Frontier::parse(text).map(drop),
         "allocation" => Allocation::parse(text).map(drop),
         "wear_levelling" => Levelling::parse(text).map(drop),
+        "cache" => HostSpec::parse(text, "none").map(drop),
+        "hints" => HintsSpec::parse(text).map(drop),
+        "placement" => PlacementSpec::parse(text).map(drop),
         "endurance" => Endurance::parse(text).map(drop),
         "times" => Times::parse(text).map(drop),
         "until" => EndOfLife::parse(text).map(drop),

@@ -15,13 +15,17 @@ pub enum Op {
 /// Page commands in the order in which the host issues them.
 ///
 /// `pages[i]` is a logical page number; `ops[i]` says what happens to it. An empty `ops` means
-/// that every page is written, which spares generators of pure writes a byte a command.
+/// that every page is written, which spares generators of pure writes a byte a command. Most
+/// workloads hint nothing.
 #[derive(Clone, Debug, Default)]
 pub struct Batch {
     /// Logical page numbers (page, not byte, units).
     pub pages: Vec<u32>,
     /// One operation a page, or empty: all are writes.
     pub ops: Vec<Op>,
+    /// Pages that the host will write soon, each with the number of the command before which it says
+    /// so, in that order. A hint is no command: it rides on one, or has cost the host one.
+    pub hints: Vec<(u32, u32)>,
 }
 
 impl Batch {
@@ -32,6 +36,7 @@ impl Batch {
     pub fn clear(&mut self) {
         self.pages.clear();
         self.ops.clear();
+        self.hints.clear();
     }
 }
 

@@ -24,6 +24,7 @@ from flashgc.command.options import (
 Examples:
   flashgc compare --victim fifo --victim greedy --victim d-choices:d=10,c=1
   flashgc compare --victim greedy --frontier single --frontier double
+  flashgc compare --frontier pool --collector gc-gd --collector zgc-gd
   flashgc compare --workload TRACE.csv.zst --spare 7% --plot ranking.pdf
   flashgc compare --victim greedy --victim python:mine.py:pick""",
 )
@@ -44,7 +45,8 @@ def compare(
     """Compare policies, frontiers and more on one workload, and rank them.
 
     Every combination is run, 5 times unless --runs says otherwise. Run i of each sees the same
-    writes, so that differences are paired. Without --victim, every built-in policy is compared.
+    writes, so that differences are paired. Without --victim or --collector, every built-in policy
+    is compared.
     """
     from flashgc import experiment as model
     from flashgc import plot
@@ -56,7 +58,7 @@ def compare(
 
     given = asked(experiment, typed)
     gc = given.values.setdefault("gc", {})
-    if isinstance(gc, dict):
+    if isinstance(gc, dict) and "collector" not in gc:
         gc.setdefault("victim", [policy.name for policy in policies()])
     what = model.experiment(given.values, given.places)
     configs = model.configurations(

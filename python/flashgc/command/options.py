@@ -21,10 +21,14 @@ from flashgc._faults import contained
 from flashgc.command import output
 from flashgc.registry import (
     allocations,
+    caches,
+    collectors,
     endurances,
     fills,
     frontiers,
     generators,
+    hints,
+    placements,
     policies,
     trace_formats,
     wear_levellings,
@@ -100,6 +104,42 @@ OPTIONS = (
         "pool frontier. [default: none]",
         several=True,
         words=_names(wear_levellings),
+    ),
+    Option(
+        "gc.placement",
+        "--placement",
+        "SPEC",
+        "Open block that a page goes to, with the pool frontier: none, "
+        "dac:regions=3,zombie-block=yes. [default: none]",
+        several=True,
+        words=_names(placements),
+    ),
+    Option(
+        "gc.collector",
+        "--collector",
+        "NAME",
+        "Victim policy and placement under one name, in place of both: gc-gd, zgc-gd, ...; see "
+        "flashgc policies.",
+        several=True,
+        words=_names(collectors),
+    ),
+    Option(
+        "host.cache",
+        "--cache",
+        "SPEC",
+        "Cache between the workload, which is then an application's, and the drive: "
+        "page-cache:size=4GiB, buffer-cache:size=1GiB. [default: none]",
+        several=True,
+        words=_names(caches),
+    ),
+    Option(
+        "host.hints",
+        "--hints",
+        "SPEC",
+        "How the drive is told of the cache's dirty pages: none, piggyback, command, dsm, "
+        "frequency, perfect. [default: none]",
+        several=True,
+        words=_names(hints),
     ),
     Option(
         "drive.blocks",

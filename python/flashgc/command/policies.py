@@ -6,11 +6,24 @@ import dataclasses
 import re
 import shutil
 import textwrap
+from collections.abc import Callable
+from typing import Any
 
 import click
 
 from flashgc.command.entrance import CONTEXT
-from flashgc.registry import Entry, allocations, endurances, frontiers, generators, wear_levellings
+from flashgc.registry import (
+    Entry,
+    allocations,
+    caches,
+    collectors,
+    endurances,
+    frontiers,
+    generators,
+    hints,
+    placements,
+    wear_levellings,
+)
 from flashgc.registry import policies as victims
 
 
@@ -26,7 +39,7 @@ Examples:
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 def policies(name: str | None, as_json: bool) -> None:
-    """List policies, frontiers, allocations and workloads, or describe what is called NAME.
+    """List policies, frontiers, placements and workloads, or describe what is called NAME.
 
     Where two have the name, as the victim policy and the block allocation fifo, both are described;
     the JSON document is of the first.
@@ -40,11 +53,15 @@ def policies(name: str | None, as_json: bool) -> None:
         else:
             describe(entries)
     elif as_json:
-        kinds = {
+        kinds: dict[str, Callable[[], tuple[Any, ...]]] = {
             "policies": victims,
             "frontiers": frontiers,
             "allocations": allocations,
             "wear_levellings": wear_levellings,
+            "placements": placements,
+            "collectors": collectors,
+            "caches": caches,
+            "hints": hints,
             "endurances": endurances,
             "generators": generators,
         }
@@ -62,6 +79,9 @@ def everything() -> list[tuple[str, Entry]]:
         "write frontier": frontiers(),
         "block allocation": allocations(),
         "wear levelling": wear_levellings(),
+        "placement": placements(),
+        "cache": caches(),
+        "way of hinting": hints(),
         "endurance": endurances(),
         "workload": generators(),
     }
@@ -90,6 +110,9 @@ def listing() -> None:
             ("Write frontiers (--frontier)", frontiers()),
             ("Block allocations (--allocation)", allocations()),
             ("Wear levelling (--wear-levelling)", wear_levellings()),
+            ("Placements (--placement)", placements()),
+            ("Caches of a host (--cache)", caches()),
+            ("Ways of hinting (--hints)", hints()),
             ("Endurance (--endurance)", endurances()),
             ("Workload generators (--workload)", generators()),
         )
@@ -102,6 +125,12 @@ def listing() -> None:
         for entry in entries:
             made.add_row(own_usage(entry), entry.summary.replace("`", ""))
         show(out, made)
+    out.print()
+    out.print("Collectors (--collector)", style="" if is_plain(out) else "bold cyan")
+    made = table(out, [("name", LEFT), ("victim policy", LEFT), ("placement", LEFT)])
+    for collector in collectors():
+        made.add_row(collector.name, collector.victim, collector.placement)
+    show(out, made)
     out.print()
     out.print("Every workload also takes read=SHARE and trim=SHARE, of all commands.")
     out.print("flashgc policies NAME describes one.", style="" if is_plain(out) else "dim")

@@ -16,9 +16,13 @@ from flashgc.model import models
 from flashgc.registry import (
     Entry,
     allocations,
+    caches,
+    collectors,
     endurances,
     frontiers,
     generators,
+    hints,
+    placements,
     policies,
     wear_levellings,
 )
@@ -46,8 +50,8 @@ def choices() -> str:
         "# Policies, frontiers, workloads",
         GENERATED,
         "What can be given to `--victim`, `--frontier`, `--allocation`, `--wear-levelling`, "
-        "`--endurance` and `--workload`, with the parameters and their defaults. `flashgc "
-        "policies NAME` shows the same in a terminal.",
+        "`--placement`, `--endurance`, `--workload`, `--cache` and `--hints`, with the parameters "
+        "and their defaults. `flashgc policies NAME` shows the same in a terminal.",
         "## Victim policies",
         *_entries(policies()),
         "## Write frontiers",
@@ -59,6 +63,32 @@ def choices() -> str:
         "Whether cold data are moved (`--wear-levelling`), with the pool frontier. Which erased "
         "block is used next levels wear too, but only of blocks that come to be collected.",
         *_entries(wear_levellings()),
+        "## Placements",
+        "Which open block a page goes to, with the pool frontier. Every class of data has an open "
+        "block of its own; the collector keeps the low-water mark of erased blocks, and one more "
+        "for every class of copies but the first.",
+        *_entries(placements()),
+        "## Caches of a host",
+        "What stands between the workload, which is then an application's, and the drive "
+        "(`--cache`).",
+        *_entries(caches()),
+        "## Ways of hinting",
+        "How the host tells the drive which pages it will overwrite soon (`--hints`), with the "
+        "faults that hints may have.",
+        *_entries(hints()),
+        "## Collectors",
+        "A victim policy and a placement under one name (`--collector`), in place of both, with "
+        "the pool frontier.",
+        "\n".join(
+            [
+                "| collector | victim policy | placement | what it is |",
+                "|---|---|---|---|",
+                *(
+                    f"| `{c.name}` | `{c.victim}` | `{c.placement}` | {c.summary} |"
+                    for c in collectors()
+                ),
+            ]
+        ),
         "## Endurance",
         "How many erases a block bears (`--endurance`), with the pool frontier. A block that was "
         "erased for the last time is bad, and the reserve is one block smaller: the reserve is N "
@@ -205,8 +235,8 @@ def experiment_page() -> str:
         GENERATED,
         "TOML, run by `flashgc run FILE` or `flashgc compare FILE`; options override what is "
         "written. Every key is optional. `victim`, `frontier`, `allocation`, `wear_levelling`, "
-        "`spare` and `overprovision` may be lists, which `compare` runs in every combination. "
-        "Keys that are not known are errors. "
+        "`placement`, `collector`, `cache`, `hints`, `spare` and `overprovision` may be lists, "
+        "which `compare` runs in every combination. Keys that are not known are errors. "
         "[experiment.schema.json](experiment.schema.json) lets editors complete and check "
         "(`flashgc schema` prints it).",
         '```toml\n[drive]\ncapacity = "4GiB"\noverprovision = "28%"\n\n[gc]\n'

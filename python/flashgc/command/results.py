@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Sequence
 
 import click
 from rich.console import Console
 from rich.text import Text
 
 from flashgc import _files
-from flashgc.command import lifetimes
+from flashgc.command import hosts, lifetimes
 from flashgc.command.render import (
     LEFT,
     RIGHT,
@@ -48,7 +48,7 @@ def show_run(result: Result) -> None:
         measured += f", {format_count(result.trimmed_pages)} trimmed"
     rows: list[tuple[str, Text | str]] = [
         ("workload", result.workload),
-        ("policy", f"{result.policy}, {result.frontier} frontier{allocated(result)}"),
+        ("policy", policy(result)),
         ("drive", drive(result)),
         ("spare", spare(result)),
     ]
@@ -68,6 +68,8 @@ def show_run(result: Result) -> None:
     ]
     if result.measured:
         rows += figures
+    if result.measured:
+        rows += hosts.rows(result)
     rows += lifetimes.rows(result, plus_minus)
     rows += [
         (
@@ -83,43 +85,48 @@ def show_run(result: Result) -> None:
     show(out, facts(out, rows))
 
 
+#: What configurations may differ in beside the policy: heading, side, most characters of a screen,
+#: and what is shown.
+VARIED: tuple[tuple[str, str, int, Callable[[Result], str]], ...] = (
+    ("frontier", LEFT, 12, lambda result: result.frontier),
+    ("alloc.", LEFT, 12, lambda result: result.allocation),
+    ("levelling", LEFT, 13, lambda result: result.wear_levelling),
+    ("placement", LEFT, 12, lambda result: result.placement),
+    ("host", LEFT, 12, lambda result: result.hosting),
+    ("spare", RIGHT, 6, lambda result: format_share(result.config["spare_factor"])),
+)
+
+
 def show_comparison(comparison: Comparison) -> None:
     """Prints the ranking of ``flashgc compare``."""
     out = console()
     plus_minus = unicode(out, "±", "+-")
     results = comparison.results
-    varied = _varied(results)
     show(out, facts(out, _in_common(comparison)))
     out.print()
     columns = [("#", RIGHT), ("policy", LEFT)]
-    if "frontier" in varied:
-        columns.append(("frontier", LEFT))
-    if "allocation" in varied:
-        columns.append(("alloc.", LEFT))
-    if "levelling" in varied:
-        columns.append(("levelling", LEFT))
-    if "spare" in varied:
-        columns.append(("spare", RIGHT))
+    # What the figures leave of a screen; tools get each spec in one piece.
+    left = out.width - 46
+    varied = []
+    for heading, side, most, shown in VARIED:
+        words = {shown(result) for result in results}
+        if heading in _differing(results):
+            width = min(most, max(len(word) for word in words))
+            columns.append((heading, side))
+            varied.append((shown, 1000 if is_plain(out) else width))
+            left -= width + 1
     mortal = any(result.lifetime is not None for result in results)
+    left -= 12 * mortal
     last = lifetimes.COLUMNS if mortal else ("copies", "erases", "prog/s")
     columns += [(name, RIGHT) for name in ("write ampl.", "writes", *last)]
     made = table(out, columns)
-    longest = min(12, max(len(result.frontier) for result in results))
-    # What the figures leave of a screen; tools get each spec in one piece.
-    left = out.width - 46 - 7 * ("spare" in varied) - (longest + 1) * ("frontier" in varied)
-    left -= 13 * ("allocation" in varied) + 14 * ("levelling" in varied) + 12 * mortal
-    widest, longest, levelled = (1000, 1000, 1000) if is_plain(out) else (left, longest, 13)
     for rank in comparison:
         result = rank.result
-        cells: list[Text | str] = [str(rank.place), folded(result.policy, widest)]
-        if "frontier" in varied:
-            cells.append(folded(result.frontier, longest))
-        if "allocation" in varied:
-            cells.append(result.allocation)
-        if "levelling" in varied:
-            cells.append(folded(result.wear_levelling, levelled))
-        if "spare" in varied:
-            cells.append(format_share(result.config["spare_factor"]))
+        cells: list[Text | str] = [
+            str(rank.place),
+            folded(result.policy, 1000 if is_plain(out) else left),
+        ]
+        cells += [folded(shown(result), width) for shown, width in varied]
         style = "bold green" if rank.place == 1 else ""
         cells += [
             Text(_figure(result, plus_minus, several=True), style=style),
@@ -132,7 +139,8 @@ def show_comparison(comparison: Comparison) -> None:
     if comparison.ranking and not is_plain(out):
         out.print(Text(lifetimes.LEGEND if mortal else LEGEND, style="dim"))
     for result in comparison.unmeasured:
-        out.print(f"{_name(result, varied)}: {_nothing(result)}.", soft_wrap=is_plain(out))
+        name = _name(result, _differing(results))
+        out.print(f"{name}: {_nothing(result)}.", soft_wrap=is_plain(out))
     if len(comparison) > 1:
         out.print()
         for line in verdicts(comparison, plus_minus):
@@ -165,6 +173,10 @@ def _in_common(comparison: Comparison) -> list[tuple[str, Text | str]]:
             rows.append(("allocation", first.allocation))
     if len({result.wear_levelling for result in results}) == 1 and first.levelling is not None:
         rows.append(("levelling", first.wear_levelling))
+    if {result.hosting for result in results} == {first.hosting} != {"none"}:
+        rows.append(("host", first.hosting))
+    if {result.placement for result in results} == {first.placement} != {"none"}:
+        rows.append(("placement", first.placement))
     most = "up to " if comparison.interrupted else ""
     if runs := max(len(result.run_values) for result in results):
         rows.append(("runs", f"{most}{runs} of each, on the same writes; intervals are 95%"))
@@ -174,8 +186,8 @@ def _in_common(comparison: Comparison) -> list[tuple[str, Text | str]]:
 def verdicts(comparison: Comparison, plus_minus: str) -> list[str]:
     """What the ranking says, in sentences: who wins by how much, and what is inside the noise."""
     best = comparison.ranking[0]
-    varied = _varied(comparison.results)
-    names = [_name(rank.result, varied) for rank in comparison]
+    differing = _differing(comparison.results)
+    names = [_name(rank.result, differing) for rank in comparison]
     told = list(zip(comparison, names, strict=True))
     equal = [name for rank, name in told if _equal(rank, best)]
     inside = [name for rank, name in told if rank.inside_noise and not _equal(rank, best)]
@@ -229,7 +241,7 @@ def warnings_of(results: list[Result]) -> list[str]:
     for result in results:
         for text in result.warnings:
             kind = text.split(":")[0]
-            name = _name(result, {"frontier", *_unusual(result)})
+            name = _name(result, ["frontier", *_unusual(result)])
             kinds.setdefault(kind, []).append((name, text))
     lines = []
     for kind, said in kinds.items():
@@ -243,6 +255,17 @@ def warnings_of(results: list[Result]) -> list[str]:
             names = ", ".join(name for name, _ in said)
             lines.append(f"{names}: {kind}" + (f"; {advice}" if advice else ""))
     return lines
+
+
+def _unusual(result: Result) -> list[str]:
+    """The headings of :data:`VARIED` that are not as they are if nobody says otherwise."""
+    unusual = {
+        "alloc.": result.allocation != "fifo",
+        "levelling": result.levelling is not None,
+        "placement": result.placement != "none",
+        "host": result.hosting != "none",
+    }
+    return [heading for heading, is_unusual in unusual.items() if is_unusual]
 
 
 def deliver(document: str, *, as_json: bool, out: str | None) -> None:
@@ -265,9 +288,14 @@ def drive(result: Result) -> str:
     )
 
 
-def allocated(result: Result) -> str:
-    """The block allocation of a result, where it is not the usual one."""
-    return f", {result.allocation} allocation" if "allocation" in _unusual(result) else ""
+def policy(result: Result) -> str:
+    """Who collects, and where pages go, where that is not as usual."""
+    parts = [result.policy, f"{result.frontier} frontier"]
+    if result.allocation != "fifo":
+        parts.append(f"{result.allocation} allocation")
+    if result.placement != "none":
+        parts.append(result.placement)
+    return ", ".join(parts)
 
 
 def spare(result: Result) -> str:
@@ -313,32 +341,22 @@ def _short(count: float) -> str:
     return f"{count:.0f}"
 
 
-def _varied(results: Sequence[Result]) -> set[str]:
-    """What differs between results, beside their policies."""
-    of = {
-        "frontier": {result.frontier for result in results},
-        "allocation": {result.allocation for result in results},
-        "levelling": {result.wear_levelling for result in results},
-        "spare": {result.config["spare"] for result in results},
-    }
-    return {name for name, values in of.items() if len(values) > 1}
+def _differing(results: Sequence[Result]) -> list[str]:
+    """The headings of :data:`VARIED` in which results differ."""
+    # The spare space is compared as it was asked for: traces fix it only nearly.
+    spares = {result.config["spare"] for result in results}
+    return [
+        heading
+        for heading, _, _, shown in VARIED
+        if (len(spares) if heading == "spare" else len({shown(r) for r in results})) > 1
+    ]
 
 
-def _unusual(result: Result) -> set[str]:
-    """What is not as it is if nobody says otherwise."""
-    of = {"allocation": result.allocation != "fifo", "levelling": result.levelling is not None}
-    return {name for name, unusual in of.items() if unusual}
-
-
-def _name(result: Result, told: Collection[str]) -> str:
-    """A result's policy, and of its configuration what is to be told."""
-    parts = {
-        "frontier": result.frontier,
-        "allocation": result.allocation,
-        "levelling": result.wear_levelling,
-        "spare": format_share(result.config["spare_factor"]),
-    }
-    return "/".join([result.policy, *(text for name, text in parts.items() if name in told)])
+def _name(result: Result, differing: Sequence[str]) -> str:
+    """What a result is called among others: its policy, and what differs between them."""
+    parts = [result.policy]
+    parts += [shown(result) for heading, _, _, shown in VARIED if heading in differing]
+    return "/".join(parts)
 
 
 def _steady(out: Console, result: Result) -> Text:

@@ -141,6 +141,8 @@ def names(results: Sequence[Result]) -> list[str]:
     frontiers = len({result.frontier for result in results}) > 1
     allocations = len({result.allocation for result in results}) > 1
     levellings = len({result.wear_levelling for result in results}) > 1
+    placements = len({result.placement for result in results}) > 1
+    hosts = len({result.hosting for result in results}) > 1
     spares = len({result.config["spare_factor"] for result in results}) > 1
     made = []
     for result in results:
@@ -151,6 +153,10 @@ def names(results: Sequence[Result]) -> list[str]:
             parts.append(result.allocation)
         if levellings:
             parts.append(_cut(result.wear_levelling))
+        if placements:
+            parts.append(_cut(result.placement))
+        if hosts:
+            parts.append(_cut(result.hosting))
         if spares:
             parts.append(format_share(result.config["spare_factor"]))
         made.append(literal(", ".join(parts)))

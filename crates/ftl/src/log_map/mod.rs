@@ -190,6 +190,12 @@ pub(crate) fn check(params: &Params, layout: &Layout) -> Result<(), SpecError> {
             "sequential or empty",
         ));
     }
+    if !layout.placement.is_none() {
+        return Err(SpecError::new(
+            format!("{name} decides itself where pages go, found placement {}", layout.placement),
+            "leave the placement out, or use --mapping page",
+        ));
+    }
     if layout.lifespan.is_some() {
         return Err(SpecError::new(
             format!("blocks wear out on a page map alone, found mapping {name}"),

@@ -110,6 +110,9 @@ pub trait Score: Send {
     /// Whether [`Score::programmed`] is to be called.
     const FOLLOWS_PROGRAMS: bool = false;
 
+    /// Whether the score depends on zombies. A page that becomes one must not raise it, nor how it
+    /// grows.
+    const FOLLOWS_ZOMBIES: bool = false;
     /// Bytes that [`Score::start`] makes room for on a drive of this shape.
     fn bytes(&self, shape: &Geometry) -> u64 {
         let _ = shape;
@@ -124,6 +127,13 @@ pub trait Score: Send {
     /// The score of a candidate that was closed at `closed`. 0 for a block without an invalid page;
     /// never negative, never falling with time.
     fn course(&self, blocks: &BlockTable, block: BlockId, closed: u64, now: u64) -> Course;
+
+    /// What goes before wear among equal scores, least first.
+    #[inline(always)]
+    fn tie(&self, blocks: &BlockTable, block: BlockId) -> u16 {
+        let _ = (blocks, block);
+        0
+    }
 
     /// A page died. May run for some pages before the courses of any are asked for.
     #[inline(always)]
@@ -173,7 +183,8 @@ pub trait Score: Send {
 /// anew when one above it is, and the root before the next pick. 10 bytes a block, and what the score
 /// keeps.
 ///
-/// Equal scores: the block erased less often, then the one closed earlier, then the lower number.
+/// Equal scores: what the score says of ties, then the block erased less often, then the one closed
+/// earlier, then the lower number.
 #[derive(Clone, Debug)]
 pub struct Kinetic<S> {
     score: S,
@@ -256,7 +267,10 @@ impl<S: Score> Kinetic<S> {
     /// Whether block `a` goes before `b`, with these scores.
     #[inline(always)]
     fn before(&self, blocks: &BlockTable, a: (BlockId, f64), b: (BlockId, f64)) -> bool {
-        let key = |block: BlockId| (blocks.erase_count(block), self.closed[block as usize], block);
+        let key = |block: BlockId| {
+            let (tie, erases) = (self.score.tie(blocks, block), blocks.erase_count(block));
+            (tie, erases, self.closed[block as usize], block)
+        };
         a.1 > b.1 || (a.1 == b.1 && key(a.0) < key(b.0))
     }
 
@@ -375,6 +389,7 @@ impl<S: Score> Kinetic<S> {
 impl<S: Score> Tracker for Kinetic<S> {
     const FOLLOWS_DEATHS: bool = true;
     const FOLLOWS_PROGRAMS: bool = S::FOLLOWS_PROGRAMS;
+    const FOLLOWS_ZOMBIES: bool = S::FOLLOWS_ZOMBIES;
 
     fn pages_died(&mut self, blocks: &BlockTable, old: &[u32], since: u64) {
         let bits = self.offset_bits;
@@ -407,6 +422,14 @@ impl<S: Score> Tracker for Kinetic<S> {
     fn closed(&mut self, blocks: &BlockTable, block: BlockId) {
         self.closed[block as usize] = blocks.clock();
         self.score.closed(blocks, block);
+        self.improved(blocks, block);
+    }
+
+    fn zombie_marked(&mut self, blocks: &BlockTable, block: BlockId) {
+        self.outdate(block, blocks.clock());
+    }
+
+    fn zombie_revived(&mut self, blocks: &BlockTable, block: BlockId) {
         self.improved(blocks, block);
     }
 

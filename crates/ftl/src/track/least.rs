@@ -1,4 +1,7 @@
-//! The candidate with the fewest valid pages, kept exactly at amortised O(1) a write.
+//! The candidate of the least rank, by default the one with the fewest valid pages, kept exactly at
+//! amortised O(1) a write.
+
+use std::marker::PhantomData;
 
 use super::{Tracker, bytes_of, tree_levels};
 use crate::blocks::{BlockId, BlockTable, NOT_A_CANDIDATE};
@@ -37,7 +40,38 @@ impl Ties {
     }
 }
 
-/// Bits of a key below the count.
+/// What candidates are compared by before ties: a block's valid pages, or more. Less is better.
+pub trait Rank: Send + 'static {
+    /// Bits of a rank below what the tree's bound tells apart: the fewer ranks it does, the cheaper.
+    const FINE_BITS: u32 = 0;
+
+    /// Whether the rank depends on zombies.
+    const FOLLOWS_ZOMBIES: bool = false;
+
+    /// The rank of a block with `valid` valid pages, below 2^31. It falls with every page that dies,
+    /// and never falls with a page that becomes a zombie.
+    fn of(blocks: &BlockTable, block: BlockId, valid: u16) -> u32;
+
+    /// A rank that no block of b pages is above.
+    fn most(pages_per_block: u32) -> u32;
+}
+
+/// The rank of a block is its number of valid pages.
+#[derive(Clone, Debug)]
+pub struct Valid;
+
+impl Rank for Valid {
+    #[inline(always)]
+    fn of(_: &BlockTable, _: BlockId, valid: u16) -> u32 {
+        valid.into()
+    }
+
+    fn most(pages_per_block: u32) -> u32 {
+        pages_per_block
+    }
+}
+
+/// Bits of a key below the rank.
 const TIE_BITS: u32 = 32;
 
 /// The tie of a block that does not take part.
@@ -52,20 +86,19 @@ const FAN: usize = 16;
 /// Share of the blocks, 1 over this, that a new bound lets into the tree at the least.
 const INSIDE: usize = 64;
 
-/// A tournament tree over the keys of the blocks with few valid pages: the valid count, then what
-/// breaks ties.
+/// A tournament tree over the keys of the blocks of low rank: the rank, then what breaks ties.
 ///
 /// Blocks above a bound stay out: they are no victims yet, and most pages are lost by them, which
 /// costs a comparison. A block enters when it falls to the bound. The bound is found anew where the
 /// tree runs empty and every N takings, by counting all blocks: O(1) a taking, amortised, since a
 /// new bound lets N/64 blocks in. Taking a block recomputes one node a level. 4.6 bytes a block.
 #[derive(Clone, Debug)]
-pub struct Least {
+pub struct Least<R = Valid> {
     ties: Ties,
     /// Events so far: pages lost and blocks closed.
     clock: u32,
-    /// Most valid pages of a block in the tree.
-    bound: u16,
+    /// Highest rank of a block in the tree.
+    bound: u32,
     /// Takings until the bound is found anew; `None` if every block is in the tree.
     renew_in: Option<usize>,
     /// What breaks ties, least first, or [`ABSENT`].
@@ -75,9 +108,10 @@ pub struct Least {
     /// Each level the least of every `FAN` keys of the one below; the last, which may be the first,
     /// has one node in use.
     upper: Vec<Vec<u64>>,
+    rank: PhantomData<R>,
 }
 
-impl Least {
+impl<R: Rank> Least<R> {
     /// The tree of a drive on which no block is a candidate yet.
     pub fn new(blocks: &BlockTable, ties: Ties) -> Self {
         Self { bound: 0, renew_in: Some(blocks.len() as usize), ..Self::unbounded(blocks, ties) }
@@ -89,7 +123,16 @@ impl Least {
         let leaves = levels.next().unwrap_or_default();
         let upper = levels.collect();
         let tie = vec![ABSENT; blocks.len() as usize];
-        Self { ties, clock: 0, bound: u16::MAX, renew_in: None, tie, leaves, upper }
+        Self {
+            ties,
+            clock: 0,
+            bound: u32::MAX,
+            renew_in: None,
+            tie,
+            leaves,
+            upper,
+            rank: PhantomData,
+        }
     }
 
     /// Bytes that it keeps on a drive of this shape.
@@ -129,7 +172,7 @@ impl Least {
     /// Lets `block` take part.
     pub(super) fn insert(&mut self, blocks: &BlockTable, block: BlockId) {
         self.make_room_for(blocks, 1);
-        let count = blocks.valid(block);
+        let rank = R::of(blocks, block, blocks.valid(block));
         self.clock += 1;
         let tie = match self.ties {
             Ties::Latest => LAST_EVENT - self.clock,
@@ -137,8 +180,8 @@ impl Least {
             Ties::Lowest => block,
         };
         self.tie[block as usize] = tie;
-        if count <= self.bound {
-            self.lower(block, count, tie);
+        if rank <= self.bound {
+            self.lower(block, rank, tie);
         } else if self.is_empty() {
             self.renew(blocks);
         }
@@ -165,9 +208,10 @@ impl Least {
             if latest {
                 *slot = LAST_EVENT - clock;
             }
-            if count <= bound {
+            let rank = R::of(blocks, block, count);
+            if rank <= bound {
                 let tie = *slot;
-                self.lower(block, count, tie);
+                self.lower(block, rank, tie);
             }
         }
         self.clock = clock;
@@ -207,8 +251,8 @@ impl Least {
 
     /// Gives `block` this key, which is below the one it had in the tree, if it was there.
     #[inline(never)]
-    fn lower(&mut self, block: BlockId, count: u16, tie: u32) {
-        let key = (u64::from(count) << TIE_BITS) | u64::from(tie);
+    fn lower(&mut self, block: BlockId, rank: u32, tie: u32) {
+        let key = (u64::from(rank) << TIE_BITS) | u64::from(tie);
         let mut index = block as usize;
         for level in [&mut self.leaves].into_iter().chain(&mut self.upper) {
             index /= FAN;
@@ -221,9 +265,11 @@ impl Least {
 
     /// Finds a bound that lets in N / [`INSIDE`] blocks or more, and makes the tree anew.
     fn renew(&mut self, blocks: &BlockTable) {
-        let mut blocks_with = vec![0usize; blocks.pages_per_block() as usize + 1];
+        let most = R::most(blocks.pages_per_block()) >> R::FINE_BITS;
+        let mut blocks_with = vec![0usize; most as usize + 1];
         for block in (0..blocks.len()).filter(|&block| self.holds(block)) {
-            blocks_with[usize::from(blocks.valid(block))] += 1;
+            let rank = R::of(blocks, block, blocks.valid(block));
+            blocks_with[(rank >> R::FINE_BITS) as usize] += 1;
         }
         let wanted = self.tie.len() / INSIDE + 1;
         let mut inside = 0;
@@ -231,7 +277,8 @@ impl Least {
             inside += count;
             inside >= wanted
         });
-        self.bound = reached.unwrap_or(blocks_with.len()) as u16;
+        let level = reached.unwrap_or(blocks_with.len()) as u32;
+        self.bound = ((level + 1) << R::FINE_BITS) - 1;
         self.renew_in = Some(self.tie.len());
         self.rebuild(blocks);
     }
@@ -277,11 +324,12 @@ impl Least {
 
     #[inline]
     fn key(&self, blocks: &BlockTable, block: usize) -> u64 {
-        let (tie, count) = (self.tie[block], blocks.valid(block as BlockId));
-        if tie == ABSENT || count > self.bound {
+        let (tie, block) = (self.tie[block], block as BlockId);
+        let rank = R::of(blocks, block, blocks.valid(block));
+        if tie == ABSENT || rank > self.bound {
             return u64::MAX;
         }
-        (u64::from(count) << TIE_BITS) | u64::from(tie)
+        (u64::from(rank) << TIE_BITS) | u64::from(tie)
     }
 
     /// Whether every node is the least of its children, and the tree not empty without reason.
@@ -306,8 +354,9 @@ fn least(keys: &[u64]) -> u64 {
     keys.iter().copied().fold(u64::MAX, u64::min)
 }
 
-impl Tracker for Least {
+impl<R: Rank> Tracker for Least<R> {
     const FOLLOWS_PAGES: bool = true;
+    const FOLLOWS_ZOMBIES: bool = R::FOLLOWS_ZOMBIES;
 
     fn pages_lost(&mut self, blocks: &BlockTable, lost: &[BlockId]) {
         self.decrement_members::<true>(blocks, lost);
@@ -315,6 +364,25 @@ impl Tracker for Least {
 
     fn closed(&mut self, blocks: &BlockTable, block: BlockId) {
         self.insert(blocks, block);
+    }
+
+    fn zombie_marked(&mut self, blocks: &BlockTable, block: BlockId) {
+        let span = block as usize / FAN;
+        // No two blocks have one tie: another's key stays the least of its span.
+        if self.leaves[span] as u32 != self.tie[block as usize] {
+            return;
+        }
+        self.recompute(blocks, span);
+        if self.renew_in.is_some() && self.is_empty() {
+            self.renew(blocks);
+        }
+    }
+
+    fn zombie_revived(&mut self, blocks: &BlockTable, block: BlockId) {
+        let rank = R::of(blocks, block, blocks.valid(block));
+        if rank <= self.bound {
+            self.lower(block, rank, self.tie[block as usize]);
+        }
     }
 
     fn taken(&mut self, blocks: &BlockTable, block: BlockId) {
@@ -341,8 +409,8 @@ mod tests {
         for ties in [Ties::Latest, Ties::Oldest, Ties::Lowest] {
             let counts: Vec<Option<u16>> = (0..300).map(|block| Some(60 - block % 3)).collect();
             let mut blocks = BlockTable::from_counts(64, &counts);
-            let mut fresh = Least::new(&blocks, ties);
-            let mut worn = Least::new(&blocks, ties);
+            let mut fresh = Least::<Valid>::new(&blocks, ties);
+            let mut worn = Least::<Valid>::new(&blocks, ties);
             worn.clock = LAST_EVENT - 1500;
             let mut stream = Stream::new(1, "wear");
             for block in 0..300 {

@@ -11,7 +11,7 @@ mod window;
 pub use age::{AgeBasis, Ages};
 pub use close_order::CloseOrder;
 pub use kinetic::{Course, Kinetic, Score};
-pub use least::{Least, Ties};
+pub use least::{Least, Rank, Ties, Valid};
 pub use window::Window;
 
 use crate::blocks::{BlockId, BlockTable};
@@ -60,6 +60,20 @@ pub trait Tracker: Send {
     /// `count` pages of one block were programmed, from ppn `first` on; the last of them now.
     fn pages_programmed(&mut self, blocks: &BlockTable, first: u32, count: u32) {
         let _ = (blocks, first, count);
+    }
+
+    /// Whether [`Tracker::zombie_marked`] and [`Tracker::zombie_revived`] are to be called, and
+    /// zombies kept at all.
+    const FOLLOWS_ZOMBIES: bool = false;
+
+    /// A page of a candidate has become a zombie; the table counts it.
+    fn zombie_marked(&mut self, blocks: &BlockTable, block: BlockId) {
+        let _ = (blocks, block);
+    }
+
+    /// A zombie on a candidate is live again, not dead; the table no longer counts it.
+    fn zombie_revived(&mut self, blocks: &BlockTable, block: BlockId) {
+        let _ = (blocks, block);
     }
 
     /// `block` became a candidate.

@@ -24,7 +24,7 @@ impl Window {
 
     /// Bytes that it keeps on a drive of this shape.
     pub fn bytes(shape: &Geometry) -> u64 {
-        Least::bytes(shape) + Order::bytes(shape.blocks())
+        <Least>::bytes(shape) + Order::bytes(shape.blocks())
     }
 
     /// The first member in order of valid pages and the rule for ties.

@@ -36,7 +36,7 @@ impl VictimPolicy for Greedy {
     }
 
     fn bytes(&self, shape: &Geometry) -> u64 {
-        Least::bytes(shape)
+        <Least>::bytes(shape)
     }
 
     fn tracker(&self, blocks: &BlockTable) -> Least {

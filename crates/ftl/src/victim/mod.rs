@@ -16,6 +16,8 @@ mod sagc;
 mod scata;
 mod wear_aware;
 mod windowed;
+mod z_cost_benefit;
+mod z_greedy;
 
 pub use bsgc::Bsgc;
 pub use cat::Cat;
@@ -30,6 +32,8 @@ pub use sagc::Sagc;
 pub use scata::Scata;
 pub use wear_aware::WearAware;
 pub use windowed::Windowed;
+pub use z_cost_benefit::ZCostBenefit;
+pub use z_greedy::ZGreedy;
 
 use crate::blocks::{BlockId, BlockTable};
 use crate::geometry::Geometry;
@@ -83,6 +87,8 @@ pub struct VictimInfo {
     build: Build,
     build_stepwise: BuildStepwise,
     bytes: fn(&Params, &Geometry) -> Result<u64, SpecError>,
+    /// Whether it asks for zombies.
+    asks_for_zombies: bool,
     pick: PickFrom,
 }
 
@@ -130,6 +136,7 @@ macro_rules! victim_policies {
                     <$policy as VictimPolicy>::new(params, blocks, rng)
                 })?))
             },
+            asks_for_zombies: <$policy as VictimPolicy>::Tracker::FOLLOWS_ZOMBIES,
             bytes: |params, shape| {
                 let (blocks, mut rng) = (BlockTable::of_shape(shape), Stream::new(0, "check"));
                 let policy = <$policy as VictimPolicy>::new(params, &blocks, &mut rng)?;
@@ -165,6 +172,8 @@ victim_policies! {
     Eigc = "eigc.rs",
     Bsgc = "bsgc.rs",
     WearAware = "wear_aware.rs",
+    ZGreedy = "z_greedy.rs",
+    ZCostBenefit = "z_cost_benefit.rs",
 }
 
 /// Every registered policy, in the order in which listings show them.
@@ -205,7 +214,8 @@ impl VictimSpec {
     /// Bytes of memory of the layer that [`VictimSpec::build`] makes; an error where the policy
     /// cannot be made for a drive of this shape.
     pub fn bytes(&self, layout: &Layout) -> Result<u64, SpecError> {
-        Ok(layout.bytes() + (self.info.bytes)(&self.params, &layout.geometry)?)
+        Ok(layout.bytes(self.info.asks_for_zombies)
+            + (self.info.bytes)(&self.params, &layout.geometry)?)
     }
 
     /// A page-mapped translation layer with this policy.

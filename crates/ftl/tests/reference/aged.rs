@@ -49,15 +49,16 @@ pub fn naive_pick(spec: &str) -> NaivePick {
     let age = move |past: &Past, now: u64, from_loss: bool| {
         (now - if from_loss { past.last_lost } else { past.closed }).max(1) as f64
     };
+    let is_zombie_aware = name == "z-cost-benefit";
     let from_loss = given("last_invalidate");
     let (lfs, sqrt, weighed) = (given("lfs"), given("sqrt"), given("ratio"));
     let (average, literal, sample, live) =
         (given("average"), given("literal"), given("sample"), given("live"));
     let lambda = params.strip_prefix("lambda=").map_or(0.1, |value| value.parse().unwrap());
-    // b, valid, invalid, what happened, the clock, the fewest and the most erases of any block
-    type Formula = dyn Fn(f64, f64, f64, &Past, u64, u64, u64) -> f64;
+    // b, valid, invalid, zombies, what happened, the clock, the fewest and the most erases of any block
+    type Formula = dyn Fn(f64, f64, f64, f64, &Past, u64, u64, u64) -> f64;
     let formula: Box<Formula> = match name {
-        "cost-benefit" => Box::new(move |b, v, i, past, now, _, _| {
+        "cost-benefit" => Box::new(move |b, v, i, _, past, now, _, _| {
             let age = age(past, now, from_loss);
             if lfs {
                 age * i / (b + v)
@@ -67,10 +68,13 @@ pub fn naive_pick(spec: &str) -> NaivePick {
                 age * i / (2.0 * v)
             }
         }),
-        "cat" => Box::new(move |_, v, i, past, now, _, _| {
+        "z-cost-benefit" => Box::new(move |_, v, i, z, past, now, _, _| {
+            age(past, now, from_loss) * (2.0 * i - (2.0 * z).min(i)) / (4.0 * v)
+        }),
+        "cat" => Box::new(move |_, v, i, _, past, now, _, _| {
             i * age(past, now, from_loss) / (v * (past.erases + 1) as f64)
         }),
-        "sagc" => Box::new(move |_, v, i, past, now, _, _| {
+        "sagc" => Box::new(move |_, v, i, _, past, now, _, _| {
             let unrecorded = i as u64 - past.lost.len() as u64; // never written: from clock 0
             let sum: u64 = past.lost.iter().map(|(_, time)| now - time).sum();
             let sum = (sum + unrecorded * now).max(1) as f64;
@@ -80,7 +84,7 @@ pub fn naive_pick(spec: &str) -> NaivePick {
                 (false, false) => sum,
             }
         }),
-        "scata" => Box::new(|b, v, i, past, now, _, _| {
+        "scata" => Box::new(|b, v, i, _, past, now, _, _| {
             if v == 0.0 {
                 return f64::INFINITY;
             }
@@ -92,7 +96,7 @@ pub fn naive_pick(spec: &str) -> NaivePick {
             let wear = (past.erases + 1) as f64;
             i * oldest as f64 * youngest as f64 / ((b + v) * wear)
         }),
-        "eigc" => Box::new(move |b, v, i, past, now, _, _| {
+        "eigc" => Box::new(move |b, v, i, _, past, now, _, _| {
             let mut kept = 0.0;
             for &(_, valid) in &past.history {
                 kept = if average { 0.5 * (kept + valid as f64) } else { valid as f64 };
@@ -100,7 +104,7 @@ pub fn naive_pick(spec: &str) -> NaivePick {
             let time = (now - past.erased).max(1) as f64;
             i * b * time / (v * (b - kept).max(1.0) * (past.erases + 1) as f64)
         }),
-        "bsgc" => Box::new(move |b, v, i, past, now, least, _| {
+        "bsgc" => Box::new(move |b, v, i, _, past, now, least, _| {
             let (mut interval, mut kept, mut last) = (0.0, 0.0, 0);
             for (index, &(time, valid)) in past.history.iter().enumerate() {
                 let e_time = if literal { time } else { time - last } as f64;
@@ -118,7 +122,7 @@ pub fn naive_pick(spec: &str) -> NaivePick {
             let time = (c_time + interval).max(1.0);
             i * b * time / (v * (b - kept).max(1.0) * (1 + past.erases - least) as f64)
         }),
-        "wear-aware" => Box::new(move |b, v, i, past, _, _, most| {
+        "wear-aware" => Box::new(move |b, v, i, _, past, _, _, most| {
             let wear = past.erases as f64 / (1 + most) as f64;
             if i == 0.0 { 0.0 } else { 1.0 - ((1.0 - lambda) * (v / b) + lambda * wear) }
         }),
@@ -130,10 +134,13 @@ pub fn naive_pick(spec: &str) -> NaivePick {
         let most = pasts.iter().map(|past| past.erases).max().unwrap();
         let score = |block: usize| {
             let (b, v) = (view.b as f64, view.counts[block] as f64);
-            formula(b, v, b - v, &pasts[block], view.now, least, most)
+            let z = view.zombies[block] as f64;
+            formula(b, v, b - v, z, &pasts[block], view.now, least, most)
         };
         let order = |&a: &usize, &b: &usize| {
-            let key = |block: usize| (pasts[block].erases, pasts[block].closed, block);
+            let first = |block: usize| if is_zombie_aware { view.counts[block] } else { 0 };
+            let key =
+                |block: usize| (first(block), pasts[block].erases, pasts[block].closed, block);
             score(b).total_cmp(&score(a)).then(key(a).cmp(&key(b)))
         };
         view.candidates.iter().copied().min_by(order).unwrap()

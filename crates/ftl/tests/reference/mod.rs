@@ -2,10 +2,12 @@
 //! minute. It shares no code with the engine but the random stream.
 
 mod aged;
+mod placed;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use flashgc_ftl::rng::Stream;
+pub use placed::Dac;
 
 /// One block: the logical page of every programmed page, in order. A page is valid if the
 /// dictionary says that it lies here.
@@ -37,6 +39,10 @@ pub struct Reference {
     pub levelling: Option<Levelling>,
     pub host: Option<usize>,
     pub copies: Option<usize>,
+    /// DAC, in place of the two above.
+    pub dac: Option<Dac>,
+    /// Pages that the host has said it will overwrite, and has not yet.
+    pub zombies: BTreeSet<u32>,
     pub frontier: Frontier,
     pub programs: u64,
     pub victims: Vec<(usize, usize)>,
@@ -94,6 +100,8 @@ pub struct View<'a> {
     /// Valid pages of every block.
     pub counts: Vec<usize>,
     pub touched: Vec<u64>,
+    /// Zombies of every block.
+    pub zombies: Vec<usize>,
     pub b: usize,
     /// Programs since the first contents.
     pub now: u64,
@@ -118,6 +126,8 @@ impl Reference {
             levelling: None,
             host: None,
             copies: None,
+            dac: None,
+            zombies: BTreeSet::new(),
             frontier,
             programs: 0,
             victims: Vec::new(),
@@ -151,6 +161,9 @@ impl Reference {
 
     /// Writes the page, or ends the drive's life in the attempt.
     pub fn write(&mut self, page: u32, pick: Pick) {
+        if self.dac.is_some() {
+            return self.write_placed(page, pick);
+        }
         if self.room(self.host) == 0 && !self.life.over {
             self.make_room(pick);
         }
@@ -159,19 +172,20 @@ impl Reference {
         }
         let old = self.map.get(&page).copied();
         self.program(self.host.unwrap(), page);
-        self.lose(old);
+        self.lose(page, old);
     }
 
     pub fn trim(&mut self, page: u32) {
         let old = self.map.remove(&page);
-        self.lose(old);
+        self.lose(page, old);
     }
 
     fn now(&self) -> u64 {
         self.programs - self.filled
     }
 
-    fn lose(&mut self, place: Option<(usize, usize)>) {
+    fn lose(&mut self, page: u32, place: Option<(usize, usize)>) {
+        self.zombies.remove(&page);
         if let Some((block, offset)) = place {
             self.touch(block);
             self.log.push((self.now(), Event::Lost(block, offset)));
@@ -217,7 +231,8 @@ impl Reference {
     fn victim(&mut self, pick: Pick) -> (usize, Vec<u32>) {
         let (candidates, touched) = (self.closed.clone(), self.touched.clone());
         let (b, now, log) = (self.b, self.now(), self.log.as_slice());
-        let view = View { candidates, counts: self.counts(), touched, b, now, log };
+        let (counts, zombies) = (self.counts(), self.zombie_counts());
+        let view = View { candidates, counts, touched, zombies, b, now, log };
         let victim = pick(&view, &mut self.rng);
         let pages = self.collect(victim);
         (victim, pages)
@@ -403,6 +418,18 @@ pub fn naive_pick(spec: &str) -> NaivePick {
     match name {
         "fifo" => Box::new(|view, _| view.candidates[0]),
         "greedy" => Box::new(move |view, _| fewest(&view.candidates, view)),
+        // The paper's score, i - min(z, i/2); those that are best, then the one with most invalid
+        // pages.
+        "z-greedy" => Box::new(move |view, _| {
+            let score = |&block: &usize| {
+                let (i, z) = ((view.b - view.counts[block]) as f64, view.zombies[block] as f64);
+                i - z.min(i / 2.0)
+            };
+            let best = view.candidates.iter().map(score).fold(f64::NEG_INFINITY, f64::max);
+            let equal: Vec<usize> =
+                view.candidates.iter().filter(|block| score(block) == best).copied().collect();
+            fewest(&equal, view)
+        }),
         "random" => Box::new(draw),
         "windowed" => {
             let w = number("w", 500);

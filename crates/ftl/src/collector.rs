@@ -1,0 +1,73 @@
+//! Collectors: a victim policy and a placement under the name by which a paper compares them.
+
+/// One collector.
+pub struct CollectorInfo {
+    /// The name people type.
+    pub name: &'static str,
+    /// One line, with its source.
+    pub summary: &'static str,
+    /// The spec of its victim policy.
+    pub victim: &'static str,
+    /// The spec of its placement, on the pool frontier.
+    pub placement: &'static str,
+}
+
+// DAC with three regions, without a threshold: Lee et al. 2015, section 5.1; with the zombie block
+// for the zombie-aware ones, Table 1; without it the `-nz` of section 5.2.4.
+static COLLECTORS: &[CollectorInfo] = &[
+    CollectorInfo {
+        name: "gc-gd",
+        summary: "greedy with DAC (Lee et al. 2015, Table 1)",
+        victim: "greedy",
+        placement: "dac:regions=3",
+    },
+    CollectorInfo {
+        name: "gc-cb",
+        summary: "cost-benefit with DAC (Lee et al. 2015, Table 1)",
+        victim: "cost-benefit",
+        placement: "dac:regions=3",
+    },
+    CollectorInfo {
+        name: "zgc-gd",
+        summary: "z-greedy with DAC and the zombie block (Lee et al. 2015, Table 1)",
+        victim: "z-greedy",
+        placement: "dac:regions=3,zombie-block=yes",
+    },
+    CollectorInfo {
+        name: "zgc-cb",
+        summary: "z-cost-benefit with DAC and the zombie block (Lee et al. 2015, Table 1)",
+        victim: "z-cost-benefit",
+        placement: "dac:regions=3,zombie-block=yes",
+    },
+    CollectorInfo {
+        name: "zgc-gd-nz",
+        summary: "z-greedy with DAC, no zombie block (Lee et al. 2015, section 5.2.4)",
+        victim: "z-greedy",
+        placement: "dac:regions=3",
+    },
+    CollectorInfo {
+        name: "zgc-cb-nz",
+        summary: "z-cost-benefit with DAC, no zombie block (Lee et al. 2015, section 5.2.4)",
+        victim: "z-cost-benefit",
+        placement: "dac:regions=3",
+    },
+];
+
+/// Every collector, in the order in which listings show them.
+pub fn collectors() -> &'static [CollectorInfo] {
+    COLLECTORS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{PlacementSpec, VictimSpec};
+
+    #[test]
+    fn collectors_are_what_the_registries_know() {
+        for collector in collectors() {
+            VictimSpec::parse(collector.victim).unwrap();
+            assert!(!PlacementSpec::parse(collector.placement).unwrap().is_none());
+        }
+    }
+}

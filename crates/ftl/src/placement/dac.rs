@@ -1,0 +1,121 @@
+//! Dynamic data clustering: regions from cold to hot; an update promotes a page, a copy demotes it.
+//!
+//! Region 0 is the coldest, R-1 the hottest, and a block keeps the region for which it was opened.
+//! A page that is written for the first time goes to region 0; one that the host updates goes one
+//! region up from the block it lay on, one that a collection copies one region down. With a
+//! threshold only a page last written by the host less than so many programs ago is promoted, and
+//! only an older one demoted; 0 switches this test off, which is what the FTLs that cite DAC do.
+//!
+//! With `zombie-block=yes` copies of zombies, pages whose new version waits in the host's cache, go
+//! to an open block of their own. It counts as region R-1: an update of a page on it stays hot, and
+//! what is left of it goes to region R-2.
+//!
+//! Rule: update: `min(r+1, R-1)`; copy: `max(r-1, 0)`, a zombie to the zombie block.
+//!
+//! # Cost
+//! A write: the class of one block is read. One open block a region, one for zombies; the collector
+//! keeps an erased block for each beside the low-water mark of the pool. 1 byte a block, and with a
+//! threshold 8 bytes a logical page.
+//!
+//! # Source
+//! Chiang, Lee, Chang, Software Practice and Experience 29, 1999 (DAC); Lee, Kim, Lee, Maeng, IEEE
+//! Trans. on Computers 64(4), 2015, sections 3.2.2 and 5.1 (the zombie block, 3 regions).
+
+use super::{Class, Placement, PlacementInfo};
+use crate::spec::{Kind, Param};
+
+pub(super) const INFO: PlacementInfo = PlacementInfo {
+    name: "dac",
+    params: &[
+        Param {
+            name: "regions",
+            kind: Kind::Integer { min: 1, max: 64 },
+            default: Some("3"),
+            help: "regions from cold to hot",
+        },
+        Param {
+            name: "threshold",
+            kind: Kind::Integer { min: 0, max: u64::MAX },
+            default: Some("0"),
+            help: "pages programmed since a page's last host write below which it is young; 0: \
+                   every update promotes, every copy demotes",
+        },
+        Param {
+            name: "zombie-block",
+            kind: Kind::Word(&["no", "yes"]),
+            default: Some("no"),
+            help: "copies of zombies go to an open block of their own",
+        },
+    ],
+    source: include_str!("dac.rs"),
+    make: Some(|params, pages| {
+        let threshold = params.integer("threshold");
+        Box::new(Dac {
+            hottest: params.integer("regions") as Class - 1,
+            threshold,
+            written: vec![0; if threshold == 0 { 0 } else { pages as usize }],
+            zombie_block: params.text("zombie-block") == "yes",
+        })
+    }),
+};
+
+/// See the module's text. The zombie block's class is the one above the hottest region.
+struct Dac {
+    hottest: Class,
+    threshold: u64,
+    /// The clock at each page's last host write; empty without a threshold.
+    written: Vec<u64>,
+    zombie_block: bool,
+}
+
+impl Dac {
+    /// How long ago the host wrote `page`; `None` without a threshold.
+    fn age(&self, page: u32, now: u64) -> Option<u64> {
+        Some(now - self.written.get(page as usize)?)
+    }
+}
+
+impl Placement for Dac {
+    fn classes(&self) -> usize {
+        usize::from(self.hottest) + 1 + usize::from(self.zombie_block)
+    }
+
+    fn copy_classes(&self) -> usize {
+        // Only a young page of the hottest region is copied into it, and without a threshold none is
+        // young.
+        let regions = if self.threshold == 0 { self.hottest.max(1) } else { self.hottest + 1 };
+        usize::from(regions) + usize::from(self.zombie_block)
+    }
+
+    fn asks_for_zombies(&self) -> bool {
+        self.zombie_block
+    }
+
+    #[inline]
+    fn host(&self, page: u32, old: Option<Class>, now: u64) -> Class {
+        let Some(class) = old else { return 0 };
+        let region = class.min(self.hottest);
+        let young = self.age(page, now).is_none_or(|age| age < self.threshold);
+        if young { (region + 1).min(self.hottest) } else { region }
+    }
+
+    fn wrote(&mut self, page: u32, now: u64) {
+        if let Some(written) = self.written.get_mut(page as usize) {
+            *written = now;
+        }
+    }
+
+    #[inline]
+    fn copy(&self, page: u32, from: Class, zombie: bool, now: u64) -> Class {
+        if zombie && self.zombie_block {
+            return self.hottest + 1;
+        }
+        let region = from.min(self.hottest);
+        let old = self.age(page, now).is_none_or(|age| age >= self.threshold);
+        if old { region.saturating_sub(1) } else { region }
+    }
+
+    fn bytes(&self) -> u64 {
+        self.written.len() as u64 * 8
+    }
+}

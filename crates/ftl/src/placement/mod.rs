@@ -1,0 +1,194 @@
+//! Placement: which open block a host write or a copy goes to. One policy a file; this file is the
+//! interface and the registry. How a layer writes and collects with one is in `write.rs`.
+
+mod dac;
+mod none;
+mod write;
+
+use crate::blocks::BlockId;
+use crate::frontier::{Active, Frontier};
+use crate::geometry::Geometry;
+use crate::levelling::Levelling;
+use crate::spec::{Param, Params, Spec, SpecError, header, suggest};
+
+/// A class of data. Every class has an open block of its own, and a block keeps the class for which
+/// it was opened; the first contents of a drive are of class 0.
+pub type Class = u8;
+
+/// A rule that sorts pages into classes.
+pub trait Placement: Send {
+    /// How many classes there are: 1 or more.
+    fn classes(&self) -> usize;
+
+    /// How many of them copies may go to: 1 or more.
+    fn copy_classes(&self) -> usize;
+
+    /// Whether it asks which pages are zombies; they are kept only then.
+    fn asks_for_zombies(&self) -> bool {
+        false
+    }
+
+    /// The class of `page`, which the host writes at clock `now`. Its data until now are on a block
+    /// of class `old`; `None` if it has none.
+    fn host(&self, page: u32, old: Option<Class>, now: u64) -> Class;
+
+    /// The host has written `page`, at clock `now`.
+    fn wrote(&mut self, page: u32, now: u64) {
+        let _ = (page, now);
+    }
+
+    /// The class of `page`, which a collection copies from a block of class `from` at clock `now`.
+    fn copy(&self, page: u32, from: Class, zombie: bool, now: u64) -> Class;
+
+    /// Bytes that it keeps.
+    fn bytes(&self) -> u64 {
+        0
+    }
+}
+
+/// One registered policy, as listings, help texts and constructors need it.
+pub struct PlacementInfo {
+    /// The name people type.
+    pub name: &'static str,
+    /// The parameters it takes.
+    pub params: &'static [Param],
+    /// The policy's source file, whose `//!` header documents it.
+    source: &'static str,
+    /// The policy on a drive of so many logical pages; `None` leaves it to the frontier.
+    make: Option<Make>,
+}
+
+type Make = fn(&Params, u32) -> Box<dyn Placement>;
+
+impl PlacementInfo {
+    /// The documentation in Markdown: summary, description, rule, cost and source.
+    pub fn doc(&self) -> String {
+        header(self.source)
+    }
+
+    /// The first line of the documentation.
+    pub fn summary(&self) -> String {
+        self.doc().lines().next().unwrap_or_default().to_string()
+    }
+}
+
+// The list of policies: a new one is one file and one line here. The first is the default.
+static POLICIES: &[PlacementInfo] = &[none::INFO, dac::INFO];
+
+/// Every registered policy, in the order in which listings show them.
+pub fn placement_policies() -> &'static [PlacementInfo] {
+    POLICIES
+}
+
+/// A registered placement with its parameters checked.
+#[derive(Clone)]
+pub struct PlacementSpec {
+    info: &'static PlacementInfo,
+    params: Params,
+}
+
+impl PlacementSpec {
+    /// Reads `text`, for example `dac:regions=3,zombie-block=yes`.
+    pub fn parse(text: &str) -> Result<Self, SpecError> {
+        let spec = Spec::parse(text)?;
+        let Some(info) = POLICIES.iter().find(|info| info.name == spec.name) else {
+            return Err(SpecError::new(
+                format!("unknown placement '{}'", spec.name),
+                suggest(&spec.name, POLICIES.iter().map(|info| info.name)),
+            ));
+        };
+        Ok(Self { info, params: Params::resolve(&spec, info.params)? })
+    }
+
+    /// Whether it leaves all to the frontier, as a drive does if nobody says otherwise.
+    pub fn is_none(&self) -> bool {
+        self.info.make.is_none()
+    }
+
+    /// Whether a drive with this frontier, and this way to level wear, can have it.
+    pub fn check(&self, frontier: Frontier, levelling: Option<Levelling>) -> Result<(), SpecError> {
+        if self.is_none() {
+            return Ok(());
+        }
+        if levelling.is_some() {
+            return Err(SpecError::new(
+                format!("placement {self} and static wear levelling do not go together yet"),
+                "give one or the other",
+            ));
+        }
+        if matches!(frontier, Frontier::Pool { .. }) {
+            return Ok(());
+        }
+        Err(SpecError::new(
+            format!(
+                "placement {self} needs the pool frontier, found {frontier}: its open blocks come \
+                 from a pool of erased ones"
+            ),
+            "give --frontier pool",
+        ))
+    }
+
+    /// The policy on a drive of `logical_pages`; `None` if it leaves all to the frontier.
+    pub(crate) fn make(&self, logical_pages: u32) -> Option<Box<dyn Placement>> {
+        self.info.make.map(|make| make(&self.params, logical_pages))
+    }
+
+    /// Blocks that can never hold host data beside the low-water mark of a pool: one a class, and
+    /// one erased for every class of copies but the first. `None` if it leaves all to the frontier.
+    pub(crate) fn blocks_kept(&self) -> Option<u32> {
+        let placement = self.make(0)?;
+        Some((placement.classes() + placement.copy_classes() - 1) as u32)
+    }
+}
+
+impl Default for PlacementSpec {
+    fn default() -> Self {
+        Self::parse(POLICIES[0].name).expect("the default takes no parameters")
+    }
+}
+
+/// The spec in full, every parameter written out.
+impl std::fmt::Display for PlacementSpec {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.params.fmt(f)
+    }
+}
+
+impl std::fmt::Debug for PlacementSpec {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "PlacementSpec({self})")
+    }
+}
+
+/// The open blocks of a layer with a placement, and the class of every block.
+pub(crate) struct Placed {
+    rule: Box<dyn Placement>,
+    /// The class of each block, kept until it is opened again.
+    class_of: Vec<Class>,
+    /// The open block of each class.
+    pub(crate) open: Vec<Active>,
+    /// Erased blocks that the collector keeps in the pool. One collection may open a block for
+    /// every class of copies before it gives one back, so it is one more for each but the first.
+    water: usize,
+}
+
+impl Placed {
+    pub(crate) fn new(rule: Box<dyn Placement>, geometry: &Geometry, low: u32) -> Self {
+        let open = vec![Active::none(geometry.pages_per_block()); rule.classes()];
+        let water = low as usize + rule.copy_classes() - 1;
+        Self { rule, class_of: vec![0; geometry.blocks() as usize], open, water }
+    }
+
+    pub(crate) fn asks_for_zombies(&self) -> bool {
+        self.rule.asks_for_zombies()
+    }
+
+    /// Bytes that it keeps on a drive of `blocks` blocks.
+    pub(crate) fn bytes(rule: &dyn Placement, blocks: u32) -> u64 {
+        rule.bytes() + u64::from(blocks)
+    }
+
+    fn class_of(&self, block: BlockId) -> Class {
+        self.class_of[block as usize]
+    }
+}

@@ -1,0 +1,89 @@
+//! Cost-benefit, where pages that will die soon count against a block.
+//!
+//! As `cost-benefit` in the form of Kawaguchi, but the benefit is that of `z-greedy`: zombies z,
+//! valid pages whose new version waits in the host's cache, count against at most half of the
+//! invalid pages i. The age counts pages programmed, host writes and copies, since the block was
+//! filled or, with `age=last_invalidate`, since it last lost a page; below 1 it is 1. A block with
+//! no valid page comes first and a full one last. Equal scores: more invalid pages, then fewer
+//! erases, then closed earlier, then the lower number.
+//!
+//! Formula: `argmax age (i - min(z, i/2))/(2v)`, the numerator as `2i - min(2z, i)`.
+//!
+//! # Cost
+//! That of cost-benefit, and a bit a physical page and 2 bytes a block for the zombies. A hint that
+//! concerns the best of 16 neighbouring blocks: the nodes above it are made anew at the next pick.
+//!
+//! # Source
+//! Lee, Kim, Lee, Maeng, IEEE Trans. on Computers 64(4), 2015, Eq. 3.
+
+use super::VictimPolicy;
+use super::z_greedy::twice_benefit;
+use crate::blocks::{BlockId, BlockTable};
+use crate::geometry::Geometry;
+use crate::rng::Stream;
+use crate::spec::{Param, Params, SpecError};
+use crate::track::{AgeBasis, Ages, Course, Kinetic, Score};
+
+/// See the module's text.
+#[derive(Clone)]
+pub struct ZCostBenefit {
+    ages: Ages,
+}
+
+impl VictimPolicy for ZCostBenefit {
+    type Tracker = Kinetic<Self>;
+    const NAME: &'static str = "z-cost-benefit";
+    const PARAMS: &'static [Param] = &[AgeBasis::PARAM];
+
+    fn new(params: &Params, _: &BlockTable, _: &mut Stream) -> Result<Self, SpecError> {
+        Ok(Self { ages: Ages::new(AgeBasis::named(params.text("age"))) })
+    }
+
+    fn bytes(&self, shape: &Geometry) -> u64 {
+        Kinetic::bytes(self, shape)
+    }
+
+    fn tracker(&self, blocks: &BlockTable) -> Kinetic<Self> {
+        Kinetic::new(blocks, self.clone())
+    }
+
+    fn pick(&mut self, _: &BlockTable, best: &Kinetic<Self>, _: &mut Stream) -> Option<BlockId> {
+        best.first()
+    }
+}
+
+impl Score for ZCostBenefit {
+    const FOLLOWS_ZOMBIES: bool = true;
+
+    fn bytes(&self, shape: &Geometry) -> u64 {
+        self.ages.bytes(shape.blocks())
+    }
+
+    fn start(&mut self, blocks: &BlockTable) {
+        self.ages.start(blocks.len());
+    }
+
+    #[inline(always)]
+    fn course(&self, blocks: &BlockTable, block: BlockId, closed: u64, now: u64) -> Course {
+        let valid = u32::from(blocks.valid(block));
+        let invalid = blocks.pages_per_block() - valid;
+        let benefit = twice_benefit(invalid, blocks.zombies(block).into());
+        let age = self.ages.at(block, closed, now);
+        Course::linear(f64::from(benefit), age, f64::from(4 * valid))
+    }
+
+    #[inline(always)]
+    fn tie(&self, blocks: &BlockTable, block: BlockId) -> u16 {
+        blocks.valid(block)
+    }
+
+    #[inline(always)]
+    fn lost(&mut self, _: &BlockTable, block: BlockId, _: u32, time: u64) {
+        self.ages.lost(block, time);
+    }
+
+    #[inline(always)]
+    fn falls(&self) -> bool {
+        self.ages.restart()
+    }
+}

@@ -1,0 +1,262 @@
+//! Zombies: the worked example of the paper's Figures 2 and 3, the property behind its Eq. 2, and
+//! what hints can and cannot do.
+
+use flashgc_ftl::rng::Stream;
+use flashgc_ftl::spec::{Param, Params, SpecError};
+use flashgc_ftl::victim::ZGreedy;
+use flashgc_ftl::{
+    Allocation, BlockId, BlockTable, Fill, Frontier, FtlError, Geometry, Layout, PageMap,
+    PlacementSpec, Translation, VictimPolicy, VictimSpec,
+};
+
+fn layout(geometry: Geometry, frontier: Frontier, placement: &str) -> Layout {
+    Layout {
+        geometry,
+        frontier,
+        placement: PlacementSpec::parse(placement).unwrap(),
+        allocation: Allocation::default(),
+        levelling: None,
+        lifespan: None,
+        fill: Fill::Empty,
+        seed: 1,
+    }
+}
+
+fn build(victim: &str, layout: Layout) -> Box<dyn Translation> {
+    VictimSpec::parse(victim).unwrap().build(layout).unwrap()
+}
+
+/// The drive of Figures 2(a) and 3(a), and the pages whose new version is in the host's cache: 3 on
+/// the figures' block 2, then 4 on block 3. Their blocks 1 to 4 are 0 to 3 here.
+fn figure(victim: &str) -> (Box<dyn Translation>, Vec<u32>) {
+    // One class: host writes and copies share the update block. One erased block is kept.
+    let geometry = Geometry::new(4, 10, 19).unwrap();
+    let layout = layout(geometry, Frontier::Pool { low: 1 }, "dac:regions=1");
+    let mut layer = build(victim, layout);
+    let block1: Vec<u32> = (0..10).collect();
+    // Kills five pages of block 1 (0 to 4) and brings five new ones (10 to 14).
+    let block2: Vec<u32> = (0..5).chain(10..15).collect();
+    // Kills six of block 2 (0 to 4 and 10), leaving 11 to 14, and brings four new ones.
+    let block3: Vec<u32> = (0..5).chain(10..11).chain(15..19).collect();
+    for pages in [block1, block2, block3] {
+        layer.write(&pages).unwrap();
+    }
+    (layer, vec![11, 12, 13, 0, 1, 2, 3])
+}
+
+/// (live, zombie, dead) of each block, as the figures print them: whatever is erased is clean.
+fn states(layer: &dyn Translation, dirty: &[u32], clean: [u32; 4]) -> [(u32, u32, u32); 4] {
+    std::array::from_fn(|block| {
+        let valid = u32::from(layer.blocks().valid(block as u32));
+        let zombies = dirty.iter().filter(|&&page| layer.locate(page).unwrap().0 == block as u32);
+        let zombies = zombies.count() as u32;
+        (valid - zombies, zombies, 10 - valid - clean[block])
+    })
+}
+
+/// Flushes the first `count` dirty pages; returns how many pages were copied on the way.
+fn flush(layer: &mut dyn Translation, dirty: &mut Vec<u32>, count: usize) -> u64 {
+    let before = layer.counters().copied_pages;
+    let pages: Vec<u32> = dirty.drain(..count).collect();
+    layer.write(&pages).unwrap();
+    layer.audit().unwrap();
+    layer.counters().copied_pages - before
+}
+
+#[test]
+fn figure_2_greedy_copies_four_pages_then_five() {
+    let (mut layer, mut dirty) = figure("greedy");
+    layer.hint(&dirty).unwrap();
+    assert_eq!(layer.zombies(), None, "greedy does not ask");
+    // (a) Block 4 is erased. 19 live pages, 7 of them zombies.
+    let a = states(&*layer, &dirty, [0, 0, 0, 10]);
+    assert_eq!(a, [(5, 0, 5), (1, 3, 6), (6, 4, 0), (0, 0, 0)]);
+    // (b) and (c): the first write makes room. Block 2 goes to block 4, whose other six pages take
+    // what is dirty: the three of block 4 and three of block 3.
+    assert_eq!(flush(&mut *layer, &mut dirty, 6), 4);
+    let c = states(&*layer, &dirty, [0, 10, 0, 0]);
+    assert_eq!(c, [(5, 0, 5), (0, 0, 0), (6, 1, 3), (7, 0, 3)]);
+    // (d) and (e): block 1 goes to block 2, which takes the last dirty page.
+    assert_eq!(flush(&mut *layer, &mut dirty, 1), 5);
+    let e = states(&*layer, &dirty, [10, 4, 0, 0]);
+    assert_eq!(e, [(0, 0, 0), (6, 0, 0), (6, 0, 4), (7, 0, 3)]);
+}
+
+#[test]
+fn figure_3_z_greedy_copies_five_pages_then_one() {
+    let (mut layer, mut dirty) = figure("z-greedy");
+    layer.hint(&dirty).unwrap();
+    assert_eq!(layer.zombies().unwrap().known, 7);
+    let a = states(&*layer, &dirty, [0, 0, 0, 10]);
+    assert_eq!(a, [(5, 0, 5), (1, 3, 6), (6, 4, 0), (0, 0, 0)]);
+    // (b) and (c): scores 5, 6 - min(3, 3) = 3 and 0. Block 1 goes to block 4, whose other five
+    // pages take the three zombies of block 2 and two of block 3.
+    assert_eq!(flush(&mut *layer, &mut dirty, 5), 5);
+    let c = states(&*layer, &dirty, [10, 0, 0, 0]);
+    assert_eq!(c, [(0, 0, 0), (1, 0, 9), (6, 2, 2), (10, 0, 0)]);
+    // (d) and (e): block 2, with one live page, goes to block 1, which takes the last two.
+    assert_eq!(flush(&mut *layer, &mut dirty, 2), 1);
+    let e = states(&*layer, &dirty, [7, 10, 0, 0]);
+    assert_eq!(e, [(3, 0, 0), (0, 0, 0), (6, 0, 4), (10, 0, 0)]);
+    // Three more clean pages than with greedy: 17 against 14.
+    assert_eq!(layer.counters().copied_pages, 6);
+    let zombies = layer.zombies().unwrap();
+    assert_eq!((zombies.marked, zombies.overwritten, zombies.known), (7, 7, 0));
+}
+
+/// z-greedy, every pick of which is compared with a look at every block.
+struct Looked(ZGreedy);
+
+impl VictimPolicy for Looked {
+    type Tracker = <ZGreedy as VictimPolicy>::Tracker;
+    const NAME: &'static str = "looked";
+    const PARAMS: &'static [Param] = ZGreedy::PARAMS;
+
+    fn new(params: &Params, blocks: &BlockTable, rng: &mut Stream) -> Result<Self, SpecError> {
+        ZGreedy::new(params, blocks, rng).map(Self)
+    }
+
+    fn bytes(&self, shape: &Geometry) -> u64 {
+        self.0.bytes(shape)
+    }
+
+    fn tracker(&self, blocks: &BlockTable) -> Self::Tracker {
+        self.0.tracker(blocks)
+    }
+
+    fn pick(
+        &mut self,
+        blocks: &BlockTable,
+        tracker: &Self::Tracker,
+        rng: &mut Stream,
+    ) -> Option<BlockId> {
+        let pick = self.0.pick(blocks, tracker, rng)?;
+        let invalid = |block| blocks.pages_per_block() - u32::from(blocks.valid(block));
+        let score = |block| {
+            let (i, z) = (f64::from(invalid(block)), f64::from(blocks.zombies(block)));
+            i - z.min(i / 2.0)
+        };
+        let candidates = || (0..blocks.len()).filter(|&block| blocks.is_candidate(block));
+        let best = candidates().map(score).fold(0.0, f64::max);
+        assert_eq!(score(pick), best, "Eq. 2");
+        let most = candidates().filter(|&block| score(block) == best).map(invalid).max();
+        assert_eq!(Some(invalid(pick)), most, "of equals the one with the most invalid pages");
+        // What Eq. 2 is for (section 3.2.1); a block with fewer would need a score above its own.
+        let most = candidates().map(invalid).max().unwrap();
+        assert!(2 * invalid(pick) >= most, "{} of {most}", invalid(pick));
+        Some(pick)
+    }
+}
+
+#[test]
+fn the_victim_has_at_least_half_as_many_invalid_pages_as_any_block() {
+    for (ties, b) in [("latest", 16), ("oldest", 48), ("lowest", 8)] {
+        let geometry = Geometry::with_spare(300, b, 0.15).unwrap();
+        let spec = VictimSpec::parse(&format!("z-greedy:ties={ties}")).unwrap();
+        let layout = layout(geometry, Frontier::Pool { low: 2 }, "none");
+        let mut layer =
+            PageMap::with_policy(layout, |blocks, rng| Looked::new(spec.params(), blocks, rng))
+                .unwrap();
+        let pages = geometry.logical_pages();
+        let mut stream = Stream::new(4, ties);
+        for _ in 0..60 * pages / b {
+            // Hints of every kind: true, never true, for a whole region, taken back.
+            let hinted: Vec<u32> = (0..b).map(|_| stream.below(pages)).collect();
+            layer.hint(&hinted).unwrap();
+            match stream.below(8) {
+                0 => {
+                    let first = stream.below(pages - 40);
+                    layer.hint(&(first..first + 40).collect::<Vec<_>>()).unwrap();
+                }
+                1 => layer.cancel(&hinted).unwrap(),
+                2 => layer.trim(&hinted[..3]).unwrap(),
+                3 if stream.below(20) == 0 => layer.power_loss(),
+                _ => {}
+            }
+            let coming = hinted
+                .iter()
+                .map(|&page| if stream.below(2) == 0 { page } else { stream.below(pages / 8) });
+            let coming: Vec<u32> = coming.collect();
+            layer.write(&coming).unwrap();
+        }
+        layer.audit().unwrap();
+        assert!(
+            layer.counters().collections > 10_000 / b as u64,
+            "{}",
+            layer.counters().collections
+        );
+    }
+}
+
+/// Write amplification over eight drive writes after four, 8 of 10 writes to 2 of 10 pages; with
+/// each write a random page is hinted with probability `lies`.
+fn amplification(victim: &str, placement: &str, lies: f64) -> f64 {
+    let geometry = Geometry::with_spare(400, 32, 0.12).unwrap();
+    let mut layer = build(victim, layout(geometry, Frontier::Pool { low: 2 }, placement));
+    let pages = geometry.logical_pages();
+    let (mut coming, mut liar) = (Stream::new(1, "writes"), Stream::new(2, "lies"));
+    let mut start = layer.counters();
+    for step in 0..12 * pages {
+        if step == 4 * pages {
+            start = layer.counters();
+        }
+        if liar.unit() < lies {
+            layer.hint(&[liar.below(pages)]).unwrap();
+        }
+        let hot = coming.below(5) < 4;
+        let page = if hot { coming.below(pages / 5) } else { coming.below(pages) };
+        layer.write(&[page]).unwrap();
+    }
+    let counted = layer.counters().since(&start);
+    counted.programs() as f64 / counted.host_pages as f64
+}
+
+#[test]
+fn without_hints_the_zombie_aware_policies_are_their_parents() {
+    assert_eq!(amplification("z-greedy", "none", 0.0), amplification("greedy", "none", 0.0));
+    // The order among equal scores differs: by more invalid pages first, not by wear.
+    let (child, parent) =
+        (amplification("z-cost-benefit", "none", 0.0), amplification("cost-benefit", "none", 0.0));
+    assert!((child / parent - 1.0).abs() < 0.005, "{child} {parent}");
+}
+
+#[test]
+fn rare_lies_cost_a_few_percent_and_many_more() {
+    // With each write a page drawn at random is hinted, and no hint is taken back: a cold page, one
+    // that the host writes once in four drive writes, stays a zombie for as long. One lie in a
+    // hundred writes makes 4% of the cold pages zombies that never die; three in ten all of them.
+    for (child, parent, placement, of_many) in [
+        ("z-greedy", "greedy", "none", 1.2),
+        ("z-greedy", "greedy", "dac", 1.2),
+        ("z-cost-benefit", "cost-benefit", "none", 1.02),
+        ("z-cost-benefit", "cost-benefit", "dac", 1.05),
+    ] {
+        let honest = amplification(parent, placement, 0.0);
+        let block = if placement == "dac" { "dac:zombie-block=yes" } else { placement };
+        let (rare, many) = (amplification(child, block, 0.01), amplification(child, block, 0.3));
+        let text = format!("{child} {block}: {rare:.4}, {many:.4}; {parent} {honest:.4}");
+        assert!(rare / honest < 1.03, "{text}");
+        // A finding, measured here and in docs/zombies.md: lies that are never taken back are not
+        // harmless. It must not go unnoticed where that changes.
+        assert!(many / honest > of_many && many / honest < of_many + 0.12, "{text}");
+    }
+}
+
+#[test]
+fn hints_beyond_the_drive_are_refused_and_hints_of_nothing_ignored() {
+    let geometry = Geometry::with_spare(40, 16, 0.3).unwrap();
+    let mut layer = build("z-greedy", layout(geometry, Frontier::Pool { low: 2 }, "none"));
+    let pages = geometry.logical_pages();
+    assert!(matches!(layer.hint(&[0, pages]), Err(FtlError::OutOfRange { .. })));
+    assert!(matches!(layer.cancel(&[pages]), Err(FtlError::OutOfRange { .. })));
+    layer.hint(&[0, 1]).unwrap(); // no data yet
+    assert_eq!(layer.zombies().unwrap().known, 0);
+    layer.write(&[0, 1]).unwrap();
+    layer.hint(&[0, 0, 1]).unwrap();
+    assert_eq!(layer.zombies().unwrap().known, 2, "a page is a zombie once");
+    layer.trim(&[0]).unwrap();
+    layer.power_loss();
+    let zombies = layer.zombies().unwrap();
+    assert_eq!((zombies.marked, zombies.trimmed, zombies.revived, zombies.known), (2, 1, 1, 0));
+    layer.audit().unwrap();
+}

@@ -1,0 +1,227 @@
+//! The buffer cache of a database, with checkpoints and a background writer.
+//!
+//! A page that is read or updated is brought into the cache; the page used least recently makes
+//! room, and is written first if it is dirty. At a checkpoint, every `checkpoint`, all pages then
+//! dirty are written in address order, evenly over the share `completion` of the time to the next
+//! one. Every `delay` the background writer looks at the `scan` of the cache used least recently and
+//! writes up to `pages` dirty pages of it, so that evictions need not wait.
+//!
+//! The clock is that of requests: `rate` of them a second.
+//!
+//! # Cost
+//! A request: constant, and the background writer's looks. 8.4 bytes a page of the drive.
+//!
+//! # Source
+//! PostgreSQL 16, chapters 20.4.5 (background writer) and 30.5 (checkpoints), whose defaults these
+//! are, but that the writer there adapts its rounds to the need; Lee et al., IEEE Trans. on Computers
+//! 64(4), 2015, section 4.3.2 (a database that tells of what is dirty).
+
+use flashgc_ftl::spec::{Kind, Param, Params, SpecError};
+
+use super::outlet::Outlet;
+use super::pages::{Lists, Pages};
+use super::{Cache, CacheInfo, RATE, Room, SIZE, time};
+
+pub(super) const INFO: CacheInfo = CacheInfo {
+    name: "buffer-cache",
+    params: &[
+        SIZE,
+        Param {
+            name: "checkpoint",
+            kind: Kind::Text,
+            default: Some("300s"),
+            help: "time between two checkpoints; 0s: none",
+        },
+        Param {
+            name: "completion",
+            kind: Kind::Real { min: 0.0, max: 1.0 },
+            default: Some("90%"),
+            help: "share of that time over which a checkpoint is written",
+        },
+        Param {
+            name: "delay",
+            kind: Kind::Text,
+            default: Some("200ms"),
+            help: "time between two rounds of the background writer",
+        },
+        Param {
+            name: "pages",
+            kind: Kind::Integer { min: 0, max: u32::MAX as u64 },
+            default: Some("100"),
+            help: "dirty pages that it writes a round, at most",
+        },
+        Param {
+            name: "scan",
+            kind: Kind::Real { min: 0.0, max: 1.0 },
+            default: Some("10%"),
+            help: "share of the cache that it looks at, from the end",
+        },
+        RATE,
+    ],
+    source: include_str!("database.rs"),
+    check: |params, _| settings(params).map(|_| Vec::new()),
+    make: |params, room| Ok(Box::new(BufferCache::new(settings(params)?, room))),
+};
+
+struct Settings {
+    checkpoint_ns: u64,
+    completion: f64,
+    delay_ns: u64,
+    pages: u32,
+    scan: f64,
+}
+
+fn settings(params: &Params) -> Result<Settings, SpecError> {
+    let delay_ns = time(params, "delay")?;
+    if delay_ns == 0 {
+        return Err(SpecError::new(
+            "buffer-cache: delay=0s is no time between two rounds",
+            "the background writer rests with pages=0, for example delay=200ms,pages=0",
+        ));
+    }
+    Ok(Settings {
+        checkpoint_ns: time(params, "checkpoint")?,
+        completion: params.real("completion"),
+        delay_ns,
+        pages: params.integer("pages") as u32,
+        scan: params.real("scan"),
+    })
+}
+
+/// See the module's text.
+struct BufferCache {
+    settings: Settings,
+    capacity: u32,
+    now: u64,
+    next_round: u64,
+    next_checkpoint: u64,
+    cached: Pages,
+    dirty: Pages,
+    /// One list, by the last use.
+    lists: Lists,
+    /// What a checkpoint is still to write.
+    due: Pages,
+    /// When the checkpoint began, and what it had to write.
+    checkpoint: (u64, u32),
+    /// Where it goes on, in address order.
+    sweep: u32,
+}
+
+impl BufferCache {
+    fn new(settings: Settings, room: &Room) -> Self {
+        Self {
+            capacity: room.capacity,
+            now: 0,
+            next_round: settings.delay_ns,
+            next_checkpoint: settings.checkpoint_ns,
+            cached: Pages::none(room.pages),
+            dirty: Pages::none(room.pages),
+            lists: Lists::new(room.pages, 1),
+            due: Pages::none(room.pages),
+            checkpoint: (0, 0),
+            sweep: 0,
+            settings,
+        }
+    }
+
+    fn flush(&mut self, page: u32, out: &mut Outlet) {
+        self.dirty.remove(page);
+        self.due.remove(page);
+        out.write(page);
+    }
+
+    /// One round of the background writer and of the checkpoint under way.
+    fn round(&mut self, out: &mut Outlet) {
+        if self.settings.checkpoint_ns > 0 && self.now >= self.next_checkpoint {
+            self.next_checkpoint += self.settings.checkpoint_ns;
+            self.due = self.dirty.clone();
+            self.checkpoint = (self.now, self.due.len());
+            self.sweep = 0;
+        }
+        let (began, total) = self.checkpoint;
+        let span = self.settings.completion * self.settings.checkpoint_ns as f64;
+        let gone = (self.now - began + self.settings.delay_ns) as f64;
+        let share = if span > gone { gone / span } else { 1.0 };
+        let left = total - (f64::from(total) * share) as u32;
+        while self.due.len() > left {
+            let Some(page) = self.due.first_from(self.sweep) else { break };
+            self.sweep = page + 1;
+            self.flush(page, out);
+        }
+        let mut looked = (f64::from(self.capacity) * self.settings.scan) as u32;
+        looked = looked.saturating_sub(self.capacity - self.cached.len());
+        let mut written = 0;
+        let mut at = self.lists.last(0);
+        while let Some(page) = at.filter(|_| looked > 0 && written < self.settings.pages) {
+            at = self.lists.before(page);
+            looked -= 1;
+            if self.dirty.has(page) {
+                self.flush(page, out);
+                written += 1;
+            }
+        }
+    }
+
+    /// Brings `page` in, or to the front; whether it was not there.
+    fn touch(&mut self, page: u32, out: &mut Outlet) -> bool {
+        let is_new = !self.cached.has(page);
+        if is_new {
+            if self.cached.len() >= self.capacity
+                && let Some(last) = self.lists.last(0)
+            {
+                if self.dirty.has(last) {
+                    self.flush(last, out);
+                }
+                self.lists.remove(last);
+                self.cached.remove(last);
+            }
+            self.cached.insert(page);
+        } else {
+            self.lists.remove(page);
+        }
+        self.lists.push_front(0, page);
+        is_new
+    }
+}
+
+impl Cache for BufferCache {
+    fn pass(&mut self, mut ns: u64, out: &mut Outlet) {
+        while ns > 0 {
+            let step = ns.min(self.next_round - self.now);
+            self.now += step;
+            ns -= step;
+            if self.now == self.next_round {
+                self.next_round += self.settings.delay_ns;
+                self.round(out);
+            }
+        }
+    }
+
+    fn read(&mut self, page: u32, out: &mut Outlet) {
+        if self.touch(page, out) {
+            out.read(page);
+        }
+    }
+
+    fn write(&mut self, page: u32, out: &mut Outlet) {
+        if self.touch(page, out) {
+            out.read_to_update(page);
+        }
+        if self.dirty.insert(page) {
+            out.dirtied(page);
+        }
+    }
+
+    fn trim(&mut self, page: u32, out: &mut Outlet) {
+        if self.cached.remove(page) {
+            self.lists.remove(page);
+            self.dirty.remove(page);
+            self.due.remove(page);
+        }
+        out.trim(page);
+    }
+
+    fn dirty(&self) -> u32 {
+        self.dirty.len()
+    }
+}

@@ -1,0 +1,390 @@
+//! How the host tells a drive which pages it will overwrite soon, and what can go wrong with it.
+
+use std::collections::VecDeque;
+
+use flashgc_ftl::rng::Stream;
+use flashgc_ftl::spec::{Kind, Param, Params, Spec, SpecError, suggest};
+
+use super::pages::Pages;
+
+/// Bytes of a sector, in which extents are counted.
+const SECTOR: u32 = 512;
+
+/// What listings and help texts say of one way.
+pub struct HintsInfo {
+    /// The name people type.
+    pub name: &'static str,
+    /// One line, with its source.
+    pub summary: &'static str,
+    /// The parameters it takes.
+    pub params: &'static [Param],
+}
+
+const fn share(name: &'static str, help: &'static str) -> Param {
+    Param { name, kind: Kind::Real { min: 0.0, max: 1.0 }, default: Some("0"), help }
+}
+
+const LOST: Param = share("lost", "share of the hints that never come");
+const WRONG: Param = share("wrong", "share of the hints that name a page drawn at random");
+const ADVERSE: Param =
+    share("adverse", "share of the hints that name the page written last, the least likely one");
+const LATE: Param = Param {
+    name: "late",
+    kind: Kind::Integer { min: 0, max: u32::MAX as u64 },
+    default: Some("0"),
+    help: "commands by which a hint comes later than it was sent",
+};
+
+static WAYS: &[HintsInfo] = &[
+    HintsInfo { name: "none", summary: "the drive is told nothing", params: &[] },
+    HintsInfo {
+        name: "piggyback",
+        summary: "one extent (32-bit sector, 8-bit count) rides on each read and write command, \
+                  first in, first out (Lee et al. 2015, section 4.2)",
+        params: &[LOST, WRONG, ADVERSE, LATE],
+    },
+    HintsInfo {
+        name: "command",
+        summary: "a command of its own for each extent, as soon as a page is dirty (Lee et al. \
+                  2015, section 5.2.5)",
+        params: &[LOST, WRONG, ADVERSE, LATE],
+    },
+    HintsInfo {
+        name: "dsm",
+        summary: "NVMe Dataset Management with Write Prepare: a command for so many ranges",
+        params: &[
+            Param {
+                name: "ranges",
+                kind: Kind::Integer { min: 1, max: 256 },
+                default: Some("256"),
+                help: "ranges that wait for one command",
+            },
+            LOST,
+            WRONG,
+            ADVERSE,
+            LATE,
+        ],
+    },
+    HintsInfo {
+        name: "frequency",
+        summary: "a read that is made to update its page says so (NVMe Read, access frequency 8)",
+        params: &[LOST, WRONG, ADVERSE, LATE],
+    },
+    HintsInfo {
+        name: "perfect",
+        summary: "the drive knows at once, without a command",
+        params: &[LOST, WRONG, ADVERSE, LATE],
+    },
+];
+
+/// Every way, in the order in which listings show them.
+pub fn hint_ways() -> &'static [HintsInfo] {
+    WAYS
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    None,
+    Piggyback,
+    /// A command for so many extents.
+    Command(usize),
+    Frequency,
+    Perfect,
+}
+
+/// A way of hinting with its parameters checked.
+#[derive(Clone)]
+pub struct HintsSpec {
+    way: Way,
+    params: Params,
+}
+
+impl HintsSpec {
+    /// Reads `text`, for example `piggyback:lost=5%`.
+    pub fn parse(text: &str) -> Result<Self, SpecError> {
+        let spec = Spec::parse(text)?;
+        let Some(info) = WAYS.iter().find(|info| info.name == spec.name) else {
+            return Err(SpecError::new(
+                format!("unknown way of hinting '{}'", spec.name),
+                suggest(&spec.name, WAYS.iter().map(|info| info.name)),
+            ));
+        };
+        let params = Params::resolve(&spec, info.params)?;
+        let way = match info.name {
+            "none" => Way::None,
+            "piggyback" => Way::Piggyback,
+            "command" => Way::Command(1),
+            "dsm" => Way::Command(params.integer("ranges") as usize),
+            "frequency" => Way::Frequency,
+            _ => Way::Perfect,
+        };
+        let made = Self { way, params };
+        let faulty = made.share("lost") + made.share("wrong") + made.share("adverse");
+        if faulty > 1.0 {
+            return Err(SpecError::new(
+                format!("{text}: lost, wrong and adverse hints are {faulty} of all together"),
+                "shares that sum to 1 at most",
+            ));
+        }
+        Ok(made)
+    }
+
+    /// Whether the drive is told nothing.
+    pub fn is_none(&self) -> bool {
+        self.way == Way::None
+    }
+
+    fn share(&self, name: &str) -> f64 {
+        if self.is_none() { 0.0 } else { self.params.real(name) }
+    }
+
+    /// Pages of an extent; an error where pages or addresses are too large for one.
+    fn extent_pages(&self, page_size: u32, pages: u32) -> Result<u32, SpecError> {
+        if self.way != Way::Piggyback {
+            return Ok(u32::MAX);
+        }
+        let sectors = page_size / SECTOR;
+        if !page_size.is_multiple_of(SECTOR) || sectors > u8::MAX.into() || sectors == 0 {
+            return Err(SpecError::new(
+                format!(
+                    "piggyback: a page of {page_size} bytes is not 1 to 255 sectors of {SECTOR}, \
+                     which an extent can name"
+                ),
+                "hints=perfect, or another page size",
+            ));
+        }
+        if u64::from(pages) * u64::from(sectors) > 1 << 32 {
+            return Err(SpecError::new(
+                format!("piggyback: {pages} pages of {page_size} bytes are more than 2^32 sectors"),
+                "hints=perfect, or a drive of 2 TiB at most",
+            ));
+        }
+        Ok(u32::from(u8::MAX) / sectors)
+    }
+
+    /// Whether pages of this size on a drive of `pages` can be named.
+    pub(super) fn check(&self, page_size: u32, pages: u32) -> Result<(), SpecError> {
+        self.extent_pages(page_size, pages).map(drop)
+    }
+}
+
+/// The spec in full.
+impl std::fmt::Display for HintsSpec {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.params.fmt(f)
+    }
+}
+
+impl std::fmt::Debug for HintsSpec {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "HintsSpec({self})")
+    }
+}
+
+/// What became of hints, in pages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HintCounts {
+    /// Pages that became dirty: what there was to tell.
+    pub due: u64,
+    /// Hints that came to the drive.
+    pub sent: u64,
+    /// Hints dropped because the page was written before they could leave.
+    pub overtaken: u64,
+    /// Hints that never came.
+    pub lost: u64,
+    /// Hints that came and named another page, or one no longer dirty.
+    pub wrong: u64,
+    /// Commands made for hints alone.
+    pub commands: u64,
+}
+
+struct Extent {
+    first: u32,
+    count: u32,
+}
+
+/// The queue of hints, and what the drive knows.
+pub(super) struct Hints {
+    way: Way,
+    lost: f64,
+    wrong: f64,
+    adverse: f64,
+    late: u64,
+    rng: Stream,
+    pages: u32,
+    extent_pages: u32,
+    /// Extents that wait, first in, first out; pages of them that were written since do not count.
+    queue: VecDeque<Extent>,
+    /// Pages that wait for their hint to leave.
+    waiting: Pages,
+    /// Hints under way, and the number of the command with which they come.
+    under_way: VecDeque<(u64, u32)>,
+    /// Commands so far.
+    commands: u64,
+    written_last: u32,
+    /// The page that is being read to be updated, and the one of which the drive was told so.
+    updating: Option<u32>,
+    told_by_read: Option<u32>,
+    dirty: Pages,
+    /// Dirty pages that the drive has a hint of.
+    known: Pages,
+    pub(super) counts: HintCounts,
+}
+
+impl Hints {
+    pub(super) fn new(
+        spec: &HintsSpec,
+        page_size: u32,
+        pages: u32,
+        seed: u64,
+    ) -> Result<Self, SpecError> {
+        Ok(Self {
+            way: spec.way,
+            lost: spec.share("lost"),
+            wrong: spec.share("wrong"),
+            adverse: spec.share("adverse"),
+            late: if spec.is_none() { 0 } else { spec.params.integer("late") },
+            rng: Stream::new(seed, "hints"),
+            pages,
+            extent_pages: spec.extent_pages(page_size, pages)?,
+            queue: VecDeque::new(),
+            waiting: Pages::none(pages),
+            under_way: VecDeque::new(),
+            commands: 0,
+            written_last: 0,
+            updating: None,
+            told_by_read: None,
+            dirty: Pages::none(pages),
+            known: Pages::none(pages),
+            counts: HintCounts::default(),
+        })
+    }
+
+    /// Dirty pages that the drive has a hint of.
+    pub(super) fn known(&self) -> u32 {
+        self.known.len()
+    }
+
+    /// `page` has become dirty; hints that leave at once are given to `tell`.
+    pub(super) fn dirtied(&mut self, page: u32, tell: &mut dyn FnMut(u32)) {
+        self.counts.due += 1;
+        self.dirty.insert(page);
+        match self.way {
+            Way::None => {}
+            Way::Perfect => self.send(page, tell),
+            // The read that brought the page in has said it, if there was one.
+            Way::Frequency => {
+                if self.told_by_read.take() == Some(page) {
+                    self.known.insert(page);
+                }
+            }
+            Way::Piggyback | Way::Command(_) => {
+                self.enqueue(page);
+                if let Way::Command(extents) = self.way
+                    && self.queue.len() >= extents
+                {
+                    self.counts.commands += 1;
+                    while self.leave(tell) {}
+                }
+            }
+        }
+    }
+
+    fn enqueue(&mut self, page: u32) {
+        if !self.waiting.insert(page) {
+            return;
+        }
+        match self.queue.back_mut() {
+            Some(last) if last.first + last.count == page && last.count < self.extent_pages => {
+                last.count += 1;
+            }
+            _ => self.queue.push_back(Extent { first: page, count: 1 }),
+        }
+    }
+
+    /// Sends the first extent that still has a page to name; whether there was one.
+    fn leave(&mut self, tell: &mut dyn FnMut(u32)) -> bool {
+        while let Some(Extent { first, count }) = self.queue.pop_front() {
+            let mut left = false;
+            for page in first..first + count {
+                if self.waiting.remove(page) {
+                    self.send(page, tell);
+                    left = true;
+                }
+            }
+            if left {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// A read or a write command goes to the drive: what comes with it, comes first.
+    pub(super) fn command(&mut self, tell: &mut dyn FnMut(u32)) {
+        self.commands += 1;
+        while let Some(&(at, page)) = self.under_way.front()
+            && at <= self.commands
+        {
+            self.under_way.pop_front();
+            self.arrive(page, tell);
+        }
+        if self.way == Way::Piggyback {
+            self.leave(tell);
+        }
+    }
+
+    /// A read goes to the drive because its page is to be updated.
+    pub(super) fn read_to_update(&mut self, page: u32, tell: &mut dyn FnMut(u32)) {
+        if self.way == Way::Frequency {
+            self.updating = Some(page);
+            self.send(page, tell);
+            self.updating = None;
+        }
+    }
+
+    /// The write of `page` goes to the drive: no hint of it is needed any more.
+    pub(super) fn written(&mut self, page: u32) {
+        self.written_last = page;
+        self.forget(page);
+    }
+
+    /// `page` is not dirty any more.
+    pub(super) fn forget(&mut self, page: u32) {
+        self.known.remove(page);
+        self.dirty.remove(page);
+        self.counts.overtaken += u64::from(self.waiting.remove(page));
+    }
+
+    fn send(&mut self, page: u32, tell: &mut dyn FnMut(u32)) {
+        let chance =
+            if self.lost + self.wrong + self.adverse > 0.0 { self.rng.unit() } else { 1.0 };
+        if chance < self.lost {
+            self.counts.lost += 1;
+            return;
+        }
+        let named = if chance < self.lost + self.wrong {
+            self.rng.below(self.pages)
+        } else if chance < self.lost + self.wrong + self.adverse {
+            self.written_last
+        } else {
+            page
+        };
+        if self.late > 0 {
+            self.under_way.push_back((self.commands + self.late, named));
+        } else {
+            self.arrive(named, tell);
+        }
+    }
+
+    fn arrive(&mut self, page: u32, tell: &mut dyn FnMut(u32)) {
+        self.counts.sent += 1;
+        if self.dirty.has(page) {
+            self.known.insert(page);
+        } else if self.updating == Some(page) {
+            self.told_by_read = Some(page);
+        } else {
+            self.counts.wrong += 1;
+        }
+        tell(page);
+    }
+}

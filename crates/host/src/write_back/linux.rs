@@ -1,0 +1,355 @@
+//! The page cache of Linux before a raw block device, with its flush daemon.
+//!
+//! Writes stay in memory and dirty pages go to the drive later. Every `writeback` the daemon looks:
+//! if the device has been dirty for `expire`, all its dirty pages are written; if more than
+//! `background` of the cache is dirty, pages are written until that is no longer so. A writer that
+//! finds the dirty pages above the middle between `background` and `limit` starts the daemon and
+//! writes one and a half times what it has dirtied since it last looked, a thirty-second of the cache
+//! and 4 MiB at most; above `limit` it writes until they are below. Pages are written in address order from where the last flush stopped, around the
+//! end: a sweep, not the oldest first. With `expiry=page` each page has its own time, and the oldest
+//! goes first. Reads are served from the cache; a clean page that was used least recently makes
+//! room.
+//!
+//! The clock is that of requests: `rate` of them a second, and a page written to the drive takes
+//! 1/`speed`. A `background` of at least `limit` is taken as half of it, as Linux does.
+//!
+//! # Cost
+//! A request: constant, but for the search of the next dirty page, a bit each. 8.5 bytes a page of the
+//! drive, 16.5 with `expiry=page`.
+//!
+//! # Source
+//! Linux 2.6.34, mm/page-writeback.c and fs/fs-writeback.c: the parameters and the throttling; Lee et
+//! al., IEEE Trans. on Computers 64(4), 2015, Table 2 (the values).
+
+use flashgc_ftl::spec::{Kind, Param, Params, SpecError};
+
+use super::outlet::Outlet;
+use super::pages::{Lists, Pages};
+use super::{Cache, CacheInfo, RATE, Room, SIZE, time};
+
+pub(super) const INFO: CacheInfo = CacheInfo {
+    name: "page-cache",
+    params: &[
+        SIZE,
+        Param {
+            name: "writeback",
+            kind: Kind::Text,
+            default: Some("5s"),
+            help: "time between two looks of the flush daemon; 0s: it looks only when a writer asks",
+        },
+        Param {
+            name: "expire",
+            kind: Kind::Text,
+            default: Some("30s"),
+            help: "age at which dirty data are written",
+        },
+        Param {
+            name: "background",
+            kind: Kind::Real { min: 0.0, max: 1.0 },
+            default: Some("10%"),
+            help: "dirty share of the cache above which the daemon writes",
+        },
+        Param {
+            name: "limit",
+            kind: Kind::Real { min: 0.0, max: 1.0 },
+            default: Some("20%"),
+            help: "dirty share of the cache above which a writer waits",
+        },
+        Param {
+            name: "expiry",
+            kind: Kind::Word(&["inode", "page"]),
+            default: Some("inode"),
+            help: "what has an age: the device as a whole, or every page",
+        },
+        RATE,
+        Param {
+            name: "speed",
+            kind: Kind::Real { min: 1e-3, max: 1e9 },
+            default: Some("1000"),
+            help: "pages that the drive writes a second",
+        },
+    ],
+    source: include_str!("linux.rs"),
+    check: |params, _| {
+        settings(params)?;
+        Ok(warning(params).into_iter().collect())
+    },
+    make: |params, room| Ok(Box::new(LinuxCache::new(settings(params)?, room))),
+};
+
+/// Bytes that are dirtied between two looks of a writer: this at most, 1024 pages of 4 KiB, and the
+/// cache by that (`writeback_set_ratelimit`, with one processor).
+const TURN_BYTES: u32 = 4 << 20;
+const TURNS: u32 = 32;
+
+/// The lists of pages: clean ones by their last use, dirty ones by when they became so.
+const CLEAN: u32 = 0;
+const DIRTY: u32 = 1;
+
+struct Settings {
+    writeback_ns: u64,
+    expire_ns: u64,
+    background: f64,
+    limit: f64,
+    by_page: bool,
+    page_ns: u64,
+}
+
+fn settings(params: &Params) -> Result<Settings, SpecError> {
+    let limit = params.real("limit");
+    Ok(Settings {
+        writeback_ns: time(params, "writeback")?,
+        expire_ns: time(params, "expire")?,
+        background: match params.real("background") {
+            share if share >= limit => limit / 2.0,
+            share => share,
+        },
+        limit,
+        by_page: params.text("expiry") == "page",
+        page_ns: ((1e9 / params.real("speed")).round() as u64).max(1),
+    })
+}
+
+fn warning(params: &Params) -> Option<String> {
+    let (background, limit) = (params.real("background"), params.real("limit"));
+    (background >= limit).then(|| {
+        format!(
+            "page-cache: background={background} is not below limit={limit}: taken as half of it, \
+             as Linux does"
+        )
+    })
+}
+
+/// See the module's text.
+struct LinuxCache {
+    settings: Settings,
+    capacity: u32,
+    background: u32,
+    /// Dirty pages from which on a writer flushes.
+    middle: u32,
+    limit: u32,
+    turn: u32,
+    now: u64,
+    next_look: u64,
+    cached: Pages,
+    dirty: Pages,
+    lists: Lists,
+    /// When each page became dirty; empty unless pages have an age.
+    dirtied_at: Vec<u64>,
+    /// Since when the device has been dirty.
+    dirty_since: Option<u64>,
+    /// Where the next flush goes on.
+    sweep: u32,
+    /// Pages that are still to be written because the device was dirty for too long.
+    expired: u32,
+    /// Pages that became dirty no later than this are to be written.
+    expired_before: Option<u64>,
+    in_background: bool,
+    /// Time that the daemon had and has not written in, nanoseconds.
+    credit: u64,
+    /// Pages written by the host since a writer last looked.
+    since_look: u32,
+}
+
+impl LinuxCache {
+    fn new(settings: Settings, room: &Room) -> Self {
+        let share = |share: f64| (f64::from(room.capacity) * share) as u32;
+        let (background, limit) = (share(settings.background), share(settings.limit));
+        let times = if settings.by_page { room.pages } else { 0 };
+        Self {
+            capacity: room.capacity,
+            background,
+            middle: (background + limit) / 2,
+            limit,
+            turn: (room.capacity / TURNS).clamp(1, (TURN_BYTES / room.page_size).max(1)),
+            now: 0,
+            next_look: settings.writeback_ns,
+            cached: Pages::none(room.pages),
+            dirty: Pages::none(room.pages),
+            lists: Lists::new(room.pages, 2),
+            dirtied_at: vec![0; times as usize],
+            dirty_since: None,
+            sweep: 0,
+            expired: 0,
+            expired_before: None,
+            in_background: false,
+            credit: 0,
+            since_look: 0,
+            settings,
+        }
+    }
+
+    /// The page that the daemon would write next; `None` if nothing is to be written.
+    fn due(&self) -> Option<u32> {
+        let oldest = self.lists.last(DIRTY).filter(|_| self.settings.by_page);
+        let expired = match (oldest, self.expired_before) {
+            (Some(page), Some(before)) => self.dirtied_at[page as usize] <= before,
+            _ => self.expired > 0,
+        };
+        let wanted = expired || (self.in_background && self.dirty.len() > self.background);
+        wanted.then(|| self.next_dirty()).flatten()
+    }
+
+    fn next_dirty(&self) -> Option<u32> {
+        match self.settings.by_page {
+            true => self.lists.last(DIRTY),
+            false => self.dirty.next_around(self.sweep),
+        }
+    }
+
+    /// Writes the dirty page `page` to the drive.
+    fn flush(&mut self, page: u32, out: &mut Outlet) {
+        self.sweep = page + 1;
+        self.expired = self.expired.saturating_sub(1);
+        self.cleaned(page);
+        self.lists.push_front(CLEAN, page);
+        out.write(page);
+        if self.dirty.len() <= self.background {
+            self.in_background = false;
+        }
+    }
+
+    /// `page` is dirty no more, and in no list.
+    fn cleaned(&mut self, page: u32) {
+        self.dirty.remove(page);
+        if self.settings.by_page {
+            self.lists.remove(page);
+        }
+        if self.dirty.len() == 0 {
+            self.dirty_since = None;
+            self.expired = 0;
+        }
+    }
+
+    /// The daemon's look at what is dirty.
+    fn look(&mut self) {
+        let expire = self.settings.expire_ns;
+        if self.settings.by_page {
+            self.expired_before = self.now.checked_sub(expire);
+        } else if self.dirty_since.is_some_and(|since| since + expire <= self.now) {
+            // What is left dirty behind the sweep is as if dirtied now.
+            self.expired = self.dirty.len();
+            self.dirty_since = Some(self.now);
+        }
+        self.in_background |= self.dirty.len() > self.background;
+    }
+
+    /// Lets time pass, of which the daemon writes in `share`.
+    fn pass(&mut self, mut ns: u64, daemon_writes: bool, out: &mut Outlet) {
+        while ns > 0 {
+            let mut step = ns;
+            if self.settings.writeback_ns > 0 {
+                step = step.min(self.next_look - self.now);
+            }
+            if daemon_writes {
+                self.credit += step;
+                while let Some(page) = self.due() {
+                    if self.credit < self.settings.page_ns {
+                        break;
+                    }
+                    self.credit -= self.settings.page_ns;
+                    self.flush(page, out);
+                }
+                if self.due().is_none() {
+                    self.credit = 0;
+                }
+            }
+            self.now += step;
+            ns -= step;
+            if self.settings.writeback_ns > 0 && self.now == self.next_look {
+                self.next_look += self.settings.writeback_ns;
+                self.look();
+            }
+        }
+    }
+
+    /// The writer writes `count` dirty pages itself, and waits for them.
+    fn write_out(&mut self, count: u32, out: &mut Outlet) {
+        for _ in 0..count {
+            let Some(page) = self.next_dirty() else { return };
+            self.flush(page, out);
+            self.pass(self.settings.page_ns, false, out);
+        }
+    }
+
+    /// A writer's look at how much is dirty (`balance_dirty_pages`).
+    fn balance(&mut self, out: &mut Outlet) {
+        self.since_look += 1;
+        if self.since_look < self.turn && self.dirty.len() <= self.limit {
+            return;
+        }
+        self.since_look = 0;
+        if self.dirty.len() < self.middle {
+            return;
+        }
+        self.in_background |= self.dirty.len() > self.background;
+        self.write_out(self.turn + self.turn / 2, out);
+        let above = self.dirty.len().saturating_sub(self.limit);
+        self.write_out(above, out);
+    }
+
+    fn make_room(&mut self, out: &mut Outlet) {
+        while self.cached.len() >= self.capacity {
+            match self.lists.last(CLEAN) {
+                Some(page) => {
+                    self.lists.remove(page);
+                    self.cached.remove(page);
+                }
+                None => self.write_out(1, out),
+            }
+        }
+    }
+}
+
+impl Cache for LinuxCache {
+    fn pass(&mut self, ns: u64, out: &mut Outlet) {
+        LinuxCache::pass(self, ns, true, out);
+    }
+
+    fn read(&mut self, page: u32, out: &mut Outlet) {
+        if self.dirty.has(page) {
+            return;
+        }
+        if self.cached.has(page) {
+            self.lists.remove(page);
+        } else {
+            self.make_room(out);
+            self.cached.insert(page);
+            out.read(page);
+        }
+        self.lists.push_front(CLEAN, page);
+    }
+
+    fn write(&mut self, page: u32, out: &mut Outlet) {
+        if !self.dirty.has(page) {
+            if self.cached.has(page) {
+                self.lists.remove(page);
+            } else {
+                self.make_room(out);
+                self.cached.insert(page);
+            }
+            self.dirty.insert(page);
+            if self.settings.by_page {
+                self.dirtied_at[page as usize] = self.now;
+                self.lists.push_front(DIRTY, page);
+            }
+            self.dirty_since.get_or_insert(self.now);
+            out.dirtied(page);
+        }
+        self.balance(out);
+    }
+
+    fn trim(&mut self, page: u32, out: &mut Outlet) {
+        if self.dirty.has(page) {
+            self.cleaned(page);
+            self.cached.remove(page);
+        } else if self.cached.remove(page) {
+            self.lists.remove(page);
+        }
+        out.trim(page);
+    }
+
+    fn dirty(&self) -> u32 {
+        self.dirty.len()
+    }
+}

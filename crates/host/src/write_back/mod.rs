@@ -1,0 +1,355 @@
+//! A host in front of a drive: what an application reads and writes goes through a cache that writes
+//! back later, and the drive may be told of what is dirty.
+//!
+//! [`Host`] is a workload around a workload: commands of an application in, commands for the drive
+//! and hints out, so that every drive takes it. Its clock is that of requests. A cache is a file with
+//! its documentation and a line in the list below; the ways of hinting are in [`hints`].
+
+mod database;
+pub mod hints;
+mod linux;
+mod outlet;
+mod pages;
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use flashgc_ftl::spec::{Kind, Param, Params, Spec, SpecError, count, header, suggest};
+use flashgc_workload::units::Quantity;
+use flashgc_workload::{Batch, Op, Workload, WorkloadError};
+
+pub use hints::{HintCounts, HintsSpec, hint_ways};
+
+use hints::Hints;
+use outlet::Outlet;
+
+/// A cache that writes back: it asks the drive for what it needs.
+trait Cache: Send {
+    /// `ns` pass before the next request.
+    fn pass(&mut self, ns: u64, out: &mut Outlet);
+
+    /// The application reads `page`.
+    fn read(&mut self, page: u32, out: &mut Outlet);
+
+    /// The application writes all of `page`.
+    fn write(&mut self, page: u32, out: &mut Outlet);
+
+    /// The application discards `page`.
+    fn trim(&mut self, page: u32, out: &mut Outlet);
+
+    /// Pages whose newest data only the cache has.
+    fn dirty(&self) -> u32;
+}
+
+/// What a cache is made for.
+struct Room {
+    /// Logical pages of the drive.
+    pages: u32,
+    page_size: u32,
+    /// Pages of the cache.
+    capacity: u32,
+}
+
+/// One registered cache, as listings, help texts and constructors need it.
+pub struct CacheInfo {
+    /// The name people type.
+    pub name: &'static str,
+    /// The parameters it takes.
+    pub params: &'static [Param],
+    source: &'static str,
+    /// Whether the parameters fit each other; the texts are warnings.
+    check: fn(&Params, &str) -> Result<Vec<String>, SpecError>,
+    make: Make,
+}
+
+type Make = fn(&Params, &Room) -> Result<Box<dyn Cache>, SpecError>;
+
+impl CacheInfo {
+    /// The documentation in Markdown: summary, description, cost and source.
+    pub fn doc(&self) -> String {
+        header(self.source)
+    }
+
+    /// The first line of the documentation.
+    pub fn summary(&self) -> String {
+        self.doc().lines().next().unwrap_or_default().to_string()
+    }
+}
+
+/// The size of a cache. Every cache takes it.
+const SIZE: Param = Param {
+    name: "size",
+    kind: Kind::Text,
+    default: None,
+    help: "size of the cache with its unit, such as 4GiB",
+};
+
+/// Requests of the application a second. Every cache takes it.
+const RATE: Param = Param {
+    name: "rate",
+    kind: Kind::Real { min: 1e-3, max: 1e9 },
+    default: Some("10000"),
+    help: "requests of one page a second, the clock of the host",
+};
+
+// The list of caches: a new one is one file and one line here.
+static CACHES: &[CacheInfo] = &[linux::INFO, database::INFO];
+
+/// Every registered cache, in the order in which listings show them.
+pub fn write_back_caches() -> &'static [CacheInfo] {
+    CACHES
+}
+
+/// A time among the parameters, in nanoseconds.
+fn time(params: &Params, name: &str) -> Result<u64, SpecError> {
+    let form = format!("write {name}=30s, or another of ns, us, ms");
+    Ok(Quantity::Time.parse(name, params.text(name), &form)?.round() as u64)
+}
+
+/// A host: its cache, and how it hints.
+#[derive(Clone)]
+pub struct HostSpec {
+    cache: &'static CacheInfo,
+    params: Params,
+    hints: HintsSpec,
+}
+
+impl HostSpec {
+    /// Reads a cache, for example `page-cache:size=4GiB`, and a way of hinting, for example
+    /// `piggyback`.
+    pub fn parse(cache: &str, hints: &str) -> Result<Self, SpecError> {
+        let spec = Spec::parse(cache)?;
+        let Some(info) = CACHES.iter().find(|info| info.name == spec.name) else {
+            return Err(SpecError::new(
+                format!("unknown cache '{}'", spec.name),
+                suggest(&spec.name, CACHES.iter().map(|info| info.name)),
+            ));
+        };
+        let params = Params::resolve(&spec, info.params)?;
+        let made = Self { cache: info, params, hints: HintsSpec::parse(hints)? };
+        made.bytes()?;
+        made.warnings()?;
+        Ok(made)
+    }
+
+    /// The cache in full, every parameter written out.
+    pub fn cache(&self) -> String {
+        self.params.to_string()
+    }
+
+    /// The way of hinting in full.
+    pub fn hints(&self) -> &HintsSpec {
+        &self.hints
+    }
+
+    /// What a person should know of how the parameters were read.
+    pub fn warnings(&self) -> Result<Vec<String>, SpecError> {
+        (self.cache.check)(&self.params, self.cache.name)
+    }
+
+    fn bytes(&self) -> Result<f64, SpecError> {
+        Quantity::Size.parse("size", self.params.text("size"), "write size=4GiB")
+    }
+
+    /// Pages of the cache, in front of a drive of `pages` pages.
+    fn capacity(&self, page_size: u32, pages: u32) -> Result<u32, SpecError> {
+        let size = self.params.text("size");
+        let capacity = (self.bytes()? / f64::from(page_size)).floor();
+        if capacity < 1.0 {
+            return Err(SpecError::new(
+                format!("a cache of {size} holds no page of {page_size} bytes"),
+                "a larger cache, for example size=64MiB",
+            ));
+        }
+        if capacity > f64::from(pages) {
+            return Err(SpecError::new(
+                format!(
+                    "a cache of {size} holds {capacity} pages, the drive promises only {}: \
+                     everything would stay in memory",
+                    count(pages.into(), "page")
+                ),
+                "a smaller cache, or a larger drive",
+            ));
+        }
+        Ok(capacity as u32)
+    }
+
+    /// Whether this host can stand in front of such a drive.
+    pub fn check(&self, page_size: u32, pages: u32) -> Result<(), SpecError> {
+        self.capacity(page_size, pages)?;
+        self.hints.check(page_size, pages)
+    }
+
+    /// The host in front of a drive of `pages` pages, with `application` behind it.
+    pub fn open(
+        &self,
+        application: Box<dyn Workload>,
+        page_size: u32,
+        pages: u32,
+        seed: u64,
+    ) -> Result<Host, SpecError> {
+        let capacity = self.capacity(page_size, pages)?;
+        let room = Room { pages, page_size, capacity };
+        Ok(Host {
+            application,
+            cache: (self.cache.make)(&self.params, &room)?,
+            gap_ns: ((1e9 / self.params.real("rate")).round() as u64).max(1),
+            batch: Batch::default(),
+            done: 0,
+            outlet: Outlet::new(Hints::new(&self.hints, page_size, pages, seed)?),
+            counts: HostCounts::default(),
+            shared: HostWatch::default(),
+        })
+    }
+}
+
+impl std::fmt::Debug for HostSpec {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "HostSpec({}, {})", self.cache(), self.hints)
+    }
+}
+
+/// What a host has done since it was opened. Pages, unless it says otherwise.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HostCounts {
+    /// Read by the application.
+    pub reads: u64,
+    /// Written by the application.
+    pub writes: u64,
+    /// That the drive was asked to read: misses.
+    pub drive_reads: u64,
+    /// That the drive was asked to write.
+    pub drive_writes: u64,
+    /// What became of hints.
+    pub hints: HintCounts,
+    /// Sum over all requests of the pages dirty at each.
+    pub dirty: u128,
+    /// Sum over all requests of the dirty pages of which the drive had a hint.
+    pub known: u128,
+}
+
+impl HostCounts {
+    /// Requests of the application, of one page each.
+    pub fn requests(&self) -> u64 {
+        self.reads + self.writes
+    }
+
+    /// What has been counted since `earlier`.
+    pub fn since(&self, earlier: &Self) -> Self {
+        let (now, then) = (&self.hints, &earlier.hints);
+        Self {
+            reads: self.reads - earlier.reads,
+            writes: self.writes - earlier.writes,
+            drive_reads: self.drive_reads - earlier.drive_reads,
+            drive_writes: self.drive_writes - earlier.drive_writes,
+            hints: HintCounts {
+                due: now.due - then.due,
+                sent: now.sent - then.sent,
+                overtaken: now.overtaken - then.overtaken,
+                lost: now.lost - then.lost,
+                wrong: now.wrong - then.wrong,
+                commands: now.commands - then.commands,
+            },
+            dirty: self.dirty - earlier.dirty,
+            known: self.known - earlier.known,
+        }
+    }
+
+    /// These counts and `other`'s together.
+    pub fn plus(&self, other: &Self) -> Self {
+        let (a, b) = (&self.hints, &other.hints);
+        Self {
+            reads: self.reads + other.reads,
+            writes: self.writes + other.writes,
+            drive_reads: self.drive_reads + other.drive_reads,
+            drive_writes: self.drive_writes + other.drive_writes,
+            hints: HintCounts {
+                due: a.due + b.due,
+                sent: a.sent + b.sent,
+                overtaken: a.overtaken + b.overtaken,
+                lost: a.lost + b.lost,
+                wrong: a.wrong + b.wrong,
+                commands: a.commands + b.commands,
+            },
+            dirty: self.dirty + other.dirty,
+            known: self.known + other.known,
+        }
+    }
+}
+
+/// Reads the counts of a host that has gone elsewhere, as of its last batch.
+#[derive(Clone, Default)]
+pub struct HostWatch(Arc<Mutex<HostCounts>>);
+
+impl HostWatch {
+    /// What the host had done when it last handed out a batch.
+    pub fn counts(&self) -> HostCounts {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// An application behind a cache: the workload that the drive sees.
+///
+/// Dirty pages stay in the cache at the end of an application that has one, as they do when a host
+/// is watched for a while.
+pub struct Host {
+    application: Box<dyn Workload>,
+    cache: Box<dyn Cache>,
+    /// Time from one request to the next.
+    gap_ns: u64,
+    batch: Batch,
+    /// Commands of `batch` that are done.
+    done: usize,
+    outlet: Outlet,
+    counts: HostCounts,
+    shared: HostWatch,
+}
+
+impl Host {
+    /// The counts, to be read while a drive has the host.
+    pub fn watch(&self) -> HostWatch {
+        self.shared.clone()
+    }
+
+    /// The application's next request; false when it has no more.
+    fn request(&mut self) -> Result<bool, WorkloadError> {
+        if self.done == self.batch.pages.len() {
+            self.application.fill(&mut self.batch, Batch::DEFAULT_LEN)?;
+            self.done = 0;
+            if self.batch.pages.is_empty() {
+                return Ok(false);
+            }
+        }
+        let page = self.batch.pages[self.done];
+        let op = self.batch.ops.get(self.done).copied().unwrap_or(Op::Write);
+        self.done += 1;
+        let (cache, out) = (&mut self.cache, &mut self.outlet);
+        cache.pass(self.gap_ns, out);
+        match op {
+            Op::Read => {
+                self.counts.reads += 1;
+                cache.read(page, out);
+            }
+            Op::Write => {
+                self.counts.writes += 1;
+                cache.write(page, out);
+            }
+            Op::Trim => cache.trim(page, out),
+        }
+        self.counts.dirty += u128::from(cache.dirty());
+        self.counts.known += u128::from(out.hints.known());
+        Ok(true)
+    }
+}
+
+impl Workload for Host {
+    fn fill(&mut self, batch: &mut Batch, limit: usize) -> Result<(), WorkloadError> {
+        batch.clear();
+        while self.outlet.commands < limit && self.request()? {}
+        self.outlet.hand_out(batch, limit);
+        self.counts.drive_reads = self.outlet.reads;
+        self.counts.drive_writes = self.outlet.writes;
+        self.counts.hints = self.outlet.hints.counts;
+        *self.shared.0.lock().unwrap_or_else(PoisonError::into_inner) = self.counts;
+        Ok(())
+    }
+}

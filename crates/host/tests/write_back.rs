@@ -1,0 +1,336 @@
+//! Hosts that write back: what they ask of the drive, request by request, and what they tell it.
+
+use flashgc_ftl::rng::Stream;
+use flashgc_host::{Host, HostSpec};
+use flashgc_workload::{Batch, Op, Workload, WorkloadError};
+
+/// Requests set down one by one; then nothing.
+struct Script(std::vec::IntoIter<(u32, Op)>);
+
+impl Workload for Script {
+    fn fill(&mut self, batch: &mut Batch, limit: usize) -> Result<(), WorkloadError> {
+        batch.clear();
+        for (page, op) in self.0.by_ref().take(limit) {
+            batch.pages.push(page);
+            batch.ops.push(op);
+        }
+        Ok(())
+    }
+}
+
+const PAGES: u32 = 1000;
+
+/// What the drive sees: `r7`, `w7`, `t7`, and `h7` for a hint.
+fn seen(host: &mut Host, limit: usize) -> Vec<String> {
+    let mut seen = Vec::new();
+    let mut batch = Batch::default();
+    loop {
+        host.fill(&mut batch, limit).unwrap();
+        if batch.pages.is_empty() {
+            return seen;
+        }
+        let mut hints = batch.hints.iter().peekable();
+        for (index, (&page, &op)) in batch.pages.iter().zip(&batch.ops).enumerate() {
+            while let Some((_, hinted)) = hints.next_if(|&&(at, _)| at as usize <= index) {
+                seen.push(format!("h{hinted}"));
+            }
+            let letter = match op {
+                Op::Read => 'r',
+                Op::Write => 'w',
+                Op::Trim => 't',
+            };
+            seen.push(format!("{letter}{page}"));
+        }
+    }
+}
+
+fn host(cache: &str, hints: &str, requests: Vec<(u32, Op)>) -> Host {
+    let spec = HostSpec::parse(cache, hints).unwrap();
+    spec.open(Box::new(Script(requests.into_iter())), 4096, PAGES, 5).unwrap()
+}
+
+/// `w7 r3 t2` as requests.
+fn requests(text: &str) -> Vec<(u32, Op)> {
+    let one = |word: &str| {
+        let op = match &word[..1] {
+            "r" => Op::Read,
+            "w" => Op::Write,
+            _ => Op::Trim,
+        };
+        (word[1..].parse().unwrap(), op)
+    };
+    text.split_whitespace().map(one).collect()
+}
+
+fn check(cache: &str, hints: &str, asked: &str, expected: &str) {
+    let expected: Vec<&str> = expected.split_whitespace().collect();
+    for limit in [1, 2, 3, 1000] {
+        let seen = seen(&mut host(cache, hints, requests(asked)), limit);
+        assert_eq!(seen, expected, "{cache} {hints}: {asked}, {limit} at a time");
+    }
+}
+
+#[test]
+fn reads_are_served_from_the_cache_and_the_least_recent_clean_page_makes_room() {
+    // Room for three pages of 4 KiB. 1, 2, 3 come in; 1 is used again; 4 takes the place of 2.
+    let cache = "page-cache:size=12KiB,writeback=0s";
+    check(cache, "none", "r1 r2 r3 r1 r4 r1 r3 r2", "r1 r2 r3 r4 r2");
+    // A discarded page is no longer there.
+    check(cache, "none", "r1 t1 r1", "r1 t1 r1");
+}
+
+#[test]
+fn the_daemon_writes_all_dirty_pages_of_the_device_in_address_order_when_it_is_old() {
+    // A request every 10 s, the daemon looks every 5. Page 9 is dirty since 10 s, so the device is
+    // 30 s old at 40, and three pages are to be written. 3 becomes dirty at 40, too, and is the first
+    // in address order; 9 is left and waits until the device is old again, at 70.
+    let cache = "page-cache:size=400KiB,rate=0.1,speed=1000";
+    check(cache, "none", "w9 w5 w7 w3 r3 r3 r3 r3", "w3 w5 w7 w9");
+    // Each page for itself: 9 at 40, 5 at 50, 7 at 60, 3 at 70.
+    let by_page = "page-cache:size=400KiB,rate=0.1,speed=1000,expiry=page";
+    check(by_page, "none", "w9 w5 w7 w3 r3 r3 r3 r3", "w9 w5 w7 w3");
+    // No daemon: nothing.
+    let none = "page-cache:size=400KiB,rate=0.1,writeback=0s";
+    check(none, "none", "w9 w5 w7 w3 r3 r3 r3 r3", "");
+}
+
+#[test]
+fn a_flush_goes_on_where_the_last_one_stopped() {
+    // 100 pages; background 2, limit 4: the middle is 3. The device is never old. A daemon that looks
+    // every 2 s, 1 s a request, one page a second: at 6 s, 3 pages are dirty (5, 50, 90: at 1, 3 and 5).
+    let cache =
+        "page-cache:size=400KiB,rate=1,speed=1,background=2%,limit=100%,writeback=2s,expire=900s";
+    // From 6 on it writes 5 at 7; that leaves 2, which is no more than 2. 7 is dirty at 7, so 3 again
+    // at 8: the sweep goes on behind 5, with 7 at 9; 8 at 9: 8 again ... after 90 comes 3.
+    check(cache, "none", "w5 r5 w50 r5 w90 r5 w7 r7 w3 r3 r3 r3 w1 r1 r1 r1 r1", "w5 w7 w50 w90");
+}
+
+#[test]
+fn a_writer_above_the_middle_flushes_half_as_much_again_as_it_dirtied() {
+    // 4 MiB are 1024 pages of 4 KiB: too coarse to see by hand, so pages of 2 MiB, two a turn.
+    let spec = HostSpec::parse(
+        "page-cache:size=200MiB,writeback=0s,background=2%,limit=6%,speed=1000000",
+        "none",
+    );
+    let script = requests("w10 w11 w12 w13 w14 w15 w16 w17 w18 w19 w20");
+    let application = Box::new(Script(script.into_iter()));
+    let mut host = spec.unwrap().open(application, 2 << 20, PAGES, 5).unwrap();
+    // Background 2, limit 6, middle 4. It looks with every second write: at 2 dirty nothing; at 4 it
+    // starts the daemon, whose time passes with the requests, and writes 3 itself: one is left. The
+    // daemon writes while more than 2 are dirty: 3 after w16, when the writer does not yet look; 17
+    // is next, and so on.
+    let seen = seen(&mut host, 100);
+    assert_eq!(seen[..3], ["w10", "w11", "w12"]);
+    let written: Vec<u32> = seen.iter().map(|word| word[1..].parse().unwrap()).collect();
+    assert!(written.is_sorted(), "a sweep: {written:?}");
+    assert!(host.watch().counts().writes == 11 && written.len() >= 8, "{written:?}");
+}
+
+#[test]
+fn no_more_than_the_limit_is_ever_dirty() {
+    for expiry in ["inode", "page"] {
+        let cache = format!("page-cache:size=400KiB,limit=10%,background=5%,expiry={expiry}");
+        let mut stream = Stream::new(3, "pages");
+        let script: Vec<_> = (0..5000).map(|_| (stream.below(PAGES), Op::Write)).collect();
+        let mut host = host(&cache, "none", script);
+        let mut batch = Batch::default();
+        let mut before = host.watch().counts();
+        loop {
+            host.fill(&mut batch, 1).unwrap();
+            if batch.pages.is_empty() {
+                break;
+            }
+            let now = host.watch().counts();
+            let requests = u128::from(now.requests() - before.requests());
+            // One request may be dirtied above the limit for as long as its flush takes.
+            assert!(now.dirty - before.dirty <= 11 * requests, "{expiry}");
+            before = now;
+        }
+        // A random page is rarely dirty already: nearly every write is written.
+        assert!(before.drive_writes > 4400, "{}", before.drive_writes);
+    }
+}
+
+#[test]
+fn a_database_writes_what_it_evicts_and_checkpoints_in_address_order() {
+    // Three pages, no writer in the background. An update reads its page first. 4 evicts 1, which is
+    // dirty; 5 evicts 2, which is not.
+    let cache = "buffer-cache:size=12KiB,pages=0,checkpoint=0s";
+    check(cache, "none", "w1 r2 w3 r4 r5", "r1 r2 r3 w1 r4 r5");
+    // A checkpoint at 10 s, written at once: 3 and 8 are dirty, 8 since the first request. A request
+    // a second.
+    let cache = "buffer-cache:size=400KiB,pages=0,checkpoint=10s,completion=0,rate=1";
+    let asked = "w8 w3 r1 r1 r1 r1 r1 r1 r1 r1 r1";
+    check(cache, "none", asked, "r8 r3 r1 w3 w8");
+    // Over half the time, 5 s in rounds of 1 s: 10 pages, 2 a round.
+    let cache = "buffer-cache:size=400KiB,pages=0,checkpoint=20s,completion=0.25,rate=1,delay=1s";
+    let pages = (10..20).map(|page| (page, Op::Write));
+    let reads = (0..12).map(|page| (100 + page, Op::Read));
+    let mut host = host(cache, "none", pages.chain(reads).collect());
+    let after: Vec<String> = seen(&mut host, 100)[19..].to_vec();
+    // The reads of 110 and 111 came at 21 and 22 s.
+    let expected = ["w10", "w11", "r109", "w12", "w13", "r110", "w14", "w15", "r111"];
+    assert_eq!(after[after.len() - 9..], expected, "{after:?}");
+}
+
+#[test]
+fn the_background_writer_cleans_what_is_used_least() {
+    // Four pages, looks at the last two every second, writes one. At 4 s the last of them is still
+    // free, so it looks at 1; at 5 s at 1, which is clean, and 2.
+    let cache = "buffer-cache:size=16KiB,pages=1,scan=50%,checkpoint=0s,delay=1s,rate=1";
+    check(cache, "none", "w1 w2 w3 w4 r4 r4", "r1 r2 r3 w1 r4 w2");
+}
+
+#[test]
+fn one_extent_rides_on_each_command_first_in_first_out() {
+    // Nothing is flushed. 7, 8, 9 are one extent, 20 another, 3 a third; the reads carry them.
+    let cache = "page-cache:size=400KiB,writeback=0s";
+    let asked = "w7 w8 w9 w20 w3 w7 r100 r101 r102 r103";
+    check(cache, "piggyback", asked, "h7 h8 h9 r100 h20 r101 h3 r102 r103");
+    // A command each, or at once without one: before the next command, whichever that is.
+    check(cache, "command", "w7 w8 r100", "h7 h8 r100");
+    check(cache, "perfect", "w7 w8 r100", "h7 h8 r100");
+    // Two ranges a command: 7 and 8 are one, so that 20 fills it; 3 waits.
+    check(cache, "dsm:ranges=2", "w7 w8 w20 w3 r100", "h7 h8 h20 r100");
+    // Only what is read for an update can be marked: the page cache never does.
+    check(cache, "frequency", "w7 w8 r100", "r100");
+    let database = "buffer-cache:size=400KiB,pages=0,checkpoint=0s";
+    check(database, "frequency", "w7 r8 w8 r100", "h7 r7 r8 r100");
+}
+
+#[test]
+fn an_extent_has_at_most_255_sectors() {
+    // 8 sectors a page of 4 KiB: 31 pages.
+    let cache = "page-cache:size=400KiB,writeback=0s,limit=100%";
+    let mut script: Vec<_> = (0..40).map(|page| (page, Op::Write)).collect();
+    script.extend([(500, Op::Read), (501, Op::Read)]);
+    let seen = seen(&mut host(cache, "piggyback", script), 1000);
+    assert_eq!(seen.iter().position(|word| word == "r500"), Some(31));
+    assert_eq!(seen.len(), 42);
+}
+
+#[test]
+fn a_write_overtakes_its_hint_and_takes_back_nothing_else() {
+    // The device is old at 5 s; a request a second. The flush of 5 carries the hint of 7, since that
+    // of 5 is of no use; 7 is then written without one left.
+    let cache = "page-cache:size=400KiB,rate=1,expire=3s,writeback=5s,speed=1000";
+    let mut host = host(cache, "piggyback", requests("w5 w7 w5 r5 r5 r5"));
+    assert_eq!(seen(&mut host, 10), ["h7", "w5", "w7"]);
+    let counts = host.watch().counts();
+    let hints = counts.hints;
+    assert_eq!((hints.due, hints.sent, hints.overtaken, hints.wrong), (2, 1, 1, 0));
+    // Dirty at the requests 1 to 6: 1, 2, 2, 2, 2 (the daemon has looked, and writes now), 0. None was
+    // known at a request.
+    assert_eq!((counts.dirty, counts.known), (9, 0));
+}
+
+#[test]
+fn what_the_drive_knows_is_what_it_was_told_and_is_still_dirty() {
+    let cache = "page-cache:size=400KiB,writeback=0s";
+    let asked = "w1 w2 w3 r100 r101 r102 t2 w1";
+    let mut perfect = host(cache, "perfect", requests(asked));
+    seen(&mut perfect, 10);
+    let counts = perfect.watch().counts();
+    // Dirty at each request, the TRIM among them: 1, 2, 3, 3, 3, 3, 2, 2.
+    assert_eq!((counts.dirty, counts.known), (19, 19));
+    let mut piggyback = host(cache, "piggyback", requests(asked));
+    seen(&mut piggyback, 10);
+    // Told at the fourth: 3, 3, 3, 2, 2.
+    assert_eq!(piggyback.watch().counts().known, 13);
+}
+
+#[test]
+fn hints_are_lost_wrong_adverse_and_late_as_often_as_asked() {
+    let cache = "page-cache:size=2MiB,writeback=0s,limit=50%,background=25%,speed=1000000";
+    let run = |hints: &str| {
+        let mut stream = Stream::new(9, "pages");
+        let script: Vec<_> = (0..40_000).map(|_| (stream.below(PAGES), Op::Write)).collect();
+        let mut host = host(cache, hints, script);
+        let seen = seen(&mut host, 1000);
+        (host.watch().counts().hints, seen)
+    };
+    let (honest, _) = run("perfect");
+    assert_eq!((honest.sent, honest.lost, honest.wrong), (honest.due, 0, 0));
+    assert!(honest.due > 20_000, "{honest:?}");
+    let near = |share: f64, expected: f64| {
+        // Five standard errors of that many draws.
+        (share - expected).abs() < 5.0 * (expected * (1.0 - expected) / honest.due as f64).sqrt()
+    };
+    let (lossy, _) = run("perfect:lost=30%");
+    assert_eq!(lossy.sent + lossy.lost, lossy.due);
+    assert!(near(lossy.lost as f64 / lossy.due as f64, 0.3), "{lossy:?}");
+    // A page drawn at random is dirty now and then, and then the hint is true.
+    let (random, _) = run("perfect:wrong=20%");
+    assert!(random.wrong > 0 && random.wrong < random.due / 5, "{random:?}");
+    // The daemon writes down to 128 dirty pages at once, a writer from 192 on: in between 80 pages or
+    // so become dirty, and the one written last is among them in 8 of 100 cases at the most.
+    let (adverse, _) = run("perfect:adverse=40%");
+    let share = adverse.wrong as f64 / adverse.due as f64;
+    assert!(share > 0.4 * 0.92 && (share < 0.4 || near(share, 0.4)), "{adverse:?}");
+    // 1000 pages are written in about 1000 commands: a hint that comes 2000 later is mostly stale.
+    let (late, _) = run("perfect:late=2000");
+    assert!(late.wrong > late.sent / 3 && late.sent <= late.due, "{late:?}");
+}
+
+#[test]
+fn every_way_leaves_the_commands_as_they_are() {
+    // Only hints come and go: what the drive is asked to read and write does not depend on them.
+    let cache = "page-cache:size=800KiB,rate=1000,speed=500";
+    let mut stream = Stream::new(2, "mixed");
+    let mut script = Vec::new();
+    for _ in 0..5000 {
+        let op = [Op::Read, Op::Write, Op::Write, Op::Trim][stream.below(4) as usize];
+        script.push((stream.below(PAGES), op));
+    }
+    let commands = |hints: &str| {
+        let mut all = seen(&mut host(cache, hints, script.clone()), 77);
+        all.retain(|word| !word.starts_with('h'));
+        all
+    };
+    let none = commands("none");
+    assert!(none.len() > 2000);
+    for way in flashgc_host::hint_ways() {
+        assert_eq!(commands(way.name), none, "{}", way.name);
+    }
+}
+
+#[test]
+fn what_cannot_be_is_refused_in_one_line() {
+    let error = |cache: &str, hints: &str| match HostSpec::parse(cache, hints) {
+        Err(error) => error.to_string(),
+        Ok(spec) => spec.check(4096, PAGES).unwrap_err().to_string(),
+    };
+    assert_eq!(
+        error("page-cahce:size=1MiB", "none"),
+        "unknown cache 'page-cahce'; hint: did you mean 'page-cache'?"
+    );
+    assert_eq!(
+        error("page-cache", "none"),
+        "page-cache needs the parameter 'size'; hint: write page-cache:size=VALUE (size of the \
+         cache with its unit, such as 4GiB)"
+    );
+    assert!(error("page-cache:size=4", "none").contains("size=4 has no unit"));
+    assert!(error("page-cache:size=1KiB", "none").contains("holds no page of 4096 bytes"));
+    let text = error("page-cache:size=1GiB", "none");
+    assert!(text.contains("the drive promises only 1000 pages"), "{text}");
+    assert_eq!(
+        error("page-cache:size=1MiB", "pigyback"),
+        "unknown way of hinting 'pigyback'; hint: did you mean 'piggyback'?"
+    );
+    assert!(error("page-cache:size=1MiB", "perfect:lost=0.7,wrong=0.7").contains("1.4 of all"));
+    assert!(error("buffer-cache:size=1MiB,delay=0s", "none").contains("delay=0s"));
+    assert!(error("page-cache:size=1MiB,expire=3", "none").contains("expire=3 has no unit"));
+    let spec = HostSpec::parse("page-cache:size=256MiB", "piggyback").unwrap();
+    // 256 sectors do not fit eight bits; 2^32 sectors are 2 TiB.
+    let text = spec.check(131_072, 1 << 20).unwrap_err().to_string();
+    assert!(text.contains("not 1 to 255 sectors"), "{text}");
+    assert!(spec.check(65_536, 1 << 25).is_ok());
+    let text = spec.check(65_536, (1 << 25) + 1).unwrap_err().to_string();
+    assert!(text.contains("more than 2^32 sectors"), "{text}");
+    let warnings = HostSpec::parse("page-cache:size=1MiB,background=30%,limit=20%", "none");
+    let warnings = warnings.unwrap().warnings().unwrap();
+    assert_eq!(
+        warnings,
+        ["page-cache: background=0.3 is not below limit=0.2: taken as half of it, as Linux does"]
+    );
+}

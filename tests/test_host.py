@@ -1,0 +1,165 @@
+"""Placements, collectors, and hosts that hint: from the options to the result."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import flashgc
+from conftest import Command
+from flashgc import ConfigError
+
+#: A drive of 8000 pages, and a cache of a sixteenth of them: 500 pages of 4 KiB.
+DRIVE = {"blocks": 300, "pages_per_block": 32, "spare": "15%", "frontier": "pool", "writes": "8x"}
+CACHE = "page-cache:size=2000KiB,rate=10000,speed=100000"
+TYPED = ("--blocks", 300, "--pages-per-block", 32, "--spare", "15%", "--frontier", "pool")
+
+
+def test_dac_separates_hot_from_cold_and_the_default_leaves_results_as_they_were() -> None:
+    ranking = flashgc.compare(
+        "cost-benefit", "hotcold:f=0.1,r=0.9", placement=["none", "dac"], runs=2, **DRIVE
+    )
+    names = [rank.result.placement for rank in ranking]
+    assert names == ["dac:regions=3,threshold=0,zombie-block=no", "none"]
+    plain = ranking.ranking[1].result
+    assert "placement" not in plain.config
+    assert "host" not in plain.config
+    assert plain.host is None
+    assert plain.zombies is None
+
+
+def test_a_collector_is_its_policy_with_its_placement() -> None:
+    for collector in flashgc.collectors():
+        options = {**DRIVE, "writes": "2x"}
+        named = flashgc.run("uniform", collector=collector.name, **options)
+        spelt = flashgc.run(
+            "uniform", victim=collector.victim, placement=collector.placement, **options
+        )
+        assert named.digest == spelt.digest, collector.name
+
+
+def test_hints_spare_copies_and_the_result_says_what_became_of_them() -> None:
+    ranking = flashgc.compare(
+        [],
+        "hotcold:f=0.1,r=0.9",
+        collector=["gc-gd", "zgc-gd"],
+        cache=CACHE,
+        hints="perfect",
+        runs=2,
+        **DRIVE,
+    )
+    best, plain = (rank.result for rank in ranking)
+    assert best.policy == "z-greedy:ties=latest"
+    # The cache does the same in front of both.
+    assert best.host == plain.host
+    assert plain.zombies is None
+    host, zombies = best.host, best.zombies
+    assert host is not None
+    assert zombies is not None
+    assert host["known_share"] == 1
+    assert 50 < host["mean_dirty_pages"] < 110  # between 10% and 20% of 500, and a little
+    assert host["drive_writes"] < host["writes"]
+    # What was measured on the drive is what the cache wrote, but for a batch on its way.
+    assert abs(host["drive_writes"] - best.host_pages) <= 2 * 4096
+    assert 0.95 < zombies["overwritten"] / zombies["marked"] <= 1.05
+    assert 0 <= zombies["share_of_copies"] < 1
+
+
+@pytest.mark.parametrize(
+    ("way", "low", "high"),
+    # No reads: each write carries one hint, of a page or a run of pages, in the order in which they
+    # became dirty. None tells nothing.
+    [("none", 0, 0), ("piggyback", 0.2, 1), ("perfect:lost=50%", 0.4, 0.6), ("perfect", 1, 1)],
+)
+def test_the_share_that_the_drive_knows_is_that_of_the_way(
+    way: str, low: float, high: float
+) -> None:
+    result = flashgc.run("hotcold:f=0.1,r=0.9", victim="z-greedy", cache=CACHE, hints=way, **DRIVE)
+    assert result.host is not None
+    assert low <= result.host["known_share"] <= high
+
+
+def test_more_reads_carry_more_hints() -> None:
+    shares = []
+    for reads in ("0", "30%", "60%"):
+        workload = f"hotcold:f=0.1,r=0.9,read={reads}"
+        options = {**DRIVE, "writes": "4x"}
+        result = flashgc.run(workload, victim="z-greedy", cache=CACHE, hints="piggyback", **options)
+        assert result.host is not None
+        shares.append(result.host["known_share"])
+    assert shares == sorted(shares)
+    assert shares[0] < shares[-1]
+
+
+def test_a_host_is_shown_and_repeated_to_the_digit(command: Command) -> None:
+    typed = (*TYPED, "--writes", "3x", "--collector", "zgc-cb", "--cache", CACHE)
+    typed = (*typed, "--hints", "piggyback:lost=10%,late=50", "--workload", "zipf:read=20%")
+    shown = command("run", *typed).stdout
+    for word in ("cache", "traffic", "dirty", "known to the drive", "hints", "lost", "zombies"):
+        assert word in shown, shown
+    documents = [json.loads(command("run", *typed, "--json").stdout) for _ in range(2)]
+    assert documents[0]["digest"] == documents[1]["digest"]
+    assert documents[0]["host"] == documents[1]["host"]
+    config = documents[0]["config"]
+    assert config["host"]["hints"] == "piggyback:lost=0.1,wrong=0,adverse=0,late=50"
+    assert config["placement"] == "dac:regions=3,threshold=0,zombie-block=yes"
+
+
+def test_a_background_above_the_limit_is_halved_with_a_warning(command: Command) -> None:
+    cache = "page-cache:size=2000KiB,background=30%,limit=20%"
+    made = command("run", *TYPED, "--writes", "1x", "--cache", cache)
+    assert made.returncode == 0
+    assert "taken as half of it, as Linux does" in " ".join(made.stderr.split())
+
+
+def test_an_experiment_file_has_a_host(tmp_path: object, command: Command) -> None:
+    from pathlib import Path
+
+    file = Path(str(tmp_path)) / "host.toml"
+    file.write_text(
+        "[drive]\nblocks = 300\npages_per_block = 32\nspare = '15%'\n"
+        "[gc]\nfrontier = 'pool'\ncollector = ['gc-gd', 'zgc-gd']\n"
+        f"[host]\ncache = '{CACHE}'\nhints = ['none', 'piggyback']\n"
+        "[run]\nwrites = '2x'\nruns = 2\n"
+    )
+    made = command("compare", file, "--json")
+    assert made.returncode == 0, made.stderr
+    results = [rank["result"] for rank in json.loads(made.stdout)["ranking"]]
+    kinds = {(result["config"]["victim"], result["config"]["host"]["hints"]) for result in results}
+    assert len(kinds) == 4
+    # What is not told changes nothing.
+    values = {
+        kind: result["run_values"]
+        for result in results
+        for kind in [(result["config"]["victim"], result["config"]["host"]["hints"].split(":")[0])]
+    }
+    greedy = "greedy:ties=latest"
+    assert values[greedy, "none"] == values[greedy, "piggyback"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"placement": "dca"}, "placement: unknown placement 'dca'; hint: did you mean 'dac'?"),
+        ({"placement": "dac", "frontier": "single"}, "needs the pool frontier, found single"),
+        ({"placement": "dac", "wear_levelling": "static"}, "do not go together"),
+        ({"collector": "gcgd"}, "collector: unknown collector 'gcgd'; hint: did you mean 'gc-gd'?"),
+        ({"collector": "gc-gd", "placement": "dac"}, "placement: a collector is"),
+        ({"collector": "gc-gd", "victim": "fifo"}, "victim: a collector is"),
+        ({"hints": "piggyback"}, "hints: a host hints of what its cache has"),
+        ({"cache": "pagecache:size=1MiB"}, "cache: unknown cache 'pagecache'"),
+        ({"cache": CACHE, "hints": "pigyback"}, "hints: unknown way of hinting 'pigyback'"),
+        ({"cache": "page-cache:size=1GiB"}, "everything would stay in memory"),
+        ({"cache": "page-cache:size=5"}, "cache: size=5 has no unit"),
+        (
+            {"cache": "page-cache:size=4MiB", "hints": "piggyback", "page_size": "128KiB"},
+            "not 1 to 255 sectors",
+        ),
+    ],
+)
+def test_what_does_not_fit_is_said_with_its_place(options: dict[str, str], message: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        flashgc.run("uniform", **{**DRIVE, **options})  # type: ignore[arg-type]
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
