@@ -310,6 +310,42 @@ def flashgc():
     save("flashgc", out + table + trailer, rs)
 
 
+# Operation, address, size: a fetch, a load across the end of a 2-KiB page, a store, a modify.
+ACCESSES = [
+    ("I", 0x401000, 3),
+    ("L", 0x1FFEFFFFFC, 8),
+    ("S", 0x1FFF0007F8, 8),
+    ("M", 0x520A040, 4),
+    ("I", 0x401003, 15),
+    ("S", 0xFFFFFFFFFF600, 64),
+]
+
+
+def lackey():
+    text = "==4711== Lackey, an example Valgrind tool\n==4711== \n"
+    for kind, address, size in ACCESSES:
+        text += f"{'I ' if kind == 'I' else ' ' + kind} {address:08x},{size}\n"
+    text += "--4711-- WARNING: unhandled syscall\n==4711== Exit code:       0\n"
+    write = {"I": "R", "L": "R", "S": "W", "M": "W"}
+    save("lackey", text, [(0, write[kind], a, s, 0) for kind, a, s in ACCESSES])
+
+
+def pages():
+    size, references = 2048, [(2050, 0), (2050, 1), (33554431, 0), (10500, 1), (2**52 - 2, 1)]
+    sealed = lambda head, rest=b"": head + struct.pack("<I", zlib.crc32(head + rest)) + rest
+    out = sealed(b"\x89FGP\r\n\x1a\n" + struct.pack("<HHII8x", 1, 0, size, 64))
+    for first in (0, 3):  # short blocks: a reader must take any length
+        payload, previous = b"", 0
+        block = references[first : first + 3]
+        for page, write in block:
+            delta = page - previous
+            payload += varint((delta * 2 if delta >= 0 else -delta * 2 - 1) * 2 + write)
+            previous = page
+        out += sealed(b"BLK\0" + struct.pack("<II16x", len(payload), len(block)), payload)
+    out += sealed(b"END\0" + struct.pack("<4xQQ4x", len(references), 1234))
+    save("pages", out, [(0, "RW"[write], page * size, size, 0) for page, write in references])
+
+
 def packed():
     """Wrappers around a small trace, for the target that fuzzes the unpacking."""
     folder = Path("corpus") / "packed"
@@ -334,4 +370,6 @@ if __name__ == "__main__":
     text_formats()
     vscsi()
     flashgc()
+    lackey()
+    pages()
     packed()

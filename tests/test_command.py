@@ -347,7 +347,7 @@ def test_help_has_every_option_of_an_experiment_file(command: Command) -> None:
     "name",
     [
         "", "run", "compare", "policies", "trace", "trace stat", "trace convert", "trace synth",
-        "trace formats", "schema", "completion",
+        "trace record", "trace formats", "schema", "completion",
     ],
 )  # fmt: skip
 def test_help_texts(command: Command, snapshot: object, name: str) -> None:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         version,
     )
     from flashgc.conformance import check_policy
+    from flashgc.recording import Recording, trace_record
     from flashgc.registry import (
         allocations,
         caches,
@@ -59,6 +60,7 @@ __all__ = [
     "FlashgcError",
     "PolicyError",
     "Rank",
+    "Recording",
     "Result",
     "Trace",
     "TraceError",
@@ -82,6 +84,7 @@ __all__ = [
     "run",
     "trace_convert",
     "trace_formats",
+    "trace_record",
     "trace_stat",
     "trace_synth",
     "version",
@@ -95,6 +98,7 @@ _HOMES = {
     **dict.fromkeys(("policies", "trace_formats", "wear_levellings"), "registry"),
     **dict.fromkeys(("Comparison", "Rank", "Result", "TraceStat"), "results"),
     **dict.fromkeys(("Victim", "VictimPolicy", "compare", "run"), "simulation"),
+    **dict.fromkeys(("Recording", "trace_record"), "recording"),
     **dict.fromkeys(("Trace", "trace_convert", "trace_stat", "trace_synth"), "traces"),
     "check_policy": "conformance",
 }

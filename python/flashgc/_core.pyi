@@ -66,6 +66,8 @@ class Control:
     def read_bytes(self) -> int: ...
     @property
     def total_bytes(self) -> int: ...
+    @property
+    def accesses(self) -> int: ...
 
 def version() -> str: ...
 def registry() -> str: ...
@@ -86,7 +88,7 @@ def trace_formats() -> str: ...
 def trace_stat(
     path: str,
     control: Control,
-    page_size: int = 4096,
+    page_size: int | None = None,
     format: str | None = None,
     alignment_offset: int = 0,
     paging: str | None = None,
@@ -100,6 +102,17 @@ def trace_convert(
     format: str | None = None,
     on_bad_line: str | None = None,
     native_devices: bool = False,
+    page_size: int | None = None,
+    filter: int | None = None,
+    poll: Callable[[], Any] | None = None,
+) -> str: ...
+def trace_record(
+    pipe: int,
+    output: str,
+    control: Control,
+    page_size: int | None = None,
+    filter: int | None = None,
+    accesses: int = ...,
     poll: Callable[[], Any] | None = None,
 ) -> str: ...
 def trace_synth(

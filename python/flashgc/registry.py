@@ -48,7 +48,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class TraceFormat:
-    """A format of block traces that can be read."""
+    """A format of block traces or of references to memory that can be read."""
 
     name: str
     #: One line: who writes it.
@@ -61,6 +61,8 @@ class TraceFormat:
     detection: str
     #: What surprises people.
     traps: str
+    #: Whether it holds references to memory, not requests to a drive.
+    references: bool
 
 
 @dataclass(frozen=True)

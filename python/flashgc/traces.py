@@ -1,4 +1,4 @@
-"""Block traces: statistics, conversion, and traces made by generators."""
+"""Traces: statistics, conversion, and traces made by generators."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def trace_stat(
     path: Path,
     *,
     format: str | None = None,  # noqa: A002 - the option's name
-    page_size: int | str = 4096,
+    page_size: int | str | None = None,
     alignment_offset: int | str = 0,
     paging: Literal["covered", "rounded"] = "covered",
     on_bad_line: Literal["stop", "skip"] = "stop",
@@ -58,7 +58,8 @@ def trace_stat(
 ) -> TraceStat:
     """Reads the trace at ``path`` to its end and counts.
 
-    ``page_size`` and ``alignment_offset`` are bytes, or texts with a unit (``"4KiB"``). ``paging``
+    ``page_size`` and ``alignment_offset`` are bytes, or texts with a unit (``"4KiB"``); the page is
+    4 KiB by default, and for references to memory the one by which they were recorded. ``paging``
     says what a read or write off the page boundaries becomes: every page that it touches
     (``"covered"``), or as many pages as its size needs from the one on that it starts in
     (``"rounded"``), which is how Van Houdt counts the traces of the d-choices paper. One pass over
@@ -70,7 +71,7 @@ def trace_stat(
         text = _core.trace_stat(
             os.fspath(path),
             control,
-            page_size=parse_page_size(page_size, "page_size"),
+            page_size=None if page_size is None else parse_page_size(page_size, "page_size"),
             format=format,
             alignment_offset=_offset(alignment_offset),
             paging=paging,
@@ -87,14 +88,22 @@ def trace_convert(
     format: str | None = None,  # noqa: A002 - the option's name
     on_bad_line: Literal["stop", "skip"] = "stop",
     native_devices: bool = False,
+    page_size: int | str | None = None,
+    filter: int | None = None,  # noqa: A002 - the option's name
     progress: Progress | None = None,
     control: Control | None = None,
 ) -> Converted:
-    """Copies a trace of any format into the normalised CSV or the compact binary format.
+    """Copies a trace of any format into the normalised CSV or a compact binary format.
 
-    The name of ``target`` chooses: ``.csv`` or ``.flashgc``, perhaps followed by ``.zst`` or
-    ``.gz``. ``native_devices`` keeps the trace's own device numbers; otherwise they are ranked.
+    The name of ``target`` chooses: ``.csv``, ``.flashgc`` or, for references to memory, ``.pages``,
+    perhaps followed by ``.zst`` or ``.gz``. ``page_size`` (2 KiB) and ``filter`` (64 pages) are
+    those of :func:`flashgc.trace_record`, for ``.pages``. ``native_devices`` keeps the trace's own
+    device numbers; otherwise they are ranked.
     """
+    if not os.fspath(target).removesuffix(".zst").removesuffix(".gz").endswith(".pages"):
+        for name, value in (("page_size", page_size), ("filter", filter)):
+            if value is not None:
+                raise ConfigError(f"{name}: found {value}, but only .pages takes one; leave it out")
     control = control or Control()
     with interruptible(control):
         text = _core.trace_convert(
@@ -104,6 +113,8 @@ def trace_convert(
             format=format,
             on_bad_line=on_bad_line,
             native_devices=native_devices,
+            page_size=None if page_size is None else parse_page_size(page_size, "page_size"),
+            filter=filter,
             poll=None if progress is None else (lambda: progress(control)),
         )
     raw = json.loads(text)
@@ -174,7 +185,7 @@ class Trace:
         # A file may be called as a generator is.
         return path if _core.is_trace(path) else os.path.join(os.curdir, path)
 
-    def stat(self, page_size: int | str = 4096) -> TraceStat:
+    def stat(self, page_size: int | str | None = None) -> TraceStat:
         """What it consists of."""
         return trace_stat(
             self.path,

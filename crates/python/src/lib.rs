@@ -36,7 +36,7 @@ mod _core {
     #[pymodule_export]
     use super::toml::toml_places;
     #[pymodule_export]
-    use super::traces::{trace_convert, trace_formats, trace_stat, trace_synth};
+    use super::traces::{trace_convert, trace_formats, trace_record, trace_stat, trace_synth};
     #[pymodule_export]
     use super::watch::Control;
     #[pymodule_export]

@@ -1,11 +1,13 @@
-//! Traces from Python: statistics, conversion, and traces made by generators.
+//! Traces from Python: statistics, conversion, traces made by generators, and traces recorded.
 
+use std::fs::File;
+use std::os::fd::FromRawFd;
 use std::path::PathBuf;
 
 use flashgc_workload::generate::GeneratorSpec;
 use flashgc_workload::trace::{
-    self, ConvertOptions, DeviceNumbers, OutputFormat, Paging, Request, StatBuilder, TraceError,
-    TraceReader, TraceWriter, format,
+    self, ConvertOptions, DeviceNumbers, OnBadLine, OutputFormat, PagesOptions, Paging,
+    PagingOptions, ReadOptions, Request, StatBuilder, TraceError, TraceReader, TraceWriter, format,
 };
 use flashgc_workload::{Batch, Op};
 use pyo3::prelude::*;
@@ -27,6 +29,7 @@ pub(crate) fn trace_formats() -> String {
             "example": format.example,
             "detection": format.detection,
             "traps": format.traps,
+            "references": format.references,
         })
     };
     json!(format::FORMATS.iter().map(one).collect::<Vec<_>>()).to_string()
@@ -34,14 +37,14 @@ pub(crate) fn trace_formats() -> String {
 
 /// Reads a trace to its end and returns its statistics as JSON.
 #[pyfunction]
-#[pyo3(signature = (path, control, page_size=4096, format=None, alignment_offset=0,
+#[pyo3(signature = (path, control, page_size=None, format=None, alignment_offset=0,
                     paging=None, on_bad_line=None, poll=None))]
 #[allow(clippy::too_many_arguments)] // They are the keyword arguments of the Python function.
 pub(crate) fn trace_stat(
     py: Python<'_>,
     path: PathBuf,
     control: &Control,
-    page_size: u64,
+    page_size: Option<u64>,
     format: Option<&str>,
     alignment_offset: u64,
     paging: Option<&str>,
@@ -49,7 +52,8 @@ pub(crate) fn trace_stat(
     poll: Option<Py<PyAny>>,
 ) -> PyResult<String> {
     let options = read_options(format, on_bad_line)?;
-    let mut pages = sources::paging(page_size, alignment_offset)?;
+    let usual = PagingOptions::default().page_size;
+    let mut pages = sources::paging(page_size.unwrap_or(usual), alignment_offset)?;
     if let Some(name) = paging {
         pages.paging = Paging::parse(name).map_err(errors::config)?;
     }
@@ -57,7 +61,10 @@ pub(crate) fn trace_stat(
     let stat = py.detach(|| {
         let mut reader = TraceReader::open(&path, &options)?;
         let progress = reader.progress();
-        let mut builder = StatBuilder::new(pages);
+        if let (None, Some(recorded)) = (page_size, reader.recorded()) {
+            pages.page_size = recorded.page_size;
+        }
+        let mut builder = StatBuilder::of(&reader, pages)?;
         let mut block = Vec::new();
         while reader.next_block(&mut block)? {
             builder.add(&block, |_, _| {}).map_err(|message| {
@@ -72,10 +79,10 @@ pub(crate) fn trace_stat(
     to_json(&stat.map_err(|error| watch.failure(&error))?)
 }
 
-/// Copies a trace into one of our own two formats; returns what was converted as JSON.
+/// Copies a trace into one of our own formats; returns what was converted as JSON.
 #[pyfunction]
 #[pyo3(signature = (input, output, control, format=None, on_bad_line=None, native_devices=false,
-                    poll=None))]
+                    page_size=None, filter=None, poll=None))]
 #[allow(clippy::too_many_arguments)] // They are the keyword arguments of the Python function.
 pub(crate) fn trace_convert(
     py: Python<'_>,
@@ -85,12 +92,15 @@ pub(crate) fn trace_convert(
     format: Option<&str>,
     on_bad_line: Option<&str>,
     native_devices: bool,
+    page_size: Option<u32>,
+    filter: Option<u32>,
     poll: Option<Py<PyAny>>,
 ) -> PyResult<String> {
     let mut options =
         ConvertOptions { read: read_options(format, on_bad_line)?, ..ConvertOptions::default() };
     options.read.device_numbers =
         if native_devices { DeviceNumbers::Native } else { DeviceNumbers::Ranked };
+    options.pages = pages_options(page_size, filter);
     let mut watch = Watch::new(control, poll);
     let converted =
         py.detach(|| trace::convert(&input, &output, &options, |progress| watch.reading(progress)));
@@ -102,6 +112,71 @@ pub(crate) fn trace_convert(
         "notes": converted.notes,
     })
     .to_string())
+}
+
+fn pages_options(page_size: Option<u32>, filter: Option<u32>) -> PagesOptions {
+    let usual = PagesOptions::default();
+    PagesOptions {
+        page_size: page_size.unwrap_or(usual.page_size),
+        filter: filter.unwrap_or(usual.filter),
+    }
+}
+
+/// Writes what lackey prints into the pipe `pipe`, which is closed at the end, as references to
+/// pages, up to `accesses` of them; returns as JSON how many there were. A stop ends the file, which
+/// then holds what came before.
+#[pyfunction]
+#[pyo3(signature = (pipe, output, control, page_size=None, filter=None, accesses=u64::MAX, poll=None))]
+#[allow(clippy::too_many_arguments)] // They are the keyword arguments of the Python function.
+pub(crate) fn trace_record(
+    py: Python<'_>,
+    pipe: i32,
+    output: PathBuf,
+    control: &Control,
+    page_size: Option<u32>,
+    filter: Option<u32>,
+    accesses: u64,
+    poll: Option<Py<PyAny>>,
+) -> PyResult<String> {
+    // SAFETY: the caller made the pipe for this call and does not use its reading end again.
+    let stream = unsafe { File::from_raw_fd(pipe) };
+    let options = ReadOptions {
+        format: Some(format::find("lackey").map_err(errors::trace)?),
+        // A program that is killed leaves a line that is cut off.
+        on_bad_line: OnBadLine::Skip,
+        ..ReadOptions::default()
+    };
+    let mut watch = Watch::new(control, poll);
+    let recorded = py.detach(|| -> Result<_, TraceError> {
+        let mut writer = TraceWriter::create_with(
+            &output,
+            Some(OutputFormat::Pages),
+            pages_options(page_size, filter),
+        )?;
+        let (mut seen, mut block) = (0u64, Vec::new());
+        let mut reader = TraceReader::from_stream("lackey", Box::new(stream), &options)?;
+        while seen < accesses && !control.cancelled() && reader.next_block(&mut block)? {
+            block.truncate((accesses - seen).min(block.len() as u64) as usize);
+            writer.write(&block)?;
+            seen += block.len() as u64;
+            control.recorded(seen);
+            watch.look();
+        }
+        if seen == 0 {
+            let message = "the program made no references to memory that Valgrind could see";
+            return Err(TraceError::new(&output, trace::Fault::Empty, message));
+        }
+        Ok((seen, writer.finish()?, reader.skipped()))
+    });
+    // What stops a recording is no failure, but what a callback raises is.
+    let (accesses, references, skipped) = recorded.map_err(|error| watch.failure(&error))?;
+    match watch.failed.take() {
+        Some(failed) => Err(failed),
+        None => {
+            Ok(json!({"accesses": accesses, "references": references, "skipped": skipped})
+                .to_string())
+        }
+    }
 }
 
 /// Writes a trace of `requests` page commands that the generator `workload` makes on `pages`
@@ -128,7 +203,9 @@ pub(crate) fn trace_synth(
     let mut watch = Watch::new(control, poll);
     let written = py.detach(|| -> Result<(), TraceError> {
         let fault = |text: String| TraceError::new(&output, trace::Fault::Option, text);
-        let mut writer = TraceWriter::create(&output, Some(format))?;
+        // References to memory, if such are made: every one of them.
+        let pages = PagesOptions { page_size: page_size as u32, filter: 0 };
+        let mut writer = TraceWriter::create_with(&output, Some(format), pages)?;
         let (mut batch, mut block, mut done) = (Batch::default(), Vec::new(), 0u64);
         while done < requests {
             let limit = (requests - done).min(Batch::DEFAULT_LEN as u64) as usize;
@@ -151,7 +228,7 @@ pub(crate) fn trace_synth(
                 return Err(TraceError::new(&output, trace::Fault::Cancelled, "stopped"));
             }
         }
-        writer.finish()
+        writer.finish().map(drop)
     });
     written.map_err(|error| watch.failure(&error))
 }

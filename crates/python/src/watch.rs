@@ -20,6 +20,7 @@ pub(crate) struct Control {
     /// Bytes of a trace read, and to read.
     read: AtomicU64,
     to_read: AtomicU64,
+    recorded: AtomicU64,
 }
 
 #[pymethods]
@@ -58,10 +59,23 @@ impl Control {
         self.read.load(Ordering::Relaxed)
     }
 
+    /// Accesses to memory recorded so far.
+    #[getter]
+    fn accesses(&self) -> u64 {
+        self.recorded.load(Ordering::Relaxed)
+    }
+
     /// Size of the trace in bytes; 0 if none is being read.
     #[getter]
     fn total_bytes(&self) -> u64 {
         self.to_read.load(Ordering::Relaxed)
+    }
+}
+
+impl Control {
+    /// Notes how many accesses are recorded.
+    pub(crate) fn recorded(&self, accesses: u64) {
+        self.recorded.store(accesses, Ordering::Relaxed);
     }
 }
 

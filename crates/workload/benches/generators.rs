@@ -27,6 +27,7 @@ const SPECS: &[&str] = &[
     "normal:hot=0.35",
     "sequential",
     "sequential:stride=8",
+    "phases",
     "uniform:read=0.3,trim=0.01",
     "0.7*zipf:theta=0.9 + 0.3*sequential",
 ];

@@ -91,7 +91,10 @@ fn written_files_read_back_in_either_format_and_packing() {
     }
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 6, "nothing else is left");
     let error = TraceWriter::create(folder.path().join("a.txt"), None).err().unwrap();
-    assert!(error.to_string().contains("expected one that ends in .csv or .flashgc"), "{error}");
+    assert!(
+        error.to_string().contains("expected one that ends in .csv, .flashgc or .pages"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -106,7 +109,7 @@ fn every_format_converts_to_both_of_ours_and_back() {
         let expected = fuzz_folder().join("expected").join(format!("{format}.csv"));
         let expected = std::fs::read_to_string(expected).unwrap();
         let read = ReadOptions { device_numbers: DeviceNumbers::Native, ..ReadOptions::default() };
-        let native = ConvertOptions { read, output: None };
+        let native = ConvertOptions { read, ..ConvertOptions::default() };
         let run = |from: &std::path::Path, to: &str| {
             convert(from, at(to), &native, |_| true).unwrap();
             at(to)

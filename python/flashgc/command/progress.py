@@ -17,7 +17,7 @@ from rich.progress import (
 
 from flashgc._core import Control
 from flashgc.command.render import console
-from flashgc.units import format_rate
+from flashgc.units import format_count, format_rate
 
 #: Seconds before anything is shown.
 PATIENCE = 1.0
@@ -51,14 +51,20 @@ class Bar:
 
     def __call__(self, control: Control) -> None:
         """Shows how far ``control`` is."""
+        if control.accesses:
+            self.show(None, f"recording, {format_count(control.accesses)} accesses", 0)
+            return
         reading = control.done == 0 and control.total_bytes and not control.programs
         if reading:
             self.show(control.read_bytes / control.total_bytes, "reading the trace", 0)
         else:
             self.show(control.done / max(self._runs, 1), "simulating", control.programs)
 
-    def show(self, share: float, what: str, programs: int) -> None:
-        """Shows that ``share`` of the work is done, by ``programs`` page programs so far."""
+    def show(self, share: float | None, what: str, programs: int) -> None:
+        """Shows that ``share`` of the work is done, by ``programs`` page programs so far.
+
+        ``None`` is a share that nobody knows.
+        """
         now = time.monotonic()
         if self._quiet or now - self._begin < PATIENCE:
             return
@@ -72,14 +78,14 @@ class Bar:
                 console=console(sys.stderr),
                 transient=True,
             )
-            self._task = self._progress.add_task("", total=1.0, rate="")
+            self._task = self._progress.add_task("", total=None if share is None else 1.0, rate="")
             self._progress.start()
         assert self._task is not None  # Made together with the progress.
         began, before = self._programs
         rate = (programs - before) / max(now - began, 1e-9)
         self._progress.update(
             self._task,
-            completed=min(share, 1.0),
+            completed=min(share or 0.0, 1.0),
             description=what,
             rate=format_rate(rate, "programs") if rate > 0 else "",
         )

@@ -34,9 +34,13 @@ def _reading(*paths: str) -> Callable[[F], F]:
     return decorate
 
 
-@click.group(cls=Suggesting, context_settings=CONTEXT)
+@click.group(
+    cls=Suggesting,
+    lazy={"record": "flashgc.command.record:record"},
+    context_settings=CONTEXT,
+)
 def trace() -> None:
-    """Look at, convert and make block traces."""
+    """Look at, convert, make and record traces."""
 
 
 @trace.command(
@@ -131,7 +135,44 @@ def show_stat(stat: Any) -> None:
             + " of the pages",
         ),
     ]
+    if raw["working_set"] is not None:
+        rows = [row for row in rows if row[0] not in ("bytes", "time")]
+        rows[1:2] = reference_rows(stat, raw)
     show(out, facts(out, rows))
+
+
+def reference_rows(stat: Any, raw: dict[str, Any]) -> list[tuple[str, str]]:
+    """What is said of references to memory instead of requests."""
+    from flashgc.command.render import console, sparkline, unicode
+    from flashgc.units import format_count as n
+    from flashgc.units import format_share, format_size
+
+    counts = (
+        f"{n(stat.requests)}: {n(stat.writes)} writes ({format_share(stat.write_share)}), "
+        f"{n(stat.reads)} reads"
+    )
+    recorded = raw["recorded"]
+    rows = [("references", counts)]
+    if recorded:
+        rows.append(
+            (
+                "recorded",
+                f"from {n(recorded['accesses'])} accesses, by pages of "
+                f"{format_size(recorded['page_size'])}, for memories of at least "
+                f"{n(max(recorded['filter'], 1))} pages",
+            )
+        )
+    pages = raw["working_set"]["pages"]
+    size, window = raw["page_size"], raw["working_set"]["window"]
+    line = unicode(console(), sparkline(pages, len(pages)), "")
+    rows.append(
+        (
+            "working set",
+            f"{format_size(size * sum(pages) / len(pages))} on average, "
+            f"{format_size(size * max(pages))} at most in {n(window)} references  {line}".rstrip(),
+        )
+    )
+    return rows
 
 
 @trace.command(
@@ -139,7 +180,8 @@ def show_stat(stat: Any) -> None:
     epilog="""\b
 Examples:
   flashgc trace convert web_0.csv.gz web_0.flashgc.zst
-  flashgc trace convert disk.blkparse trace.csv""",
+  flashgc trace convert disk.blkparse trace.csv
+  flashgc trace convert program.lackey.zst program.pages.zst --filter 64""",
 )
 @click.argument("source", type=click.Path(path_type=Path))
 @click.argument("target", type=click.Path(path_type=Path))
@@ -147,20 +189,35 @@ Examples:
 @click.option(
     "--native-devices", is_flag=True, help="Keep the trace's own device numbers, do not rank them."
 )
+@click.option("--page-size", metavar="SIZE", help="Size of a page in .pages. [default: 2KiB]")
+@click.option(
+    "--filter",
+    "filter_",
+    metavar="PAGES",
+    help="Leave out of .pages what makes no difference to an LRU memory of so many pages or more. "
+    "[default: 64]",
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress and no warnings.")
 def convert(
-    source: Path, target: Path, native_devices: bool, as_json: bool, quiet: bool, **options: Any
+    source: Path,
+    target: Path,
+    native_devices: bool,
+    filter_: str | None,
+    as_json: bool,
+    quiet: bool,
+    **options: Any,
 ) -> int:
-    """Convert a trace to the normalised CSV or the compact binary format.
+    """Convert a trace to the normalised CSV or a compact binary format.
 
-    TARGET's name chooses: .csv or .flashgc, perhaps followed by .zst or .gz.
+    TARGET's name chooses: .csv, .flashgc or, for references to memory, .pages;
+    perhaps followed by .zst or .gz.
     """
     from flashgc._core import Control
     from flashgc.command.progress import Bar
     from flashgc.command.render import warn
     from flashgc.traces import trace_convert
-    from flashgc.units import format_count, format_size
+    from flashgc.units import format_count, format_size, parse_count
 
     control = Control()
     with Bar(0, quiet=quiet) as bar:
@@ -168,6 +225,7 @@ def convert(
             source,
             target,
             native_devices=native_devices,
+            filter=None if filter_ is None else parse_count(filter_, "--filter"),
             progress=bar,
             control=control,
             **checked(options),
@@ -214,7 +272,8 @@ def synth(
 ) -> int:
     """Write a trace made by the generator WORKLOAD.
 
-    TARGET's name chooses the format: .csv or .flashgc, perhaps followed by .zst or .gz.
+    TARGET's name chooses the format: .csv, .flashgc or, for references to memory,
+    .pages; perhaps followed by .zst or .gz.
     """
     from flashgc._core import ConfigError, Control, check
     from flashgc.command.progress import Bar

@@ -27,6 +27,7 @@ mod commands;
 mod frequency;
 mod hotcold;
 mod normal;
+mod phases;
 mod scatter;
 mod sequential;
 mod skew;
@@ -52,6 +53,7 @@ static GENERATORS: &[GeneratorInfo] = &[
     skew::INFO,
     normal::INFO,
     sequential::INFO,
+    phases::INFO,
     frequency::INFO,
 ];
 

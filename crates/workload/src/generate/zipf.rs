@@ -58,9 +58,9 @@ pub(super) const INFO: GeneratorInfo = GeneratorInfo {
 };
 
 #[derive(Debug)]
-struct Zipf {
-    theta: f64,
-    scatter: bool,
+pub(super) struct Zipf {
+    pub theta: f64,
+    pub scatter: bool,
 }
 
 /// Strips an octave is cut into, as a power of two.

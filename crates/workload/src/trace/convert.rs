@@ -1,10 +1,10 @@
-//! Copies a trace of any format into one of our own two.
+//! Copies a trace of any format into one of our own.
 
 use std::path::Path;
 
-use super::error::TraceError;
+use super::error::{Fault, TraceError};
 use super::reader::{DeviceNumbers, Progress, ReadOptions, TraceReader, cancelled};
-use super::write::{OutputFormat, TraceWriter};
+use super::write::{OutputFormat, PagesOptions, TraceWriter};
 
 /// How to convert.
 #[derive(Clone, Debug)]
@@ -14,12 +14,14 @@ pub struct ConvertOptions {
     pub read: ReadOptions,
     /// The format to write; `None` takes it from the output's name.
     pub output: Option<OutputFormat>,
+    /// How references to memory are written, into a file of such.
+    pub pages: PagesOptions,
 }
 
 impl Default for ConvertOptions {
     fn default() -> Self {
         let read = ReadOptions { device_numbers: DeviceNumbers::Ranked, ..ReadOptions::default() };
-        Self { read, output: None }
+        Self { read, output: None, pages: PagesOptions::default() }
     }
 }
 
@@ -37,7 +39,8 @@ pub struct Converted {
 }
 
 /// Converts a trace, asking `go_on` between blocks, with how far it has come. Times are kept to the
-/// nanosecond, so converting back and forth between our two formats changes nothing.
+/// nanosecond, so converting back and forth between our two formats of block traces changes
+/// nothing.
 ///
 /// # Errors
 /// What the reader finds wrong, a file that cannot be written, and
@@ -56,17 +59,34 @@ pub fn convert(
         None => OutputFormat::of(output)?,
     };
     let mut reader = TraceReader::open_with(input, &options.read, &mut go_on)?;
-    let mut writer = TraceWriter::create(output, Some(format))?;
+    let mut pages = options.pages;
+    if format == OutputFormat::Pages {
+        if !reader.format().references {
+            let message = format!(
+                "found a block trace ({}), expected references to memory: only those are written \
+                 to .pages",
+                reader.format().name
+            );
+            return Err(TraceError::new(input, Fault::Option, message)
+                .hint("write .flashgc or .csv instead"));
+        }
+        reader.check_page_size(pages.page_size.into())?;
+        // What is left out already stays so.
+        pages.filter = pages.filter.max(reader.recorded().map_or(0, |recorded| recorded.filter));
+    }
+    let mut writer = TraceWriter::create_with(output, Some(format), pages)?;
     let progress = reader.progress();
-    let (mut requests, mut block) = (0, Vec::new());
+    let mut block = Vec::new();
     while reader.next_block(&mut block)? {
         writer.write(&block)?;
-        requests += block.len() as u64;
         if !go_on(&progress) {
             return Err(cancelled(input));
         }
     }
-    writer.finish()?;
+    if let Some(recorded) = reader.recorded() {
+        writer.stand_for(recorded.accesses);
+    }
+    let requests = writer.finish()?;
     let (skipped, notes) = (reader.skipped(), reader.notes());
     Ok(Converted { requests, skipped, format: reader.format().name, notes })
 }

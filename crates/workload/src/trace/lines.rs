@@ -40,6 +40,21 @@ pub(crate) trait Decoder: Send {
     }
     /// Bytes of content taken so far.
     fn position(&self) -> u64;
+    /// How references to memory were recorded, where the format says so.
+    fn recorded(&self) -> Option<Recorded> {
+        None
+    }
+}
+
+/// How a file of references to memory came about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Recorded {
+    /// Bytes in its pages.
+    pub page_size: u64,
+    /// References are left out that no LRU memory of so many pages or more would notice.
+    pub filter: u32,
+    /// The accesses that the references stand for; known at the end, 0 before.
+    pub accesses: u64,
 }
 
 /// Bytes read at a time, and the longest line: large enough for few calls, small enough for the

@@ -1,8 +1,9 @@
-//! Block traces: readers for many formats, statistics, the dense page map, replay, conversion.
+//! Block traces and references to memory: readers for many formats, statistics, the dense page
+//! map, replay, conversion.
 //!
 //! A [`TraceReader`] turns a file of any format in [`format::FORMATS`], compressed or not, into
 //! [`Request`]s. [`TraceStat`] counts them, [`TraceSource`] replays them as page commands, and
-//! [`convert`] writes them in one of our own two formats. Nothing here knows of drives.
+//! [`convert`] writes them in one of our own formats. Nothing here knows of drives.
 
 mod address_map;
 mod convert;
@@ -15,20 +16,24 @@ mod locality;
 mod parse;
 mod reader;
 mod replay;
+mod reuse;
 mod source;
 mod stat;
 mod tar;
+mod working_set;
 mod write;
 
 pub use address_map::{AddressMap, MapFull, PageRange, Paging, PagingOptions, Unmapped};
 pub use convert::{ConvertOptions, Converted, convert};
 pub use error::{Fault, Place, TraceError};
 pub use format::native::{NativeFile, NativeWriter};
+pub use lines::Recorded;
 pub use reader::{DeviceNumbers, OnBadLine, Progress, ReadOptions, Requests, TraceReader};
 pub use replay::{Replay, Replayer};
 pub use source::{Kinds, SourceOptions, TraceSource};
 pub use stat::{StatBuilder, TraceStat};
-pub use write::{OutputFormat, TraceWriter};
+pub use working_set::WorkingSets;
+pub use write::{OutputFormat, PagesOptions, TraceWriter};
 
 pub(crate) use error::quote;
 pub(crate) use input::Input;

@@ -13,7 +13,7 @@ use super::detect::detect;
 use super::error::{Fault, TraceError};
 use super::format::{Format, Sample};
 use super::input::Input;
-use super::lines::Decoder;
+use super::lines::{Decoder, Recorded};
 
 /// What to do about a line or record that is not what the format says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub enum DeviceNumbers {
     Native,
     /// Its rank, from 0, among all devices of the trace, sorted by the text of their native
     /// numbers (so 10 comes before 2), as the normalised copies of public traces have it. This
-    /// reads the file once more, unless the format has a single device. Traces in our own two
+    /// reads the file once more, unless the format has a single device. Traces in our own
     /// formats keep their numbers.
     Ranked,
 }
@@ -115,7 +115,7 @@ impl TraceReader {
         let mut reader = Self::start(Input::open(path)?, options)?;
         let format = reader.format;
         if options.device_numbers == DeviceNumbers::Ranked
-            && !matches!(format.name, "csv" | "flashgc")
+            && !matches!(format.name, "csv" | "flashgc" | "pages")
         {
             let mut devices: Vec<u32> = if format.single_device {
                 vec![0]
@@ -274,6 +274,30 @@ impl TraceReader {
     pub fn notes(&self) -> Vec<String> {
         let notes = self.notes.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         notes.iter().cloned().chain(self.decoder.note()).collect()
+    }
+
+    /// How references to memory were recorded, where the format says so.
+    pub fn recorded(&self) -> Option<Recorded> {
+        self.decoder.recorded()
+    }
+
+    /// Checks that the references of this trace can be counted by pages of `page_size` bytes.
+    ///
+    /// # Errors
+    /// They were recorded by larger pages.
+    pub fn check_page_size(&self, page_size: u64) -> Result<(), TraceError> {
+        match self.recorded() {
+            Some(recorded) if recorded.page_size > page_size => {
+                let message = format!(
+                    "found pages of {page_size} bytes, expected at least the {} by which the \
+                     references were recorded",
+                    recorded.page_size
+                );
+                Err(TraceError::new(&self.path, Fault::Option, message)
+                    .hint(format!("use --page-size {}B, or record again", recorded.page_size)))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// How far the reader has come, for a progress bar.

@@ -72,6 +72,8 @@ pub struct TraceSource {
     path: PathBuf,
     options: SourceOptions,
     stat: TraceStat,
+    /// They are references to memory.
+    references: bool,
     map: Arc<AddressMap>,
     commands: Option<Arc<Commands>>,
 }
@@ -102,6 +104,7 @@ impl TraceSource {
         }
         let mut reader = TraceReader::open_with(&path, &options.read, &mut go_on)?;
         let progress = reader.progress();
+        reader.check_page_size(page)?;
         let mut builder = StatBuilder::new(options.paging);
         let mut commands = Some(Commands::default());
         let mut block = Vec::new();
@@ -143,7 +146,8 @@ impl TraceSource {
         if let Some(kept) = &mut commands {
             kept.shrink();
         }
-        Ok(Self { path, options, stat, map, commands: commands.map(Arc::new) })
+        let references = reader.format().references;
+        Ok(Self { path, options, stat, references, map, commands: commands.map(Arc::new) })
     }
 
     /// The statistics.
@@ -163,10 +167,14 @@ impl TraceSource {
 
     /// Logical pages of a drive for this trace with blocks of `pages_per_block` pages:
     /// U = b floor(x / b), where x is the number of distinct pages read or written (Van Houdt
-    /// 2013). Accesses to the last x - U pages are left out of replays.
+    /// 2013). Accesses to the last x - U pages are left out of replays. Of references to memory none
+    /// are, and U is the swap space that holds them all, in whole blocks.
     pub fn logical_pages(&self, pages_per_block: u32) -> u32 {
-        let pages = u32::try_from(self.map.len()).unwrap_or(u32::MAX);
-        pages - pages % pages_per_block.max(1)
+        let (pages, block) = (self.map.len() as u32, pages_per_block.max(1));
+        match pages.checked_next_multiple_of(block).filter(|_| self.references) {
+            Some(swap) => swap,
+            None => pages - pages % block,
+        }
     }
 
     /// Page requests (reads and writes after splitting) of one pass over the whole trace.
@@ -177,10 +185,20 @@ impl TraceSource {
     /// Starts a replay onto a drive of `logical_pages` pages (see [`Self::logical_pages`]).
     ///
     /// # Errors
-    /// No logical pages, or more than the trace has; a file that has gone, if it is streamed.
+    /// No logical pages, or more than the trace has; a swap space that does not hold the pages of
+    /// references to memory; a file that has gone, if it is streamed.
     pub fn open(&self, logical_pages: u32, replay: Replay) -> Result<Replayer, TraceError> {
         let pages = self.map.len();
-        if logical_pages == 0 || logical_pages as usize > pages {
+        if self.references && pages > logical_pages as usize {
+            let message = format!(
+                "found references to {}, beyond the swap space of {}",
+                count(pages as u64, "distinct page"),
+                count(logical_pages.into(), "page")
+            );
+            return Err(TraceError::new(&self.path, Fault::Option, message)
+                .hint(format!("a swap space of {pages} pages or more holds them")));
+        }
+        if !self.references && (logical_pages == 0 || logical_pages as usize > pages) {
             let message = format!(
                 "found {logical_pages} logical pages, expected 1 to {pages} (the distinct pages of \
                  the trace)"

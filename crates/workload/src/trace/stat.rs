@@ -7,8 +7,10 @@ use serde::Serialize;
 use super::Request;
 use super::address_map::{AddressMap, MapFull, PageRange, PagingOptions, Unmapped, push};
 use super::error::{Fault, TraceError};
+use super::lines::Recorded;
 use super::locality::locality;
 use super::reader::TraceReader;
+use super::working_set::{Counter, WorkingSets};
 use crate::Op;
 
 /// What a trace consists of. Serialised, its fields are the keys of `trace stat --json`.
@@ -61,6 +63,10 @@ pub struct TraceStat {
     pub locality_percent: [f64; 4],
     /// Bytes in a page.
     pub page_size: u64,
+    /// How references to memory were recorded, where the format says so.
+    pub recorded: Option<Recorded>,
+    /// The working set over time, for references to memory.
+    pub working_set: Option<WorkingSets>,
     /// Bad lines or records that were left out.
     pub skipped_lines: u64,
     /// Good lines or records that are no requests.
@@ -79,7 +85,7 @@ impl TraceStat {
     /// # Errors
     /// What the reader finds wrong; more pages or devices than can be mapped; no requests.
     pub fn of(mut reader: TraceReader, paging: PagingOptions) -> Result<Self, TraceError> {
-        let mut builder = StatBuilder::new(paging);
+        let mut builder = StatBuilder::of(&reader, paging)?;
         let mut block = Vec::new();
         while reader.next_block(&mut block)? {
             builder.add(&block, |_, _| {}).map_err(|full| map_full(&reader, full))?;
@@ -114,6 +120,7 @@ pub struct StatBuilder {
     latest: u64,
     /// A discard covered pages that had not been accessed before.
     early_trim: bool,
+    working_sets: Option<Counter>,
 }
 
 const WRITTEN: u32 = 1 << 31;
@@ -138,7 +145,19 @@ impl StatBuilder {
             earliest: u64::MAX,
             latest: 0,
             early_trim: false,
+            working_sets: None,
         }
+    }
+
+    /// Nothing counted yet of what `reader` reads; working sets are counted too if it reads
+    /// references to memory.
+    ///
+    /// # Errors
+    /// Those of [`TraceReader::check_page_size`].
+    pub fn of(reader: &TraceReader, paging: PagingOptions) -> Result<Self, TraceError> {
+        reader.check_page_size(paging.page_size)?;
+        let working_sets = reader.format().references.then(Counter::new);
+        Ok(Self { working_sets, ..Self::new(paging) })
     }
 
     /// Counts requests and hands the dense number of each of their pages to `each`, in order.
@@ -153,14 +172,15 @@ impl StatBuilder {
     ) -> Result<(), Unmapped> {
         for request in requests {
             self.count(request);
-            let range = self.paging.pages(request);
+            let (range, operation) = (self.paging.pages(request), request.op);
             self.pages[request.op as usize] += range.count;
             if request.op == Op::Trim {
                 let known = self.map.known(range, |number| each(Op::Trim, number));
                 self.early_trim |= known < range.count;
             } else {
-                self.access(range, request.op, &mut each)
-                    .map_err(|full| Unmapped { request: self.requests.iter().sum(), full })?;
+                let request = self.requests.iter().sum();
+                self.access(range, operation, request, &mut each)
+                    .map_err(|full| Unmapped { request, full })?;
             }
         }
         Ok(())
@@ -171,16 +191,20 @@ impl StatBuilder {
         &mut self,
         range: PageRange,
         op: Op,
+        request: u64,
         each: &mut impl FnMut(Op, u32),
     ) -> Result<(), MapFull> {
         let flag = if op == Op::Write { WRITTEN } else { READ };
-        let accesses = &mut self.accesses;
+        let (accesses, working_sets) = (&mut self.accesses, &mut self.working_sets);
         self.map.insert(range, |number| {
             if number as usize == accesses.len() {
                 push(accesses, 0);
             }
             let word = &mut accesses[number as usize];
             *word = (*word + u32::from(*word & ACCESSES < ACCESSES)) | flag;
+            if let Some(sets) = working_sets {
+                sets.access(number, request);
+            }
             each(op, number);
         })
     }
@@ -247,6 +271,8 @@ impl StatBuilder {
             read_only_percent: 100.0 * ratio(pages - pages_written, pages),
             locality_percent: locality(self.accesses.iter().map(|word| word & ACCESSES).collect()),
             page_size: self.paging.page_size,
+            recorded: reader.recorded(),
+            working_set: self.working_sets.as_ref().map(|sets| sets.finish(requests)),
             skipped_lines: reader.skipped(),
             ignored_lines: reader.ignored(),
             format: reader.format().name.to_owned(),

@@ -1,4 +1,4 @@
-//! Writes traces in our own two formats, plain or compressed. A file appears under its name only
+//! Writes traces in our own formats, plain or compressed. A file appears under its name only
 //! once it is complete; a pipe or a device is written as it comes.
 
 use std::ffi::{OsStr, OsString};
@@ -8,9 +8,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::Request;
+use super::address_map::PagingOptions;
 use super::error::{Fault, TraceError};
 use super::format::CSV_HEADER;
 use super::format::native::NativeWriter;
+use super::format::pages::PagesWriter;
+use super::reuse::{Filter, Reference};
 use crate::Op;
 
 /// A format that traces are written in.
@@ -20,11 +23,31 @@ pub enum OutputFormat {
     Csv,
     /// Our own binary format.
     Native,
+    /// Our own format for references to memory.
+    Pages,
+}
+
+/// How references to memory are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PagesOptions {
+    /// Bytes in a page; a power of two from 512 to 2^30.
+    pub page_size: u32,
+    /// References are left out that no LRU memory of so many pages or more would notice; 0: only
+    /// references in a row to one page are merged.
+    pub filter: u32,
+}
+
+impl Default for PagesOptions {
+    /// The pages of the flash memory of Ji and Shin 2010, 2 KiB; and 64 of them, 1/8 of the
+    /// smallest page cache that they look at.
+    fn default() -> Self {
+        Self { page_size: 2048, filter: 64 }
+    }
 }
 
 impl OutputFormat {
-    /// The format that a file name's ending asks for: `.csv` or `.flashgc`, perhaps followed by
-    /// `.zst` or `.gz`.
+    /// The format that a file name's ending asks for: `.csv`, `.flashgc` or `.pages`, perhaps followed
+    /// by `.zst` or `.gz`.
     ///
     /// # Errors
     /// Any other ending.
@@ -33,9 +56,10 @@ impl OutputFormat {
         match Path::new(stem).extension().and_then(|extension| extension.to_str()) {
             Some("csv") => Ok(Self::Csv),
             Some("flashgc") => Ok(Self::Native),
+            Some("pages") => Ok(Self::Pages),
             _ => {
                 let message = "found a name that does not say the format to write, expected one \
-                               that ends in .csv or .flashgc, then nothing, .zst or .gz";
+                               that ends in .csv, .flashgc or .pages, then nothing, .zst or .gz";
                 Err(TraceError::new(path, Fault::Format, message)
                     .hint("name the file trace.csv or trace.flashgc.zst, for example"))
             }
@@ -189,6 +213,37 @@ fn is_gone(process: u32) -> bool {
 enum Lines {
     Csv { sink: Sink, text: Vec<u8> },
     Native(NativeWriter<Sink>),
+    Pages(Box<Pages>),
+}
+
+/// References on their way into a file.
+struct Pages {
+    writer: PagesWriter<Sink>,
+    filter: Filter,
+    paging: PagingOptions,
+    accesses: u64,
+}
+
+impl Pages {
+    fn write(&mut self, requests: &[Request]) -> io::Result<()> {
+        self.accesses += requests.len() as u64;
+        let mut each = |reference| self.writer.write(reference);
+        for request in requests {
+            if request.op == Op::Trim {
+                return Err(io::Error::other("found a discard, expected references to memory"));
+            }
+            for reference in Reference::of(request, self.paging.pages(request)) {
+                self.filter.push(reference, &mut each)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> io::Result<(Sink, u64)> {
+        self.filter.finish(&mut |reference| self.writer.write(reference))?;
+        let references = self.writer.references();
+        Ok((self.writer.finish(self.accesses)?, references))
+    }
 }
 
 /// Writes a trace file. Dropped before [`finish`](Self::finish), it leaves nothing behind. A process
@@ -197,6 +252,7 @@ pub struct TraceWriter {
     path: PathBuf,
     output: Output,
     lines: Option<Lines>,
+    requests: u64,
 }
 
 impl TraceWriter {
@@ -209,11 +265,31 @@ impl TraceWriter {
         path: impl AsRef<Path>,
         format: Option<OutputFormat>,
     ) -> Result<Self, TraceError> {
+        Self::create_with(path, format, PagesOptions::default())
+    }
+
+    /// The same; `pages` says how references to memory are written.
+    ///
+    /// # Errors
+    /// Those of [`create`](Self::create), and a page size that is not a power of two from 512.
+    pub fn create_with(
+        path: impl AsRef<Path>,
+        format: Option<OutputFormat>,
+        pages: PagesOptions,
+    ) -> Result<Self, TraceError> {
         let path = path.as_ref().to_owned();
         let format = match format {
             Some(format) => format,
             None => OutputFormat::of(&path)?,
         };
+        let page_size = pages.page_size;
+        if !page_size.is_power_of_two() || !(512..=1 << 30).contains(&page_size) {
+            let message =
+                format!("found a page size of {page_size} bytes, expected a power of two");
+            return Err(
+                TraceError::new(&path, Fault::Option, message).hint("2048 or 4096 is usual")
+            );
+        }
         let output =
             Output::of(&path).map_err(|error| TraceError::io(&path, "create the file", &error))?;
         let start = || -> io::Result<Lines> {
@@ -235,10 +311,19 @@ impl TraceWriter {
                     Lines::Csv { sink, text: Vec::new() }
                 }
                 OutputFormat::Native => Lines::Native(NativeWriter::new(sink)?),
+                OutputFormat::Pages => Lines::Pages(Box::new(Pages {
+                    writer: PagesWriter::new(sink, page_size, pages.filter)?,
+                    filter: Filter::new(pages.filter),
+                    paging: PagingOptions {
+                        page_size: page_size.into(),
+                        ..PagingOptions::default()
+                    },
+                    accesses: 0,
+                })),
             })
         };
         match start() {
-            Ok(lines) => Ok(Self { path, output, lines: Some(lines) }),
+            Ok(lines) => Ok(Self { path, output, lines: Some(lines), requests: 0 }),
             Err(error) => {
                 output.discard();
                 Err(TraceError::io(&path, "create the file", &error))
@@ -251,6 +336,7 @@ impl TraceWriter {
     /// # Errors
     /// A full disk, for example.
     pub fn write(&mut self, requests: &[Request]) -> Result<(), TraceError> {
+        self.requests += requests.len() as u64;
         let result = match &mut self.lines {
             Some(Lines::Csv { sink, text }) => {
                 text.clear();
@@ -260,20 +346,36 @@ impl TraceWriter {
                 sink.write_all(text)
             }
             Some(Lines::Native(writer)) => writer.write(requests),
+            Some(Lines::Pages(pages)) => pages.write(requests),
             None => Ok(()),
         };
         result.map_err(|error| TraceError::io(&self.path, "write the trace", &error))
     }
 
-    /// Completes the file and gives it its name.
+    /// The accesses that the references stand for, where it is not as many as were written: those
+    /// of the file that is copied.
+    pub fn stand_for(&mut self, accesses: u64) {
+        if let Some(Lines::Pages(pages)) = &mut self.lines {
+            pages.accesses = accesses;
+        }
+    }
+
+    /// Completes the file and gives it its name; returns how many requests it holds, which are fewer
+    /// than were written where references to memory are left out.
     ///
     /// # Errors
     /// A full disk, for example.
-    pub fn finish(mut self) -> Result<(), TraceError> {
+    pub fn finish(mut self) -> Result<u64, TraceError> {
+        let mut requests = self.requests;
         let finish = |lines: Lines| -> io::Result<()> {
             let sink = match lines {
                 Lines::Csv { sink, .. } => sink,
                 Lines::Native(writer) => writer.finish()?,
+                Lines::Pages(pages) => {
+                    let (sink, references) = pages.finish()?;
+                    requests = references;
+                    sink
+                }
             };
             sink.finish()?;
             self.output.complete()
@@ -283,7 +385,7 @@ impl TraceWriter {
                 self.output.discard();
                 Err(TraceError::io(&self.path, "write the trace", &error))
             }
-            _ => Ok(()),
+            _ => Ok(requests),
         }
     }
 }

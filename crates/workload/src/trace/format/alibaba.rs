@@ -13,6 +13,7 @@ pub(super) static FORMAT: Format = Format {
     detection: "5 comma-separated columns, the second R or W",
     traps: "many devices are mixed; the reader's option devices chooses some of them",
     single_device: false,
+    references: false,
     sniff: |sample| super::sniff_text(Alibaba, sample),
     open: |input, options| super::open_text(Alibaba, input, options),
 };

@@ -19,6 +19,7 @@ pub(super) static FORMAT: Format = Format {
             sectors), messages and the summary at the end are passed over. The device is major * \
             2^20 + minor",
     single_device: false,
+    references: false,
     sniff: |sample| super::sniff_text(Blkparse::new(None, sample), sample),
     open: |input, options| {
         let format = {

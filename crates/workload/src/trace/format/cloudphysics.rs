@@ -17,6 +17,7 @@ pub(super) static FORMAT: Format = Format {
     traps: "other columns are passed over; names understood: time, timestamp, ts; cmd, command, \
             op, opcode; len, length, size; lbn, lba",
     single_device: true,
+    references: false,
     sniff: |sample| super::sniff_text(CloudPhysics::new(sample), sample),
     open: |input, options| {
         let format = {

@@ -22,6 +22,7 @@ pub(super) static FORMAT: Format = Format {
     traps: "copies that other programs wrote through floating point have lost the last digits of \
             large times",
     single_device: false,
+    references: false,
     sniff: |sample| {
         let header = sample.lines.first().is_some_and(|line| *line == HEADER.as_bytes());
         if header { sample.lines.len() } else { 0 }

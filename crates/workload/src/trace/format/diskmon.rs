@@ -14,6 +14,7 @@ pub(super) static FORMAT: Format = Format {
     detection: "7 blank-separated columns, the fifth Read or Write",
     traps: "lines end in a tab and a carriage return; times may go backwards by a little",
     single_device: false,
+    references: false,
     sniff: |sample| super::sniff_text(DiskMon, sample),
     open: |input, options| super::open_text(DiskMon, input, options),
 };

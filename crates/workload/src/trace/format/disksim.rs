@@ -16,6 +16,7 @@ pub(super) static FORMAT: Format = Format {
     traps: "flags are hexadecimal; 1 is a read and 0 a write. FlashSim's traces look the same but \
             count 4-KiB pages",
     single_device: false,
+    references: false,
     sniff: |sample| {
         let lines = super::sniff_lines(DiskSim, sample);
         let fraction = lines.iter().any(|line| line.contains(&b'.'));

@@ -16,6 +16,7 @@ pub(super) static FORMAT_V1: Format = Format {
     detection: "3 comma-separated whole numbers, the first 0, 1 or 2",
     traps: "there are no times: all are 0",
     single_device: true,
+    references: false,
     sniff: |sample| super::sniff_text(V1, sample),
     open: |input, options| super::open_text(V1, input, options),
 };
@@ -30,6 +31,7 @@ pub(super) static FORMAT_V2: Format = Format {
     traps: "the time is the sum of the waits, which fio writes from 100 us up. Devices number \
             the files in order of appearance",
     single_device: false,
+    references: false,
     sniff: |sample| sniff(b"fio version 2 iolog", sample),
     open: |input, options| super::open_text(Iolog::<2>::default(), input, options),
 };
@@ -43,6 +45,7 @@ pub(super) static FORMAT_V3: Format = Format {
     traps: "there is no wait action; times are since the start of the log. Devices number the \
             files in order of appearance",
     single_device: false,
+    references: false,
     sniff: |sample| sniff(b"fio version 3 iolog", sample),
     open: |input, options| super::open_text(Iolog::<3>::default(), input, options),
 };

@@ -16,6 +16,7 @@ pub(super) static FORMAT: Format = Format {
     traps: "process names may hold blanks, so lines are read from the right; the files come as a \
             tar archive in gzip, which is read as it is",
     single_device: false,
+    references: false,
     sniff: |sample| super::sniff_text(Fiu, sample),
     open: |input, options| super::open_text(Fiu, input, options),
 };

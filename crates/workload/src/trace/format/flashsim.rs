@@ -17,6 +17,7 @@ pub(super) static FORMAT: Format = Format {
             sectors. Where every size is a multiple of 8 the file may as well be DiskSim's: then \
             detection asks for --format",
     single_device: false,
+    references: false,
     sniff: |sample| {
         let lines = super::sniff_lines(FlashSim, sample);
         if layout(&lines) { lines.len() } else { 0 }

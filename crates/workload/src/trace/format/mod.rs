@@ -13,7 +13,9 @@ mod disksim;
 mod fio;
 mod fiu;
 mod flashsim;
+mod lackey;
 mod msr;
+pub(crate) mod pages;
 mod rmem;
 mod simulators;
 mod spc;
@@ -52,6 +54,8 @@ pub struct Format {
     pub traps: &'static str,
     /// A file holds one device only, numbered 0.
     pub single_device: bool,
+    /// Its requests are a program's references to memory, not a host's to a drive.
+    pub references: bool,
     /// How well a file fits: 0 not at all, else the number of lines or records that do.
     pub(crate) sniff: fn(&Sample) -> usize,
     pub(crate) open: Open,
@@ -89,8 +93,10 @@ pub static FORMATS: &[&Format] = &[
     &rmem::FORMAT,
     &biotracer::FORMAT,
     &wiscsee::FORMAT,
+    &lackey::FORMAT,
     &csv::FORMAT,
     &native::FORMAT,
+    &pages::FORMAT,
 ];
 
 /// The format called `name`. An unknown name is an error that suggests the nearest one.

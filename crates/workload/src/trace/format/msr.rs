@@ -16,6 +16,7 @@ pub(super) static FORMAT: Format = Format {
     traps: "times are kept as nanoseconds since 1601. The device is the disk number; where a file \
             mixes hosts, that of the second host is 65536 + disk, and so on in order of appearance",
     single_device: false,
+    references: false,
     sniff: |sample| super::sniff_text(Msr::default(), sample),
     open: |input, options| super::open_text(Msr::default(), input, options),
 };

@@ -15,6 +15,7 @@ pub(super) static FORMAT: Format = Format {
     traps: "the LBA counts sectors but the size bytes; each ASU (application storage unit) is an \
             address space, and here a device, of its own",
     single_device: false,
+    references: false,
     sniff: |sample| super::sniff_text(Spc, sample),
     open: |input, options| super::open_text(Spc, input, options),
 };

@@ -14,6 +14,7 @@ pub(super) static FORMAT: Format = Format {
     detection: "5 blank-separated whole numbers, the last 0 or 1",
     traps: "0 is the write, unlike in most formats",
     single_device: false,
+    references: false,
     sniff: |sample| super::sniff_text(SsdSim, sample),
     open: |input, options| super::open_text(SsdSim, input, options),
 };

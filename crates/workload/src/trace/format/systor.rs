@@ -14,6 +14,7 @@ pub(super) static FORMAT: Format = Format {
     traps: "lines with a blank type are no requests and are passed over; the clock is UTC+9; the \
             first line may name the columns",
     single_device: false,
+    references: false,
     sniff: |sample| super::sniff_text(Systor, sample),
     open: |input, options| super::open_text(Systor, input, options),
 };

@@ -16,6 +16,7 @@ pub(super) static FORMAT: Format = Format {
     traps: "times have whole seconds only and are kept as they are; use the trace for counting, \
             not for latency",
     single_device: false,
+    references: false,
     sniff: |sample| super::sniff_text(Tencent, sample),
     open: |input, options| super::open_text(Tencent, input, options),
 };

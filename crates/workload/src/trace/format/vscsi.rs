@@ -20,6 +20,7 @@ pub(super) static FORMAT_V1: Format = Format {
     traps: "commands other than reads and writes are passed over; guests with a 63-sector \
             partition need 512 bytes added to every offset to be aligned (--alignment-offset 512)",
     single_device: true,
+    references: false,
     sniff: |sample| sniff::<V1>(sample),
     open: open::<V1>,
 };
@@ -35,6 +36,7 @@ pub(super) static FORMAT_V2: Format = Format {
                 command",
     traps: "commands other than reads and writes are passed over",
     single_device: true,
+    references: false,
     sniff: |sample| sniff::<V2>(sample),
     open: open::<V2>,
 };

@@ -131,7 +131,7 @@ pub(crate) fn block_fits(header: &[u8], payload: &[u8]) -> bool {
 }
 
 /// The checksum of a block: its header up to the checksum, then its payload.
-fn block_crc(header: &[u8], payload: &[u8]) -> u32 {
+pub(crate) fn block_crc(header: &[u8], payload: &[u8]) -> u32 {
     let mut crc = crc32fast::Hasher::new();
     crc.update(&header[..28]);
     crc.update(payload);
@@ -223,7 +223,8 @@ impl Previous {
     }
 }
 
-fn put(out: &mut Vec<u8>, mut value: u64) {
+/// Appends a number in seven-bit groups, lowest first (LEB128).
+pub(crate) fn put(out: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);
         value >>= 7;
@@ -231,8 +232,9 @@ fn put(out: &mut Vec<u8>, mut value: u64) {
     out.push(value as u8);
 }
 
+/// The number in seven-bit groups at `at`, which moves behind it; `None` if there is none.
 #[inline]
-fn take(bytes: &[u8], at: &mut usize) -> Option<u64> {
+pub(crate) fn take(bytes: &[u8], at: &mut usize) -> Option<u64> {
     let first = *bytes.get(*at)?;
     *at += 1;
     if first < 0x80 {

@@ -4,7 +4,7 @@
 //! them out byte by byte, `layout` holds the same as code.
 
 mod file;
-mod layout;
+pub(crate) mod layout;
 mod stream;
 mod writer;
 
@@ -22,6 +22,7 @@ pub(super) static FORMAT: Format = Format {
     detection: "the first 8 bytes, 89 46 47 43 0d 0a 1a 0a",
     traps: "",
     single_device: false,
+    references: false,
     sniff: |sample| if sample.bytes.starts_with(&layout::MAGIC) { usize::MAX } else { 0 },
     open: stream::open,
 };

@@ -1,0 +1,28 @@
+//! `pages`: our own compact format for references to memory. Versioned, checksummed.
+//!
+//! A file is a header, blocks, and an end; `docs/trace-formats.md` lays them out byte by byte,
+//! `layout` holds the same as code.
+
+mod layout;
+mod stream;
+mod writer;
+
+pub(crate) use writer::PagesWriter;
+
+use super::Format;
+
+pub(super) static FORMAT: Format = Format {
+    name: "pages",
+    summary: "our own format for references to memory, which `trace record` writes: compact, \
+              checksummed",
+    columns: "blocks of up to 65536 references: read or write, page; deltas in variable-length \
+              integers",
+    example: "",
+    detection: "the first 8 bytes, 89 46 47 50 0d 0a 1a 0a",
+    traps: "references can be left out that no LRU memory of so many pages or more would notice; \
+            the file says of how many",
+    single_device: true,
+    references: true,
+    sniff: |sample| if sample.bytes.starts_with(&layout::MAGIC) { usize::MAX } else { 0 },
+    open: stream::open,
+};

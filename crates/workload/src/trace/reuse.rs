@@ -1,0 +1,308 @@
+//! References to memory by page, and the filter that leaves out what no larger memory notices. It
+//! knows nothing of files.
+
+use std::collections::hash_map::Entry;
+
+use rustc_hash::FxHashMap;
+
+use super::Request;
+use super::address_map::PageRange;
+use crate::Op;
+
+/// A program reads or writes a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Reference {
+    /// Number of the page: address over page size.
+    pub page: u64,
+    pub write: bool,
+}
+
+impl Reference {
+    /// The references that an access to `range` makes, one a page.
+    pub fn of(request: &Request, range: PageRange) -> impl Iterator<Item = Self> {
+        let write = request.op == Op::Write;
+        (0..range.count).map(move |i| Self { page: range.first as u64 + i, write })
+    }
+}
+
+const NONE: u32 = u32::MAX;
+
+/// Leaves out references that make no difference to an LRU memory of `depth` pages or more: what
+/// misses, what is evicted and which evicted pages are dirty stay the same, in the same order.
+///
+/// Of three references to a page, the middle one makes no difference if fewer than `depth` other
+/// pages are referenced between the outer two (Kaplan, Smaragdakis and Wilson, "Trace reduction for
+/// virtual memory simulations", SIGMETRICS 1999, call it SAD). Proof. Let an LRU memory of C >= `depth` pages reference x at
+/// s and next at t, and let y be a page whose references between s and t were all left out. Then y
+/// has kept references f < s and l > t with fewer than `depth` other pages between them, so fewer than
+/// `depth` are between s and t, and x is hit with and without y. In every other case the pages
+/// between s and t are the same. If s itself was left out, then t is a hit, and is one counted from
+/// the kept reference before s.
+///
+/// For the dirty bits, a write is kept if the last kept reference to its page is a read; others pass
+/// their write on to the next kept reference, which comes before any eviction. References in a row
+/// to one page become one, or two where a write follows reads. A depth of 0 does only that.
+pub(crate) struct Filter {
+    depth: u32,
+    slots: FxHashMap<u64, u32>,
+    pages: Vec<Page>,
+    /// The pages referenced last, each once: at most `depth` + 1.
+    newest: u32,
+    oldest: u32,
+    recent: u32,
+    /// References that are kept or may be, in order.
+    queue: Queue,
+    /// References so far.
+    time: u64,
+    last: Option<(u32, Reference)>,
+    emitted: Option<Reference>,
+}
+
+/// What is known of one page.
+struct Page {
+    number: u64,
+    /// Links of the list of recent pages; a page that is not in it has itself as `newer`.
+    newer: u32,
+    older: u32,
+    /// Time of the last reference, and of the last one kept.
+    last: u64,
+    kept: u64,
+    /// The last reference kept is a write.
+    kept_write: bool,
+    /// The entry of the last reference in the queue, if it is undecided.
+    undecided: u32,
+}
+
+/// A doubly linked list in a slab.
+struct Queue {
+    entries: Vec<Waiting>,
+    free: Vec<u32>,
+    first: u32,
+    last: u32,
+}
+
+#[derive(Clone, Copy)]
+struct Waiting {
+    before: u32,
+    after: u32,
+    slot: u32,
+    time: u64,
+    write: bool,
+    keep: bool,
+}
+
+impl Queue {
+    fn push(&mut self, slot: u32, time: u64, write: bool, keep: bool) -> u32 {
+        let waiting = Waiting { before: self.last, after: NONE, slot, time, write, keep };
+        let at = match self.free.pop() {
+            Some(at) => {
+                self.entries[at as usize] = waiting;
+                at
+            }
+            None => {
+                self.entries.push(waiting);
+                self.entries.len() as u32 - 1
+            }
+        };
+        match self.last {
+            NONE => self.first = at,
+            last => self.entries[last as usize].after = at,
+        }
+        self.last = at;
+        at
+    }
+
+    fn remove(&mut self, at: u32) -> Waiting {
+        let removed = self.entries[at as usize];
+        match removed.before {
+            NONE => self.first = removed.after,
+            before => self.entries[before as usize].after = removed.after,
+        }
+        match removed.after {
+            NONE => self.last = removed.before,
+            after => self.entries[after as usize].before = removed.before,
+        }
+        self.free.push(at);
+        removed
+    }
+}
+
+impl Filter {
+    pub fn new(depth: u32) -> Self {
+        Self {
+            depth,
+            slots: FxHashMap::default(),
+            pages: Vec::new(),
+            newest: NONE,
+            oldest: NONE,
+            recent: 0,
+            queue: Queue { entries: Vec::new(), free: Vec::new(), first: NONE, last: NONE },
+            time: 0,
+            last: None,
+            emitted: None,
+        }
+    }
+
+    /// Takes the next reference and hands on what is decided by it, in order.
+    #[inline]
+    pub fn push<E>(
+        &mut self,
+        reference: Reference,
+        each: &mut impl FnMut(Reference) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let Reference { page, write } = reference;
+        // Most references are to the page of the one before.
+        let slot = match self.last {
+            Some((_, last)) if last.page == page && (last.write || !write) => return Ok(()),
+            Some((slot, last)) if last.page == page => slot,
+            _ => self.slot(page),
+        };
+        self.last = Some((slot, reference));
+        self.refer(slot, write);
+        self.release(each)
+    }
+
+    /// Hands on what is left at the end.
+    pub fn finish<E>(
+        &mut self,
+        each: &mut impl FnMut(Reference) -> Result<(), E>,
+    ) -> Result<(), E> {
+        while self.queue.first != NONE {
+            let entry = self.queue.remove(self.queue.first);
+            self.emit(entry, each)?;
+        }
+        Ok(())
+    }
+
+    fn slot(&mut self, number: u64) -> u32 {
+        match self.slots.entry(number) {
+            Entry::Occupied(slot) => *slot.get(),
+            Entry::Vacant(slot) => {
+                let new = self.pages.len() as u32;
+                slot.insert(new);
+                self.pages.push(Page {
+                    number,
+                    newer: new,
+                    older: NONE,
+                    last: 0,
+                    kept: 0,
+                    kept_write: false,
+                    undecided: NONE,
+                });
+                new
+            }
+        }
+    }
+
+    /// Time of the last reference to the `depth`-th other page before the newest one; 0 if there
+    /// are not so many.
+    fn horizon(&self) -> u64 {
+        if self.recent > self.depth { self.pages[self.oldest as usize].last } else { 0 }
+    }
+
+    fn refer(&mut self, slot: u32, write: bool) {
+        self.time += 1;
+        let now = self.time;
+        self.make_newest(slot, now);
+        let horizon = self.horizon();
+        let page = &mut self.pages[slot as usize];
+        // At a page's first reference `kept` is 0, before any time.
+        let first = page.kept == 0;
+        let mut write = write;
+        if page.undecided != NONE {
+            let middle = page.undecided;
+            page.undecided = NONE;
+            if horizon > page.kept {
+                let entry = &mut self.queue.entries[middle as usize];
+                entry.keep = true;
+                page.kept = entry.time;
+                page.kept_write = entry.write;
+            } else {
+                write |= self.queue.remove(middle).write;
+            }
+        }
+        let away = first || horizon > page.kept;
+        if away || write && !page.kept_write {
+            page.kept = now;
+            page.kept_write = write;
+            self.queue.push(slot, now, write, true);
+        } else {
+            page.undecided = self.queue.push(slot, now, write, false);
+        }
+    }
+
+    /// Moves a page to the front of the recent ones.
+    fn make_newest(&mut self, slot: u32, now: u64) {
+        let Page { newer, older, .. } = self.pages[slot as usize];
+        self.pages[slot as usize].last = now;
+        if self.newest == slot {
+            return;
+        }
+        if newer == slot {
+            // It comes into the list; the one that is one too many leaves.
+            self.recent += 1;
+        } else {
+            self.pages[newer as usize].older = older;
+            match older {
+                NONE => self.oldest = newer,
+                older => self.pages[older as usize].newer = newer,
+            }
+        }
+        let second = self.newest;
+        self.pages[slot as usize].newer = NONE;
+        self.pages[slot as usize].older = second;
+        match second {
+            NONE => self.oldest = slot,
+            second => self.pages[second as usize].newer = slot,
+        }
+        self.newest = slot;
+        if self.recent > self.depth + 1 {
+            let leaves = self.oldest;
+            let next = self.pages[leaves as usize].newer;
+            self.pages[leaves as usize].newer = leaves;
+            self.pages[next as usize].older = NONE;
+            self.oldest = next;
+            self.recent -= 1;
+        }
+    }
+
+    /// Hands on the references at the head of the queue that are decided.
+    #[inline]
+    fn release<E>(&mut self, each: &mut impl FnMut(Reference) -> Result<(), E>) -> Result<(), E> {
+        let horizon = self.horizon();
+        while self.queue.first != NONE {
+            let first = self.queue.first;
+            let entry = self.queue.entries[first as usize];
+            if !entry.keep {
+                // An undecided one is kept once the page was away since its last kept reference.
+                let page = &mut self.pages[entry.slot as usize];
+                if horizon <= page.kept {
+                    break;
+                }
+                page.kept = entry.time;
+                page.kept_write = entry.write;
+                page.undecided = NONE;
+            }
+            self.queue.remove(first);
+            self.emit(entry, each)?;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn emit<E>(
+        &mut self,
+        entry: Waiting,
+        each: &mut impl FnMut(Reference) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let page = self.pages[entry.slot as usize].number;
+        let reference = Reference { page, write: entry.write };
+        match self.emitted {
+            Some(last) if last.page == page && (last.write || !entry.write) => Ok(()),
+            _ => {
+                self.emitted = Some(reference);
+                each(reference)
+            }
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! The working set over time: distinct pages in each of some tens of equal parts of a trace, found
+//! in one pass without knowing its length.
+
+use serde::Serialize;
+
+/// Distinct pages in windows of equal numbers of requests, one after the other (Denning's W(t, T) at
+/// t = T, 2T, ...).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct WorkingSets {
+    /// Requests in a window, a power of two; the last window may have fewer.
+    pub window: u64,
+    /// Distinct pages of each window.
+    pub pages: Vec<u64>,
+}
+
+/// Windows reported at most; at least half as many, unless the trace has fewer requests.
+const WINDOWS: usize = 32;
+/// Window sizes counted: 2^0 to 2^63 requests.
+const LEVELS: usize = 64;
+
+/// Counts distinct pages at every window size that may still be the one to report.
+#[derive(Clone, Debug)]
+pub(super) struct Counter {
+    /// Distinct pages in each window, by the power of two of its size; at most [`WINDOWS`] of them.
+    levels: Vec<Vec<u64>>,
+    /// The smallest window size of which there are not too many windows yet.
+    lowest: usize,
+    /// When each page was last accessed: number of the request, from 1.
+    last: Vec<u64>,
+}
+
+impl Counter {
+    pub fn new() -> Self {
+        Self { levels: vec![Vec::new(); LEVELS], lowest: 0, last: Vec::new() }
+    }
+
+    /// An access of page `page` by request number `request`, from 1. Page numbers grow by one.
+    #[inline]
+    pub fn access(&mut self, page: u32, request: u64) {
+        let before = match self.last.get_mut(page as usize) {
+            Some(last) => std::mem::replace(last, request),
+            None => {
+                super::address_map::push(&mut self.last, request);
+                0
+            }
+        };
+        // Accesses in the same smallest window are in the same larger ones as well.
+        let window = |request: u64, level: usize| (request.wrapping_sub(1)) >> level;
+        if before != 0 && window(before, self.lowest) == window(request, self.lowest) {
+            return;
+        }
+        self.count(before, request, window);
+    }
+
+    fn count(&mut self, before: u64, request: u64, window: impl Fn(u64, usize) -> u64) {
+        while window(request, self.lowest) >= WINDOWS as u64 {
+            self.levels[self.lowest].clear();
+            self.lowest += 1;
+        }
+        for level in self.lowest..LEVELS {
+            let at = window(request, level) as usize;
+            if before != 0 && window(before, level) == at as u64 {
+                break;
+            }
+            let counts = &mut self.levels[level];
+            counts.resize(counts.len().max(at + 1), 0);
+            counts[at] += 1;
+        }
+    }
+
+    /// The working sets of a trace of `requests` requests.
+    pub fn finish(&self, requests: u64) -> WorkingSets {
+        let mut pages = self.levels[self.lowest].clone();
+        // The last windows may have had requests without any page.
+        let windows = requests.div_ceil(1 << self.lowest) as usize;
+        pages.resize(pages.len().max(windows.min(WINDOWS)), 0);
+        WorkingSets { window: 1 << self.lowest, pages }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flashgc_ftl::rng::Stream;
+    use std::collections::HashSet;
+
+    #[test]
+    fn windows_have_the_distinct_pages_of_their_requests() {
+        for requests in [1u64, 2, 31, 32, 33, 64, 65, 1000, 4096, 5000] {
+            let mut rng = Stream::new(requests, "windows");
+            let (mut counter, mut references, mut known) = (Counter::new(), Vec::new(), 0);
+            for request in 1..=requests {
+                // Pages get numbers as they come, and most accesses are to a few.
+                let page = if rng.below(3) == 0 { rng.below(200) } else { rng.below(5) }.min(known);
+                known = known.max(page + 1);
+                references.push(page);
+                counter.access(page, request);
+            }
+            let found = counter.finish(requests);
+            assert!(found.pages.len() <= WINDOWS);
+            assert!(found.window == 1 || found.pages.len() * 2 > WINDOWS, "{found:?}");
+            let expected: Vec<u64> = references
+                .chunks(found.window as usize)
+                .map(|window| window.iter().collect::<HashSet<_>>().len() as u64)
+                .collect();
+            assert_eq!(found.pages, expected, "{requests} requests");
+        }
+    }
+}

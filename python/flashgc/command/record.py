@@ -1,0 +1,97 @@
+"""``flashgc trace record``: a program's references to memory, as a trace."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from flashgc.command.entrance import CONTEXT, INTERRUPTED, OK
+
+
+@click.command(
+    context_settings={**CONTEXT, "ignore_unknown_options": True, "allow_interspersed_args": False},
+    epilog="""\b
+Examples:
+  flashgc trace record -o sort.pages.zst -- sort /usr/share/dict/words
+  flashgc trace record -o pdf.pages --page-size 4KiB -- pdftoppm in.pdf out
+
+Valgrind must be installed; the program runs some hundred times slower, and
+programs that it starts are not recorded. Ctrl-C ends both and keeps what was
+recorded.""",
+)
+@click.option(
+    "--output",
+    "-o",
+    "target",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="The trace to write: .pages, perhaps followed by .zst or .gz.",
+)
+@click.option("--page-size", metavar="SIZE", default="2KiB", help="Size of a page. [default: 2KiB]")
+@click.option(
+    "--filter",
+    "filter_",
+    metavar="PAGES",
+    default="64",
+    help="Leave out references that make no difference to an LRU memory of so many pages or more; "
+    "0 keeps all. [default: 64]",
+)
+@click.option(
+    "--accesses", metavar="N", help="Stop after so many accesses. [default: the program's end]"
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@click.option("--quiet", "-q", is_flag=True, help="No progress and no warnings.")
+@click.argument("program", nargs=-1, required=True, metavar="PROGRAM [ARGUMENT]...")
+def record(
+    target: Path,
+    page_size: str,
+    filter_: str,
+    accesses: str | None,
+    as_json: bool,
+    quiet: bool,
+    program: tuple[str, ...],
+) -> int:
+    """Record the pages of memory that PROGRAM reads and writes.
+
+    Instruction fetches and loads are reads, stores and modifications are writes.
+    """
+    from flashgc._core import ConfigError, Control
+    from flashgc.command.progress import Bar
+    from flashgc.command.render import warn
+    from flashgc.recording import describe_exit, trace_record
+    from flashgc.units import format_count, format_size, parse_count, parse_page_size
+
+    name = target.name.removesuffix(".zst").removesuffix(".gz")
+    if not name.endswith(".pages"):
+        raise ConfigError(
+            f"--output: found '{target}', expected a name that ends in .pages, then nothing, .zst "
+            "or .gz; hint: trace.pages.zst, for example"
+        )
+    control = Control()
+    with Bar(0, quiet=quiet) as bar:
+        made = trace_record(
+            program,
+            target,
+            page_size=parse_page_size(page_size, "--page-size"),
+            filter=parse_count(filter_, "--filter"),
+            accesses=None if accesses is None else parse_count(accesses, "--accesses"),
+            progress=bar,
+            control=control,
+        )
+    if as_json:
+        click.echo(made.to_json())
+    else:
+        click.echo(
+            f"{target}: {format_count(made.references)} references of "
+            f"{format_count(made.accesses)} accesses, {format_size(target.stat().st_size)}"
+        )
+    if control.cancelled:
+        warn("stopped before the program ended; the trace holds what came before", quiet=quiet)
+        return INTERRUPTED
+    if made.skipped:
+        warn(f"{made.skipped} lines of Valgrind's output were no accesses", quiet=quiet)
+    if made.exit_code:
+        warn(f"the program ended with {describe_exit(made.exit_code)}", quiet=quiet)
+    return OK

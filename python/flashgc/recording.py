@@ -1,0 +1,142 @@
+"""Recording a program's references to memory, under Valgrind's lackey."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from flashgc import _core
+from flashgc._core import ConfigError, Control, TraceError
+from flashgc._engine import Progress, interruptible
+from flashgc.results import _Json
+from flashgc.traces import Path
+from flashgc.units import parse_page_size
+
+#: Seconds that a program gets to end before it is killed.
+PATIENCE = 5.0
+
+
+@dataclass(frozen=True)
+class Recording(_Json):
+    """What :func:`trace_record` wrote."""
+
+    #: Accesses of the program: instruction fetches, loads, stores and modifications.
+    accesses: int
+    #: References to pages in the file: what is left of the accesses.
+    references: int
+    #: Lines of Valgrind's output that were no accesses; one may be cut off where a program is
+    #: killed.
+    skipped: int
+    #: The program's exit code; minus the number of the signal that ended it. ``None`` if the
+    #: recording was stopped before the program ended.
+    exit_code: int | None
+
+
+def trace_record(
+    program: Sequence[str],
+    target: Path,
+    *,
+    page_size: int | str | None = None,
+    filter: int | None = None,  # noqa: A002 - the option's name
+    accesses: int | None = None,
+    progress: Progress | None = None,
+    control: Control | None = None,
+) -> Recording:
+    """Runs ``program`` (its name or path, then its arguments) and writes its references to pages.
+
+    ``target`` is in the format ``pages``, compressed if its name ends in ``.zst`` or ``.gz``.
+    ``page_size`` is in bytes, or a text with a unit; 2 KiB by default. ``filter`` leaves out
+    references that make no difference to an LRU memory of so many pages or more (64 by default;
+    0 leaves out none but references in a row to one page). After ``accesses`` accesses, or when
+    stopped by Ctrl-C or ``control``, the program is ended and the file holds what came before.
+
+    Only the program itself is recorded, not the programs that it starts. Its standard input and
+    output are those of this process. It runs some hundred times slower. Raises
+    :class:`flashgc.ConfigError` if Valgrind or the program is not there.
+    """
+    if not program:
+        raise ConfigError("program: found nothing, expected the name of a program to record")
+    if filter is not None and not 0 <= filter < 2**31:
+        raise ConfigError(f"filter: found {filter}, expected 0 to {2**31 - 1} pages")
+    if accesses is not None and accesses < 1:
+        raise ConfigError(f"accesses: found {accesses}, expected at least 1")
+    size = None if page_size is None else parse_page_size(page_size, "page_size")
+    valgrind = _found("valgrind", "apt-get install valgrind")
+    _found(program[0], "check its name and PATH")
+    control = control or Control()
+    reading, writing = os.pipe()
+    try:
+        process = subprocess.Popen(
+            [
+                *(valgrind, "--tool=lackey", "--trace-mem=yes", "--basic-counts=no", "--quiet"),
+                *(f"--log-fd={writing}", "--", *program),
+            ],
+            pass_fds=(writing,),
+        )
+    except OSError as error:
+        os.close(reading)
+        raise ConfigError(f"valgrind: {error.strerror}") from None
+    finally:
+        os.close(writing)
+    stopped = False
+    try:
+        with interruptible(control):
+            text = _core.trace_record(
+                reading,
+                os.fspath(target),
+                control,
+                page_size=size,
+                filter=filter,
+                poll=None if progress is None else (lambda: progress(control)),
+                **({} if accesses is None else {"accesses": accesses}),
+            )
+        recorded = json.loads(text)
+        stopped = control.cancelled or recorded["accesses"] == accesses
+    except TraceError:
+        code = _end(process, wait=True)
+        if code != 0 and not os.path.exists(target):
+            raise ConfigError(
+                f"{program[0]}: Valgrind could not run it ({describe_exit(code)}); "
+                "hint: it must be a program for this machine"
+            ) from None
+        raise
+    finally:
+        code = _end(process, wait=not stopped)
+    return Recording(**recorded, exit_code=None if stopped else code)
+
+
+def _found(name: str, hint: str) -> str:
+    path = shutil.which(name)
+    if path is None:
+        raise ConfigError(f"found no program '{name}'; hint: {hint}")
+    return path
+
+
+def _end(process: subprocess.Popen[bytes], *, wait: bool) -> int:
+    """The exit code of the program, which is ended first unless it may run to its end."""
+    if not wait:
+        process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return process.wait(PATIENCE)
+        process.kill()
+    return process.wait()
+
+
+def describe_exit(code: int) -> str:
+    """An exit code in words.
+
+    >>> describe_exit(3), describe_exit(-11)
+    ('exit code 3', 'signal SIGSEGV')
+    """
+    if code >= 0:
+        return f"exit code {code}"
+    try:
+        return f"signal {signal.Signals(-code).name}"
+    except ValueError:
+        return f"signal {-code}"
