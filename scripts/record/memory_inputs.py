@@ -14,20 +14,15 @@ from pathlib import Path
 SEED = 1
 
 DATABASE = """\
-pragma cache_size = -65536;
-create table mail(id integer primary key, sender text, body blob);
-with recursive n(x) as (select 1 union all select x + 1 from n where x < 12000)
-insert into mail select x, 'user' || (x * 7919 % 997), zeroblob(1500 + x * 31 % 700) from n;
-create index by_sender on mail(sender);
-with recursive n(x) as (select 1 union all select x + 1 from n where x < 9000)
-insert or replace into mail
-select x * 7907 % 12000 + 1, 'user' || (x * 6007 % 997), zeroblob(1400 + x * 37 % 900) from n;
-select sender, count(*), sum(length(body)) from mail group by sender order by 3 desc limit 5;
-update mail set body = zeroblob(1200 + id * 41 % 900) where id % 3 = 0;
-delete from mail where id % 7 = 0;
-select count(*), sum(length(body)) from mail;
-select a.id, b.id from mail a join mail b on b.sender = a.sender and b.id < a.id
-where a.id % 400 = 1 order by length(a.body), b.id limit 5;
+create table t(a integer primary key, b text, c real);
+with recursive n(x) as (select 1 union all select x+1 from n where x<40000)\
+ insert into t select x, hex(x*7919%40009)||'-row-'||x, x*1.5 from n;
+create index tb on t(b);
+update t set c=c+1 where a%3=0;
+select count(*), sum(c) from t where b>'3';
+select substr(b,1,2), count(*) from t group by 1 order by 2 desc limit 5;
+delete from t where a%5=0;
+select t.a, u.a from t join t u on u.b=t.b where t.a<2000 order by t.b limit 3;
 """
 
 
