@@ -173,6 +173,31 @@ def hints() -> tuple[Entry, ...]:
     return _entries("hints")
 
 
+def brief(spec: str) -> str:
+    """A cache or a way of hinting without the parameters that are as they are by default.
+
+    >>> brief("piggyback:lost=0,wrong=0,adverse=0,late=50")
+    'piggyback:late=50'
+    >>> brief("page-cache:size=4GiB,background=0.1,limit=0.3")
+    'page-cache:size=4GiB,limit=0.3'
+    """
+    name, _, text = spec.partition(":")
+    entry = next(entry for entry in (*caches(), *hints()) if entry.name == name)
+    usual = {param.name: param.default for param in entry.params}
+    given = [part.split("=", maxsplit=1) for part in text.split(",") if part]
+    told = [f"{key}={value}" for key, value in given if not _same(value, usual.get(key))]
+    return f"{name}:{','.join(told)}" if told else name
+
+
+def _same(value: str, default: str | None) -> bool:
+    """Whether a value is the default, which may be written in percent."""
+    if default is None or value == default:
+        return value == default
+    if default.endswith("%"):
+        return float(value) == float(default.removesuffix("%")) / 100
+    return False
+
+
 def endurances() -> tuple[Entry, ...]:
     """Every law of how many erases blocks bear.
 

@@ -169,9 +169,11 @@ class Result(_Json):
 
     @property
     def hosting(self) -> str:
-        """The cache and the way of hinting of a host; ``none`` without one."""
+        """The cache and the way of hinting of a host, in short; ``none`` without one."""
+        from flashgc.registry import brief
+
         host = self.config.get("host")
-        return "none" if host is None else f"{host['cache']}, {host['hints']}"
+        return "none" if host is None else f"{brief(host['cache'])}, {brief(host['hints'])}"
 
     @property
     def workload(self) -> str:

@@ -3,7 +3,8 @@
 //!
 //! `cargo bench -p flashgc-drive --bench speed` runs it; `-- --smoke` runs a size that takes a
 //! second; `-- --pages 26 --block 1024` picks the drive (log2 of its logical pages, pages a block) and
-//! `-- --victim greedy --victim bsgc:ratio=live` the policies.
+//! `-- --victim greedy --victim bsgc:ratio=live` the policies, `-- --placement dac` the placement on
+//! the pool frontier. Policies that ask for hints are told of a quarter of the pages ahead.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -38,6 +39,8 @@ const AGED: &[&str] = &[
     "eigc",
     "bsgc",
     "wear-aware",
+    "z-greedy",
+    "z-cost-benefit",
 ];
 
 fn main() {
@@ -57,9 +60,12 @@ fn main() {
         (_, _, true) => vec![(16, 64, of([USUAL, AGED].concat().leak()))],
         _ => vec![(20, 256, of(USUAL)), (26, 1024, of(USUAL)), (24, 256, of(AGED))],
     };
+    let placement = arguments.iter().position(|argument| argument == "--placement");
+    let placement = placement.and_then(|at| arguments.get(at + 1)).map_or("none", |spec| spec);
+    let placement = PlacementSpec::parse(placement).expect("a registered placement");
     let rounds = if smoke { 1 } else { value("--rounds").unwrap_or(5) as usize };
     for (log_pages, pages_per_block, victims) in sizes {
-        measure(log_pages, pages_per_block, &victims, rounds, smoke);
+        measure(log_pages, pages_per_block, &victims, &placement, rounds, smoke);
     }
 }
 
@@ -67,7 +73,14 @@ fn main() {
 /// (programs, seconds, host pages).
 type Contestant = (String, Box<dyn FnMut() -> (u64, f64, u64)>);
 
-fn measure(log_pages: u32, pages_per_block: u32, victims: &[&str], rounds: usize, smoke: bool) {
+fn measure(
+    log_pages: u32,
+    pages_per_block: u32,
+    victims: &[&str],
+    placement: &PlacementSpec,
+    rounds: usize,
+    smoke: bool,
+) {
     let logical = 1u64 << log_pages;
     let geometry = Geometry::for_logical_pages(logical, pages_per_block, SPARE)
         .expect("the sizes above are valid");
@@ -79,7 +92,7 @@ fn measure(log_pages: u32, pages_per_block: u32, victims: &[&str], rounds: usize
     let mut bare = Bare::new(&geometry);
     let mut contestants: Vec<Contestant> = Vec::new();
     for &spec in victims {
-        contestants.push((spec.to_string(), engine(spec, &geometry, writes)));
+        contestants.push((spec.to_string(), engine(spec, placement, &geometry, writes)));
     }
     if log_pages <= 22 && victims.contains(&"d-choices:d=10") {
         for kinds in [Kinds::Changes, Kinds::All] {
@@ -123,11 +136,17 @@ fn median(values: &mut [f64]) -> f64 {
     values[values.len() / 2]
 }
 
-fn engine(spec: &str, geometry: &Geometry, writes: u64) -> Box<dyn FnMut() -> (u64, f64, u64)> {
+fn engine(
+    spec: &str,
+    placement: &PlacementSpec,
+    geometry: &Geometry,
+    writes: u64,
+) -> Box<dyn FnMut() -> (u64, f64, u64)> {
+    let pool = Frontier::Pool { low: 2 };
     let layout = Layout {
         geometry: *geometry,
-        frontier: Frontier::Single,
-        placement: PlacementSpec::default(),
+        frontier: if placement.is_none() { Frontier::Single } else { pool },
+        placement: placement.clone(),
         allocation: Allocation::default(),
         levelling: None,
         lifespan: None,
@@ -141,12 +160,16 @@ fn engine(spec: &str, geometry: &Geometry, writes: u64) -> Box<dyn FnMut() -> (u
         GeneratorSpec::parse("uniform").expect("a generator").open(pages, 1).expect("a workload");
     let mut batch = Batch::default();
     let mut settled = false;
+    let hints = layer.zombies().is_some();
     Box::new(move || {
         let mut run = |writes: u64| {
             let before = layer.counters();
             let start = Instant::now();
             for _ in 0..writes / BATCH as u64 {
                 workload.fill(&mut batch, BATCH).expect("generators do not fail");
+                if hints {
+                    layer.hint(&batch.pages[BATCH - BATCH / 4..]).expect("pages of the drive");
+                }
                 layer.write(&batch.pages).expect("there is room");
             }
             let seconds = start.elapsed().as_secs_f64();

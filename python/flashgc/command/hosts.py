@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from flashgc.registry import brief
 from flashgc.results import Result
 from flashgc.units import format_count, format_share
 
@@ -13,11 +14,12 @@ def rows(result: Result) -> list[tuple[str, str]]:
     """Rows on what the host did and what became of its hints, where there is a host."""
     made = []
     if (host := result.host) is not None:
-        made.append(("cache", f"{result.config['host']['cache']}"))
+        made.append(("cache", brief(result.config["host"]["cache"])))
         made.append(("traffic", _traffic(host)))
         made.append(("dirty", _dirty(host)))
         if host["hints"]["sent"] or host["hints"]["lost"]:
-            made.append(("hints", f"{result.config['host']['hints']}: {_hints(host['hints'])}"))
+            way = brief(result.config["host"]["hints"])
+            made.append(("hints", f"{way}: {_hints(host['hints'])}"))
     if (zombies := result.zombies) is not None:
         made.append(("zombies", _zombies(zombies)))
     return made
