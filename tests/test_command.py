@@ -339,7 +339,7 @@ def test_help_has_every_option_of_an_experiment_file(command: Command) -> None:
     text = command("run", "--help").stdout
     for section in sections().values():
         for name in section.model_fields:
-            flag = {"source": "workload"}.get(name, name).replace("_", "-")
+            flag = {"source": "workload", "kind": "drive"}.get(name, name).replace("_", "-")
             assert f"--{flag} " in text, flag
 
 

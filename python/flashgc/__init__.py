@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from flashgc.recording import Recording, trace_record
     from flashgc.registry import (
         allocations,
+        arrivals,
         caches,
         collectors,
         endurances,
@@ -44,11 +45,14 @@ if TYPE_CHECKING:
         hints,
         placements,
         policies,
+        request_generators,
         trace_formats,
         wear_levellings,
     )
     from flashgc.results import Comparison, Rank, Result, TraceStat
     from flashgc.simulation import Victim, VictimPolicy, compare, run
+    from flashgc.timed import devices
+    from flashgc.timing import Timing
     from flashgc.traces import Trace, trace_convert, trace_stat, trace_synth
 
 __all__ = [
@@ -62,16 +66,19 @@ __all__ = [
     "Rank",
     "Recording",
     "Result",
+    "Timing",
     "Trace",
     "TraceError",
     "TraceStat",
     "Victim",
     "VictimPolicy",
     "allocations",
+    "arrivals",
     "caches",
     "check_policy",
     "collectors",
     "compare",
+    "devices",
     "endurances",
     "fills",
     "frontiers",
@@ -81,6 +88,7 @@ __all__ = [
     "placements",
     "plot",
     "policies",
+    "request_generators",
     "run",
     "trace_convert",
     "trace_formats",
@@ -96,6 +104,9 @@ _HOMES = {
     **dict.fromkeys(("allocations", "caches", "collectors", "endurances", "fills"), "registry"),
     **dict.fromkeys(("frontiers", "generators", "hints", "placements"), "registry"),
     **dict.fromkeys(("policies", "trace_formats", "wear_levellings"), "registry"),
+    **dict.fromkeys(("arrivals", "request_generators"), "registry"),
+    "Timing": "timing",
+    "devices": "timed",
     **dict.fromkeys(("Comparison", "Rank", "Result", "TraceStat"), "results"),
     **dict.fromkeys(("Victim", "VictimPolicy", "compare", "run"), "simulation"),
     **dict.fromkeys(("Recording", "trace_record"), "recording"),

@@ -14,25 +14,16 @@ from typing import Annotated, Any, Literal, TypeVar, get_args
 import pydantic
 from pydantic import Field
 
-from flashgc import _core, _places, registry
+from flashgc import _core, _places, registry, timed
 from flashgc._core import ConfigError
 from flashgc._places import Places
+from flashgc._section import Count, Section, Share, Size
 from flashgc.units import format_share, parse_count, parse_page_size, parse_share, parse_size
 
 T = TypeVar("T")
 
-Size = Annotated[int | str, Field(json_schema_extra={"examples": ["64GiB", "4KiB"]})]
-Share = Annotated[float | str, Field(json_schema_extra={"examples": ["7%", 0.1]})]
-Count = Annotated[int | str, Field(json_schema_extra={"examples": [250000, "2.5e5"]})]
 
-
-class Section(pydantic.BaseModel):
-    """A section of an experiment: unknown keys are refused."""
-
-    model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
-
-
-class Drive(Section):
+class Drive(timed.TimedDrive):
     """The drive: N blocks of b pages, of which a share is spare."""
 
     blocks: Annotated[Count | None, Field(description="N, the number of physical blocks")] = None
@@ -73,7 +64,7 @@ class Drive(Section):
     ] = "sequential"
 
 
-class Gc(Section):
+class Gc(timed.TimedGc):
     """Garbage collection: who is collected, and where pages go."""
 
     victim: Annotated[
@@ -133,7 +124,7 @@ class Host(Section):
     ] = "none"
 
 
-class Workload(Section):
+class Workload(timed.TimedWorkload):
     """What the host asks of the drive."""
 
     source: Annotated[
@@ -152,7 +143,7 @@ class Workload(Section):
     ] = "stop"
 
 
-class Run(Section):
+class Run(timed.TimedRun):
     """How long, how often, how exactly."""
 
     warmup: Annotated[
@@ -220,6 +211,7 @@ def experiment(values: Mapping[str, Any], places: Places | None = None) -> Exper
     """
     places = places or {}
     _refuse_odd_values(values, places)
+    values = timed.with_device(values, places)
     try:
         return Experiment.model_validate(values)
     except pydantic.ValidationError as error:
@@ -312,6 +304,7 @@ def configurations(
     page_size = at("drive.page_size", parse_page_size, drive.page_size)
     pages_per_block = at("drive.pages_per_block", parse_count, drive.pages_per_block)
     trace = is_trace(workload.source)
+    clock = timed.configuration(asked, places)
     common: dict[str, Any] = {
         "blocks": _blocks(drive, pages_per_block * page_size, trace, workload.source, places),
         "pages_per_block": pages_per_block,
@@ -339,7 +332,7 @@ def configurations(
     )
     for kind, path, text in (
         ("fill", "drive.fill", drive.fill),
-        ("workload", "workload.source", workload.source),
+        ("workload" if clock is None else "requests", "workload.source", workload.source),
         ("endurance", "drive.endurance", common["endurance"]),
         ("times", "drive.times", drive.times),
         ("warmup", "run.warmup", run.warmup),
@@ -371,8 +364,12 @@ def configurations(
             at(_places.element(places, "gc.victim", index), _core.check, "victim", victim)
     choices = collectors or list(itertools.product(placements, victims))
     hosts = _hosts(asked.host, places)
-    combined = itertools.product(spares, frontiers, allocations, levellings, hosts, choices)
-    for spare, frontier, allocation, levelling, host, (placement, victim) in combined:
+    clocks: list[dict[str, Any]] = [{}]
+    if clock is not None:
+        variants = timed.preemptions(asked, places)
+        clocks = [{"timed": {**clock, "preemption": variant}} for variant in variants]
+    combined = itertools.product(spares, frontiers, allocations, levellings, hosts, choices, clocks)
+    for spare, frontier, allocation, levelling, host, (placement, victim), with_clock in combined:
         made.append(
             {
                 **common,
@@ -383,7 +380,13 @@ def configurations(
                 "placement": placement,
                 "host": host,
                 "victim": victim,
+                **with_clock,
             }
+        )
+    if asked.run.timeline is not None and len(made) > 1:
+        raise ConfigError(
+            f"{places.get('run.timeline', 'timeline')}: {len(made)} configurations, expected one; "
+            "hint: flashgc run"
         )
     return made
 
@@ -531,12 +534,14 @@ def _percent_hint(value: str | float) -> str | None:
     return f"did you mean {text}%?" if not text.endswith("%") and 1 <= float(text) < 100 else None
 
 
-def _length(run: Run, trace: bool, places: Places) -> dict[str, Any]:
+def _length(run: Run, trace: bool, clock: bool, places: Places) -> dict[str, Any]:
     given = _places.only_one(
         places,
         {f"run.{name}": getattr(run, name) for name in LENGTHS},
         "a run has one length",
     )
+    if given is None and clock:
+        return {"passes": 1} if trace else {"requests": timed.DEFAULT_REQUESTS}
     if given is None:
         return {"passes": 3} if trace else {"writes": "20x"}
     name = given.split(".")[1]
@@ -556,11 +561,11 @@ def _length(run: Run, trace: bool, places: Places) -> dict[str, Any]:
 
 def _course(asked: Experiment, trace: bool, places: Places) -> dict[str, Any]:
     """How long the runs are: a length, perhaps lengthened to a precision, or until a failure."""
-    run, until = asked.run, asked.run.until
+    run, until, clock = asked.run, asked.run.until, asked.drive.kind == "timed"
     if until is None or "=" in until or until.strip() == "precision":
         return {
-            "warmup": DEFAULT_WARMUP if run.warmup is None else run.warmup,
-            "length": _length(run, trace, places),
+            "warmup": run.warmup or (timed.DEFAULT_WARMUP if clock else DEFAULT_WARMUP),
+            "length": _length(run, trace, clock, places),
             "precision": None
             if until is None
             else _places.read(places, "run.until", _precision, until),

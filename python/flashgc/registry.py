@@ -212,6 +212,24 @@ def generators() -> tuple[Entry, ...]:
     return _entries("generators")
 
 
+def request_generators() -> tuple[Entry, ...]:
+    """Every generator of requests with times, for drives with a clock.
+
+    >>> [generator.name for generator in request_generators()]
+    ['disksim']
+    """
+    return _entries("request_generators")
+
+
+def arrivals() -> tuple[Entry, ...]:
+    """Every arrival process of drives with a clock.
+
+    >>> [process.name for process in arrivals()]
+    ['poisson', 'periodic', 'gaps', 'bursts', 'closed']
+    """
+    return _entries("arrivals")
+
+
 def fills() -> tuple[str, ...]:
     """The initial states of a drive."""
     return tuple(_listing()["fills"])

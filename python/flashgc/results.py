@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from flashgc._core import DriveError
+from flashgc.timing import Timing
 
 
 class _Json:
@@ -138,8 +139,15 @@ class Result(_Json):
         return self.copied_pages / self.host_pages if self.host_pages else math.nan
 
     @property
+    def timing(self) -> Timing | None:
+        """Response times and all else that only a drive with a clock has; ``None`` without one."""
+        return Timing.from_dict(self._raw)
+
+    @property
     def measured(self) -> bool:
         """Whether there is a figure: a run that was stopped in its warm-up has none."""
+        if (timing := self.timing) is not None:
+            return timing.latency_us["all"] is not None
         return self.host_pages > 0 and math.isfinite(self.write_amplification)
 
     @property
@@ -174,6 +182,11 @@ class Result(_Json):
 
         host = self.config.get("host")
         return "none" if host is None else f"{brief(host['cache'])}, {brief(host['hints'])}"
+
+    @property
+    def preemption(self) -> str:
+        """How collections give way, on a drive with a clock."""
+        return str(self.config.get("timed", {}).get("preemption", "none"))
 
     @property
     def workload(self) -> str:

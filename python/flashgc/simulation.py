@@ -63,6 +63,35 @@ class Options(TypedDict, total=False):
     runs: int | str | None
     seed: int | str
     jobs: int | str
+    # Of drives with a clock.
+    kind: str
+    device: str | None
+    channels: int | str | None
+    ways: int | str | None
+    dies: int | str | None
+    planes: int | str | None
+    striping: str | None
+    scheduling: str | None
+    multi_plane: str | None
+    cache_commands: str | None
+    write_cache: int | str | None
+    queue_depth: int | str | None
+    collect_in: str | None
+    gc_low: int | str | None
+    gc_high: int | str | None
+    gc_hard: int | str | None
+    preemption: str | Sequence[str] | None
+    suspend: str | None
+    poll: str | None
+    copy_back: str | None
+    holds_unit: str | None
+    idle: str | None
+    arrivals: str | None
+    rate_scale: float | str | None
+    disorder: str | None
+    resolution: str | None
+    timeline: str | None
+    window: str | None
 
 
 def run(
@@ -89,7 +118,9 @@ def run(
     one of ``writes`` (``"20x"`` drive writes), ``collections``, ``requests``, ``passes``;
     ``until`` (``"precision=0.1%"``, ``"system-failure"``), ``endurance`` (``1000``), ``times``
     (``"read=60us,program=800us,erase=1.5ms"``), ``runs``, ``seed``, ``jobs``; for
-    traces ``format``, ``alignment_offset``, ``on_bad_line``.
+    traces ``format``, ``alignment_offset``, ``on_bad_line``. With ``kind="timed"``
+    the drive has a clock, and the other keys of an experiment file for such drives hold
+    (``device="tlc"``, ``arrivals="poisson:rate=20000"``, ``preemption="pgc"``).
 
     Ctrl-C stops the runs and returns what there is, with ``interrupted`` set.
 
@@ -124,10 +155,10 @@ def compare(
     """Runs one workload under several policies and ranks them, least write amplification first.
 
     Options are those of :func:`run`; ``frontier``, ``allocation``, ``wear_levelling``,
-    ``placement``, ``cache``, ``hints`` and ``spare`` (or ``overprovision``) may be lists too, and
-    every combination is run. There are 5 runs of each unless ``runs`` says otherwise; run *i* of
-    each sees the same workload, so that differences are paired. A single policy need not be in a
-    list; with ``collector`` there need be none (``[]``).
+    ``placement``, ``cache``, ``hints``, ``preemption`` and ``spare`` (or ``overprovision``) may be
+    lists too, and every combination is run. There are 5 runs of each unless ``runs`` says
+    otherwise; run *i* of each sees the same workload, so that differences are paired. A single
+    policy need not be in a list; with ``collector`` there need be none (``[]``).
 
     >>> ranking = compare(["fifo", "greedy"], blocks=200, pages_per_block=64, runs=2)
     >>> [rank.result.policy for rank in ranking]

@@ -1,5 +1,5 @@
 //! Ranking of results that share a workload: who writes least, by how much, and whether the
-//! difference is more than noise.
+//! difference is more than noise. Drives with a clock are ranked by their mean response time.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,11 +11,11 @@ use crate::stats::{all_equal, half_width95, mean};
 pub struct Rank {
     /// Index into the results compared.
     pub index: usize,
-    /// 1 for the least write amplification.
+    /// 1 for the least write amplification, or mean response time.
     pub place: usize,
-    /// Write amplification over the least one's: "1.21x more writes". NaN without a figure.
+    /// The figure over the least one's: "1.21x more writes". NaN without a figure.
     pub ratio: f64,
-    /// Write amplification minus the least one's. NaN without a figure.
+    /// The figure minus the least one's; of response times in microseconds. NaN without a figure.
     pub difference: f64,
     /// Half the 95% interval of the difference. The runs are paired where both results have the
     /// same ones, since run i of each saw the same workload; `None` where it cannot be told.
@@ -24,10 +24,21 @@ pub struct Rank {
     pub inside_noise: bool,
 }
 
-/// Ranks `results`, least write amplification first. Results without a figure come last.
+/// What a result is ranked by: its figure, that of each run, and the half of its interval.
+fn figure(result: &RunResult) -> (f64, &[f64], Option<f64>) {
+    match &result.timed {
+        None => (result.write_amplification, &result.run_values, result.write_amplification_ci95),
+        Some(timed) => {
+            let mean = timed.latency_us.all.as_ref().map_or(f64::NAN, |all| all.all.mean);
+            (mean, &timed.mean_us_runs, timed.mean_us_ci95)
+        }
+    }
+}
+
+/// Ranks `results`, the least figure first. Results without one come last.
 pub fn compare(results: &[RunResult]) -> Vec<Rank> {
     let mut order: Vec<usize> = (0..results.len()).collect();
-    let key = |index: &usize| match results[*index].write_amplification {
+    let key = |index: &usize| match figure(&results[*index]).0 {
         value if value.is_nan() => f64::INFINITY,
         value => value,
     };
@@ -37,7 +48,8 @@ pub fn compare(results: &[RunResult]) -> Vec<Rank> {
     };
     let ranked = order.iter().enumerate().map(|(position, &index)| {
         let result = &results[index];
-        let difference = result.write_amplification - best.write_amplification;
+        let (value, least) = (figure(result).0, figure(best).0);
+        let difference = value - least;
         let half = match position {
             _ if difference.is_nan() => None,
             0 => Some(0.0),
@@ -46,7 +58,7 @@ pub fn compare(results: &[RunResult]) -> Vec<Rank> {
         Rank {
             index,
             place: position + 1,
-            ratio: result.write_amplification / best.write_amplification,
+            ratio: value / least,
             difference,
             difference_ci95: half,
             inside_noise: position > 0
@@ -59,12 +71,12 @@ pub fn compare(results: &[RunResult]) -> Vec<Rank> {
 
 fn difference_half_width(result: &RunResult, best: &RunResult) -> Option<f64> {
     let both = [result, best];
-    let (values, others) = (&result.run_values, &best.run_values);
+    let ((_, values, half), (_, others, other_half)) = (figure(result), figure(best));
     // Runs that are all alike are one run, and differences from it are not independent draws.
     // Interrupted results may lack different runs.
     let paired = values.len() == others.len()
         && values.len() > 1
-        && both.iter().all(|one| !one.interrupted && !all_equal(&one.run_values));
+        && both.iter().all(|one| !one.interrupted && !all_equal(figure(one).1));
     if paired {
         let differences: Vec<f64> =
             values.iter().zip(others).map(|(one, other)| one - other).collect();
@@ -72,6 +84,5 @@ fn difference_half_width(result: &RunResult, best: &RunResult) -> Option<f64> {
         return Some(half_width95(&differences));
     }
     // Independent intervals: the half widths add in squares.
-    let (one, other) = (result.write_amplification_ci95?, best.write_amplification_ci95?);
-    Some(one.hypot(other))
+    Some(half?.hypot(other_half?))
 }

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use flashgc_ftl::spec::{SpecError, count};
 use flashgc_ftl::{
     Allocation, EndOfLife, Endurance, Fill, Frontier, FtlError, Geometry, Layout, Levelling,
-    Lifespan, PlacementSpec, Translation, VictimSpec,
+    Lifespan, PlacementSpec, PlaneLayout, Stepwise, Translation, VictimSpec,
 };
 use flashgc_host::HostSpec;
 use serde::{Deserialize, Serialize};
 
 use crate::extent::{Length, Plan, Warmup};
 use crate::source::Source;
+use crate::timed::{Timed, TimedConfig};
 use crate::times::Times;
 
 /// One configuration, as typed or as read from an experiment file.
@@ -49,6 +50,9 @@ pub struct RunConfig {
     /// How long operations keep the flash busy: `read=60us,program=800us,erase=1.5ms`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub times: Option<String>,
+    /// The clock, channels and queues of a timed drive; `None` for one that only counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timed: Option<TimedConfig>,
     /// What is on the drive at first: `sequential`, `random`, `empty`.
     pub fill: String,
     /// What stands between the workload, which is then an application's, and the drive. Not written
@@ -165,13 +169,15 @@ pub struct Resolved {
     pub until_failure: bool,
     /// What stands between the workload and the drive.
     pub host: Option<HostSpec>,
-    lifespan: Option<Lifespan>,
-    victim: Victim,
-    frontier: Frontier,
-    allocation: Allocation,
-    levelling: Option<Levelling>,
-    placement: PlacementSpec,
-    fill: Fill,
+    /// Of a drive with a clock, what it is told.
+    pub(crate) timed: Option<Timed>,
+    pub(crate) lifespan: Option<Lifespan>,
+    pub(crate) victim: Victim,
+    pub(crate) frontier: Frontier,
+    pub(crate) allocation: Allocation,
+    pub(crate) levelling: Option<Levelling>,
+    pub(crate) placement: PlacementSpec,
+    pub(crate) fill: Fill,
     /// Bytes of memory of one layer.
     pub(crate) bytes: u64,
 }
@@ -183,6 +189,9 @@ impl Resolved {
         source: Arc<dyn Source>,
         external: Option<(String, ExternalPolicy)>,
     ) -> Result<Self, FtlError> {
+        if let Some(timed) = &config.timed {
+            return Self::with_clock(config, timed, source, external.is_some());
+        }
         let victim = match external {
             Some((name, make)) => Victim::External(name, make),
             None => Victim::Registered(VictimSpec::parse(&config.victim)?),
@@ -272,6 +281,7 @@ impl Resolved {
             times,
             until_failure,
             host,
+            timed: None,
             lifespan,
             victim,
             frontier,
@@ -282,8 +292,13 @@ impl Resolved {
             bytes: 0,
         };
         resolved.check_frontier()?;
-        resolved.bytes = resolved.victim.bytes(&resolved.layout(0))?;
+        resolved.bytes = resolved.layer_bytes()?;
         Ok(resolved)
+    }
+
+    /// Bytes of memory of one layer; also finds faults that only the making of one shows.
+    pub(crate) fn layer_bytes(&self) -> Result<u64, SpecError> {
+        self.victim.bytes(&self.layout(0))
     }
 
     /// The translation layer of run number `run`, counted from 0.
@@ -301,6 +316,18 @@ impl Resolved {
             lifespan: self.lifespan,
             fill: self.fill,
             seed: self.seed(run),
+        }
+    }
+
+    /// A page map over planes, for a drive with a clock.
+    pub(crate) fn stepwise(&self, layout: PlaneLayout) -> Result<Box<dyn Stepwise>, FtlError> {
+        match &self.victim {
+            Victim::Registered(spec) => spec.build_stepwise(layout),
+            Victim::External(name, _) => Err(SpecError::new(
+                format!("{name} is no policy of a drive with a clock"),
+                "--drive counting has those written in Python",
+            )
+            .into()),
         }
     }
 

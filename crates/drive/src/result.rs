@@ -9,8 +9,10 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::config::{Resolved, RunConfig};
 use crate::extent::{Length, Warmup};
 use crate::hosted::{HostResult, ZombieResult};
+use crate::metrics::timeline::Timeline;
 use crate::run::Finished;
 use crate::stats::{Interval, all_equal, batch_means, drift, half_width95, mean, mser};
+use crate::timed::TimedResult;
 use crate::times::Busy;
 use crate::wear::{Levelling, Lifetime, Wear};
 
@@ -66,6 +68,12 @@ pub struct RunResult {
     /// How long the flash was busy; `None` without times.
     #[serde(default)]
     pub busy: Option<Busy>,
+    /// Response times and all else that only a drive with a clock has; `None` without one.
+    #[serde(flatten, default, skip_serializing_if = "Option::is_none")]
+    pub timed: Option<TimedResult>,
+    /// Single operations, where they were asked for; the document has them not.
+    #[serde(skip)]
+    pub timeline: Option<Timeline>,
     /// Pages programmed a second of one core, warm-up included: the one figure here that differs
     /// from machine to machine.
     pub page_programs_per_second: f64,
@@ -157,7 +165,9 @@ pub(crate) fn summarise(resolved: &Resolved, runs: &[Finished], interrupted: boo
             half * 100.0
         ));
     }
-    let short = too_short(resolved, runs, &measured).filter(|_| !interrupted);
+    // A drive with a clock is in its state before, and measured in requests.
+    let has_length = resolved.timed.is_none() && !interrupted;
+    let short = too_short(resolved, runs, &measured).filter(|_| has_length);
     warnings.extend(short.iter().filter(|_| !resolved.until_failure).cloned());
     warnings.extend(died_early(resolved, runs));
     warnings.extend(short_warmup(resolved));
@@ -194,6 +204,8 @@ pub(crate) fn summarise(resolved: &Resolved, runs: &[Finished], interrupted: boo
         host: HostResult::new(runs),
         zombies: ZombieResult::new(runs, counters.copied_pages),
         busy: resolved.times.as_ref().map(|times| Busy::new(times, &counters, reads)),
+        timed: None,
+        timeline: None,
         page_programs_per_second: if seconds > 0.0 { programs as f64 / seconds } else { 0.0 },
         steady: drift.is_some() && drifting.is_none() && short.is_none(),
         interrupted,

@@ -11,6 +11,7 @@ use crate::result::{RunResult, half_width, kept, summarise};
 pub use crate::run::{Control, Poll};
 use crate::run::{Finished, Run};
 use crate::stats::{Interval, mean};
+use crate::timed;
 
 /// More threads than so many times the cores only cost memory.
 const MOST_THREADS_A_CORE: usize = 4;
@@ -95,6 +96,11 @@ fn side_by_side(resolved: &Resolved, control: &Control) -> Result<RunResult, Dri
     // Cancelled, a million runs to come cost nothing.
     let indices =
         (0..resolved.config.runs).into_par_iter().take_any_while(|_| !control.is_cancelled());
+    if let Some(timed) = &resolved.timed {
+        let runs: Result<Vec<_>, _> =
+            indices.map(|index| timed::run(resolved, timed, index, control, None)).collect();
+        return Ok(timed::summarise(resolved, timed, runs?, control.is_cancelled()));
+    }
     match resolved.config.precision {
         None => {
             let runs: Result<Vec<_>, _> =
@@ -117,6 +123,12 @@ fn on_this_thread(
     poll: Poll<'_>,
 ) -> Result<RunResult, DriveError> {
     let indices = (0..resolved.config.runs).take_while(|_| !control.is_cancelled());
+    if let Some(timed) = &resolved.timed {
+        let runs: Result<Vec<_>, _> = indices
+            .map(|index| timed::run(resolved, timed, index, control, Some(&mut *poll)))
+            .collect();
+        return Ok(timed::summarise(resolved, timed, runs?, control.is_cancelled()));
+    }
     match resolved.config.precision {
         None => {
             let runs: Result<Vec<_>, _> =

@@ -2,6 +2,7 @@
 
 use flashgc_ftl::spec::count;
 use flashgc_workload::generate::GeneratorSpec;
+use flashgc_workload::requests::Requests;
 use flashgc_workload::trace::{Fault, Progress, Replay, SourceOptions, TraceError, TraceSource};
 use flashgc_workload::{Batch, Workload, WorkloadError};
 
@@ -19,6 +20,11 @@ pub trait Source: Send + Sync {
 
     /// The commands of one run, endless, on a drive of `logical_pages`.
     fn open(&self, logical_pages: u32, seed: u64) -> Result<Box<dyn Workload>, WorkloadError>;
+
+    /// The same workload as requests with times, for a drive with a clock.
+    fn requests(&self) -> Option<&Requests> {
+        None
+    }
 }
 
 impl Source for GeneratorSpec {
@@ -114,5 +120,47 @@ impl Source for TraceReplay {
             Ok(replay) => Ok(Box::new(replay)),
             Err(error) => Err(WorkloadError(error.to_string())),
         }
+    }
+}
+
+/// Requests with times, for drives with a clock alone.
+pub struct TimedSource {
+    name: String,
+    requests: Requests,
+}
+
+impl TimedSource {
+    /// `requests`, which results record as `name`.
+    pub fn new(name: String, requests: Requests) -> Self {
+        Self { name, requests }
+    }
+}
+
+impl Source for TimedSource {
+    fn canonical(&self) -> String {
+        match &self.requests {
+            Requests::Pages(spec) => spec.to_string(),
+            Requests::DiskSim(disksim) => disksim.to_string(),
+            Requests::Trace(_) => self.name.clone(),
+        }
+    }
+
+    fn fixed_pages(&self, pages_per_block: u32) -> Option<u32> {
+        self.requests.fixed_pages(pages_per_block)
+    }
+
+    fn pass(&self) -> Option<u64> {
+        None
+    }
+
+    fn open(&self, _: u32, _: u64) -> Result<Box<dyn Workload>, WorkloadError> {
+        Err(WorkloadError(format!(
+            "{} makes requests with times, expected page commands; hint: --drive timed",
+            self.name
+        )))
+    }
+
+    fn requests(&self) -> Option<&Requests> {
+        Some(&self.requests)
     }
 }

@@ -10,26 +10,30 @@ use serde::{Deserialize, Serialize};
 /// How long each operation keeps the flash busy, in nanoseconds.
 ///
 /// A host read is a read and a transfer, a host write a transfer and a program. A copy goes through
-/// the controller, which corrects it: a read, two transfers and a program.
+/// the controller, which corrects it: a read, two transfers and a program. Each read, program and
+/// erase begins with a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Times {
     /// From the cells of a page to its register.
-    read: u64,
+    pub(crate) read: u64,
     /// From the register to the cells.
-    program: u64,
+    pub(crate) program: u64,
     /// A block.
-    erase: u64,
+    pub(crate) erase: u64,
     /// A page between register and controller, over the bus.
-    transfer: u64,
+    pub(crate) transfer: u64,
+    /// Command and address, over the bus.
+    pub(crate) command: u64,
 }
 
 const HINT: &str = "write read=60us,program=800us,erase=1.5ms,transfer=20us";
 
 impl Times {
-    /// Reads `text`, for example `read=60us,program=800us,erase=1.5ms`; `transfer` may be left out.
+    /// Reads `text`, for example `read=60us,program=800us,erase=1.5ms`; `transfer` and `command`
+    /// may be left out.
     pub fn parse(text: &str) -> Result<Self, SpecError> {
-        const NAMES: [&str; 4] = ["read", "program", "erase", "transfer"];
-        let mut found = [None; 4];
+        const NAMES: [&str; 5] = ["read", "program", "erase", "transfer", "command"];
+        let mut found = [None; 5];
         for part in text.split(',') {
             let Some((name, value)) = part.split_once('=') else {
                 let message = format!("'{}' is not an operation and its time", part.trim());
@@ -49,8 +53,8 @@ impl Times {
                 || SpecError::new(format!("the time of '{}' is missing", NAMES[index]), HINT);
             found[index].ok_or_else(missing)
         };
-        let transfer = found[3].unwrap_or(0);
-        Ok(Self { read: time(0)?, program: time(1)?, erase: time(2)?, transfer })
+        let (transfer, command) = (found[3].unwrap_or(0), found[4].unwrap_or(0));
+        Ok(Self { read: time(0)?, program: time(1)?, erase: time(2)?, transfer, command })
     }
 
     /// Nanoseconds that `reads` host reads and what `counters` counts take.
@@ -60,16 +64,16 @@ impl Times {
 
     /// Nanoseconds of host reads and host writes.
     fn host(&self, counters: &Counters, reads: u64) -> u128 {
-        let read = u128::from(self.read + self.transfer);
-        let write = u128::from(self.transfer + self.program);
+        let read = u128::from(self.command + self.read + self.transfer);
+        let write = u128::from(self.command + self.transfer + self.program);
         u128::from(reads) * read + u128::from(counters.host_pages) * write
     }
 
     /// Nanoseconds of copies and erases.
     fn collections(&self, counters: &Counters) -> u128 {
-        let copy = u128::from(self.read + 2 * self.transfer + self.program);
+        let copy = u128::from(2 * (self.command + self.transfer) + self.read + self.program);
         u128::from(counters.copied_pages) * copy
-            + u128::from(counters.erases) * u128::from(self.erase)
+            + u128::from(counters.erases) * u128::from(self.command + self.erase)
     }
 }
 
@@ -77,9 +81,11 @@ impl Times {
 impl fmt::Display for Times {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let us = |ns: u64| ns as f64 / 1e3;
-        let Self { read, program, erase, transfer } = *self;
+        let Self { read, program, erase, transfer, command } = *self;
         let (read, program, erase) = (us(read), us(program), us(erase));
-        write!(f, "read={read}us,program={program}us,erase={erase}us,transfer={}us", us(transfer))
+        write!(f, "read={read}us,program={program}us,erase={erase}us,transfer={}us", us(transfer))?;
+        // Not written where there is none, as there was none at first: digests stay.
+        if command > 0 { write!(f, ",command={}us", us(command)) } else { Ok(()) }
     }
 }
 
@@ -136,6 +142,17 @@ mod tests {
         assert_eq!(busy.total_seconds, 17e-3);
         assert_eq!(busy.mean_collection_us, Some(4200.0));
         assert_eq!(Busy::new(&times, &Counters::default(), 0).mean_collection_us, None);
+    }
+
+    #[test]
+    fn commands_precede_every_operation_of_the_cells() {
+        let with = Times::parse("read=60us,program=800us,erase=1.5ms,command=1us").unwrap();
+        let counters =
+            Counters { host_pages: 10, copied_pages: 6, erases: 2, ..Counters::default() };
+        // 5 reads and 10 writes; 6 copies of two each, 2 erases: 29 commands of 1 us.
+        let none = Times::parse("read=60us,program=800us,erase=1.5ms").unwrap();
+        assert_eq!(with.total(&counters, 5) - none.total(&counters, 5), 29_000);
+        assert!(with.to_string().ends_with(",transfer=0us,command=1us"));
     }
 
     #[test]

@@ -37,6 +37,7 @@ fn config(b: u32, spare: f64, victim: String, runs: u32) -> RunConfig {
         host: None,
         endurance: None,
         times: None,
+        timed: None,
         fill: "random".into(),
         workload: "uniform".into(),
         trace: Default::default(),

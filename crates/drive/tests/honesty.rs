@@ -27,6 +27,7 @@ fn config() -> RunConfig {
         host: None,
         endurance: None,
         times: None,
+        timed: None,
         fill: "sequential".into(),
         workload: "uniform".into(),
         trace: Default::default(),

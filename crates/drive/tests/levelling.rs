@@ -23,6 +23,7 @@ fn run(victim: &str, workload: &str, wear_levelling: Option<&str>) -> RunResult 
         wear_levelling: wear_levelling.map(str::to_string),
         endurance: Some("300".into()),
         times: None,
+        timed: None,
         fill: "sequential".into(),
         workload: workload.into(),
         trace: Default::default(),

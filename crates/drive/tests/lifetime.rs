@@ -29,6 +29,7 @@ fn config() -> RunConfig {
         host: None,
         endurance: Some("normal:mean=60,cv=0.1".into()),
         times: Some(TIMES.into()),
+        timed: None,
         fill: "sequential".into(),
         workload: "hotcold:f=0.1,r=0.9".into(),
         trace: Default::default(),
@@ -176,6 +177,7 @@ fn the_configuration_of_a_drive_that_lives_for_ever_is_what_it_was() {
         host: None,
         endurance: None,
         times: None,
+        timed: None,
         length: Length::Writes("3x".into()),
         ..config()
     };

@@ -34,6 +34,7 @@ fn config(victim: &str) -> RunConfig {
         host: None,
         endurance: None,
         times: None,
+        timed: None,
         fill: "random".into(),
         workload: "uniform".into(),
         trace: Default::default(),

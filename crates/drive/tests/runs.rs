@@ -32,6 +32,7 @@ fn config() -> RunConfig {
         host: None,
         endurance: None,
         times: None,
+        timed: None,
         fill: "sequential".into(),
         workload: "hotcold:f=0.1,r=0.9".into(),
         trace: Default::default(),

@@ -7,6 +7,8 @@ use flashgc_ftl::spec::{Kind, Param};
 use flashgc_ftl::{Fill, allocation_policies, collectors, placement_policies, victim_policies};
 use flashgc_host::{hint_ways, write_back_caches};
 use flashgc_workload::generate::generators;
+use flashgc_workload::requests::arrivals::arrivals;
+use flashgc_workload::requests::request_generators;
 use serde_json::{Value, json};
 
 /// Everything that has a name and can be chosen, with parameters and documentation.
@@ -36,6 +38,10 @@ pub(crate) fn everything() -> Value {
             info.name, info.summary, info.summary, info.params)).collect::<Vec<_>>(),
         "generators": generators().iter().map(|info| entry(
             info.name, info.summary(), &info.doc(), info.params)).collect::<Vec<_>>(),
+        "request_generators": request_generators().iter().map(|info| entry(
+            info.name, info.summary(), &info.doc(), info.params)).collect::<Vec<_>>(),
+        "arrivals": arrivals().iter().map(|info| entry(
+            info.name, info.summary, info.doc, info.params)).collect::<Vec<_>>(),
         "fills": Fill::names().collect::<Vec<_>>(),
     })
 }

@@ -1,6 +1,8 @@
 //! Runs from Python: the calling thread watches for signals while the engine's threads run, or
 //! runs the drive itself where the victim policy is written in Python.
 
+use std::fs::File;
+use std::io::BufWriter;
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -77,10 +79,24 @@ pub(crate) fn simulate(
         return Err(error);
     }
     let mut results = results.map_err(|error| errors::drive(&error))?;
+    for (resolved, result) in resolved.iter().zip(&results) {
+        write_timeline(resolved, result)?;
+    }
     for (result, notes) in results.iter_mut().zip(notes) {
         result.warnings.extend(notes);
     }
     to_json(&Simulated { ranking: rank(&results), results })
+}
+
+/// Writes the timeline of a drive with a clock, where one was asked for.
+fn write_timeline(resolved: &Resolved, result: &RunResult) -> PyResult<()> {
+    let timed = resolved.config.timed.as_ref();
+    let asked = timed.and_then(|timed| timed.timeline.as_ref());
+    if let (Some(asked), Some(timeline)) = (asked, &result.timeline) {
+        let file = File::create(&asked.file)?;
+        timeline.write(BufWriter::new(file))?;
+    }
+    Ok(())
 }
 
 /// Results that are complete and wait for the calling thread, the only one that calls Python.

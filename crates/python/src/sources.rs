@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use flashgc_drive::config::{RunConfig, TraceConfig};
 use flashgc_drive::extent::{Length, Plan, Warmup};
-use flashgc_drive::source::{Source, TraceReplay};
+use flashgc_drive::source::{Source, TimedSource, TraceReplay};
+use flashgc_drive::timed::config as clock;
+use flashgc_drive::timed::{Placement, TimedConfig};
 use flashgc_drive::times::Times;
 use flashgc_ftl::{
     Allocation, EndOfLife, Endurance, Fill, Frontier, Levelling, PlacementSpec, VictimSpec,
@@ -14,6 +16,7 @@ use flashgc_ftl::{
 use flashgc_host::HostSpec;
 use flashgc_host::write_back::HintsSpec;
 use flashgc_workload::generate::{GeneratorSpec, generators};
+use flashgc_workload::requests::{Arrivals, Disorder, Requests, TimedTrace, request_generators};
 use flashgc_workload::trace::{
     Fault, OnBadLine, PagingOptions, Progress, ReadOptions, SourceOptions, TraceError, format,
 };
@@ -43,6 +46,7 @@ pub(crate) fn open(
                 && other.trace == config.trace
                 && other.page_size == config.page_size
                 && other.pages_per_block == config.pages_per_block
+                && disorder(other) == disorder(config)
         };
         let one = match opened.iter().find(same) {
             Some((_, one)) => one.clone(),
@@ -53,7 +57,15 @@ pub(crate) fn open(
     Ok(opened.into_iter().map(|(_, one)| one).collect())
 }
 
+/// What a drive with a clock does about times that go back; `None` without a clock.
+fn disorder(config: &RunConfig) -> Option<&str> {
+    config.timed.as_ref().map(|timed| timed.disorder.as_str())
+}
+
 fn open_one(py: Python<'_>, config: &RunConfig, watch: &mut Watch<'_>) -> PyResult<Opened> {
+    if let Some(timed) = &config.timed {
+        return open_timed(py, config, timed, watch);
+    }
     if !is_trace(&config.workload) {
         let spec = GeneratorSpec::parse(&config.workload).map_err(errors::config)?;
         return Ok(Opened { source: Arc::new(spec), notes: Vec::new() });
@@ -71,6 +83,32 @@ fn open_one(py: Python<'_>, config: &RunConfig, watch: &mut Watch<'_>) -> PyResu
     let trace = loaded.map_err(|error| watch.failure(&error))?;
     let notes = trace.notes();
     Ok(Opened { source: Arc::new(trace), notes })
+}
+
+fn open_timed(
+    py: Python<'_>,
+    config: &RunConfig,
+    timed: &TimedConfig,
+    watch: &mut Watch<'_>,
+) -> PyResult<Opened> {
+    let opened = |requests, notes| {
+        let source = TimedSource::new(config.workload.clone(), requests);
+        Ok(Opened { source: Arc::new(source), notes })
+    };
+    if !is_trace(&config.workload) {
+        return opened(Requests::parse(&config.workload).map_err(errors::config)?, Vec::new());
+    }
+    let TraceConfig { format, alignment_offset, on_bad_line } = &config.trace;
+    let read = read_options(format.as_deref(), on_bad_line.as_deref())?;
+    let paging = paging(config.page_size.into(), *alignment_offset)?;
+    let disorder = Disorder::parse(&timed.disorder).map_err(errors::config)?;
+    let loaded = py.detach(|| {
+        let go_on = |progress: &Progress| watch.reading(progress);
+        TimedTrace::load(&config.workload, &read, paging, disorder, go_on)
+    });
+    let trace = loaded.map_err(|error| watch.failure(&error))?;
+    let notes = trace.notes();
+    opened(Requests::Trace(Box::new(trace)), notes)
 }
 
 pub(crate) fn read_options(
@@ -102,7 +140,10 @@ pub(crate) fn paging(page_size: u64, alignment_offset: u64) -> PyResult<PagingOp
 #[pyfunction]
 pub(crate) fn is_trace(workload: &str) -> bool {
     let name = workload.split(':').next().unwrap_or_default().trim();
-    let is_generator = generators().iter().any(|info| info.name == name) || workload.contains('*');
+    let mut names = generators().iter().map(|info| info.name);
+    let is_generator = names.any(|known| known == name)
+        || request_generators().iter().any(|info| info.name == name)
+        || workload.contains('*');
     !is_generator && (Path::new(workload).exists() || workload.contains(['/', '.', '\\']))
 }
 
@@ -112,7 +153,8 @@ pub(crate) fn fixes_pages(workload: &str) -> bool {
     GeneratorSpec::parse(workload).is_ok_and(|spec| spec.fixed_pages().is_some())
 }
 
-/// Checks one value: a `victim`, `frontier`, `fill`, `workload`, `warmup`, `length` or trace `format`.
+/// Checks one value: a `victim`, `frontier`, `fill`, `workload`, `warmup`, `length`, trace `format`,
+/// or one of a drive with a clock.
 #[pyfunction]
 pub(crate) fn check(kind: &str, text: &str) -> PyResult<()> {
     let checked = match kind {
@@ -138,6 +180,19 @@ pub(crate) fn check(kind: &str, text: &str) -> PyResult<()> {
                 errors::config(flashgc_ftl::spec::SpecError { message, hint })
             });
         }
+        "arrivals" => Arrivals::parse(text).map(drop),
+        "disorder" => Disorder::parse(text).map(drop),
+        "striping" => Placement::parse(text).map(drop),
+        "preemption" => clock::parse_preemption(text).map(drop),
+        "suspend" => clock::parse_suspend(text).map(drop),
+        "idle" => clock::check_idle(text),
+        "poll" | "resolution" => clock::check_time(kind, text),
+        "window" => clock::parse_window(text).map(drop),
+        "gc_low" | "gc_high" | "gc_hard" => clock::Threshold::parse(kind, text).map(drop),
+        "scheduling" => clock::parse_scheduling(text).map(drop),
+        "collect_in" => clock::parse_unit(text).map(drop),
+        "requests" if is_trace(text) => Ok(()),
+        "requests" => Requests::parse(text).map(drop),
         "workload" if is_trace(text) => Ok(()),
         "workload" => GeneratorSpec::parse(text).map(drop),
         _ => return Err(errors::config(format!("nothing is known of '{kind}'"))),

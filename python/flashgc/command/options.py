@@ -19,6 +19,8 @@ from click.shell_completion import CompletionItem
 from flashgc._core import ConfigError, suggest
 from flashgc._faults import contained
 from flashgc.command import output
+from flashgc.command.option import Option, names
+from flashgc.command.timed_options import DRIVE, TIMED
 from flashgc.registry import (
     allocations,
     caches,
@@ -44,31 +46,14 @@ ALTERNATIVES = (
 )
 
 
-@dataclass(frozen=True)
-class Option:
-    """One option and the key of an experiment file that it sets."""
-
-    path: str
-    flag: str
-    metavar: str
-    help: str
-    #: Given several times, it makes several configurations to compare.
-    several: bool = False
-    words: Callable[[], list[str]] | None = None
-
-
-def _names(entries: Callable[[], Any]) -> Callable[[], list[str]]:
-    return lambda: [entry.usage for entry in entries()]
-
-
-OPTIONS = (
+_COMMON = (
     Option(
         "workload.source",
         "--workload",
         "SPEC|PATH",
         "Generator (hotcold:f=0.2,r=0.8), mixture (0.7*zipf + 0.3*sequential) or trace file. "
         "[default: uniform]",
-        words=_names(generators),
+        words=names(generators),
     ),
     Option(
         "gc.victim",
@@ -77,7 +62,7 @@ OPTIONS = (
         "Victim policy: greedy, d-choices:d=10,c=1, python:FILE.py:NAME; see flashgc policies. "
         "[default: d-choices:d=10]",
         several=True,
-        words=_names(policies),
+        words=names(policies),
     ),
     Option(
         "gc.frontier",
@@ -85,7 +70,7 @@ OPTIONS = (
         "SPEC",
         "Write frontier: single, double, pool:low=2. [default: single]",
         several=True,
-        words=_names(frontiers),
+        words=names(frontiers),
     ),
     Option(
         "gc.allocation",
@@ -94,7 +79,7 @@ OPTIONS = (
         "Erased block that the pool frontier uses next: fifo, lowest-erase, sfl, random. "
         "[default: fifo]",
         several=True,
-        words=_names(allocations),
+        words=names(allocations),
     ),
     Option(
         "gc.wear_levelling",
@@ -103,7 +88,7 @@ OPTIONS = (
         "How cold data are moved to level wear: none, static:threshold=50,interval=10; with the "
         "pool frontier. [default: none]",
         several=True,
-        words=_names(wear_levellings),
+        words=names(wear_levellings),
     ),
     Option(
         "gc.placement",
@@ -112,7 +97,7 @@ OPTIONS = (
         "Open block that a page goes to, with the pool frontier: none, "
         "dac:regions=3,zombie-block=yes. [default: none]",
         several=True,
-        words=_names(placements),
+        words=names(placements),
     ),
     Option(
         "gc.collector",
@@ -121,7 +106,7 @@ OPTIONS = (
         "Victim policy and placement under one name, in place of both: gc-gd, zgc-gd, ...; see "
         "flashgc policies.",
         several=True,
-        words=_names(collectors),
+        words=names(collectors),
     ),
     Option(
         "host.cache",
@@ -130,7 +115,7 @@ OPTIONS = (
         "Cache between the workload, which is then an application's, and the drive: "
         "page-cache:size=4GiB, buffer-cache:size=1GiB. [default: none]",
         several=True,
-        words=_names(caches),
+        words=names(caches),
     ),
     Option(
         "host.hints",
@@ -139,7 +124,7 @@ OPTIONS = (
         "How the drive is told of the cache's dirty pages: none, piggyback, command, dsm, "
         "frequency, perfect. [default: none]",
         several=True,
-        words=_names(hints),
+        words=names(hints),
     ),
     Option(
         "drive.blocks",
@@ -153,6 +138,7 @@ OPTIONS = (
         "SIZE",
         "Physical size with its unit (64GiB, 1TB), instead of --blocks.",
     ),
+    DRIVE,
     Option("drive.pages_per_block", "--pages-per-block", "N", "Pages a block. [default: 256]"),
     Option(
         "drive.page_size", "--page-size", "SIZE", "Size of a page with its unit. [default: 4KiB]"
@@ -177,7 +163,7 @@ OPTIONS = (
         "N|SPEC",
         "Erases that a block bears before it is bad: 1000, normal:mean=1000,cv=0.1, "
         "weibull:scale=1000,shape=10; with the pool frontier. [default: any number]",
-        words=_names(endurances),
+        words=names(endurances),
     ),
     Option(
         "drive.times",
@@ -198,7 +184,7 @@ OPTIONS = (
         "--warmup",
         "PART",
         "Part of the run (1/3, 30%), or before it: drive writes (10x), page writes (1000000); or "
-        "auto. [default: 1/3; none of a run until a failure]",
+        "auto. [default: 1/3; none of a run until a failure; with a clock 2x, which take no time]",
     ),
     Option(
         "run.writes",
@@ -211,13 +197,14 @@ OPTIONS = (
         "run.requests",
         "--requests",
         "N",
-        "Length in page requests, reads included, instead; a trace is replayed whole.",
+        "Length in page requests, reads included, instead; a trace is replayed whole. [default "
+        "with a clock: 1000000]",
     ),
     Option(
         "run.passes",
         "--passes",
         "N",
-        "Length in replays of a trace, instead. [default for traces: 3]",
+        "Length in replays of a trace, instead. [default for traces: 3, with a clock 1]",
     ),
     Option(
         "run.until",
@@ -251,6 +238,8 @@ OPTIONS = (
         words=lambda: ["stop", "skip"],
     ),
 )
+
+OPTIONS: tuple[Option, ...] = (*_COMMON, *TIMED)
 
 #: What ``compare`` does where ``run`` has another default.
 COMPARED = {"gc.victim": "every built-in policy", "run.runs": "5"}

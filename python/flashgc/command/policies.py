@@ -15,6 +15,7 @@ from flashgc.command.entrance import CONTEXT
 from flashgc.registry import (
     Entry,
     allocations,
+    arrivals,
     caches,
     collectors,
     endurances,
@@ -22,9 +23,11 @@ from flashgc.registry import (
     generators,
     hints,
     placements,
+    request_generators,
     wear_levellings,
 )
 from flashgc.registry import policies as victims
+from flashgc.timed import device_entries
 
 
 @click.command(
@@ -64,6 +67,9 @@ def policies(name: str | None, as_json: bool) -> None:
             "hints": hints,
             "endurances": endurances,
             "generators": generators,
+            "request_generators": request_generators,
+            "arrivals": arrivals,
+            "devices": device_entries,
         }
         click.echo(
             dumps({key: [dataclasses.asdict(e) for e in list_()] for key, list_ in kinds.items()})
@@ -83,7 +89,9 @@ def everything() -> list[tuple[str, Entry]]:
         "cache": caches(),
         "way of hinting": hints(),
         "endurance": endurances(),
-        "workload": generators(),
+        "workload": (*generators(), *request_generators()),
+        "arrivals": arrivals(),
+        "device": device_entries(),
     }
     return [(kind, entry) for kind, entries in kinds.items() for entry in entries]
 
@@ -115,6 +123,9 @@ def listing() -> None:
             ("Ways of hinting (--hints)", hints()),
             ("Endurance (--endurance)", endurances()),
             ("Workload generators (--workload)", generators()),
+            ("Generators of requests (--workload, with --drive timed)", request_generators()),
+            ("Arrivals of requests (--arrivals, with --drive timed)", arrivals()),
+            ("Devices (--device, with --drive timed)", device_entries()),
         )
     ):
         if index:
@@ -132,7 +143,7 @@ def listing() -> None:
         made.add_row(collector.name, collector.victim, collector.placement)
     show(out, made)
     out.print()
-    out.print("Every workload also takes read=SHARE and trim=SHARE, of all commands.")
+    out.print("Every workload generator also takes read=SHARE and trim=SHARE, of all commands.")
     out.print("flashgc policies NAME describes one.", style="" if is_plain(out) else "dim")
 
 

@@ -16,6 +16,7 @@ from flashgc.model import models
 from flashgc.registry import (
     Entry,
     allocations,
+    arrivals,
     caches,
     collectors,
     endurances,
@@ -24,8 +25,10 @@ from flashgc.registry import (
     hints,
     placements,
     policies,
+    request_generators,
     wear_levellings,
 )
+from flashgc.timed import device_entries
 
 GENERATED = "<!-- Written by `make docs`; edit the source files' headers instead. -->"
 
@@ -101,6 +104,15 @@ def choices() -> str:
         "## Workload generators",
         "Mixtures are written `0.7*zipf:theta=0.9 + 0.3*sequential`; the weights sum to 1.",
         *_entries(generators()),
+        "## Generators of requests",
+        "With `--drive timed`: requests of any size, with the times at which they arrive.",
+        *_entries(request_generators()),
+        "## Arrivals",
+        "With `--drive timed`: when requests arrive (`--arrivals`), whatever asks for them.",
+        *_entries(arrivals()),
+        "## Devices",
+        "With `--drive timed`: presets (`--device`) for what is not given.",
+        *_entries(device_entries()),
     ]
     return "\n\n".join(parts) + "\n"
 

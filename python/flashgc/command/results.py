@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from flashgc import _files
-from flashgc.command import hosts, lifetimes
+from flashgc.command import hosts, lifetimes, timed_results
 from flashgc.command.render import (
     LEFT,
     RIGHT,
@@ -30,6 +30,9 @@ from flashgc.units import format_count, format_rate, format_share, format_size
 
 def show_run(result: Result) -> None:
     """Prints the result of ``flashgc run``."""
+    if result.timing is not None:
+        timed_results.show_timed(result, drive(result), spare(result))
+        return
     out = console()
     plus_minus = unicode(out, "±", "+-")
     runs = len(result.run_values)
@@ -99,6 +102,9 @@ VARIED: tuple[tuple[str, str, int, Callable[[Result], str]], ...] = (
 
 def show_comparison(comparison: Comparison) -> None:
     """Prints the ranking of ``flashgc compare``."""
+    if any(result.timing is not None for result in comparison.results):
+        timed_results.show_ranking(comparison, drive(comparison.results[0]))
+        return
     out = console()
     plus_minus = unicode(out, "±", "+-")
     results = comparison.results
@@ -241,7 +247,10 @@ def warnings_of(results: list[Result]) -> list[str]:
     for result in results:
         for text in result.warnings:
             kind = text.split(":")[0]
-            name = _name(result, ["frontier", *_unusual(result)])
+            if result.timing is not None:
+                name = timed_results.name(result, timed_results.varied(results))
+            else:
+                name = _name(result, ["frontier", *_unusual(result)])
             kinds.setdefault(kind, []).append((name, text))
     lines = []
     for kind, said in kinds.items():

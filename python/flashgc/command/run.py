@@ -17,9 +17,11 @@ from flashgc.command.options import (
     plot_kind_option,
     plot_option,
 )
+from flashgc.command.timed_options import GroupedCommand
 
 
 @click.command(
+    cls=GroupedCommand,
     context_settings=CONTEXT,
     epilog="""\b
 Examples:

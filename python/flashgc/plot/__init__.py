@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from flashgc.plot.curves import Panel, against, panels
     from flashgc.plot.distributions import valid_pages
     from flashgc.plot.files import save, to_svg
+    from flashgc.plot.latency import distribution, over_time, percentiles
     from flashgc.plot.look import rc_params, style
     from flashgc.plot.outcomes import compare, model_beside_simulation, run
     from flashgc.plot.series import Series
@@ -29,8 +30,11 @@ __all__ = [
     "Series",
     "against",
     "compare",
+    "distribution",
     "model_beside_simulation",
+    "over_time",
     "panels",
+    "percentiles",
     "rc_params",
     "run",
     "save",
@@ -46,6 +50,7 @@ __all__ = [
 _HOMES = {
     **dict.fromkeys(("Panel", "against", "panels"), "curves"),
     **dict.fromkeys(("save", "to_svg"), "files"),
+    **dict.fromkeys(("distribution", "over_time", "percentiles"), "latency"),
     **dict.fromkeys(("rc_params", "style"), "look"),
     **dict.fromkeys(("compare", "model_beside_simulation", "run"), "outcomes"),
     "Series": "series",

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from flashgc._core import ConfigError
 from flashgc.plot.curves import Panel, panels, ticks
 from flashgc.plot.labels import header, text_width
+from flashgc.plot.latency import over_time, percentiles
 from flashgc.plot.look import COLOURS, Medium, drawing, new_figure
 from flashgc.plot.series import Series, check_mapping, literal
 from flashgc.results import Comparison, Result
@@ -24,7 +25,8 @@ _LONGEST = 40
 def run(result: Result, *, title: str | None = None) -> Figure:
     """Draws how write amplification went over the drive writes of the first run, and its mean.
 
-    The mean is that of all runs, with its 95% interval. Without ``title`` there is one that says
+    The mean is that of all runs, with its 95% interval. Of a drive with a clock, it is response
+    times over time (:func:`over_time`). Without ``title`` there is one that says
     what was run; an empty one is none.
 
     Raises :class:`flashgc.ConfigError` where nothing was measured.
@@ -34,6 +36,8 @@ def run(result: Result, *, title: str | None = None) -> Figure:
     >>> figure.axes[0].get_xlabel()
     'drive writes'
     """
+    if result.timing is not None and result.measured:
+        return over_time(result, title=title)
     if not result.measured or not result.series:
         raise ConfigError(
             "result: nothing was measured, expected a figure; hint: let the run go on for longer"
@@ -61,7 +65,8 @@ def run(result: Result, *, title: str | None = None) -> Figure:
 def compare(comparison: Comparison, *, title: str | None = None) -> Figure:
     """Draws a ranking: a row for each configuration, a point and its 95% interval in each.
 
-    Hollow points are not told from the best by the runs there were. Without ``title`` it is the
+    Hollow points are not told from the best by the runs there were. Of drives with a clock, it is
+    their percentiles of response times (:func:`percentiles`). Without ``title`` it is the
     workload; an empty one is none.
 
     Raises :class:`flashgc.ConfigError` where nothing was measured.
@@ -78,6 +83,9 @@ def compare(comparison: Comparison, *, title: str | None = None) -> Figure:
             "longer"
         )
     rows = names([rank.result for rank in ranks])
+    if ranks[0].result.timing is not None:
+        by_name = {row: rank.result for row, rank in zip(rows, ranks, strict=True)}
+        return percentiles(by_name, title=_title(title, ranks[0].result.workload))
     with drawing() as style:
         medium, width = style.medium, style.size[0]
         # Long names and little room: name and figure stand above each point.
@@ -144,9 +152,13 @@ def names(results: Sequence[Result]) -> list[str]:
     placements = len({result.placement for result in results}) > 1
     hosts = len({result.hosting for result in results}) > 1
     spares = len({result.config["spare_factor"] for result in results}) > 1
+    preemptions = len({result.preemption for result in results}) > 1
+    policies = len({result.policy for result in results}) > 1
     made = []
     for result in results:
-        parts = [_cut(result.policy)]
+        parts = [_cut(result.policy)] if policies or not preemptions else []
+        if preemptions:
+            parts.append(result.preemption)
         if frontiers:
             parts.append(_cut(result.frontier))
         if allocations:

@@ -97,9 +97,14 @@ def models(name: str, **params: Any) -> Computation:
     return Computation(f"python -c {shlex.quote(program)}", call, 0.001 * points)
 
 
+#: Options of the command that are called otherwise than the key that they set.
+_CALLED = {"kind": "drive"}
+
+
 def _flags(options: Mapping[str, Any]) -> list[str]:
     return [
-        f"--{key.replace('_', '-')} {shlex.quote(str(value))}" for key, value in options.items()
+        f"--{_CALLED.get(key, key).replace('_', '-')} {shlex.quote(str(value))}"
+        for key, value in options.items()
     ]
 
 

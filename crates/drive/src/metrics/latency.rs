@@ -10,14 +10,14 @@ const DIGITS: u8 = 3;
 /// Points of a distribution for each halving of what lies above.
 const TICKS: u32 = 8;
 
-/// What the time of a request was spent on, in nanoseconds.
+/// What the time of a request was spent on, in nanoseconds: the parts sum to its response time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Split {
     /// Waiting for other requests.
     pub queue_ns: u64,
     /// Waiting for a collection.
     pub blocked_ns: u64,
-    /// Transfers over a bus.
+    /// Transfers over a bus, and waiting for it.
     pub bus_ns: u64,
     /// Reads from and programs into cells.
     pub cell_ns: u64,
@@ -177,13 +177,10 @@ pub struct TimeShare {
     pub queue: f64,
     /// Waiting for a collection.
     pub collection: f64,
-    /// On a bus.
+    /// On a bus, and waiting for it.
     pub bus: f64,
     /// In the cells.
     pub cell: f64,
-    /// What is none of these: the parts of a request go on side by side, and the longest of them
-    /// counts.
-    pub other: f64,
 }
 
 /// Shares of reads and of writes.
@@ -272,7 +269,6 @@ impl Latencies {
                 collection: share(parts[1]),
                 bus: share(parts[2]),
                 cell: share(parts[3]),
-                other: 1.0 - share(parts.iter().sum()),
             })
         };
         TimeShares { read: of(Op::Read), write: of(Op::Write) }
@@ -348,10 +344,9 @@ mod tests {
         let split =
             |queue_ns, blocked_ns, bus_ns, cell_ns| Split { queue_ns, blocked_ns, bus_ns, cell_ns };
         latencies.record(Op::Read, 100, false, &split(50, 0, 25, 25));
-        latencies.record(Op::Read, 300, true, &split(0, 150, 25, 25));
+        latencies.record(Op::Read, 300, true, &split(50, 200, 25, 25));
         let read = latencies.shares().read.unwrap();
-        let expected =
-            TimeShare { queue: 0.125, collection: 0.375, bus: 0.125, cell: 0.125, other: 0.25 };
+        let expected = TimeShare { queue: 0.25, collection: 0.5, bus: 0.125, cell: 0.125 };
         assert_eq!(read, expected);
         assert_eq!(latencies.shares().write, None);
     }

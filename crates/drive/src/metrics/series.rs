@@ -4,9 +4,6 @@
 use flashgc_workload::Op;
 use serde::{Deserialize, Serialize};
 
-/// Most slices kept. When there would be more, neighbours become one slice of twice the length.
-const MOST: usize = 4096;
-
 /// What may be busy, or under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Busy {
@@ -57,20 +54,28 @@ impl Slice {
 pub struct Series {
     origin_ns: u64,
     resolution_ns: u64,
+    most: u64,
     slices: Vec<Slice>,
 }
 
 impl Series {
-    /// Slices of `resolution_ns` nanoseconds (at least 1) from `origin_ns` on; longer ones, by
-    /// powers of two, once there are more than 4096.
-    pub fn new(origin_ns: u64, resolution_ns: u64) -> Self {
-        Self { origin_ns, resolution_ns: resolution_ns.max(1), slices: Vec::new() }
+    /// Slices of `resolution_ns` nanoseconds (at least 1) from `origin_ns` on. When there would be
+    /// more than `most`, neighbours become one slice of twice the length.
+    pub fn new(origin_ns: u64, resolution_ns: u64, most: u32) -> Self {
+        let (resolution_ns, most) = (resolution_ns.max(1), u64::from(most.max(1)));
+        Self { origin_ns, resolution_ns, most, slices: Vec::new() }
+    }
+
+    /// Forgets everything and begins at `origin_ns`.
+    pub fn restart(&mut self, origin_ns: u64) {
+        self.origin_ns = origin_ns;
+        self.slices.clear();
     }
 
     /// The slice of a moment; what came before the origin belongs to the first one.
     fn slice(&mut self, at_ns: u64) -> &mut Slice {
         let since = at_ns.saturating_sub(self.origin_ns);
-        while since / self.resolution_ns >= MOST as u64 {
+        while since / self.resolution_ns >= self.most {
             self.halve();
         }
         let index = (since / self.resolution_ns) as usize;
@@ -193,7 +198,7 @@ mod tests {
     #[test]
     fn what_was_worked_out_by_hand() {
         // Slices of 100 ns from 1000 on: [1000, 1100), [1100, 1200), ... up to 1250.
-        let mut series = Series::new(1000, 100);
+        let mut series = Series::new(1000, 100, 10);
         series.completed(1020, Op::Read, 4096, 10);
         series.completed(1090, Op::Read, 4096, 30);
         series.completed(1210, Op::Write, 8192, 200);
@@ -213,7 +218,8 @@ mod tests {
 
     #[test]
     fn slices_grow_instead_of_becoming_too_many() {
-        let mut series = Series::new(0, 1);
+        const MOST: usize = 4096;
+        let mut series = Series::new(0, 1, MOST as u32);
         let moments = (0..100_000u64).map(|i| i * 7);
         for at in moments.clone() {
             series.completed(at, Op::Write, 1, at);
@@ -227,7 +233,7 @@ mod tests {
         assert_eq!(sum(|slice| slice.writes.sum_ns), moments.sum::<u64>());
         assert_eq!(sum(|slice| slice.busy_ns[Busy::Die as usize]), 300_000);
         // The same as if the resolution had been so from the beginning.
-        let mut direct = Series::new(0, series.resolution_ns);
+        let mut direct = Series::new(0, series.resolution_ns, MOST as u32);
         for at in (0..100_000u64).map(|i| i * 7) {
             direct.completed(at, Op::Write, 1, at);
             direct.busy(Busy::Die, at, at + 3);

@@ -54,7 +54,7 @@ pub enum Whole {
 pub const MOST: usize = 1_000_000;
 
 /// Collects what happens in a window of time.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Timeline {
     from_ns: u64,
     to_ns: u64,
@@ -108,7 +108,8 @@ impl Timeline {
             first = false;
             serde_json::to_writer(&mut out, &event)?;
         }
-        out.write_all(b"\n]}\n")
+        out.write_all(b"\n]}\n")?;
+        out.flush()
     }
 
     fn events(&self) -> impl Iterator<Item = Event> + '_ {

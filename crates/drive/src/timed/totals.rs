@@ -1,7 +1,9 @@
 //! What a timed drive counts.
 
+use serde::{Deserialize, Serialize};
+
 /// What happened to collections.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CollectionCounts {
     /// Victims picked.
     pub started: u64,
@@ -27,6 +29,26 @@ pub struct CollectionCounts {
     pub starved: u64,
     /// Victims picked by idle dies.
     pub idle: u64,
+}
+
+impl CollectionCounts {
+    /// What `join` makes of each count of the two.
+    pub(crate) fn joined(&self, other: &Self, join: impl Fn(u64, u64) -> u64) -> Self {
+        Self {
+            started: join(self.started, other.started),
+            ended: join(self.ended, other.ended),
+            preempted: join(self.preempted, other.preempted),
+            preemptions: join(self.preemptions, other.preemptions),
+            merged_reads: join(self.merged_reads, other.merged_reads),
+            merged_writes: join(self.merged_writes, other.merged_writes),
+            pipelined_reads: join(self.pipelined_reads, other.pipelined_reads),
+            pipelined_writes: join(self.pipelined_writes, other.pipelined_writes),
+            entered_s2: join(self.entered_s2, other.entered_s2),
+            entered_s3: join(self.entered_s3, other.entered_s3),
+            starved: join(self.starved, other.starved),
+            idle: join(self.idle, other.idle),
+        }
+    }
 }
 
 /// What a timed drive has counted since it was made.

@@ -39,9 +39,14 @@ impl GeneratorSpec {
     /// Errors: an unknown name or parameter, a value out of range, weights that do not sum to 1,
     /// no writes, an unreadable or faulty file.
     pub fn parse(text: &str) -> Result<Self, SpecError> {
+        Self::parse_any(text)?.writing(text)
+    }
+
+    /// The same, for drives on which reads alone say something: those with a clock.
+    pub fn parse_any(text: &str) -> Result<Self, SpecError> {
         let pieces = split(text);
         if let [(None, only)] = pieces[..] {
-            return Self { parts: vec![Weighted::parse(1.0, only)?], mixture: false }.writing(text);
+            return Ok(Self { parts: vec![Weighted::parse(1.0, only)?], mixture: false });
         }
         let mut parts = Vec::with_capacity(pieces.len());
         for (weight, piece) in pieces {
@@ -65,7 +70,7 @@ impl GeneratorSpec {
                 "change one of them",
             ));
         }
-        Self { parts, mixture: true }.writing(text)
+        Ok(Self { parts, mixture: true })
     }
 
     /// Itself, if any of its commands are writes: without, nothing wears and no run would end.

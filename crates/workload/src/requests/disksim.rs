@@ -1,6 +1,6 @@
-//! Synthetic requests as DiskSim makes them: size, time between arrivals, sequential share and
-//! read share, each on its own.
+//! Requests of random size and place, as DiskSim's synthetic generator makes them.
 //!
+//! Size, time between arrivals, sequential share and read share are each on their own.
 //! A request is sequential, with probability `sequential`, if it starts right after the last byte
 //! of the one before it (behind the end of the space follows its beginning). Any other starts at a
 //! uniformly chosen multiple of `unit` from which it fits. Sizes are drawn from `size` and rounded

@@ -75,7 +75,17 @@ impl Requests {
         if name == disksim::NAME {
             DiskSim::parse(text).map(Self::DiskSim)
         } else {
-            GeneratorSpec::parse(text).map(Self::Pages)
+            GeneratorSpec::parse_any(text).map(Self::Pages)
+        }
+    }
+
+    /// The logical pages that it addresses where it fixes them itself, in whole blocks of
+    /// `pages_per_block`.
+    pub fn fixed_pages(&self, pages_per_block: u32) -> Option<u32> {
+        match self {
+            Self::Pages(spec) => spec.fixed_pages(),
+            Self::DiskSim(_) => None,
+            Self::Trace(trace) => Some(trace.logical_pages(pages_per_block)),
         }
     }
 

@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use flashgc_ftl::spec::SpecError;
+use flashgc_ftl::spec::{SpecError, count};
 
 use super::arrivals::Clock;
 use super::{RequestStream, TimedRequest};
@@ -127,6 +127,20 @@ impl TimedTrace {
         &self.stat
     }
 
+    /// What a person should know of how the trace was read.
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes = self.stat.notes.clone();
+        if self.stat.skipped_lines > 0 {
+            let lines = count(self.stat.skipped_lines, "bad line");
+            notes.push(format!("{lines} of the trace left out"));
+        }
+        if self.sorted > 0 {
+            let requests = count(self.sorted, "request");
+            notes.push(format!("{requests} of the trace went back in time and were sorted"));
+        }
+        notes
+    }
+
     /// The requests of one replay, on all pages of the trace.
     pub fn requests(&self) -> &[TimedRequest] {
         &self.requests
@@ -142,6 +156,12 @@ impl TimedTrace {
     pub fn logical_pages(&self, pages_per_block: u32) -> u32 {
         let pages = u32::try_from(self.stat.pages).unwrap_or(u32::MAX);
         pages - pages % pages_per_block.max(1)
+    }
+
+    /// Requests of one replay on a drive of `logical_pages` pages.
+    pub fn requests_on(&self, logical_pages: u32) -> u64 {
+        let space = u64::from(logical_pages) * self.page_size;
+        self.requests.iter().filter(|request| request.offset < space).count() as u64
     }
 
     /// Starts `passes` replays (`None`: without end) onto a drive of `logical_pages` pages; what

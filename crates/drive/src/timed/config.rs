@@ -1,0 +1,624 @@
+//! What people write of a timed drive, and the [`Settings`] that it comes to.
+
+use flashgc_ftl::Geometry;
+use flashgc_ftl::spec::{SpecError, suggest};
+use flashgc_workload::requests::{Arrivals, Disorder, Requests};
+use flashgc_workload::units::Quantity;
+use serde::{Deserialize, Serialize};
+
+use super::hardware::Hardware;
+use super::placement::Placement;
+use super::settings::{Collecting, Idle, Loop, Preemption, Scheduling, Settings, Suspend, Unit};
+use crate::times::Times;
+
+/// A timed drive and its host, as typed or as read from an experiment file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct TimedConfig {
+    /// The preset that the rest was taken from; only recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub device: Option<String>,
+    /// Buses that work at the same time.
+    pub channels: u32,
+    /// Packages a channel.
+    pub ways: u32,
+    /// Dies a package.
+    pub dies: u32,
+    /// Planes a die.
+    pub planes: u32,
+    /// `CWDP` or another order, or `dynamic`.
+    pub striping: String,
+    /// `fifo` or `reads-first`.
+    pub scheduling: String,
+    /// Operations of one kind at several planes of a die go together.
+    pub multi_plane: bool,
+    /// Transfers overlap with the cells' work on operations of the same kind.
+    pub cache_commands: bool,
+    /// What counts its erased blocks together: `plane`, `die`, `channel`, `drive`.
+    pub collect_in: String,
+    /// Erased blocks at which collections start: a number a plane, or a share of the blocks.
+    pub low: String,
+    /// Erased blocks above which they stop; `None` for `low`.
+    pub high: Option<String>,
+    /// Erased blocks below which writes wait; 0 for never.
+    pub hard: String,
+    /// See [`parse_preemption`].
+    pub preemption: String,
+    /// `20us`, or `suspend=20us,resume=0us,most=8,least-erase=0us,least-program=0us`.
+    pub suspend: String,
+    /// What a look into the queue takes at a preemption point.
+    pub poll: String,
+    /// Pages are moved inside their die.
+    pub copy_back: bool,
+    /// A collection that is not preempted holds all dies of its unit.
+    pub holds_unit: bool,
+    /// `below=10%,after=1ms`: collections of idle dies; `None` for none.
+    pub idle: Option<String>,
+    /// Pages of the write cache.
+    pub write_cache: u32,
+    /// Requests that the drive works on at a time.
+    pub queue_depth: u32,
+    /// When requests arrive; `None` for the workload's own times.
+    pub arrivals: Option<String>,
+    /// The workload's times are divided by it.
+    pub rate_scale: f64,
+    /// What to do where the times of a trace go back: `refuse` or `sort`.
+    pub disorder: String,
+    /// Length of the slices of what goes on over time; `None` for
+    /// one that makes 256 to 512 of them.
+    pub resolution: Option<String>,
+    /// A timeline of single operations to write; no part of what is simulated, and not recorded.
+    #[serde(skip_serializing)]
+    pub timeline: Option<TimelineConfig>,
+}
+
+/// A timeline to write.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TimelineConfig {
+    /// The file.
+    pub file: String,
+    /// From when to when, since the start: `0ms:50ms`.
+    pub window: String,
+}
+
+impl TimelineConfig {
+    /// The window in nanoseconds.
+    ///
+    /// # Errors
+    /// No two times, or the wrong way round.
+    pub fn parse(&self) -> Result<(u64, u64), SpecError> {
+        parse_window(&self.window)
+    }
+}
+
+/// Reads `0ms:50ms`.
+///
+/// # Errors
+/// No two times, or the wrong way round.
+pub fn parse_window(text: &str) -> Result<(u64, u64), SpecError> {
+    let form = "write 0ms:50ms";
+    let Some((from, to)) = text.split_once(':') else {
+        return Err(SpecError::new(format!("window: '{text}' is not two times"), form));
+    };
+    let read = |text: &str| Ok(Quantity::Time.parse("window", text.trim(), form)?.round() as u64);
+    let (from, to) = (read(from)?, read(to)?);
+    if from >= to {
+        return Err(SpecError::new(format!("window: '{text}' ends before it begins"), form));
+    }
+    Ok((from, to))
+}
+
+impl Default for TimedConfig {
+    fn default() -> Self {
+        let text = |text: &str| text.to_string();
+        Self {
+            device: None,
+            channels: 1,
+            ways: 1,
+            dies: 1,
+            planes: 1,
+            striping: text("CWDP"),
+            scheduling: text("fifo"),
+            multi_plane: false,
+            cache_commands: false,
+            collect_in: text("plane"),
+            low: text("2"),
+            high: None,
+            hard: text("0"),
+            preemption: text("none"),
+            suspend: text("20us"),
+            poll: text("0us"),
+            copy_back: false,
+            holds_unit: false,
+            idle: None,
+            write_cache: 0,
+            queue_depth: 256,
+            arrivals: None,
+            rate_scale: 1.0,
+            disorder: text("refuse"),
+            resolution: None,
+            timeline: None,
+        }
+    }
+}
+
+/// A number of erased blocks as people write it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Threshold {
+    /// So many a plane.
+    Blocks(u32),
+    /// This share of the blocks.
+    Share(f64),
+}
+
+impl Threshold {
+    /// Reads `2` (a plane) or `5%`.
+    ///
+    /// # Errors
+    /// Anything else; more than all blocks.
+    pub fn parse(name: &str, text: &str) -> Result<Self, SpecError> {
+        let fault = || {
+            SpecError::new(
+                format!("{name}: found '{text}', expected a number of blocks a plane or a share"),
+                format!("write {name}=2 or {name}=5%"),
+            )
+        };
+        match text.trim().strip_suffix('%') {
+            Some(percent) => match percent.trim().parse::<f64>() {
+                Ok(percent) if (0.0..100.0).contains(&percent) => Ok(Self::Share(percent / 100.0)),
+                _ => Err(fault()),
+            },
+            None => text.trim().parse().map(Self::Blocks).map_err(|_| fault()),
+        }
+    }
+
+    /// Blocks of a unit of `planes` planes of `blocks` blocks each: a share is rounded.
+    fn blocks(self, planes: u32, blocks: u32) -> u32 {
+        match self {
+            Self::Blocks(count) => count.saturating_mul(planes),
+            Self::Share(share) => (share * f64::from(planes) * f64::from(blocks)).round() as u32,
+        }
+    }
+}
+
+/// The words of [`parse_preemption`].
+pub const PREEMPTIONS: [&str; 7] = [
+    "none",
+    "pgc",
+    "pgc+merge",
+    "pgc+pipeline",
+    "pgc+merge+pipeline",
+    "pgc+merge+pipeline+erase-suspend",
+    "suspend",
+];
+
+/// How collections give way: `none`; `pgc` (semi-preemptive: between flash operations), with
+/// `+merge`, `+pipeline` and `+erase-suspend` as wanted; or `suspend` (between operations, and
+/// programs and erases are suspended, as today's flash can). Returns that, and whether erases and
+/// programs are suspended.
+///
+/// # Errors
+/// Another word, or `none` together with one.
+pub fn parse_preemption(text: &str) -> Result<(Preemption, bool, bool), SpecError> {
+    let fault = |word: &str| {
+        let known = ["none", "pgc", "merge", "pipeline", "erase-suspend", "suspend"];
+        SpecError::new(
+            format!("preemption: found '{word}' in '{text}', expected {}", PREEMPTIONS.join(", ")),
+            suggest(word, known),
+        )
+    };
+    let mut words = text.split('+').map(str::trim);
+    let semi = |merge, pipeline| Preemption::Semi { merge, pipeline };
+    match words.next().unwrap_or_default() {
+        "none" => match words.next() {
+            None => Ok((Preemption::None, false, false)),
+            Some(word) => Err(fault(word)),
+        },
+        "suspend" => match words.next() {
+            None => Ok((semi(false, false), true, true)),
+            Some(word) => Err(fault(word)),
+        },
+        "pgc" => {
+            let (mut merge, mut pipeline, mut erase) = (false, false, false);
+            for word in words {
+                match word {
+                    "merge" => merge = true,
+                    "pipeline" => pipeline = true,
+                    "erase-suspend" => erase = true,
+                    _ => return Err(fault(word)),
+                }
+            }
+            Ok((semi(merge, pipeline), erase, false))
+        }
+        word => Err(fault(word)),
+    }
+}
+
+fn time(name: &str, text: &str) -> Result<u64, SpecError> {
+    Ok(Quantity::Time.parse(name, text, &format!("write {name}=20us"))?.round() as u64)
+}
+
+/// The parts of `key=value,key=value`; the first may have no key, and is then called `first`.
+fn parts<'a>(
+    what: &str,
+    text: &'a str,
+    first: &'a str,
+    known: &[&str],
+) -> Result<Vec<(&'a str, &'a str)>, SpecError> {
+    let mut found: Vec<(&str, &str)> = Vec::new();
+    for (index, part) in text.split(',').map(str::trim).enumerate() {
+        let (key, value) = match part.split_once('=') {
+            Some((key, value)) => (key.trim(), value.trim()),
+            None if index == 0 => (first, part),
+            None => {
+                return Err(SpecError::new(
+                    format!("{what}: '{part}' in '{text}' is not key=value"),
+                    format!("known: {}", known.join(", ")),
+                ));
+            }
+        };
+        if !known.contains(&key) {
+            return Err(SpecError::new(
+                format!("{what}: unknown '{key}' in '{text}'"),
+                suggest(key, known.iter().copied()),
+            ));
+        }
+        if found.iter().any(|(earlier, _)| *earlier == key) {
+            return Err(SpecError::new(format!("{what}: '{key}' is given twice in '{text}'"), ""));
+        }
+        found.push((key, value));
+    }
+    Ok(found)
+}
+
+/// Reads what suspending takes: `20us`, or `suspend=20us,resume=0us,most=8,least-erase=700us,
+/// least-program=100us`.
+///
+/// # Errors
+/// An unknown key, a value without its unit or out of range.
+pub fn parse_suspend(text: &str) -> Result<Suspend, SpecError> {
+    let known = ["suspend", "resume", "most", "least-erase", "least-program"];
+    let mut suspend = Suspend { suspend_ns: 20_000, ..Suspend::NEVER };
+    for (key, value) in parts("suspend", text, "suspend", &known)? {
+        match key {
+            "suspend" => suspend.suspend_ns = time(key, value)?,
+            "resume" => suspend.resume_ns = time(key, value)?,
+            "least-erase" => suspend.least_erase_ns = time(key, value)?,
+            "least-program" => suspend.least_program_ns = time(key, value)?,
+            _ => {
+                suspend.most = value.parse().ok().filter(|most| *most > 0).ok_or_else(|| {
+                    SpecError::new(
+                        format!("suspend: most={value} is not a number of at least 1"),
+                        "how often one operation is suspended at most, for example most=8",
+                    )
+                })?;
+            }
+        }
+    }
+    Ok(suspend)
+}
+
+/// Reads `below=10%,after=1ms`.
+fn parse_idle(text: &str) -> Result<(Threshold, u64), SpecError> {
+    let (mut below, mut after) = (None, None);
+    for (key, value) in parts("idle", text, "below", &["below", "after"])? {
+        match key {
+            "below" => below = Some(Threshold::parse("below", value)?),
+            _ => after = Some(time("after", value)?),
+        }
+    }
+    let below = below.ok_or_else(|| {
+        SpecError::new(format!("idle: '{text}' has no below"), "write below=10%,after=1ms")
+    })?;
+    Ok((below, after.unwrap_or(0)))
+}
+
+/// Whether `text` is a time.
+///
+/// # Errors
+/// It is not.
+pub fn check_time(name: &str, text: &str) -> Result<(), SpecError> {
+    time(name, text).map(drop)
+}
+
+/// Whether `text` says when idle dies collect.
+///
+/// # Errors
+/// It does not.
+pub fn check_idle(text: &str) -> Result<(), SpecError> {
+    parse_idle(text).map(drop)
+}
+
+/// A [`TimedConfig`] with everything in it checked, for a drive whose size is not yet known.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TimedPlan {
+    /// The flash.
+    pub hardware: Hardware,
+    /// Where pages go.
+    pub placement: Placement,
+    /// When requests arrive; `None` for the workload's own times.
+    pub arrivals: Option<Arrivals>,
+    /// See [`TimedConfig`].
+    pub rate_scale: f64,
+    /// Slices of what goes on over time.
+    pub resolution_ns: Option<u64>,
+    thresholds: [Threshold; 3],
+    idle: Option<(Threshold, u64)>,
+    settings: Settings,
+}
+
+impl TimedPlan {
+    /// Checks `config` for pages of `page_size` bytes; `times` are those of the flash.
+    ///
+    /// # Errors
+    /// Whatever makes no sense, in one line.
+    pub fn new(config: &TimedConfig, page_size: u32, times: &Times) -> Result<Self, SpecError> {
+        let hardware = Hardware {
+            channels: config.channels,
+            ways: config.ways,
+            dies: config.dies,
+            planes: config.planes,
+            page_bytes: page_size,
+            read_ns: times.read,
+            program_ns: times.program,
+            erase_ns: times.erase,
+            transfer_ns: times.transfer,
+            command_ns: times.command,
+        };
+        hardware.check()?;
+        let placement = Placement::parse(&config.striping)?;
+        let (preemption, erase, program) = parse_preemption(&config.preemption)?;
+        let suspend = Suspend { erase, program, ..parse_suspend(&config.suspend)? };
+        let low = Threshold::parse("gc_low", &config.low)?;
+        let high = match &config.high {
+            Some(high) => Threshold::parse("gc_high", high)?,
+            None => low,
+        };
+        let hard = Threshold::parse("gc_hard", &config.hard)?;
+        let arrivals = config.arrivals.as_deref().map(Arrivals::parse).transpose()?;
+        Disorder::parse(&config.disorder)?;
+        if !(config.rate_scale > 0.0 && (1e-6..=1e6).contains(&config.rate_scale)) {
+            return Err(SpecError::new(
+                format!("rate scale: found {}, expected 1e-6 to 1e6", config.rate_scale),
+                "2 makes requests arrive twice as fast",
+            ));
+        }
+        let resolution_ns =
+            config.resolution.as_deref().map(|text| time("resolution", text)).transpose()?;
+        if resolution_ns == Some(0) {
+            return Err(SpecError::new("resolution: found 0, expected more", "for example 10ms"));
+        }
+        let settings = Settings {
+            hardware,
+            placement,
+            scheduling: parse_scheduling(&config.scheduling)?,
+            multi_plane: config.multi_plane,
+            cache_commands: config.cache_commands,
+            collecting: Collecting {
+                unit: parse_unit(&config.collect_in)?,
+                low: 0,
+                high: 0,
+                hard: 0,
+                preemption,
+                holds_unit: config.holds_unit,
+                poll_ns: time("poll", &config.poll)?,
+                copy_back: config.copy_back,
+                idle: None,
+            },
+            suspend,
+            write_cache: config.write_cache,
+            host: Loop::Open,
+            queue_depth: config.queue_depth,
+        };
+        Ok(Self {
+            hardware,
+            placement,
+            arrivals,
+            rate_scale: config.rate_scale,
+            resolution_ns,
+            thresholds: [low, high, hard],
+            idle: config.idle.as_deref().map(parse_idle).transpose()?,
+            settings,
+        })
+    }
+
+    /// The settings on a drive of this shape, for requests from `requests`.
+    ///
+    /// # Errors
+    /// Blocks that the planes cannot share, thresholds out of order.
+    pub fn settings(
+        &self,
+        geometry: &Geometry,
+        requests: &Requests,
+    ) -> Result<Settings, SpecError> {
+        let planes = self.hardware.all_planes();
+        let blocks = geometry.blocks() / planes;
+        let in_unit = match self.settings.collecting.unit {
+            Unit::Plane => 1,
+            Unit::Die => self.hardware.planes,
+            Unit::Channel => self.hardware.dies_per_channel() * self.hardware.planes,
+            Unit::Drive => planes,
+        };
+        let [mut low, high, hard] = self.thresholds.map(|mark| mark.blocks(in_unit, blocks));
+        if matches!(self.thresholds[0], Threshold::Share(_)) {
+            low = low.max(in_unit); // a small share of a small plane is one block
+        }
+        let arrivals = self.arrivals.or(requests.default_arrivals());
+        let settings = Settings {
+            collecting: Collecting {
+                low,
+                high: high.max(low),
+                hard,
+                idle: self.idle.map(|(below, after_ns)| Idle {
+                    below: below.blocks(in_unit, blocks),
+                    after_ns,
+                }),
+                ..self.settings.collecting
+            },
+            host: match arrivals {
+                Some(Arrivals::Closed { threads, think_ns }) => Loop::Closed { threads, think_ns },
+                _ => Loop::Open,
+            },
+            ..self.settings.clone()
+        };
+        settings.check()?;
+        Ok(settings)
+    }
+
+    /// Erased blocks that each plane keeps, on a drive whose planes have `blocks` blocks.
+    pub fn blocks_kept(&self, blocks: u32) -> u32 {
+        self.thresholds[0].blocks(1, blocks).max(1)
+    }
+}
+
+/// Reads `fifo` or `reads-first`.
+///
+/// # Errors
+/// Another word.
+pub fn parse_scheduling(text: &str) -> Result<Scheduling, SpecError> {
+    let words = [("fifo", Scheduling::Fifo), ("reads-first", Scheduling::ReadsFirst)];
+    choose("scheduling", text, &words)
+}
+
+/// Reads `plane`, `die`, `channel` or `drive`.
+///
+/// # Errors
+/// Another word.
+pub fn parse_unit(text: &str) -> Result<Unit, SpecError> {
+    let words = [
+        ("plane", Unit::Plane),
+        ("die", Unit::Die),
+        ("channel", Unit::Channel),
+        ("drive", Unit::Drive),
+    ];
+    choose("collect_in", text, &words)
+}
+
+fn choose<T: Copy>(what: &str, text: &str, words: &[(&str, T)]) -> Result<T, SpecError> {
+    let found = words.iter().find(|(word, _)| *word == text);
+    found.map(|(_, value)| *value).ok_or_else(|| {
+        let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+        let message = format!("{what}: found '{text}', expected {}", known.join(", "));
+        SpecError::new(message, suggest(text, known))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TIMES: &str = "read=25us,program=200us,erase=1.5ms,transfer=102.4us";
+
+    fn plan(config: &TimedConfig) -> Result<TimedPlan, String> {
+        let times = Times::parse(TIMES).unwrap();
+        TimedPlan::new(config, 4096, &times).map_err(|error| error.to_string())
+    }
+
+    fn settings(config: &TimedConfig, blocks: u32) -> Result<Settings, String> {
+        let geometry = Geometry::with_spare(blocks, 64, 0.15).unwrap();
+        let requests = Requests::parse("uniform").unwrap();
+        plan(config)?.settings(&geometry, &requests).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn preemption_is_read_word_by_word() {
+        let semi = |merge, pipeline| Preemption::Semi { merge, pipeline };
+        let read = |text| parse_preemption(text).unwrap();
+        assert_eq!(read("none"), (Preemption::None, false, false));
+        assert_eq!(read("pgc"), (semi(false, false), false, false));
+        assert_eq!(read("pgc+merge"), (semi(true, false), false, false));
+        assert_eq!(read("pgc+pipeline+merge"), (semi(true, true), false, false));
+        assert_eq!(read("pgc+erase-suspend"), (semi(false, false), true, false));
+        assert_eq!(read("suspend"), (semi(false, false), true, true));
+        assert!(PREEMPTIONS.iter().all(|text| parse_preemption(text).is_ok()));
+        for text in ["", "npgc", "none+merge", "pgc+mrege", "suspend+merge"] {
+            let error = parse_preemption(text).unwrap_err().to_string();
+            assert!(error.contains("expected none, pgc, pgc+merge"), "{error}");
+        }
+        let error = parse_preemption("pgc+mrege").unwrap_err().to_string();
+        assert!(error.ends_with("did you mean 'merge'?"), "{error}");
+    }
+
+    #[test]
+    fn thresholds_count_blocks_a_plane_or_share_those_of_the_unit() {
+        // 8 channels of 8 planes with 2048 blocks in all: 32 a plane, 256 a channel.
+        let config = |low: &str, hard: &str, unit: &str| TimedConfig {
+            channels: 8,
+            planes: 8,
+            collect_in: unit.into(),
+            low: low.into(),
+            hard: hard.into(),
+            ..TimedConfig::default()
+        };
+        let of = |low, hard, unit| {
+            let made = settings(&config(low, hard, unit), 2048).unwrap().collecting;
+            (made.low, made.high, made.hard)
+        };
+        assert_eq!(of("2", "0", "plane"), (2, 2, 0));
+        assert_eq!(of("2", "1", "channel"), (16, 16, 8));
+        // 5% of 256 is 12.8, a fifth of that 2.56.
+        assert_eq!(of("5%", "1%", "channel"), (13, 13, 3));
+        assert_eq!(of("5%", "0", "drive"), (102, 102, 0));
+        // A small share of a small plane is one block still.
+        assert_eq!(of("1%", "0", "plane"), (1, 1, 0));
+        let error = settings(&config("1", "2", "plane"), 2048).unwrap_err();
+        assert!(error.contains("expected hard <= low <= high"), "{error}");
+        assert_eq!(
+            Threshold::parse("gc_low", "5 blocks").unwrap_err().to_string(),
+            "gc_low: found '5 blocks', expected a number of blocks a plane or a share; hint: write \
+             gc_low=2 or gc_low=5%"
+        );
+    }
+
+    #[test]
+    fn suspending_takes_what_is_written() {
+        let read = parse_suspend("30us,most=3,least-erase=700us").unwrap();
+        let expected =
+            Suspend { suspend_ns: 30_000, most: 3, least_erase_ns: 700_000, ..Suspend::NEVER };
+        assert_eq!(read, expected);
+        let error = |text| parse_suspend(text).unwrap_err().to_string();
+        assert!(error("20us,mots=3").ends_with("did you mean 'most'?"));
+        assert!(error("20us,most=0").contains("most=0 is not a number of at least 1"));
+        assert!(error("20").contains("suspend=20 has no unit"));
+    }
+
+    #[test]
+    fn a_host_that_closes_its_loop_is_told_to_the_drive() {
+        let mut config = TimedConfig::default();
+        assert_eq!(
+            settings(&config, 100).unwrap().host,
+            Loop::Closed { threads: 1, think_ns: 0 } // what a generator has if nothing is said
+        );
+        config.arrivals = Some("closed:threads=4,think=1ms".into());
+        let host = settings(&config, 100).unwrap().host;
+        assert_eq!(host, Loop::Closed { threads: 4, think_ns: 1_000_000 });
+        config.arrivals = Some("poisson:rate=1000".into());
+        assert_eq!(settings(&config, 100).unwrap().host, Loop::Open);
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused() {
+        let with = |change: fn(&mut TimedConfig)| {
+            let mut config = TimedConfig::default();
+            change(&mut config);
+            plan(&config).unwrap_err()
+        };
+        assert!(with(|config| config.channels = 0).contains("channels: found 0"));
+        assert!(with(|config| config.striping = "CWDX".into()).contains("'CWDX'"));
+        assert!(with(|config| config.rate_scale = 0.0).contains("rate scale: found 0"));
+        assert!(with(|config| config.scheduling = "fofi".into()).contains("did you mean 'fifo'?"));
+        assert!(with(|config| config.poll = "600".into()).contains("has no unit"));
+        assert!(with(|config| config.resolution = Some("0us".into())).contains("resolution"));
+        let zero = Times::parse("read=0us,program=200us,erase=1.5ms").unwrap();
+        let error = TimedPlan::new(&TimedConfig::default(), 4096, &zero).unwrap_err().to_string();
+        assert!(error.contains("read time: found 0 ns"), "{error}");
+    }
+
+    #[test]
+    fn windows_are_two_times() {
+        assert_eq!(parse_window("1ms:2.5ms"), Ok((1_000_000, 2_500_000)));
+        assert!(parse_window("5ms:1ms").unwrap_err().to_string().contains("ends before it begins"));
+        assert!(parse_window("5ms").unwrap_err().to_string().contains("is not two times"));
+    }
+}

@@ -1,0 +1,291 @@
+"""Results of drives with a clock as people read them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from flashgc.command.render import LEFT, RIGHT, console, facts, is_plain, show, table, unicode
+from flashgc.results import Comparison, Rank, Result
+from flashgc.timing import Timing
+from flashgc.units import format_count, format_rate, format_share, format_size
+
+#: The columns of a table of response times, and the keys of their figures.
+PERCENTILES = (
+    ("mean", "mean"),
+    ("p50", "p50"),
+    ("p99", "p99"),
+    ("p99.9", "p99_9"),
+    ("p99.99", "p99_99"),
+    ("max", "max"),
+)
+
+
+def show_timed(result: Result, drive: str, spare: str) -> None:
+    """Prints the result of ``flashgc run`` on a drive with a clock; its size is given in words."""
+    out = console()
+    timing = clock(result)
+    plus_minus = unicode(out, "±", "+-")
+    headline = Text()
+    headline.append("response time  ", style="bold" if not is_plain(out) else "")
+    headline.append(figure(result, plus_minus), style="bold cyan")
+    runs = len(timing.mean_us_runs)
+    spread = f"  mean, {runs} run{'s' if runs != 1 else ''}"
+    headline.append(spread if result.measured else " nothing was measured", style="dim")
+    out.print(headline)
+    out.print()
+    if result.measured:
+        show(out, _latencies(out, result))
+        out.print()
+    show(out, facts(out, _rows(result, drive, spare)))
+
+
+def clock(result: Result) -> Timing:
+    """The timing of a result that has one."""
+    timing = result.timing
+    assert timing is not None
+    return timing
+
+
+def figure(result: Result, plus_minus: str) -> str:
+    """The mean response time and its interval."""
+    timing = clock(result)
+    whole = timing.latency_us["all"]
+    if whole is None:
+        return "-"
+    half = timing.mean_us_ci95
+    return duration(whole["mean"]) + ("" if half is None else f" {plus_minus}{duration(half)}")
+
+
+def _latencies(out: Console, result: Result) -> Any:
+    columns = [("", LEFT), ("requests", RIGHT), *((name, RIGHT) for name, _ in PERCENTILES)]
+    made = table(out, columns)
+    for side in ("read", "write", "trim"):
+        figures = clock(result).latency_us[side]
+        if figures is None:
+            continue
+        made.add_row(side, *cells(figures))
+        for key, name in (
+            ("during_collection", "  met a collection"),
+            ("free_of_collection", "  met none"),
+        ):
+            if figures["during_collection"] and figures[key]:
+                made.add_row(name, *cells(figures[key]))
+    return made
+
+
+def cells(figures: Mapping[str, Any]) -> list[str]:
+    """The cells of a row of response times."""
+    return [
+        format_count(figures["requests"]),
+        *(duration(figures[key]) for _, key in PERCENTILES),
+    ]
+
+
+def duration(us: float) -> str:
+    """Microseconds for people.
+
+    >>> duration(25), duration(1234.5), duration(1_950_000), duration(0.6)
+    ('25.0 us', '1.23 ms', '1.95 s', '600 ns')
+    """
+    for factor, unit in ((1e6, "s"), (1e3, "ms"), (1, "us")):
+        if us >= factor:
+            return f"{us / factor:#.3g}".rstrip(".") + f" {unit}"
+    return f"{us * 1e3:.3g} ns"
+
+
+def _rows(result: Result, drive: str, spare: str) -> Iterable[tuple[str, str]]:
+    config = result.config
+    timed = config["timed"]
+    yield "workload", f"{result.workload}, {_arrivals(timed)}"
+    yield "policy", f"{result.policy}, preemption {result.preemption}"
+    yield "drive", drive
+    yield "hardware", _hardware(timed)
+    yield "times", str(config["times"]).replace(",", ", ")
+    yield "spare", spare
+    if result.measured:
+        yield from _measured(result)
+    yield (
+        "speed",
+        f"{format_rate(result.page_programs_per_second)} a core, "
+        f"{format_size(result.peak_memory_bytes)} of memory",
+    )
+    yield "repeat", f"seed {result.seed}, digest {result.digest}, flashgc {result.version}"
+
+
+def _measured(result: Result) -> Iterable[tuple[str, str]]:
+    timing = clock(result)
+    throughput, used = timing.throughput, timing.utilisation
+    for side in ("read", "write"):
+        shares = timing.time_share[side]
+        if shares is not None:
+            parts = (
+                ("queue", "queue"),
+                ("collections", "collection"),
+                ("bus", "bus"),
+                ("cells", "cell"),
+            )
+            text = ", ".join(f"{name} {format_share(shares[key])}" for name, key in parts)
+            yield f"time of {side}s", text
+    yield (
+        "throughput",
+        f"{format_rate(throughput['requests_per_second'], 'requests')}, "
+        f"{format_size(throughput['read_bytes_per_second'])}/s read, "
+        f"{format_size(throughput['write_bytes_per_second'])}/s written, "
+        f"over {duration(timing.simulated_seconds * 1e6)}",
+    )
+    yield (
+        "in use",
+        f"buses {format_share(used['bus'])}, dies {format_share(used['die'])}, by collections "
+        f"{format_share(used['collection'])}; {timing.requests_in_system:.3g} requests at a time",
+    )
+    yield "collections", collections(result)
+    if result.host_pages:
+        yield "write amplification", f"{result.write_amplification:.4f}"
+
+
+def collections(result: Result) -> str:
+    """What happened to collections, in words."""
+    counts = clock(result).collecting
+    parts = [f"{format_count(counts['started'])} started"]
+    named = (
+        ("preempted", "preempted"),
+        ("preemptions", "page operations served between their steps"),
+        ("merged_reads", "reads merged"),
+        ("merged_writes", "writes merged"),
+        ("pipelined_reads", "reads pipelined"),
+        ("pipelined_writes", "writes pipelined"),
+        ("suspended_programs", "programs suspended"),
+        ("suspended_erases", "erases suspended"),
+        ("idle", "by idle dies"),
+        ("entered_s2", "times writes were held back"),
+        ("entered_s3", "times an urgent write stopped preemption"),
+        ("starved", "writes starved"),
+    )
+    parts += [f"{format_count(counts[key])} {text}" for key, text in named if counts[key]]
+    return ", ".join(parts)
+
+
+def _arrivals(timed: Mapping[str, Any]) -> str:
+    chosen = timed.get("arrivals")
+    text = "arriving by its own times" if chosen is None else f"arrivals {chosen}"
+    scale = timed["rate_scale"]
+    return text if scale == 1 else f"{text}, {scale:g} times as fast"
+
+
+def _hardware(timed: Mapping[str, Any]) -> str:
+    def many(number: int, what: str) -> str:
+        return f"{number} {what}{'s' if number != 1 else ''}"
+
+    device = f"{timed['device']}: " if timed.get("device") else ""
+    return (
+        f"{device}{many(timed['channels'], 'channel')} of {many(timed['ways'], 'package')} of "
+        f"{many(timed['dies'], 'die')} of {many(timed['planes'], 'plane')}; pages "
+        f"{timed['striping']}, {timed['scheduling']}, queue depth {timed['queue_depth']}"
+    )
+
+
+#: What may differ between the results of a comparison: the heading, and what it is of a result.
+VARIED: tuple[tuple[str, Callable[[Result], str]], ...] = (
+    ("policy", lambda result: result.policy),
+    ("preemption", lambda result: result.preemption),
+    ("alloc.", lambda result: result.allocation),
+    ("spare", lambda result: format_share(result.config["spare_factor"])),
+)
+#: What the columns of a comparison mean.
+LEGEND = "times: mean response time over the least one; p99 and so on: of all requests"
+
+
+def varied(results: Iterable[Result]) -> list[tuple[str, Callable[[Result], str]]]:
+    """What differs between ``results``; the policy where nothing does."""
+    results = list(results)
+    found = [one for one in VARIED if len({one[1](result) for result in results}) > 1]
+    return found or [VARIED[0]]
+
+
+def name(result: Result, parts: Iterable[tuple[str, Callable[[Result], str]]]) -> str:
+    """A result's name by what differs."""
+    return "/".join(of(result) for _, of in parts)
+
+
+def show_ranking(comparison: Comparison, drive: str) -> None:
+    """Prints the ranking of ``flashgc compare`` on drives with a clock."""
+    out = console()
+    plus_minus = unicode(out, "±", "+-")
+    parts = varied(comparison.results)
+    first = comparison.results[0]
+    timed = first.config["timed"]
+    rows = [
+        ("workload", f"{first.workload}, {_arrivals(timed)}"),
+        ("drive", drive),
+        ("hardware", _hardware(timed)),
+        ("times", str(first.config["times"]).replace(",", ", ")),
+    ]
+    rows += [
+        (heading, of(first))
+        for heading, of in VARIED
+        if heading in ("policy", "preemption", "spare") and (heading, of) not in parts
+    ]
+    if runs := max(len(clock(result).mean_us_runs) for result in comparison.results):
+        rows.append(("runs", f"{runs} of each, on the same requests; intervals are 95%"))
+    show(out, facts(out, rows))
+    out.print()
+    columns = [("#", RIGHT), *((heading, LEFT) for heading, _ in parts)]
+    headings = ("mean", "times", "p99", "p99.9", "max", "write ampl.")
+    made = table(out, [*columns, *((heading, RIGHT) for heading in headings)])
+    for rank in comparison:
+        made.add_row(str(rank.place), *(of(rank.result) for _, of in parts), *_cells(out, rank))
+    if comparison.ranking:
+        show(out, made)
+    if comparison.ranking and not is_plain(out):
+        out.print(Text(LEGEND, style="dim"))
+    for result in comparison.unmeasured:
+        out.print(f"{name(result, parts)}: nothing was measured.", soft_wrap=is_plain(out))
+    if len(comparison) > 1:
+        out.print()
+        for line in verdicts([(name(rank.result, parts), rank) for rank in comparison]):
+            out.print(line.replace("±", plus_minus), soft_wrap=is_plain(out))
+
+
+def _cells(out: Console, rank: Rank) -> list[Text | str]:
+    result = rank.result
+    whole = clock(result).latency_us["all"]
+    best = rank.place == 1
+    mark = unicode(out, "≈ ", "~ ") if rank.inside_noise else ""
+    return [
+        Text(figure(result, unicode(out, "±", "+-")), style="bold green" if best else ""),
+        Text("best", style="bold green") if best else Text(f"{mark}{rank.ratio:.3f}x"),
+        duration(whole["p99"]),
+        duration(whole["p99_9"]),
+        duration(whole["max"]),
+        f"{result.write_amplification:.3f}" if result.host_pages else "-",
+    ]
+
+
+def verdicts(told: list[tuple[str, Rank]]) -> list[str]:
+    """What a ranking says of response times: the mean, the tail and the longest."""
+    (best, least), (worst, most) = told[0], told[-1]
+    inside = [one for one, rank in told if rank.inside_noise]
+    lines = []
+    for key, what in (("mean", "mean"), ("p99_9", "99.9th percentile"), ("max", "longest")):
+        low, high = (clock(rank.result).latency_us["all"][key] for rank in (least, most))
+        if low == high or (key == "mean" and worst in inside):
+            continue
+        shorter, longer = (best, worst) if low < high else (worst, best)
+        low, high = sorted((low, high))
+        lines.append(
+            f"{what}: {shorter} {duration(low)}, {longer} {duration(high)} "
+            f"({format_share(1 - low / high)} less)."
+        )
+    if inside:
+        verb = "is" if len(inside) == 1 else "are"
+        lines.append(
+            f"Inside the noise: the mean of {', '.join(inside)} {verb} not told from {best}'s; "
+            "more --runs or --requests would."
+        )
+    if least.result.interrupted:
+        lines.append("Interrupted: figures are of what had been run.")
+    return lines

@@ -1,0 +1,258 @@
+"""Drives with a clock: from Python and from the command."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import flashgc
+from conftest import Command
+from flashgc import ConfigError, plot
+from flashgc.timed import devices
+
+SMALL: dict[str, Any] = {
+    "kind": "timed",
+    "times": "read=25us,program=200us,erase=1.5ms,transfer=10us",
+    "blocks": 256,
+    "pages_per_block": 16,
+    "spare": "15%",
+    "victim": "greedy",
+    "arrivals": "poisson:rate=800",
+    "requests": 3000,
+}
+TIMES = "read=25us,program=200us,erase=1.5ms,transfer=10us"
+FLAGS = ["--drive", "timed", "--times", TIMES, "--blocks", "256", "--pages-per-block", "16"]
+FLAGS += ["--spare", "15%", "--victim", "greedy"]
+
+
+def test_a_result_has_its_timing_and_a_counting_one_has_none() -> None:
+    result = flashgc.run("uniform:read=0.4", preemption="pgc", runs=2, **SMALL)
+    timing = result.timing
+    assert timing is not None
+    assert result.measured
+    assert timing.latency_us["all"]["requests"] == 6000
+    both = [timing.latency_us[side]["requests"] for side in ("read", "write")]
+    assert sum(both) == 6000
+    assert result.reads == both[0]
+    assert result.host_pages == both[1]
+    assert len(timing.mean_us_runs) == 2
+    mean = timing.latency_us["all"]["mean"]
+    assert math.isclose(sum(timing.mean_us_runs) / 2, mean, rel_tol=1e-12)
+    assert timing.collecting["preempted"] > 0
+    document = json.loads(result.to_json())
+    assert document["latency_us"] == dict(timing.latency_us)
+    assert document["config"]["timed"]["preemption"] == "pgc"
+    counting = flashgc.run(blocks=200, pages_per_block=16, writes="2x")
+    assert counting.timing is None
+    assert "latency_us" not in counting.to_dict()
+
+
+def test_preemption_bounds_what_a_read_waits_for() -> None:
+    # Requests so far apart that none waits for another: 3 ms, and no operation is longer than the
+    # erase. Between operations a read waits for one of them, is read and moved over the bus.
+    workload = "disksim:size=constant:4KiB,gap=constant:3ms,sequential=0,reads=0.5"
+    options = {**SMALL, "arrivals": None}
+    longest = {
+        preemption: flashgc.run(workload, preemption=preemption, **options)
+        for preemption in ("none", "pgc", "suspend")
+    }
+    met = {}
+    for preemption, result in longest.items():
+        assert result.timing is not None
+        met[preemption] = result.timing.latency_us["read"]["during_collection"]["max"]
+    assert met["pgc"] <= 1500 + 25 + 10
+    # Erases are suspended: what is left is one page's move, 25 + 10 + 10 + 200 us, for a read that
+    # comes after the page was read waits for the program (point A of the paper).
+    assert met["suspend"] <= 245 + 25 + 10
+    # A whole collection: an erase and some copies of 245 us each.
+    assert met["none"] > 2000
+
+
+def test_a_ranking_is_by_mean_response_time() -> None:
+    ranking = flashgc.compare(
+        "greedy", "uniform:read=0.4", preemption=["none", "pgc"], runs=3,
+        **{key: value for key, value in SMALL.items() if key != "victim"},
+    )  # fmt: skip
+    assert [rank.result.preemption for rank in ranking] == ["pgc", "none"]
+    first, second = ranking.ranking
+    assert first.result.timing is not None
+    assert second.result.timing is not None
+    means = [rank.result.timing.latency_us["all"]["mean"] for rank in (first, second)]  # type: ignore[union-attr]
+    assert math.isclose(second.ratio, means[1] / means[0], rel_tol=1e-12)
+    assert not second.inside_noise
+
+
+@pytest.mark.parametrize("device", devices(), ids=lambda device: device.name)
+def test_every_device_runs_and_what_is_given_wins(device: Any) -> None:
+    planes = math.prod(device.values["drive"].get(key, 1) for key in ("channels", "ways", "planes"))
+    result = flashgc.run(
+        kind="timed", device=device.name, blocks=128 * planes, pages_per_block=32, requests=300,
+        warmup="0",
+    )  # fmt: skip
+    assert result.config["pages_per_block"] == 32
+    assert result.config["times"].startswith("read=")
+    timing = result.timing
+    assert timing is not None
+    # One thread and no collection: a page over the bus, and the program.
+    times = dict(part.split("=") for part in result.config["times"].split(","))
+    write = sum(float(times[key].removesuffix("us")) for key in ("program", "transfer"))
+    assert math.isclose(timing.latency_us["write"]["mean"], write, rel_tol=1e-9)
+
+
+def test_an_experiment_file_has_the_keys(tmp_path: Path, command: Command) -> None:
+    file = tmp_path / "timed.toml"
+    file.write_text(
+        '[drive]\nkind = "timed"\ndevice = "mlc"\nblocks = 128\n[gc]\npreemption = "pgc"\n'
+        '[workload]\nsource = "uniform:read=50%"\narrivals = "poisson:rate=100"\n'
+        "[run]\nrequests = 500\n"
+    )
+    made = command("run", str(file), "--json")
+    document = json.loads(made.stdout)
+    assert document["config"]["timed"]["arrivals"] == "gaps:gap=exponential:10000us"
+    assert document["latency_us"]["all"]["requests"] == 500
+
+
+def test_the_command_shows_where_the_time_went(command: Command) -> None:
+    made = command(
+        "run", *FLAGS, "--workload", "uniform:read=0.5", "--arrivals", "poisson:rate=800",
+        "--requests", "3000", "--preemption", "pgc", "-q",
+    )  # fmt: skip
+    assert made.returncode == 0
+    lines = made.stdout.splitlines()
+    assert lines[0].startswith("response time  ")
+    heads = [line.split("  ")[0] for line in lines]
+    for head in ("time of reads", "time of writes", "throughput", "in use", "collections"):
+        assert head in heads
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (
+            ["--channels", "4"],
+            "--channels: is of drives with a clock; hint: --drive timed",
+        ),
+        (
+            ["--drive", "timed"],
+            "--times: a timed drive needs the times of its flash; hint: write "
+            "read=60us,program=800us,erase=1.5ms,transfer=20us, or name a device",
+        ),
+        (
+            ["--drive", "tiemd"],
+            "--drive: found 'tiemd', expected counting or timed; hint: did you mean 'timed'?",
+        ),
+        (
+            ["--device", "tcl", "--drive", "timed"],
+            "--device: unknown device 'tcl'; hint: did you mean 'tlc'?",
+        ),
+        (
+            [*FLAGS, "--preemption", "pcg"],
+            "--preemption: preemption: found 'pcg' in 'pcg', expected none, pgc, pgc+merge, "
+            "pgc+pipeline, pgc+merge+pipeline, pgc+merge+pipeline+erase-suspend, suspend; hint: "
+            "did you mean 'pgc'?",
+        ),
+        (
+            [*FLAGS, "--times", "read=0us,program=1us,erase=1us"],
+            "read time: found 0 ns, expected 1 ns to an hour; hint: a flash operation takes time, "
+            "for example 25us, 200us or 1.5ms",
+        ),
+        (
+            [*FLAGS, "--channels", "64", "--planes", "8"],
+            "drive: 256 blocks do not divide among 512 planes, expected a multiple of the number "
+            "of planes and two a plane at least; hint: try 1024 blocks",
+        ),
+        (
+            [*FLAGS, "--frontier", "single"],
+            "--frontier: is of counting drives, and this one has a clock; hint: every plane has a "
+            "pool; gc_low says how many blocks it keeps",
+        ),
+        (
+            [*FLAGS, "--writes", "2x"],
+            "--writes: is of counting drives, and this one has a clock; hint: its length is in "
+            "requests, or passes of a trace",
+        ),
+        (
+            [*FLAGS, "--arrivals", "poison:rate=1"],
+            "--arrivals: unknown arrivals 'poison'; hint: did you mean 'poisson'?",
+        ),
+        (
+            [*FLAGS, "--window", "0ms:1ms"],
+            "--window: is of a timeline, and none is asked for; hint: name its file",
+        ),
+        (
+            ["--workload", "disksim"],
+            "--workload: disksim makes requests with times; hint: --drive timed",
+        ),
+    ],
+)
+def test_what_makes_no_sense_is_refused_in_one_line(
+    command: Command, flags: list[str], message: str
+) -> None:
+    made = command("run", *flags)
+    assert (made.returncode, made.stderr) == (2, f"error: {message}\n")
+    assert made.stdout == ""
+
+
+def trace(folder: Path, times: list[int]) -> Path:
+    file = folder / "trace.csv"
+    rows = [f"{at},W,{index % 64 * 4096},4096,0" for index, at in enumerate(times)]
+    file.write_text("\n".join(["time_us,op,offset_bytes,size_bytes,dev", *rows]) + "\n")
+    return file
+
+
+def test_times_that_go_back_are_refused_or_sorted(tmp_path: Path, command: Command) -> None:
+    file = trace(tmp_path, [*range(0, 64000, 1000), 500])
+    flags = [*FLAGS[:4], "--pages-per-block", "4", "--workload", str(file)]
+    made = command("run", *flags)
+    assert made.returncode == 2
+    assert "the time goes back by 62500000 ns at request 65" in made.stderr
+    assert "hint: --disorder sort" in made.stderr
+    made = command("run", *flags, "--disorder", "sort", "--json")
+    assert made.returncode == 0, made.stderr
+    document = json.loads(made.stdout)
+    assert document["latency_us"]["all"]["requests"] == 65
+    assert "1 request of the trace went back in time and were sorted" in document["warnings"]
+
+
+def test_a_timeline_is_written_for_one_run_alone(tmp_path: Path, command: Command) -> None:
+    file = tmp_path / "line.json"
+    made = command("run", *FLAGS, "--requests", "200", "--timeline", str(file), "-q")
+    assert made.returncode == 0, made.stderr
+    events = json.loads(file.read_text())["traceEvents"]
+    assert {"M", "X", "b", "e"} == {event["ph"] for event in events}
+    made = command(
+        "compare", *FLAGS, "--preemption", "none", "--preemption", "pgc", "--timeline", str(file)
+    )
+    assert made.returncode == 2
+    assert "--timeline: 2 configurations, expected one; hint: flashgc run" in made.stderr
+
+
+def test_pictures_draw_what_the_timing_says() -> None:
+    result = flashgc.run("uniform:read=0.4", preemption="pgc", **SMALL)
+    timing = result.timing
+    assert timing is not None
+    (axes,) = plot.distribution(result).axes
+    read, write = axes.lines
+    points = timing.latency_us["read"]["distribution"]
+    assert [tuple(point) for point in zip(*read.get_data(), strict=True)] == [
+        tuple(point) for point in points
+    ]
+    assert write.get_ydata()[-1] == 1.0
+    (axes,) = plot.percentiles({"pgc": result}).axes
+    labels = [tick.get_text() for tick in axes.get_xticklabels()]
+    assert labels[:3] == ["50%", "90%", "99%"]
+    # Half of the requests lie beyond 2 = 1 / (1 - 50%).
+    x, y = axes.lines[0].get_data()
+    at = next(index for index, beyond in enumerate(x) if beyond >= 2)
+    assert math.isclose(y[at], timing.latency_us["all"]["p50"], rel_tol=0.05)
+    upper, lower = plot.over_time(result).axes
+    assert len(upper.lines[0].get_xdata()) == len(timing.over_time["read"]["mean_us"])
+    assert lower.get_ylim()[0] == 0
+    with pytest.raises(ConfigError, match="has nothing over time"):
+        plot.over_time(flashgc.run(blocks=200, pages_per_block=16, writes="2x"))
+    with pytest.raises(ConfigError, match="unknown requests 'raed'; hint: did you mean 'read'"):
+        plot.percentiles(result, of="raed")
