@@ -39,11 +39,13 @@ pub(super) struct Succession {
 
 /// Chances of a level, given that a victim has valid pages, below which it does not matter.
 const RARE: f64 = 1e-13;
+/// Chances of a level that may be nothing but the rounding of a difference.
+const ROUNDING: f64 = 1e-15;
 
 impl Succession {
     pub(super) fn new(levels: &Levels, selection: &Selection) -> Self {
         let chances = levels.victim_levels();
-        let rare = RARE * chances[1..].iter().sum::<f64>();
+        let rare = ROUNDING.max(RARE * chances[1..].iter().sum::<f64>());
         let matter: Vec<usize> = (1..=levels.b).filter(|&i| chances[i] > rare).collect();
         let chance = matter.iter().map(|&i| chances[i]).collect();
         let dependence = match *selection {
@@ -57,13 +59,19 @@ impl Succession {
 
     /// Fills `next` with the chances of the next level that matters, from chances of the last one.
     pub(super) fn step(&self, last: &[f64], next: &mut [f64]) {
-        match &self.dependence {
-            Some(dependence) => dependence.step(last, next),
-            None => {
-                let total = last.iter().sum::<f64>() / self.chance.iter().sum::<f64>();
-                next.iter_mut().zip(&self.chance).for_each(|(next, p)| *next = total * p);
-            }
+        let total: f64 = last.iter().sum();
+        let mut sum = 0.0;
+        if let Some(dependence) = &self.dependence {
+            dependence.step(last, next);
+            sum = next.iter().sum();
         }
+        // Independent, too, where victims with valid pages are so rare that rounding leaves none.
+        if sum <= 0.0 {
+            next.copy_from_slice(&self.chance);
+            sum = self.chance.iter().sum();
+        }
+        // Levels that do not matter are left out: what would go there goes to the others.
+        next.iter_mut().for_each(|next| *next *= total / sum);
     }
 }
 
@@ -125,6 +133,7 @@ impl Dependence {
         }
     }
 
+    /// As [`Succession::step`], but for what goes to levels that do not matter.
     fn step(&self, last: &[f64], next: &mut [f64]) {
         let total: f64 = last.iter().sum();
         let (mut at_or_below, mut first, mut second) = (0.0, 0.0, 0.0);
@@ -147,11 +156,6 @@ impl Dependence {
                 *next +=
                     empty * (self.from[0][0] * self.to[0][at] + self.from[1][0] * self.to[1][at]);
             }
-        }
-        // Levels that do not matter are left out: what would go there goes to the others.
-        let sum: f64 = next.iter().sum();
-        if sum > 0.0 {
-            next.iter_mut().for_each(|next| *next *= total / sum);
         }
     }
 }
