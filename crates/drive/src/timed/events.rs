@@ -4,66 +4,93 @@
 pub(super) const NEVER: u64 = u64::MAX;
 
 /// Children a node.
-const FAN: usize = 16;
+const FAN: usize = 8;
 
-/// The earliest of a fixed number of times, by a tree of minima. Equal times go by number.
+/// The earliest of a fixed number of times, by a tournament. Equal times go by number.
+///
+/// A node names the winner under it, so the first is at hand. Setting a time that does not win, of
+/// a timer that did not, looks at one node; only where a winner falls back are its nodes searched.
 pub(super) struct Timers {
-    /// From the times themselves up to at most `FAN` minima, each padded to a multiple of `FAN`.
-    levels: Vec<Vec<u64>>,
+    times: Vec<u64>,
+    /// From groups of timers up to the root.
+    levels: Vec<Vec<Winner>>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Winner {
+    time: u64,
+    timer: u32,
+}
+
+impl Winner {
+    const NONE: Self = Self { time: NEVER, timer: u32::MAX };
+
+    fn earlier(self, other: Self) -> Self {
+        if other.time < self.time { other } else { self }
+    }
 }
 
 impl Timers {
     /// `count` timers without a time.
     pub(super) fn new(count: usize) -> Self {
-        let mut levels = vec![vec![NEVER; count.next_multiple_of(FAN)]];
-        while let Some(last) = levels.last().filter(|last| last.len() > FAN) {
-            let above = (last.len() / FAN).next_multiple_of(FAN);
-            levels.push(vec![NEVER; above]);
+        let times = vec![NEVER; count.next_multiple_of(FAN)];
+        let mut size = times.len();
+        let mut levels = Vec::new();
+        while levels.is_empty() || size > 1 {
+            size = size.div_ceil(FAN);
+            let padded = if size > 1 { size.next_multiple_of(FAN) } else { 1 };
+            levels.push(vec![Winner::NONE; padded]);
         }
-        Self { levels }
+        Self { times, levels }
     }
 
     /// Gives a timer this time, or none with [`NEVER`].
     #[inline]
     pub(super) fn set(&mut self, timer: usize, time: u64) {
+        self.times[timer] = time;
+        let this = timer as u32;
+        let mut best = Winner { time, timer: this };
         let mut index = timer;
-        let mut time = time;
-        let top = self.levels.len() - 1;
-        for level in 0..top {
-            self.levels[level][index] = time;
+        for level in 0..self.levels.len() {
             index /= FAN;
-            let least = least(&self.levels[level][index * FAN..][..FAN]);
-            if self.levels[level + 1][index] == least {
+            let node = self.levels[level][index];
+            if node.timer == this && best.time > node.time {
+                best = self.search(level, index);
+            } else if best >= node && node.timer != this {
                 return;
             }
-            time = least;
+            self.levels[level][index] = best;
         }
-        self.levels[top][index] = time;
+    }
+
+    /// The earliest under a node.
+    #[inline]
+    fn search(&self, level: usize, index: usize) -> Winner {
+        let first = index * FAN;
+        if level > 0 {
+            let below = &self.levels[level - 1][first..][..FAN];
+            return below.iter().copied().fold(Winner::NONE, Winner::earlier);
+        }
+        let times = &self.times[first..][..FAN];
+        let mut best = Winner { time: times[0], timer: first as u32 };
+        for (offset, &time) in (1..).zip(&times[1..]) {
+            best = best.earlier(Winner { time, timer: first as u32 + offset });
+        }
+        best
     }
 
     /// The time of a timer.
     #[inline]
     pub(super) fn get(&self, timer: usize) -> u64 {
-        self.levels[0][timer]
+        self.times[timer]
     }
 
     /// The first timer and its time, which is [`NEVER`] if none has one.
     #[inline]
     pub(super) fn first(&self) -> (usize, u64) {
-        let mut index = 0;
-        let mut time = NEVER;
-        for level in self.levels.iter().rev() {
-            let node = &level[index * FAN..][..FAN];
-            time = least(node);
-            index = index * FAN + node.iter().position(|&child| child == time).unwrap_or(0);
-        }
-        (index, time)
+        let Winner { time, timer } = self.levels[self.levels.len() - 1][0];
+        (timer as usize, time)
     }
-}
-
-#[inline(always)]
-fn least(times: &[u64]) -> u64 {
-    times.iter().copied().fold(NEVER, u64::min)
 }
 
 #[cfg(test)]
@@ -85,7 +112,10 @@ mod tests {
                 plain[timer] = time;
                 let least = *plain.iter().min().unwrap();
                 let first = plain.iter().position(|&time| time == least).unwrap();
-                assert_eq!(timers.first(), (first, least), "{count} timers");
+                if least < NEVER {
+                    assert_eq!(timers.first(), (first, least), "{count} timers");
+                }
+                assert_eq!(timers.first().1, least);
                 assert_eq!(timers.get(timer), time);
             }
         }

@@ -284,8 +284,12 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
     }
 
     fn prefetch_old(&self, page: u32) {
-        if let Some(&ppn) = self.tables.map.get(page as usize) {
-            prefetch(&self.tables.live, ppn as usize / 64);
+        let Some(&ppn) = self.tables.map.get(page as usize) else { return };
+        prefetch(&self.tables.live, ppn as usize / 64);
+        let plane = self.tables.plane_of(ppn) as usize;
+        if let Some(held) = self.planes.get(plane) {
+            let block = ppn >> self.tables.geometry.offset_bits();
+            prefetch(held.blocks.masked_counts(), (block - held.first_block) as usize);
         }
     }
 
