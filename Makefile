@@ -13,7 +13,7 @@ CARGO ?= cargo
 RUST := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -name '*.rs' -o -name Cargo.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help build test test-rust test-python lint format demo bench docs clean tools
+.PHONY: help build test test-rust test-python soak lint format demo bench docs clean tools
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -58,6 +58,21 @@ test-rust: ## the Rust tests
 
 test-python: build ## the Python tests, doctests, and the commands of the documentation
 	$(BIN)/pytest
+
+# Property tests draw the same cases in `make test`; here each round draws others.
+SOAK ?= 20
+PROPERTIES = --lib $(addprefix --test ,$(basename $(notdir $(shell grep -ls 'proptest!' crates/*/tests/*.rs))))
+
+soak: build ## the property tests, SOAK=20 rounds with fresh seeds
+	@for round in $$(seq $(SOAK)); do \
+	  seed=$$(od -An -N4 -tu4 /dev/urandom | tr -d ' '); \
+	  echo "round $$round of $(SOAK): PROPTEST_RNG_SEED=$$seed"; \
+	  PROPTEST_RNG_SEED=$$seed $(CARGO) test --locked --workspace --release --quiet $(PROPERTIES) \
+	    >$(VENV)/soak.log 2>&1 || { \
+	    cat $(VENV)/soak.log >&2; \
+	    echo "error: again with: PROPTEST_RNG_SEED=$$seed make test-rust" >&2; exit 1; }; \
+	done
+	$(BIN)/pytest --hypothesis-profile=soak -m hypothesis
 
 format: build ## format all code
 	$(CARGO) fmt --all

@@ -10,6 +10,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# The same cases every time, so that a change is judged by what it changes; `make soak` draws others
+# with ``--hypothesis-profile=soak``. No deadlines: machines differ, results do not.
+settings.register_profile("same", derandomize=True, deadline=None)
+settings.register_profile("soak", max_examples=10_000, deadline=None)
+settings.load_profile("same")
 
 # A shell without job control starts background jobs with Ctrl-C ignored, and what they start
 # inherits it: the tests of Ctrl-C would wait for ever.
