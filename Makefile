@@ -54,7 +54,7 @@ lint: build ## format checks and lints
 	$(BIN)/mypy
 
 test-rust: ## the Rust tests
-	$(CARGO) test --locked --workspace --release --quiet
+	$(CARGO) test --locked --workspace --profile checks --quiet
 
 test-python: build ## the Python tests, doctests, and the commands of the documentation
 	$(BIN)/pytest
@@ -67,7 +67,7 @@ soak: build ## the property tests, SOAK=20 rounds with fresh seeds
 	@for round in $$(seq $(SOAK)); do \
 	  seed=$$(od -An -N4 -tu4 /dev/urandom | tr -d ' '); \
 	  echo "round $$round of $(SOAK): PROPTEST_RNG_SEED=$$seed"; \
-	  PROPTEST_RNG_SEED=$$seed $(CARGO) test --locked --workspace --release --quiet $(PROPERTIES) \
+	  PROPTEST_RNG_SEED=$$seed $(CARGO) test --locked --workspace --profile checks --quiet $(PROPERTIES) \
 	    >$(VENV)/soak.log 2>&1 || { \
 	    cat $(VENV)/soak.log >&2; \
 	    echo "error: again with: PROPTEST_RNG_SEED=$$seed make test-rust" >&2; exit 1; }; \
