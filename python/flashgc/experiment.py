@@ -14,8 +14,9 @@ from typing import Annotated, Any, Literal, TypeVar, get_args
 import pydantic
 from pydantic import Field
 
-from flashgc import _core, _places, registry, timed
+from flashgc import _core, _kinds, _places, registry, timed
 from flashgc._core import ConfigError
+from flashgc._kinds import several as _several
 from flashgc._places import Places
 from flashgc._section import Count, Section, Share, Size
 from flashgc.units import format_share, parse_count, parse_page_size, parse_share, parse_size
@@ -67,6 +68,13 @@ class Drive(timed.TimedDrive):
 class Gc(timed.TimedGc):
     """Garbage collection: who is collected, and where pages go."""
 
+    mapping: Annotated[
+        str | list[str],
+        Field(
+            description="how pages are found: page, dftl, and fast:log_blocks=32 and bast, which "
+            "have no victim policy and no write frontier"
+        ),
+    ] = "page"
     victim: Annotated[
         str | list[str],
         Field(description="victim policy, such as d-choices:d=10,c=1; see flashgc policies"),
@@ -122,6 +130,27 @@ class Host(Section):
             "frequency, perfect"
         ),
     ] = "none"
+
+
+class Swap(Section):
+    """Memory that is swapped to the drive: the page cache of a virtual memory system."""
+
+    page_cache: Annotated[
+        Size | None,
+        Field(
+            description="bytes of the page cache; needs a unit [default: none]", examples=["4MiB"]
+        ),
+    ] = None
+    page_policy: Annotated[str, Field(description="which page leaves the cache: 3-region, lru")] = (
+        "3-region"
+    )
+    scheme: Annotated[
+        str | list[str],
+        Field(
+            description="what collections do about pages in memory: du-gc, da-gc, ba-gc, lda-gc1 "
+            "to lda-gc5, lda-p"
+        ),
+    ] = "du-gc"
 
 
 class Workload(timed.TimedWorkload):
@@ -182,6 +211,7 @@ class Experiment(Section):
     drive: Drive = Drive()
     gc: Gc = Gc()
     host: Host = Host()
+    swap: Swap = Swap()
     workload: Workload = Workload()
     run: Run = Run()
 
@@ -321,7 +351,10 @@ def configurations(
             "on_bad_line": workload.on_bad_line,
         },
         **_course(asked, trace, places),
-        "runs": default_runs if run.runs is None else at("run.runs", parse_count, run.runs),
+        # A trace from its beginning is the same every time.
+        "runs": (1 if trace and asked.swap.page_cache is not None else default_runs)
+        if run.runs is None
+        else at("run.runs", parse_count, run.runs),
         "seed": at("run.seed", parse_count, run.seed),
     }
     _places.in_range(places, "drive.pages_per_block", pages_per_block, 0, 2**32 - 1)
@@ -342,47 +375,20 @@ def configurations(
             at(path, _core.check, kind, text)
     if not trace:
         _refuse_reading(workload, places)
-    made = []
     spares = _spares(drive, places)
-    frontiers, allocations = _several(gc.frontier), _several(gc.allocation)
-    collectors = _collectors(gc, places)
-    placements = _several(gc.placement)
-    victims = _several(gc.victim)
-    levellings = _several(gc.wear_levelling)
-    for kind, several in (
-        ("frontier", frontiers),
-        ("allocation", allocations),
-        ("wear_levelling", levellings),
-        ("placement", placements),
-    ):
-        _places.refuse_twins(_places.elements(places, f"gc.{kind}", several), several)
-        for index, text in enumerate(several):
-            at(_places.element(places, f"gc.{kind}", index), _core.check, kind, text)
-    _places.refuse_twins(_places.elements(places, "gc.victim", victims), victims)
-    for index, victim in enumerate(victims):
-        if victim not in python_victims:
-            at(_places.element(places, "gc.victim", index), _core.check, "victim", victim)
-    choices = collectors or list(itertools.product(placements, victims))
+    kinds = list(_kinds.drives(gc, places, python_victims, _collectors(gc, places)))
     hosts = _hosts(asked.host, places)
+    swaps = _kinds.swaps(asked, page_size, places)
     clocks: list[dict[str, Any]] = [{}]
     if clock is not None:
         variants = timed.preemptions(asked, places)
         clocks = [{"timed": {**clock, "preemption": variant}} for variant in variants]
-    combined = itertools.product(spares, frontiers, allocations, levellings, hosts, choices, clocks)
-    for spare, frontier, allocation, levelling, host, (placement, victim), with_clock in combined:
-        made.append(
-            {
-                **common,
-                "spare": spare,
-                "frontier": frontier,
-                "allocation": allocation,
-                "wear_levelling": levelling,
-                "placement": placement,
-                "host": host,
-                "victim": victim,
-                **with_clock,
-            }
+    made = [
+        {**common, "spare": spare, **kind, "host": host, "swap": swap, **with_clock}
+        for spare, kind, host, swap, with_clock in itertools.product(
+            spares, kinds, hosts, swaps, clocks
         )
+    ]
     if asked.run.timeline is not None and len(made) > 1:
         raise ConfigError(
             f"{places.get('run.timeline', 'timeline')}: {len(made)} configurations, expected one; "
@@ -443,10 +449,6 @@ def _refuse_reading(workload: Workload, places: Places) -> None:
             )
 
 
-def _several(value: T | list[T]) -> list[T]:
-    return value if isinstance(value, list) else [value]
-
-
 def _blocks(drive: Drive, block_size: int, trace: bool, source: str, places: Places) -> int | None:
     given = _places.only_one(
         places,
@@ -473,6 +475,8 @@ def _blocks(drive: Drive, block_size: int, trace: bool, source: str, places: Pla
 #: Blocks of a drive for a generator if nobody says otherwise: 4 GiB of 1 MiB blocks.
 DEFAULT_BLOCKS = 4096
 DEFAULT_SPARE = 0.1
+#: References of a run with a page cache.
+DEFAULT_REFERENCES = 5_000_000
 DEFAULT_WARMUP = "1/3"
 #: Keys of a run's length.
 LENGTHS = ("writes", "collections", "requests", "passes")
@@ -534,16 +538,14 @@ def _percent_hint(value: str | float) -> str | None:
     return f"did you mean {text}%?" if not text.endswith("%") and 1 <= float(text) < 100 else None
 
 
-def _length(run: Run, trace: bool, clock: bool, places: Places) -> dict[str, Any]:
+def _length(run: Run, trace: bool, usual: dict[str, Any], places: Places) -> dict[str, Any]:
     given = _places.only_one(
         places,
         {f"run.{name}": getattr(run, name) for name in LENGTHS},
         "a run has one length",
     )
-    if given is None and clock:
-        return {"passes": 1} if trace else {"requests": timed.DEFAULT_REQUESTS}
     if given is None:
-        return {"passes": 3} if trace else {"writes": "20x"}
+        return usual
     name = given.split(".")[1]
     value = getattr(run, name)
     if name == "writes":
@@ -559,13 +561,25 @@ def _length(run: Run, trace: bool, clock: bool, places: Places) -> dict[str, Any
     return {name: count}
 
 
+def _usual_course(asked: Experiment, trace: bool) -> tuple[str, dict[str, Any]]:
+    """Warm-up and length where nobody says otherwise."""
+    if asked.drive.kind == "timed":
+        length = {"passes": 1} if trace else {"requests": timed.DEFAULT_REQUESTS}
+        return timed.DEFAULT_WARMUP, length
+    if asked.swap.page_cache is not None:
+        # A program that begins with an empty memory is measured from its beginning.
+        return ("0", {"passes": 1}) if trace else (DEFAULT_WARMUP, {"requests": DEFAULT_REFERENCES})
+    return DEFAULT_WARMUP, {"passes": 3} if trace else {"writes": "20x"}
+
+
 def _course(asked: Experiment, trace: bool, places: Places) -> dict[str, Any]:
     """How long the runs are: a length, perhaps lengthened to a precision, or until a failure."""
-    run, until, clock = asked.run, asked.run.until, asked.drive.kind == "timed"
+    run, until = asked.run, asked.run.until
+    warmup, length = _usual_course(asked, trace)
     if until is None or "=" in until or until.strip() == "precision":
         return {
-            "warmup": run.warmup or (timed.DEFAULT_WARMUP if clock else DEFAULT_WARMUP),
-            "length": _length(run, trace, clock, places),
+            "warmup": warmup if run.warmup is None else run.warmup,
+            "length": _length(run, trace, length, places),
             "precision": None
             if until is None
             else _places.read(places, "run.until", _precision, until),

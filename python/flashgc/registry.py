@@ -47,6 +47,14 @@ class Entry:
 
 
 @dataclass(frozen=True)
+class MappingEntry(Entry):
+    """A mapping."""
+
+    #: Whether victim policy and write frontier are its.
+    has_victims: bool
+
+
+@dataclass(frozen=True)
 class TraceFormat:
     """A format of block traces or of references to memory that can be read."""
 
@@ -196,6 +204,37 @@ def _same(value: str, default: str | None) -> bool:
     if default.endswith("%"):
         return float(value) == float(default.removesuffix("%")) / 100
     return False
+
+
+def mappings() -> tuple[MappingEntry, ...]:
+    """Every mapping, the default first.
+
+    >>> [mapping.name for mapping in mappings()][:3]
+    ['page', 'fast', 'bast']
+    """
+    raw = _listing()["mappings"]
+    return tuple(
+        MappingEntry(**vars(entry), has_victims=one["has_victims"])
+        for entry, one in zip(_entries("mappings"), raw, strict=True)
+    )
+
+
+def page_caches() -> tuple[Entry, ...]:
+    """Every page cache policy, the default first.
+
+    >>> [policy.name for policy in page_caches()]
+    ['3-region', 'lru']
+    """
+    return _entries("page_caches")
+
+
+def schemes() -> tuple[Entry, ...]:
+    """Every scheme of what collections do about pages in memory.
+
+    >>> [scheme.name for scheme in schemes()][:2]
+    ['du-gc', 'da-gc']
+    """
+    return _entries("schemes")
 
 
 def endurances() -> tuple[Entry, ...]:

@@ -98,6 +98,20 @@ class Result(_Json):
     #: How long the flash was busy: ``total_seconds``, ``host_seconds``, ``collection_seconds``,
     #: ``mean_collection_us``. ``None`` without times.
     busy: Mapping[str, Any] | None
+    #: Bytes that a controller needs in its memory for the map.
+    map_bytes: int
+    #: How log blocks were merged: ``switch``, ``partial``, ``full``, ``dead`` (held nothing),
+    #: ``picks`` (chosen by cost), ``weighed`` (to choose them). ``None`` for a mapping without any.
+    merges: Mapping[str, int] | None
+    #: What keeping the map on flash came to (DFTL): ``hits`` and ``misses`` of its cached entries,
+    #: translation pages ``reads`` and ``writes``. ``None`` for a map in memory.
+    map_traffic: Mapping[str, int] | None
+    #: With a page cache: ``io_seconds`` (of collections and pages swapped out, mean over the runs),
+    #: ``run_values`` (those of each run), ``collection_seconds``, ``swap_out_seconds``,
+    #: ``swap_in_seconds``, ``mean_collection_us``, ``references``, ``writes``, ``hits``,
+    #: ``swap_ins``, ``first_touches``, ``swap_outs``, ``clean_evictions``, ``made_dirty``,
+    #: ``left_dirty``, ``flushed``, ``excluded_per_collection``. ``None`` without one.
+    swap: Mapping[str, Any] | None
     #: Pages programmed a second of one core, warm-up included.
     page_programs_per_second: float
     #: Largest resident memory of the process so far, in bytes.
@@ -148,12 +162,27 @@ class Result(_Json):
         """Whether there is a figure: a run that was stopped in its warm-up has none."""
         if (timing := self.timing) is not None:
             return timing.latency_us["all"] is not None
+        if self.swap is not None:
+            return bool(self.swap["references"])
         return self.host_pages > 0 and math.isfinite(self.write_amplification)
 
     @property
+    def mapping(self) -> str:
+        """How pages are found, every parameter written out."""
+        return str(self.config.get("mapping", "page"))
+
+    @property
+    def scheme(self) -> str | None:
+        """What collections do about pages in memory; ``None`` without a page cache."""
+        swap = self.config.get("swap")
+        return None if swap is None else str(swap["scheme"])
+
+    @property
     def policy(self) -> str:
-        """The victim policy, every parameter written out."""
-        return str(self.config["victim"])
+        """The victim policy, every parameter written out; of other mappings, their name too."""
+        victim = str(self.config["victim"])
+        names = [] if self.mapping == "page" else [self.mapping]
+        return " ".join([*names, *([] if victim == "none" else [victim])])
 
     @property
     def frontier(self) -> str:

@@ -44,6 +44,10 @@ class Options(TypedDict, total=False):
     endurance: int | str | None
     times: str | None
     fill: str
+    mapping: str | Sequence[str]
+    page_cache: int | str | None
+    page_policy: str
+    scheme: str | Sequence[str]
     frontier: str | Sequence[str]
     allocation: str | Sequence[str]
     wear_levelling: str | Sequence[str]
@@ -110,7 +114,9 @@ def run(
     experiment file:
 
     ``blocks`` or ``capacity`` (``"64GiB"``), ``pages_per_block``, ``page_size`` (``"4KiB"``),
-    ``spare`` or ``overprovision`` (``0.1`` or ``"10%"``), ``fill``, ``frontier``,
+    ``spare`` or ``overprovision`` (``0.1`` or ``"10%"``), ``fill``, ``mapping``
+    (``"fast:log_blocks=32"``), ``page_cache`` (``"4MiB"``) with ``page_policy`` and ``scheme``,
+    ``frontier``,
     ``allocation`` and ``placement`` (of the pool frontier: ``"sfl"``, ``"dac"``),
     ``wear_levelling`` (``"static:threshold=50"``), ``collector`` (a victim policy and a placement
     under one name: ``"zgc-gd"``), ``cache`` and ``hints`` (of a host:
@@ -154,11 +160,12 @@ def compare(
 ) -> Comparison:
     """Runs one workload under several policies and ranks them, least write amplification first.
 
-    Options are those of :func:`run`; ``frontier``, ``allocation``, ``wear_levelling``,
-    ``placement``, ``cache``, ``hints``, ``preemption`` and ``spare`` (or ``overprovision``) may be
-    lists too, and every combination is run. There are 5 runs of each unless ``runs`` says
-    otherwise; run *i* of each sees the same workload, so that differences are paired. A single
-    policy need not be in a list; with ``collector`` there need be none (``[]``).
+    Options are those of :func:`run`; ``mapping``, ``scheme``, ``frontier``, ``allocation``,
+    ``wear_levelling``, ``placement``, ``cache``, ``hints``, ``preemption`` and ``spare`` (or
+    ``overprovision``) may be lists too, and every combination is run. There are 5 runs of each
+    unless ``runs`` says otherwise (1 of a trace under a page cache); run *i* of each sees the same
+    workload, so that differences are paired. A single policy need not be in a list; with
+    ``collector`` there need be none (``[]``).
 
     >>> ranking = compare(["fifo", "greedy"], blocks=200, pages_per_block=64, runs=2)
     >>> [rank.result.policy for rank in ranking]

@@ -1,5 +1,6 @@
-//! Ranking of results that share a workload: who writes least, by how much, and whether the
-//! difference is more than noise. Drives with a clock are ranked by their mean response time.
+//! Ranking of results that share a workload: who writes least (with a page cache: whose flash is
+//! busy for the shortest time; with a clock: whose requests are answered first), by how much, and
+//! whether the difference is more than noise.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,11 +12,11 @@ use crate::stats::{all_equal, half_width95, mean};
 pub struct Rank {
     /// Index into the results compared.
     pub index: usize,
-    /// 1 for the least write amplification, or mean response time.
+    /// 1 for the least figure ([`RunResult::figure`]).
     pub place: usize,
     /// The figure over the least one's: "1.21x more writes". NaN without a figure.
     pub ratio: f64,
-    /// The figure minus the least one's; of response times in microseconds. NaN without a figure.
+    /// The figure minus the least one's. NaN without a figure.
     pub difference: f64,
     /// Half the 95% interval of the difference. The runs are paired where both results have the
     /// same ones, since run i of each saw the same workload; `None` where it cannot be told.
@@ -24,21 +25,10 @@ pub struct Rank {
     pub inside_noise: bool,
 }
 
-/// What a result is ranked by: its figure, that of each run, and the half of its interval.
-fn figure(result: &RunResult) -> (f64, &[f64], Option<f64>) {
-    match &result.timed {
-        None => (result.write_amplification, &result.run_values, result.write_amplification_ci95),
-        Some(timed) => {
-            let mean = timed.latency_us.all.as_ref().map_or(f64::NAN, |all| all.all.mean);
-            (mean, &timed.mean_us_runs, timed.mean_us_ci95)
-        }
-    }
-}
-
-/// Ranks `results`, the least figure first. Results without one come last.
+/// Ranks `results`, the least figure first. Results without a figure come last.
 pub fn compare(results: &[RunResult]) -> Vec<Rank> {
     let mut order: Vec<usize> = (0..results.len()).collect();
-    let key = |index: &usize| match figure(&results[*index]).0 {
+    let key = |index: &usize| match results[*index].figure() {
         value if value.is_nan() => f64::INFINITY,
         value => value,
     };
@@ -48,8 +38,7 @@ pub fn compare(results: &[RunResult]) -> Vec<Rank> {
     };
     let ranked = order.iter().enumerate().map(|(position, &index)| {
         let result = &results[index];
-        let (value, least) = (figure(result).0, figure(best).0);
-        let difference = value - least;
+        let difference = result.figure() - best.figure();
         let half = match position {
             _ if difference.is_nan() => None,
             0 => Some(0.0),
@@ -58,12 +47,13 @@ pub fn compare(results: &[RunResult]) -> Vec<Rank> {
         Rank {
             index,
             place: position + 1,
-            ratio: value / least,
+            ratio: result.figure() / best.figure(),
             difference,
             difference_ci95: half,
             inside_noise: position > 0
                 && !difference.is_nan()
-                && half.is_none_or(|half| difference <= half),
+                // With a page cache, a single run's difference is that of its references.
+                && half.map_or(result.swap.is_none(), |half| difference <= half),
         }
     });
     ranked.collect()
@@ -71,12 +61,12 @@ pub fn compare(results: &[RunResult]) -> Vec<Rank> {
 
 fn difference_half_width(result: &RunResult, best: &RunResult) -> Option<f64> {
     let both = [result, best];
-    let ((_, values, half), (_, others, other_half)) = (figure(result), figure(best));
+    let (values, others) = (result.figures(), best.figures());
     // Runs that are all alike are one run, and differences from it are not independent draws.
     // Interrupted results may lack different runs.
     let paired = values.len() == others.len()
         && values.len() > 1
-        && both.iter().all(|one| !one.interrupted && !all_equal(figure(one).1));
+        && both.iter().all(|one| !one.interrupted && !all_equal(one.figures()));
     if paired {
         let differences: Vec<f64> =
             values.iter().zip(others).map(|(one, other)| one - other).collect();
@@ -84,5 +74,5 @@ fn difference_half_width(result: &RunResult, best: &RunResult) -> Option<f64> {
         return Some(half_width95(&differences));
     }
     // Independent intervals: the half widths add in squares.
-    Some(half?.hypot(other_half?))
+    Some(result.figure_ci95()?.hypot(best.figure_ci95()?))
 }

@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use flashgc_ftl::spec::{SpecError, count};
 use flashgc_ftl::{
-    Allocation, EndOfLife, Endurance, Fill, Frontier, FtlError, Geometry, Layout, Levelling,
-    Lifespan, PlacementSpec, PlaneLayout, Stepwise, Translation, VictimSpec,
+    Allocation, Costs, EndOfLife, Endurance, Fill, Frontier, FtlError, Geometry, Layout, Levelling,
+    Lifespan, Mapping, PlacementSpec, PlaneLayout, Stepwise, Translation, VictimSpec,
 };
 use flashgc_host::HostSpec;
 use serde::{Deserialize, Serialize};
 
 use crate::extent::{Length, Plan, Warmup};
 use crate::source::Source;
+use crate::swap::{SwapConfig, SwapSpec};
 use crate::timed::{Timed, TimedConfig};
 use crate::times::Times;
 
@@ -29,9 +30,12 @@ pub struct RunConfig {
     pub page_size: u32,
     /// S_f = 1 - U/N.
     pub spare: f64,
-    /// The victim policy, for example `d-choices:d=10,c=1`.
+    /// How pages are found: `page`, `fast:log_blocks=32`. Not written where it is the default.
+    #[serde(default = "default_mapping", skip_serializing_if = "is_default_mapping")]
+    pub mapping: String,
+    /// The victim policy, for example `d-choices:d=10,c=1`; [`NONE`] where the mapping has its own.
     pub victim: String,
-    /// The write frontier: `single`, `double`, `pool:low=2`.
+    /// The write frontier: `single`, `double`, `pool:low=2`; [`NONE`] where the mapping has its own.
     pub frontier: String,
     /// Which erased block the pool frontier uses next: `fifo`, `lowest-erase`, `sfl`, `random`.
     /// Not written where it is the default, which was the only one there was: digests stay.
@@ -53,6 +57,9 @@ pub struct RunConfig {
     /// The clock, channels and queues of a timed drive; `None` for one that only counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timed: Option<TimedConfig>,
+    /// The page cache of a virtual memory system, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub swap: Option<SwapConfig>,
     /// What is on the drive at first: `sequential`, `random`, `empty`.
     pub fill: String,
     /// What stands between the workload, which is then an application's, and the drive. Not written
@@ -75,6 +82,17 @@ pub struct RunConfig {
     pub runs: u32,
     /// Seed of the first run.
     pub seed: u64,
+}
+
+/// Victim policy and write frontier of a mapping that takes none.
+pub const NONE: &str = "none";
+
+fn default_mapping() -> String {
+    Mapping::default().to_string()
+}
+
+fn is_default_mapping(text: &str) -> bool {
+    text == default_mapping()
 }
 
 fn default_allocation() -> String {
@@ -131,6 +149,8 @@ pub enum Victim {
     Registered(VictimSpec),
     /// A function from outside, under the name it is reported by.
     External(String, ExternalPolicy),
+    /// The mapping has a way of its own.
+    None,
 }
 
 impl Victim {
@@ -138,6 +158,9 @@ impl Victim {
         match self {
             Self::Registered(spec) => spec.build(layout),
             Self::External(_, make) => make(layout),
+            Self::None => {
+                Err(SpecError::new("a page map needs a victim policy, found none", "").into())
+            }
         }
     }
 
@@ -145,7 +168,7 @@ impl Victim {
     fn bytes(&self, layout: &Layout) -> Result<u64, SpecError> {
         match self {
             Self::Registered(spec) => spec.bytes(layout),
-            Self::External(..) => Ok(layout.bytes(false)),
+            Self::External(..) | Self::None => Ok(layout.bytes(false)),
         }
     }
 }
@@ -171,6 +194,9 @@ pub struct Resolved {
     pub host: Option<HostSpec>,
     /// Of a drive with a clock, what it is told.
     pub(crate) timed: Option<Timed>,
+    /// The page cache of a virtual memory system in front of the drive, where there is one.
+    pub swap: Option<SwapSpec>,
+    pub(crate) mapping: Mapping,
     pub(crate) lifespan: Option<Lifespan>,
     pub(crate) victim: Victim,
     pub(crate) frontier: Frontier,
@@ -192,11 +218,17 @@ impl Resolved {
         if let Some(timed) = &config.timed {
             return Self::with_clock(config, timed, source, external.is_some());
         }
+        let mapping = Mapping::parse(&config.mapping)?;
+        let has_victims = mapping.info().has_victims;
         let victim = match external {
             Some((name, make)) => Victim::External(name, make),
-            None => Victim::Registered(VictimSpec::parse(&config.victim)?),
+            None if has_victims => Victim::Registered(VictimSpec::parse(&config.victim)?),
+            None => Victim::None,
         };
-        let frontier = Frontier::parse(&config.frontier)?;
+        let frontier = match has_victims {
+            true => Frontier::parse(&config.frontier)?,
+            false => Frontier::Single,
+        };
         let allocation = Allocation::parse(&config.allocation)?;
         let levelling = match &config.wear_levelling {
             Some(text) => Levelling::parse(text)?,
@@ -253,13 +285,39 @@ impl Resolved {
             _ => config.length.clone(),
         };
         let plan = Plan::new(warmup, &length, geometry.logical_pages(), source.pass())?;
+        let swap = match &config.swap {
+            Some(_) if host.is_some() => {
+                return Err(SpecError::new(
+                    "a page cache of a virtual memory system takes references, found a host with a \
+                     cache too",
+                    "leave one of them out",
+                )
+                .into());
+            }
+            Some(_) if lifespan.is_some() => {
+                return Err(SpecError::new(
+                    "a run with a page cache ends with its references, found an endurance",
+                    "leave one of them out",
+                )
+                .into());
+            }
+            Some(swap) => {
+                let costs = times.map_or(Costs::PAPER, |times| times.costs());
+                let pages = geometry.logical_pages();
+                Some(SwapSpec::new(swap, pages, &mapping, &plan, costs)?)
+            }
+            None => None,
+        };
         let config = RunConfig {
             blocks: Some(geometry.blocks()),
             victim: match &victim {
                 Victim::Registered(spec) => spec.to_string(),
                 Victim::External(name, _) => name.clone(),
+                Victim::None => NONE.to_string(),
             },
-            frontier: frontier.to_string(),
+            frontier: if has_victims { frontier.to_string() } else { NONE.to_string() },
+            mapping: mapping.to_string(),
+            swap: swap.as_ref().map(SwapSpec::canonical),
             allocation: allocation.to_string(),
             wear_levelling: levelling.map(|levelling| levelling.to_string()),
             placement: placement.to_string(),
@@ -282,6 +340,8 @@ impl Resolved {
             until_failure,
             host,
             timed: None,
+            swap,
+            mapping,
             lifespan,
             victim,
             frontier,
@@ -303,7 +363,7 @@ impl Resolved {
 
     /// The translation layer of run number `run`, counted from 0.
     pub fn layer(&self, run: u32) -> Result<Box<dyn Translation>, FtlError> {
-        self.victim.build(self.layout(run))
+        self.mapping.build(self.layout(run), &|layout| self.victim.build(layout))
     }
 
     fn layout(&self, run: u32) -> Layout {
@@ -323,6 +383,7 @@ impl Resolved {
     pub(crate) fn stepwise(&self, layout: PlaneLayout) -> Result<Box<dyn Stepwise>, FtlError> {
         match &self.victim {
             Victim::Registered(spec) => spec.build_stepwise(layout),
+            Victim::None => unreachable!("a drive with a clock has the page map"),
             Victim::External(name, _) => Err(SpecError::new(
                 format!("{name} is no policy of a drive with a clock"),
                 "--drive counting has those written in Python",
@@ -343,6 +404,10 @@ impl Resolved {
 
     /// Finds faults that only the making of a layer shows, before any long run begins.
     fn check_frontier(&self) -> Result<(), FtlError> {
+        self.mapping.check(&self.layout(0))?;
+        if !self.mapping.info().has_victims {
+            return Ok(());
+        }
         self.placement.check(self.frontier, self.levelling)?;
         self.frontier.check(&self.geometry, self.levelling, &self.placement)?;
         self.allocation.check(self.frontier)?;

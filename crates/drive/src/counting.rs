@@ -5,6 +5,7 @@ use flashgc_ftl::{FtlError, Translation};
 use flashgc_workload::{Batch, Op, Workload, WorkloadError};
 
 use crate::extent::{Extent, Unit};
+use crate::swap::Swapping;
 
 /// Why a drive could not go on.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -15,6 +16,61 @@ pub enum DriveError {
     /// The workload could not go on.
     #[error(transparent)]
     Workload(#[from] WorkloadError),
+}
+
+/// A drive that a run steps to exact positions.
+pub(crate) trait Drive: Send {
+    /// The translation layer.
+    fn layer(&self) -> &dyn Translation;
+
+    /// Pages that the host has read.
+    fn reads(&self) -> u64;
+
+    /// Whether the drive's life is over.
+    fn has_ended(&self) -> bool;
+
+    /// When the first block wore out, and the host's reads until then.
+    fn first_failure(&self) -> Option<(Moment, u64)>;
+
+    /// What passed between memory and flash; `None` without a page cache.
+    fn swapping(&self) -> Option<Swapping>;
+
+    /// How far the drive has come, in `unit`.
+    fn position(&self, unit: Unit) -> u64;
+
+    /// Executes commands up to one batch, and not beyond `target`. Returns false when there is
+    /// nothing more to do.
+    fn step(&mut self, target: Extent) -> Result<bool, DriveError>;
+}
+
+impl Drive for CountingDrive {
+    fn layer(&self) -> &dyn Translation {
+        self.layer()
+    }
+
+    fn reads(&self) -> u64 {
+        self.reads()
+    }
+
+    fn has_ended(&self) -> bool {
+        self.has_ended()
+    }
+
+    fn first_failure(&self) -> Option<(Moment, u64)> {
+        self.first_failure()
+    }
+
+    fn swapping(&self) -> Option<Swapping> {
+        None
+    }
+
+    fn position(&self, unit: Unit) -> u64 {
+        self.position(unit)
+    }
+
+    fn step(&mut self, target: Extent) -> Result<bool, DriveError> {
+        self.step(target)
+    }
 }
 
 /// A translation layer and the workload that runs on it.
@@ -152,7 +208,7 @@ impl CountingDrive {
     }
 
     /// Commands up to `end`: runs between TRIMs go to the layer as one batch of writes, since a
-    /// read changes nothing.
+    /// read changes nothing; a layer that follows reads hears of each.
     fn execute_mixed(
         &mut self,
         end: usize,
@@ -161,9 +217,20 @@ impl CountingDrive {
     ) -> Result<(), DriveError> {
         while self.done < end && writes > 0 {
             let ops = &self.batch.ops[self.done..end];
-            let run = before_trim(ops);
+            let follows_reads = self.layer.follows_reads();
+            let run = if follows_reads {
+                ops.iter().take_while(|&&op| op == Op::Write).count()
+            } else {
+                before_trim(ops)
+            };
             if run == 0 {
-                self.layer.trim(&self.batch.pages[self.done..=self.done])?;
+                let page = &self.batch.pages[self.done..=self.done];
+                if ops[0] == Op::Trim {
+                    self.layer.trim(page)?;
+                } else {
+                    self.layer.read(page)?;
+                    self.reads += 1;
+                }
                 self.done += 1;
                 continue;
             }

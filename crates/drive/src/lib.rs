@@ -15,6 +15,7 @@ mod run;
 pub mod simulate;
 pub mod source;
 pub mod stats;
+pub mod swap;
 pub mod timed;
 pub mod times;
 pub mod wear;

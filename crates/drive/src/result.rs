@@ -12,6 +12,7 @@ use crate::hosted::{HostResult, ZombieResult};
 use crate::metrics::timeline::Timeline;
 use crate::run::Finished;
 use crate::stats::{Interval, all_equal, batch_means, drift, half_width95, mean, mser};
+use crate::swap::result::{MapCounts, MergeCounts, Swap};
 use crate::timed::TimedResult;
 use crate::times::Busy;
 use crate::wear::{Levelling, Lifetime, Wear};
@@ -74,6 +75,18 @@ pub struct RunResult {
     /// Single operations, where they were asked for; the document has them not.
     #[serde(skip)]
     pub timeline: Option<Timeline>,
+    /// Bytes that a controller needs in its memory for the map; 0 if no run began.
+    #[serde(default)]
+    pub map_bytes: u64,
+    /// How log blocks were merged; `None` for a mapping that has none.
+    #[serde(default)]
+    pub merges: Option<MergeCounts>,
+    /// What keeping the map on flash came to; `None` for a map in memory.
+    #[serde(default)]
+    pub map_traffic: Option<MapCounts>,
+    /// What passed between memory and flash; `None` without a page cache.
+    #[serde(default)]
+    pub swap: Option<Swap>,
     /// Pages programmed a second of one core, warm-up included: the one figure here that differs
     /// from machine to machine.
     pub page_programs_per_second: f64,
@@ -96,6 +109,40 @@ pub struct RunResult {
     pub config: FullConfig,
     /// Version of flashgc.
     pub version: String,
+}
+
+impl RunResult {
+    /// What results are ranked by, less being better: write amplification; with a page cache the time
+    /// that flash spends on I/O; with a clock the mean response time in microseconds. NaN where
+    /// there is no figure.
+    pub fn figure(&self) -> f64 {
+        if let Some(timed) = &self.timed {
+            return timed.latency_us.all.as_ref().map_or(f64::NAN, |all| all.all.mean);
+        }
+        match &self.swap {
+            Some(swap) if swap.run_values.is_empty() => f64::NAN,
+            Some(swap) => swap.io_seconds,
+            None => self.write_amplification,
+        }
+    }
+
+    /// The figure of each run.
+    pub fn figures(&self) -> &[f64] {
+        match (&self.timed, &self.swap) {
+            (Some(timed), _) => &timed.mean_us_runs,
+            (None, Some(swap)) => &swap.run_values,
+            (None, None) => &self.run_values,
+        }
+    }
+
+    /// Half the 95% interval of the figure; `None` where it cannot be told.
+    pub fn figure_ci95(&self) -> Option<f64> {
+        match (&self.timed, &self.swap) {
+            (Some(timed), _) => timed.mean_us_ci95,
+            (None, Some(_)) => None,
+            (None, None) => self.write_amplification_ci95,
+        }
+    }
 }
 
 /// The whole resolved configuration.
@@ -125,7 +172,9 @@ pub(crate) fn summarise(resolved: &Resolved, runs: &[Finished], interrupted: boo
         .map(|(value, intervals)| (intervals, value))
         .unzip();
     let mut warnings = Vec::new();
-    if values.is_empty() {
+    // Under a page cache a run is a program's, from its beginning, and may write nothing at all.
+    let in_steady_state = resolved.swap.is_none() && !resolved.until_failure;
+    if values.is_empty() && (interrupted || resolved.swap.is_none()) {
         warnings.push(if interrupted {
             "interrupted in the warm-up: nothing was measured".to_string()
         } else {
@@ -157,7 +206,7 @@ pub(crate) fn summarise(resolved: &Resolved, runs: &[Finished], interrupted: boo
     let drift = drift(if alike { &measured[..1] } else { &measured });
     let drifting = drift.filter(|(drift, half)| drift.abs() > half.max(DRIFT_WORTH_SAYING));
     // A dying drive settles at nothing.
-    if let Some((drift, half)) = drifting.filter(|_| !resolved.until_failure) {
+    if let Some((drift, half)) = drifting.filter(|_| in_steady_state) {
         warnings.push(format!(
             "write amplification still moves: {:+.2}% ± {:.2}% from the first to the second half \
              of the measured part; lengthen the warm-up, or use --warmup auto",
@@ -168,7 +217,7 @@ pub(crate) fn summarise(resolved: &Resolved, runs: &[Finished], interrupted: boo
     // A drive with a clock is in its state before, and measured in requests.
     let has_length = resolved.timed.is_none() && !interrupted;
     let short = too_short(resolved, runs, &measured).filter(|_| has_length);
-    warnings.extend(short.iter().filter(|_| !resolved.until_failure).cloned());
+    warnings.extend(short.iter().filter(|_| in_steady_state).cloned());
     warnings.extend(died_early(resolved, runs));
     warnings.extend(short_warmup(resolved));
     if let Some(host) = &resolved.host {
@@ -206,6 +255,10 @@ pub(crate) fn summarise(resolved: &Resolved, runs: &[Finished], interrupted: boo
         busy: resolved.times.as_ref().map(|times| Busy::new(times, &counters, reads)),
         timed: None,
         timeline: None,
+        map_bytes: runs.first().map_or(0, |run| run.map_bytes),
+        merges: MergeCounts::of(runs),
+        map_traffic: MapCounts::of(runs),
+        swap: resolved.swap.as_ref().map(|spec| Swap::new(spec, runs)),
         page_programs_per_second: if seconds > 0.0 { programs as f64 / seconds } else { 0.0 },
         steady: drift.is_some() && drifting.is_none() && short.is_none(),
         interrupted,
@@ -329,6 +382,9 @@ fn digest(config: &FullConfig, runs: &[Finished]) -> String {
         text.push_str(&format!("|{:x}|{:?}|{}", run.decisions, run.counters, run.reads));
         if let Some(host) = &run.host {
             text.push_str(&format!("|{host:?}|{:?}", run.zombies));
+        }
+        if let Some(swapping) = &run.swapping {
+            text.push_str(&format!("|{swapping:?}"));
         }
         if let Some(life) = &run.life {
             text.push_str(&format!("|{life:?}"));

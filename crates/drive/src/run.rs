@@ -4,14 +4,15 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use flashgc_ftl::endurance::{Cause, Moment};
-use flashgc_ftl::{Counters, FtlError, Levelled, ZombieCounts};
+use flashgc_ftl::{Counters, FtlError, Levelled, MapTraffic, Merges, ZombieCounts};
 use flashgc_host::{HostCounts, HostWatch};
 use flashgc_workload::{Batch, Workload};
 
 use crate::config::Resolved;
-use crate::counting::{CountingDrive, DriveError};
+use crate::counting::{CountingDrive, Drive, DriveError};
 use crate::extent::{Extent, Unit};
 use crate::stats::Interval;
+use crate::swap::Swapping;
 use crate::wear::{Erases, Worn, histogram};
 
 /// Shared between the runs and whoever waits for them.
@@ -42,10 +43,9 @@ pub const INTERVALS: u64 = 120;
 /// Intervals that the warm-up is cut into, for the plot of how the drive settled.
 const WARMUP_INTERVALS: u64 = 40;
 
-/// What had been counted when the measured part began.
 /// A run under way.
 pub(crate) struct Run {
-    drive: CountingDrive,
+    drive: Box<dyn Drive>,
     unit: Unit,
     warmup: Extent,
     settling: Vec<Interval>,
@@ -55,17 +55,42 @@ pub(crate) struct Run {
     /// How worn the blocks were after each interval, where blocks wear out.
     wearing: Vec<Worn>,
     host: Option<HostWatch>,
-    at_start: Option<Start>,
+    at_start: Option<Counted>,
     elapsed: Duration,
 }
 
-/// What had been counted when the measured part began.
-struct Start {
+/// What a drive has counted since it was made, and the host before it.
+struct Counted {
     counters: Counters,
     reads: u64,
     levelled: Option<Levelled>,
     zombies: Option<ZombieCounts>,
     host: Option<HostCounts>,
+    merges: Option<Merges>,
+    map_traffic: Option<MapTraffic>,
+    swapping: Option<Swapping>,
+}
+
+/// What has been counted between two moments, where it is counted at all.
+macro_rules! since {
+    ($now:expr, $then:expr) => {
+        $now.as_ref().zip($then.as_ref()).map(|(now, then)| now.since(then))
+    };
+}
+
+impl Counted {
+    fn since(&self, earlier: &Self) -> Self {
+        Self {
+            counters: self.counters.since(&earlier.counters),
+            reads: self.reads - earlier.reads,
+            levelled: since!(self.levelled, earlier.levelled),
+            zombies: since!(self.zombies, earlier.zombies),
+            host: since!(self.host, earlier.host),
+            merges: since!(self.merges, earlier.merges),
+            map_traffic: since!(self.map_traffic, earlier.map_traffic),
+            swapping: since!(self.swapping, earlier.swapping),
+        }
+    }
 }
 
 impl Run {
@@ -81,7 +106,10 @@ impl Run {
             watch = Some(host.watch());
             workload = Box::new(host) as Box<dyn Workload>;
         }
-        let drive = CountingDrive::new(layer, workload, Batch::DEFAULT_LEN);
+        let drive: Box<dyn Drive> = match &resolved.swap {
+            Some(swap) => Box::new(swap.drive(layer, workload)?),
+            None => Box::new(CountingDrive::new(layer, workload, Batch::DEFAULT_LEN)),
+        };
         Ok(Self {
             drive,
             unit: resolved.plan.measured.unit,
@@ -142,14 +170,17 @@ impl Run {
         Ok(true)
     }
 
-    fn counted(&self) -> Start {
+    fn counted(&self) -> Counted {
         let layer = self.drive.layer();
-        Start {
+        Counted {
             counters: layer.counters(),
             reads: self.drive.reads(),
             levelled: layer.levelled(),
             zombies: layer.zombies(),
             host: self.host.as_ref().map(HostWatch::counts),
+            merges: layer.merges(),
+            map_traffic: layer.map_traffic(),
+            swapping: self.drive.swapping(),
         }
     }
 
@@ -164,7 +195,7 @@ impl Run {
     ) -> Result<bool, DriveError> {
         let mut steps = 0u32;
         let mut programs = self.drive.layer().counters().programs();
-        let mut report = |drive: &CountingDrive| {
+        let mut report = |drive: &dyn Drive| {
             let now = drive.layer().counters().programs();
             control.programs.fetch_add(now - programs, Ordering::Relaxed);
             programs = now;
@@ -175,14 +206,14 @@ impl Run {
         while !cancelled && self.drive.step(target)? {
             steps += 1;
             if steps.is_multiple_of(16) {
-                report(&self.drive);
+                report(&*self.drive);
                 if let Some(poll) = poll {
                     poll();
                 }
                 cancelled = control.is_cancelled();
             }
         }
-        report(&self.drive);
+        report(&*self.drive);
         if let Some(poll) = poll {
             poll();
         }
@@ -223,17 +254,19 @@ impl Run {
                 .system_failure()
                 .map(|(moment, cause)| ((moment, self.drive.reads()), cause)),
         });
-        let end = self.counted();
-        let start = self.at_start.as_ref().unwrap_or(&end);
-        let levelled = end.levelled.zip(start.levelled).map(|(end, start)| end.since(&start));
-        let zombies = end.zombies.zip(start.zombies).map(|(end, start)| end.since(&start));
-        let host = end.host.zip(start.host).map(|(end, start)| end.since(&start));
+        let all = self.counted();
+        // Of a run that was stopped in its warm-up nothing counts.
+        let counted = all.since(self.at_start.as_ref().unwrap_or(&all));
         Finished {
-            counters: now.since(&start.counters),
-            reads: end.reads - start.reads,
-            levelled,
-            zombies,
-            host,
+            counters: counted.counters,
+            reads: counted.reads,
+            levelled: counted.levelled,
+            zombies: counted.zombies,
+            host: counted.host,
+            merges: counted.merges,
+            map_traffic: counted.map_traffic,
+            swapping: counted.swapping,
+            map_bytes: layer.map_bytes(),
             programs: now.programs(),
             decisions: layer.decisions(),
             erases: Erases::of(erase_counts),
@@ -260,6 +293,14 @@ pub(crate) struct Finished {
     pub(crate) zombies: Option<ZombieCounts>,
     /// What the host did in the measured part, where there is one.
     pub(crate) host: Option<HostCounts>,
+    /// How log blocks were merged in the measured part, where there are any.
+    pub(crate) merges: Option<Merges>,
+    /// What a map on flash came to in the measured part, where it is there.
+    pub(crate) map_traffic: Option<MapTraffic>,
+    /// What passed between memory and flash in the measured part, where there is a page cache.
+    pub(crate) swapping: Option<Swapping>,
+    /// Bytes that a controller needs for the map.
+    pub(crate) map_bytes: u64,
     /// Pages programmed since the run began.
     pub(crate) programs: u64,
     /// A digest of everything the run decided.

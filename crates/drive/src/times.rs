@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use flashgc_ftl::Counters;
 use flashgc_ftl::spec::{SpecError, suggest};
+use flashgc_ftl::{Costs, Counters};
 use flashgc_workload::units::Quantity;
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +24,8 @@ pub struct Times {
     pub(crate) transfer: u64,
     /// Command and address, over the bus.
     pub(crate) command: u64,
+    /// A page from the host's memory to the flash chip; `None` where it is not given.
+    memory: Option<u64>,
 }
 
 const HINT: &str = "write read=60us,program=800us,erase=1.5ms,transfer=20us";
@@ -32,8 +34,8 @@ impl Times {
     /// Reads `text`, for example `read=60us,program=800us,erase=1.5ms`; `transfer` and `command`
     /// may be left out.
     pub fn parse(text: &str) -> Result<Self, SpecError> {
-        const NAMES: [&str; 5] = ["read", "program", "erase", "transfer", "command"];
-        let mut found = [None; 5];
+        const NAMES: [&str; 6] = ["read", "program", "erase", "transfer", "command", "memory"];
+        let mut found = [None; NAMES.len()];
         for part in text.split(',') {
             let Some((name, value)) = part.split_once('=') else {
                 let message = format!("'{}' is not an operation and its time", part.trim());
@@ -54,7 +56,19 @@ impl Times {
             found[index].ok_or_else(missing)
         };
         let (transfer, command) = (found[3].unwrap_or(0), found[4].unwrap_or(0));
-        Ok(Self { read: time(0)?, program: time(1)?, erase: time(2)?, transfer, command })
+        let memory = found[5];
+        Ok(Self { read: time(0)?, program: time(1)?, erase: time(2)?, transfer, command, memory })
+    }
+
+    /// What a scheme weighs, transfers included; a page from the host's memory as in the paper
+    /// where it is not given.
+    pub fn costs(&self) -> Costs {
+        Costs {
+            read: self.read + self.transfer,
+            program: self.program + self.transfer,
+            erase: self.erase,
+            memory: self.memory.unwrap_or(Costs::PAPER.memory),
+        }
     }
 
     /// Nanoseconds that `reads` host reads and what `counters` counts take.
@@ -81,11 +95,14 @@ impl Times {
 impl fmt::Display for Times {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let us = |ns: u64| ns as f64 / 1e3;
-        let Self { read, program, erase, transfer, command } = *self;
+        let Self { read, program, erase, transfer, command, memory } = *self;
         let (read, program, erase) = (us(read), us(program), us(erase));
         write!(f, "read={read}us,program={program}us,erase={erase}us,transfer={}us", us(transfer))?;
         // Not written where there is none, as there was none at first: digests stay.
-        if command > 0 { write!(f, ",command={}us", us(command)) } else { Ok(()) }
+        if command > 0 {
+            write!(f, ",command={}us", us(command))?;
+        }
+        memory.map_or(Ok(()), |memory| write!(f, ",memory={}us", us(memory)))
     }
 }
 

@@ -34,6 +34,8 @@ fn config(b: u32, spare: f64, victim: String, runs: u32) -> RunConfig {
         allocation: "fifo".into(),
         wear_levelling: None,
         placement: "none".into(),
+        mapping: "page".into(),
+        swap: None,
         host: None,
         endurance: None,
         times: None,

@@ -19,6 +19,8 @@ fn run(victim: &str, workload: &str, wear_levelling: Option<&str>) -> RunResult 
         frontier: "pool:low=25".into(),
         allocation: "fifo".into(),
         placement: "none".into(),
+        mapping: "page".into(),
+        swap: None,
         host: None,
         wear_levelling: wear_levelling.map(str::to_string),
         endurance: Some("300".into()),

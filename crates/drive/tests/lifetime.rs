@@ -26,6 +26,8 @@ fn config() -> RunConfig {
         allocation: "sfl".into(),
         wear_levelling: None,
         placement: "none".into(),
+        mapping: "page".into(),
+        swap: None,
         host: None,
         endurance: Some("normal:mean=60,cv=0.1".into()),
         times: Some(TIMES.into()),
@@ -174,6 +176,8 @@ fn the_configuration_of_a_drive_that_lives_for_ever_is_what_it_was() {
     let plain = RunConfig {
         allocation: "fifo".into(),
         placement: "none".into(),
+        mapping: "page".into(),
+        swap: None,
         host: None,
         endurance: None,
         times: None,

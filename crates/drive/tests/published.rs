@@ -31,6 +31,8 @@ fn config(victim: &str) -> RunConfig {
         allocation: "fifo".into(),
         wear_levelling: None,
         placement: "none".into(),
+        mapping: "page".into(),
+        swap: None,
         host: None,
         endurance: None,
         times: None,

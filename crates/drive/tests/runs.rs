@@ -29,6 +29,8 @@ fn config() -> RunConfig {
         allocation: "fifo".into(),
         wear_levelling: None,
         placement: "none".into(),
+        mapping: "page".into(),
+        swap: None,
         host: None,
         endurance: None,
         times: None,

@@ -23,6 +23,8 @@ fn config() -> RunConfig {
         pages_per_block: 16,
         page_size: 4096,
         spare: 0.15,
+        mapping: "page".into(),
+        swap: None,
         victim: "greedy".into(),
         frontier: "single".into(),
         allocation: "fifo".into(),

@@ -339,6 +339,9 @@ impl<T: Tracker> State<T> {
         }
         self.counters.copied_pages += pages.len() as u64;
         self.set_down_zombies(first, from, to);
+        if let Some(copied) = &mut self.copied {
+            copied.extend_from_slice(pages);
+        }
         self.moving = moving;
     }
 }

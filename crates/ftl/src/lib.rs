@@ -5,7 +5,9 @@
 
 mod audit;
 mod collect;
+mod dftl;
 mod log_map;
+mod order;
 mod table;
 mod zombies;
 
@@ -43,6 +45,6 @@ pub use placement::{PlacementSpec, placement_policies};
 pub use residency::{Cached, Region, Residency};
 pub use scheme::{Costs, Duplicates, Scheme, schemes};
 pub use stepwise::{PlaneLayout, PlaneMap, Stepwise};
-pub use translation::{Counters, FtlError, Layout, Merges, Translation};
+pub use translation::{Counters, FtlError, Layout, MapTraffic, Merges, Translation};
 pub use victim::{External, ExternalPick, VictimPolicy, VictimSpec, victim_policies};
 pub use zombies::ZombieCounts;

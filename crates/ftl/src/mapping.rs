@@ -3,7 +3,9 @@
 
 use std::fmt;
 
+use crate::dftl;
 use crate::log_map;
+use crate::scheme::Scheme;
 use crate::spec::{Param, Params, Spec, SpecError, header, suggest};
 use crate::translation::{FtlError, Layout, Translation};
 
@@ -20,6 +22,8 @@ pub struct MappingInfo {
     pub params: &'static [Param],
     /// Whether victim policy and write frontier are its: a log-block mapping has its own.
     pub has_victims: bool,
+    /// Whether collections have a use for a scheme.
+    check_scheme: fn(Scheme) -> Result<(), SpecError>,
     /// A text that begins with its documentation as `//!` lines.
     source: &'static str,
     check: fn(&Params, &Layout) -> Result<(), SpecError>,
@@ -53,6 +57,7 @@ static MAPPINGS: &[MappingInfo] = &[
         has_victims: true,
         source: PAGE,
         check: |_, _| Ok(()),
+        check_scheme: Scheme::check_page_map,
         build: |_, layout, make| make(layout),
     },
     MappingInfo {
@@ -61,6 +66,7 @@ static MAPPINGS: &[MappingInfo] = &[
         has_victims: false,
         source: include_str!("log_map/fast.rs"),
         check: log_map::check,
+        check_scheme: |_| Ok(()),
         build: |params, layout, _| log_map::fast(params, layout),
     },
     MappingInfo {
@@ -69,7 +75,17 @@ static MAPPINGS: &[MappingInfo] = &[
         has_victims: false,
         source: include_str!("log_map/bast.rs"),
         check: log_map::check,
+        check_scheme: |_| Ok(()),
         build: |params, layout, _| log_map::bast(params, layout),
+    },
+    MappingInfo {
+        name: "dftl",
+        params: dftl::PARAMS,
+        has_victims: true,
+        source: include_str!("dftl.rs"),
+        check: dftl::check,
+        check_scheme: Scheme::check_unaware,
+        build: dftl::dftl,
     },
 ];
 
@@ -115,6 +131,11 @@ impl Mapping {
     /// Whether a drive with this layout can be mapped so.
     pub fn check(&self, layout: &Layout) -> Result<(), SpecError> {
         (self.info.check)(&self.params, layout)
+    }
+
+    /// Whether its collections have a use for `scheme`.
+    pub fn check_scheme(&self, scheme: Scheme) -> Result<(), SpecError> {
+        (self.info.check_scheme)(scheme)
     }
 
     /// A translation layer with this mapping; `page_map` makes the page map that it is or needs.

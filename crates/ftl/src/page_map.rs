@@ -64,6 +64,8 @@ pub(crate) struct State<T> {
     /// Logical pages on their way from a victim: the first `moving_len` of b.
     pub(crate) moving: Box<[u32]>,
     pub(crate) moving_len: usize,
+    /// Logical pages copied since they were last asked for; `None` while nobody asks.
+    pub(crate) copied: Option<Vec<u32>>,
     /// Where the pages that the host writes at hand replace were: room for b.
     pub(crate) old: Box<[u32]>,
 }
@@ -124,6 +126,7 @@ impl<P: VictimPolicy> PageMap<P> {
                 decisions: 0,
                 moving: vec![0; b as usize].into(),
                 moving_len: 0,
+                copied: None,
                 old: vec![0; b as usize].into(),
             },
             sharing: None,
@@ -213,6 +216,16 @@ impl<P: VictimPolicy> Translation for PageMap<P> {
         }
     }
 
+    fn follow_copies(&mut self) {
+        self.state.copied.get_or_insert_default();
+    }
+
+    fn drain_copies(&mut self, pages: &mut Vec<u32>) {
+        if let Some(copied) = &mut self.state.copied {
+            pages.append(copied);
+        }
+    }
+
     fn duplicates(&self) -> Duplicates {
         self.sharing.as_ref().map_or(Duplicates::default(), |sharing| sharing.duplicates)
     }
@@ -263,9 +276,14 @@ impl<P: VictimPolicy> Translation for PageMap<P> {
     }
 
     fn counters(&self) -> Counters {
-        // The engine counts pages written from memory as copies: on flash they are.
-        let counters = self.state.counters;
-        Counters { copied_pages: counters.copied_pages - self.duplicates().flushed, ..counters }
+        // The engine counts pages written from memory as copies; they are the host's.
+        let Counters { host_pages, copied_pages, .. } = self.state.counters;
+        let flushed = self.duplicates().flushed;
+        Counters {
+            host_pages: host_pages + flushed,
+            copied_pages: copied_pages - flushed,
+            ..self.state.counters
+        }
     }
 
     fn decisions(&self) -> u64 {

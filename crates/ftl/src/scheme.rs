@@ -236,6 +236,17 @@ impl Scheme {
         ))
     }
 
+    /// Whether a mapping whose collections know nothing of memory has any use for the scheme.
+    pub fn check_unaware(self) -> Result<(), SpecError> {
+        if self.is_unaware() {
+            return Ok(());
+        }
+        Err(SpecError::new(
+            format!("the collections of this mapping know nothing of memory, found scheme {self}"),
+            "du-gc, or another mapping",
+        ))
+    }
+
     /// What is done with each class of pages at this moment, and what it costs.
     pub fn table(self, costs: &Costs, pages_per_block: u32, memory: &dyn Residency) -> ClassTable {
         let later = costs.later_write(pages_per_block);

@@ -115,7 +115,7 @@ impl Layout {
 /// Everything that has been counted since the layer was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Pages written by the host.
+    /// Pages written by the host, those that collections wrote from its memory included.
     pub host_pages: u64,
     /// Valid pages rewritten by collections.
     pub copied_pages: u64,
@@ -152,6 +152,31 @@ impl Counters {
             erases: self.erases - earlier.erases,
             collections: self.collections - earlier.collections,
             trimmed_pages: self.trimmed_pages - earlier.trimmed_pages,
+        }
+    }
+}
+
+/// What a map on flash came to since the layer was made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MapTraffic {
+    /// Commands whose map entry was in memory.
+    pub hits: u64,
+    /// Commands whose map entry was not.
+    pub misses: u64,
+    /// Translation pages read.
+    pub reads: u64,
+    /// Translation pages programmed.
+    pub writes: u64,
+}
+
+impl MapTraffic {
+    /// What has been counted since `earlier`.
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            hits: self.hits - earlier.hits,
+            misses: self.misses - earlier.misses,
+            reads: self.reads - earlier.reads,
+            writes: self.writes - earlier.writes,
         }
     }
 }
@@ -218,15 +243,7 @@ pub trait Translation: Send {
         memory: &mut dyn Residency,
     ) -> Result<(), SpecError> {
         let _ = (costs, memory);
-        if scheme.is_unaware() {
-            return Ok(());
-        }
-        Err(SpecError::new(
-            format!(
-                "the collections of this mapping know nothing of memory, found scheme {scheme}"
-            ),
-            "du-gc, or another mapping",
-        ))
+        scheme.check_unaware()
     }
 
     /// Writes `page`, which has just left `memory`; collections may leave to `memory` what it has.
@@ -283,6 +300,31 @@ pub trait Translation: Send {
 
     /// What has been counted so far.
     fn counters(&self) -> Counters;
+
+    /// Whether [`Translation::read`] changes anything: callers need not tell of reads otherwise.
+    fn follows_reads(&self) -> bool {
+        false
+    }
+
+    /// The host reads `pages`, in order.
+    fn read(&mut self, pages: &[u32]) -> Result<(), FtlError> {
+        let _ = pages;
+        Ok(())
+    }
+
+    /// Begins to note which pages collections copy, for [`Translation::drain_copies`].
+    fn follow_copies(&mut self) {}
+
+    /// Appends to `pages` the logical pages that collections have copied since the last call, in
+    /// that order, and forgets them.
+    fn drain_copies(&mut self, pages: &mut Vec<u32>) {
+        let _ = pages;
+    }
+
+    /// What keeping the map on flash came to; `None` for a mapping whose map is in memory.
+    fn map_traffic(&self) -> Option<MapTraffic> {
+        None
+    }
 
     /// How log blocks were merged; `None` for a mapping that has none.
     fn merges(&self) -> Option<Merges> {

@@ -3,9 +3,12 @@
 use flashgc_ftl::endurance::endurance_laws;
 use flashgc_ftl::frontier::frontiers;
 use flashgc_ftl::levelling::wear_levellings;
+use flashgc_ftl::mapping::MappingInfo;
 use flashgc_ftl::spec::{Kind, Param};
-use flashgc_ftl::{Fill, allocation_policies, collectors, placement_policies, victim_policies};
-use flashgc_host::{hint_ways, write_back_caches};
+use flashgc_ftl::{
+    Fill, allocation_policies, collectors, mappings, placement_policies, schemes, victim_policies,
+};
+use flashgc_host::{hint_ways, page_caches, write_back_caches};
 use flashgc_workload::generate::generators;
 use flashgc_workload::requests::arrivals::arrivals;
 use flashgc_workload::requests::request_generators;
@@ -34,6 +37,11 @@ pub(crate) fn everything() -> Value {
             "victim": info.victim,
             "placement": info.placement,
         })).collect::<Vec<_>>(),
+        "mappings": mappings().iter().map(mapping).collect::<Vec<_>>(),
+        "schemes": schemes().iter().map(|info| entry(
+            info.name, info.summary, info.summary, info.params)).collect::<Vec<_>>(),
+        "page_caches": page_caches().iter().map(|info| entry(
+            info.name, &info.summary(), &info.doc(), info.params)).collect::<Vec<_>>(),
         "endurances": endurance_laws().iter().map(|info| entry(
             info.name, info.summary, info.summary, info.params)).collect::<Vec<_>>(),
         "generators": generators().iter().map(|info| entry(
@@ -44,6 +52,13 @@ pub(crate) fn everything() -> Value {
             info.name, info.summary, info.doc, info.params)).collect::<Vec<_>>(),
         "fills": Fill::names().collect::<Vec<_>>(),
     })
+}
+
+/// A mapping, and whether victim policy and write frontier are its.
+fn mapping(info: &MappingInfo) -> Value {
+    let mut entry = entry(info.name, &info.summary(), &info.doc(), info.params);
+    entry["has_victims"] = info.has_victims.into();
+    entry
 }
 
 fn entry(name: &str, summary: &str, doc: &str, params: &[Param]) -> Value {

@@ -217,6 +217,14 @@ impl Translation for Lent {
         self.layer.swap_out(page, memory)
     }
 
+    fn follow_copies(&mut self) {
+        self.layer.follow_copies();
+    }
+
+    fn drain_copies(&mut self, pages: &mut Vec<u32>) {
+        self.layer.drain_copies(pages);
+    }
+
     fn merges(&self) -> Option<Merges> {
         self.layer.merges()
     }

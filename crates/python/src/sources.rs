@@ -11,10 +11,11 @@ use flashgc_drive::timed::config as clock;
 use flashgc_drive::timed::{Placement, TimedConfig};
 use flashgc_drive::times::Times;
 use flashgc_ftl::{
-    Allocation, EndOfLife, Endurance, Fill, Frontier, Levelling, PlacementSpec, VictimSpec,
+    Allocation, EndOfLife, Endurance, Fill, Frontier, Levelling, Mapping, PlacementSpec, Scheme,
+    VictimSpec,
 };
-use flashgc_host::HostSpec;
 use flashgc_host::write_back::HintsSpec;
+use flashgc_host::{HostSpec, PageCacheSpec};
 use flashgc_workload::generate::{GeneratorSpec, generators};
 use flashgc_workload::requests::{Arrivals, Disorder, Requests, TimedTrace, request_generators};
 use flashgc_workload::trace::{
@@ -153,8 +154,8 @@ pub(crate) fn fixes_pages(workload: &str) -> bool {
     GeneratorSpec::parse(workload).is_ok_and(|spec| spec.fixed_pages().is_some())
 }
 
-/// Checks one value: a `victim`, `frontier`, `fill`, `workload`, `warmup`, `length`, trace `format`,
-/// or one of a drive with a clock.
+/// Checks one value: a `victim`, `frontier`, `mapping`, `scheme`, `fill`, `workload`, `warmup`, `length`,
+/// trace `format`, or one of a drive with a clock.
 #[pyfunction]
 pub(crate) fn check(kind: &str, text: &str) -> PyResult<()> {
     let checked = match kind {
@@ -165,6 +166,9 @@ pub(crate) fn check(kind: &str, text: &str) -> PyResult<()> {
         "cache" => HostSpec::parse(text, "none").map(drop),
         "hints" => HintsSpec::parse(text).map(drop),
         "placement" => PlacementSpec::parse(text).map(drop),
+        "mapping" => Mapping::parse(text).map(drop),
+        "page_policy" => PageCacheSpec::parse(text).map(drop),
+        "scheme" => Scheme::parse(text).map(drop),
         "endurance" => Endurance::parse(text).map(drop),
         "times" => Times::parse(text).map(drop),
         "until" => EndOfLife::parse(text).map(drop),

@@ -28,7 +28,8 @@ Examples:
   flashgc compare --victim greedy --frontier single --frontier double
   flashgc compare --frontier pool --collector gc-gd --collector zgc-gd
   flashgc compare --workload TRACE.csv.zst --spare 7% --plot ranking.pdf
-  flashgc compare --victim greedy --victim python:mine.py:pick""",
+  flashgc compare --victim greedy --victim python:mine.py:pick
+  flashgc compare --mapping page --mapping fast --mapping bast""",
 )
 @click.argument("experiment", required=False, type=click.Path(path_type=Path))
 @experiment_options(several=True)
@@ -44,11 +45,11 @@ def compare(
     plot_kind: str | None,
     **typed: Any,
 ) -> int:
-    """Compare policies, frontiers and more on one workload, and rank them.
+    """Compare policies, mappings, schemes and spare factors on one workload, and rank them.
 
     Every combination is run, 5 times unless --runs says otherwise. Run i of each sees the same
     writes, so that differences are paired. Without --victim or --collector, every built-in policy
-    is compared.
+    is compared, unless mappings or schemes are. With --page-cache, the least time on flash wins.
     """
     from flashgc import experiment as model
     from flashgc import plot
@@ -61,7 +62,9 @@ def compare(
     given = asked(experiment, typed)
     gc = given.values.setdefault("gc", {})
     if isinstance(gc, dict) and "collector" not in gc:
-        gc.setdefault("victim", [policy.name for policy in policies()])
+        varied = isinstance(gc.get("mapping"), list) or "scheme" in given.values.get("swap", {})
+        if not varied:
+            gc.setdefault("victim", [policy.name for policy in policies()])
     what = model.experiment(given.values, given.places)
     configs = model.configurations(
         what, given.places, default_runs=COMPARED_RUNS, python_victims=tuple(given.python)

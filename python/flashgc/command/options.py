@@ -30,8 +30,11 @@ from flashgc.registry import (
     frontiers,
     generators,
     hints,
+    mappings,
+    page_caches,
     placements,
     policies,
+    schemes,
     trace_formats,
     wear_levellings,
 )
@@ -125,6 +128,37 @@ _COMMON = (
         "frequency, perfect. [default: none]",
         several=True,
         words=names(hints),
+    ),
+    Option(
+        "gc.mapping",
+        "--mapping",
+        "SPEC",
+        "How pages are found: page, fast:log_blocks=32, bast, dftl; see flashgc policies. "
+        "[default: page]",
+        several=True,
+        words=_names(mappings),
+    ),
+    Option(
+        "swap.page_cache",
+        "--page-cache",
+        "SIZE",
+        "A page cache of a virtual memory system in front of the drive (4MiB). [default: none]",
+    ),
+    Option(
+        "swap.page_policy",
+        "--page-policy",
+        "SPEC",
+        "Which page leaves the page cache: 3-region, lru. [default: 3-region]",
+        words=_names(page_caches),
+    ),
+    Option(
+        "swap.scheme",
+        "--scheme",
+        "SPEC",
+        "What collections do about pages in memory: du-gc, da-gc, ba-gc, lda-gc1 to lda-gc5, "
+        "lda-p. [default: du-gc]",
+        several=True,
+        words=_names(schemes),
     ),
     Option(
         "drive.blocks",

@@ -22,8 +22,11 @@ from flashgc.registry import (
     frontiers,
     generators,
     hints,
+    mappings,
+    page_caches,
     placements,
     request_generators,
+    schemes,
     wear_levellings,
 )
 from flashgc.registry import policies as victims
@@ -42,7 +45,7 @@ Examples:
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 def policies(name: str | None, as_json: bool) -> None:
-    """List policies, frontiers, placements and workloads, or describe what is called NAME.
+    """List policies, mappings, workloads and more, or describe what is called NAME.
 
     Where two have the name, as the victim policy and the block allocation fifo, both are described;
     the JSON document is of the first.
@@ -65,6 +68,9 @@ def policies(name: str | None, as_json: bool) -> None:
             "collectors": collectors,
             "caches": caches,
             "hints": hints,
+            "mappings": mappings,
+            "page_caches": page_caches,
+            "schemes": schemes,
             "endurances": endurances,
             "generators": generators,
             "request_generators": request_generators,
@@ -88,6 +94,9 @@ def everything() -> list[tuple[str, Entry]]:
         "placement": placements(),
         "cache": caches(),
         "way of hinting": hints(),
+        "mapping": mappings(),
+        "page cache": page_caches(),
+        "scheme": schemes(),
         "endurance": endurances(),
         "workload": (*generators(), *request_generators()),
         "arrivals": arrivals(),
@@ -121,6 +130,9 @@ def listing() -> None:
             ("Placements (--placement)", placements()),
             ("Caches of a host (--cache)", caches()),
             ("Ways of hinting (--hints)", hints()),
+            ("Mappings (--mapping)", mappings()),
+            ("Page caches (--page-policy)", page_caches()),
+            ("Collections beside a page cache (--scheme)", schemes()),
             ("Endurance (--endurance)", endurances()),
             ("Workload generators (--workload)", generators()),
             ("Generators of requests (--workload, with --drive timed)", request_generators()),

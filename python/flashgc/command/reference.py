@@ -23,9 +23,12 @@ from flashgc.registry import (
     frontiers,
     generators,
     hints,
+    mappings,
+    page_caches,
     placements,
     policies,
     request_generators,
+    schemes,
     wear_levellings,
 )
 from flashgc.timed import device_entries
@@ -92,6 +95,21 @@ def choices() -> str:
                 ),
             ]
         ),
+        "## Mappings",
+        "How logical pages are found on flash (`--mapping`). Log-block mappings choose their own "
+        "blocks: they take no victim policy and no write frontier, and need spare blocks for their "
+        "log and one for merges.",
+        *_entries(mappings()),
+        "## Page caches",
+        "Which page leaves memory under a virtual memory system (`--page-cache 4MiB "
+        "--page-policy`). Run lengths are then in references, and results are ranked by the time "
+        "that flash spends on collections and on pages swapped out.",
+        *_entries(page_caches()),
+        "## Collections beside a page cache",
+        "What a collection does about pages that are in memory too (`--scheme`). Times are those "
+        "of Ji and Shin (read 25 us, program 200 us, erase 2 ms, and 50 us for a page from memory) "
+        "unless `--times read=...,program=...,erase=...,memory=...` says otherwise.",
+        *_entries(schemes()),
         "## Endurance",
         "How many erases a block bears (`--endurance`), with the pool frontier. A block that was "
         "erased for the last time is bad, and the reserve is one block smaller: the reserve is N "

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from flashgc import _files
-from flashgc.command import hosts, lifetimes, timed_results
+from flashgc.command import hosts, lifetimes, swaps, timed_results
 from flashgc.command.render import (
     LEFT,
     RIGHT,
@@ -37,9 +37,12 @@ def show_run(result: Result) -> None:
     plus_minus = unicode(out, "±", "+-")
     runs = len(result.run_values)
     headline = Text()
-    headline.append("write amplification  ", style="bold" if not is_plain(out) else "")
-    headline.append(_figure(result, plus_minus), style="bold cyan")
-    spread = f"  95%, {runs} run{'s' if runs != 1 else ''}"
+    cached = result.swap is not None
+    what, unit = ("I/O time", " s") if cached else ("write amplification", "")
+    headline.append(f"{what}  ", style="bold" if not is_plain(out) else "")
+    headline.append(_figure(result, plus_minus) + unit, style="bold cyan")
+    spread = "  mean, " if cached else "  95%, "
+    spread += f"{runs} run{'s' if runs != 1 else ''}"
     headline.append(spread if result.measured else f" {_nothing(result)}", style="dim")
     out.print(headline)
     out.print()
@@ -71,6 +74,7 @@ def show_run(result: Result) -> None:
     ]
     if result.measured:
         rows += figures
+    rows += swaps.rows(result)
     if result.measured:
         rows += hosts.rows(result)
     rows += lifetimes.rows(result, plus_minus)
@@ -92,6 +96,7 @@ def show_run(result: Result) -> None:
 #: and what is shown.
 VARIED: tuple[tuple[str, str, int, Callable[[Result], str]], ...] = (
     ("frontier", LEFT, 12, lambda result: result.frontier),
+    ("scheme", LEFT, 12, lambda result: result.scheme or "-"),
     ("alloc.", LEFT, 12, lambda result: result.allocation),
     ("levelling", LEFT, 13, lambda result: result.wear_levelling),
     ("placement", LEFT, 12, lambda result: result.placement),
@@ -123,8 +128,8 @@ def show_comparison(comparison: Comparison) -> None:
             left -= width + 1
     mortal = any(result.lifetime is not None for result in results)
     left -= 12 * mortal
-    last = lifetimes.COLUMNS if mortal else ("copies", "erases", "prog/s")
-    columns += [(name, RIGHT) for name in ("write ampl.", "writes", *last)]
+    figures, legend = _figures(cached=results[0].swap is not None, mortal=mortal)
+    columns += [(name, RIGHT) for name in figures]
     made = table(out, columns)
     for rank in comparison:
         result = rank.result
@@ -134,16 +139,13 @@ def show_comparison(comparison: Comparison) -> None:
         ]
         cells += [folded(shown(result), width) for shown, width in varied]
         style = "bold green" if rank.place == 1 else ""
-        cells += [
-            Text(_figure(result, plus_minus, several=True), style=style),
-            _ratio(out, rank),
-            *(lifetimes.cells(result) if mortal else _cells(result)),
-        ]
+        figure = Text(_figure(result, plus_minus, several=True), style=style)
+        cells += [figure, _ratio(out, rank), *_last(result)]
         made.add_row(*cells)
     if comparison.ranking:
         show(out, made)
     if comparison.ranking and not is_plain(out):
-        out.print(Text(lifetimes.LEGEND if mortal else LEGEND, style="dim"))
+        out.print(Text(legend, style="dim"))
     for result in comparison.unmeasured:
         name = _name(result, _differing(results))
         out.print(f"{name}: {_nothing(result)}.", soft_wrap=is_plain(out))
@@ -157,8 +159,21 @@ def show_comparison(comparison: Comparison) -> None:
 LEGEND = "copies: pages copied per page written; prog/s: page programs a core"
 
 
-def _cells(result: Result) -> list[str]:
-    """The cells of a comparison that follow write amplification."""
+def _figures(*, cached: bool, mortal: bool) -> tuple[tuple[str, ...], str]:
+    """Headings of a comparison's figures, and what they mean."""
+    if cached:
+        return ("I/O s", "ratio", *swaps.COLUMNS), swaps.LEGEND
+    if mortal:
+        return ("write ampl.", "writes", *lifetimes.COLUMNS), lifetimes.LEGEND
+    return ("write ampl.", "writes", "copies", "erases", "prog/s"), LEGEND
+
+
+def _last(result: Result) -> list[str]:
+    """The cells of a comparison that follow the figure and its ratio."""
+    if result.swap is not None:
+        return swaps.cells(result, _short)
+    if result.lifetime is not None:
+        return lifetimes.cells(result)
     return [
         f"{result.copies_per_host_write:.3f}",
         _short(result.erases),
@@ -173,7 +188,7 @@ def _in_common(comparison: Comparison) -> list[tuple[str, Text | str]]:
     rows: list[tuple[str, Text | str]] = [("workload", first.workload), ("drive", drive(first))]
     if len({result.config["spare_factor"] for result in results}) == 1:
         rows.append(("spare", spare(first)))
-    if len({result.frontier for result in results}) == 1:
+    if len({result.frontier for result in results}) == 1 and first.frontier != "none":
         rows.append(("frontier", first.frontier))
         if len({result.allocation for result in results}) == 1 and "pool" in first.frontier:
             rows.append(("allocation", first.allocation))
@@ -201,8 +216,10 @@ def verdicts(comparison: Comparison, plus_minus: str) -> list[str]:
     last = comparison.ranking[-1]
     if not last.inside_noise and math.isfinite(last.ratio):
         half = "" if last.difference_ci95 is None else f" {plus_minus} {last.difference_ci95:.4f}"
+        does = "keeps flash busy for" if last.result.swap is not None else "makes"
+        what = "the time" if last.result.swap is not None else "the flash writes"
         lines.append(
-            f"{names[-1]} makes {last.ratio:.2f}x the flash writes of {names[0]} "
+            f"{names[-1]} {does} {last.ratio:.2f}x {what} of {names[0]} "
             f"(difference {last.difference:.4f}{half})."
         )
     if equal:
@@ -222,7 +239,12 @@ def verdicts(comparison: Comparison, plus_minus: str) -> list[str]:
 
 
 def _equal(rank: Rank, best: Rank) -> bool:
-    return rank.place > 1 and rank.result.run_values == best.result.run_values
+    return rank.place > 1 and _values(rank.result) == _values(best.result)
+
+
+def _values(result: Result) -> Sequence[float]:
+    """What each run was judged by."""
+    return result.run_values if result.swap is None else result.swap["run_values"]
 
 
 def _nothing(result: Result) -> str:
@@ -299,7 +321,11 @@ def drive(result: Result) -> str:
 
 def policy(result: Result) -> str:
     """Who collects, and where pages go, where that is not as usual."""
-    parts = [result.policy, f"{result.frontier} frontier"]
+    parts = [result.policy]
+    if result.frontier != "none":
+        parts.append(f"{result.frontier} frontier")
+    if result.scheme is not None:
+        parts.append(f"scheme {result.scheme}")
     if result.allocation != "fifo":
         parts.append(f"{result.allocation} allocation")
     if result.placement != "none":
@@ -318,6 +344,8 @@ def spare(result: Result) -> str:
 
 def _figure(result: Result, plus_minus: str, *, several: bool = False) -> str:
     """The figure and its interval; with ``several``, as wide without an interval as with one."""
+    if result.swap is not None:
+        return swaps.figure(result)
     blank = " " * len(f" {plus_minus}0.0000") if several else ""
     if not math.isfinite(result.write_amplification):
         return "-"

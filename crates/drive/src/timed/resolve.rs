@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use flashgc_ftl::spec::{SpecError, count};
-use flashgc_ftl::{Allocation, Fill, Frontier, FtlError, Geometry, PlacementSpec, VictimSpec};
+use flashgc_ftl::{
+    Allocation, Fill, Frontier, FtlError, Geometry, Mapping, PlacementSpec, VictimSpec,
+};
 use flashgc_workload::requests::Requests;
 
 use super::config::{TimedConfig, TimedPlan, TimelineConfig};
@@ -93,6 +95,8 @@ impl Resolved {
                 passes,
                 timeline: timed.timeline.as_ref().map(TimelineConfig::parse).transpose()?,
             }),
+            swap: None,
+            mapping: Mapping::default(),
             lifespan: None,
             levelling: None,
             placement,
@@ -115,6 +119,8 @@ fn refuse_what_only_counts(config: &RunConfig, external: bool) -> Result<(), Spe
         (config.endurance.is_some(), "an endurance"),
         (levelled, "wear levelling"),
         (config.placement != "none", "a placement"),
+        (config.mapping != "page", "a mapping other than page"),
+        (config.swap.is_some(), "a page cache"),
         (config.host.is_some(), "a host with a cache"),
         (config.precision.is_some(), "a precision to reach"),
         (matches!(config.length, Length::Until(_)), "a run until a failure"),

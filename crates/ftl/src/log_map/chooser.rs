@@ -3,9 +3,9 @@
 
 use crate::blocks::BlockId;
 use crate::log_map::hybrid::Hybrid;
-use crate::log_map::order::Order;
 use crate::log_map::weigher::Weigher;
 use crate::log_map::window::{Sized, Window};
+use crate::order::Order;
 use crate::residency::{NotCached, Residency};
 
 /// How log blocks are chosen.

@@ -383,6 +383,7 @@ impl Hybrid {
             Action::Copy => self.counters.copied_pages += 1,
             Action::Flush => {
                 memory.set_dirty(page, false);
+                self.counters.host_pages += 1;
                 self.duplicates.flushed += 1;
             }
             Action::Skip => {

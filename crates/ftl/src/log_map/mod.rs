@@ -7,7 +7,6 @@ mod bast;
 mod chooser;
 mod fast;
 mod hybrid;
-mod order;
 mod weigher;
 mod window;
 
@@ -188,6 +187,12 @@ pub(crate) fn check(params: &Params, layout: &Layout) -> Result<(), SpecError> {
                 "{name} keeps the pages of a data block in order: initial state 'random' has none"
             ),
             "sequential or empty",
+        ));
+    }
+    if layout.levelling.is_some() {
+        return Err(SpecError::new(
+            format!("wear is levelled on a page map alone, found mapping {name}"),
+            "leave the wear levelling out, or use --mapping page",
         ));
     }
     if !layout.placement.is_none() {

@@ -1,10 +1,11 @@
-//! Log blocks from the oldest to the latest: a list through a table, every step O(1).
+//! Some of the numbers below a bound, from the oldest to the latest: a list through a table, every
+//! step O(1).
 
 use crate::blocks::BlockId;
 
 const END: u32 = u32::MAX;
 
-/// An order of some of the blocks.
+/// An order of some blocks, or of other things that have numbers.
 #[derive(Clone, Debug)]
 pub(crate) struct Order {
     /// Block to the one before it and the one after it. The last entry stands for both ends.

@@ -1,0 +1,272 @@
+//! The drive under a virtual memory system: page references go through a page cache, and what falls
+//! out of it dirty is written to flash, where collections may know what memory holds.
+
+pub mod result;
+
+use flashgc_ftl::endurance::Moment;
+use flashgc_ftl::spec::SpecError;
+use flashgc_ftl::{Costs, Duplicates, FtlError, Mapping, Residency, Scheme, Translation};
+use flashgc_host::{Evicted, PageCache, PageCacheSpec};
+use flashgc_workload::{Batch, Op, Workload};
+use serde::{Deserialize, Serialize};
+
+use crate::counting::{Drive, DriveError};
+use crate::extent::{Extent, Plan, Unit};
+
+/// The host's memory, as typed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SwapConfig {
+    /// Pages that the page cache holds.
+    pub cache_pages: u32,
+    /// The page cache's policy: `3-region`, `lru`.
+    pub policy: String,
+    /// What collections do about pages in memory: `du-gc`, `lda-gc5`.
+    pub scheme: String,
+}
+
+/// The host's memory, checked.
+#[derive(Clone)]
+pub struct SwapSpec {
+    cache: PageCacheSpec,
+    cache_pages: u32,
+    scheme: Scheme,
+    costs: Costs,
+}
+
+impl SwapSpec {
+    /// Checks `config` for a drive of `logical_pages` with this mapping, whose run is `plan`.
+    pub(crate) fn new(
+        config: &SwapConfig,
+        logical_pages: u32,
+        mapping: &Mapping,
+        plan: &Plan,
+        costs: Costs,
+    ) -> Result<Self, SpecError> {
+        let spec = Self {
+            cache: PageCacheSpec::parse(&config.policy)?,
+            cache_pages: config.cache_pages,
+            scheme: Scheme::parse(&config.scheme)?,
+            costs,
+        };
+        mapping.check_scheme(spec.scheme)?;
+        // A page cache as large as its drive: made once more than needed, to fail before any run.
+        spec.cache.build(logical_pages, spec.cache_pages)?;
+        if plan.warmup.unit != Unit::Requests && plan.warmup.amount > 0
+            || plan.measured.unit != Unit::Requests
+        {
+            return Err(SpecError::new(
+                "a run with a page cache has a length in references: how many of them are written \
+                 to flash is what it measures",
+                "give --requests 1e7, or --passes 1 for a trace, and a share as the warm-up",
+            ));
+        }
+        Ok(spec)
+    }
+
+    /// The configuration, every spec written out in full.
+    pub(crate) fn canonical(&self) -> SwapConfig {
+        SwapConfig {
+            cache_pages: self.cache_pages,
+            policy: self.cache.to_string(),
+            scheme: self.scheme.to_string(),
+        }
+    }
+
+    pub(crate) fn costs(&self) -> &Costs {
+        &self.costs
+    }
+
+    /// A drive at the beginning of `workload`, with an empty page cache.
+    pub(crate) fn drive(
+        &self,
+        mut layer: Box<dyn Translation>,
+        workload: Box<dyn Workload>,
+    ) -> Result<SwapDrive, FtlError> {
+        let pages = layer.geometry().logical_pages();
+        let mut cache = self.cache.build(pages, self.cache_pages)?;
+        layer.share_memory(self.scheme, self.costs, memory(&mut *cache))?;
+        Ok(SwapDrive {
+            layer,
+            cache,
+            workload,
+            batch: Batch::default(),
+            done: 0,
+            counts: Swapping::default(),
+        })
+    }
+}
+
+/// What passed between memory and flash.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Swapping {
+    /// Pages touched by the host.
+    pub references: u64,
+    /// Those of them that it wrote.
+    pub writes: u64,
+    /// References to pages in the cache.
+    pub hits: u64,
+    /// Pages read from flash.
+    pub swap_ins: u64,
+    /// Pages that came into the cache and were not on flash.
+    pub first_touches: u64,
+    /// Dirty pages that left the cache and were written to flash.
+    pub swap_outs: u64,
+    /// Clean pages that left it.
+    pub clean_evictions: u64,
+    /// What collections did about pages in the cache.
+    pub duplicates: Duplicates,
+}
+
+impl Swapping {
+    /// What has been counted since `earlier`.
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            references: self.references - earlier.references,
+            writes: self.writes - earlier.writes,
+            hits: self.hits - earlier.hits,
+            swap_ins: self.swap_ins - earlier.swap_ins,
+            first_touches: self.first_touches - earlier.first_touches,
+            swap_outs: self.swap_outs - earlier.swap_outs,
+            clean_evictions: self.clean_evictions - earlier.clean_evictions,
+            duplicates: self.duplicates.since(&earlier.duplicates),
+        }
+    }
+}
+
+fn memory(cache: &mut dyn PageCache) -> &mut dyn Residency {
+    cache
+}
+
+/// A page cache, the translation layer below it and the references that run on them.
+pub struct SwapDrive {
+    layer: Box<dyn Translation>,
+    cache: Box<dyn PageCache>,
+    workload: Box<dyn Workload>,
+    batch: Batch,
+    /// References of `batch` that are done.
+    done: usize,
+    counts: Swapping,
+}
+
+impl SwapDrive {
+    /// The page cache.
+    pub fn cache(&self) -> &dyn PageCache {
+        &*self.cache
+    }
+
+    /// Whether the layer's invariants hold, and every clean page in memory is on flash.
+    pub fn audit(&mut self) -> Result<(), String> {
+        self.layer.audit_beside(memory(&mut *self.cache))?;
+        for page in 0..self.layer.geometry().logical_pages() {
+            let clean = self.cache.lookup(page).is_some_and(|state| !state.dirty);
+            if clean && self.layer.locate(page).is_none() {
+                return Err(format!("page {page} is clean in memory and not on flash"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The host touches a page.
+    #[inline]
+    fn refer(&mut self, page: u32, write: bool) -> Result<(), FtlError> {
+        self.counts.references += 1;
+        self.counts.writes += u64::from(write);
+        if self.cache.touch(page, write) {
+            self.counts.hits += 1;
+            return Ok(());
+        }
+        self.fault(page, write)
+    }
+
+    /// The page is not in memory: one leaves, it comes.
+    fn fault(&mut self, page: u32, write: bool) -> Result<(), FtlError> {
+        match self.cache.make_room() {
+            Some(Evicted { page, dirty: true }) => {
+                self.layer.swap_out(page, memory(&mut *self.cache))?;
+                self.counts.swap_outs += 1;
+            }
+            Some(_) => self.counts.clean_evictions += 1,
+            None => {}
+        }
+        let on_flash = self.layer.locate(page).is_some();
+        if on_flash {
+            self.layer.read(&[page])?;
+            self.counts.swap_ins += 1;
+        } else {
+            self.counts.first_touches += 1;
+        }
+        // A page that flash has not is lost if it leaves unwritten: it is dirty from the first.
+        self.cache.insert(page, write || !on_flash);
+        Ok(())
+    }
+
+    /// The host gives a page up. One in memory is in use, and stays.
+    fn discard(&mut self, page: u32) -> Result<(), FtlError> {
+        match self.cache.lookup(page) {
+            None => self.layer.trim(&[page]),
+            Some(_) => Ok(()),
+        }
+    }
+}
+
+impl Drive for SwapDrive {
+    fn layer(&self) -> &dyn Translation {
+        &*self.layer
+    }
+
+    fn reads(&self) -> u64 {
+        self.counts.swap_ins
+    }
+
+    fn has_ended(&self) -> bool {
+        false
+    }
+
+    fn first_failure(&self) -> Option<(Moment, u64)> {
+        None
+    }
+
+    fn swapping(&self) -> Option<Swapping> {
+        Some(Swapping { duplicates: self.layer.duplicates(), ..self.counts })
+    }
+
+    fn position(&self, _: Unit) -> u64 {
+        self.counts.references
+    }
+
+    /// References up to one batch, and not beyond `target`, which is in requests.
+    fn step(&mut self, target: Extent) -> Result<bool, DriveError> {
+        let left = target.amount.saturating_sub(self.counts.references);
+        if left == 0 {
+            return Ok(false);
+        }
+        if self.done == self.batch.pages.len() {
+            self.workload.fill(&mut self.batch, Batch::DEFAULT_LEN)?;
+            self.done = 0;
+            if self.batch.pages.is_empty() {
+                return Ok(false);
+            }
+        }
+        let batch = std::mem::take(&mut self.batch);
+        let left = usize::try_from(left).unwrap_or(usize::MAX);
+        let end = batch.pages.len().min(self.done.saturating_add(left));
+        let mut result = Ok(());
+        for index in self.done..end {
+            let page = batch.pages[index];
+            result = match batch.ops.get(index).copied().unwrap_or(Op::Write) {
+                Op::Trim => {
+                    self.counts.references += 1;
+                    self.discard(page)
+                }
+                op => self.refer(page, op == Op::Write),
+            };
+            if result.is_err() {
+                break;
+            }
+        }
+        self.done = end;
+        self.batch = batch;
+        Ok(result.map(|()| true)?)
+    }
+}

@@ -1,0 +1,164 @@
+//! DFTL: its map on flash is always right, it costs what was worked out by hand, and with all of
+//! the map in memory it is a page map.
+
+use flashgc_ftl::rng::Stream;
+use flashgc_ftl::{
+    Allocation, Fill, Frontier, FtlError, Geometry, Layout, Mapping, PlacementSpec, Translation,
+    VictimSpec,
+};
+use proptest::prelude::*;
+
+fn layout(geometry: Geometry, frontier: Frontier, fill: Fill) -> Layout {
+    Layout {
+        geometry,
+        frontier,
+        allocation: Allocation::default(),
+        levelling: None,
+        placement: PlacementSpec::default(),
+        lifespan: None,
+        fill,
+        seed: 3,
+    }
+}
+
+fn dftl(spec: &str, victim: &str, layout: Layout) -> Result<Box<dyn Translation>, FtlError> {
+    let victim = VictimSpec::parse(victim)?;
+    Mapping::parse(spec)?.build(layout, &|layout| victim.build(layout))
+}
+
+/// 20 blocks of 8 pages, 96 of them the host's.
+fn small(spec: &str, fill: Fill) -> Box<dyn Translation> {
+    let geometry = Geometry::new(20, 8, 96).unwrap();
+    dftl(spec, "greedy", layout(geometry, Frontier::Double, fill)).unwrap()
+}
+
+/// Hits, misses, translation pages read and programmed.
+fn traffic(layer: &dyn Translation) -> [u64; 4] {
+    let traffic = layer.map_traffic().unwrap();
+    [traffic.hits, traffic.misses, traffic.reads, traffic.writes]
+}
+
+#[test]
+fn map_traffic_is_what_was_worked_out_by_hand() {
+    // Four entries a translation page, four cached, on a new drive. P0 to P3 are cached. P4 sends
+    // out P0, which is changed: the translation page of P0 to P3 is programmed (there is none to
+    // read), and those three are clean when they leave.
+    let mut layer = small("dftl:entries=4,per_page=4", Fill::Empty);
+    layer.write(&[0, 1, 2, 3, 4, 5, 6, 7]).unwrap();
+    assert_eq!(traffic(&*layer), [0, 8, 0, 1]);
+    layer.write(&[7, 4]).unwrap();
+    assert_eq!(traffic(&*layer), [2, 8, 0, 1]);
+    // Used least recently is P5, changed: its translation page is programmed. The entry of P0 is
+    // read from flash.
+    layer.read(&[0]).unwrap();
+    assert_eq!(traffic(&*layer), [2, 9, 1, 2]);
+    // P6, P7 and P4 are clean now and leave without a program; the map of P4 is read again.
+    layer.read(&[1, 2, 3, 4]).unwrap();
+    assert_eq!(traffic(&*layer), [2, 13, 5, 2]);
+    // A TRIM changes an entry, which is written back over an old translation page: it is read.
+    layer.trim(&[4]).unwrap();
+    layer.read(&[8, 9, 10, 11]).unwrap();
+    assert_eq!(traffic(&*layer), [3, 17, 6, 3]);
+    let counters = layer.counters();
+    assert_eq!((counters.host_pages, counters.copied_pages, counters.trimmed_pages), (10, 3, 1));
+    layer.audit().unwrap();
+}
+
+#[test]
+fn with_all_of_the_map_in_memory_it_is_a_page_map_of_more_pages() {
+    let geometry = Geometry::new(64, 16, 800).unwrap();
+    // 800 entries are 100 translation pages that nobody writes again.
+    let both = Geometry::new(64, 16, 900).unwrap();
+    for victim in ["greedy", "d-choices:d=3"] {
+        let on = |geometry| layout(geometry, Frontier::Double, Fill::Sequential);
+        let mut layer = dftl("dftl:entries=800,per_page=8", victim, on(geometry)).unwrap();
+        let mut page = VictimSpec::parse(victim).unwrap().build(on(both)).unwrap();
+        layer.read(&(0..800).collect::<Vec<_>>()).unwrap();
+        let mut rng = Stream::new(1, "writes");
+        let writes: Vec<u32> = (0..20_000).map(|_| rng.below(800)).collect();
+        layer.write(&writes).unwrap();
+        page.write(&writes).unwrap();
+        assert_eq!((layer.counters(), layer.decisions()), (page.counters(), page.decisions()));
+        assert_eq!(traffic(&*layer), [20_000, 800, 800, 0]);
+    }
+}
+
+#[test]
+fn a_smaller_cache_writes_more() {
+    let geometry = Geometry::new(64, 16, 700).unwrap();
+    let amplification = |entries: u32| {
+        let spec = format!("dftl:entries={entries},per_page=64");
+        let on = layout(geometry, Frontier::Pool { low: 2 }, Fill::Sequential);
+        let mut layer = dftl(&spec, "greedy", on).unwrap();
+        let mut rng = Stream::new(1, "writes");
+        let writes: Vec<u32> = (0..20_000).map(|_| rng.below(700)).collect();
+        layer.write(&writes).unwrap();
+        layer.audit().unwrap();
+        assert_eq!(layer.map_bytes(), u64::from(8 * entries + 4 * 11));
+        layer.counters().programs() as f64 / 20_000.0
+    };
+    let [few, some, all] = [10, 200, 700].map(amplification);
+    assert!(few > 1.2 * some && some > 1.2 * all, "{few}, {some}, {all}");
+}
+
+#[test]
+fn what_does_not_fit_beside_its_map_is_refused() {
+    // 20 blocks of 8 pages and 144 for the host leave 16, two blocks for the frontiers: none for 18
+    // translation pages.
+    let geometry = Geometry::new(20, 8, 144).unwrap();
+    let on = layout(geometry, Frontier::Double, Fill::Sequential);
+    let error = dftl("dftl:per_page=8", "greedy", on.clone()).err().unwrap().to_string();
+    assert!(error.starts_with("dftl has 18 pages of its map on flash beside the data"), "{error}");
+    let mixed = Layout { frontier: Frontier::Single, ..on };
+    let error = dftl("dftl:per_page=64", "greedy", mixed).err().unwrap().to_string();
+    assert!(error.starts_with("dftl needs a frontier that keeps copies apart"), "{error}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 100, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_map_on_flash_is_right_after_any_commands_in_any_batches(
+        entries in 1u32..120,
+        per_page in 1u32..40,
+        frontier in 0usize..2,
+        greedy in any::<bool>(),
+        fill in 0usize..3,
+        commands in prop::collection::vec((0u32..96, 0u8..10), 1..300),
+        batch in 1usize..20,
+    ) {
+        let spec = format!("dftl:entries={entries},per_page={per_page}");
+        let frontier = [Frontier::Double, Frontier::Pool { low: 1 }][frontier];
+        let fill = [Fill::Sequential, Fill::Random, Fill::Empty][fill];
+        let victim = if greedy { "greedy" } else { "fifo" };
+        // A map of pages as large as its entries' needs as much room as the data.
+        let geometry = Geometry::new(40, 8, 96).unwrap();
+        let made = || dftl(&spec, victim, layout(geometry, frontier, fill)).unwrap();
+        let (mut once, mut split) = (made(), made());
+        let mut data: Vec<bool> = vec![fill != Fill::Empty; 96];
+        for &(page, what) in &commands {
+            match what {
+                0 => once.trim(&[page]).unwrap(),
+                1..4 => once.read(&[page]).unwrap(),
+                _ => once.write(&[page]).unwrap(),
+            }
+            data[page as usize] = match what { 0 => false, 1..4 => data[page as usize], _ => true };
+        }
+        once.audit().map_err(TestCaseError::fail)?;
+        for (page, &has) in (0..).zip(&data) {
+            prop_assert_eq!(once.locate(page).is_some(), has);
+        }
+        // The same commands, as many writes at once as come together.
+        for part in commands.chunk_by(|a, b| a.1 >= 4 && b.1 >= 4) {
+            let pages: Vec<u32> = part.iter().map(|command| command.0).collect();
+            match part[0].1 {
+                0 => split.trim(&pages).unwrap(),
+                1..4 => split.read(&pages).unwrap(),
+                _ => pages.chunks(batch).for_each(|pages| split.write(pages).unwrap()),
+            }
+        }
+        prop_assert_eq!(once.counters(), split.counters());
+        prop_assert_eq!(once.decisions(), split.decisions());
+        prop_assert_eq!(once.map_traffic(), split.map_traffic());
+    }
+}

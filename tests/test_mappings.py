@@ -1,0 +1,155 @@
+"""Mappings and page caches, in the command and the API."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+import flashgc
+from conftest import Command
+from test_bad_input import refused
+
+DRIVE = {"blocks": 200, "pages_per_block": 32, "spare": 0.15, "runs": 2, "frontier": "pool"}
+TYPED = ("--blocks", 200, "--pages-per-block", 32, "--spare", "15%", "--runs", 2)
+CACHED = {
+    "blocks": 240, "pages_per_block": 64, "page_size": "2KiB", "spare": 1 / 6,
+    "page_cache": "4MiB", "requests": 300_000, "runs": 1,
+}  # fmt: skip
+
+
+def test_mappings_are_ranked_with_what_their_maps_take() -> None:
+    ranking = flashgc.compare(
+        "greedy", "zipf:theta=0.8", mapping=["page", "fast", "bast", "dftl:entries=2000"], **DRIVE
+    )
+    assert [rank.result.mapping.split(":")[0] for rank in ranking] == [
+        "page", "dftl", "fast", "bast",
+    ]  # fmt: skip
+    page, dftl, fast, bast = ranking.results
+    # 4 bytes a page of 170 blocks; 8 an entry and 4 a translation page; 4 a data block and 4 a page
+    # of the 29 blocks that data and a merge leave to the log.
+    assert page.map_bytes == 4 * 170 * 32
+    assert dftl.map_bytes == 8 * 2000 + 4 * 6
+    assert fast.map_bytes == bast.map_bytes == 4 * (170 + 29 * 32)
+    assert page.merges is None
+    assert page.map_traffic is None
+    assert dftl.map_traffic is not None
+    assert dftl.map_traffic["misses"] > dftl.map_traffic["writes"] > 0
+    for result in (fast, bast):
+        assert result.merges is not None
+        kinds = ("switch", "partial", "full", "dead")
+        assert sum(result.merges[kind] for kind in kinds) == result.collections
+        assert result.policy == result.mapping
+        assert result.frontier == "none"
+
+
+def test_a_mapping_without_victims_is_run_once_beside_all_of_them() -> None:
+    ranking = flashgc.compare(["greedy", "fifo"], mapping=["page", "fast"], writes="2x", **DRIVE)
+    named = sorted(rank.result.policy.split(":")[0] for rank in ranking)
+    assert named == ["fast", "fifo", "greedy"]
+
+
+def test_schemes_are_ranked_by_the_time_that_flash_takes() -> None:
+    ranking = flashgc.compare(
+        "d-choices:d=10", "zipf:theta=0.9,read=0.7", mapping="fast:log_blocks=32,log_only=yes",
+        scheme=["du-gc", "da-gc", "lda-gc5"], **CACHED,
+    )  # fmt: skip
+    seconds = [rank.result.swap["io_seconds"] for rank in ranking if rank.result.swap is not None]
+    assert seconds == sorted(seconds)
+    assert ranking.best.scheme == "lda-gc5"
+    assert ranking.ranking[2].ratio == pytest.approx(seconds[2] / seconds[0])
+    best = ranking.best
+    assert best.swap is not None
+    assert best.reads == best.swap["swap_ins"]
+    time = 200e-6 * best.swap["swap_outs"] + best.swap["collection_seconds"]
+    assert best.swap["io_seconds"] == pytest.approx(time)
+    # 4 MiB of pages of 2 KiB.
+    assert best.config["swap"]["cache_pages"] == 2048
+
+
+def test_times_are_weighed_as_they_are_given() -> None:
+    slow = flashgc.run(
+        "zipf:theta=0.9,read=0.7", mapping="fast:log_blocks=32,log_only=yes", scheme="lda-p",
+        times="read=25us,program=200us,erase=2ms,memory=5ms", **CACHED,
+    )  # fmt: skip
+    usual = flashgc.run(
+        "zipf:theta=0.9,read=0.7", mapping="fast:log_blocks=32,log_only=yes", scheme="lda-p",
+        **CACHED,
+    )  # fmt: skip
+    assert slow.swap is not None
+    assert usual.swap is not None
+    # Where a page from memory takes 5 ms, writing one back never pays.
+    assert slow.swap["flushed"] == 0 < usual.swap["flushed"]
+
+
+def test_a_run_prints_its_map_and_its_merges(command: Command) -> None:
+    made = command("run", *TYPED, "--mapping", "fast:log_blocks=8", "--workload", "sequential")
+    assert made.returncode == 0, made.stderr
+    assert re.search(r"^policy +fast:log_blocks=8,sequential=1,", made.stdout, re.M)
+    assert "frontier" not in made.stdout
+    assert re.search(r"^merges +[\d\s]+ switch, 0 partial, 0 full, 0 dead$", made.stdout, re.M)
+    # 170 data blocks and 8 log blocks of 32 pages, 4 bytes each.
+    assert re.search(r"^map +1\.66 KiB of the controller's memory$", made.stdout, re.M)
+
+
+def test_a_run_under_a_page_cache_prints_what_passed(command: Command) -> None:
+    arguments = (
+        "run", "--blocks", 240, "--pages-per-block", 64, "--page-size", "2KiB", "--spare", "17%",
+        "--page-cache", "4MiB", "--mapping", "fast:log_blocks=32", "--scheme", "lda-gc5",
+        "--workload", "zipf:theta=0.9,read=0.7", "--requests", 300000, "--warmup", 0,
+    )  # fmt: skip
+    made = command(*arguments)
+    assert made.returncode == 0, made.stderr
+    assert re.match(r"I/O time  \d+\.\d{4} s  mean, 1 run\n", made.stdout)
+    assert ", scheme lda-gc5\n" in made.stdout
+    assert re.search(r"^references +300\D000, \d+\D\d+ of them writes; \d+\.\d+% in memory$",
+                     made.stdout, re.M), made.stdout  # fmt: skip
+    assert "log blocks weighed a pick" in made.stdout
+    document = json.loads(command(*arguments, "--json").stdout)
+    assert document["swap"]["references"] == 300_000
+    assert document["config"]["swap"]["scheme"] == "lda-gc5"
+
+
+def test_a_comparison_under_a_page_cache_has_columns_of_its_own(command: Command) -> None:
+    shown = command(
+        "compare", "--blocks", 240, "--pages-per-block", 64, "--page-size", "2KiB", "--spare",
+        "17%", "--page-cache", "4MiB", "--mapping", "fast:log_blocks=32", "--scheme", "du-gc",
+        "--scheme", "lda-gc5", "--workload", "zipf:theta=0.9,read=0.7", "--requests", 200000,
+        "--runs", 1,
+    ).stdout  # fmt: skip
+    headings = next(line for line in shown.splitlines() if line.startswith("#"))
+    assert headings.split() == ["#", "policy", "scheme", "I/O", "s", "ratio", "swap-outs", "moved",
+                                "erases"]  # fmt: skip
+    assert "keeps flash busy for" in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parts"),
+    [
+        (["--mapping", "fsat"], ["--mapping", "unknown mapping 'fsat'", "'fast'"]),
+        (["--mapping", "fast:log_blocks=1"], ["log_blocks=1", "expected at least 2"]),
+        (["--mapping", "fast:log_blocks=5000"], ["need 5001 spare blocks", "hint: a spare"]),
+        (["--mapping", "fast:window=0"], ["--mapping", "victim window '0'", "adaptive"]),
+        (["--mapping", "fast", "--victim", "greedy"], ["--victim", "chooses its own blocks"]),
+        (["--mapping", "bast", "--frontier", "double"], ["--frontier", "chooses its own blocks"]),
+        (["--mapping", "fast", "--fill", "random"], ["initial state 'random'", "sequential"]),
+        (["--mapping", "dftl:entries=0"], ["--mapping", "entries=0"]),
+        (["--scheme", "da-gc"], ["--scheme", "is of a page cache", "--page-cache"]),
+        (["--page-policy", "lru"], ["--page-policy", "is of a page cache"]),
+        (["--page-cache", "0B"], ["page cache", "capacity of 0 pages"]),
+        (["--page-cache", "4"], ["--page-cache", "has no unit", "4MiB"]),
+        (["--page-cache", "4MiB", "--page-policy", "rlu"], ["--page-policy", "'lru'"]),
+        (["--page-cache", "4MiB", "--scheme", "lda-gc6"], ["--scheme", "'lda-gc1'"]),
+        (["--page-cache", "4MiB", "--scheme", "lda-gc5"], ["log blocks by their cost", "hint"]),
+        (["--page-cache", "4MiB", "--writes", "2x"], ["length in references", "--requests"]),
+        (
+            ["--page-cache", "4MiB", "--mapping", "dftl", "--scheme", "da-gc"],
+            ["know nothing of memory", "du-gc"],
+        ),
+    ],
+)
+def test_what_cannot_be_is_refused(
+    command: Command, arguments: list[str], parts: list[str]
+) -> None:
+    refused(command("run", *arguments), *parts)
