@@ -51,5 +51,6 @@ MODULES = {
         "dchoices_traces",
         "dchoices_optimum",
     ),
+    "vm": ("vm_example", "vm", "vm_sweeps"),
     "bsgc": ("bsgc_figures", "bsgc_readings"),
 }

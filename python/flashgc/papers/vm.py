@@ -1,0 +1,319 @@
+"""Ji and Shin's duplication- and locality-aware collections on recorded programs: Figures 5 to 10.
+
+The paper's five traces are not public. Programs of the same kinds, recorded for this project, stand
+in for them; each is run again and again on the same memory, as a person would, until there
+are enough collections to compare.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import statistics
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from flashgc.papers.claims import Claim
+from flashgc.reproduce import verdicts
+from flashgc.reproduce.runner import (
+    Figure,
+    Measured,
+    NotMeasuredError,
+    Outcome,
+    Row,
+    Simulation,
+    Size,
+    Table,
+    Task,
+    conclude,
+    row,
+    runner,
+    simulation,
+)
+from flashgc.reproduce.verdicts import Judgement, Value
+from flashgc.results import Result
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
+#: Where the recorded programs are, in a clone of the repository.
+FOLDER = Path(__file__).resolve().parents[3] / "data" / "memory"
+STAND_IN = "programs recorded for this project; the paper's five are not public"
+ABSENT = (
+    "the recorded programs are not here; they are the files data/memory/*.pages.zst of the "
+    "repository, and flashgc must be installed from a clone of it"
+)
+
+#: The schemes of Table II, by the paper's names.
+SCHEMES = {
+    "DU-GC": "du-gc",
+    "DA-GC": "da-gc",
+    "LDA-GC1": "lda-gc1",
+    "LDA-GC2": "lda-gc2",
+    "LDA-GC3": "lda-gc3",
+    "LDA-GC4": "lda-gc4",
+    "LDA-GC5": "lda-gc5",
+}
+#: What is judged beside them, and is not in the paper.
+FURTHER = {"LDA-P": "lda-p"}
+
+#: The drive of the paper, section V.A, and the middle of its sweeps.
+PAGE, BLOCK = "2KiB", 64
+CACHE, LOGS = 4, 32
+#: Erased blocks that are never used cost nothing: room for every number of log blocks.
+SPARE = "90%"
+
+
+def programs() -> dict[str, Path]:
+    """The recorded programs by name; none where there is no clone."""
+    found = sorted(FOLDER.glob("*.pages.zst"))
+    return {path.name.removesuffix(".pages.zst"): path for path in found}
+
+
+def drive(
+    program: Path,
+    scheme: str,
+    size: Size,
+    *,
+    cache: int = CACHE,
+    logs: int = LOGS,
+    window: str = "",
+) -> Simulation:
+    """A program on the paper's drive, ``cache`` in MiB."""
+    passes = {Size.QUICK: 6, Size.DEFAULT: 24, Size.FULL: 100}[size]
+    mapping = f"fast:log_blocks={logs},log_only=yes" + (f",window={window}" if window else "")
+    return simulation(
+        workload=str(program),
+        mapping=mapping,
+        page_cache=f"{cache}MiB",
+        scheme=scheme,
+        page_size=PAGE,
+        pages_per_block=BLOCK,
+        spare=SPARE,
+        passes=passes,
+        runs=1,
+    )
+
+
+def task(size: Size, simulations: Mapping[str, Simulation]) -> Task:
+    """The task with these simulations, or why there is none."""
+    if not programs():
+        return Task(not_run=ABSENT)
+    passes = next(iter(simulations.values())).options["passes"]
+    return Task(
+        simulations,
+        settings=f"{len(programs())} programs, each {passes} times in a row, FAST, blocks of "
+        f"{BLOCK} pages of {PAGE}",
+        left_out="more runs of each program" if size is Size.QUICK else "",
+    )
+
+
+def io(result: Result) -> float:
+    """The I/O time in seconds, as the paper counts it."""
+    return swap(result, "io_seconds")
+
+
+def swap(result: Result, key: str) -> float:
+    """A figure of the page cache's traffic."""
+    if result.swap is None or result.swap[key] is None:
+        raise NotMeasuredError("there was no collection")
+    return float(result.swap[key])
+
+
+def collections(result: Result) -> float:
+    """Merges of every kind."""
+    if result.merges is None:
+        raise NotMeasuredError("there are no log blocks")
+    return float(sum(result.merges[kind] for kind in ("switch", "partial", "full", "dead")))
+
+
+#: What Figures 5 to 10 and Table IV show, by heading.
+FIGURES: dict[str, Callable[[Result], float]] = {
+    "I/O time": io,
+    "dirty evictions": lambda result: swap(result, "swap_outs"),
+    "collections": collections,
+    "migrations each": lambda result: result.copied_pages / max(collections(result), 1),
+    "erases each": lambda result: result.erases / max(collections(result), 1),
+    "cost each": lambda result: swap(result, "collection_seconds") / max(collections(result), 1),
+    "full merges": lambda result: float((result.merges or {})["full"]),
+}
+
+
+class _Schemes:
+    """Every scheme on every program, at the middle of the sweeps."""
+
+    def task(self, _claim: Claim, size: Size) -> Task:
+        """A run a program and scheme."""
+        return task(
+            size,
+            {
+                f"{name} {scheme}": drive(path, spec, size)
+                for name, path in programs().items()
+                for scheme, spec in (SCHEMES | FURTHER).items()
+            },
+        )
+
+    @staticmethod
+    def relative(measured: Measured, heading: str, scheme: str) -> dict[str, float]:
+        """The figure of each program against DU-GC's."""
+        figure, shares = FIGURES[heading], {}
+        for name in programs():
+            base = figure(measured.result(f"{name} DU-GC"))
+            found = figure(measured.result(f"{name} {scheme}"))
+            if base:
+                shares[name] = found / base
+        return shares
+
+    def mean(self, measured: Measured, heading: str, scheme: str) -> float:
+        """The mean over the programs, against DU-GC's."""
+        return statistics.fmean(self.relative(measured, heading, scheme).values())
+
+    def table(self, measured: Measured, headings: Iterable[str]) -> Table:
+        """Every figure of every program and scheme, against DU-GC's."""
+        headings = list(headings)
+        rows: list[tuple[float | str | None, ...]] = []
+        for name in programs():
+            for scheme in SCHEMES | FURTHER:
+                cells: list[float | None] = []
+                for heading in headings:
+                    try:
+                        cells.append(self.relative(measured, heading, scheme).get(name))
+                    except NotMeasuredError:
+                        cells.append(None)
+                rows.append((name, scheme, *cells))
+        return Table(("program", "scheme", *headings), tuple(rows))
+
+    def bars(self, measured: Measured, heading: str) -> Drawing:
+        """The mean over the programs of each scheme."""
+        from flashgc import plot
+
+        schemes = list(SCHEMES | FURTHER)
+        values = []
+        for scheme in schemes:
+            try:
+                values.append(self.mean(measured, heading, scheme))
+            except NotMeasuredError:
+                values.append(math.nan)
+        series = [
+            plot.Series(scheme, [at], [value], kind="points")
+            for at, (scheme, value) in enumerate(zip(schemes, values, strict=True), start=1)
+        ]
+        return plot.against(series, x_label="scheme", y_label=f"{heading}, DU-GC = 1")
+
+
+@runner("vm.fig5")
+class InputOutputTime(_Schemes):
+    """Figure 5: total I/O time, mean over the programs."""
+
+    def judge(self, claim: Claim, measured: Measured) -> Outcome:
+        """A row for each inequality, and one for what each scheme saves."""
+        rows = [self._below(measured, *pair) for pair in _pairs(claim.holds)]
+        rows.append(self._da(measured))
+        for scheme, published in claim.rows:
+            rows.append(self._saves(measured, str(scheme), float(published)))
+        figure = Figure(
+            "fig5",
+            "I/O time of collections and pages swapped out, DU-GC = 1, mean over the programs",
+            self.table(measured, ["I/O time"]),
+            lambda: self.bars(measured, "I/O time"),
+        )
+        return conclude(
+            claim,
+            measured,
+            rows,
+            heading="statement",
+            figures=[figure],
+            notes=[self._further(measured)],
+        )
+
+    def _below(self, measured: Measured, less: str, more: str) -> Row:
+        def judge() -> tuple[str, Judgement]:
+            one, other = (self.relative(measured, "I/O time", name) for name in (less, more))
+            means = [statistics.fmean(shares.values()) for shares in (one, other)]
+            wins = sum(one[name] < other[name] for name in one)
+            text = f"{means[0]:.3f} against {means[1]:.3f}"
+            why = f"{text} of DU-GC; so on {wins} of {len(one)} programs"
+            return text, verdicts.true(means[0] < means[1], why)
+
+        return row(f"{less} below {more}", "less", judge, stand_in=STAND_IN)
+
+    def _da(self, measured: Measured) -> Row:
+        def judge() -> tuple[Value, Judgement]:
+            share = self.mean(measured, "I/O time", "DA-GC")
+            more = self.mean(measured, "dirty evictions", "DA-GC")
+            why = f"{share:.3f} of DU-GC, with {more:.3f} of its dirty evictions"
+            return Value(share), verdicts.true(share >= 0.98, why)
+
+        return row("DA-GC no better than DU-GC", "similar or inferior", judge, stand_in=STAND_IN)
+
+    def _saves(self, measured: Measured, scheme: str, published: float) -> Row:
+        def judge() -> tuple[Value, Judgement]:
+            change = (self.mean(measured, "I/O time", scheme) - 1) * 100
+            why = f"{change:+.1f}%, published {published:+g}% on other programs"
+            return Value(change), verdicts.true(change < 0, why)
+
+        return row(f"{scheme} against DU-GC, %", published, judge, stand_in=STAND_IN)
+
+    def _further(self, measured: Measured) -> str:
+        try:
+            share = self.mean(measured, "I/O time", "LDA-P")
+        except NotMeasuredError:
+            return "the break-even per page (LDA-P) was not run"
+        return f"the break-even per page (LDA-P, not in the paper) takes {share:.3f} of DU-GC"
+
+
+def _pairs(holds: str) -> list[tuple[str, str]]:
+    """The inequalities in words like ``A < B < C and D < C``.
+
+    >>> _pairs("A < B < C and D < C")
+    [('A', 'B'), ('B', 'C'), ('D', 'C')]
+    """
+    pairs: list[tuple[str, str]] = []
+    for chain in holds.split(" and "):
+        names = [name.strip() for name in chain.split("<")]
+        pairs += itertools.pairwise(names)
+    return pairs
+
+
+@runner("vm.fig6-10")
+class Parts(_Schemes):
+    """Figures 6 to 10 and Table IV: what the I/O time is made of."""
+
+    def judge(self, claim: Claim, measured: Measured) -> Outcome:
+        """A row for each part of the statement."""
+        rows = [
+            self._above(measured, "dirty evictions", "DA-GC", "27% more"),
+            *(self._fewer(measured, "dirty evictions", name) for name in ("LDA-GC4", "LDA-GC5")),
+            *(self._fewer(measured, "collections", name) for name in ("LDA-GC4", "LDA-GC5")),
+            *(
+                self._fewer(measured, heading, name)
+                for heading in ("migrations each", "erases each", "cost each")
+                for name in ("LDA-GC4", "LDA-GC5")
+            ),
+            *(self._fewer(measured, "full merges", f"LDA-GC{n}") for n in (3, 4, 5)),
+        ]
+        figures = [
+            Figure(
+                "fig6-10",
+                "Evictions, collections, and what each costs, DU-GC = 1",
+                self.table(measured, FIGURES),
+                lambda: self.bars(measured, "cost each"),
+            )
+        ]
+        return conclude(claim, measured, rows, heading="part", figures=figures)
+
+    def _above(self, measured: Measured, heading: str, scheme: str, published: str) -> Row:
+        return self._row(measured, heading, scheme, f"above DU-GC's ({published})", 1)
+
+    def _fewer(self, measured: Measured, heading: str, scheme: str) -> Row:
+        return self._row(measured, heading, scheme, "below DU-GC's", -1)
+
+    def _row(self, measured: Measured, heading: str, scheme: str, published: str, sign: int) -> Row:
+        def judge() -> tuple[Value, Judgement]:
+            shares = self.relative(measured, heading, scheme)
+            mean = statistics.fmean(shares.values())
+            said = ", ".join(f"{name} {share:.2f}" for name, share in shares.items())
+            return Value(mean), verdicts.true((mean - 1) * sign > 0, f"of DU-GC: {said}")
+
+        return row(f"{heading}, {scheme}", published, judge, stand_in=STAND_IN)
