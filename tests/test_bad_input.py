@@ -37,7 +37,10 @@ def refused(made: object, *parts: str) -> str:
         (["run", "--frontier", "duble"], ["--frontier", "unknown write frontier", "'double'"]),
         (["run", "--allocation", "slf"], ["--allocation", "unknown block allocation", "'sfl'"]),
         (["run", "--allocation", "sfl:x=1"], ["--allocation", "sfl has no parameter 'x'"]),
-        (["run", "--allocation", "sfl"], ["needs the pool frontier", "found single", "hint"]),
+        (
+            ["run", "--allocation", "sfl"],
+            ["needs the pool or mixed frontier", "found single", "hint"],
+        ),
         (["run", "--frontier", "double", "--allocation", "random"], ["found double"]),
         (
             ["run", "--wear-levelling", "static"],
@@ -60,7 +63,7 @@ def refused(made: object, *parts: str) -> str:
         (["run", *POOL, "--endurance", "0"], ["--endurance", "limit=0", "from 1"]),
         (["run", *POOL, "--endurance", "nromal"], ["--endurance", "'nromal'", "'normal'"]),
         (["run", *POOL, "--endurance", "normal:mean=9,cv=3"], ["--endurance", "cv=3", "0 to 1"]),
-        (["run", *SMALL, "--endurance", "9"], ["needs the pool frontier", "found single"]),
+        (["run", *SMALL, "--endurance", "9"], ["needs the pool or mixed frontier", "found single"]),
         (
             ["run", *SMALL, "--endurance", "9", "--frontier", "pool:low=9"],
             ["pool:low=9 frontier", "keeps 11 blocks", "hint"],

@@ -196,5 +196,5 @@ def test_a_deviation_is_read_off_between_two_moments() -> None:
 def test_full_readings_are_of_all_surroundings_and_all_forms() -> None:
     task = task_of(the("readings"), Size.FULL)
     forms = sum(len(bsgc_readings.FORMS[name.rpartition("+")[2]]) for name in TABLE)
-    assert len(bsgc_readings.surroundings(Size.FULL)) == 3 * 4 * 2
-    assert len(task.simulations) == 3 * (24 * 7 + forms)
+    assert len(bsgc_readings.surroundings(Size.FULL)) == 3 * 4 * 4
+    assert len(task.simulations) == 3 * (48 * 7 + forms)

@@ -48,7 +48,7 @@ class Drive(timed.TimedDrive):
     endurance: Annotated[
         Count | None,
         Field(
-            description="erases that a block bears, with the pool frontier: 1000, "
+            description="erases that a block bears, with the pool or mixed frontier: 1000, "
             "normal:mean=1000,cv=0.1, weibull:scale=1000,shape=10 [default: any number]",
             examples=["normal:mean=1000,cv=0.1"],
         ),
@@ -80,20 +80,20 @@ class Gc(timed.TimedGc):
         Field(description="victim policy, such as d-choices:d=10,c=1; see flashgc policies"),
     ] = "d-choices:d=10"
     frontier: Annotated[
-        str | list[str], Field(description="write frontier: single, double, pool:low=2")
+        str | list[str],
+        Field(description="write frontier: single, double, pool:low=2, mixed:low=2"),
     ] = "single"
     allocation: Annotated[
         str | list[str],
         Field(
-            description="erased block that the pool frontier uses next: fifo, lowest-erase, sfl, "
-            "random"
+            description="erased block of the pool that is used next: fifo, lowest-erase, sfl, random"
         ),
     ] = "fifo"
     wear_levelling: Annotated[
         str | list[str],
         Field(
-            description="how cold data are moved to level wear, with the pool frontier: none, "
-            "static:threshold=50,interval=10"
+            description="how cold data are moved to level wear, with the pool or mixed frontier: "
+            "none, static:threshold=50,interval=10"
         ),
     ] = "none"
     placement: Annotated[

@@ -122,13 +122,13 @@ def frontiers() -> tuple[Entry, ...]:
     """Every write frontier.
 
     >>> [frontier.name for frontier in frontiers()]
-    ['single', 'double', 'pool']
+    ['single', 'double', 'pool', 'mixed']
     """
     return _entries("frontiers")
 
 
 def allocations() -> tuple[Entry, ...]:
-    """Every block allocation of the pool frontier, the default first.
+    """Every block allocation of the pool, the default first.
 
     >>> [allocation.name for allocation in allocations()]
     ['fifo', 'lowest-erase', 'sfl', 'random']

@@ -191,7 +191,7 @@ class Result(_Json):
 
     @property
     def allocation(self) -> str:
-        """The block allocation of the pool frontier."""
+        """The block allocation of the pool."""
         return str(self.config.get("allocation", "fifo"))
 
     @property

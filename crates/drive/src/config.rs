@@ -35,9 +35,10 @@ pub struct RunConfig {
     pub mapping: String,
     /// The victim policy, for example `d-choices:d=10,c=1`; [`NONE`] where the mapping has its own.
     pub victim: String,
-    /// The write frontier: `single`, `double`, `pool:low=2`; [`NONE`] where the mapping has its own.
+    /// The write frontier: `single`, `double`, `pool:low=2`, `mixed:low=2`; [`NONE`] where the mapping
+    /// has its own.
     pub frontier: String,
-    /// Which erased block the pool frontier uses next: `fifo`, `lowest-erase`, `sfl`, `random`.
+    /// Which erased block of the pool is used next: `fifo`, `lowest-erase`, `sfl`, `random`.
     /// Not written where it is the default, which was the only one there was: digests stay.
     #[serde(default = "default_allocation", skip_serializing_if = "is_default_allocation")]
     pub allocation: String,

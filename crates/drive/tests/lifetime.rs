@@ -211,7 +211,7 @@ fn bad_lifespans_are_refused_with_a_hint() {
         config.frontier = "double".into();
         config.allocation = "fifo".into();
     });
-    assert!(frontier.starts_with("an endurance needs the pool frontier, found double"));
+    assert!(frontier.starts_with("an endurance needs the pool or mixed frontier, found double"));
     let reserve = fault(|config| config.frontier = "pool:low=40".into());
     assert!(reserve.contains("are too few for the pool:low=40 frontier"), "{reserve}");
     let times = fault(|config| config.times = Some("read=60".into()));

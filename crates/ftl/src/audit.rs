@@ -1,7 +1,7 @@
 //! The audit: every invariant of the page-mapped layer, checked by plain counting.
 
 use crate::endurance::Wear;
-use crate::frontier::{Frontier, Open};
+use crate::frontier::Open;
 use crate::page_map::{State, UNMAPPED};
 use crate::track::Tracker;
 
@@ -87,7 +87,7 @@ pub(crate) fn audit<T: Tracker>(state: &State<T>, open: &Open) -> Result<(), Str
             open.pool.len()
         ));
     }
-    if !matches!(open.kind, Frontier::Pool { .. }) && !pool.is_empty() {
+    if !open.kind.has_pool() && !pool.is_empty() {
         return Err("a frontier without a pool has blocks in it".to_string());
     }
     let erases: u64 = state.blocks.erase_counts().iter().map(|&count| u64::from(count)).sum();

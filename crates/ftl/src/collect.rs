@@ -21,7 +21,9 @@ impl<P: VictimPolicy> PageMap<P> {
         match self.open.kind {
             Frontier::Single => self.make_room_single(memory),
             Frontier::Double => self.make_room_double(memory),
-            Frontier::Pool { low } => self.make_room_pool(low as usize, memory),
+            Frontier::Pool { low } | Frontier::Mixed { low } => {
+                self.make_room_pool(low as usize, memory)
+            }
         }
     }
 
@@ -69,9 +71,10 @@ impl<P: VictimPolicy> PageMap<P> {
     }
 
     /// Victims are emptied into the copy frontier and go to the pool while it is low; then the
-    /// host frontier takes a block from it. A victim that has worn out does not go to the pool, and
-    /// none is emptied whose pages would find no room: at its end the drive has all its data.
-    /// Where wear is levelled, the least erased block takes the place of a victim now and then.
+    /// host frontier takes a block from it, unless it has taken the copies too and has room left. A
+    /// victim that has worn out does not go to the pool, and none is emptied whose pages would find
+    /// no room: at its end the drive has all its data. Where wear is levelled, the least erased block
+    /// takes the place of a victim now and then.
     fn make_room_pool(&mut self, low: usize, memory: &mut dyn Residency) -> Result<(), FtlError> {
         self.state.close(self.open.host.block);
         let b = self.state.geometry.pages_per_block();
@@ -87,9 +90,13 @@ impl<P: VictimPolicy> PageMap<P> {
                 fruitless += 1;
                 self.pick(fruitless - 1)?
             };
-            let mut to = if levelling.is_some() { self.open.levelled } else { self.open.copies };
+            let mut to = *self.open.frontier_of_copies(levelling.is_some());
             let room = b - to.next;
             if self.open.pool.is_empty() && u32::from(self.state.blocks.valid(victim)) > room {
+                if self.open.host.block != Active::NO_BLOCK {
+                    // It has taken copies, and stays open.
+                    self.open.copies = self.open.host;
+                }
                 self.open.host = Active { block: victim, next: b };
                 return self.run_dry();
             }
@@ -104,11 +111,7 @@ impl<P: VictimPolicy> PageMap<P> {
                 self.state.copy(&mut to, fits, count);
             }
             let erases = self.state.blocks.erase_count(victim);
-            if levelling.is_some() {
-                self.open.levelled = to
-            } else {
-                self.open.copies = to
-            }
+            *self.open.frontier_of_copies(levelling.is_some()) = to;
             if let Some(leveller) = &mut self.state.leveller {
                 leveller.erased(erases, levelling.map(|_| count));
             }
@@ -120,7 +123,10 @@ impl<P: VictimPolicy> PageMap<P> {
                 return Ok(());
             }
         }
-        self.open.host = self.erased_block(false)?;
+        if self.open.host.next == b {
+            self.state.close(self.open.host.block);
+            self.open.host = self.erased_block(false)?;
+        }
         Ok(())
     }
 

@@ -199,12 +199,12 @@ pub struct Lifespan {
 impl Lifespan {
     /// Whether a drive with this frontier can put another block in the place of a bad one.
     pub fn check(self, frontier: Frontier) -> Result<(), SpecError> {
-        if matches!(frontier, Frontier::Pool { .. }) {
+        if frontier.has_pool() {
             return Ok(());
         }
         Err(SpecError::new(
             format!(
-                "an endurance needs the pool frontier, found {frontier}: without a pool no erased \
+                "an endurance needs the pool or mixed frontier, found {frontier}: without a pool no erased \
                  block waits to take the place of a bad one"
             ),
             "give --frontier pool",

@@ -108,7 +108,7 @@ impl<P: VictimPolicy> PageMap<P> {
         let b = geometry.pages_per_block();
         let kept = match self.open.kind {
             Frontier::Single | Frontier::Double => 0,
-            Frontier::Pool { .. } => self.open.kept,
+            Frontier::Pool { .. } | Frontier::Mixed { .. } => self.open.kept,
         };
         let used = geometry.blocks() - kept;
         let slots = &mut self.state.reverse[..used as usize * b as usize];
@@ -144,9 +144,9 @@ impl<P: VictimPolicy> PageMap<P> {
 
     fn release_erased(&mut self, blocks: std::ops::Range<BlockId>) {
         for block in blocks {
-            match self.open.kind {
-                Frontier::Pool { .. } => self.open.pool.put(block, 0),
-                Frontier::Single | Frontier::Double => self.state.close(block),
+            match self.open.kind.has_pool() {
+                true => self.open.pool.put(block, 0),
+                false => self.state.close(block),
             }
         }
     }

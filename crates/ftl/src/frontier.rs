@@ -47,6 +47,12 @@ pub enum Frontier {
         /// Erased blocks that the collector keeps in the pool.
         low: u32,
     },
+    /// One block for host writes and copies alike, taken from a pool as [`Frontier::Pool`] has it: a
+    /// block holds what collections moved next to what the host wrote between them.
+    Mixed {
+        /// Erased blocks that the collector keeps in the pool.
+        low: u32,
+    },
 }
 
 /// What listings and help texts say of one frontier.
@@ -73,14 +79,21 @@ static FRONTIERS: &[FrontierInfo] = &[
     FrontierInfo {
         name: "pool",
         summary: "host writes and copies apart, fed from a pool of erased blocks, as drives do",
-        params: &[Param {
-            name: "low",
-            kind: Kind::Integer { min: 1, max: u32::MAX as u64 / 2 },
-            default: Some("2"),
-            help: "erased blocks at or below which garbage is collected",
-        }],
+        params: &[LOW],
+    },
+    FrontierInfo {
+        name: "mixed",
+        summary: "host writes and copies share one block, fed from a pool of erased blocks",
+        params: &[LOW],
     },
 ];
+
+const LOW: Param = Param {
+    name: "low",
+    kind: Kind::Integer { min: 1, max: u32::MAX as u64 / 2 },
+    default: Some("2"),
+    help: "erased blocks at or below which garbage is collected",
+};
 
 /// Every frontier, in the order in which listings show them.
 pub fn frontiers() -> &'static [FrontierInfo] {
@@ -101,8 +114,14 @@ impl Frontier {
         Ok(match info.name {
             "single" => Self::Single,
             "double" => Self::Double,
+            "mixed" => Self::Mixed { low: params.integer("low") as u32 },
             _ => Self::Pool { low: params.integer("low") as u32 },
         })
+    }
+
+    /// Whether erased blocks wait in a pool.
+    pub fn has_pool(self) -> bool {
+        matches!(self, Self::Pool { .. } | Self::Mixed { .. })
     }
 
     /// Blocks that can never hold host data: open ones, of which `levelling` has one and `placement`
@@ -112,13 +131,14 @@ impl Frontier {
         levelling: Option<Levelling>,
         placement: &PlacementSpec,
     ) -> u32 {
+        let levelled = u32::from(levelling.is_some());
         match self {
             Self::Single => 1,
             Self::Double => 2,
             Self::Pool { low } => {
-                let open = placement.blocks_kept().unwrap_or(2) + u32::from(levelling.is_some());
-                low.saturating_add(open)
+                low.saturating_add(placement.blocks_kept().unwrap_or(2) + levelled)
             }
+            Self::Mixed { low } => low.saturating_add(1 + levelled),
         }
     }
 
@@ -164,6 +184,7 @@ impl fmt::Display for Frontier {
             Self::Single => f.write_str("single"),
             Self::Double => f.write_str("double"),
             Self::Pool { low } => write!(f, "pool:low={low}"),
+            Self::Mixed { low } => write!(f, "mixed:low={low}"),
         }
     }
 }
@@ -173,11 +194,11 @@ pub(crate) struct Open {
     pub(crate) kind: Frontier,
     /// Where host writes go.
     pub(crate) host: Active,
-    /// Where copies go; unused by the single frontier.
+    /// Where copies go; unused where they share the host's block.
     pub(crate) copies: Active,
     /// Where copies go that are made to level wear; unused without.
     pub(crate) levelled: Active,
-    /// Erased blocks that wait for use; only the pool frontier has any.
+    /// Erased blocks that wait for use, where the frontier has a pool.
     pub(crate) pool: Box<dyn Pool>,
     /// The open blocks of a placement, in place of `host` and `copies`.
     pub(crate) placed: Option<Box<Placed>>,
@@ -202,5 +223,14 @@ impl Open {
         let placed = self.placed.iter().flat_map(|placed| &placed.open).copied();
         let all = [self.host, self.copies, self.levelled].into_iter().chain(placed);
         all.filter(|active| active.block != Active::NO_BLOCK)
+    }
+
+    /// Where the copies of a frontier with a pool go, those made to level wear if `levelling`.
+    pub(crate) fn frontier_of_copies(&mut self, levelling: bool) -> &mut Active {
+        match self.kind {
+            _ if levelling => &mut self.levelled,
+            Frontier::Mixed { .. } => &mut self.host,
+            _ => &mut self.copies,
+        }
     }
 }

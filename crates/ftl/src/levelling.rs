@@ -6,8 +6,8 @@
 //! of the policy's next victim (among equals: the lowest number). Its valid pages go to a frontier of
 //! their own, apart from host writes and other copies, whose blocks are the most erased ones that
 //! wait in the pool (among equals: the lowest number): cold data come to rest in worn blocks, and
-//! the little worn block goes to the pool. The frontier keeps one block more. Needs the pool
-//! frontier. Where the pool is empty, it waits for the next interval.
+//! the little worn block goes to the pool. The frontier keeps one block more. Needs a
+//! frontier with a pool. Where the pool is empty, it waits for the next interval.
 //!
 //! Rule: `if max ec - min ec > threshold: victim = argmin (ec, block)`.
 //!
@@ -108,13 +108,13 @@ impl Levelling {
 
     /// Whether a drive with this frontier has blocks to level with.
     pub fn check(self, frontier: Frontier) -> Result<(), SpecError> {
-        if matches!(frontier, Frontier::Pool { .. }) {
+        if frontier.has_pool() {
             return Ok(());
         }
         Err(SpecError::new(
             format!(
-                "static wear levelling needs the pool frontier, found {frontier}: without a pool \
-                 no worn block waits for the cold data"
+                "static wear levelling needs the pool or mixed frontier, found {frontier}: \
+                 without a pool no worn block waits for the cold data"
             ),
             "give --frontier pool",
         ))

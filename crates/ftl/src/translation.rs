@@ -87,7 +87,7 @@ impl Layout {
 
     /// Blocks that wait in the pool at most: at first, as none is collected beyond its mark.
     pub(crate) fn most_waiting(&self) -> u32 {
-        if !matches!(self.frontier, Frontier::Pool { .. }) {
+        if !self.frontier.has_pool() {
             return 0;
         }
         let promised = self.geometry.logical_pages().div_ceil(self.geometry.pages_per_block());

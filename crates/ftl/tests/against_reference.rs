@@ -93,7 +93,7 @@ fn cases() -> impl Strategy<Value = Case> {
     (
         shape,
         (
-            0usize..3,
+            0usize..4,
             0..allocation_policies().len(),
             prop::option::of((1u32..6, 1u32..5)),
             0..PLACEMENTS.len(),
@@ -139,18 +139,20 @@ proptest! {
             (Frontier::Single, Naive::Single),
             (Frontier::Double, Naive::Double),
             (Frontier::Pool { low: 2 }, Naive::Pool(2)),
+            (Frontier::Mixed { low: 2 }, Naive::Mixed(2)),
         ][case.frontier];
-        // Without a pool there is nothing to allocate, and no block to open for a place.
-        let (allocation, placement) = match frontier {
-            Frontier::Pool { .. } => {
-                (allocation_policies()[case.allocation].name, PLACEMENTS[case.placement])
-            }
-            Frontier::Single | Frontier::Double => ("fifo", "none"),
+        // Without a pool there is nothing to allocate, and only that of the pool frontier is shared
+        // out by a placement.
+        let allocation = match frontier.has_pool() {
+            true => allocation_policies()[case.allocation].name,
+            false => "fifo",
+        };
+        let placement = match frontier {
+            Frontier::Pool { .. } => PLACEMENTS[case.placement],
+            _ => "none",
         };
         let dac = Dac::parse(placement);
-        let levelling = case.levelling.filter(|_| {
-            matches!(frontier, Frontier::Pool { .. }) && dac.is_none()
-        });
+        let levelling = case.levelling.filter(|_| frontier.has_pool() && dac.is_none());
         let levelling = levelling.map(|(threshold, interval)| Levelling { threshold, interval });
         // Leave what the most demanding frontier without a placement keeps, or what this one does.
         let kept = dac.as_ref().map_or(5, |dac| dac.kept() as u32 + 2);

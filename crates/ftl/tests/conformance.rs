@@ -8,7 +8,8 @@ use flashgc_ftl::{
     PageMap, PlacementSpec, Translation, VictimSpec, allocation_policies, victim_policies,
 };
 
-const FRONTIERS: [Frontier; 3] = [Frontier::Single, Frontier::Double, Frontier::Pool { low: 2 }];
+const FRONTIERS: [Frontier; 4] =
+    [Frontier::Single, Frontier::Double, Frontier::Pool { low: 2 }, Frontier::Mixed { low: 2 }];
 
 fn layer(policy: &str, frontier: Frontier, fill: Fill) -> Box<dyn Translation> {
     let geometry = Geometry::with_spare(200, 16, 0.15).unwrap();
@@ -277,7 +278,9 @@ fn shapes_and_pages_out_of_range_are_refused() {
     assert_eq!(fine.counters().host_pages, 0);
 
     let geometry = Geometry::with_spare(20, 16, 0.06).unwrap(); // 19 spare pages
-    for (frontier, blocks) in [(Frontier::Double, 2), (Frontier::Pool { low: 2 }, 4)] {
+    let kept =
+        [(Frontier::Double, 2), (Frontier::Pool { low: 2 }, 4), (Frontier::Mixed { low: 2 }, 3)];
+    for (frontier, blocks) in kept {
         let layout = Layout {
             geometry,
             frontier,

@@ -19,9 +19,21 @@ fn layer(
     lifespan: Lifespan,
     seed: u64,
 ) -> Box<dyn Translation> {
+    layer_of(victim, allocation, geometry, Frontier::Pool { low }, levelling, lifespan, seed)
+}
+
+fn layer_of(
+    victim: &str,
+    allocation: &str,
+    geometry: Geometry,
+    frontier: Frontier,
+    levelling: Option<Levelling>,
+    lifespan: Lifespan,
+    seed: u64,
+) -> Box<dyn Translation> {
     let layout = Layout {
         geometry,
-        frontier: Frontier::Pool { low },
+        frontier,
         placement: PlacementSpec::default(),
         allocation: Allocation::parse(allocation).unwrap(),
         levelling,
@@ -61,6 +73,7 @@ struct Case {
     pages_per_block: u32,
     used: f64,
     low: u32,
+    mixed: bool,
     /// Threshold and interval.
     levelling: Option<(u32, u32)>,
     victim: usize,
@@ -73,7 +86,8 @@ struct Case {
 }
 
 fn cases() -> impl Strategy<Value = Case> {
-    let shape = (8u32..24, prop::sample::select(vec![2u32, 4, 8]), 0.2..1.0f64, 1u32..4);
+    let frontier = (1u32..4, any::<bool>());
+    let shape = (8u32..24, prop::sample::select(vec![2u32, 4, 8]), 0.2..1.0f64, frontier);
     let levelling = prop::option::of((1u32..4, 1u32..5));
     let policies = (0..victim_policies().len(), 0..allocation_policies().len(), levelling);
     let endurance = prop_oneof![
@@ -84,13 +98,14 @@ fn cases() -> impl Strategy<Value = Case> {
     let writes = prop::collection::vec(0.0..1.0f64, 1..2500);
     (shape, policies, endurance, any::<bool>(), any::<u64>(), 1usize..50, writes).prop_map(
         |(shape, policies, endurance, ends_with_first, seed, batch, shares)| {
-            let (blocks, pages_per_block, used, low) = shape;
+            let (blocks, pages_per_block, used, (low, mixed)) = shape;
             let (victim, allocation, levelling) = policies;
             Case {
                 blocks,
                 pages_per_block,
                 used,
                 low,
+                mixed,
                 levelling,
                 victim,
                 allocation,
@@ -112,7 +127,13 @@ proptest! {
         let victim = victim_policies()[case.victim].name;
         let allocation = allocation_policies()[case.allocation].name;
         let b = case.pages_per_block;
-        let kept = case.low + 2 + u32::from(case.levelling.is_some());
+        let low = case.low as usize;
+        // One block more is kept where copies have one of their own.
+        let (frontier, naive, kept) = match case.mixed {
+            true => (Frontier::Mixed { low: case.low }, Naive::Mixed(low), case.low + 1),
+            false => (Frontier::Pool { low: case.low }, Naive::Pool(low), case.low + 2),
+        };
+        let kept = kept + u32::from(case.levelling.is_some());
         let most = (case.blocks - kept) * b;
         let pages = ((f64::from(most) * case.used) as u32).max(1);
         let geometry = Geometry::new(case.blocks, b, pages.into()).unwrap();
@@ -123,9 +144,10 @@ proptest! {
         let span = lifespan(&case.endurance, ends_at);
         let levelling =
             case.levelling.map(|(threshold, interval)| Levelling { threshold, interval });
-        let mut fast = layer(victim, allocation, geometry, case.low, levelling, span, case.seed);
+        let mut fast = layer_of(
+            victim, allocation, geometry, frontier, levelling, span, case.seed,
+        );
 
-        let naive = Naive::Pool(case.low as usize);
         let mut slow =
             Reference::sequential(case.blocks as usize, b as usize, pages, naive, case.seed);
         slow.allocation = naive_allocation(allocation, case.seed);
@@ -264,7 +286,10 @@ fn endurance_without_a_pool_and_a_reserve_too_small_are_refused() {
     let geometry = Geometry::new(20, 16, 200).unwrap();
     for frontier in [Frontier::Single, Frontier::Double] {
         let error = build(frontier, geometry);
-        assert!(error.starts_with("an endurance needs the pool frontier, found"), "{error}");
+        assert!(
+            error.starts_with("an endurance needs the pool or mixed frontier, found"),
+            "{error}"
+        );
     }
     let tight = Geometry::new(20, 16, 19 * 16).unwrap();
     let error = build(Frontier::Pool { low: 2 }, tight);

@@ -71,7 +71,7 @@ _COMMON = (
         "gc.frontier",
         "--frontier",
         "SPEC",
-        "Write frontier: single, double, pool:low=2. [default: single]",
+        "Write frontier: single, double, pool:low=2, mixed:low=2. [default: single]",
         several=True,
         words=names(frontiers),
     ),
@@ -79,7 +79,7 @@ _COMMON = (
         "gc.allocation",
         "--allocation",
         "WORD",
-        "Erased block that the pool frontier uses next: fifo, lowest-erase, sfl, random. "
+        "Erased block of the pool that is used next: fifo, lowest-erase, sfl, random. "
         "[default: fifo]",
         several=True,
         words=names(allocations),
@@ -89,7 +89,7 @@ _COMMON = (
         "--wear-levelling",
         "SPEC",
         "How cold data are moved to level wear: none, static:threshold=50,interval=10; with the "
-        "pool frontier. [default: none]",
+        "pool or mixed frontier. [default: none]",
         several=True,
         words=names(wear_levellings),
     ),
@@ -196,7 +196,8 @@ _COMMON = (
         "--endurance",
         "N|SPEC",
         "Erases that a block bears before it is bad: 1000, normal:mean=1000,cv=0.1, "
-        "weibull:scale=1000,shape=10; with the pool frontier. [default: any number]",
+        "weibull:scale=1000,shape=10; with the pool or mixed frontier. "
+        "[default: any number]",
         words=names(endurances),
     ),
     Option(

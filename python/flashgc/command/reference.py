@@ -63,11 +63,11 @@ def choices() -> str:
         "## Write frontiers",
         *_entries(frontiers()),
         "## Block allocations",
-        "Which erased block of the pool the pool frontier uses next.",
+        "Which erased block of the pool is used next, with the pool or mixed frontier.",
         *_entries(allocations()),
         "## Wear levelling",
-        "Whether cold data are moved (`--wear-levelling`), with the pool frontier. Which erased "
-        "block is used next levels wear too, but only of blocks that come to be collected.",
+        "Whether cold data are moved (`--wear-levelling`), with the pool or mixed frontier. "
+        "Which erased block is used next levels wear too, but only of blocks that come to be collected.",
         *_entries(wear_levellings()),
         "## Placements",
         "Which open block a page goes to, with the pool frontier. Every class of data has an open "
@@ -111,8 +111,8 @@ def choices() -> str:
         "unless `--times read=...,program=...,erase=...,memory=...` says otherwise.",
         *_entries(schemes()),
         "## Endurance",
-        "How many erases a block bears (`--endurance`), with the pool frontier. A block that was "
-        "erased for the last time is bad, and the reserve is one block smaller: the reserve is N "
+        "How many erases a block bears (`--endurance`), with the pool or mixed frontier. A block "
+        "that was erased for the last time is bad, and the reserve is one block smaller: the reserve is N "
         "less the blocks that the promised pages fill and those that the frontier keeps. The first "
         "bad block is the first failure. The system fails when an erased block that is needed can "
         "no longer be had: when more blocks are bad than the reserve has, or when several victims "

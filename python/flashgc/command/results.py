@@ -190,7 +190,8 @@ def _in_common(comparison: Comparison) -> list[tuple[str, Text | str]]:
         rows.append(("spare", spare(first)))
     if len({result.frontier for result in results}) == 1 and first.frontier != "none":
         rows.append(("frontier", first.frontier))
-        if len({result.allocation for result in results}) == 1 and "pool" in first.frontier:
+        pooled = first.frontier.startswith(("pool", "mixed"))
+        if len({result.allocation for result in results}) == 1 and pooled:
             rows.append(("allocation", first.allocation))
     if len({result.wear_levelling for result in results}) == 1 and first.levelling is not None:
         rows.append(("levelling", first.wear_levelling))

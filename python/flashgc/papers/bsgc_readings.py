@@ -1,8 +1,8 @@
 """BSGC and SFL: under which reading of what the paper leaves open the published order comes out.
 
-A surrounding is what the drive holds at first, what the hot ratio of a trace means, and when
-garbage is collected; a form is which of its readings each policy's formula has. Each is one run a
-combination and trace, of a tenth of the paper's endurance.
+A surrounding is what the drive holds at first, what the hot ratio of a trace means, where copies
+go and when garbage is collected; a form is which of its readings each policy's formula has. Each is
+one run a combination and trace, of a tenth of the paper's endurance.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import functools
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from flashgc.papers import bsgc
@@ -44,11 +44,15 @@ ENDURANCE = 100
 FILLS = ("empty", "sequential", "random")
 #: What "hot ratio 15%" of a normal distribution says; see :func:`hot_of`.
 SKEWS = ("area", "sigma", "half-sigma", "fitted")
-#: Garbage is collected below 5% free: of all blocks, or of the 307 reserved ones.
-FRONTIERS = (f"pool:low={LOW}", "pool:low=15")
+#: Copies have a block of their own, or share that of the host's writes. Garbage is collected below
+#: 5% free: of all blocks, or of the 307 reserved ones.
+FRONTIERS = tuple(f"{kind}:low={low}" for kind in ("pool", "mixed") for low in (LOW, 15))
 #: The shares at which GA's collections are as long as in Figure 8 (8.5, 15.9 and 15.3 ms): with
 #: 10^7 writes to a drive that is empty at first they take 8.49, 15.93 and 15.32 ms.
 FITTED = {"trace1": 0.1505, "trace2": 0.205, "trace3": 0.2015}
+
+#: The combinations of the authors' own policies.
+OWN = ("FIFO+EIGC", "LIF+EIGC", "FIFO+BSGC", "SFL+BSGC")
 
 #: Readings of the policies besides those of the other claims, by the column of Table 4.
 FORMS: Mapping[str, Sequence[str]] = {
@@ -125,7 +129,8 @@ def surroundings(size: Size) -> list[Surrounding]:
     if size is Size.FULL:
         return [Surrounding(*one) for one in itertools.product(FILLS, SKEWS, FRONTIERS)]
     skews = ("area",) if size is Size.QUICK else ("area", "fitted")
-    return [Surrounding(*one) for one in itertools.product(FILLS, skews, FRONTIERS[:1])]
+    frontiers = FRONTIERS[:1] if size is Size.QUICK else (FRONTIERS[0], FRONTIERS[2])
+    return [Surrounding(*one) for one in itertools.product(FILLS, skews, frontiers)]
 
 
 def _runs(around: Surrounding, victims: Mapping[str, Sequence[str]]) -> dict[str, Simulation]:
@@ -165,7 +170,7 @@ class Readings:
             simulations |= _runs(USUAL, {name: forms_of(name) for name in TABLE})
         said = f"until the system fails, {ENDURANCE} erases a block, one run each; {len(around)} "
         left_out = {
-            Size.QUICK: "hot ratios but one, other triggers, other forms of the formulas",
+            Size.QUICK: "hot ratios but one, frontiers but one, other forms of the formulas",
             Size.DEFAULT: "hot ratios but two, other triggers, other forms of the formulas",
             Size.FULL: "",
         }[size]
@@ -176,6 +181,10 @@ class Readings:
         usual = {name: victim for name, (victim, _) in TABLE.items()}
         around = surroundings(measured.size)
         rows = [_row(measured, str(one), dict.fromkeys(TABLE, one), usual) for one in around]
+        rows += [
+            _row(measured, label, {name: one if name in OWN else other for name in TABLE}, usual)
+            for label, one, other in _apart(around)
+        ]
         notes: list[str] = []
         if measured.size is Size.FULL:
             rows += [
@@ -194,6 +203,14 @@ class Readings:
         )
         heading = "at first, hot ratio, frontier"
         return conclude(claim, measured, rows, heading=heading, figures=figures, notes=notes)
+
+
+def _apart(around: Sequence[Surrounding]) -> Iterator[tuple[str, Surrounding, Surrounding]]:
+    """Readings in which the authors' own policies keep copies apart, and the others do not."""
+    for one in around:
+        other = replace(one, frontier=one.frontier.replace("pool", "mixed"))
+        if one != other and other in around:
+            yield f"{one} for EIGC and BSGC, mixed for GA, CB and CAT", one, other
 
 
 def _changes() -> Iterator[tuple[str, dict[str, str]]]:

@@ -1,4 +1,4 @@
-//! Block allocation: which erased block the pool frontier uses next. One policy a file; this file
+//! Block allocation: which erased block of the pool is used next. One policy a file; this file
 //! is the interface and the registry.
 
 mod fifo;
@@ -117,12 +117,12 @@ impl Allocation {
 
     /// Whether a drive with this frontier has anything to allocate.
     pub fn check(self, frontier: Frontier) -> Result<(), SpecError> {
-        if self.is_default() || matches!(frontier, Frontier::Pool { .. }) {
+        if self.is_default() || frontier.has_pool() {
             return Ok(());
         }
         Err(SpecError::new(
             format!(
-                "block allocation {self} needs the pool frontier, found {frontier}: without a pool \
+                "block allocation {self} needs the pool or mixed frontier, found {frontier}: without a pool \
                  the victim itself is used next, and there is nothing to choose"
             ),
             "give --frontier pool",

@@ -21,6 +21,8 @@ pub enum Frontier {
     Single,
     Double,
     Pool(usize),
+    /// As a pool, but copies go where the host writes.
+    Mixed(usize),
 }
 
 pub struct Reference {
@@ -145,7 +147,7 @@ impl Reference {
         drive.log.clear();
         for erased in used..n {
             match frontier {
-                Frontier::Pool(_) => drive.pool.push_back(erased),
+                Frontier::Pool(_) | Frontier::Mixed(_) => drive.pool.push_back(erased),
                 _ => drive.close(Some(erased)),
             }
         }
@@ -326,7 +328,8 @@ impl Reference {
                 self.copies = Some(victim);
                 kept.into_iter().for_each(|page| self.program(victim, page));
             },
-            Frontier::Pool(low) => {
+            Frontier::Pool(low) | Frontier::Mixed(low) => {
+                let mixed = matches!(self.frontier, Frontier::Mixed(_));
                 let full = self.host.take();
                 self.close(full);
                 while self.pool.len() <= low {
@@ -341,19 +344,20 @@ impl Reference {
                     }
                     let before = (self.blocks.clone(), self.erases.clone());
                     let (victim, pages) = self.victim(pick);
-                    if self.pool.is_empty() && pages.len() > self.room(self.copies) {
+                    let mut place = if mixed { self.host } else { self.copies };
+                    if self.pool.is_empty() && pages.len() > self.room(place) {
                         (self.blocks, self.erases) = before;
-                        self.host = Some(victim);
                         self.life.over = true;
                         return;
                     }
                     for page in pages {
-                        if self.room(self.copies) == 0 {
-                            self.close(self.copies);
-                            self.copies = self.erased_block();
+                        if self.room(place) == 0 {
+                            self.close(place);
+                            place = self.erased_block();
                         }
-                        self.program(self.copies.unwrap(), page);
+                        self.program(place.unwrap(), page);
                     }
+                    *(if mixed { &mut self.host } else { &mut self.copies }) = place;
                     if let Some(levelling) = &mut self.levelling {
                         levelling.since += 1;
                     }
@@ -363,7 +367,10 @@ impl Reference {
                         return;
                     }
                 }
-                self.host = self.erased_block();
+                if self.room(self.host) == 0 {
+                    self.close(self.host);
+                    self.host = self.erased_block();
+                }
             }
         }
     }
