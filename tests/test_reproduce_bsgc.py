@@ -198,3 +198,30 @@ def test_full_readings_are_of_all_surroundings_and_all_forms() -> None:
     forms = sum(len(bsgc_readings.FORMS[name.rpartition("+")[2]]) for name in TABLE)
     assert len(bsgc_readings.surroundings(Size.FULL)) == 3 * 4 * 4
     assert len(task.simulations) == 3 * (48 * 7 + forms)
+
+
+def test_readings_say_how_long_collections_take_beside_what_is_published() -> None:
+    runner = runner_of(the("readings"))
+    assert runner is not None
+    task = runner.task(the("readings"), Size.DEFAULT)
+    # Copies that share the host's block take 9 ms a collection, those apart 6.
+    raw = {
+        "copied_pages": 1,
+        "collections": 1,
+        "wear": {"series": [{"drive_writes": 9.0, "deviation": 1.0}]},
+        "lifetime": {end: {"drive_writes": 1.0} for end in LIVES.values()},
+    }
+    results = {
+        key: Result.from_dict({**raw, "busy": {"mean_collection_us": 9e3 if mixed else 6e3}})
+        for key, one in task.simulations.items()
+        for mixed in ["mixed" in str(one.config()["frontier"])]
+    }
+    outcome = runner.judge(the("readings"), Measured(Size.DEFAULT, task, results, {}))
+    # All seven are equal: no pair has the published order, and none another.
+    assert {row.measured for row in outcome.rows} == {Value(0.0)}
+    assert len(outcome.rows) == 12 + 6
+    (note,) = (one for one in outcome.notes if "trace1" in one)
+    # Figure 8: GA 8.5 and SFL+BSGC 5.3 ms in trace 1.
+    assert "(published; empty, fitted, pool:low=102; empty, fitted, mixed:low=102)" in note
+    assert "GA 8.5; 6.00; 9.00, " in note
+    assert note.endswith("SFL+BSGC 5.3; 6.00; 9.00.")

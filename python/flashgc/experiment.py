@@ -86,7 +86,8 @@ class Gc(timed.TimedGc):
     allocation: Annotated[
         str | list[str],
         Field(
-            description="erased block of the pool that is used next: fifo, lowest-erase, sfl, random"
+            description="erased block of the pool that is used next: fifo, lowest-erase, sfl, "
+            "random"
         ),
     ] = "fifo"
     wear_levelling: Annotated[

@@ -67,7 +67,8 @@ def choices() -> str:
         *_entries(allocations()),
         "## Wear levelling",
         "Whether cold data are moved (`--wear-levelling`), with the pool or mixed frontier. "
-        "Which erased block is used next levels wear too, but only of blocks that come to be collected.",
+        "Which erased block is used next levels wear too, but only of blocks that come to be "
+        "collected.",
         *_entries(wear_levellings()),
         "## Placements",
         "Which open block a page goes to, with the pool frontier. Every class of data has an open "
@@ -112,12 +113,13 @@ def choices() -> str:
         *_entries(schemes()),
         "## Endurance",
         "How many erases a block bears (`--endurance`), with the pool or mixed frontier. A block "
-        "that was erased for the last time is bad, and the reserve is one block smaller: the reserve is N "
-        "less the blocks that the promised pages fill and those that the frontier keeps. The first "
-        "bad block is the first failure. The system fails when an erased block that is needed can "
-        "no longer be had: when more blocks are bad than the reserve has, or when several victims "
-        "in a row wear out and the pool is empty (a low-water mark of some percent of the blocks "
-        "keeps that away). From then on the drive is read-only, with all its data.",
+        "that was erased for the last time is bad, and the reserve is one block smaller: the "
+        "reserve is N less the blocks that the promised pages fill and those that the frontier "
+        "keeps. The first bad block is the first failure. The system fails when an erased block "
+        "that is needed can no longer be had: when more blocks are bad than the reserve has, or "
+        "when several victims in a row wear out and the pool is empty (a low-water mark of some "
+        "percent of the blocks keeps that away). From then on the drive is read-only, with all "
+        "its data.",
         *_entries(endurances()),
         "## Workload generators",
         "Mixtures are written `0.7*zipf:theta=0.9 + 0.3*sequential`; the weights sum to 1.",

@@ -97,6 +97,8 @@ class Surrounding:
 
 #: That of the other claims.
 USUAL = Surrounding("empty", "area", f"pool:low={LOW}")
+#: As skewed as GA's published response times.
+FITTED_EMPTY = replace(USUAL, skew="fitted")
 
 
 def hot_of(trace: str, skew: str) -> float:
@@ -194,6 +196,8 @@ class Readings:
                 for form, changed in _changes()
             ]
             notes += _best_forms(measured)
+        if measured.size is not Size.QUICK:
+            notes += _collections(measured)
         rows.sort(key=lambda one: -one.measured.mean if isinstance(one.measured, Value) else 2)
         figures = [_figure(rows)] if any(one.measured for one in rows) else []
         notes.append(
@@ -300,6 +304,30 @@ def _best_forms(measured: Measured) -> list[str]:
         f"Of all {len(best)} combinations of the policies' forms ({USUAL}), the best score is "
         f"{score:.2f}, with {', '.join(forms)}."
     ]
+
+
+def _collections(measured: Measured) -> list[str]:
+    """How long collections take where the hot shares are fitted, beside Figure 8."""
+    apart, shared = FITTED_EMPTY, replace(FITTED_EMPTY, frontier=f"mixed:low={LOW}")
+    (claim,) = claims().select(("bsgc.fig8",))
+    notes = []
+    for trace in HOT:
+        said = bsgc.published(claim, trace)
+        try:
+            times = {
+                name: [
+                    bsgc.response(measured.result(f"{around} {trace} {name} {victim}"))
+                    for around in (apart, shared)
+                ]
+                for name, (victim, _) in TABLE.items()
+            }
+        except NotMeasuredError:
+            return []
+        each = ", ".join(f"{n} {said[n]:g}; {a:.2f}; {m:.2f}" for n, (a, m) in times.items())
+        notes.append(
+            f"Milliseconds of a collection of {trace} (published; {apart}; {shared}): {each}."
+        )
+    return notes
 
 
 def _figure(rows: Sequence[Row]) -> Figure:
