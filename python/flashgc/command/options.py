@@ -136,7 +136,7 @@ _COMMON = (
         "How pages are found: page, fast:log_blocks=32, bast, dftl; see flashgc policies. "
         "[default: page]",
         several=True,
-        words=_names(mappings),
+        words=names(mappings),
     ),
     Option(
         "swap.page_cache",
@@ -149,7 +149,7 @@ _COMMON = (
         "--page-policy",
         "SPEC",
         "Which page leaves the page cache: 3-region, lru. [default: 3-region]",
-        words=_names(page_caches),
+        words=names(page_caches),
     ),
     Option(
         "swap.scheme",
@@ -158,7 +158,7 @@ _COMMON = (
         "What collections do about pages in memory: du-gc, da-gc, ba-gc, lda-gc1 to lda-gc5, "
         "lda-p. [default: du-gc]",
         several=True,
-        words=_names(schemes),
+        words=names(schemes),
     ),
     Option(
         "drive.blocks",
