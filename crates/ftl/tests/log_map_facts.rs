@@ -1,15 +1,15 @@
 //! What is known of log-block mappings: the paper's worked example to the page, merges worked out
 //! by hand, and which mapping suits which writes.
 
-#[path = "log_reference/cache.rs"]
-mod cache;
+#[allow(dead_code)] // other tests use the rest of it
+mod page_cache;
 
-use cache::Cache;
 use flashgc_ftl::rng::Stream;
 use flashgc_ftl::{
     Allocation, Cached, Costs, Counters, Duplicates, Fill, Frontier, FtlError, Geometry, Layout,
     Mapping, Merges, PlacementSpec, Region, Residency, Scheme, Translation, VictimSpec, schemes,
 };
+use page_cache::Cache;
 
 fn layout(geometry: Geometry, fill: Fill) -> Layout {
     let allocation = Allocation::default();

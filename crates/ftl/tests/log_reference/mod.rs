@@ -2,13 +2,11 @@
 //! them, every question answered by looking at all of it. It keeps the data themselves (a version a
 //! page), so that a stale page is seen. It shares no code with the engine.
 
-pub mod cache;
-
 use std::collections::{BTreeMap, VecDeque};
 
 use flashgc_ftl::{Cached, Region, Residency};
 
-use cache::Cache;
+use crate::page_cache::{Cache, Fate};
 
 /// What is programmed at a place: a page and the version of its data.
 type Slot = Option<(u32, u64)>;
@@ -38,9 +36,6 @@ pub struct Naive {
     pub places: BTreeMap<u32, (usize, usize)>,
     pub erases: u64,
     pub copies: u64,
-    pub flushed: u64,
-    pub made_dirty: u64,
-    pub left_dirty: u64,
     /// Switch, partial and full merges, and log blocks that held nothing.
     pub merges: [u64; 4],
 }
@@ -67,9 +62,6 @@ impl Naive {
             places: BTreeMap::new(),
             erases: 0,
             copies: 0,
-            flushed: 0,
-            made_dirty: 0,
-            left_dirty: 0,
             merges: [0; 4],
         };
         for page in (0..u).filter(|_| filled) {
@@ -308,40 +300,17 @@ impl Naive {
     /// The data to program for `page`, if it is on flash and to be kept there.
     fn keep(&mut self, page: u32, cache: &mut Cache) -> Option<u64> {
         let version = self.read(page)?;
-        let Some(Cached { dirty, region }) = cache.lookup(page) else {
-            self.copies += 1;
-            return Some(version);
-        };
-        let rest = 1.0 - cache.chances[region as usize];
-        let later = 425.0 + 2000.0 / f64::from(self.b);
-        let (copied, flushed) = match self.scheme.as_str() {
-            "du-gc" => (true, false),
-            "da-gc" | "lda-gc1" => (false, false),
-            "lda-gc2" | "lda-gc3" => (region == Region::Lru && !dirty, false),
-            "lda-gc4" | "lda-gc5" => {
-                (region == Region::Lru && !dirty, region == Region::Lru && dirty)
+        match cache.collect(page, &self.scheme, self.b) {
+            Fate::Copied => {
+                self.copies += 1;
+                Some(version)
             }
-            "ba-gc" => (!dirty, dirty),
-            "lda-p" => (!dirty && 225.0 < rest * later, dirty && 250.0 < rest * later),
-            other => panic!("{other}"),
-        };
-        if copied {
-            self.copies += 1;
-            return Some(version);
+            Fate::Flushed => Some(VERSION_IN_MEMORY),
+            Fate::LeftOut => {
+                self.places.remove(&page);
+                None
+            }
         }
-        if flushed {
-            self.flushed += 1;
-            cache.set_dirty(page, false);
-            return Some(VERSION_IN_MEMORY);
-        }
-        self.places.remove(&page);
-        if dirty {
-            self.left_dirty += 1;
-        } else {
-            self.made_dirty += 1;
-            cache.set_dirty(page, true);
-        }
-        None
     }
 
     /// Puts in what memory holds for the pages that were written from there.

@@ -45,6 +45,8 @@ pub struct Reference {
     pub dac: Option<Dac>,
     /// Pages that the host has said it will overwrite, and has not yet.
     pub zombies: BTreeSet<u32>,
+    /// Hears of each valid page of a victim and says whether it is copied, rather than left out.
+    pub copied: Option<Box<dyn FnMut(u32) -> bool>>,
     pub frontier: Frontier,
     pub programs: u64,
     pub victims: Vec<(usize, usize)>,
@@ -130,6 +132,7 @@ impl Reference {
             copies: None,
             dac: None,
             zombies: BTreeSet::new(),
+            copied: None,
             frontier,
             programs: 0,
             victims: Vec::new(),
@@ -242,7 +245,7 @@ impl Reference {
 
     /// Empties and erases `victim`.
     fn collect(&mut self, victim: usize) -> Vec<u32> {
-        let pages = self.valid(victim);
+        let mut pages = self.valid(victim);
         self.victims.push((victim, pages.len()));
         self.closed.retain(|&block| block != victim);
         // Erasing what is erased already wears nothing.
@@ -251,6 +254,11 @@ impl Reference {
             self.log.push((self.now(), Event::Erased(victim, pages.len())));
         }
         self.blocks[victim].pages.clear();
+        if let Some(copied) = &mut self.copied {
+            for page in pages.extract_if(.., |page| !copied(*page)) {
+                self.map.remove(&page);
+            }
+        }
         pages
     }
 

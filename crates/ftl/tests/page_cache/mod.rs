@@ -1,9 +1,18 @@
-//! A page cache as a list, most recently used first, whose regions are parts of the list. Meant to
-//! be read in a minute.
+//! A page cache as a list, most recently used first, whose regions are parts of the list, and what
+//! collections do with the pages in it. Meant to be read in a minute.
 
 use std::collections::BTreeMap;
 
 use flashgc_ftl::{Cached, Region, Residency};
+
+/// What becomes of a live page of a victim.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    Copied,
+    /// Programmed with what memory has.
+    Flushed,
+    LeftOut,
+}
 
 #[derive(Clone, Default)]
 pub struct Cache {
@@ -12,6 +21,8 @@ pub struct Cache {
     pub capacity: usize,
     /// Chances of another write in the initial, MRU and LRU region.
     pub chances: [f64; 3],
+    /// Pages that collections left out, clean and dirty, and wrote from here.
+    pub duplicates: [u64; 3],
     /// What was known of each cached page at the last drain; `None` while nobody follows.
     known: Option<BTreeMap<u32, Cached>>,
 }
@@ -27,6 +38,36 @@ impl Cache {
         let dirty = was.is_some_and(|at| self.pages.remove(at).1);
         self.pages.insert(0, (page, dirty || write));
         (self.pages.len() > self.capacity).then(|| self.pages.pop().unwrap())
+    }
+
+    pub fn holds(&self, page: u32) -> bool {
+        self.pages.iter().any(|&(other, _)| other == page)
+    }
+
+    /// A collection of blocks of `b` pages under `scheme` comes upon `page`, with the paper's times.
+    pub fn collect(&mut self, page: u32, scheme: &str, b: u32) -> Fate {
+        let Some(Cached { dirty, region }) = self.lookup(page) else { return Fate::Copied };
+        let rest = 1.0 - self.chances[region as usize];
+        let later = 425.0 + 2000.0 / f64::from(b);
+        let (copied, flushed) = match scheme {
+            "du-gc" => (true, false),
+            "da-gc" | "lda-gc1" => (false, false),
+            "lda-gc2" | "lda-gc3" => (region == Region::Lru && !dirty, false),
+            "lda-gc4" | "lda-gc5" => {
+                (region == Region::Lru && !dirty, region == Region::Lru && dirty)
+            }
+            "ba-gc" => (!dirty, dirty),
+            "lda-p" => (!dirty && 225.0 < rest * later, dirty && 250.0 < rest * later),
+            other => panic!("{other}"),
+        };
+        if copied {
+            return Fate::Copied;
+        }
+        self.duplicates[if flushed { 2 } else { usize::from(dirty) }] += 1;
+        if dirty == flushed {
+            self.set_dirty(page, !flushed);
+        }
+        if flushed { Fate::Flushed } else { Fate::LeftOut }
     }
 
     fn states(&self) -> BTreeMap<u32, Cached> {
