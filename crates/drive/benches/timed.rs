@@ -13,7 +13,7 @@ use flashgc_drive::timed::{
     Suspend, TimedDrive, Unit, Until,
 };
 use flashgc_ftl::rng::Stream;
-use flashgc_ftl::{Allocation, Fill, Geometry, PlaneLayout, VictimSpec};
+use flashgc_ftl::{Allocation, Fill, Geometry, PlacementSpec, PlaneLayout, VictimSpec};
 use flashgc_workload::requests::{RequestStream, TimedRequest};
 use flashgc_workload::{Op, WorkloadError};
 
@@ -119,6 +119,7 @@ fn measure(bytes: u64, preemption: Preemption, reads: bool, requests: u64) {
         geometry,
         planes,
         blocks_kept: 2,
+        placement: &PlacementSpec::default(),
         allocation: Allocation::default(),
         // As if pages had been written at random for long: near the steady state.
         fill: Fill::Random,

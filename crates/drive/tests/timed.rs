@@ -85,25 +85,34 @@ fn one_die_decides_as_the_counting_drive_request_by_request() {
     let hardware = Hardware { transfer_ns: 7 * US, command_ns: 300, ..paper_hardware() };
     let commands = mixed(20_000, geometry.logical_pages());
     let requests: Vec<_> = commands.iter().map(|&(op, page)| request(0, op, page)).collect();
-    for info in victim_policies() {
+    let plain = victim_policies().iter().map(|info| (info.name, "none"));
+    let sorted = [
+        ("greedy", "dac"),
+        ("z-greedy", "dac:zombie-block=yes"),
+        ("z-cost-benefit", "dac:regions=2,zombie-block=yes"),
+    ];
+    for (policy, placement) in plain.chain(sorted) {
+        let spec = PlacementSpec::parse(placement).unwrap();
         // A nanosecond of thought: the drive stops between two requests, not within the next.
         let host = Loop::Closed { threads: 1, think_ns: 1 };
-        let settings = Settings { host, ..settings(hardware) };
-        let layer = layer(&settings, geometry, info.name, Fill::Random, 2);
+        let mut settings = Settings { host, ..settings(hardware) };
+        settings.collecting.low += spec.kept_for_copies();
+        settings.collecting.high += spec.kept_for_copies();
+        let layer = sorted_layer(&settings, geometry, (policy, placement), Fill::Random, 2);
         let mut timed =
             TimedDrive::new(settings, layer, Box::new(Listed::new(requests.clone())), Silent)
                 .unwrap();
         let layout = Layout {
             geometry,
             frontier: Frontier::Pool { low: 2 },
-            placement: PlacementSpec::default(),
+            placement: spec,
             allocation: Allocation::default(),
             levelling: None,
             lifespan: None,
             fill: Fill::Random,
             seed: 7,
         };
-        let mut counting = VictimSpec::parse(info.name).unwrap().build(layout).unwrap();
+        let mut counting = VictimSpec::parse(policy).unwrap().build(layout).unwrap();
         let mut reads_found = 0;
         for (done, &(op, page)) in (1..).zip(&commands) {
             match op {
@@ -113,8 +122,13 @@ fn one_die_decides_as_the_counting_drive_request_by_request() {
             }
             if done % 50 == 0 {
                 timed.run(Until { completed: done, time_ns: u64::MAX }).unwrap();
-                assert_eq!(timed.layer().decisions(), counting.decisions(), "{}", info.name);
-                assert_eq!(timed.layer().counters(), counting.counters(), "{}", info.name);
+                assert_eq!(timed.layer().decisions(), counting.decisions(), "{policy} {placement}");
+                assert_eq!(timed.layer().counters(), counting.counters(), "{policy} {placement}");
+                assert_eq!(timed.layer().zombies(), counting.zombies(), "{policy} {placement}");
+                let ahead: Vec<u32> =
+                    commands[done as usize..].iter().map(|&(_, page)| page).take(30).collect();
+                timed.hint(&ahead).unwrap();
+                counting.hint(&ahead).unwrap();
             }
         }
         timed.run(Until::END).unwrap();
@@ -127,7 +141,7 @@ fn one_die_decides_as_the_counting_drive_request_by_request() {
             + counters.erases * (us(1500) + 3);
         assert!(counters.collections > 300);
         let thought = commands.len() as u64 - 1;
-        assert_eq!(timed.now(), sum * 100 + thought, "{}", info.name);
+        assert_eq!(timed.now(), sum * 100 + thought, "{policy} {placement}");
         timed.layer().audit().unwrap();
     }
 }

@@ -9,7 +9,7 @@ use flashgc_drive::timed::{
     TimedDrive, Unit, Until,
 };
 use flashgc_ftl::rng::Stream;
-use flashgc_ftl::{Fill, Geometry};
+use flashgc_ftl::{Fill, Geometry, PlacementSpec};
 use flashgc_workload::Op;
 use flashgc_workload::requests::TimedRequest;
 use timed_common::*;
@@ -34,8 +34,17 @@ impl Draw {
 const BLOCKS: u32 = 20;
 const B: u32 = 8;
 
+/// What chooses victims and places in every other case.
+const COLLECTORS: [(&str, &str); 5] = [
+    ("greedy", "dac"),
+    ("cost-benefit", "dac:regions=2,threshold=300"),
+    ("fifo", "dac:regions=4,zombie-block=yes"),
+    ("z-greedy", "dac:zombie-block=yes"),
+    ("z-cost-benefit", "none"),
+];
+
 /// Random settings, and the erased blocks that a plane keeps.
-fn settings(draw: &mut Draw) -> (Settings, u32) {
+fn settings(draw: &mut Draw, for_copies: u32) -> (Settings, u32) {
     let hardware = Hardware {
         channels: draw.of(&[1, 2]),
         ways: draw.of(&[1, 2]),
@@ -56,7 +65,7 @@ fn settings(draw: &mut Draw) -> (Settings, u32) {
         Unit::Drive => hardware.all_planes(),
     };
     let kept = draw.from(1, 3) as u32;
-    let low = kept * planes;
+    let low = (kept + for_copies) * planes;
     let high = low + draw.of(&[0, 1, planes]);
     let semi = Preemption::Semi { merge: draw.maybe(), pipeline: draw.maybe() };
     let idle = Idle { below: high + planes, after_ns: 100 * US };
@@ -127,15 +136,19 @@ fn requests(draw: &mut Draw, count: usize, pages: u32) -> Vec<TimedRequest> {
 /// Runs case number `case`; returns the reads that were checked, and the settings.
 fn run(case: u64, count: usize) -> (u64, Settings, flashgc_drive::timed::Totals) {
     let mut draw = Draw(Stream::new(case, "case"));
-    let (settings, kept) = settings(&mut draw);
+    let plain = ["greedy", "d-choices:d=3", "fifo", "cost-benefit"].map(|policy| (policy, "none"));
+    let collector = if case.is_multiple_of(2) { draw.of(&plain) } else { draw.of(&COLLECTORS) };
+    let placement = PlacementSpec::parse(collector.1).unwrap();
+    let (settings, kept) = settings(&mut draw, placement.kept_for_copies());
     println!("case {case}: {settings:?}"); // shown where it fails
     let planes = settings.hardware.all_planes();
-    // Some blocks a plane beyond what it keeps and its frontiers.
-    let pages = planes * (BLOCKS - kept - 2 - draw.from(2, 5) as u32) * B;
+    // Some blocks a plane beyond what it keeps and its open blocks.
+    let pages = planes
+        * (BLOCKS - kept - placement.blocks_kept().unwrap_or(2) - draw.from(2, 5) as u32)
+        * B;
     let geometry = Geometry::new(BLOCKS * planes, B, pages.into()).unwrap();
-    let policy = draw.of(&["greedy", "d-choices:d=3", "fifo", "cost-benefit"]);
     let fill = draw.of(&[Fill::Sequential, Fill::Random, Fill::Empty]);
-    let layer = layer(&settings, geometry, policy, fill, kept);
+    let layer = sorted_layer(&settings, geometry, collector, fill, kept);
     let requests = requests(&mut draw, count, pages);
     let checker = Checker::new(&*layer);
     let mut drive =

@@ -83,12 +83,25 @@ impl Zombies {
         self.bits[(ppn >> 6) as usize] >> (ppn & 63) & 1 == 1
     }
 
-    fn set(&mut self, ppn: u32) {
+    pub(crate) fn set(&mut self, ppn: u32) {
         self.bits[(ppn >> 6) as usize] |= 1 << (ppn & 63);
     }
 
-    fn clear(&mut self, ppn: u32) {
+    pub(crate) fn clear(&mut self, ppn: u32) {
         self.bits[(ppn >> 6) as usize] &= !(1 << (ppn & 63));
+    }
+
+    /// The ppns of all zombies, ascending.
+    pub(crate) fn all(&self) -> Vec<u32> {
+        let mut all = Vec::with_capacity(self.counts.known as usize);
+        for (word, &bits) in self.bits.iter().enumerate() {
+            let mut bits = bits;
+            while bits != 0 {
+                all.push((word * 64) as u32 + bits.trailing_zeros());
+                bits &= bits - 1;
+            }
+        }
+        all
     }
 
     /// The pages at these ppns, leaving out [`UNMAPPED`], are dead: returns how many were zombies.
@@ -155,12 +168,8 @@ impl<T: Tracker> State<T> {
 
     /// Makes all zombies live again.
     pub(crate) fn revive_all_zombies(&mut self) {
-        let words = self.zombies.as_ref().map_or(0, |zombies| zombies.bits.len());
-        for word in 0..words {
-            while let Some(bits) = self.zombies.as_ref().map(|z| z.bits[word]).filter(|&b| b != 0) {
-                self.revive((word * 64) as u32 + bits.trailing_zeros());
-            }
-        }
+        let all = self.zombies.as_ref().map_or_else(Vec::new, Zombies::all);
+        all.into_iter().for_each(|ppn| self.revive(ppn));
     }
 
     fn revive(&mut self, ppn: u32) {

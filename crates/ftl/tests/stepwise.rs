@@ -1,7 +1,7 @@
 //! The page map that collects step by step: with one plane it decides as the counting drive's, its
 //! planes are drives of their own, and whatever comes between two steps, no page is lost.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use flashgc_ftl::rng::Stream;
 use flashgc_ftl::{
@@ -14,6 +14,7 @@ const FILLS: [Fill; 3] = [Fill::Sequential, Fill::Random, Fill::Empty];
 
 fn counting(
     policy: &str,
+    placement: &str,
     geometry: Geometry,
     allocation: &str,
     fill: Fill,
@@ -21,7 +22,7 @@ fn counting(
     let layout = Layout {
         geometry,
         frontier: Frontier::Pool { low: LOW },
-        placement: PlacementSpec::default(),
+        placement: PlacementSpec::parse(placement).unwrap(),
         allocation: Allocation::parse(allocation).unwrap(),
         levelling: None,
         lifespan: None,
@@ -33,6 +34,7 @@ fn counting(
 
 fn stepwise(
     policy: &str,
+    placement: &str,
     geometry: Geometry,
     planes: u32,
     allocation: &str,
@@ -42,6 +44,7 @@ fn stepwise(
         geometry,
         planes,
         blocks_kept: LOW,
+        placement: &PlacementSpec::parse(placement).unwrap(),
         allocation: Allocation::parse(allocation).unwrap(),
         fill,
         home: &|page| page % planes,
@@ -76,8 +79,8 @@ fn one_plane_decides_as_the_counting_drive_for_every_policy() {
     for policy in policies() {
         for (fill, allocation) in FILLS.into_iter().zip(allocation_policies()) {
             let what = format!("{policy} {fill} {}", allocation.name);
-            let mut whole = counting(policy, geometry, allocation.name, fill);
-            let mut steps = stepwise(policy, geometry, 1, allocation.name, fill);
+            let mut whole = counting(policy, "none", geometry, allocation.name, fill);
+            let mut steps = stepwise(policy, "none", geometry, 1, allocation.name, fill);
             for (page, is_trim) in commands(30_000, geometry.logical_pages()) {
                 if is_trim {
                     whole.trim(&[page]).unwrap();
@@ -99,6 +102,66 @@ fn one_plane_decides_as_the_counting_drive_for_every_policy() {
     }
 }
 
+/// Collectors that sort pages into classes or ask for hints.
+const SORTED: [(&str, &str); 7] = [
+    ("greedy", "dac"),
+    ("cost-benefit", "dac:regions=2,threshold=900"),
+    ("fifo", "dac:regions=1,zombie-block=yes"),
+    ("greedy", "dac:zombie-block=yes"),
+    ("z-greedy", "none"),
+    ("z-greedy", "dac:zombie-block=yes"),
+    ("z-cost-benefit", "dac:regions=4,zombie-block=yes"),
+];
+
+/// Erased blocks that a plane with this placement collects at.
+fn low(placement: &str) -> u32 {
+    LOW + PlacementSpec::parse(placement).unwrap().kept_for_copies()
+}
+
+#[test]
+fn one_plane_sorts_and_chases_as_the_counting_drive() {
+    let geometry = Geometry::with_spare(200, 16, 0.15).unwrap();
+    for ((policy, placement), fill) in SORTED.into_iter().zip(FILLS.into_iter().cycle()) {
+        let what = format!("{policy} {placement} {fill}");
+        let mut whole = counting(policy, placement, geometry, "fifo", fill);
+        let mut steps = stepwise(policy, placement, geometry, 1, "fifo", fill);
+        let commands = commands(30_000, geometry.logical_pages());
+        for (index, &(page, is_trim)) in commands.iter().enumerate() {
+            if is_trim {
+                whole.trim(&[page]).unwrap();
+                steps.trim(page).unwrap();
+            } else {
+                whole.write(&[page]).unwrap();
+                steps.write_at_once(page, 0, low(placement), low(placement)).unwrap();
+            }
+            // What comes in 40 commands, and some of it never does.
+            let ahead = commands.get(index + 40).map_or(page, |&(page, _)| page);
+            whole.hint(&[ahead]).unwrap();
+            steps.hint(&[ahead]).unwrap();
+            if index % 7 == 0 {
+                whole.cancel(&[ahead, page]).unwrap();
+                steps.cancel(&[ahead, page]).unwrap();
+            }
+            if index % 5000 == 0 {
+                whole.power_loss();
+                steps.power_loss();
+            }
+        }
+        steps.audit().unwrap_or_else(|why| panic!("{what}: {why}"));
+        assert!(steps.counters().collections > 500, "{what}");
+        assert_eq!(steps.counters(), whole.counters(), "{what}");
+        assert_eq!(steps.decisions(), whole.decisions(), "{what}");
+        assert_eq!(steps.zombies(), whole.zombies(), "{what}");
+        if let Some(zombies) = steps.zombies() {
+            assert!(zombies.copied > 0 && zombies.overwritten > 10_000, "{what}: {zombies:?}");
+        }
+        for page in 0..geometry.logical_pages() {
+            let place = steps.locate(page).map(|ppn| (ppn >> 4, ppn & 15));
+            assert_eq!(place, whole.locate(page), "{what}: page {page}");
+        }
+    }
+}
+
 #[test]
 fn each_plane_is_a_drive_of_its_own() {
     // Policies and allocations without random numbers: those of planes differ.
@@ -106,18 +169,30 @@ fn each_plane_is_a_drive_of_its_own() {
     let pages = 700; // a plane
     let all = Geometry::new(blocks * planes, b, u64::from(pages * planes)).unwrap();
     let one = Geometry::new(blocks, b, pages.into()).unwrap();
-    for policy in ["greedy", "fifo", "cost-benefit", "windowed:w=9"] {
-        let mut together = stepwise(policy, all, planes, "lowest-erase", Fill::Sequential);
-        let mut apart: Vec<_> =
-            (0..planes).map(|_| counting(policy, one, "lowest-erase", Fill::Sequential)).collect();
-        for (page, is_trim) in commands(40_000, pages * planes) {
+    for (policy, placement) in [
+        ("greedy", "none"),
+        ("fifo", "none"),
+        ("cost-benefit", "none"),
+        ("windowed:w=9", "none"),
+        ("greedy", "dac"),
+        ("z-greedy", "dac:zombie-block=yes"),
+    ] {
+        let (allocation, fill) = ("lowest-erase", Fill::Sequential);
+        let mut together = stepwise(policy, placement, all, planes, allocation, fill);
+        let alone = || counting(policy, placement, one, allocation, fill);
+        let mut apart: Vec<_> = (0..planes).map(|_| alone()).collect();
+        for (index, (page, is_trim)) in commands(40_000, pages * planes).into_iter().enumerate() {
             let (plane, local) = (page % planes, page / planes);
             if is_trim {
                 together.trim(page).unwrap();
                 apart[plane as usize].trim(&[local]).unwrap();
             } else {
-                together.write_at_once(page, plane, LOW, LOW).unwrap();
+                together.write_at_once(page, plane, low(placement), low(placement)).unwrap();
                 apart[plane as usize].write(&[local]).unwrap();
+            }
+            if index % 3 == 0 {
+                together.hint(&[page]).unwrap();
+                apart[plane as usize].hint(&[local]).unwrap();
             }
         }
         together.audit().unwrap();
@@ -139,6 +214,8 @@ struct Data {
     /// The version that the host wrote last.
     current: HashMap<u32, u64>,
     versions: u64,
+    /// Pages that have data and were hinted since they were written.
+    zombies: HashSet<u32>,
 }
 
 impl Data {
@@ -146,6 +223,47 @@ impl Data {
         self.versions += 1;
         self.flash.insert(ppn, (page, self.versions));
         self.current.insert(page, self.versions);
+        self.zombies.remove(&page);
+    }
+
+    fn trimmed(&mut self, page: u32) -> bool {
+        self.zombies.remove(&page);
+        self.current.remove(&page).is_some()
+    }
+
+    /// One command in three hints, one in nine takes a hint back; now and then the power fails.
+    fn hint(&mut self, map: &mut dyn Stepwise, page: u32, stream: &mut Stream) {
+        match stream.below(9) {
+            0..3 => {
+                map.hint(&[page]).unwrap();
+                if self.current.contains_key(&page) {
+                    self.zombies.insert(page);
+                }
+            }
+            3 => {
+                map.cancel(&[page]).unwrap();
+                self.zombies.remove(&page);
+            }
+            4 if stream.below(500) == 0 => {
+                map.power_loss();
+                self.zombies.clear();
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether the map knows the zombies that there are, and no others.
+    fn check_zombies(&self, map: &dyn Stepwise, blocks_per_plane: u32, offset_bits: u32) {
+        let Some(counts) = map.zombies() else { return };
+        assert_eq!(counts.known, self.zombies.len() as u64);
+        let mut expected = HashMap::new();
+        for &page in &self.zombies {
+            *expected.entry(map.locate(page).unwrap() >> offset_bits).or_insert(0) += 1;
+        }
+        for (block, count) in expected {
+            let table = map.blocks(block / blocks_per_plane);
+            assert_eq!(table.zombies(block % blocks_per_plane), count, "block {block}");
+        }
     }
 
     fn check(&self, map: &dyn Stepwise, page: u32) {
@@ -157,9 +275,9 @@ impl Data {
 
 /// One step of the collection of `plane`, if one may be taken; begins one while few blocks are
 /// erased.
-fn step(map: &mut dyn Stepwise, data: &mut Data, plane: u32, stream: &mut Stream) {
+fn step(map: &mut dyn Stepwise, data: &mut Data, plane: u32, low: u32, stream: &mut Stream) {
     if map.victim(plane).is_none() {
-        if map.free_blocks(plane) <= LOW + 2 {
+        if map.free_blocks(plane) <= low + 2 {
             map.begin_collection(plane).unwrap();
         }
         return;
@@ -177,7 +295,7 @@ fn step(map: &mut dyn Stepwise, data: &mut Data, plane: u32, stream: &mut Stream
         2 => {
             // The host discards it at point A: nothing is programmed.
             map.trim(next.page).unwrap();
-            data.current.remove(&next.page);
+            data.trimmed(next.page);
             assert_eq!(map.copy(plane).unwrap(), None);
         }
         _ => {
@@ -192,10 +310,13 @@ fn step(map: &mut dyn Stepwise, data: &mut Data, plane: u32, stream: &mut Stream
 
 #[test]
 fn no_page_is_lost_whatever_comes_between_two_steps() {
-    let geometry = Geometry::with_spare(160, 24, 0.25).unwrap();
+    let geometry = Geometry::with_spare(160, 24, 0.3).unwrap();
     let planes = 4;
-    for policy in policies() {
-        let mut map = stepwise(policy, geometry, planes, "fifo", Fill::Empty);
+    let plain = policies().into_iter().map(|policy| (policy, "none"));
+    for (policy, placement) in plain.chain(SORTED) {
+        let low = low(placement);
+        let kept = LOW + PlacementSpec::parse(placement).unwrap().blocks_kept().unwrap_or(2);
+        let mut map = stepwise(policy, placement, geometry, planes, "fifo", Fill::Empty);
         let mut data = Data::default();
         let mut stream = Stream::new(5, policy);
         let mut refused = 0;
@@ -204,17 +325,21 @@ fn no_page_is_lost_whatever_comes_between_two_steps() {
         {
             // Pages wander from plane to plane, where there is room for them to stay.
             let plane = stream.below(planes);
-            let limit = u64::from((160 / planes - LOW - 2) * 24);
+            let limit = u64::from((160 / planes - kept) * 24);
             if is_trim {
                 let had = map.trim(page).unwrap();
-                assert_eq!(had.is_some(), data.current.remove(&page).is_some());
+                assert_eq!(had.is_some(), data.trimmed(page));
             } else if map.valid_pages(plane) < limit {
-                match map.write(page, plane).unwrap() {
+                let can_write = map.can_write(page, plane);
+                let written = map.write(page, plane).unwrap();
+                assert_eq!(can_write, written.is_some());
+                match written {
                     Some(ppn) => data.written(page, ppn),
                     None => refused += 1,
                 }
             }
             data.check(&*map, page);
+            data.hint(&mut *map, stream.below(geometry.logical_pages()), &mut stream);
             if let Some(victim) = map.victim(plane).filter(|_| stream.below(4) == 0) {
                 let wanted = stream.below(geometry.logical_pages());
                 let is_there = map.locate(wanted).is_some_and(|ppn| ppn >> 5 == victim);
@@ -227,10 +352,11 @@ fn no_page_is_lost_whatever_comes_between_two_steps() {
             let most = if index / 1000 % 2 == 0 { 5 } else { u32::from(stream.below(8) == 0) + 1 };
             for _ in 0..stream.below(most) {
                 let plane = stream.below(planes);
-                step(&mut *map, &mut data, plane, &mut stream);
+                step(&mut *map, &mut data, plane, low, &mut stream);
             }
             if index % 1000 == 0 {
-                map.audit().unwrap_or_else(|why| panic!("{policy}: {why}"));
+                map.audit().unwrap_or_else(|why| panic!("{policy} {placement}: {why}"));
+                data.check_zombies(&*map, 160 / planes, 5);
             }
         }
         (0..geometry.logical_pages()).for_each(|page| data.check(&*map, page));
@@ -247,6 +373,7 @@ fn shapes_that_do_not_work_are_refused_with_a_reason() {
             geometry,
             planes,
             blocks_kept: kept,
+            placement: &PlacementSpec::default(),
             allocation: Allocation::default(),
             fill: Fill::Sequential,
             home: &|page| page % planes,
@@ -258,7 +385,7 @@ fn shapes_that_do_not_work_are_refused_with_a_reason() {
     assert!(error(200, 1).contains("do not divide among 200 planes"));
     // 25 blocks a plane, 1280 pages on 4 planes: 320 each are 20 blocks, 4 kept and two frontiers.
     assert!(error(4, 4).contains("expected 6 blocks more"), "{}", error(4, 4));
-    let mut fine = stepwise("greedy", geometry, 4, "fifo", Fill::Sequential);
+    let mut fine = stepwise("greedy", "none", geometry, 4, "fifo", Fill::Sequential);
     let pages = geometry.logical_pages();
     assert!(fine.write(pages, 0).is_err() && fine.trim(pages).is_err());
 }

@@ -2,7 +2,6 @@
 //! end.
 
 use flashgc_ftl::FtlError;
-use flashgc_ftl::stepwise::RESERVED_BLOCKS;
 
 use super::die::{Collection, Job, Point};
 use super::engine::TimedDrive;
@@ -86,7 +85,7 @@ impl<O: Observer> TimedDrive<O> {
     fn neediest(&self, unit: u32) -> Option<u32> {
         let may = |&plane: &u32| self.dies[self.die_of(plane) as usize].collection.is_none();
         let gains = |plane: u32| {
-            self.layer.reclaimable_pages(plane) > 0 || self.layer.host_room(plane) == 0
+            self.layer.reclaimable_pages(plane) > 0 || self.layer.closes_frontier(plane)
         };
         let planes = self.units.planes(unit).filter(may);
         planes.min_by_key(|&plane| (!gains(plane), self.layer.free_blocks(plane)))
@@ -254,7 +253,7 @@ impl<O: Observer> TimedDrive<O> {
         let head = writes.head;
         let starves = head != NONE
             && self.ops[head].kind != Kind::Trim
-            && !self.layer.can_write(self.ops[head].plane);
+            && !self.layer.can_write(self.ops[head].page, self.ops[head].plane);
         let before = if starves { mark } else { u64::MAX };
         self.next_for(die, Allowed { reads: true, writes: true, before })
     }
@@ -263,7 +262,7 @@ impl<O: Observer> TimedDrive<O> {
     fn may_pass_reads(&self, die: u32, op: u32) -> bool {
         let PageOp { plane, order, page, .. } = self.ops[op];
         let reads = self.dies[die as usize].reads;
-        self.layer.can_write(plane) && !reads.has_before(&self.ops, order, page)
+        self.layer.can_write(page, plane) && !reads.has_before(&self.ops, order, page)
     }
 
     /// The collection's next operation.
@@ -408,10 +407,13 @@ impl<O: Observer> TimedDrive<O> {
             self.begin_collection(ended.plane, ended.idle)?;
         } else {
             self.units.below_hard[unit as usize] = false;
+            self.units.planes(unit).for_each(|plane| self.layer.open_closed(plane));
             // Another plane of the die may have waited for this one.
             let planes = self.settings.hardware.planes;
             let waits = (die * planes..(die + 1) * planes).find(|&plane| {
-                self.layer.host_room(plane) == 0 && self.needs_collection(die, plane)
+                self.layer.closes_frontier(plane)
+                    && self.may_collect(die, plane)
+                    && self.is_low(plane)
             });
             if let Some(plane) = waits.filter(|_| !ended.idle) {
                 self.begin_collection(plane, false)?;
@@ -427,34 +429,38 @@ impl<O: Observer> TimedDrive<O> {
     /// Whether a unit goes on collecting.
     fn is_short(&self, unit: u32, idle: bool, die: u32) -> bool {
         let collecting = &self.settings.collecting;
-        let free = self.free_blocks(unit);
         if let Some(rule) = collecting.idle.filter(|_| idle) {
+            let free = self.free_blocks(unit);
             let held = &self.dies[die as usize];
             let rests = held.reads.is_empty() && held.writes.is_empty();
             let plane = self.neediest(unit);
             return free <= rule.below && rests && plane.is_some_and(|p| self.gains_a_block(p));
         }
-        let lowest = self.units.planes(unit).map(|plane| self.layer.free_blocks(plane)).min();
-        free <= collecting.high || lowest.is_some_and(|lowest| lowest <= RESERVED_BLOCKS)
+        let blocks = || self.units.planes(unit).map(|plane| self.layer.blocks_for_host(plane));
+        let reserved = self.layer.reserved_blocks();
+        blocks().sum::<u32>() <= collecting.high || blocks().any(|blocks| blocks <= reserved)
     }
 
-    /// The same as the steps of collections that a write to `plane` needs, at once.
-    pub(super) fn collect_at_once(&mut self, plane: u32) -> Result<(), FtlError> {
-        if !self.needs_collection(self.die_of(plane), plane) {
-            return Ok(());
-        }
+    /// The same as the steps of collections that a write of `page` to `plane` needs, at once.
+    pub(super) fn collect_at_once(&mut self, page: u32, plane: u32) -> Result<(), FtlError> {
         let unit = self.units.of_plane(plane);
-        loop {
-            let Some(neediest) = self.neediest(unit) else { return Ok(()) };
-            self.layer.begin_collection(neediest)?;
-            while self.layer.next_move(neediest).is_some() {
-                self.layer.copy(neediest)?;
+        // A placement may want the page elsewhere once it has been copied.
+        while self.page_needs_collection(self.die_of(plane), page, plane) {
+            self.layer.close_full(page, plane);
+            loop {
+                let Some(neediest) = self.neediest(unit) else { return Ok(()) };
+                self.layer.begin_collection(neediest)?;
+                while self.layer.next_move(neediest).is_some() {
+                    self.layer.copy(neediest)?;
+                }
+                self.layer.erase(neediest);
+                if !self.is_short(unit, false, NONE) {
+                    break;
+                }
             }
-            self.layer.erase(neediest);
-            if !self.is_short(unit, false, NONE) {
-                return Ok(());
-            }
+            self.units.planes(unit).for_each(|plane| self.layer.open_closed(plane));
         }
+        Ok(())
     }
 
     /// A die has nothing to do: it may collect after a while.

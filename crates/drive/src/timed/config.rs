@@ -1,7 +1,7 @@
 //! What people write of a timed drive, and the [`Settings`] that it comes to.
 
-use flashgc_ftl::Geometry;
 use flashgc_ftl::spec::{SpecError, suggest};
+use flashgc_ftl::{Geometry, PlacementSpec};
 use flashgc_workload::requests::{Arrivals, Disorder, Requests};
 use flashgc_workload::units::Quantity;
 use serde::{Deserialize, Serialize};
@@ -423,13 +423,15 @@ impl TimedPlan {
         })
     }
 
-    /// The settings on a drive of this shape, for requests from `requests`.
+    /// The settings on a drive of this shape, for requests from `requests`. What `placement` keeps for
+    /// its copies comes to every mark at which a collection begins or ends.
     ///
     /// # Errors
     /// Blocks that the planes cannot share, thresholds out of order.
     pub fn settings(
         &self,
         geometry: &Geometry,
+        placement: &PlacementSpec,
         requests: &Requests,
     ) -> Result<Settings, SpecError> {
         let planes = self.hardware.all_planes();
@@ -444,14 +446,16 @@ impl TimedPlan {
         if matches!(self.thresholds[0], Threshold::Share(_)) {
             low = low.max(in_unit); // a small share of a small plane is one block
         }
+        let for_copies = placement.kept_for_copies() * in_unit;
+        low += for_copies;
         let arrivals = self.arrivals.or(requests.default_arrivals());
         let settings = Settings {
             collecting: Collecting {
                 low,
-                high: high.max(low),
+                high: (high + for_copies).max(low),
                 hard,
                 idle: self.idle.map(|(below, after_ns)| Idle {
-                    below: below.blocks(in_unit, blocks),
+                    below: below.blocks(in_unit, blocks) + for_copies,
                     after_ns,
                 }),
                 ..self.settings.collecting
@@ -518,7 +522,8 @@ mod tests {
     fn settings(config: &TimedConfig, blocks: u32) -> Result<Settings, String> {
         let geometry = Geometry::with_spare(blocks, 64, 0.15).unwrap();
         let requests = Requests::parse("uniform").unwrap();
-        plan(config)?.settings(&geometry, &requests).map_err(|error| error.to_string())
+        let none = PlacementSpec::default();
+        plan(config)?.settings(&geometry, &none, &requests).map_err(|error| error.to_string())
     }
 
     #[test]

@@ -98,7 +98,7 @@ impl<O: Observer> TimedDrive<O> {
             homes: settings.placement.homes(&hardware),
             units: Units::new(&settings),
             cache: WriteCache::new(settings.write_cache),
-            spread: Spread::new(&settings, layer.geometry())?,
+            spread: Spread::new(&settings, &*layer)?,
             host: Host::new(requests, hardware.page_bytes, layer.geometry().logical_pages()),
             layer,
             observer,
@@ -192,6 +192,14 @@ impl<O: Observer> TimedDrive<O> {
         &mut self.observer
     }
 
+    /// Tells the drive now that the host will write `pages` soon. A host with a cache does so itself.
+    ///
+    /// # Errors
+    /// A page that the drive does not have.
+    pub fn hint(&mut self, pages: &[u32]) -> Result<(), FtlError> {
+        self.layer.hint(pages)
+    }
+
     /// Writes `pages` before the clock starts, with the collections they need: brings a drive to
     /// its steady state at the speed of the counting drive.
     ///
@@ -207,7 +215,7 @@ impl<O: Observer> TimedDrive<O> {
                 self.layer.prefetch_old(ahead);
             }
             let plane = self.home(page);
-            self.collect_at_once(plane)?;
+            self.collect_at_once(page, plane)?;
             self.layer.write_at_once(page, plane, 0, 0)?;
         }
         Ok(())

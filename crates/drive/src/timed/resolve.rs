@@ -53,13 +53,13 @@ impl Resolved {
             )
         })?;
         let plan = TimedPlan::new(timed, config.page_size, &times)?;
-        let geometry = geometry(config, &plan, requests)?;
-        let settings = plan.settings(&geometry, requests)?;
+        let placement = PlacementSpec::parse(&config.placement)?;
+        let geometry = geometry(config, &plan, &placement, requests)?;
+        let settings = plan.settings(&geometry, &placement, requests)?;
         let (total, passes) = length(&config.length, requests, &geometry)?;
         let (warmup, precondition) = warmup(&config.warmup, total, &geometry)?;
         let victim = VictimSpec::parse(&config.victim)?;
         let allocation = Allocation::parse(&config.allocation)?;
-        let placement = PlacementSpec::parse(&config.placement)?;
         let kept = plan.blocks_kept(geometry.blocks() / settings.hardware.all_planes());
         let frontier = Frontier::parse(&format!("pool:low={kept}"))?;
         let config = RunConfig {
@@ -67,6 +67,7 @@ impl Resolved {
             victim: victim.to_string(),
             frontier: frontier.to_string(),
             allocation: allocation.to_string(),
+            placement: placement.to_string(),
             wear_levelling: None,
             times: Some(times.to_string()),
             timed: Some(TimedConfig {
@@ -118,7 +119,6 @@ fn refuse_what_only_counts(config: &RunConfig, external: bool) -> Result<(), Spe
         (external, "policies written in Python"),
         (config.endurance.is_some(), "an endurance"),
         (levelled, "wear levelling"),
-        (config.placement != "none", "a placement"),
         (config.mapping != "page", "a mapping other than page"),
         (config.swap.is_some(), "a page cache"),
         (config.host.is_some(), "a host with a cache"),
@@ -140,6 +140,7 @@ fn refuse_what_only_counts(config: &RunConfig, external: bool) -> Result<(), Spe
 fn geometry(
     config: &RunConfig,
     plan: &TimedPlan,
+    placement: &PlacementSpec,
     requests: &Requests,
 ) -> Result<Geometry, FtlError> {
     let b = config.pages_per_block;
@@ -169,13 +170,14 @@ fn geometry(
         return Ok(geometry);
     }
     let wanted = Geometry::for_logical_pages(pages.into(), b, config.spare)?;
-    // Each plane needs its share of the pages, the two open blocks, and what its pool keeps.
+    // Each plane needs its share of the pages, its open blocks, and what its pool keeps.
+    let open = placement.blocks_kept().unwrap_or(2);
     let blocks = u64::from(wanted.blocks()).div_ceil(u64::from(planes)).max(1);
     let full = u64::from(pages).div_ceil(u64::from(planes)).div_ceil(u64::from(b));
     let kept = |blocks: u64| u64::from(plan.blocks_kept(u32::try_from(blocks).unwrap_or(u32::MAX)));
     let mut each = blocks;
     // A plane that must keep nearly all its blocks has no room at any size; the map says so.
-    while each < full + kept(each) + 2 && each < 100 * (full + 10) {
+    while each < full + kept(each) + u64::from(open) && each < 100 * (full + 10) {
         each += 1;
     }
     let blocks = u32::try_from(each * u64::from(planes)).map_err(|_| {

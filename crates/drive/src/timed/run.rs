@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use flashgc_ftl::rng::Stream;
-use flashgc_ftl::{Counters, PlaneLayout, Stepwise};
+use flashgc_ftl::{Counters, PlaneLayout, Stepwise, ZombieCounts};
 use flashgc_workload::requests::{RequestStream, Space, TimedRequest};
 use flashgc_workload::{Op, WorkloadError};
 
@@ -48,6 +48,7 @@ pub(crate) struct TimedRun {
 struct Moment {
     now: u64,
     counters: Counters,
+    zombies: Option<ZombieCounts>,
     totals: Totals,
 }
 
@@ -56,6 +57,7 @@ impl Moment {
         Self {
             now: drive.now(),
             counters: drive.layer().counters(),
+            zombies: drive.layer().zombies(),
             totals: drive.totals().clone(),
         }
     }
@@ -137,7 +139,7 @@ pub(crate) fn run(
         histogram: histogram(&erases),
         life: None,
         levelled: None,
-        zombies: None,
+        zombies: end.zombies.zip(start.zombies).map(|(end, start)| end.since(&start)),
         failures: Vec::new(),
         host: None,
         wearing: Vec::new(),
@@ -183,6 +185,7 @@ fn layer(resolved: &Resolved, timed: &Timed, seed: u64) -> Result<Box<dyn Stepwi
         geometry: resolved.geometry,
         planes,
         blocks_kept: timed.plan.blocks_kept(resolved.geometry.blocks() / planes),
+        placement: &resolved.placement,
         allocation: resolved.allocation,
         fill: resolved.fill,
         home: &|page| homes[page as usize % homes.len()],

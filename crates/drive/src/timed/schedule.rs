@@ -1,7 +1,6 @@
 //! What a die does next.
 
 use flashgc_ftl::FtlError;
-use flashgc_ftl::stepwise::RESERVED_BLOCKS;
 
 use super::die::{Job, Point};
 use super::engine::TimedDrive;
@@ -55,8 +54,9 @@ impl<O: Observer> TimedDrive<O> {
             self.rest(die);
             return Ok(false);
         };
-        let PageOp { plane, kind, .. } = self.ops[op];
-        if matches!(kind, Kind::Write | Kind::Modify) && self.needs_collection(die, plane) {
+        let PageOp { plane, page, kind, .. } = self.ops[op];
+        if matches!(kind, Kind::Write | Kind::Modify) && self.needs_collection(die, op) {
+            self.layer.close_full(page, plane);
             return self.begin_collection(plane, false);
         }
         self.start(die, op)?;
@@ -87,7 +87,7 @@ impl<O: Observer> TimedDrive<O> {
         }
         let Some(op) = self.next_for(die, Allowed::ALL) else { return Ok(false) };
         let next = &self.ops[op];
-        if next.kind != kind || (kind == Kind::Write && self.needs_collection(die, next.plane)) {
+        if next.kind != kind || (kind == Kind::Write && self.needs_collection(die, op)) {
             return Ok(false);
         }
         self.start(die, op)?;
@@ -133,14 +133,14 @@ impl<O: Observer> TimedDrive<O> {
     /// Whether a write or TRIM may go now, as far as blocks are concerned. Counts one that waits
     /// because none is erased.
     pub(super) fn may_write(&mut self, die: u32, op: u32) -> bool {
-        let PageOp { plane, kind, .. } = self.ops[op];
-        if kind == Kind::Trim || self.needs_collection(die, plane) {
+        let PageOp { plane, page, kind, .. } = self.ops[op];
+        if kind == Kind::Trim || self.needs_collection(die, op) {
             return true;
         }
         if self.is_in_s2(plane) {
             return false;
         }
-        let room = self.layer.can_write(plane);
+        let room = self.layer.can_write(page, plane);
         if !room && !self.ops[op].starved {
             self.ops[op].starved = true;
             self.totals.collections.starved += 1;
@@ -148,15 +148,32 @@ impl<O: Observer> TimedDrive<O> {
         room
     }
 
-    /// Whether a write to `plane` begins a collection.
-    pub(super) fn needs_collection(&self, die: u32, plane: u32) -> bool {
-        if self.layer.host_room(plane) > 0 || self.dies[die as usize].collection.is_some() {
+    /// Whether a write begins a collection.
+    fn needs_collection(&self, die: u32, op: u32) -> bool {
+        let PageOp { plane, page, .. } = self.ops[op];
+        self.page_needs_collection(die, page, plane)
+    }
+
+    /// Whether a write of `page` to `plane` begins a collection.
+    pub(super) fn page_needs_collection(&self, die: u32, page: u32, plane: u32) -> bool {
+        if self.layer.host_room(page, plane) > 0 && self.layer.can_write(page, plane) {
             return false;
         }
+        self.may_collect(die, plane)
+            && (self.is_low(plane) || self.layer.host_room(page, plane) > 0)
+    }
+
+    /// Whether neither a die nor the unit of its `plane` is collecting.
+    pub(super) fn may_collect(&self, die: u32, plane: u32) -> bool {
         let unit = self.units.of_plane(plane);
-        !self.units.is_collecting(unit)
-            && (self.free_blocks(unit) <= self.settings.collecting.low
-                || self.layer.free_blocks(plane) <= RESERVED_BLOCKS)
+        self.dies[die as usize].collection.is_none() && !self.units.is_collecting(unit)
+    }
+
+    /// Whether so few blocks are erased that a write to `plane` that needs one begins a collection.
+    pub(super) fn is_low(&self, plane: u32) -> bool {
+        let unit = self.units.of_plane(plane);
+        self.free_blocks(unit) <= self.settings.collecting.low
+            || self.layer.free_blocks(plane) <= self.layer.reserved_blocks()
     }
 
     /// Serves a page operation that waits at an idle die, and those that go with it.
@@ -259,7 +276,7 @@ impl<O: Observer> TimedDrive<O> {
                 && !others.has_before(&self.ops, order, page)
                 && match kind {
                     Kind::Read => self.layer.locate(page).is_some(),
-                    _ => !self.needs_collection(die, plane) && self.may_write(die, op),
+                    _ => !self.needs_collection(die, op) && self.may_write(die, op),
                 };
             if !fits {
                 continue;

@@ -1,6 +1,6 @@
 //! Dynamic placement: each write goes to the die with the least to do.
 
-use flashgc_ftl::Geometry;
+use flashgc_ftl::Stepwise;
 use flashgc_ftl::spec::SpecError;
 use hashbrown::HashMap;
 
@@ -28,7 +28,8 @@ pub(super) struct Spread {
 }
 
 impl Spread {
-    pub(super) fn new(settings: &Settings, geometry: &Geometry) -> Result<Self, SpecError> {
+    pub(super) fn new(settings: &Settings, layer: &dyn Stepwise) -> Result<Self, SpecError> {
+        let geometry = layer.geometry();
         let hardware = &settings.hardware;
         let is_dynamic = settings.placement == Placement::Dynamic;
         let planes = hardware.all_planes();
@@ -38,8 +39,8 @@ impl Spread {
             Unit::Channel => hardware.planes * hardware.dies_per_channel(),
             Unit::Drive => planes,
         };
-        // What a plane keeps erased, and two frontiers.
-        let kept = settings.collecting.high.div_ceil(unit).max(1) + 2;
+        // What a plane keeps erased, and its open blocks.
+        let kept = settings.collecting.high.div_ceil(unit).max(1) + layer.open_blocks();
         let blocks = geometry.blocks() / planes;
         let most_valid =
             u64::from(blocks.saturating_sub(kept)) * u64::from(geometry.pages_per_block());

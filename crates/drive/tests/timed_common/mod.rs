@@ -8,7 +8,7 @@ use flashgc_drive::timed::{
     Collecting, Completion, Hardware, Loop, Observer, Order, Placement, Preemption, Scheduling,
     Settings, Source, Span, Suspend, TimedDrive, Unit,
 };
-use flashgc_ftl::{Allocation, Fill, Geometry, PlaneLayout, Stepwise, VictimSpec};
+use flashgc_ftl::{Allocation, Fill, Geometry, PlacementSpec, PlaneLayout, Stepwise, VictimSpec};
 use flashgc_workload::requests::{RequestStream, TimedRequest};
 use flashgc_workload::{Op, WorkloadError};
 
@@ -65,11 +65,23 @@ pub fn layer(
     fill: Fill,
     kept: u32,
 ) -> Box<dyn Stepwise> {
+    sorted_layer(settings, geometry, (policy, "none"), fill, kept)
+}
+
+/// A map for these settings, with a policy and a placement.
+pub fn sorted_layer(
+    settings: &Settings,
+    geometry: Geometry,
+    (policy, placement): (&str, &str),
+    fill: Fill,
+    kept: u32,
+) -> Box<dyn Stepwise> {
     let homes = settings.placement.homes(&settings.hardware);
     let layout = PlaneLayout {
         geometry,
         planes: settings.hardware.all_planes(),
         blocks_kept: kept,
+        placement: &PlacementSpec::parse(placement).unwrap(),
         allocation: Allocation::default(),
         fill,
         home: &|page| homes[page as usize % homes.len()],

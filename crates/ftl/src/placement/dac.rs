@@ -80,11 +80,10 @@ impl Placement for Dac {
         usize::from(self.hottest) + 1 + usize::from(self.zombie_block)
     }
 
-    fn copy_classes(&self) -> usize {
+    fn takes_copies(&self, class: Class) -> bool {
         // Only a young page of the hottest region is copied into it, and without a threshold none is
         // young.
-        let regions = if self.threshold == 0 { self.hottest.max(1) } else { self.hottest + 1 };
-        usize::from(regions) + usize::from(self.zombie_block)
+        class != self.hottest || self.hottest == 0 || self.threshold > 0
     }
 
     fn asks_for_zombies(&self) -> bool {

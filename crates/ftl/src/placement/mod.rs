@@ -20,8 +20,13 @@ pub trait Placement: Send {
     /// How many classes there are: 1 or more.
     fn classes(&self) -> usize;
 
-    /// How many of them copies may go to: 1 or more.
-    fn copy_classes(&self) -> usize;
+    /// Whether copies may go to `class`.
+    fn takes_copies(&self, class: Class) -> bool;
+
+    /// How many classes copies may go to: 1 or more.
+    fn copy_classes(&self) -> usize {
+        (0..self.classes()).filter(|&class| self.takes_copies(class as Class)).count()
+    }
 
     /// Whether it asks which pages are zombies; they are kept only then.
     fn asks_for_zombies(&self) -> bool {
@@ -133,11 +138,16 @@ impl PlacementSpec {
         self.info.make.map(|make| make(&self.params, logical_pages))
     }
 
+    /// Erased blocks that the collector keeps beside the low-water mark of the pool: one for every
+    /// class of copies but the first, as one collection may open a block for each of them.
+    pub fn kept_for_copies(&self) -> u32 {
+        self.make(0).map_or(0, |placement| placement.copy_classes() as u32 - 1)
+    }
+
     /// Blocks that can never hold host data beside the low-water mark of a pool: one a class, and
     /// one erased for every class of copies but the first. `None` if it leaves all to the frontier.
-    pub(crate) fn blocks_kept(&self) -> Option<u32> {
-        let placement = self.make(0)?;
-        Some((placement.classes() + placement.copy_classes() - 1) as u32)
+    pub fn blocks_kept(&self) -> Option<u32> {
+        Some(self.make(0)?.classes() as u32 + self.kept_for_copies())
     }
 }
 

@@ -42,7 +42,7 @@ pub(super) fn audit<P: VictimPolicy>(map: &PlaneMap<P>) -> Result<(), String> {
         }
         audit_plane(tables, plane).map_err(|why| format!("plane {number}: {why}"))?;
     }
-    Ok(())
+    map.audit_zombies()
 }
 
 fn audit_plane<P: VictimPolicy>(tables: &Tables, plane: &Plane<P>) -> Result<(), String> {
@@ -65,7 +65,7 @@ fn audit_plane<P: VictimPolicy>(tables: &Tables, plane: &Plane<P>) -> Result<(),
                 plane.blocks.valid(block)
             ));
         }
-        let is_open = block == plane.host.block || block == plane.copies.block;
+        let is_open = plane.open.iter().any(|active| active.block == block);
         let in_pool = waiting[block as usize] == 1;
         let is_candidate = plane.blocks.is_candidate(block);
         let is_victim = plane.under_way.as_ref().is_some_and(|victim| victim.block == block);
@@ -87,7 +87,7 @@ fn audit_plane<P: VictimPolicy>(tables: &Tables, plane: &Plane<P>) -> Result<(),
     if valid_pages != plane.valid_pages {
         return Err(format!("{valid_pages} live pages, counted as {}", plane.valid_pages));
     }
-    for active in [plane.host, plane.copies] {
+    for &active in &plane.open {
         let beyond = |active: Active| {
             (active.next..b).any(|offset| tables.is_live(first_ppn(active.block) | offset))
         };
@@ -95,8 +95,11 @@ fn audit_plane<P: VictimPolicy>(tables: &Tables, plane: &Plane<P>) -> Result<(),
             return Err(format!("block {} has live pages beyond its frontier", active.block));
         }
     }
-    if plane.host.block == plane.copies.block && plane.host.block != Active::NO_BLOCK {
-        return Err(format!("block {} is both frontiers", plane.host.block));
+    let mut open: Vec<_> = plane.open.iter().map(|active| active.block).collect();
+    open.retain(|&block| block != Active::NO_BLOCK);
+    open.sort_unstable();
+    if let Some(pair) = open.windows(2).find(|pair| pair[0] == pair[1]) {
+        return Err(format!("block {} is open twice", pair[0]));
     }
     let erases: u64 = plane.blocks.erase_counts().iter().map(|&count| u64::from(count)).sum();
     if erases != plane.counters.erases {

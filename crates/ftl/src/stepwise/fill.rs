@@ -2,7 +2,7 @@
 //! it, with the pages that are at home there.
 
 use super::map::PlaneMap;
-use super::{PlaneId, PlaneLayout, RESERVED_BLOCKS};
+use super::{PlaneId, PlaneLayout};
 use crate::fill::Fill;
 use crate::frontier::Active;
 use crate::geometry::GeometryError;
@@ -60,7 +60,7 @@ impl<P: VictimPolicy> PlaneMap<P> {
         for (plane, &filled) in (0..).zip(&filled) {
             if !filled.is_multiple_of(b) {
                 let held = &mut self.planes[plane as usize];
-                held.host = Active { block: filled / b, next: filled % b };
+                held.open[0] = Active { block: filled / b, next: filled % b };
             }
             self.release(plane, filled.div_ceil(b));
             self.close_all(plane, filled / b);
@@ -70,7 +70,7 @@ impl<P: VictimPolicy> PlaneMap<P> {
     fn fill_random(&mut self, layout: &PlaneLayout) {
         let b = self.tables.geometry.pages_per_block();
         let blocks_per_plane = self.tables.blocks_per_plane;
-        let used = blocks_per_plane - layout.blocks_kept.max(RESERVED_BLOCKS) - 2;
+        let used = blocks_per_plane - layout.kept();
         // The slots of a plane are its part of the reverse map; those that get no page hold a mark
         // until the pass below.
         self.tables.reverse.fill(UNMAPPED);

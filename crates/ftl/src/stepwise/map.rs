@@ -1,23 +1,30 @@
 //! The page map over planes: its tables, host writes and the steps of a collection.
 
-use super::{Move, PlaneId, PlaneLayout, RESERVED_BLOCKS, Stepwise, Victim};
+use super::places::Sorting;
+use super::zombies::Fate;
+use super::{Move, PlaneId, PlaneLayout, Stepwise, Victim};
 use crate::allocation::Pool;
 use crate::blocks::{BlockId, BlockTable};
 use crate::collect::{choose, digest};
 use crate::frontier::Active;
 use crate::geometry::Geometry;
 use crate::page_map::{UNMAPPED, live_words, set_bits, table_bytes};
+use crate::placement::Class;
 use crate::rng::Stream;
 use crate::spec::SpecError;
 use crate::table::{Table, prefetch};
 use crate::track::Tracker;
 use crate::translation::{Counters, FtlError};
 use crate::victim::VictimPolicy;
+use crate::zombies::{ZombieCounts, Zombies};
 
 /// The page map over planes with victim policy `P`. See the module's text.
 pub struct PlaneMap<P: VictimPolicy> {
     pub(super) tables: Tables,
     pub(super) planes: Vec<Plane<P>>,
+    pub(super) sorting: Sorting,
+    /// Kept where the policy or the placement asks.
+    pub(super) zombies: Option<Zombies>,
     /// Memory that all this takes.
     bytes: u64,
 }
@@ -43,14 +50,16 @@ pub(super) struct Plane<P: VictimPolicy> {
     pub(super) tracker: P::Tracker,
     pub(super) blocks: BlockTable,
     pub(super) pool: Box<dyn Pool>,
-    pub(super) host: Active,
-    pub(super) copies: Active,
+    /// The block being programmed of each class.
+    pub(super) open: Box<[Active]>,
+    /// The class whose full block was closed because the host waits for room in it.
+    pub(super) wanted: Option<Class>,
     pub(super) under_way: Option<UnderWay>,
     pub(super) counters: Counters,
     pub(super) valid_pages: u64,
     decisions: u64,
-    /// Collections since the host frontier last took a block.
-    fruitless: u64,
+    /// Collections since the host last got a block.
+    pub(super) fruitless: u64,
     /// Its first block's number in the drive.
     pub(super) first_block: BlockId,
 }
@@ -89,13 +98,22 @@ impl<P: VictimPolicy> PlaneMap<P> {
             reverse: Table::new(geometry.physical_pages() as usize).ok_or_else(memory)?,
             live: Table::new(live_words(&geometry)).ok_or_else(memory)?,
         };
+        let sorting = Sorting::new(layout.placement.make(pages), geometry.blocks());
+        let mut zombies = None;
+        if sorting.asks_for_zombies() || P::Tracker::FOLLOWS_ZOMBIES {
+            zombies = Some(Zombies::new(&geometry).ok_or_else(memory)?);
+        }
         let b = geometry.pages_per_block();
         let mut planes = Vec::with_capacity(layout.planes as usize);
-        let mut bytes = table_bytes(&geometry);
+        let mut bytes = table_bytes(&geometry) + sorting.bytes();
+        bytes += zombies.as_ref().map_or(0, |_| Zombies::bytes(&geometry));
         for (plane, promised) in (0..).zip(promised) {
             let shape = Geometry::new(blocks_per_plane, b, promised.max(1).into())?;
-            let blocks = BlockTable::new(&shape);
-            let kept = layout.blocks_kept.max(RESERVED_BLOCKS) + 2;
+            let mut blocks = BlockTable::new(&shape);
+            if zombies.is_some() {
+                blocks.keep_zombies();
+            }
+            let kept = layout.kept();
             let waiting = layout.fill.erased(blocks_per_plane, promised.div_ceil(b), kept);
             let mut rng = layout.stream(plane, "victim");
             let policy = make(&blocks, &mut rng)?;
@@ -109,8 +127,8 @@ impl<P: VictimPolicy> PlaneMap<P> {
                 tracker,
                 blocks,
                 pool: layout.allocation.pool_from(waiting, layout.stream(plane, "allocation")),
-                host: Active::none(b),
-                copies: Active::none(b),
+                open: vec![Active::none(b); sorting.classes()].into(),
+                wanted: None,
                 under_way: None,
                 counters: Counters::default(),
                 valid_pages: 0,
@@ -119,44 +137,42 @@ impl<P: VictimPolicy> PlaneMap<P> {
                 first_block: plane * blocks_per_plane,
             });
         }
-        let mut map = Self { tables, planes, bytes };
+        let mut map = Self { tables, planes, sorting, zombies, bytes };
         map.fill(&layout);
         Ok(map)
     }
 
-    /// Programs `page` at a frontier of `plane` that has room, and kills its old copy.
-    fn program(&mut self, plane: PlaneId, frontier: FrontierOf, page: u32) -> u32 {
+    /// Programs `page` at the open block of `class` in `plane`, which has room, and kills its old
+    /// copy, of which `fate` is said if it is a zombie.
+    fn program(&mut self, plane: PlaneId, class: Class, page: u32, fate: Fate) -> u32 {
         let held = &mut self.planes[plane as usize];
-        let active = match frontier {
-            FrontierOf::Host => &mut held.host,
-            FrontierOf::Copies => &mut held.copies,
-        };
+        let active = &mut held.open[usize::from(class)];
         let local = self.tables.program(held.first_block, active, page);
         held.blocks.counts_mut()[active.block as usize] += 1;
         held.blocks.program(active.block);
         held.blocks.tick(1);
         held.valid_pages += 1;
+        self.sorting.clock += 1;
         if P::Tracker::FOLLOWS_PROGRAMS {
             held.tracker.pages_programmed(&held.blocks, local, 1);
         }
         let ppn = local + (held.first_block << self.tables.geometry.offset_bits());
         let old = std::mem::replace(&mut self.tables.map[page as usize], ppn);
-        self.kill(old);
+        self.kill(old, fate);
         ppn
     }
 
     /// Kills the page at `old`, if it is one. Trackers hear of it but where it was in a victim:
     /// that block was taken from them.
-    fn kill(&mut self, old: u32) {
+    fn kill(&mut self, old: u32, fate: Fate) {
         if old == UNMAPPED {
             return;
         }
+        self.bury(old, fate);
         self.tables.live[old as usize / 64] &= !(1 << (old % 64));
-        let bits = self.tables.geometry.offset_bits();
-        let plane = self.tables.plane_of(old);
+        let (plane, block) = self.tables.place_of(old);
         let held = &mut self.planes[plane as usize];
-        let local = old - (held.first_block << bits);
-        let block = local >> bits;
+        let local = old - (held.first_block << self.tables.geometry.offset_bits());
         held.blocks.counts_mut()[block as usize] -= 1;
         held.valid_pages -= 1;
         if held.under_way.as_ref().is_some_and(|under_way| under_way.block == block) {
@@ -170,49 +186,13 @@ impl<P: VictimPolicy> PlaneMap<P> {
         }
     }
 
-    /// Programs `page` into the copy frontier of `plane`.
-    fn program_copy(&mut self, plane: PlaneId, page: u32) -> Result<u32, FtlError> {
-        let held = &mut self.planes[plane as usize];
-        if held.copies.next == held.blocks.pages_per_block() {
-            let Some(block) = held.pool.take() else {
-                return Err(FtlError::NoSpace("the pool of erased blocks is empty".to_string()));
-            };
-            let full = std::mem::replace(&mut held.copies, Active::erased(block));
-            held.close(full);
-        }
-        Ok(self.program(plane, FrontierOf::Copies, page))
-    }
-
-    fn check_range(&self, page: u32) -> Result<(), FtlError> {
+    fn check_range(&self, pages: &[u32]) -> Result<(), FtlError> {
         let logical_pages = self.tables.geometry.logical_pages();
-        if page < logical_pages {
-            return Ok(());
-        }
-        Err(FtlError::OutOfRange { page, logical_pages })
-    }
-}
-
-#[derive(Clone, Copy)]
-enum FrontierOf {
-    Host,
-    Copies,
-}
-
-impl<P: VictimPolicy> Plane<P> {
-    /// Makes a full frontier block a candidate.
-    pub(super) fn close(&mut self, full: Active) {
-        if full.block != Active::NO_BLOCK {
-            self.blocks.close(full.block);
-            self.tracker.closed(&self.blocks, full.block);
-        }
-    }
-
-    /// A full host frontier becomes a candidate.
-    fn close_full_host(&mut self) {
-        let b = self.blocks.pages_per_block();
-        if self.host.next == b {
-            let full = std::mem::replace(&mut self.host, Active::none(b));
-            self.close(full);
+        match pages.iter().copied().max() {
+            Some(page) if page >= logical_pages => {
+                Err(FtlError::OutOfRange { page, logical_pages })
+            }
+            _ => Ok(()),
         }
     }
 }
@@ -224,6 +204,14 @@ impl Tables {
     fn plane_of(&self, ppn: u32) -> PlaneId {
         let block = u128::from(ppn >> self.geometry.offset_bits());
         ((block * u128::from(self.reciprocal)) >> 64) as u32
+    }
+
+    /// The plane of a ppn, and its block numbered there.
+    #[inline]
+    pub(super) fn place_of(&self, ppn: u32) -> (PlaneId, BlockId) {
+        let plane = self.plane_of(ppn);
+        let block = ppn >> self.geometry.offset_bits();
+        (plane, block - plane * self.blocks_per_plane)
     }
 
     /// Records that `page` is programmed at `active`: reverse map and live bit. Returns the ppn
@@ -297,8 +285,36 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
         self.planes[plane as usize].pool.len() as u32
     }
 
-    fn host_room(&self, plane: PlaneId) -> u32 {
-        self.tables.geometry.pages_per_block() - self.planes[plane as usize].host.next
+    fn blocks_for_host(&self, plane: PlaneId) -> u32 {
+        self.free_blocks(plane) + u32::from(self.planes[plane as usize].was_given())
+    }
+
+    fn reserved_blocks(&self) -> u32 {
+        self.sorting.reserved()
+    }
+
+    fn open_blocks(&self) -> u32 {
+        self.sorting.classes() as u32
+    }
+
+    fn host_room(&self, page: u32, plane: PlaneId) -> u32 {
+        self.planes[plane as usize].room(self.class_of_write(page))
+    }
+
+    fn closes_frontier(&self, plane: PlaneId) -> bool {
+        self.closes_host(plane)
+    }
+
+    fn close_full(&mut self, page: u32, plane: PlaneId) {
+        self.close_class(self.class_of_write(page), plane);
+    }
+
+    fn open_closed(&mut self, plane: PlaneId) {
+        self.open_wanted(plane);
+    }
+
+    fn can_write(&self, page: u32, plane: PlaneId) -> bool {
+        self.may_write(self.class_of_write(page), plane)
     }
 
     fn valid_pages(&self, plane: PlaneId) -> u64 {
@@ -308,7 +324,7 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
     fn reclaimable_pages(&self, plane: PlaneId) -> u64 {
         let held = &self.planes[plane as usize];
         let victim = held.under_way.as_ref().map_or(Active::NO_BLOCK, |victim| victim.block);
-        let others = [held.host.block, held.copies.block, victim].into_iter();
+        let others = held.open.iter().map(|active| active.block).chain([victim]);
         let elsewhere: u64 = others
             .filter(|&block| block != Active::NO_BLOCK)
             .map(|block| u64::from(held.blocks.valid(block)))
@@ -318,36 +334,63 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
     }
 
     fn write(&mut self, page: u32, plane: PlaneId) -> Result<Option<u32>, FtlError> {
-        self.check_range(page)?;
-        let held = &mut self.planes[plane as usize];
-        if held.host.next == held.blocks.pages_per_block() {
-            if held.pool.len() as u32 <= RESERVED_BLOCKS {
-                return Ok(None);
-            }
-            held.close_full_host();
-            held.host = held.pool.take().map_or(held.host, Active::erased);
-            held.fruitless = 0;
+        self.check_range(&[page])?;
+        let class = self.class_of_write(page);
+        if !self.may_write(class, plane) {
+            return Ok(None);
         }
-        held.counters.host_pages += 1;
-        Ok(Some(self.program(plane, FrontierOf::Host, page)))
+        let held = &mut self.planes[plane as usize];
+        if held.room(class) == 0 || held.wanted == Some(class) {
+            held.wanted = Some(class);
+            self.open_wanted(plane);
+        }
+        self.planes[plane as usize].counters.host_pages += 1;
+        let ppn = self.program(plane, class, page, Fate::Overwritten);
+        self.sorting.wrote(page);
+        Ok(Some(ppn))
     }
 
     fn trim(&mut self, page: u32) -> Result<Option<u32>, FtlError> {
-        self.check_range(page)?;
+        self.check_range(&[page])?;
         let old = std::mem::replace(&mut self.tables.map[page as usize], UNMAPPED);
         if old == UNMAPPED {
             return Ok(None);
         }
-        self.kill(old);
+        self.kill(old, Fate::Trimmed);
         let plane = self.tables.plane_of(old);
         self.planes[plane as usize].counters.trimmed_pages += 1;
         Ok(Some(old))
     }
 
+    fn hint(&mut self, pages: &[u32]) -> Result<(), FtlError> {
+        self.check_range(pages)?;
+        if self.zombies.is_some() {
+            self.mark(pages);
+        }
+        Ok(())
+    }
+
+    fn cancel(&mut self, pages: &[u32]) -> Result<(), FtlError> {
+        self.check_range(pages)?;
+        self.revive(pages);
+        Ok(())
+    }
+
+    fn power_loss(&mut self) {
+        self.revive_all();
+    }
+
+    fn zombies(&self) -> Option<ZombieCounts> {
+        self.zombies.as_ref().map(|zombies| zombies.counts)
+    }
+
     fn begin_collection(&mut self, plane: PlaneId) -> Result<Victim, FtlError> {
+        let closes = self.closes_host(plane);
         let held = &mut self.planes[plane as usize];
         assert!(held.under_way.is_none(), "a collection of plane {plane} is under way");
-        held.close_full_host();
+        if closes {
+            held.close_full_host();
+        }
         let (victim, decision) = choose(
             &mut held.policy,
             &mut held.blocks,
@@ -414,15 +457,23 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
         if !self.tables.is_live(moving.from) {
             return Ok(None);
         }
-        let ppn = self.program_copy(plane, moving.page)?;
+        let zombie = self.is_zombie(moving.from);
+        let class = self.class_of_copy(moving.page, moving.from, zombie);
+        self.open_next(class, plane)?;
+        let ppn = self.program(plane, class, moving.page, Fate::Copied);
+        if zombie {
+            self.set_zombie(ppn);
+        }
         self.planes[plane as usize].counters.copied_pages += 1;
         Ok(Some(ppn))
     }
 
     fn merge(&mut self, plane: PlaneId) -> Result<u32, FtlError> {
-        let moving = self.take_moving(plane);
-        let page = moving.expect("a merge follows a move").page;
-        let ppn = self.program_copy(plane, page)?;
+        let Move { page, from } = self.take_moving(plane).expect("a merge follows a move");
+        let class = self.class_of_copy(page, from, false);
+        self.open_next(class, plane)?;
+        let ppn = self.program(plane, class, page, Fate::Overwritten);
+        self.sorting.wrote(page);
         self.planes[plane as usize].counters.host_pages += 1;
         Ok(ppn)
     }

@@ -2,14 +2,16 @@
 //! page on any physical page of the plane that its writer names. Between two steps the host may
 //! read, write and discard. No I/O, no time.
 //!
-//! A *plane* is what one victim search covers: it has its own host frontier, copy frontier, pool of
-//! erased blocks, victim policy and random streams. Blocks are numbered so that those of a plane
+//! A *plane* is what one victim search covers: it has its own host frontier and copy frontier, or an
+//! open block for each class of a placement, pool of erased blocks, victim policy and random streams. Blocks are numbered so that those of a plane
 //! are contiguous. With one plane, and every collection run to its end when it is due, the
 //! decisions are those of [`PageMap`](crate::PageMap) with the pool frontier, to the digit.
 
 mod audit;
 mod fill;
 mod map;
+mod places;
+mod zombies;
 
 pub use map::PlaneMap;
 
@@ -17,12 +19,15 @@ use crate::allocation::Allocation;
 use crate::blocks::{BlockId, BlockTable};
 use crate::fill::Fill;
 use crate::geometry::{Geometry, GeometryError};
+use crate::placement::PlacementSpec;
 use crate::translation::{Counters, FtlError};
+use crate::zombies::ZombieCounts;
 
 /// A plane number, 0 to the number of planes - 1.
 pub type PlaneId = u32;
 
-/// Erased blocks of a plane that host writes leave alone: a victim's pages may need one.
+/// Erased blocks of a plane that host writes leave alone, without a placement: a victim's pages may
+/// need one.
 pub const RESERVED_BLOCKS: u32 = 1;
 
 /// What a [`PlaneMap`] is made from.
@@ -32,9 +37,11 @@ pub struct PlaneLayout<'a> {
     pub geometry: Geometry,
     /// Number of planes.
     pub planes: u32,
-    /// Erased blocks that a plane keeps: its promised pages must leave room for them and for the
-    /// two frontiers. At least [`RESERVED_BLOCKS`].
+    /// Erased blocks that a plane keeps: its promised pages must leave room for them, for the open
+    /// blocks and for what the placement keeps. At least [`RESERVED_BLOCKS`].
     pub blocks_kept: u32,
+    /// Which open block of its plane a page goes to.
+    pub placement: &'a PlacementSpec,
     /// Which erased block of a plane is used next.
     pub allocation: Allocation,
     /// What is on the drive at first.
@@ -63,17 +70,22 @@ impl PlaneLayout<'_> {
         Ok(blocks / planes)
     }
 
+    /// Blocks of a plane that can never hold promised pages: open ones, and those kept erased.
+    fn kept(&self) -> u32 {
+        self.blocks_kept.max(RESERVED_BLOCKS) + self.placement.blocks_kept().unwrap_or(2)
+    }
+
     /// Whether a plane that is promised `promised` pages keeps enough blocks.
     fn check_room(&self, plane: PlaneId, promised: u32) -> Result<(), GeometryError> {
         let b = self.geometry.pages_per_block();
         let blocks = self.blocks_per_plane()?;
-        let kept = u64::from(self.blocks_kept.max(RESERVED_BLOCKS)) + 2;
+        let kept = u64::from(self.kept());
         if u64::from(promised) + kept * u64::from(b) <= u64::from(blocks) * u64::from(b) {
             return Ok(());
         }
         Err(GeometryError(format!(
             "plane {plane} has {blocks} blocks of {b} pages for {promised} promised pages, \
-             expected {kept} blocks more than the pages fill, which its frontiers and its pool \
+             expected {kept} blocks more than the pages fill, which its open blocks and its pool \
              keep; hint: more spare space, larger planes, or a lower threshold of collections"
         )))
     }
@@ -125,8 +137,31 @@ pub trait Stepwise: Send {
     /// Erased blocks of `plane`.
     fn free_blocks(&self, plane: PlaneId) -> u32;
 
-    /// Pages that the host frontier of `plane` has left; at 0 the next write takes an erased block.
-    fn host_room(&self, plane: PlaneId) -> u32;
+    /// The same, and one more where copies have opened the block that [`Stepwise::close_full`] said
+    /// the host waits for: it takes none then.
+    fn blocks_for_host(&self, plane: PlaneId) -> u32;
+
+    /// Erased blocks of a plane that host writes leave alone: one collection may need as many.
+    fn reserved_blocks(&self) -> u32;
+
+    /// Blocks of a plane that are open at most.
+    fn open_blocks(&self) -> u32;
+
+    /// Pages left in the open block of `plane` that a write of `page` goes to; at 0 the write takes
+    /// an erased block.
+    fn host_room(&self, page: u32, plane: PlaneId) -> u32;
+
+    /// Whether the next collection of `plane` makes a full host frontier a candidate first: never
+    /// with a placement, where only [`Stepwise::close_full`] does.
+    fn closes_frontier(&self, plane: PlaneId) -> bool;
+
+    /// A write of `page` to `plane` waits for a collection: with a placement, the open block that it
+    /// needs becomes a candidate if it is full. Call it before such a collection begins.
+    fn close_full(&mut self, page: u32, plane: PlaneId);
+
+    /// The collections that such a write waited for are over: the open block that it needed is
+    /// replaced by an erased one where one is left to the host, unless copies did that.
+    fn open_closed(&mut self, plane: PlaneId);
 
     /// Pages of `plane` that hold current data.
     fn valid_pages(&self, plane: PlaneId) -> u64;
@@ -135,13 +170,12 @@ pub trait Stepwise: Send {
     /// there can gain.
     fn reclaimable_pages(&self, plane: PlaneId) -> u64;
 
-    /// Whether [`Stepwise::write`] finds a page in `plane`.
-    fn can_write(&self, plane: PlaneId) -> bool {
-        self.host_room(plane) > 0 || self.free_blocks(plane) > RESERVED_BLOCKS
-    }
+    /// Whether a [`Stepwise::write`] of `page` finds room in `plane`.
+    fn can_write(&self, page: u32, plane: PlaneId) -> bool;
 
     /// The host writes `page`, to `plane`. Returns the new ppn; `None`, and nothing is done, where
-    /// the host frontier is full and all erased blocks are reserved.
+    /// the open block that it needs is full and all erased blocks are reserved, or copies need the
+    /// room that is left in it.
     ///
     /// # Errors
     /// A page that the drive does not have.
@@ -153,7 +187,27 @@ pub trait Stepwise: Send {
     /// A page that the drive does not have.
     fn trim(&mut self, page: u32) -> Result<Option<u32>, FtlError>;
 
-    /// Picks a victim in `plane`; a full host frontier becomes a candidate before.
+    /// The host will write `pages` soon: their data are zombies. As
+    /// [`Translation::hint`](crate::Translation::hint).
+    ///
+    /// # Errors
+    /// A page that the drive does not have.
+    fn hint(&mut self, pages: &[u32]) -> Result<(), FtlError>;
+
+    /// The host takes back what it hinted of `pages`.
+    ///
+    /// # Errors
+    /// A page that the drive does not have.
+    fn cancel(&mut self, pages: &[u32]) -> Result<(), FtlError>;
+
+    /// The power fails, and all hints are lost.
+    fn power_loss(&mut self);
+
+    /// What has become of zombies; `None` where they are not kept.
+    fn zombies(&self) -> Option<ZombieCounts>;
+
+    /// Picks a victim in `plane`; a full host frontier becomes a candidate before, where
+    /// [`Stepwise::closes_frontier`] says so.
     ///
     /// # Errors
     /// Those of a collection of the counting drive: nothing to collect, or a policy that breaks its
@@ -170,15 +224,16 @@ pub trait Stepwise: Send {
     /// Lets `page` be the next to move, if it is valid in the victim of `plane`; whether it is.
     fn prefer(&mut self, plane: PlaneId, page: u32) -> bool;
 
-    /// Programs the page that `next_move` gave into the copy frontier. Returns its new ppn; `None`
-    /// if the page has died since, and nothing is programmed.
+    /// Programs the page that `next_move` gave into the copy frontier, or into the open block of its
+    /// class. Returns its new ppn; `None` if the page has died since, and nothing is programmed.
     ///
     /// # Errors
-    /// No erased block is left for the copy frontier.
+    /// No erased block is left for the copy.
     fn copy(&mut self, plane: PlaneId) -> Result<Option<u32>, FtlError>;
 
     /// As [`Stepwise::copy`], but what is programmed is new data of that page from the host: it
-    /// counts as a host write. Returns the new ppn.
+    /// counts as a host write, and goes where a copy of the page, were it no zombie, would. Returns
+    /// the new ppn.
     ///
     /// # Errors
     /// Those of [`Stepwise::copy`].
@@ -223,14 +278,17 @@ pub trait Stepwise: Send {
         low: u32,
         high: u32,
     ) -> Result<u32, FtlError> {
-        if self.host_room(plane) == 0 && self.free_blocks(plane) <= low {
-            while self.free_blocks(plane) <= high {
+        // A placement may want the page elsewhere once it has been copied.
+        while self.host_room(page, plane) == 0 && self.free_blocks(plane) <= low {
+            self.close_full(page, plane);
+            while self.blocks_for_host(plane) <= high {
                 self.begin_collection(plane)?;
                 while self.next_move(plane).is_some() {
                     self.copy(plane)?;
                 }
                 self.erase(plane);
             }
+            self.open_closed(plane);
         }
         let written = self.write(page, plane)?;
         written.ok_or_else(|| FtlError::NoSpace("the pool of erased blocks is empty".to_string()))
