@@ -78,6 +78,11 @@ def refused(made: object, *parts: str) -> str:
             ["run", *POOL, "--endurance", "9", "--until", "first-failure", "--warmup", "1/3"],
             ["warm-up", "until a failure"],
         ),
+        (
+            ["run", "--until", "first-failure", "--until", "system-failure"],
+            ["--until: found first-failure, system-failure, expected one value"],
+        ),
+        (["run", "--victim", "fifo", "--victim", "greedy"], ["--victim", "hint: flashgc compare"]),
         (["run", "--times", "read=60us"], ["--times", "'program' is missing"]),
         (["run", "--times", "read=60,program=1us,erase=1us"], ["--times", "no unit", "60us"]),
         (["run", "--times", "raed=60us"], ["--times", "'raed'", "'read'"]),

@@ -156,7 +156,10 @@ def test_the_command_shows_where_the_time_went(command: Command) -> None:
             "did you mean 'pgc'?",
         ),
         (
-            [*FLAGS, "--times", "read=0us,program=1us,erase=1us"],
+            [
+                *["--drive", "timed", "--blocks", "256"],
+                *["--times", "read=0us,program=1us,erase=1us"],
+            ],
             "read time: found 0 ns, expected 1 ns to an hour; hint: a flash operation takes time, "
             "for example 25us, 200us or 1.5ms",
         ),

@@ -153,7 +153,7 @@ fn a_placement_needs_a_pool_and_blocks_for_its_classes() {
     assert_eq!(
         error(Frontier::Double, "dac", 0.2),
         "placement dac:regions=3,threshold=0,zombie-block=no needs the pool frontier, found double: \
-         its open blocks come from a pool of erased ones; hint: give --frontier pool"
+         each of its classes has an open block of its own, from the pool; hint: give --frontier pool"
     );
     // Three regions and the zombie block, of which copies go to regions 0 and 1 and the last: four
     // open blocks, and a pool of 2 and two more.

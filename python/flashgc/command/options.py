@@ -289,6 +289,20 @@ def _complete(words: Callable[[], list[str]]) -> Callable[..., list[CompletionIt
     return complete
 
 
+def _once(option: Option, comparing: bool) -> Callable[[Any, Any, tuple[str, ...]], str | None]:
+    """Takes one value: of two that differ the last would win, and the first be lost unseen."""
+
+    def once(_ctx: Any, _param: Any, given: tuple[str, ...]) -> str | None:
+        if len(set(given)) > 1:
+            side_by_side = option.several and not comparing
+            hint = "flashgc compare runs several" if side_by_side else "give it once"
+            found = ", ".join(given)
+            raise ConfigError(f"{option.flag}: found {found}, expected one value; hint: {hint}")
+        return given[-1] if given else None
+
+    return once
+
+
 def experiment_options(*, several: bool) -> Callable[[F], F]:
     """Adds the options of an experiment to a command; with ``several``, some may be repeated."""
 
@@ -308,7 +322,8 @@ def experiment_options(*, several: bool) -> Callable[[F], F]:
                 option.flag,
                 option.path.replace(".", "__"),
                 metavar=option.metavar,
-                multiple=option.several and several,
+                multiple=True,
+                callback=None if option.several and several else _once(option, several),
                 help=help_,
                 **extra,
             )(command)

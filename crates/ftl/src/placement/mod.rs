@@ -126,8 +126,8 @@ impl PlacementSpec {
         }
         Err(SpecError::new(
             format!(
-                "placement {self} needs the pool frontier, found {frontier}: its open blocks come \
-                 from a pool of erased ones"
+                "placement {self} needs the pool frontier, found {frontier}: each of its \
+                 classes has an open block of its own, from the pool"
             ),
             "give --frontier pool",
         ))
