@@ -144,7 +144,7 @@ impl<O: Observer> TimedDrive<O> {
                 return Ok(Stop::Reached);
             }
             self.now = time;
-            self.timers.set(timer, NEVER);
+            self.timers.fire();
             if timer < channels {
                 self.transfer_done(timer as u32)?;
             } else if timer < arrival {

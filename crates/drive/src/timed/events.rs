@@ -14,7 +14,12 @@ pub(super) struct Timers {
     times: Vec<u64>,
     /// From groups of timers up to the root.
     levels: Vec<Vec<Winner>>,
+    /// The timer whose time has come and is still in the tree: it is likely to get another.
+    fired: usize,
 }
+
+/// No timer.
+const NONE: usize = usize::MAX;
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Winner {
@@ -41,12 +46,15 @@ impl Timers {
             let padded = if size > 1 { size.next_multiple_of(FAN) } else { 1 };
             levels.push(vec![Winner::NONE; padded]);
         }
-        Self { times, levels }
+        Self { times, levels, fired: NONE }
     }
 
     /// Gives a timer this time, or none with [`NEVER`].
     #[inline]
     pub(super) fn set(&mut self, timer: usize, time: u64) {
+        if timer == self.fired {
+            self.fired = NONE;
+        }
         self.times[timer] = time;
         let this = timer as u32;
         let mut best = Winner { time, timer: this };
@@ -82,12 +90,21 @@ impl Timers {
     /// The time of a timer.
     #[inline]
     pub(super) fn get(&self, timer: usize) -> u64 {
-        self.times[timer]
+        if timer == self.fired { NEVER } else { self.times[timer] }
+    }
+
+    /// The first timer's time has come: it has none any more.
+    #[inline]
+    pub(super) fn fire(&mut self) {
+        self.fired = self.first().0;
     }
 
     /// The first timer and its time, which is [`NEVER`] if none has one.
     #[inline]
-    pub(super) fn first(&self) -> (usize, u64) {
+    pub(super) fn first(&mut self) -> (usize, u64) {
+        if self.fired != NONE {
+            self.set(self.fired, NEVER);
+        }
         let Winner { time, timer } = self.levels[self.levels.len() - 1][0];
         (timer as usize, time)
     }
@@ -108,6 +125,12 @@ mod tests {
             for _ in 0..3000 {
                 let timer = stream.below(count as u32) as usize;
                 let time = if stream.below(4) == 0 { NEVER } else { stream.below(50).into() };
+                if stream.below(3) == 0 && timers.first().1 < NEVER {
+                    let first = timers.first().0;
+                    timers.fire();
+                    plain[first] = NEVER;
+                    assert_eq!(timers.get(first), NEVER);
+                }
                 timers.set(timer, time);
                 plain[timer] = time;
                 let least = *plain.iter().min().unwrap();

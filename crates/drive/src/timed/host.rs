@@ -16,8 +16,9 @@ use crate::counting::DriveError;
 
 /// Requests asked of the workload at a time.
 const BATCH: usize = 256;
-/// How many requests ahead the map entry of one is fetched.
-const AHEAD: usize = 16;
+/// Requests whose map entries are fetched at once, as long before they are taken: side by side, so
+/// that none waits alone for the translation of its address.
+const AHEAD: usize = 32;
 
 /// A request that the drive works on.
 #[derive(Clone, Copy)]
@@ -147,17 +148,25 @@ impl<O: Observer> TimedDrive<O> {
         if self.host.taken == self.host.batch.len() {
             self.host.stream.fill(&mut self.host.batch, BATCH)?;
             self.host.taken = 0;
+            self.fetch_ahead(0);
         }
         Ok(self.host.batch.get(self.host.taken).copied())
+    }
+
+    /// Asks for the map entries of the requests of the batch from `first` on.
+    fn fetch_ahead(&self, first: usize) {
+        for ahead in self.host.batch.iter().skip(first).take(AHEAD) {
+            self.layer.prefetch(self.host.page_of(ahead.offset) as u32);
+        }
     }
 
     fn take(&mut self) -> Result<Option<TimedRequest>, DriveError> {
         let next = self.peek()?;
         if next.is_some() {
-            self.host.taken += 1;
-            if let Some(ahead) = self.host.batch.get(self.host.taken + AHEAD) {
-                self.layer.prefetch(self.host.page_of(ahead.offset) as u32);
+            if self.host.taken.is_multiple_of(AHEAD) {
+                self.fetch_ahead(self.host.taken + AHEAD);
             }
+            self.host.taken += 1;
             self.host.has_more = self.peek()?.is_some();
         }
         Ok(next)

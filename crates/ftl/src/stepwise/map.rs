@@ -74,7 +74,13 @@ pub(super) struct UnderWay {
     preferred: Option<u32>,
     /// What `next_move` gave last.
     moving: Option<Move>,
+    /// The map entries of valid pages below this offset have been asked for.
+    fetched: u32,
 }
+
+/// Pages of a victim whose map entries are asked for at once. One by one, each request would wait
+/// for the translation of its address; those of many are found side by side.
+const FETCHED_AT_ONCE: u32 = 64;
 
 impl<P: VictimPolicy> PlaneMap<P> {
     /// The map that `layout` describes, the policy of each plane made by `make`.
@@ -401,7 +407,8 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
         held.fruitless += 1;
         held.counters.collections += 1;
         held.decisions = digest(held.decisions, decision);
-        held.under_way = Some(UnderWay { block: victim, next: 0, preferred: None, moving: None });
+        held.under_way =
+            Some(UnderWay { block: victim, next: 0, preferred: None, moving: None, fetched: 0 });
         let block = held.first_block + victim;
         let b = self.tables.geometry.pages_per_block() as usize;
         for offset in (0..b).step_by(64 / size_of::<u32>()) {
@@ -424,18 +431,23 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
         let block = held.first_block + under_way.block;
         let first = block << bits;
         let preferred = under_way.preferred.take().filter(|&ppn| self.tables.is_live(ppn));
+        let reverse = &self.tables.reverse[block as usize * b..][..b];
         let offset = match preferred {
             Some(ppn) => ppn - first,
             None => {
                 let found = self.tables.next_live(first, under_way.next)?;
                 under_way.next = found;
+                if found >= under_way.fetched {
+                    under_way.fetched = found + FETCHED_AT_ONCE;
+                    let mut next = Some(found);
+                    while let Some(ahead) = next.filter(|&ahead| ahead < under_way.fetched) {
+                        prefetch(&self.tables.map, reverse[ahead as usize] as usize);
+                        next = self.tables.next_live(first, ahead + 1);
+                    }
+                }
                 found
             }
         };
-        let reverse = &self.tables.reverse[block as usize * b..][..b];
-        if let Some(ahead) = self.tables.next_live(first, under_way.next + 1) {
-            prefetch(&self.tables.map, reverse[ahead as usize] as usize);
-        }
         let next = Move { page: reverse[offset as usize], from: first | offset };
         under_way.moving = Some(next);
         Some(next)
