@@ -56,7 +56,7 @@ def test_lives_are_of_eleven_combinations_and_wear_is_of_10_8_writes() -> None:
     assert {one.config()["endurance"] for one in task.simulations.values()} == {"1000"}
     task = task_of(the("fig6"), Size.DEFAULT)
     lengths = [one.config()["length"] for one in task.simulations.values()]
-    assert lengths == [{"writes": "100000000"}] * (3 * 7 * bsgc.SEEDS[Size.DEFAULT])
+    assert lengths == [{"writes": "100000000"}] * (3 * 7 * bsgc.SEEDS)
 
 
 def as_published(size: Size, shift: dict[str, float] | None = None) -> dict[str, Result]:
@@ -86,7 +86,7 @@ def as_published(size: Size, shift: dict[str, float] | None = None) -> dict[str,
                 "config": {"blocks": 2048, "victim": name, "workload": trace},
             }
             for kind in ("life", "wear"):
-                for seed in range(1, bsgc.SEEDS[size] + 1):
+                for seed in range(1, bsgc.SEEDS + 1):
                     made[bsgc.key(kind, trace, name, seed)] = Result.from_dict(raw)
     return made
 

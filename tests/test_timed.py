@@ -7,6 +7,7 @@ import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import flashgc
@@ -183,6 +184,11 @@ def test_the_command_shows_where_the_time_went(command: Command) -> None:
             "--arrivals: unknown arrivals 'poison'; hint: did you mean 'poisson'?",
         ),
         (
+            [*FLAGS, "--timeline", "line.gif"],
+            "--timeline: line.gif: found '.gif', expected .json, .svg, .pdf or .png; hint: name it "
+            "line.svg",
+        ),
+        (
             [*FLAGS, "--window", "0ms:1ms"],
             "--window: is of a timeline, and none is asked for; hint: name its file",
         ),
@@ -232,6 +238,56 @@ def test_a_timeline_is_written_for_one_run_alone(tmp_path: Path, command: Comman
     )
     assert made.returncode == 2
     assert "--timeline: 2 configurations, expected one; hint: flashgc run" in made.stderr
+
+
+def test_a_timeline_is_drawn_bar_by_bar(tmp_path: Path, command: Command) -> None:
+    file, picture = tmp_path / "line.json", tmp_path / "line.svg"
+    for name in (file, picture):
+        made = command("run", *FLAGS, "--requests", "200", "--timeline", str(name), "-q")
+        assert made.returncode == 0, made.stderr
+    figure = plot.timeline(file)
+    plot.save(figure, tmp_path / "again.svg")
+    assert picture.read_text() == (tmp_path / "again.svg").read_text()
+    waiting, below = figure.axes
+    assert [tick.get_text() for tick in below.get_yticklabels()] == ["bus of channel 0", "die 0"]
+    events = json.loads(file.read_text())["traceEvents"]
+    spans = sorted(
+        (event["ts"] / 1e3, (event["ts"] + event["dur"]) / 1e3)
+        for event in events
+        if event["ph"] == "X"
+    )
+    paths = [path for bars in below.collections for path in bars.get_paths()]
+    drawn = sorted((path.vertices[:, 0].min(), path.vertices[:, 0].max()) for path in paths)
+    np.testing.assert_allclose(drawn, spans)
+    # Whoever comes, goes.
+    assert [line.get_ydata()[-1] for line in waiting.lines] == [0]
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["", "[]", "{}", '{"traceEvents": 3}', '{"traceEvents": [{"ph": "X", "ts": "soon"}]}'],
+)
+def test_what_is_no_timeline_is_not_drawn(tmp_path: Path, content: str) -> None:
+    file = tmp_path / "line.json"
+    file.write_text(content)
+    with pytest.raises(ConfigError, match=r"line.json: this is no timeline of flashgc; hint"):
+        plot.timeline(file)
+
+
+def test_an_empty_window_is_drawn_as_such(tmp_path: Path, command: Command) -> None:
+    picture = tmp_path / "line.svg"
+    made = command(
+        "run",
+        *FLAGS,
+        "--requests",
+        "20",
+        "--arrivals",
+        "periodic:mean=1s",
+        "-q",
+        *["--timeline", str(picture), "--window", "1ns:2ns"],
+    )
+    assert made.returncode == 0, made.stderr
+    assert picture.exists()
 
 
 def test_pictures_draw_what_the_timing_says() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias, TypedDict, Unpack, cast, runtime_checkable
 
-from flashgc import _engine, _faults
+from flashgc import _engine, _faults, _timelines
 from flashgc._core import Blocks, ConfigError, Control
 from flashgc._engine import Progress
 from flashgc._places import Places
@@ -211,13 +211,14 @@ def simulate(
         for index, config in enumerate(configs)
         if config["victim"] in python
     }
-    return _engine.simulate(
-        configs,
-        jobs=parse_jobs(asked.run.jobs, (places or {}).get("run.jobs", "jobs")),
-        progress=progress,
-        policies=policies,
-        control=control,
-    )
+    with _timelines.drawn(configs):
+        return _engine.simulate(
+            configs,
+            jobs=parse_jobs(asked.run.jobs, (places or {}).get("run.jobs", "jobs")),
+            progress=progress,
+            policies=policies,
+            control=control,
+        )
 
 
 def parse_jobs(value: int | str, place: str) -> int:

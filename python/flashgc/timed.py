@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import importlib.resources
+import os
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from pydantic import Field
 
-from flashgc import _core, _files, _places
+from flashgc import _core, _files, _places, _timelines
 from flashgc._core import ConfigError
 from flashgc._places import Places
 from flashgc._section import Count, Section
@@ -175,7 +176,8 @@ class TimedRun(Section):
     timeline: Annotated[
         str | None,
         Field(
-            description="file for single operations of the first run, which ui.perfetto.dev shows",
+            description="file for single operations of the first run: .json for ui.perfetto.dev, "
+            "or a picture as .svg, .pdf or .png",
             examples=["timeline.json"],
         ),
     ] = None
@@ -332,6 +334,10 @@ def configuration(asked: Experiment, places: Places) -> dict[str, Any] | None:
     return made
 
 
+#: Endings of the names of timelines.
+_TIMELINES = (".json", *_timelines.PICTURES)
+
+
 def _timeline(asked: Experiment, places: Places) -> dict[str, str] | None:
     """The timeline to write."""
     file, window = asked.run.timeline, asked.run.window
@@ -342,7 +348,14 @@ def _timeline(asked: Experiment, places: Places) -> dict[str, str] | None:
                 "hint: name its file"
             )
         return None
-    _files.check(file, places.get("run.timeline", "timeline"), "timeline.json")
+    place = places.get("run.timeline", "timeline")
+    stem, ending = os.path.splitext(file)
+    if ending and ending.lower() not in _TIMELINES:
+        raise ConfigError(
+            f"{place}: {file}: found '{ending}', expected .json, .svg, .pdf or .png; hint: name it "
+            f"{stem}.svg"
+        )
+    _files.check(file, place, "timeline.json")
     window = window or DEFAULT_WINDOW
     _places.read(places, "run.window", _core.check, "window", window)
     return {"file": file, "window": window}

@@ -167,7 +167,8 @@ TIMED = (
         "run.timeline",
         "--timeline",
         "FILE",
-        "Write single operations of the first run to FILE, for ui.perfetto.dev.",
+        "Write single operations of the first run to FILE: .json for ui.perfetto.dev, or a picture "
+        "as .svg, .pdf or .png.",
     ),
     Option(
         "run.window",

@@ -49,9 +49,9 @@ WITH_SFL = {
     "SFL+EIGC": ("eigc", "sfl"),
 }
 
-#: Erases a block bears, and seeds, at each size.
+#: Erases a block bears, at each size; and seeds.
 ENDURANCE = {Size.QUICK: 100, Size.DEFAULT: 1000, Size.FULL: 10_000}
-SEEDS = {Size.QUICK: 3, Size.DEFAULT: 3, Size.FULL: 5}
+SEEDS = 3
 #: The paper's own endurance for lives, and writes for all else.
 PUBLISHED_ENDURANCE, PUBLISHED_WRITES = 1000, 100_000_000
 
@@ -93,7 +93,7 @@ def _runs(
         )
         for trace, hot in HOT.items()
         for name, (victim, allocation) in combinations.items()
-        for seed in range(1, SEEDS[size] + 1)
+        for seed in range(1, SEEDS + 1)
     }
 
 
@@ -144,7 +144,7 @@ FIGURES: dict[str, tuple[str, Callable[[Result], float], str]] = {
 def samples(measured: Measured, figure: str, trace: str, name: str) -> list[float]:
     """A figure of one combination, a value a seed."""
     kind, measure, _ = FIGURES[figure]
-    seeds = range(1, SEEDS[measured.size] + 1)
+    seeds = range(1, SEEDS + 1)
     return [measure(measured.result(key(kind, trace, name, seed))) for seed in seeds]
 
 

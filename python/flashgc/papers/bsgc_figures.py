@@ -35,7 +35,7 @@ _MORE = {"first failure": True, "system failure": True}
 
 
 def _task(size: Size, simulations: dict[str, Simulation], what: str) -> Task:
-    endurance, seeds = bsgc.ENDURANCE[size], bsgc.SEEDS[size]
+    endurance, seeds = bsgc.ENDURANCE[size], bsgc.SEEDS
     settings = f"2048 blocks of 64 pages, empty at first, pool:low={bsgc.LOW}; {what}, {seeds} runs"
     left_out = "" if size is not Size.QUICK else "nine tenths of every life and of all writes"
     return Task(
@@ -344,7 +344,7 @@ class Gains:
     def _row(measured: Measured, figure: str, percent: float) -> Row:
         def judge() -> tuple[Value, Judgement]:
             seeds = []
-            for seed in range(bsgc.SEEDS[measured.size]):
+            for seed in range(bsgc.SEEDS):
                 mean = {
                     name: sum(bsgc.samples(measured, figure, trace, name)[seed] for trace in HOT)
                     for name in TABLE
@@ -398,7 +398,7 @@ class Seconds:
 
         def judge() -> tuple[Value, Judgement]:
             values = []
-            for seed in range(1, bsgc.SEEDS[size] + 1):
+            for seed in range(1, bsgc.SEEDS + 1):
                 result = measured.result(bsgc.key("life", trace, "SFL+BSGC", seed))
                 values.append(scale * (result.lifetime or {})[end]["busy_seconds"])
             found = bsgc.value(values)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from flashgc.plot.files import save, to_svg
     from flashgc.plot.latency import distribution, over_time, percentiles
     from flashgc.plot.look import rc_params, style
+    from flashgc.plot.operations import timeline
     from flashgc.plot.outcomes import compare, model_beside_simulation, run
     from flashgc.plot.series import Series
     from flashgc.plot.wear import survival, wear_evolution, wear_histogram
@@ -40,6 +41,7 @@ __all__ = [
     "save",
     "style",
     "survival",
+    "timeline",
     "to_svg",
     "valid_pages",
     "wear_evolution",
@@ -54,6 +56,7 @@ _HOMES = {
     **dict.fromkeys(("rc_params", "style"), "look"),
     **dict.fromkeys(("compare", "model_beside_simulation", "run"), "outcomes"),
     "Series": "series",
+    "timeline": "operations",
     **dict.fromkeys(("survival", "wear_evolution", "wear_histogram"), "wear"),
     "valid_pages": "distributions",
 }

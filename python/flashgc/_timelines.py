@@ -1,0 +1,34 @@
+"""Timelines that are asked for as pictures."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+#: Endings of names that ask for a picture; all others are JSON.
+PICTURES = (".svg", ".pdf", ".png")
+
+
+@contextmanager
+def drawn(configs: Sequence[dict[str, Any]]) -> Iterator[None]:
+    """Draws the timelines whose files are to be pictures, once the ``with`` block has made them."""
+    asked = [
+        timed["timeline"]
+        for timed in (config.get("timed") or {} for config in configs)
+        if timed.get("timeline") and timed["timeline"]["file"].lower().endswith(PICTURES)
+    ]
+    if not asked:
+        yield
+        return
+    from flashgc import plot
+
+    with tempfile.TemporaryDirectory(prefix="flashgc-") as folder:
+        made = Path(folder) / "timeline.json"
+        (timeline,) = asked  # Several configurations with one file are refused before.
+        picture, timeline["file"] = timeline["file"], str(made)
+        yield
+        if made.exists():
+            plot.save(plot.timeline(made), picture)

@@ -1,0 +1,204 @@
+"""What every bus and every die did, operation by operation."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import PolyCollection
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.ticker import MaxNLocator
+
+from flashgc._core import ConfigError
+from flashgc.plot.labels import header
+from flashgc.plot.look import COLOURS, SOFT_INK, drawing, looks, new_figure
+from flashgc.plot.series import literal
+
+#: Operations by the first word of their names, with what the legend calls them.
+_KINDS = {"read": "read", "program": "program", "erase": "erase", "transfer": "transfer"}
+#: Everything else: polls, suspends.
+_OTHER = "other"
+_COLOURS = {**dict(zip(_KINDS, COLOURS, strict=False)), _OTHER: SOFT_INK}
+#: How strong the colour of a collection's operation is.
+_PALE = 0.4
+#: Rows that a page has room for.
+MOST_ROWS = 40
+#: More operations than this are drawn as pixels, also in SVG and PDF.
+_MOST_OUTLINES = 5000
+
+
+@dataclass(frozen=True)
+class _Operation:
+    kind: str
+    of_collection: bool
+    row: tuple[int, int]
+    begin: float
+    end: float
+
+
+def timeline(file: str | os.PathLike[str], *, title: str | None = None) -> Figure:
+    """Draws the timeline in ``file``, which ``--timeline FILE.json`` wrote.
+
+    A row for each bus and die, full colours for the host's operations and pale ones for those of
+    collections; above them the requests that were in the drive. Of more than 40 rows the first 40
+    are drawn.
+
+    Raises :class:`flashgc.ConfigError` where the file is no such timeline and :class:`OSError`
+    where it cannot be read.
+
+    >>> timeline("missing.json")
+    Traceback (most recent call last):
+    ...
+    FileNotFoundError: [Errno 2] No such file or directory: 'missing.json'
+    """
+    events = _read(Path(file))
+    try:
+        names = _names(events)
+        operations = [_operation(event) for event in events if event["ph"] == "X"]
+        arrivals = _requests(events)
+    except (KeyError, TypeError, ValueError):
+        raise _no_timeline(file) from None
+    if not operations:
+        return _nothing(title)
+    rows = {row: index for index, row in enumerate(sorted(names)[:MOST_ROWS])}
+    left_out = len(names) - len(rows)
+    begin = min(operation.begin for operation in operations)
+    end = max(operation.end for operation in operations)
+    factor, unit = _unit(end - begin)
+    with drawing() as style:
+        width, _ = style.size
+        text = style.medium.small / 72
+        lower = 1.9 * text * len(rows)
+        figure = new_figure(1.3 * width, lower + 10 * text + 1)
+        upper, below = figure.subplots(2, 1, sharex=True, height_ratios=(10 * text, lower))
+        lines = _draw_waiting(upper, arrivals, factor)
+        kinds = _draw_operations(below, operations, rows, factor)
+        below.set_yticks(range(len(rows)), [names[row] for row in rows])
+        below.set_ylim(len(rows) - 0.5, -0.5)
+        below.tick_params(axis="y", length=0)
+        below.grid(axis="y", visible=False)
+        below.set_xlabel(f"time ({unit})")
+        below.set_xlim(begin / factor, end / factor)
+        handles: list[Any] = [Patch(color=_COLOURS[kind], label=kind) for kind in kinds]
+        handles.append(Patch(color=SOFT_INK, alpha=_PALE, linewidth=0, label="pale: collections"))
+        words = title
+        if title is None and left_out:
+            words = f"The first {len(rows)} of {len(names)} buses and dies"
+        header(figure, style, literal(words) if words else None, [lines, handles])
+    return figure
+
+
+def _nothing(title: str | None) -> Figure:
+    with drawing() as style:
+        figure = new_figure(style.size[0], 1)
+        text = "Nothing happens in this window of time." if title is None else title
+        figure.text(0.5, 0.5, literal(text), ha="center", va="center")
+    return figure
+
+
+def _read(file: Path) -> list[dict[str, Any]]:
+    try:
+        found = json.loads(file.read_text())
+        events = found["traceEvents"]
+    except (ValueError, KeyError, TypeError):
+        raise _no_timeline(file) from None
+    if not isinstance(events, list) or not all(
+        isinstance(event, dict) and "ph" in event for event in events
+    ):
+        raise _no_timeline(file)
+    return events
+
+
+def _no_timeline(file: str | os.PathLike[str]) -> ConfigError:
+    return ConfigError(
+        f"{os.fspath(file)}: this is no timeline of flashgc; hint: write one with "
+        "flashgc run --drive timed --timeline FILE.json"
+    )
+
+
+def _names(events: Iterable[dict[str, Any]]) -> dict[tuple[int, int], str]:
+    """Names of the rows: a bus has that of its channel."""
+    channels, rows = {}, {}
+    for event in events:
+        if event["ph"] == "M" and event["name"] == "process_name":
+            channels[event["pid"]] = event["args"]["name"]
+        elif event["ph"] == "M":
+            rows[event["pid"], event["tid"]] = event["args"]["name"]
+    return {
+        (pid, tid): f"bus of {channels[pid]}" if name == "bus" else name
+        for (pid, tid), name in rows.items()
+    }
+
+
+def _operation(event: dict[str, Any]) -> _Operation:
+    begin = float(event["ts"])
+    kind = _KINDS.get(event["name"].split()[0], _OTHER)
+    row = (event["pid"], event["tid"])
+    return _Operation(kind, event["cat"] == "collection", row, begin, begin + float(event["dur"]))
+
+
+def _requests(events: Iterable[dict[str, Any]]) -> dict[str, list[tuple[float, int]]]:
+    """When reads and writes came (1) and were done (-1), in microseconds."""
+    steps: dict[str, list[tuple[float, int]]] = {"read": [], "write": []}
+    for event in events:
+        if event.get("cat") == "request" and event["name"] in steps:
+            steps[event["name"]].append((float(event["ts"]), 1 if event["ph"] == "b" else -1))
+    return steps
+
+
+def _unit(span: float) -> tuple[float, str]:
+    """What microseconds are divided by, and the unit that gives."""
+    for factor, unit in ((1e6, "s"), (1e3, "ms")):
+        if span >= 2 * factor:
+            return factor, unit
+    return 1.0, "µs"
+
+
+def _draw_waiting(
+    axes: Axes, steps: dict[str, list[tuple[float, int]]], factor: float
+) -> list[Any]:
+    """Draws how many reads and writes are in the drive; returns samples for the legend."""
+    lines = []
+    for kind, look in looks(steps).items():
+        if not steps[kind]:
+            continue
+        times, changes = zip(*sorted(steps[kind]), strict=True)
+        at, there = np.array(times) / factor, np.cumsum(changes)
+        axes.step(at, there, where="post", color=look.colour, linestyle=look.dash)
+        lines.append(
+            Line2D([], [], color=look.colour, linestyle=look.dash, label=f"{kind}s in the drive")
+        )
+    axes.set_ylim(bottom=0)
+    axes.yaxis.set_major_locator(MaxNLocator(4, integer=True))
+    axes.set_ylabel("requests")
+    return lines
+
+
+def _draw_operations(
+    axes: Axes, operations: list[_Operation], rows: dict[tuple[int, int], int], factor: float
+) -> list[str]:
+    """Draws the operations as bars; returns the kinds there are."""
+    bars: dict[tuple[str, bool], list[list[tuple[float, float]]]] = {}
+    for operation in operations:
+        if operation.row in rows:
+            y = rows[operation.row]
+            left, right = operation.begin / factor, operation.end / factor
+            bars.setdefault((operation.kind, operation.of_collection), []).append(
+                [(left, y - 0.4), (right, y - 0.4), (right, y + 0.4), (left, y + 0.4)]
+            )
+    as_pixels = sum(len(some) for some in bars.values()) > _MOST_OUTLINES
+    for (kind, pale), corners in bars.items():
+        drawn = PolyCollection(
+            corners, facecolor=_COLOURS[kind], alpha=_PALE if pale else 1, linewidth=0
+        )
+        drawn.set_rasterized(as_pixels)
+        axes.add_collection(drawn)
+    return [kind for kind in _COLOURS if any(kind == drawn for drawn, _ in bars)]
