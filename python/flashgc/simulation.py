@@ -9,7 +9,8 @@ from flashgc import _engine, _faults, _timelines
 from flashgc._core import Blocks, ConfigError, Control
 from flashgc._engine import Progress
 from flashgc._places import Places
-from flashgc.experiment import Experiment, configurations, experiment, home
+from flashgc.configuration import configurations
+from flashgc.experiment import Experiment, experiment, home
 from flashgc.results import Comparison, Result
 from flashgc.traces import Trace
 from flashgc.units import parse_count

@@ -51,10 +51,11 @@ def compare(
     writes, so that differences are paired. Without --victim or --collector, every built-in policy
     is compared, unless mappings or schemes are. With --page-cache, the least time on flash wins.
     """
-    from flashgc import experiment as model
     from flashgc import plot
     from flashgc.command.progress import Bar
     from flashgc.command.results import deliver, show_comparison, warn_of
+    from flashgc.configuration import configurations
+    from flashgc.experiment import experiment as checked
     from flashgc.registry import policies
     from flashgc.results import Comparison
     from flashgc.simulation import COMPARED_RUNS, simulate
@@ -65,8 +66,8 @@ def compare(
         varied = isinstance(gc.get("mapping"), list) or "scheme" in given.values.get("swap", {})
         if not varied:
             gc.setdefault("victim", [policy.name for policy in policies()])
-    what = model.experiment(given.values, given.places)
-    configs = model.configurations(
+    what = checked(given.values, given.places)
+    configs = configurations(
         what, given.places, default_runs=COMPARED_RUNS, python_victims=tuple(given.python)
     )
     kind = output.kind(plot_kind, picture, configs, "survival")

@@ -49,16 +49,17 @@ def run(
 
     EXPERIMENT is a TOML file with the sections [drive] [gc] [workload] [run]; options override it.
     """
-    from flashgc import experiment as model
     from flashgc import plot
     from flashgc.command.progress import Bar
     from flashgc.command.results import deliver, show_run, warn_of
+    from flashgc.configuration import configurations
+    from flashgc.experiment import experiment as checked
     from flashgc.results import Result
     from flashgc.simulation import simulate
 
     given = asked(experiment, typed)
-    what = model.experiment(given.values, given.places)
-    configs = model.configurations(what, given.places, python_victims=tuple(given.python))
+    what = checked(given.values, given.places)
+    configs = configurations(what, given.places, python_victims=tuple(given.python))
     if len(configs) != 1:
         raise ConfigError(
             f"{experiment}: {len(configs)} configurations, expected one; hint: flashgc compare"

@@ -39,7 +39,8 @@ class Simulation:
 
     def config(self) -> dict[str, Any]:
         """The engine's configuration; raises :class:`flashgc.ConfigError` if it is none."""
-        from flashgc.experiment import configurations, experiment
+        from flashgc.configuration import configurations
+        from flashgc.experiment import experiment
         from flashgc.simulation import section_of
 
         values: dict[str, dict[str, Any]] = {}
