@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +13,7 @@ from conftest import Command
 from test_bad_input import refused
 
 DRIVE = {"blocks": 200, "pages_per_block": 32, "spare": 0.15, "runs": 2, "frontier": "pool"}
+TIMES = "read=60us,program=800us,erase=1.5ms,transfer=20us"
 TYPED = ("--blocks", 200, "--pages-per-block", 32, "--spare", "15%", "--runs", 2)
 CACHED = {
     "blocks": 240, "pages_per_block": 64, "page_size": "2KiB", "spare": 1 / 6,
@@ -122,6 +124,20 @@ def test_a_comparison_under_a_page_cache_has_columns_of_its_own(command: Command
     assert headings.split() == ["#", "policy", "scheme", "I/O", "s", "ratio", "swap-outs", "moved",
                                 "erases"]  # fmt: skip
     assert "keeps flash busy for" in shown
+
+
+@pytest.mark.parametrize(
+    "drive", [(), ("--drive", "timed", "--times", TIMES, "--arrivals", "poisson:rate=1000")]
+)
+def test_references_to_memory_without_a_memory_are_warned_of(
+    command: Command, tmp_path: Path, drive: tuple[str, ...]
+) -> None:
+    trace = tmp_path / "made.lackey"
+    trace.write_text("".join(f" S {page << 12:x},8\n" for page in [*range(64), *range(64)] * 5))
+    typed = ("run", "--workload", trace, "--pages-per-block", 4, "--runs", 1)
+    said = "without a page cache every page it writes is written to the drive; give --page-cache"
+    assert said in command(*typed, *drive).stderr
+    assert said not in command(*typed, "--page-cache", "64KiB").stderr
 
 
 @pytest.mark.parametrize(

@@ -90,6 +90,11 @@ impl TraceReplay {
         Ok(Self { path: path.to_string(), source, pass: commands })
     }
 
+    /// Whether its requests are references to memory, not a host's to a drive.
+    pub fn has_references(&self) -> bool {
+        self.source.stat().has_references()
+    }
+
     /// What a person should know of how the trace was read.
     pub fn notes(&self) -> Vec<String> {
         let stat = self.source.stat();

@@ -32,7 +32,13 @@ use crate::watch::Watch;
 pub(crate) struct Opened {
     pub(crate) source: Arc<dyn Source>,
     pub(crate) notes: Vec<String>,
+    /// It is a trace of references to memory.
+    references: bool,
 }
+
+/// Said where nothing stands for the memory that references are made to.
+const NO_MEMORY: &str = "the trace has a program's references to memory, and without a page cache \
+    every page it writes is written to the drive; give --page-cache, for example 4MiB";
 
 /// The sources of `configs`; equal workloads are opened once. Traces are read here.
 pub(crate) fn open(
@@ -55,7 +61,13 @@ pub(crate) fn open(
         };
         opened.push((config, one));
     }
-    Ok(opened.into_iter().map(|(_, one)| one).collect())
+    let beside = |(config, mut one): (&RunConfig, Opened)| {
+        if one.references && config.swap.is_none() {
+            one.notes.push(NO_MEMORY.to_string());
+        }
+        one
+    };
+    Ok(opened.into_iter().map(beside).collect())
 }
 
 /// What a drive with a clock does about times that go back; `None` without a clock.
@@ -69,7 +81,7 @@ fn open_one(py: Python<'_>, config: &RunConfig, watch: &mut Watch<'_>) -> PyResu
     }
     if !is_trace(&config.workload) {
         let spec = GeneratorSpec::parse(&config.workload).map_err(errors::config)?;
-        return Ok(Opened { source: Arc::new(spec), notes: Vec::new() });
+        return Ok(Opened { source: Arc::new(spec), notes: Vec::new(), references: false });
     }
     let TraceConfig { format, alignment_offset, on_bad_line } = &config.trace;
     let options = SourceOptions {
@@ -82,8 +94,8 @@ fn open_one(py: Python<'_>, config: &RunConfig, watch: &mut Watch<'_>) -> PyResu
         TraceReplay::load(&config.workload, options, config.pages_per_block, go_on)
     });
     let trace = loaded.map_err(|error| watch.failure(&error))?;
-    let notes = trace.notes();
-    Ok(Opened { source: Arc::new(trace), notes })
+    let (notes, references) = (trace.notes(), trace.has_references());
+    Ok(Opened { source: Arc::new(trace), notes, references })
 }
 
 fn open_timed(
@@ -92,12 +104,13 @@ fn open_timed(
     timed: &TimedConfig,
     watch: &mut Watch<'_>,
 ) -> PyResult<Opened> {
-    let opened = |requests, notes| {
+    let opened = |requests, notes, references| {
         let source = TimedSource::new(config.workload.clone(), requests);
-        Ok(Opened { source: Arc::new(source), notes })
+        Ok(Opened { source: Arc::new(source), notes, references })
     };
     if !is_trace(&config.workload) {
-        return opened(Requests::parse(&config.workload).map_err(errors::config)?, Vec::new());
+        let requests = Requests::parse(&config.workload).map_err(errors::config)?;
+        return opened(requests, Vec::new(), false);
     }
     let TraceConfig { format, alignment_offset, on_bad_line } = &config.trace;
     let read = read_options(format.as_deref(), on_bad_line.as_deref())?;
@@ -108,8 +121,8 @@ fn open_timed(
         TimedTrace::load(&config.workload, &read, paging, disorder, go_on)
     });
     let trace = loaded.map_err(|error| watch.failure(&error))?;
-    let notes = trace.notes();
-    opened(Requests::Trace(Box::new(trace)), notes)
+    let (notes, references) = (trace.notes(), trace.stat().has_references());
+    opened(Requests::Trace(Box::new(trace)), notes, references)
 }
 
 pub(crate) fn read_options(

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from flashgc.papers.claims import Claim
+from flashgc.papers.vm_drawings import over_schemes
 from flashgc.reproduce import verdicts
 from flashgc.reproduce.runner import (
     Figure,
@@ -140,6 +141,10 @@ FIGURES: dict[str, Callable[[Result], float]] = {
 }
 
 
+#: Figures 6 to 10, in their order.
+PARTS = ("dirty evictions", "collections", "migrations each", "erases each", "cost each")
+
+
 class _Schemes:
     """Every scheme on every program, at the middle of the sweeps."""
 
@@ -184,22 +189,23 @@ class _Schemes:
                 rows.append((name, scheme, *cells))
         return Table(("program", "scheme", *headings), tuple(rows))
 
-    def bars(self, measured: Measured, heading: str) -> Drawing:
-        """The mean over the programs of each scheme."""
-        from flashgc import plot
-
+    def drawn(self, measured: Measured, headings: Iterable[str]) -> Drawing:
+        """Each figure of every program and scheme, against DU-GC's."""
         schemes = list(SCHEMES | FURTHER)
-        values = []
-        for scheme in schemes:
+
+        def known(heading: str, name: str, scheme: str) -> float:
             try:
-                values.append(self.mean(measured, heading, scheme))
+                return self.relative(measured, heading, scheme).get(name, math.nan)
             except NotMeasuredError:
-                values.append(math.nan)
-        series = [
-            plot.Series(scheme, [at], [value], kind="points")
-            for at, (scheme, value) in enumerate(zip(schemes, values, strict=True), start=1)
-        ]
-        return plot.against(series, x_label="scheme", y_label=f"{heading}, DU-GC = 1")
+                return math.nan
+
+        parts = {
+            f"{heading}, DU-GC = 1": {
+                name: [known(heading, name, one) for one in schemes] for name in programs()
+            }
+            for heading in headings
+        }
+        return over_schemes(parts, schemes)
 
 
 @runner("vm.fig5")
@@ -216,7 +222,7 @@ class InputOutputTime(_Schemes):
             "fig5",
             "I/O time of collections and pages swapped out, DU-GC = 1, mean over the programs",
             self.table(measured, ["I/O time"]),
-            lambda: self.bars(measured, "I/O time"),
+            lambda: self.drawn(measured, ["I/O time"]),
         )
         return conclude(
             claim,
@@ -298,7 +304,7 @@ class Parts(_Schemes):
                 "fig6-10",
                 "Evictions, collections, and what each costs, DU-GC = 1",
                 self.table(measured, FIGURES),
-                lambda: self.bars(measured, "cost each"),
+                lambda: self.drawn(measured, PARTS),
             )
         ]
         return conclude(claim, measured, rows, heading="part", figures=figures)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from flashgc.papers.claims import Claim
 from flashgc.papers.vm import LOGS, SCHEMES, STAND_IN, collections, drive, io, programs, task
+from flashgc.papers.vm_drawings import over_sizes
 from flashgc.reproduce import verdicts
 from flashgc.reproduce.runner import (
     Figure,
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 
 CACHES, LOG_BLOCKS = (1, 2, 4, 8, 16), (8, 16, 32, 64, 128)
 WINDOWS = (1, 2, 4, 8, 16, 32, 64, 128)
+TIME, SAVED = "I/O time in s", "saved of DU-GC, %"
+EXCLUDED = "N_dup, duplicates left out of a collection"
 
 
 class _Sweep:
@@ -75,8 +78,13 @@ class Sizes(_Sweep):
                 functools.partial(self._draw, measured, kind, points),
             )
             for name, kind, points, caption in (
-                ("fig11", "cache", CACHES, "I/O time over the page cache, 32 log blocks"),
-                ("fig12", "logs", LOG_BLOCKS, "I/O time over the log blocks, page cache 4 MiB"),
+                ("fig11", "cache", CACHES, "I/O time and N_dup over the page cache, 32 log blocks"),
+                (
+                    "fig12",
+                    "logs",
+                    LOG_BLOCKS,
+                    "I/O time and N_dup over the log blocks, cache of 4 MiB",
+                ),
             )
         ]
         notes = self._fitting(measured)
@@ -92,9 +100,10 @@ class Sizes(_Sweep):
             }
             fitting = [name for name, result in runs.items() if result and not io(result)]
             if fitting:
+                does = "writes" if len(fitting) == 1 else "write"
                 said.append(
-                    f"a page cache of {cache} MiB holds all of {', '.join(fitting)}, which then "
-                    "write nothing and are not in the mean"
+                    f"under a page cache of {cache} MiB, which holds all of its pages, "
+                    f"{_listed(fitting)} {does} nothing and count in no mean"
                 )
         return said
 
@@ -123,47 +132,43 @@ class Sizes(_Sweep):
         over = "page cache in MiB" if kind == "cache" else "log blocks"
         return row(f"{scheme}, {over}", "the gain rises", judge, stand_in=STAND_IN)
 
-    def _curves(
-        self, measured: Measured, kind: str, points: tuple[int, ...]
+    def _curve(
+        self, measured: Measured, name: str, scheme: str, kind: str, points: tuple[int, ...]
     ) -> dict[str, list[float]]:
-        curves: dict[str, list[float]] = {}
-        for name in programs():
-            for scheme in self.COMPARED:
-                values = []
-                for point in points:
-                    key = f"{name} {scheme} {kind} {point}"
-                    found = key in measured.results
-                    values.append(io(measured.result(key)) if found else math.nan)
-                curves[f"{name}, {scheme}"] = values
-        return curves
+        """I/O time, what is saved of DU-GC's, and N_dup of one program; NaN where there is none."""
+        curve: dict[str, list[float]] = {TIME: [], SAVED: [], EXCLUDED: []}
+        for point in points:
+            result = measured.results.get(f"{name} {scheme} {kind} {point}")
+            base = measured.results.get(f"{name} DU-GC {kind} {point}")
+            time = io(result) if result else math.nan
+            usual = io(base) if base else math.nan
+            excluded = (result.swap or {})["excluded_per_collection"] if result else None
+            curve[TIME].append(time)
+            curve[SAVED].append((1 - time / usual) * 100 if usual else math.nan)
+            curve[EXCLUDED].append(math.nan if excluded is None else float(excluded))
+        return curve
 
     def _table(self, measured: Measured, kind: str, points: tuple[int, ...]) -> Table:
-        rows: list[tuple[float | str | None, ...]] = [
-            (label, *values) for label, values in self._curves(measured, kind, points).items()
-        ]
-        return Table(("program, scheme", *(f"{kind} {point}" for point in points)), tuple(rows))
+        rows: list[tuple[float | str | None, ...]] = []
+        for name in programs():
+            for scheme in self.COMPARED:
+                curve = self._curve(measured, name, scheme, kind, points)
+                rows += [(name, scheme, what, *curve[what]) for what in (TIME, EXCLUDED)]
+        headings = (f"{kind} {point}" for point in points)
+        return Table(("program", "scheme", "figure", *headings), tuple(rows))
 
     def _draw(self, measured: Measured, kind: str, points: tuple[int, ...]) -> Drawing:
-        from flashgc import plot
-
-        label = "page cache in MiB" if kind == "cache" else "log blocks"
-        series = [
-            plot.Series(
-                scheme,
-                list(points),
-                [self._gain_or_nan(measured, scheme, kind, point) * 100 for point in points],
-            )
+        curves = {
+            (scheme, name): self._curve(measured, name, scheme, kind, points)
             for scheme in self.COMPARED[1:]
-        ]
-        return plot.against(
-            series, x_label=label, y_label="I/O time saved against DU-GC, %", x_log=True
-        )
-
-    def _gain_or_nan(self, measured: Measured, scheme: str, kind: str, point: int) -> float:
-        try:
-            return self._gain(measured, scheme, kind, point)
-        except NotMeasuredError:
-            return math.nan
+            for name in programs()
+        }
+        parts = {
+            f"{scheme}: {what}": {name: curves[scheme, name][what] for name in programs()}
+            for what in (SAVED, EXCLUDED)
+            for scheme in self.COMPARED[1:]
+        }
+        return over_sizes(parts, points, "page cache in MiB" if kind == "cache" else "log blocks")
 
 
 @runner("vm.fig13-14")
@@ -259,19 +264,24 @@ class VictimWindow:
         return Table(("program", "window", "of unlimited"), tuple(rows))
 
     def _draw(self, measured: Measured) -> Drawing:
-        from flashgc import plot
+        windows = self._fixed(measured.size)
 
-        series = []
-        for name in programs():
-            values = []
-            windows = self._fixed(measured.size)
-            for window in windows:
-                try:
-                    values.append(self._share(measured, name, window))
-                except NotMeasuredError:
-                    values.append(math.nan)
-            if not all(map(math.isnan, values)):
-                series.append(plot.Series(name, [int(window) for window in windows], values))
-        return plot.against(
-            series, x_label="log blocks weighed", y_label="I/O time, unlimited = 1", x_log=True
-        )
+        def known(name: str, window: str) -> float:
+            try:
+                return self._share(measured, name, window)
+            except NotMeasuredError:
+                return math.nan
+
+        shares = {name: [known(name, window) for window in windows] for name in programs()}
+        label = "I/O time, unlimited = 1"
+        return over_sizes({label: shares}, [int(window) for window in windows], "victim window")
+
+
+def _listed(names: list[str]) -> str:
+    """Names as a sentence has them.
+
+    >>> _listed(["sqlite"]), _listed(["a", "b", "c"])
+    ('sqlite', 'a, b and c')
+    """
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last

@@ -72,8 +72,6 @@ pub struct TraceSource {
     path: PathBuf,
     options: SourceOptions,
     stat: TraceStat,
-    /// They are references to memory.
-    references: bool,
     map: Arc<AddressMap>,
     commands: Option<Arc<Commands>>,
 }
@@ -146,8 +144,7 @@ impl TraceSource {
         if let Some(kept) = &mut commands {
             kept.shrink();
         }
-        let references = reader.format().references;
-        Ok(Self { path, options, stat, references, map, commands: commands.map(Arc::new) })
+        Ok(Self { path, options, stat, map, commands: commands.map(Arc::new) })
     }
 
     /// The statistics.
@@ -171,7 +168,7 @@ impl TraceSource {
     /// are, and U is the swap space that holds them all, in whole blocks.
     pub fn logical_pages(&self, pages_per_block: u32) -> u32 {
         let (pages, block) = (self.map.len() as u32, pages_per_block.max(1));
-        match pages.checked_next_multiple_of(block).filter(|_| self.references) {
+        match pages.checked_next_multiple_of(block).filter(|_| self.stat.has_references()) {
             Some(swap) => swap,
             None => pages - pages % block,
         }
@@ -189,7 +186,7 @@ impl TraceSource {
     /// references to memory; a file that has gone, if it is streamed.
     pub fn open(&self, logical_pages: u32, replay: Replay) -> Result<Replayer, TraceError> {
         let pages = self.map.len();
-        if self.references && pages > logical_pages as usize {
+        if self.stat.has_references() && pages > logical_pages as usize {
             let message = format!(
                 "found references to {}, beyond the swap space of {}",
                 count(pages as u64, "distinct page"),
@@ -198,7 +195,7 @@ impl TraceSource {
             return Err(TraceError::new(&self.path, Fault::Option, message)
                 .hint(format!("a swap space of {pages} pages or more holds them")));
         }
-        if !self.references && (logical_pages == 0 || logical_pages as usize > pages) {
+        if !self.stat.has_references() && (logical_pages == 0 || logical_pages as usize > pages) {
             let message = format!(
                 "found {logical_pages} logical pages, expected 1 to {pages} (the distinct pages of \
                  the trace)"

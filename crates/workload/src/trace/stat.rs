@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::Request;
 use super::address_map::{AddressMap, MapFull, PageRange, PagingOptions, Unmapped, push};
 use super::error::{Fault, TraceError};
+use super::format;
 use super::lines::Recorded;
 use super::locality::locality;
 use super::reader::TraceReader;
@@ -80,6 +81,11 @@ pub struct TraceStat {
 }
 
 impl TraceStat {
+    /// Whether the requests are a program's references to memory, not a host's to a drive.
+    pub fn has_references(&self) -> bool {
+        format::find(&self.format).is_ok_and(|format| format.references)
+    }
+
     /// Reads a trace to its end and counts.
     ///
     /// # Errors

@@ -1,0 +1,64 @@
+"""Pictures of Ji and Shin's figures: every program beside the mean over them."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
+    from flashgc.plot import Panel
+
+#: Values of each program at each place of the horizontal axis; NaN where there is none.
+Curves = Mapping[str, Sequence[float]]
+
+
+def over_schemes(parts: Mapping[str, Curves], schemes: Sequence[str]) -> Drawing:
+    """A panel a part, by its label: what it comes to under each scheme."""
+    from flashgc import plot
+
+    at = list(range(len(schemes)))
+    made = [_panel(label, at, curves, lines=False) for label, curves in parts.items()]
+    figure = plot.panels(made, x_label="scheme", at_ends=False)
+    figure.axes[-1].set_xticks(at, [scheme.replace("LDA-GC", "LDA-\nGC") for scheme in schemes])
+    return figure
+
+
+def over_sizes(parts: Mapping[str, Curves], sizes: Sequence[int], x_label: str) -> Drawing:
+    """A panel a part, by its label, over sizes that double."""
+    from flashgc import plot
+
+    made = [_panel(label, sizes, curves, lines=True) for label, curves in parts.items()]
+    figure = plot.panels(made, x_label=x_label, x_log=True, at_ends=False)
+    for axes in figure.axes:
+        axes.set_xticks(list(sizes), [str(size) for size in sizes])
+        axes.set_xticks([], minor=True)
+    return figure
+
+
+def _panel(label: str, at: Sequence[int], curves: Curves, *, lines: bool) -> Panel:
+    """The programs of which something is known, and their mean where there are several."""
+    from flashgc import plot
+
+    known = {name: values for name, values in curves.items() if not all(map(math.isnan, values))}
+    means = [_mean([values[index] for values in known.values()]) for index in range(len(at))]
+    series = [
+        plot.Series(name, list(at), list(values), kind="line" if lines else "points")
+        for name, values in known.items()
+    ]
+    if len(known) > 1:
+        series.insert(0, plot.Series("mean", list(at), means, kind="both"))
+    return plot.Panel(series=series, y_label=label)
+
+
+def _mean(values: Sequence[float]) -> float:
+    """The mean of those that are known.
+
+    >>> _mean([1.0, math.nan, 2.0])
+    1.5
+    """
+    known = [value for value in values if not math.isnan(value)]
+    return statistics.fmean(known) if known else math.nan
