@@ -300,7 +300,7 @@ fn workload(query: &mut Query, text: &str) -> PyResult<()> {
         return Err(wrong(format!("found the mixture '{whole}', expected one generator"), KNOWN));
     };
     let params = Params::resolve(&spec, info.params).map_err(errors::config)?;
-    if params.real("trim") > 0.0 {
+    if !info.decides_ops() && params.real("trim") > 0.0 {
         return Err(wrong(format!("found '{text}', expected no TRIM"), "models know none"));
     }
     let set = |query: &mut Query, number, name| {

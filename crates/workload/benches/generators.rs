@@ -28,6 +28,7 @@ const SPECS: &[&str] = &[
     "sequential",
     "sequential:stride=8",
     "phases",
+    "tpcc",
     "uniform:read=0.3,trim=0.01",
     "0.7*zipf:theta=0.9 + 0.3*sequential",
 ];

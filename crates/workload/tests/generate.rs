@@ -26,6 +26,9 @@ const SPECS: &[&str] = &[
     "classes:pages=10/20/70,shares=60/30/10,run=64,burst=3",
     "classes:pages=10/20/5,shares=0/1/1,scatter=no,trim=0.1",
     "phases:set=0.1,length=700,keep=0.3,read=0.4",
+    // Every table on a page.
+    "tpcc:warehouses=1,page=64MiB",
+    "0.5*tpcc:warehouses=1,page=64MiB + 0.5*uniform:read=0.2",
 ];
 
 #[test]

@@ -51,6 +51,7 @@ MODULES = {
         "dchoices_traces",
         "dchoices_optimum",
     ),
+    "zombie": ("zombie_example", "zombie_figures", "zombie_readings", "zombie_tpcc"),
     "vm": ("vm_example", "vm", "vm_sweeps"),
     "bsgc": ("bsgc_figures", "bsgc_readings"),
 }

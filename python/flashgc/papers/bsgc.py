@@ -56,7 +56,7 @@ SEEDS = 3
 PUBLISHED_ENDURANCE, PUBLISHED_WRITES = 1000, 100_000_000
 
 #: The 0.975 quantile of Student's t for so many values, from any table of it.
-_T95 = {2: 12.706, 3: 4.303, 4: 3.182, 5: 2.776, 6: 2.571, 7: 2.447, 8: 2.365}
+_T95 = {2: 12.706, 3: 4.303, 4: 3.182, 5: 2.776, 6: 2.571, 7: 2.447, 8: 2.365, 16: 2.131, 64: 1.998}
 #: Published values that differ by less than this share of the larger one have no order to check.
 _SAME = 0.01
 

@@ -54,10 +54,16 @@ struct Running {
     used: usize,
 }
 
+impl Part {
+    fn only_writes(&self) -> bool {
+        self.read == 0.0 && self.trim == 0.0 && self.pages.ops().is_none()
+    }
+}
+
 impl Commands {
     /// There must be a part; weights sum to 1, and so do `read` and `trim` at most in each part.
     pub fn new(parts: Vec<Part>, choices: Bulk) -> Self {
-        let writes_only = parts.iter().all(|part| part.read == 0.0 && part.trim == 0.0);
+        let writes_only = parts.iter().all(Part::only_writes);
         let mut weight = 0.0;
         let mut parts: Vec<Running> = parts
             .into_iter()
@@ -92,6 +98,10 @@ impl Source {
             ([only], None) => only.source.block(pages),
             ([only], Some(ops)) => {
                 only.source.block(pages);
+                if let Some(decided) = only.source.ops() {
+                    *ops = *decided;
+                    return;
+                }
                 for ops in ops.as_chunks_mut::<WORDS>().0 {
                     choose_ops(self.choices.block(), ops, only.read_below, only.trim_below);
                 }
@@ -135,7 +145,10 @@ impl Running {
 
     #[inline(always)]
     fn op(&self, word: u64) -> Op {
-        op(word, self.read_below, self.trim_below)
+        match self.source.ops() {
+            Some(decided) => decided[self.used - 1],
+            None => op(word, self.read_below, self.trim_below),
+        }
     }
 }
 

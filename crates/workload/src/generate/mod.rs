@@ -32,6 +32,7 @@ mod scatter;
 mod sequential;
 mod skew;
 mod spec;
+mod tpcc;
 mod two_class;
 mod uniform;
 mod zipf;
@@ -41,6 +42,8 @@ use std::sync::Arc;
 
 use flashgc_ftl::rng::Stream;
 use flashgc_ftl::spec::{Kind, Param, Params, SpecError};
+
+use crate::Op;
 
 pub use spec::GeneratorSpec;
 
@@ -55,6 +58,7 @@ static GENERATORS: &[GeneratorInfo] = &[
     sequential::INFO,
     phases::INFO,
     frequency::INFO,
+    tpcc::INFO,
 ];
 
 /// All generators, in the order in which a listing shows them.
@@ -67,7 +71,9 @@ pub fn generators() -> &'static [GeneratorInfo] {
 pub struct GeneratorInfo {
     /// Its name, as typed.
     pub name: &'static str,
-    /// Its parameters, the common `read` and `trim` included.
+    /// Its parameters, the common `read` and `trim` included unless it [decides the operations].
+    ///
+    /// [decides the operations]: GeneratorInfo::decides_ops
     pub params: &'static [Param],
     /// The text of its file, whose header documents it.
     source: &'static str,
@@ -78,6 +84,11 @@ impl GeneratorInfo {
     /// What it is, in one line without markup.
     pub fn summary(&self) -> &'static str {
         self.source.lines().next().and_then(|line| line.strip_prefix("//! ")).unwrap_or("")
+    }
+
+    /// Whether the generator says which commands are reads and TRIMs, and not `read` and `trim`.
+    pub fn decides_ops(&self) -> bool {
+        !self.params.iter().any(|param| param.name == READ.name)
     }
 
     /// Its documentation in Markdown: what it does, the formula, `# Cost`, `# Source`.
@@ -96,7 +107,7 @@ impl fmt::Debug for GeneratorInfo {
 /// Pages a generator makes at a time.
 const BLOCK: usize = 512;
 
-/// The share of commands that are reads. Every generator takes it.
+/// The share of commands that are reads. Every generator takes it that does not decide operations.
 const READ: Param = Param {
     name: "read",
     kind: Kind::Real { min: 0.0, max: 1.0 },
@@ -104,7 +115,7 @@ const READ: Param = Param {
     help: "share of the commands that are reads",
 };
 
-/// The share of commands that are TRIMs. Every generator takes it.
+/// The share of commands that are TRIMs, likewise.
 const TRIM: Param = Param {
     name: "trim",
     kind: Kind::Real { min: 0.0, max: 1.0 },
@@ -127,6 +138,11 @@ trait Generator: fmt::Debug + Send + Sync {
 trait Blocks: Send {
     /// The next [`BLOCK`] pages.
     fn block(&mut self, pages: &mut [u32; BLOCK]);
+
+    /// The operations of the pages last made, where the generator decides them; else they are drawn.
+    fn ops(&self) -> Option<&[Op; BLOCK]> {
+        None
+    }
 }
 
 /// Where a generator gets its random numbers from.
@@ -166,7 +182,8 @@ mod tests {
                 assert!(doc.contains(part), "{}: no {part:?} in\n{doc}", info.name);
             }
             for common in ["read", "trim"] {
-                assert!(info.params.iter().any(|param| param.name == common), "{}", info.name);
+                let takes = info.params.iter().any(|param| param.name == common);
+                assert_eq!(takes, !info.decides_ops(), "{}", info.name);
             }
             assert!(info.source.lines().count() < 200, "{} is long", info.name);
         }

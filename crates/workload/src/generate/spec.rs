@@ -25,6 +25,9 @@ pub struct GeneratorSpec {
 #[derive(Clone, Debug)]
 struct Weighted {
     weight: f64,
+    /// Shares of its commands; 0 where the generator decides them.
+    read: f64,
+    trim: f64,
     params: Params,
     plan: Arc<dyn Generator>,
 }
@@ -75,9 +78,7 @@ impl GeneratorSpec {
 
     /// Itself, if any of its commands are writes: without, nothing wears and no run would end.
     fn writing(self, text: &str) -> Result<Self, SpecError> {
-        let writes = |part: &Weighted| {
-            bound32(part.params.real("read") + part.params.real("trim")) < bound32(1.0)
-        };
+        let writes = |part: &Weighted| bound32(part.read + part.trim) < bound32(1.0);
         if self.parts.iter().any(writes) {
             return Ok(self);
         }
@@ -109,8 +110,8 @@ impl GeneratorSpec {
                 if self.mixture { format!("workload/{index}") } else { "workload".to_string() };
             parts.push(Part {
                 weight: part.weight,
-                read: part.params.real("read"),
-                trim: part.params.real("trim"),
+                read: part.read,
+                trim: part.trim,
                 pages: part.plan.open(logical_pages, &Random { seed, name })?,
             });
         }
@@ -130,7 +131,9 @@ impl Weighted {
             return Err(SpecError::new(format!("unknown workload '{}'", spec.name), hint));
         };
         let params = Params::resolve(&spec, info.params)?;
-        let sum = params.real("read") + params.real("trim");
+        let share = |name| if info.decides_ops() { 0.0 } else { params.real(name) };
+        let (read, trim) = (share("read"), share("trim"));
+        let sum = read + trim;
         if sum > 1.0 {
             return Err(SpecError::new(
                 format!("{}: read and trim sum to {sum}, more than 1", info.name),
@@ -138,7 +141,7 @@ impl Weighted {
             ));
         }
         let plan = (info.plan)(&params)?;
-        Ok(Self { weight, params, plan })
+        Ok(Self { weight, read, trim, params, plan })
     }
 }
 

@@ -1,0 +1,112 @@
+//! The pages that a TPC-C database reads and writes: nine tables, five transactions, their skew.
+//!
+//! Transactions follow each other as one stream: 45% New-Order, 43% Payment, 4% each of Order-Status,
+//! Delivery and Stock-Level. Warehouses and districts are uniform; customers, items and last names
+//! are drawn with NURand(A, x, y) = (((a | b) + C) mod (y - x + 1)) + x, where a is uniform in 0..A,
+//! b in x..y and C a constant of the run. For items, P(v) = 3^(one bits among the low 13 of v - C) /
+//! (8192 * 100 000), as long as these are all 8192 values of a block, so some pages are hot and most are not.
+//!
+//! A row that is changed is one write of its page, a row that is only looked at one read: what a
+//! database asks of its buffer cache. Give the drive a host with `buffer-cache`, which reads a page
+//! before it changes it; without a host every change goes to the drive. Reads and writes
+//! come from the transactions: there is no `read` or `trim`.
+//!
+//! Tables lie one behind the other, rows by their keys: warehouses, districts, items, customers,
+//! stock, orders, new orders, order lines, history. Orders, their lines and new orders append to
+//! the end of their district's, history to the end of all; each begins anew when it is as large as it was
+//! at first, as if the oldest were archived. There are no indexes, and no log: its disk is another.
+//! `fill` leaves room in every page for both; 72% gives 96 MB a warehouse, as in the paper below.
+//!
+//! Left out: the 1% of New-Orders that are rolled back; which customer an order is of is drawn again
+//! when it is delivered, and Order-Status looks at any order of the district.
+//!
+//! # Cost
+//!
+//! Some 46 page commands a transaction, three random numbers a row. Memory: 8 bytes a district.
+//!
+//! # Source
+//!
+//! TPC Benchmark C, revision 5.11: tables and row lengths of clause 1.2, transactions of clause 2,
+//! mix of clause 5.2.3, NURand of clause 2.1.6. The workload of Lee et al., IEEE Trans. on Computers
+//! 64(4), 2015, section 5.3.
+
+mod nurand;
+mod tables;
+mod transactions;
+
+use std::sync::Arc;
+
+use flashgc_ftl::spec::{Kind, Param, SpecError, count};
+
+use self::tables::{Tables, WIDEST, largest};
+use self::transactions::Transactions;
+use super::{Blocks, Generator, GeneratorInfo, Random};
+use crate::units::Quantity;
+
+const WAREHOUSES: Param = Param {
+    name: "warehouses",
+    kind: Kind::Integer { min: 0, max: 1 << 20 },
+    default: Some("0"),
+    help: "warehouses; 0: as many as the drive holds",
+};
+const PAGE: Param = Param {
+    name: "page",
+    kind: Kind::Text,
+    default: Some("16KiB"),
+    help: "size of a page of the database, which must be the drive's",
+};
+const FILL: Param = Param {
+    name: "fill",
+    kind: Kind::Real { min: 0.01, max: 1.0 },
+    default: Some("1"),
+    help: "share of a page that rows fill",
+};
+
+pub(super) const INFO: GeneratorInfo = GeneratorInfo {
+    name: "tpcc",
+    params: &[WAREHOUSES, PAGE, FILL],
+    source: include_str!("mod.rs"),
+    plan: |params| {
+        let form = "write page=16KiB, or another of B, MiB, GiB";
+        let page = Quantity::Size.parse("page", params.text("page"), form)?;
+        let room = (page * params.real("fill")) as u32;
+        if room < WIDEST {
+            return Err(SpecError::new(
+                format!("tpcc: {room} bytes of a page hold no row of {WIDEST}"),
+                "a larger page, or a larger fill",
+            ));
+        }
+        Ok(Arc::new(Tpcc { warehouses: params.integer("warehouses") as u32, room }))
+    },
+};
+
+#[derive(Debug)]
+struct Tpcc {
+    warehouses: u32,
+    /// Bytes of a page that rows fill.
+    room: u32,
+}
+
+impl Generator for Tpcc {
+    fn open(&self, pages: u32, random: &Random) -> Result<Box<dyn Blocks>, SpecError> {
+        let most = largest(pages, self.room);
+        if most == 0 || self.warehouses > most {
+            let wanted = self.warehouses.max(1);
+            let needed = Tables::new(wanted, self.room).pages;
+            let hint = match most {
+                0 => "a larger drive".to_string(),
+                most => format!("a larger drive, or warehouses={most}"),
+            };
+            return Err(SpecError::new(
+                format!(
+                    "tpcc: {} have {needed} pages, found {}",
+                    count(wanted.into(), "warehouse"),
+                    count(pages.into(), "logical page")
+                ),
+                hint,
+            ));
+        }
+        let warehouses = if self.warehouses == 0 { most } else { self.warehouses };
+        Ok(Box::new(Transactions::new(warehouses, self.room, random)))
+    }
+}

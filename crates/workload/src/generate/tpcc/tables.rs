@@ -1,0 +1,132 @@
+//! Where the rows of TPC-C's tables lie (clause 1.2.1 for their number and length).
+
+/// Districts of a warehouse, customers and orders of a district, items of the catalogue.
+pub(super) const DISTRICTS: u32 = 10;
+pub(super) const CUSTOMERS: u32 = 3000;
+pub(super) const ORDERS: u32 = 3000;
+pub(super) const ITEMS: u32 = 100_000;
+/// Lines of an order on average, for which there is room.
+pub(super) const LINES: u32 = 10;
+/// Orders of a district that wait to be delivered at first.
+pub(super) const UNDELIVERED: u32 = 900;
+/// Last names.
+pub(super) const NAMES: u32 = 1000;
+/// Bytes of the widest row, a customer's.
+pub(super) const WIDEST: u32 = 655;
+
+/// Rows of one length, one after the other.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Table {
+    first_page: u32,
+    rows_per_page: u32,
+}
+
+impl Table {
+    pub(super) fn page(self, row: u64) -> u32 {
+        self.first_page + (row / u64::from(self.rows_per_page)) as u32
+    }
+}
+
+/// All tables, in the order in which they lie.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Tables {
+    pub(super) warehouse: Table,
+    pub(super) district: Table,
+    pub(super) item: Table,
+    pub(super) customer: Table,
+    pub(super) stock: Table,
+    pub(super) order: Table,
+    /// A place for every order of a district: more than the standard's 900, at 8 bytes each.
+    pub(super) new_order: Table,
+    pub(super) line: Table,
+    pub(super) history: Table,
+    pub(super) history_rows: u64,
+    /// Pages of all together.
+    pub(super) pages: u64,
+}
+
+impl Tables {
+    /// Those of so many warehouses, on pages with `room` bytes for rows.
+    pub(super) fn new(warehouses: u32, room: u32) -> Self {
+        let mut pages = 0;
+        let mut place = |rows: u64, bytes: u32| {
+            let rows_per_page = room / bytes;
+            let table = Table { first_page: pages as u32, rows_per_page };
+            pages += rows.div_ceil(u64::from(rows_per_page));
+            table
+        };
+        let warehouses = u64::from(warehouses);
+        let districts = warehouses * u64::from(DISTRICTS);
+        let orders = districts * u64::from(ORDERS);
+        let customers = districts * u64::from(CUSTOMERS);
+        Self {
+            warehouse: place(warehouses, 89),
+            district: place(districts, 95),
+            item: place(ITEMS.into(), 82),
+            customer: place(customers, WIDEST),
+            stock: place(warehouses * u64::from(ITEMS), 306),
+            order: place(orders, 24),
+            new_order: place(orders, 8),
+            line: place(orders * u64::from(LINES), 54),
+            history: place(customers, 46),
+            history_rows: customers,
+            pages,
+        }
+    }
+}
+
+/// The most warehouses that `pages` hold; 0 if none.
+pub(super) fn largest(pages: u32, room: u32) -> u32 {
+    let fits = |warehouses: u32| Tables::new(warehouses, room).pages <= u64::from(pages);
+    // Pages grow with warehouses: by halving.
+    let (mut low, mut high) = (0u32, 1 << 20);
+    while low < high {
+        let middle = (low + high).div_ceil(2);
+        if fits(middle) { low = middle } else { high = middle - 1 }
+    }
+    low
+}
+
+/// The row of a district's order, counted from the first ever, among all districts' orders.
+pub(super) fn slot(district: u32, order: u32) -> u64 {
+    u64::from(district) * u64::from(ORDERS) + u64::from(order % ORDERS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_lie_one_behind_the_other() {
+        // One warehouse on pages of 16 KiB: rows by page are 184, 172, 199, 25, 53, 682, 2048, 303,
+        // 356, so that the tables have 1, 1, 503, 1200, 1887, 44, 15, 991 and 85 pages.
+        let tables = Tables::new(1, 16384);
+        let first = [
+            tables.warehouse,
+            tables.district,
+            tables.item,
+            tables.customer,
+            tables.stock,
+            tables.order,
+            tables.new_order,
+            tables.line,
+            tables.history,
+        ]
+        .map(|table| table.first_page);
+        assert_eq!(first, [0, 1, 2, 505, 1705, 3592, 3636, 3651, 4642]);
+        assert_eq!(tables.pages, 4727);
+        assert_eq!(tables.history.page(29_999), 4726);
+    }
+
+    #[test]
+    fn as_many_warehouses_as_fit_are_the_most() {
+        for pages in [4726, 4727, 9000, 1_900_000] {
+            let most = largest(pages, 16384);
+            assert!(most == 0 || Tables::new(most, 16384).pages <= pages.into());
+            assert!(Tables::new(most + 1, 16384).pages > pages.into());
+        }
+        // 72% of a page leaves 96 MB a warehouse: 300 have the 28.8 GB of the paper's TPC-C1.
+        let bytes = Tables::new(300, 11796).pages * 16384;
+        assert!((28.7e9..28.9e9).contains(&(bytes as f64)), "{bytes}");
+    }
+}

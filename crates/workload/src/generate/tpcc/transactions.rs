@@ -1,0 +1,216 @@
+//! TPC-C's five transactions (clause 2), as page commands.
+
+use flashgc_ftl::rng::Stream;
+
+use super::nurand::NuRand;
+use super::tables::{
+    CUSTOMERS, DISTRICTS, ITEMS, LINES, NAMES, ORDERS, Table, Tables, UNDELIVERED, slot,
+};
+use crate::Op;
+use crate::generate::{BLOCK, Blocks, Random};
+
+pub(super) struct Transactions {
+    tables: Tables,
+    warehouses: u32,
+    customer: NuRand,
+    item: NuRand,
+    name: NuRand,
+    /// The customers of a district with each last name, in the order of their numbers.
+    named: Vec<Vec<u32>>,
+    /// The next order of each district, and the next to be delivered, counted from the first ever.
+    next: Vec<(u32, u32)>,
+    /// Rows appended to the history.
+    payments: u64,
+    random: Stream,
+    /// What transactions asked for that is not yet handed out, from `used` on.
+    asked: Vec<(u32, Op)>,
+    used: usize,
+    ops: [Op; BLOCK],
+}
+
+impl Transactions {
+    pub(super) fn new(warehouses: u32, room: u32, random: &Random) -> Self {
+        let mut stream = Stream::new(random.seed, &random.name);
+        let name = NuRand::new(255, 0, NAMES - 1, &mut stream);
+        let mut named: Vec<Vec<u32>> = (0..NAMES).map(|name| vec![name]).collect();
+        // Clause 4.3.3.1: the first thousand customers have all the names, the others draw theirs.
+        for customer in NAMES..CUSTOMERS {
+            named[name.draw(&mut stream) as usize].push(customer);
+        }
+        Self {
+            tables: Tables::new(warehouses, room),
+            warehouses,
+            customer: NuRand::new(1023, 1, CUSTOMERS, &mut stream),
+            item: NuRand::new(8191, 1, ITEMS, &mut stream),
+            name,
+            named,
+            next: vec![(ORDERS, ORDERS - UNDELIVERED); (warehouses * DISTRICTS) as usize],
+            payments: 0,
+            random: stream,
+            asked: Vec::new(),
+            used: 0,
+            ops: [Op::Write; BLOCK],
+        }
+    }
+
+    fn ask(&mut self, table: Table, row: u64, op: Op) {
+        self.asked.push((table.page(row), op));
+    }
+
+    /// The rows `from..from + count` of a table, each page of them once.
+    fn ask_rows(&mut self, table: Table, from: u64, count: u64, op: Op) {
+        let pages = table.page(from)..=table.page(from + count - 1);
+        self.asked.extend(pages.map(|page| (page, op)));
+    }
+
+    fn transaction(&mut self) {
+        match self.random.below(100) {
+            0..45 => self.new_order(),
+            45..88 => self.payment(),
+            88..92 => self.order_status(),
+            92..96 => self.delivery(),
+            _ => self.stock_level(),
+        }
+    }
+
+    fn warehouse(&mut self) -> u32 {
+        self.random.below(self.warehouses)
+    }
+
+    /// A warehouse and one of its districts, counted over all.
+    fn district(&mut self) -> (u32, u32) {
+        let warehouse = self.warehouse();
+        (warehouse, warehouse * DISTRICTS + self.random.below(DISTRICTS))
+    }
+
+    /// Any warehouse but `home`, if there is one.
+    fn elsewhere(&mut self, home: u32) -> u32 {
+        match self.warehouses {
+            1 => home,
+            all => (home + 1 + self.random.below(all - 1)) % all,
+        }
+    }
+
+    /// A customer of a district: by last name in 60 of 100 cases, in the middle of all who have it
+    /// and are looked at, else by number.
+    fn find_customer(&mut self, district: u32) -> u64 {
+        if self.random.below(100) >= 60 {
+            return row_of_customer(district, self.customer.draw(&mut self.random) - 1);
+        }
+        let name = self.name.draw(&mut self.random) as usize;
+        let rows = self.named[name].iter().map(|&customer| row_of_customer(district, customer));
+        let table = self.tables.customer;
+        self.asked.extend(rows.map(|row| (table.page(row), Op::Read)));
+        let middle = (self.named[name].len() - 1) / 2;
+        row_of_customer(district, self.named[name][middle])
+    }
+
+    fn new_order(&mut self) {
+        let (warehouse, district) = self.district();
+        let tables = self.tables;
+        let customer = self.customer.draw(&mut self.random) - 1;
+        self.ask(tables.warehouse, warehouse.into(), Op::Read);
+        self.ask(tables.district, district.into(), Op::Write);
+        self.ask(tables.customer, row_of_customer(district, customer), Op::Read);
+        let order = self.next[district as usize].0;
+        self.next[district as usize].0 += 1;
+        self.ask(tables.order, slot(district, order), Op::Write);
+        self.ask(tables.new_order, slot(district, order), Op::Write);
+        let lines = 5 + self.random.below(11);
+        for _ in 0..lines {
+            let item = u64::from(self.item.draw(&mut self.random) - 1);
+            let remote = self.random.below(100) == 0;
+            let supply = if remote { self.elsewhere(warehouse) } else { warehouse };
+            self.ask(tables.item, item, Op::Read);
+            self.ask(tables.stock, u64::from(supply) * u64::from(ITEMS) + item, Op::Write);
+        }
+        self.lines(district, order, 1, lines, Op::Write);
+    }
+
+    /// The pages of `lines` order lines of each of `orders` orders from `order` on.
+    fn lines(&mut self, district: u32, order: u32, orders: u32, lines: u32, op: Op) {
+        let lines_before = |order| slot(district, order) * u64::from(LINES);
+        let from = lines_before(order);
+        let end = lines_before(0) + u64::from(ORDERS * LINES);
+        let count = u64::from((orders - 1) * LINES + lines).min(end - from);
+        self.ask_rows(self.tables.line, from, count, op);
+    }
+
+    fn payment(&mut self) {
+        let (warehouse, district) = self.district();
+        self.ask(self.tables.warehouse, warehouse.into(), Op::Write);
+        self.ask(self.tables.district, district.into(), Op::Write);
+        let home = if self.random.below(100) < 85 {
+            district
+        } else {
+            self.elsewhere(warehouse) * DISTRICTS + self.random.below(DISTRICTS)
+        };
+        let customer = self.find_customer(home);
+        self.ask(self.tables.customer, customer, Op::Write);
+        let row = self.payments % self.tables.history_rows;
+        self.payments += 1;
+        self.ask(self.tables.history, row, Op::Write);
+    }
+
+    fn order_status(&mut self) {
+        let (_, district) = self.district();
+        let customer = self.find_customer(district);
+        self.ask(self.tables.customer, customer, Op::Read);
+        let order = self.random.below(ORDERS);
+        self.ask(self.tables.order, slot(district, order), Op::Read);
+        self.lines(district, order, 1, LINES, Op::Read);
+    }
+
+    fn delivery(&mut self) {
+        let warehouse = self.warehouse();
+        for district in warehouse * DISTRICTS..(warehouse + 1) * DISTRICTS {
+            let (next, due) = self.next[district as usize];
+            // What was archived undelivered is gone.
+            let order = due.max(next.saturating_sub(ORDERS));
+            if order == next {
+                continue;
+            }
+            self.next[district as usize].1 = order + 1;
+            let customer = self.customer.draw(&mut self.random) - 1;
+            self.ask(self.tables.new_order, slot(district, order), Op::Write);
+            self.ask(self.tables.order, slot(district, order), Op::Write);
+            self.lines(district, order, 1, LINES, Op::Write);
+            self.ask(self.tables.customer, row_of_customer(district, customer), Op::Write);
+        }
+    }
+
+    fn stock_level(&mut self) {
+        const LAST: u32 = 20;
+        let (warehouse, district) = self.district();
+        self.ask(self.tables.district, district.into(), Op::Read);
+        let next = self.next[district as usize].0;
+        self.lines(district, next - LAST, LAST, LINES, Op::Read);
+        for _ in 0..LAST * LINES {
+            let item = u64::from(self.item.draw(&mut self.random) - 1);
+            let row = u64::from(warehouse) * u64::from(ITEMS) + item;
+            self.ask(self.tables.stock, row, Op::Read);
+        }
+    }
+}
+
+impl Blocks for Transactions {
+    fn block(&mut self, pages: &mut [u32; BLOCK]) {
+        for (page, op) in pages.iter_mut().zip(0..) {
+            while self.used == self.asked.len() {
+                self.asked.clear();
+                self.used = 0;
+                self.transaction();
+            }
+            (*page, self.ops[op]) = self.asked[self.used];
+            self.used += 1;
+        }
+    }
+
+    fn ops(&self) -> Option<&[Op; BLOCK]> {
+        Some(&self.ops)
+    }
+}
+
+fn row_of_customer(district: u32, customer: u32) -> u64 {
+    u64::from(district) * u64::from(CUSTOMERS) + u64::from(customer)
+}
