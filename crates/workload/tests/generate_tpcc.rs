@@ -82,7 +82,7 @@ fn tables_are_read_and_written_as_the_transactions_say() {
     // names are drawn like those asked for. C only moves the names on.
     let mut chances = vec![0.0; 1000];
     for pair in 0..256_000 {
-        chances[(pair / 1000 | pair % 1000) % 1000] += 1.0 / 256e3;
+        chances[((pair / 1000) | (pair % 1000)) % 1000] += 1.0 / 256e3;
     }
     let powers = |power| chances.iter().map(|chance: &f64| chance.powi(power)).sum::<f64>();
     let expected = 1.0 + 2000.0 * powers(2);

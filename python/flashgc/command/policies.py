@@ -155,7 +155,10 @@ def listing() -> None:
         made.add_row(collector.name, collector.victim, collector.placement)
     show(out, made)
     out.print()
-    out.print("Every workload generator also takes read=SHARE and trim=SHARE, of all commands.")
+    own = ", ".join(g.name for g in generators() if all(p.name != "read" for p in g.params))
+    out.print(
+        f"Every workload generator but {own} also takes read=SHARE and trim=SHARE, of all commands."
+    )
     out.print("flashgc policies NAME describes one.", style="" if is_plain(out) else "dim")
 
 
