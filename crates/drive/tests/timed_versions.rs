@@ -140,7 +140,7 @@ fn run(case: u64, count: usize) -> (u64, Settings, flashgc_drive::timed::Totals)
     let collector = if case.is_multiple_of(2) { draw.of(&plain) } else { draw.of(&COLLECTORS) };
     let placement = PlacementSpec::parse(collector.1).unwrap();
     let (settings, kept) = settings(&mut draw, placement.kept_for_copies());
-    println!("case {case}: {settings:?}"); // shown where it fails
+    println!("case {case}: {collector:?} {settings:?}"); // shown where it fails
     let planes = settings.hardware.all_planes();
     // Some blocks a plane beyond what it keeps and its open blocks.
     let pages = planes
@@ -204,6 +204,13 @@ fn every_read_returns_what_was_current_when_it_was_dispatched() {
         hits,
     ];
     assert!(often.iter().all(|&count| count > 100), "{often:?}");
+}
+
+#[test]
+#[ignore = "a soak of minutes: 50 million requests on other drives"]
+fn every_read_of_many_more_drives() {
+    let checked: u64 = (400..20_400).map(|case| run(case, 2500).0).sum();
+    println!("{checked} reads");
 }
 
 fn placements() -> Vec<Placement> {

@@ -11,7 +11,7 @@ use super::die::{Die, Job, Point, Stage};
 use super::events::{NEVER, Timers};
 use super::host::Host;
 use super::observe::{Observer, Place};
-use super::ops::{NONE, Ops};
+use super::ops::{NONE, Ops, PageOp};
 use super::settings::Settings;
 use super::spread::Spread;
 use super::totals::Totals;
@@ -367,6 +367,12 @@ impl<O: Observer> TimedDrive<O> {
                 Ok(())
             }
             Job::ModifyRead(op) => {
+                let PageOp { page, plane, .. } = self.ops[op];
+                if !self.layer.can_write(page, plane) {
+                    // While it was read, its place was taken or it aged into another class.
+                    self.put_back(die, op);
+                    return Ok(());
+                }
                 self.write(op)?;
                 self.begin_on_bus(die, Job::ModifyWrite(op), 1)
             }

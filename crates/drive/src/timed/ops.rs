@@ -113,6 +113,15 @@ impl Queue {
         self.tail = op;
     }
 
+    /// Puts `op` before all others.
+    pub(super) fn push_front(&mut self, ops: &mut Ops, op: u32) {
+        ops[op].next = self.head;
+        self.head = op;
+        if self.tail == NONE {
+            self.tail = op;
+        }
+    }
+
     /// Takes out `op`, which is in the queue.
     #[inline]
     pub(super) fn take(&mut self, ops: &mut Ops, op: u32) {
