@@ -330,6 +330,30 @@ def lackey():
     save("lackey", text, [(0, write[kind], a, s, 0) for kind, a, s in ACCESSES])
 
 
+def pg_waldump():
+    """Records as PostgreSQL 15 prints them, with no block, one, and several."""
+    start = "rmgr: Heap        len (rec/tot):     54/  7134, tx:        735, lsn: 0/02DCD148, prev "
+    records = [
+        [("1663/5/16396", 1336, " FPW")],
+        [("1663/5/16396", 3278, ""), ("1663/5/16396", 1336, "")],
+        [],
+        [
+            ("1663/5/16404", 224, ""),
+            ("1663/5/16396 fork fsm", 2, ""),
+            ("1663/5/16404", 2**32 - 1, ""),
+        ],
+        [("1663/5/16396 fork fsm", 0, " FPW; hole: offset: 0, length: 1")],
+    ]
+    text, rows, files = "", [], {}
+    for blocks in records:
+        text += start + "0/02DCD020, desc: UPDATE off 47 ; new off 43 xmax 0"
+        for number, (name, block, rest) in enumerate(blocks):
+            text += f", blkref #{number}: rel {name} blk {block}{rest}"
+            rows.append((0, "W", block * 8192, 8192, files.setdefault(name, len(files))))
+        text += "\n"
+    save("pg-waldump", text, rows)
+
+
 def pages():
     size, references = 2048, [(2050, 0), (2050, 1), (33554431, 0), (10500, 1), (2**52 - 2, 1)]
     sealed = lambda head, rest=b"": head + struct.pack("<I", zlib.crc32(head + rest)) + rest
@@ -371,5 +395,6 @@ if __name__ == "__main__":
     vscsi()
     flashgc()
     lackey()
+    pg_waldump()
     pages()
     packed()

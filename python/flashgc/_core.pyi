@@ -104,6 +104,7 @@ def trace_convert(
     native_devices: bool = False,
     page_size: int | None = None,
     filter: int | None = None,
+    as_dirty: bool = False,
     poll: Callable[[], Any] | None = None,
 ) -> str: ...
 def trace_record(

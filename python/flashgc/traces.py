@@ -88,6 +88,7 @@ def trace_convert(
     format: str | None = None,  # noqa: A002 - the option's name
     on_bad_line: Literal["stop", "skip"] = "stop",
     native_devices: bool = False,
+    as_dirty: bool = False,
     page_size: int | str | None = None,
     filter: int | None = None,  # noqa: A002 - the option's name
     progress: Progress | None = None,
@@ -98,7 +99,8 @@ def trace_convert(
     The name of ``target`` chooses: ``.csv``, ``.flashgc`` or, for references to memory, ``.pages``,
     perhaps followed by ``.zst`` or ``.gz``. ``page_size`` (2 KiB) and ``filter`` (64 pages) are
     those of :func:`flashgc.trace_record`, for ``.pages``. ``native_devices`` keeps the trace's own
-    device numbers; otherwise they are ranked.
+    device numbers; otherwise they are ranked. ``as_dirty`` makes every write a dirty event: a page
+    that the host has changed in its cache and is still to write.
     """
     if not os.fspath(target).removesuffix(".zst").removesuffix(".gz").endswith(".pages"):
         for name, value in (("page_size", page_size), ("filter", filter)):
@@ -113,6 +115,7 @@ def trace_convert(
             format=format,
             on_bad_line=on_bad_line,
             native_devices=native_devices,
+            as_dirty=as_dirty,
             page_size=None if page_size is None else parse_page_size(page_size, "page_size"),
             filter=filter,
             poll=None if progress is None else (lambda: progress(control)),

@@ -38,6 +38,7 @@ fn seen(host: &mut Host, limit: usize) -> Vec<String> {
                 Op::Read => 'r',
                 Op::Write => 'w',
                 Op::Trim => 't',
+                Op::Dirty => 'd',
             };
             seen.push(format!("{letter}{page}"));
         }
@@ -333,4 +334,42 @@ fn what_cannot_be_is_refused_in_one_line() {
         warnings,
         ["page-cache: background=0.3 is not below limit=0.2: taken as half of it, as Linux does"]
     );
+}
+
+#[test]
+fn an_oracle_tells_of_the_next_writes_and_of_no_others() {
+    let cache = "page-cache:size=40KiB,writeback=0s";
+    let mut stream = Stream::new(3, "application");
+    let asked: Vec<(u32, Op)> = (0..4000)
+        .map(|_| {
+            let page = stream.below(30);
+            (page, if stream.below(3) == 0 { Op::Read } else { Op::Write })
+        })
+        .collect();
+    let commands = seen(&mut host(cache, "none", asked.clone()), 64);
+    let written = |word: &String| word.strip_prefix('w').map(|page| page.to_string());
+    assert!(commands.iter().filter_map(written).count() > 500);
+    // Of 1000 pages: 1, 7 and 400 writes ahead.
+    for (horizon, writes) in [("0.1%", 1), ("0.7%", 7), ("40%", 400)] {
+        for limit in [1, 64] {
+            let way = format!("oracle:horizon={horizon}");
+            let told = seen(&mut host(cache, &way, asked.clone()), limit);
+            let (mut known, mut done) = (std::collections::BTreeSet::new(), 0);
+            for word in told {
+                if let Some(page) = word.strip_prefix('h') {
+                    known.insert(page.to_string());
+                    continue;
+                }
+                assert_eq!(word, commands[done], "the commands are the same");
+                let next: std::collections::BTreeSet<String> =
+                    commands[done..].iter().filter_map(written).take(writes).collect();
+                assert_eq!(known, next, "{horizon}: before command {done}");
+                if let Some(page) = written(&word) {
+                    known.remove(&page);
+                }
+                done += 1;
+            }
+            assert_eq!(done, commands.len());
+        }
+    }
 }

@@ -82,7 +82,7 @@ pub(crate) fn trace_stat(
 /// Copies a trace into one of our own formats; returns what was converted as JSON.
 #[pyfunction]
 #[pyo3(signature = (input, output, control, format=None, on_bad_line=None, native_devices=false,
-                    page_size=None, filter=None, poll=None))]
+                    page_size=None, filter=None, as_dirty=false, poll=None))]
 #[allow(clippy::too_many_arguments)] // They are the keyword arguments of the Python function.
 pub(crate) fn trace_convert(
     py: Python<'_>,
@@ -94,6 +94,7 @@ pub(crate) fn trace_convert(
     native_devices: bool,
     page_size: Option<u32>,
     filter: Option<u32>,
+    as_dirty: bool,
     poll: Option<Py<PyAny>>,
 ) -> PyResult<String> {
     let mut options =
@@ -101,6 +102,7 @@ pub(crate) fn trace_convert(
     options.read.device_numbers =
         if native_devices { DeviceNumbers::Native } else { DeviceNumbers::Ranked };
     options.pages = pages_options(page_size, filter);
+    options.as_dirty = as_dirty;
     let mut watch = Watch::new(control, poll);
     let converted =
         py.detach(|| trace::convert(&input, &output, &options, |progress| watch.reading(progress)));

@@ -10,6 +10,9 @@ pub enum Op {
     Read = 1,
     /// The host discards the page (TRIM): its data are dead.
     Trim = 2,
+    /// The host has changed the page in its cache and will write it. Only traces have this; a batch
+    /// has such pages among its hints.
+    Dirty = 3,
 }
 
 /// Page commands in the order in which the host issues them.

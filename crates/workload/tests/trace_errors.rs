@@ -164,7 +164,7 @@ fn bytes_that_are_no_text_are_escaped() {
     );
     let names = "msr, alibaba, tencent, systor, fiu, spc, blkparse, fio1, fio2, fio3, vscsi1, \
                  vscsi2, cloudphysics, disksim, ssdsim, flashsim, diskmon, rmem, biotracer, \
-                 wiscsee, lackey, csv, flashgc, pages";
+                 wiscsee, lackey, pg-waldump, csv, flashgc, pages";
     assert_eq!(
         read(b"\0\x01 neither\x07 text nor a trace we know of, and quite long\n")
             .unwrap_err()

@@ -131,6 +131,7 @@ fn row(request: &Request, unit: Unit) -> String {
         Op::Write => 'W',
         Op::Read => 'R',
         Op::Trim => 'D',
+        Op::Dirty => 'M',
     };
     format!("{us:.3},{op},{},{},{}", request.offset, request.size, request.device)
 }

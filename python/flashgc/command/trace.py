@@ -102,7 +102,8 @@ def show_stat(stat: Any) -> None:
         (
             "requests",
             f"{n(stat.requests)}: {n(stat.writes)} writes ({format_share(stat.write_share)}), "
-            f"{n(stat.reads)} reads, {n(stat.discards)} discards",
+            f"{n(stat.reads)} reads, {n(stat.discards)} discards"
+            + (f", and {n(raw['dirty'])} dirty events" if raw["dirty"] else ""),
         ),
         (
             "bytes",
@@ -181,13 +182,20 @@ def reference_rows(stat: Any, raw: dict[str, Any]) -> list[tuple[str, str]]:
 Examples:
   flashgc trace convert web_0.csv.gz web_0.flashgc.zst
   flashgc trace convert disk.blkparse trace.csv
-  flashgc trace convert program.lackey.zst program.pages.zst --filter 64""",
+  flashgc trace convert program.lackey.zst program.pages.zst --filter 64
+  pg_waldump 000000010000000000000001 > wal.txt
+  flashgc trace convert wal.txt wal.csv --as-dirty""",
 )
 @click.argument("source", type=click.Path(path_type=Path))
 @click.argument("target", type=click.Path(path_type=Path))
 @_reading(*READ)
 @click.option(
     "--native-devices", is_flag=True, help="Keep the trace's own device numbers, do not rank them."
+)
+@click.option(
+    "--as-dirty",
+    is_flag=True,
+    help="Every write becomes a dirty event: the host has changed the page in its cache.",
 )
 @click.option("--page-size", metavar="SIZE", help="Size of a page in .pages. [default: 2KiB]")
 @click.option(
@@ -203,6 +211,7 @@ def convert(
     source: Path,
     target: Path,
     native_devices: bool,
+    as_dirty: bool,
     filter_: str | None,
     as_json: bool,
     quiet: bool,
@@ -225,6 +234,7 @@ def convert(
             source,
             target,
             native_devices=native_devices,
+            as_dirty=as_dirty,
             filter=None if filter_ is None else parse_count(filter_, "--filter"),
             progress=bar,
             control=control,

@@ -103,7 +103,7 @@ impl Series {
         let side = match op {
             Op::Read => &mut slice.reads,
             Op::Write => &mut slice.writes,
-            Op::Trim => return,
+            Op::Trim | Op::Dirty => return,
         };
         side.add(&Side { requests: 1, bytes: bytes.into(), sum_ns: ns, max_ns: ns });
     }

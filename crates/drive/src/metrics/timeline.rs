@@ -212,7 +212,7 @@ impl Event {
         let (name, cat, pid) = match whole {
             Whole::Request(_, Op::Read) => ("read".to_string(), "request", HOST),
             Whole::Request(_, Op::Write) => ("write".to_string(), "request", HOST),
-            Whole::Request(_, Op::Trim) => ("trim".to_string(), "request", HOST),
+            Whole::Request(_, Op::Trim | Op::Dirty) => ("trim".to_string(), "request", HOST),
             Whole::Collection(unit) => (format!("unit {unit}"), "collections", COLLECTIONS),
         };
         let args = match whole {

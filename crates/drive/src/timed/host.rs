@@ -266,7 +266,8 @@ impl<O: Observer> TimedDrive<O> {
         for page in first..last {
             let kind = match request.op {
                 Op::Read => Kind::Read,
-                Op::Trim => Kind::Trim,
+                // Dirty events do not come: requests leave them out.
+                Op::Trim | Op::Dirty => Kind::Trim,
                 Op::Write if is_whole(page) => Kind::Write,
                 Op::Write => Kind::Modify,
             };

@@ -35,6 +35,13 @@ const LATE: Param = Param {
     help: "commands by which a hint comes later than it was sent",
 };
 
+const HORIZON: Param = Param {
+    name: "horizon",
+    kind: Kind::Real { min: 1e-6, max: 100.0 },
+    default: Some("5%"),
+    help: "how far it sees, in writes as a share of the drive's pages",
+};
+
 static WAYS: &[HintsInfo] = &[
     HintsInfo { name: "none", summary: "the drive is told nothing", params: &[] },
     HintsInfo {
@@ -75,6 +82,12 @@ static WAYS: &[HintsInfo] = &[
         summary: "the drive knows at once, without a command",
         params: &[LOST, WRONG, ADVERSE, LATE],
     },
+    HintsInfo {
+        name: "oracle",
+        summary: "the drive knows of every write to come within a horizon, dirty or not yet: what \
+                  perfect foresight would be worth to the same collector",
+        params: &[HORIZON],
+    },
 ];
 
 /// Every way, in the order in which listings show them.
@@ -90,6 +103,7 @@ enum Way {
     Command(usize),
     Frequency,
     Perfect,
+    Oracle,
 }
 
 /// A way of hinting with its parameters checked.
@@ -116,6 +130,7 @@ impl HintsSpec {
             "command" => Way::Command(1),
             "dsm" => Way::Command(params.integer("ranges") as usize),
             "frequency" => Way::Frequency,
+            "oracle" => Way::Oracle,
             _ => Way::Perfect,
         };
         let made = Self { way, params };
@@ -134,8 +149,19 @@ impl HintsSpec {
         self.way == Way::None
     }
 
+    /// Whether hints can be lost, wrong or late.
+    fn can_fail(&self) -> bool {
+        !matches!(self.way, Way::None | Way::Oracle)
+    }
+
     fn share(&self, name: &str) -> f64 {
-        if self.is_none() { 0.0 } else { self.params.real(name) }
+        if self.can_fail() { self.params.real(name) } else { 0.0 }
+    }
+
+    /// Writes that an oracle sees ahead on a drive of `pages`; `None` for a host that is none.
+    pub(super) fn horizon(&self, pages: u32) -> Option<u64> {
+        let share = (self.way == Way::Oracle).then(|| self.params.real("horizon"))?;
+        Some(((share * f64::from(pages)).round() as u64).max(1))
     }
 
     /// Pages of an extent; an error where pages or addresses are too large for one.
@@ -243,7 +269,7 @@ impl Hints {
             lost: spec.share("lost"),
             wrong: spec.share("wrong"),
             adverse: spec.share("adverse"),
-            late: if spec.is_none() { 0 } else { spec.params.integer("late") },
+            late: if spec.can_fail() { spec.params.integer("late") } else { 0 },
             rng: Stream::new(seed, "hints"),
             pages,
             extent_pages: spec.extent_pages(page_size, pages)?,
@@ -260,9 +286,9 @@ impl Hints {
         })
     }
 
-    /// Dirty pages that the drive has a hint of.
+    /// Dirty pages that the drive has a hint of: for an oracle all, whose drive is behind the cache.
     pub(super) fn known(&self) -> u32 {
-        self.known.len()
+        if self.way == Way::Oracle { self.dirty.len() } else { self.known.len() }
     }
 
     /// `page` has become dirty; hints that leave at once are given to `tell`.
@@ -270,7 +296,7 @@ impl Hints {
         self.counts.due += 1;
         self.dirty.insert(page);
         match self.way {
-            Way::None => {}
+            Way::None | Way::Oracle => {}
             Way::Perfect => self.send(page, tell),
             // The read that brought the page in has said it, if there was one.
             Way::Frequency => {

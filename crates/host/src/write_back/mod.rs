@@ -20,7 +20,7 @@ use flashgc_workload::{Batch, Op, Workload, WorkloadError};
 pub use hints::{HintCounts, HintsSpec, hint_ways};
 
 use hints::Hints;
-use outlet::Outlet;
+use outlet::{Ahead, Outlet};
 
 /// A cache that writes back: it asks the drive for what it needs.
 trait Cache: Send {
@@ -189,13 +189,18 @@ impl HostSpec {
     ) -> Result<Host, SpecError> {
         let capacity = self.capacity(page_size, pages)?;
         let room = Room { pages, page_size, capacity };
+        let horizon = self.hints.horizon(pages);
         Ok(Host {
             application,
             cache: (self.cache.make)(&self.params, &room)?,
             gap_ns: ((1e9 / self.params.real("rate")).round() as u64).max(1),
             batch: Batch::default(),
             done: 0,
-            outlet: Outlet::new(Hints::new(&self.hints, page_size, pages, seed)?),
+            outlet: Outlet::new(
+                Hints::new(&self.hints, page_size, pages, seed)?,
+                horizon.map(|writes| Ahead::new(writes, pages)),
+            ),
+            foresees: horizon.is_some(),
             counts: HostCounts::default(),
             shared: HostWatch::default(),
         })
@@ -300,6 +305,8 @@ pub struct Host {
     /// Commands of `batch` that are done.
     done: usize,
     outlet: Outlet,
+    /// Whether an oracle looks ahead.
+    foresees: bool,
     counts: HostCounts,
     shared: HostWatch,
 }
@@ -334,18 +341,38 @@ impl Host {
                 cache.write(page, out);
             }
             Op::Trim => cache.trim(page, out),
+            // Only traces have these: in a batch they are hints, and this cache makes its own.
+            Op::Dirty => {}
         }
         self.counts.dirty += u128::from(cache.dirty());
         self.counts.known += u128::from(out.hints.known());
         Ok(true)
+    }
+
+    /// Fills a batch with commands of which an oracle has told the drive before.
+    fn foresee(&mut self, batch: &mut Batch, limit: usize) -> Result<(), WorkloadError> {
+        while batch.pages.len() < limit {
+            self.outlet.look(batch);
+            while self.outlet.sees_less() && self.request()? {
+                self.outlet.look(batch);
+            }
+            if !self.outlet.hand_out_seen(batch) {
+                break;
+            }
+        }
+        Ok(())
     }
 }
 
 impl Workload for Host {
     fn fill(&mut self, batch: &mut Batch, limit: usize) -> Result<(), WorkloadError> {
         batch.clear();
-        while self.outlet.commands < limit && self.request()? {}
-        self.outlet.hand_out(batch, limit);
+        if self.foresees {
+            self.foresee(batch, limit)?;
+        } else {
+            while self.outlet.commands < limit && self.request()? {}
+            self.outlet.hand_out(batch, limit);
+        }
         self.counts.drive_reads = self.outlet.reads;
         self.counts.drive_writes = self.outlet.writes;
         self.counts.hints = self.outlet.hints.counts;

@@ -6,6 +6,25 @@ use flashgc_workload::{Batch, Op};
 
 use super::hints::Hints;
 
+/// Commands that an oracle has seen and the drive has not yet.
+pub(super) struct Ahead {
+    /// Writes that it sees.
+    horizon: u64,
+    seen: VecDeque<(u32, Op)>,
+    writes: u64,
+    /// How often each page is written among them.
+    coming: Vec<u32>,
+    /// A page that was written just now and will be again: its hint comes before the next command.
+    again: Option<u32>,
+}
+
+impl Ahead {
+    pub(super) fn new(horizon: u64, pages: u32) -> Self {
+        let coming = vec![0; pages as usize];
+        Self { horizon, seen: VecDeque::new(), writes: 0, coming, again: None }
+    }
+}
+
 /// What leaves: a hint comes before the command that it rides on.
 enum Leaving {
     Hint(u32),
@@ -18,14 +37,20 @@ pub(super) struct Outlet {
     leaving: VecDeque<Leaving>,
     /// How many of them are commands.
     pub(super) commands: usize,
+    ahead: Option<Ahead>,
     /// Pages that the drive was asked to read, and to write, so far.
     pub(super) reads: u64,
     pub(super) writes: u64,
 }
 
 impl Outlet {
-    pub(super) fn new(hints: Hints) -> Self {
-        Self { hints, leaving: VecDeque::new(), commands: 0, reads: 0, writes: 0 }
+    pub(super) fn new(hints: Hints, ahead: Option<Ahead>) -> Self {
+        Self { hints, leaving: VecDeque::new(), commands: 0, ahead, reads: 0, writes: 0 }
+    }
+
+    /// Whether there is an oracle that sees less far than it could.
+    pub(super) fn sees_less(&self) -> bool {
+        self.ahead.as_ref().is_some_and(|ahead| ahead.writes < ahead.horizon)
     }
 
     /// Puts the first commands into `batch`, at most `limit`, with the hints before each.
@@ -41,6 +66,42 @@ impl Outlet {
                 None => return,
             }
         }
+    }
+
+    /// The oracle looks at what leaves, as far as it sees; a hint of each write comes before the next
+    /// command for the drive.
+    pub(super) fn look(&mut self, batch: &mut Batch) {
+        let Some(ahead) = &mut self.ahead else { return };
+        while ahead.writes < ahead.horizon {
+            let Some(next) = self.leaving.pop_front() else { return };
+            // With an oracle the cache itself tells nothing.
+            let Leaving::Command(page, op) = next else { continue };
+            self.commands -= 1;
+            ahead.seen.push_back((page, op));
+            if op == Op::Write {
+                ahead.writes += 1;
+                ahead.coming[page as usize] += 1;
+                self.hints.counts.sent += 1;
+                batch.hints.push((batch.pages.len() as u32, page));
+            }
+        }
+    }
+
+    /// Hands out the first command that the oracle has seen; false if there is none.
+    pub(super) fn hand_out_seen(&mut self, batch: &mut Batch) -> bool {
+        let Some(ahead) = &mut self.ahead else { return false };
+        let Some((page, op)) = ahead.seen.pop_front() else { return false };
+        if let Some(again) = ahead.again.take() {
+            batch.hints.push((batch.pages.len() as u32, again));
+        }
+        batch.pages.push(page);
+        batch.ops.push(op);
+        if op == Op::Write {
+            ahead.writes -= 1;
+            ahead.coming[page as usize] -= 1;
+            ahead.again = Some(page).filter(|&page| ahead.coming[page as usize] > 0);
+        }
+        true
     }
 
     fn tell(leaving: &mut VecDeque<Leaving>) -> impl FnMut(u32) + '_ {

@@ -239,6 +239,9 @@ impl<'a> Places<'a> {
         arrival_ns: u64,
         out: &mut Vec<TimedRequest>,
     ) {
+        if request.op == Op::Dirty {
+            return;
+        }
         let mut first = None;
         let pages = self.map.known(paging.pages(request), |number| {
             first.get_or_insert(number);
@@ -247,7 +250,7 @@ impl<'a> Places<'a> {
         let start = u64::from(self.ranks[first as usize]) * paging.page_size;
         let (mut offset, mut left) = match request.op {
             Op::Trim => (start, pages * paging.page_size),
-            Op::Read | Op::Write => {
+            _ => {
                 let byte = i128::from(request.offset) + i128::from(paging.alignment_offset);
                 (start + byte.rem_euclid(i128::from(paging.page_size)) as u64, request.size)
             }

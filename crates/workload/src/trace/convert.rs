@@ -5,6 +5,7 @@ use std::path::Path;
 use super::error::{Fault, TraceError};
 use super::reader::{DeviceNumbers, Progress, ReadOptions, TraceReader, cancelled};
 use super::write::{OutputFormat, PagesOptions, TraceWriter};
+use crate::Op;
 
 /// How to convert.
 #[derive(Clone, Debug)]
@@ -16,12 +17,14 @@ pub struct ConvertOptions {
     pub output: Option<OutputFormat>,
     /// How references to memory are written, into a file of such.
     pub pages: PagesOptions,
+    /// Writes become dirty events: the trace says what was changed in a cache.
+    pub as_dirty: bool,
 }
 
 impl Default for ConvertOptions {
     fn default() -> Self {
         let read = ReadOptions { device_numbers: DeviceNumbers::Ranked, ..ReadOptions::default() };
-        Self { read, output: None, pages: PagesOptions::default() }
+        Self { read, output: None, pages: PagesOptions::default(), as_dirty: false }
     }
 }
 
@@ -78,6 +81,10 @@ pub fn convert(
     let progress = reader.progress();
     let mut block = Vec::new();
     while reader.next_block(&mut block)? {
+        if options.as_dirty {
+            let writes = block.iter_mut().filter(|request| request.op == Op::Write);
+            writes.for_each(|request| request.op = Op::Dirty);
+        }
         writer.write(&block)?;
         if !go_on(&progress) {
             return Err(cancelled(input));

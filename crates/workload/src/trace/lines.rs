@@ -7,7 +7,7 @@ use super::input::Input;
 use super::parse::BadField;
 use super::reader::OnBadLine;
 
-/// A format of one request a line.
+/// A format of lines, mostly of one request each.
 pub(crate) trait TextFormat: Send + Sized + 'static {
     /// Names of the columns that every line has.
     const COLUMNS: &'static [&'static str];
@@ -18,6 +18,12 @@ pub(crate) trait TextFormat: Send + Sized + 'static {
 
     /// Reads one line, without its line end. `None`: a good line that is no request.
     fn parse(&mut self, line: &[u8]) -> Result<Option<Request>, BadField>;
+
+    /// A further request of the line last read, where a line can have several.
+    #[inline]
+    fn more(&mut self) -> Option<Request> {
+        None
+    }
 
     /// What a person should know about how the file is read.
     fn note(&self) -> Option<String> {
@@ -118,7 +124,12 @@ impl<F: TextFormat> TextDecoder<F> {
                 line = rest;
             }
             match self.format.parse(line) {
-                Ok(Some(request)) => out.push(request),
+                Ok(Some(request)) => {
+                    out.push(request);
+                    while let Some(request) = self.format.more() {
+                        out.push(request);
+                    }
+                }
                 Ok(None) => self.ignored += 1,
                 Err(_) if line.trim_ascii().is_empty() => {}
                 Err(bad) => {

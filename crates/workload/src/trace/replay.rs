@@ -22,16 +22,22 @@ pub enum Replay {
     Endless,
 }
 
-/// Page commands in a row: pages, and an operation each, or none while all are writes.
+/// Page commands in a row: pages, and an operation each, or none while all are writes; dirty pages
+/// with the number of the command before which they became so.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Commands {
     pages: Vec<u32>,
     ops: Vec<Op>,
+    hints: Vec<(u32, u32)>,
 }
 
 impl Commands {
     #[inline]
     pub fn push(&mut self, op: Op, page: u32) {
+        if op == Op::Dirty {
+            self.hints.push((self.pages.len() as u32, page));
+            return;
+        }
         if op != Op::Write && self.ops.is_empty() {
             self.ops.resize(self.pages.len(), Op::Write);
         }
@@ -42,15 +48,20 @@ impl Commands {
     }
 
     pub fn memory_bytes(&self) -> u64 {
-        4 * self.pages.len() as u64 + self.ops.len() as u64
+        4 * self.pages.len() as u64 + self.ops.len() as u64 + 8 * self.hints.len() as u64
     }
 
     pub fn shrink(&mut self) {
         self.pages.shrink_to_fit();
         self.ops.shrink_to_fit();
+        self.hints.shrink_to_fit();
     }
 
+    /// Empties it but for dirty pages behind the last command.
     fn clear(&mut self) {
+        let commands = self.pages.len() as u32;
+        self.hints.retain(|&(before, _)| before == commands);
+        self.hints.iter_mut().for_each(|(before, _)| *before = 0);
         self.pages.clear();
         self.ops.clear();
     }
@@ -60,6 +71,10 @@ impl Commands {
 /// them. Writes alone leave `ops` empty.
 fn copy(commands: &Commands, at: &mut usize, batch: &mut Batch, limit: usize) {
     let end = commands.pages.len().min(at.saturating_add(limit));
+    let hints = &commands.hints;
+    let first = hints.partition_point(|&(before, _)| (before as usize) < *at);
+    let coming = hints[first..].iter().take_while(|&&(before, _)| (before as usize) < end);
+    batch.hints.extend(coming.map(|&(before, page)| (before - *at as u32, page)));
     batch.pages.extend_from_slice(&commands.pages[*at..end]);
     if let Some(ops) = commands.ops.get(*at..end) {
         let other = ops.iter().fold(false, |other, &op| other | (op != Op::Write));
@@ -90,7 +105,7 @@ impl Expander {
         }
         let range = self.paging.pages(request);
         let known = self.map.known(range, |page| out.push(request.op, page));
-        if known < range.count && request.op != Op::Trim {
+        if known < range.count && matches!(request.op, Op::Read | Op::Write) {
             return Err(
                 "the trace has changed since it was first read, expected the same requests",
             );
@@ -142,6 +157,7 @@ impl Stream {
         self.reader = TraceReader::open(&self.path, &self.options).map_err(to_workload)?;
         self.block.clear();
         self.next = 0;
+        self.commands = Commands::default();
         Ok(())
     }
 }
@@ -162,6 +178,8 @@ pub struct Replayer {
     issued: u64,
     issued_in_pass: u64,
     ended: bool,
+    /// Dirty pages behind the last command handed out, which come before the next.
+    carried: Vec<u32>,
 }
 
 impl Replayer {
@@ -198,6 +216,7 @@ impl Replayer {
             issued: 0,
             issued_in_pass: 0,
             ended: matches!(replay, Replay::Passes(0) | Replay::AtLeast(0)),
+            carried: Vec::new(),
         }
     }
 
@@ -232,6 +251,7 @@ impl Replayer {
         self.passes += 1;
         self.issued_in_pass = 0;
         self.at = 0;
+        self.carried.clear();
         self.ended = match self.replay {
             Replay::Passes(passes) => self.passes >= passes,
             Replay::AtLeast(commands) => self.issued >= commands,
@@ -247,11 +267,16 @@ impl Replayer {
 /// Leaves out the commands for pages that the drive does not have.
 #[cold]
 fn drop_beyond(batch: &mut Batch, logical_pages: u32) {
+    let kept = |&page: &u32| page < logical_pages;
+    batch.hints.retain(|(_, page)| kept(page));
+    for (before, _) in &mut batch.hints {
+        *before = batch.pages[..*before as usize].iter().filter(|page| kept(page)).count() as u32;
+    }
     if !batch.ops.is_empty() {
         let mut pages = batch.pages.iter();
-        batch.ops.retain(|_| pages.next().is_some_and(|&page| page < logical_pages));
+        batch.ops.retain(|_| pages.next().is_some_and(kept));
     }
-    batch.pages.retain(|&page| page < logical_pages);
+    batch.pages.retain(kept);
 }
 
 impl Workload for Replayer {
@@ -266,9 +291,17 @@ impl Workload for Replayer {
                 continue;
             }
             // A maximum is a few instructions for many pages, and nearly always enough.
-            let highest = batch.pages.iter().fold(0, |highest, &page| highest.max(page));
+            let dirty = batch.hints.iter().map(|(_, page)| page);
+            let highest = batch.pages.iter().chain(dirty).fold(0, |most, &page| most.max(page));
             if highest >= self.logical_pages {
                 drop_beyond(batch, self.logical_pages);
+            }
+            if !self.carried.is_empty() {
+                batch.hints.splice(..0, self.carried.drain(..).map(|page| (0, page)));
+            }
+            let behind = batch.pages.len() as u32;
+            while let Some((_, page)) = batch.hints.pop_if(|(before, _)| *before == behind) {
+                self.carried.insert(0, page);
             }
             if !batch.pages.is_empty() {
                 self.issued += batch.pages.len() as u64;

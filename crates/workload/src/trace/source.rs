@@ -32,7 +32,7 @@ impl Kinds {
         match self {
             Self::All => true,
             Self::Changes => op != Op::Read,
-            Self::Writes => op == Op::Write,
+            Self::Writes => matches!(op, Op::Write | Op::Dirty),
         }
     }
 }
@@ -136,7 +136,7 @@ impl TraceSource {
         }
         // A discard of a page that is accessed only later does nothing in the first pass but frees
         // the page in the next: it needs a number that it did not have yet.
-        let again = builder.early_trim() && options.kinds != Kinds::Writes;
+        let again = builder.early_trim();
         let map = Arc::new(builder.into_map());
         if again && commands.is_some() {
             commands = decode(&path, &options, &map, &mut go_on)?;

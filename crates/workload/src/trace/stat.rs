@@ -25,6 +25,8 @@ pub struct TraceStat {
     pub writes: u64,
     /// Discards (TRIM) among them.
     pub discards: u64,
+    /// Dirty events, which are no requests: what the host has changed in its cache.
+    pub dirty: u64,
     /// Writes over requests.
     pub write_share: f64,
     /// Distinct pages written.
@@ -117,9 +119,9 @@ pub struct StatBuilder {
     devices: FxHashSet<u32>,
     last_device: Option<u32>,
     /// Requests, bytes and pages by operation (write, read, trim).
-    requests: [u64; 3],
-    bytes: [u64; 3],
-    pages: [u64; 3],
+    requests: [u64; 4],
+    bytes: [u64; 4],
+    pages: [u64; 4],
     end: i64,
     first_time: Option<u64>,
     earliest: u64,
@@ -143,9 +145,9 @@ impl StatBuilder {
             accesses: Vec::new(),
             devices: FxHashSet::default(),
             last_device: None,
-            requests: [0; 3],
-            bytes: [0; 3],
-            pages: [0; 3],
+            requests: [0; 4],
+            bytes: [0; 4],
+            pages: [0; 4],
             end: 0,
             first_time: None,
             earliest: u64::MAX,
@@ -167,7 +169,7 @@ impl StatBuilder {
     }
 
     /// Counts requests and hands the dense number of each of their pages to `each`, in order.
-    /// Discards number no pages: only those accessed before are handed on.
+    /// Discards and dirty events number no pages: only those accessed before are handed on.
     ///
     /// # Errors
     /// A page that cannot be numbered; the text has a hint.
@@ -180,8 +182,8 @@ impl StatBuilder {
             self.count(request);
             let (range, operation) = (self.paging.pages(request), request.op);
             self.pages[request.op as usize] += range.count;
-            if request.op == Op::Trim {
-                let known = self.map.known(range, |number| each(Op::Trim, number));
+            if matches!(request.op, Op::Trim | Op::Dirty) {
+                let known = self.map.known(range, |number| each(request.op, number));
                 self.early_trim |= known < range.count;
             } else {
                 let request = self.requests.iter().sum();
@@ -241,12 +243,12 @@ impl StatBuilder {
     /// # Errors
     /// No requests at all.
     pub fn finish(&self, reader: &TraceReader) -> Result<TraceStat, TraceError> {
-        let [writes, reads, discards] = self.requests;
+        let [writes, reads, discards, dirty] = self.requests;
         let requests = writes + reads + discards;
         if requests == 0 {
             return Err(no_requests(reader));
         }
-        let [page_writes, page_reads, _] = self.pages;
+        let [page_writes, page_reads, ..] = self.pages;
         let page_requests = page_writes + page_reads;
         let with =
             |flag: u32| self.accesses.iter().filter(|&&word| word & flag != 0).count() as u64;
@@ -258,6 +260,7 @@ impl StatBuilder {
             reads,
             writes,
             discards,
+            dirty,
             write_share: ratio(writes, requests),
             pages_written,
             pages_read: with(READ),

@@ -229,8 +229,10 @@ impl Pages {
         self.accesses += requests.len() as u64;
         let mut each = |reference| self.writer.write(reference);
         for request in requests {
-            if request.op == Op::Trim {
-                return Err(io::Error::other("found a discard, expected references to memory"));
+            if matches!(request.op, Op::Trim | Op::Dirty) {
+                return Err(io::Error::other(
+                    "found no read or write, expected references to memory",
+                ));
             }
             for reference in Reference::of(request, self.paging.pages(request)) {
                 self.filter.push(reference, &mut each)?;
@@ -407,6 +409,7 @@ pub(crate) fn csv_line(request: &Request, text: &mut Vec<u8>) {
         Op::Write => b",W,",
         Op::Read => b",R,",
         Op::Trim => b",D,",
+        Op::Dirty => b",M,",
     });
     if request.offset < 0 {
         text.push(b'-');

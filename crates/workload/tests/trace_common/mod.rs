@@ -43,6 +43,7 @@ pub fn row(request: &Request) -> String {
         Op::Write => 'W',
         Op::Read => 'R',
         Op::Trim => 'D',
+        Op::Dirty => 'M',
     };
     format!("{us}.{ns:03},{op},{},{},{}", request.offset, request.size, request.device)
 }

@@ -15,8 +15,8 @@ pub(crate) const HEADER: &str = "time_us,op,offset_bytes,size_bytes,dev";
 pub(super) static FORMAT: Format = Format {
     name: "csv",
     summary: "normalised CSV, which `trace convert` writes",
-    columns: "time (us, three decimals: exact to the nanosecond), R or W or D (discard), offset \
-              (bytes), size (bytes), device",
+    columns: "time (us, three decimals: exact to the nanosecond), R or W or D (discard) or M \
+              (modified in the host's cache, to be written), offset (bytes), size (bytes), device",
     example: "12816640000000.125,W,8192000,24576,0",
     detection: "the first line time_us,op,offset_bytes,size_bytes,dev",
     traps: "copies that other programs wrote through floating point have lost the last digits of \
@@ -53,10 +53,11 @@ impl TextFormat for Csv {
             Some(b'R') => Op::Read,
             Some(b'W') => Op::Write,
             Some(b'D') => Op::Trim,
-            _ => return at.bad(at.at, "R, W or D"),
+            Some(b'M') => Op::Dirty,
+            _ => return at.bad(at.at, "R, W, D or M"),
         };
         at.at += 1;
-        at.comma("a comma after the operation (R, W or D)")?;
+        at.comma("a comma after the operation (R, W, D or M)")?;
         let offset = at.signed("an offset, a whole number of bytes below 2^63")?;
         at.comma("a comma after the offset")?;
         let size_at = at.at;

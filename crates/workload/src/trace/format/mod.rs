@@ -16,6 +16,7 @@ mod flashsim;
 mod lackey;
 mod msr;
 pub(crate) mod pages;
+mod pg_waldump;
 mod rmem;
 mod simulators;
 mod spc;
@@ -94,6 +95,7 @@ pub static FORMATS: &[&Format] = &[
     &biotracer::FORMAT,
     &wiscsee::FORMAT,
     &lackey::FORMAT,
+    &pg_waldump::FORMAT,
     &csv::FORMAT,
     &native::FORMAT,
     &pages::FORMAT,

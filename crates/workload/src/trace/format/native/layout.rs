@@ -7,7 +7,8 @@ use crate::trace::format::check;
 
 /// First bytes of a file. As in PNG, the 0x89, the CR LF and the LF show a transfer in text mode.
 pub(crate) const MAGIC: [u8; 8] = *b"\x89FGC\r\n\x1a\n";
-pub(crate) const VERSION: u16 = 1;
+/// Version 1 knows no dirty events; its files are read as well.
+pub(crate) const VERSION: u16 = 2;
 pub(crate) const HEADER: usize = 32;
 pub(crate) const BLOCK_MAGIC: [u8; 4] = *b"BLK\0";
 pub(crate) const BLOCK_HEADER: usize = 32;
@@ -80,8 +81,8 @@ pub(crate) fn check_header(bytes: &[u8]) -> Result<(), String> {
         return Err("found no flashgc header".to_owned());
     }
     let version = u16::from_le_bytes([bytes[8], bytes[9]]);
-    if version != VERSION {
-        return Err(format!("found version {version} of the format, expected {VERSION}"));
+    if !(1..=VERSION).contains(&version) {
+        return Err(format!("found version {version} of the format, expected 1 to {VERSION}"));
     }
     if crc32fast::hash(&bytes[..28]) != u32_at(bytes, 28) {
         return Err("the header's checksum does not fit: the file is damaged".to_owned());
@@ -310,7 +311,7 @@ pub(crate) fn decode(header: &BlockHeader, payload: &[u8], out: &mut Vec<Request
             0 => Op::Write,
             1 => Op::Read,
             2 => Op::Trim,
-            _ => return None,
+            _ => Op::Dirty,
         };
         let mut time = take(payload, &mut at)?;
         if tag & MICROSECONDS != 0 {

@@ -1,0 +1,152 @@
+//! Dirty events: hints of a replay, in our own formats, and what a write-ahead log says.
+
+mod trace_common;
+
+use std::path::Path;
+
+use flashgc_workload::trace::{
+    ConvertOptions, PagingOptions, Replay, SourceOptions, TraceSource, convert,
+};
+use flashgc_workload::{Batch, Op, Workload};
+use trace_common::{read, row};
+
+const HEADER: &str = "time_us,op,offset_bytes,size_bytes,dev\n";
+
+/// A CSV of `w7 m3 r1 d2`: a page of 512 bytes each.
+fn csv(events: &str) -> String {
+    let mut text = HEADER.to_owned();
+    for (time, word) in events.split_whitespace().enumerate() {
+        let page: u64 = word[1..].parse().unwrap();
+        text += &format!("{time}.000,{},{},512,0\n", word[..1].to_uppercase(), page * 512);
+    }
+    text
+}
+
+fn load(path: &Path, memory_limit: u64) -> TraceSource {
+    let paging = PagingOptions { page_size: 512, ..PagingOptions::default() };
+    TraceSource::load(path, SourceOptions { paging, memory_limit, ..SourceOptions::default() })
+        .unwrap()
+}
+
+/// What a replay hands out, `limit` commands at a time: commands and hints in their order.
+fn replayed(source: &TraceSource, pages: u32, passes: u64, limit: usize) -> String {
+    let mut replay = source.open(pages, Replay::Passes(passes)).unwrap();
+    let (mut batch, mut words) = (Batch::default(), Vec::new());
+    loop {
+        replay.fill(&mut batch, limit).unwrap();
+        if batch.pages.is_empty() {
+            return words.join(" ");
+        }
+        for (index, page) in batch.pages.iter().enumerate() {
+            let before = batch.hints.iter().filter(|&&(at, _)| at as usize == index);
+            words.extend(before.map(|(_, page)| format!("m{page}")));
+            let op = batch.ops.get(index).copied().unwrap_or(Op::Write);
+            words.push(format!("{}{page}", ["w", "r", "d", "m"][op as usize]));
+        }
+    }
+}
+
+#[test]
+fn dirty_events_are_hints_before_the_request_that_follows() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.csv");
+    // Pages are numbered as they are first read or written: 5 is 0, 7 is 1, 9 is 2, 8 is 3. Page 6
+    // never is; the event of 9 comes before its first write and is known in any case; the last two
+    // come before no request.
+    std::fs::write(&path, csv("m9 w5 w7 m6 m5 m7 r9 m5 w5 d7 w7 w8 m9 m8")).unwrap();
+    let pass = "m2 w0 w1 m0 m1 r2 m0 w0 d1 w1 w3";
+    for memory in [0, 1 << 20] {
+        let source = load(&path, memory);
+        assert_eq!(source.in_memory(), memory > 0);
+        assert_eq!((source.stat().dirty, source.stat().requests, source.stat().pages), (7, 7, 4));
+        for limit in [1, 2, 3, 5, 100] {
+            assert_eq!(replayed(&source, 4, 1, limit), pass, "{memory} {limit}");
+            assert_eq!(replayed(&source, 4, 2, limit), format!("{pass} {pass}"));
+            // A drive of three pages: without what lies beyond.
+            let small = "m2 w0 w1 m0 m1 r2 m0 w0 d1 w1";
+            assert_eq!(replayed(&source, 3, 1, limit), small);
+            assert_eq!(replayed(&source, 2, 1, limit), "w0 w1 m0 m1 m0 w0 d1 w1");
+        }
+    }
+}
+
+#[test]
+fn hints_between_what_is_read_at_a_time_are_not_lost() {
+    // More commands than are expanded ahead, and a dirty event before each.
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.csv");
+    let words: Vec<String> = (0..100_000).map(|i| format!("m{0} w{0}", i % 7)).collect();
+    std::fs::write(&path, csv(&words.join(" "))).unwrap();
+    let (kept, streamed) = (load(&path, 1 << 30), load(&path, 0));
+    let expected = words.join(" ");
+    for limit in [4096, 1000] {
+        assert!(replayed(&kept, 7, 1, limit) == expected);
+        assert!(replayed(&streamed, 7, 1, limit) == expected);
+    }
+}
+
+#[test]
+fn our_formats_keep_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name);
+    let text = csv("w5 m5 r7 d5 m7 m0");
+    std::fs::write(file("a.csv"), &text).unwrap();
+    let options = ConvertOptions::default();
+    convert(file("a.csv"), file("b.flashgc"), &options, |_| true).unwrap();
+    convert(file("b.flashgc"), file("c.csv"), &options, |_| true).unwrap();
+    assert_eq!(std::fs::read_to_string(file("c.csv")).unwrap(), text);
+    // Version 1, which has no such events, is still read: its header differs in one byte and the
+    // checksum.
+    let mut bytes = std::fs::read(file("b.flashgc")).unwrap();
+    assert_eq!(bytes[8], 2);
+    bytes[8] = 1;
+    let crc = crc32fast::hash(&bytes[..28]).to_le_bytes();
+    bytes[28..32].copy_from_slice(&crc);
+    assert_eq!(read(&bytes).unwrap().len(), 6);
+    // What was written becomes what is dirty.
+    let options = ConvertOptions { as_dirty: true, ..ConvertOptions::default() };
+    convert(file("a.csv"), file("d.csv"), &options, |_| true).unwrap();
+    assert_eq!(std::fs::read_to_string(file("d.csv")).unwrap(), csv("m5 m5 r7 d5 m7 m0"));
+}
+
+/// Records of a pgbench run on PostgreSQL 15, recorded for this project: the first, and a commit.
+const WAL: &str = "\
+rmgr: Heap        len (rec/tot):     54/    54, tx:        735, lsn: 0/02DCD148, prev 0/02DCD020, \
+desc: LOCK off 47: xid 735: flags 0x01 LOCK_ONLY EXCL_LOCK , blkref #0: rel 1663/5/16396 blk 1336
+rmgr: Heap        len (rec/tot):    171/   171, tx:        735, lsn: 0/02DCD180, prev 0/02DCD148, \
+desc: UPDATE off 47 xmax 735 flags 0x03 ; new off 43 xmax 0, blkref #0: rel 1663/5/16396 blk 3278, \
+blkref #1: rel 1663/5/16396 blk 1336
+rmgr: Btree       len (rec/tot):     64/    64, tx:        735, lsn: 0/02DCD230, prev 0/02DCD180, \
+desc: INSERT_LEAF off 293, blkref #0: rel 1663/5/16404 blk 224
+rmgr: Transaction len (rec/tot):     34/    34, tx:        735, lsn: 0/02DCD350, prev 0/02DCD300, \
+desc: COMMIT 2026-11-21 19:47:29.144195 UTC
+";
+
+#[test]
+fn a_write_ahead_log_says_which_blocks_are_changed() {
+    // Blocks of 8192 bytes: 1336, 3278, 1336 of the table, 224 of its index.
+    let rows: Vec<String> = read(WAL.as_bytes()).unwrap().iter().map(row).collect();
+    let expected = [(1336, 0), (3278, 0), (1336, 0), (224, 1)]
+        .map(|(block, device)| format!("0.000,W,{},8192,{device}", block * 8192));
+    assert_eq!(rows, expected);
+}
+
+#[test]
+fn a_damaged_log_is_one_line() {
+    let first = WAL.lines().next().unwrap();
+    let fault =
+        |changed: String| read(format!("{WAL}{changed}\n").as_bytes()).unwrap_err().to_string();
+    for (from, to, said) in [
+        ("rmgr: Heap", "mgr: Heap", "expected a record, which starts with rmgr:"),
+        ("#0: rel", "#x: rel", "expected the number of a block reference"),
+        ("#0: rel", "#0; rel", "expected ': rel TABLESPACE/DATABASE/FILE blk NUMBER'"),
+        ("blk 1336", "blok 1336", "expected ': rel TABLESPACE/DATABASE/FILE blk NUMBER'"),
+        ("blk 1336", "blk x", "expected a block number"),
+        ("blk 1336", "blk 1336x", "expected the end of the block number"),
+        ("blk 1336", "blk 4294967296", "expected a block number below 2^32"),
+    ] {
+        let error = fault(first.replacen(from, to, 1));
+        assert!(error.starts_with("memory:5:") && error.contains(said), "{error}");
+        assert!(!error.contains('\n'), "{error}");
+    }
+}
