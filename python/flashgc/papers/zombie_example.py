@@ -1,8 +1,8 @@
 """Zombie Chasing's worked example, Figures 2 and 3, on the drive that everything runs on.
 
-A trace writes the three blocks of the figures, says which seven pages are dirty in the host's cache,
-and writes those. One read makes its pages two blocks full, as a replay wants them. Its file is in
-``zombie_worked``; the test of this module makes it again.
+A trace writes the three blocks of the figures, says which seven pages are dirty in the host's
+cache, and writes those. One read makes its pages two blocks full, as a replay wants them. Its file
+is in ``zombie_worked``; the test of this module makes it again.
 """
 
 from __future__ import annotations

@@ -105,3 +105,60 @@ STATEMENTS: tuple[tuple[str, Callable[[Gains], bool]], ...] = (
     ("below 5% at h = 50", lambda g: g[50].mean < 5),
     ("none at h = 3", lambda g: g[3].low <= 0 or g[3].mean < 5),
 )
+
+
+#: Horizons of the oracle, in percent of the drive's pages.
+HORIZONS = (0.5, 1, 2, 5, 10, 20, 50)
+
+
+def horizons(size: Size) -> tuple[float, ...]:
+    """The horizons that are run at a size."""
+    return HORIZONS[1:-1:2] if size is Size.QUICK else HORIZONS
+
+
+def oracle_points(size: Size) -> tuple[int, ...]:
+    """The h that are run at a size."""
+    return (6,) if size is Size.QUICK else (6, 20)
+
+
+@runner("zombie.oracle")
+class Oracle:
+    """What hints save of what a drive could save that knows of every write to come."""
+
+    def task(self, _claim: Claim, size: Size) -> Task:
+        """Drives without hints, with those of the paper, and with an oracle of each horizon."""
+        ways = {f"oracle {far:g}": f"oracle:horizon={far:g}%" for far in horizons(size)}
+        ways |= {"riding": "piggyback"}
+        simulations = {
+            f"{less} {h} {way}": micro(size, less, h, hints=hints)
+            for less, _ in PAIRS
+            for h in oracle_points(size)
+            for way, hints in ways.items()
+        } | {f"{more} {h}": micro(size, more, h) for _, more in PAIRS for h in oracle_points(size)}
+        return Task(simulations, settings=settings(size), left_out=left_out(size))
+
+    def judge(self, claim: Claim, measured: Measured) -> Outcome:
+        """The share of the best horizon's gain that hints have."""
+        rows = [
+            self._row(measured, less, more, h)
+            for less, more in PAIRS
+            for h in oracle_points(measured.size)
+        ]
+        return conclude(claim, measured, rows, heading="collector")
+
+    @staticmethod
+    def _row(measured: Measured, less: str, more: str, h: int) -> Row:
+        def judge() -> tuple[Value, Judgement]:
+            told = gain(measured, f"{less} {h} riding", f"{more} {h}").mean
+            foretold = {
+                far: gain(measured, f"{less} {h} oracle {far:g}", f"{more} {h}").mean
+                for far in horizons(measured.size)
+            }
+            best = max(foretold.values())
+            each = ", ".join(f"{value:.1f} at {far:g}%" for far, value in foretold.items())
+            why = f"hints save {told:.1f}% of {more}'s writes, the oracle {each} of the drive ahead"
+            return Value(100 * told / best), Judgement(
+                Verdict.MET if best >= told else Verdict.MISSED, why
+            )
+
+        return row(f"{less}, h = {h}, % of the oracle's gain", "at most all", judge)

@@ -212,7 +212,7 @@ impl Observer for Checker {
                 self.writes.insert(number, self.versions);
                 self.current.insert(page, self.versions);
             }
-            Op::Trim => {
+            Op::Trim | Op::Dirty => {
                 self.current.remove(&page);
             }
         }
