@@ -100,10 +100,9 @@ class Sizes(_Sweep):
             }
             fitting = [name for name, result in runs.items() if result and not io(result)]
             if fitting:
-                does = "writes" if len(fitting) == 1 else "write"
                 said.append(
-                    f"under a page cache of {cache} MiB, which holds all of its pages, "
-                    f"{_listed(fitting)} {does} nothing and count in no mean"
+                    f"a page cache of {cache} MiB holds all pages of {_listed(fitting)}: nothing "
+                    "is written, and the mean is over the others"
                 )
         return said
 
