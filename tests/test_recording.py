@@ -98,6 +98,15 @@ def test_ctrl_c_leaves_what_was_recorded(tmp_path: Path) -> None:
     assert flashgc.trace_stat(target).requests > 0
 
 
+@recorded
+def test_what_cannot_be_written_is_no_fault_of_the_program(tmp_path: Path) -> None:
+    # More than the pipe holds, so that Valgrind is ended by writing to it.
+    busy = [sys.executable, "-c", "sum(range(100_000))"]
+    made = command("trace", "record", "-o", tmp_path / "nowhere" / "a.pages", "--", *busy)
+    assert made.returncode == 2
+    assert "a.pages: cannot create the file: No such file or directory" in made.stderr
+
+
 def test_what_cannot_be_recorded_is_said_in_a_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

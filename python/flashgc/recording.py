@@ -100,7 +100,8 @@ def trace_record(
         stopped = control.cancelled or recorded["accesses"] == accesses
     except TraceError:
         code = _end(process, wait=True)
-        if code != 0 and not os.path.exists(target):
+        # What cannot be written ends Valgrind by a closed pipe, and that is no fault of its own.
+        if code not in (0, -signal.SIGPIPE) and not os.path.exists(target):
             raise ConfigError(
                 f"{program[0]}: Valgrind could not run it ({describe_exit(code)}); "
                 "hint: it must be a program for this machine"
