@@ -87,6 +87,7 @@ class Options(TypedDict, total=False):
     gc_hard: int | str | None
     preemption: str | Sequence[str] | None
     suspend: str | None
+    search: str | None
     poll: str | None
     copy_back: str | None
     holds_unit: str | None

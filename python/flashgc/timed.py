@@ -121,6 +121,13 @@ class TimedGc(Section):
             "least-erase=700us,least-program=100us [default: 20us]"
         ),
     ] = None
+    search: Annotated[
+        str | None,
+        Field(
+            description="time that the search of a victim holds its die [default: 0us]",
+            examples=["3.19ms"],
+        ),
+    ] = None
     poll: Annotated[
         str | None,
         Field(description="time of a look into the queue at a preemption point [default: 0us]"),
@@ -205,13 +212,12 @@ DEFAULT_WINDOW = "0ms:50ms"
 #: Keys that a timed drive has not, by section.
 _COUNTING: Mapping[str, tuple[str, ...]] = {
     "drive": ("endurance",),
-    "gc": ("frontier", "wear_levelling", "placement", "collector"),
-    "host": ("cache", "hints"),
+    "gc": ("frontier", "wear_levelling"),
     "run": ("writes", "collections", "until"),
 }
 _COUNTS = ("channels", "ways", "dies", "planes", "write_cache", "queue_depth")
 _FLAGS = ("multi_plane", "cache_commands", "copy_back", "holds_unit")
-_CHECKED = ("striping", "scheduling", "collect_in", "suspend", "poll", "idle")
+_CHECKED = ("striping", "scheduling", "collect_in", "suspend", "search", "poll", "idle")
 _THRESHOLDS = {"gc_low": "low", "gc_high": "high", "gc_hard": "hard"}
 
 
@@ -233,7 +239,7 @@ def devices() -> tuple[Device, ...]:
     """Every preset of a timed drive.
 
     >>> [device.name for device in devices()]
-    ['pgc-slc', 'slc', 'mlc', 'tlc', 'qlc']
+    ['pgc-slc', 'jasmine-4', 'jasmine-16', 'slc', 'mlc', 'tlc', 'qlc']
     """
     text = importlib.resources.files("flashgc").joinpath("devices.toml").read_text("utf-8")
     return tuple(

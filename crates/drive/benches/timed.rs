@@ -105,6 +105,7 @@ fn measure(bytes: u64, preemption: Preemption, reads: bool, requests: u64) {
             hard: 0,
             preemption,
             holds_unit: false,
+            search_ns: 0,
             poll_ns: 0,
             copy_back: false,
             idle: None,

@@ -42,6 +42,16 @@ fn a_collection_of_two_valid_pages_takes_1950_us() {
     // The die was never idle.
     assert_eq!(totals.die_busy_ns, [5700 * US]);
     assert_eq!(totals.die_collecting_ns, [3900 * US]);
+    // The search of each victim holds the die as long as it takes.
+    let (geometry, requests) = two_valid_pages_each();
+    let mut searching = settings;
+    searching.collecting.search_ns = 300 * US;
+    let greedy = ("greedy:ties=oldest", "none");
+    let layer = sorted_layer(&searching, geometry, greedy, Fill::Sequential, 2);
+    let mut drive = recorded(&searching, layer, requests);
+    drive.run(Until::END).unwrap();
+    assert_eq!(drive.observer().completed_us()[7..], [1600, 5700 + 2 * 300]);
+    assert_eq!(drive.totals().die_collecting_ns, [(3900 + 2 * 300) * US]);
 }
 
 #[test]

@@ -10,6 +10,7 @@ use flashgc_drive::timed::{
 };
 use flashgc_ftl::rng::Stream;
 use flashgc_ftl::{Fill, Geometry, PlacementSpec};
+use flashgc_host::HostSpec;
 use flashgc_workload::Op;
 use flashgc_workload::requests::TimedRequest;
 use timed_common::*;
@@ -82,6 +83,7 @@ fn settings(draw: &mut Draw, for_copies: u32) -> (Settings, u32) {
             hard: draw.of(&[0, 0, 1, low]),
             preemption: draw.of(&[Preemption::None, semi, semi, semi]),
             holds_unit: draw.maybe(),
+            search_ns: draw.of(&[0, 0, 30 * US]),
             poll_ns: draw.of(&[0, 600]),
             copy_back: draw.maybe(),
             idle: draw.of(&[None, None, Some(idle)]),
@@ -133,8 +135,9 @@ fn requests(draw: &mut Draw, count: usize, pages: u32) -> Vec<TimedRequest> {
         .collect()
 }
 
-/// Runs case number `case`; returns the reads that were checked, and the settings.
-fn run(case: u64, count: usize) -> (u64, Settings, flashgc_drive::timed::Totals) {
+/// Runs case number `case`; returns the reads that were checked, and the zombies that were
+/// overwritten.
+fn run(case: u64, count: usize) -> (u64, u64, flashgc_drive::timed::Totals) {
     let mut draw = Draw(Stream::new(case, "case"));
     let plain = ["greedy", "d-choices:d=3", "fifo", "cost-benefit"].map(|policy| (policy, "none"));
     let collector = if case.is_multiple_of(2) { draw.of(&plain) } else { draw.of(&COLLECTORS) };
@@ -153,6 +156,16 @@ fn run(case: u64, count: usize) -> (u64, Settings, flashgc_drive::timed::Totals)
     let checker = Checker::new(&*layer);
     let mut drive =
         TimedDrive::new(settings.clone(), layer, Box::new(Listed::new(requests)), checker).unwrap();
+    let hints =
+        ["none", "piggyback:wrong=10%", "command:lost=5%", "dsm:ranges=3", "perfect:late=9"];
+    if draw.from(0, 2) == 0 {
+        let pages_of_cache = draw.of(&[4, pages / 4, pages / 2]);
+        let cache = draw.of(&["page-cache", "page-cache:expiry=page", "buffer-cache"]);
+        let separator = if cache.contains(':') { ',' } else { ':' };
+        let cache = format!("{cache}{separator}size={}KiB", pages_of_cache * PAGE / 1024);
+        let host = HostSpec::parse(&cache, draw.of(&hints)).unwrap();
+        drive = drive.behind(host.open_clocked(PAGE, pages, case).unwrap());
+    }
     let stop =
         drive.run(Until::END).unwrap_or_else(|why| panic!("case {case}: {why} {settings:?}"));
     assert_eq!(stop, Stop::Ended);
@@ -162,15 +175,16 @@ fn run(case: u64, count: usize) -> (u64, Settings, flashgc_drive::timed::Totals)
     let responses = drive.observer().response_ns;
     assert_eq!(drive.totals().request_ns, responses, "case {case}");
     let checked = drive.observer().reads_checked;
-    (checked, settings, drive.totals().clone())
+    let told = drive.layer().zombies().map_or(0, |zombies| zombies.overwritten);
+    (checked, told, drive.totals().clone())
 }
 
 #[test]
 fn every_read_returns_what_was_current_when_it_was_dispatched() {
     let (mut checked, mut sum) = (0, flashgc_drive::timed::CollectionCounts::default());
-    let (mut erases, mut programs, mut hits) = (0, 0, 0);
+    let (mut erases, mut programs, mut hits, mut told) = (0, 0, 0, 0);
     for case in 0..400 {
-        let (reads, _, totals) = run(case, 2500);
+        let (reads, zombies, totals) = run(case, 2500);
         checked += reads;
         let counts = totals.collections;
         sum.preemptions += counts.preemptions;
@@ -185,6 +199,7 @@ fn every_read_returns_what_was_current_when_it_was_dispatched() {
         erases += totals.suspended_erases;
         programs += totals.suspended_programs;
         hits += totals.cache_hits;
+        told += zombies;
     }
     println!("{checked} reads, {sum:?}, suspended {erases} {programs}, cache {hits}");
     // Everything has happened often.
@@ -202,6 +217,7 @@ fn every_read_returns_what_was_current_when_it_was_dispatched() {
         erases,
         programs,
         hits,
+        told,
     ];
     assert!(often.iter().all(|&count| count > 100), "{often:?}");
 }

@@ -1,6 +1,6 @@
 //! The host's memory in front of a drive: the page caches of a virtual memory system, and caches that
 //! write back and may tell the drive what is dirty. They decide which pages stay and which go out;
-//! they hold no data, know no drive and read no clock.
+//! they hold no data, know no drive and read no clock but the one they are given.
 //!
 //! Start reading at [`page_cache`] and at [`write_back`].
 
@@ -9,5 +9,6 @@ pub mod write_back;
 
 pub use page_cache::{Evicted, PageCache, PageCacheSpec, page_caches};
 pub use write_back::{
-    HintCounts, Host, HostCounts, HostSpec, HostWatch, hint_ways, write_back_caches,
+    ClockedHost, HintCounts, Host, HostCounts, HostSpec, HostWatch, Leaving, hint_ways,
+    write_back_caches,
 };

@@ -203,7 +203,7 @@ pub(crate) fn check(kind: &str, text: &str) -> PyResult<()> {
         "preemption" => clock::parse_preemption(text).map(drop),
         "suspend" => clock::parse_suspend(text).map(drop),
         "idle" => clock::check_idle(text),
-        "poll" | "resolution" => clock::check_time(kind, text),
+        "search" | "poll" | "resolution" => clock::check_time(kind, text),
         "window" => clock::parse_window(text).map(drop),
         "gc_low" | "gc_high" | "gc_hard" => clock::Threshold::parse(kind, text).map(drop),
         "scheduling" => clock::parse_scheduling(text).map(drop),

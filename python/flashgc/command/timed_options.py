@@ -24,7 +24,7 @@ TIMED = (
         "drive.device",
         "--device",
         "NAME",
-        "Preset for what is not given: pgc-slc, slc, mlc, tlc, qlc; see flashgc policies.",
+        "Preset for what is not given: pgc-slc, jasmine-4, jasmine-16, slc, mlc, tlc, qlc; see flashgc policies.",
         words=lambda: [device.name for device in devices()],
     ),
     Option("drive.channels", "--channels", "N", "Channels, each with a bus. [default: 1]"),
@@ -104,6 +104,12 @@ TIMED = (
         "TIMES",
         "What suspending takes: 20us, or suspend=20us,resume=0us,most=8,least-erase=700us,"
         "least-program=100us. [default: 20us]",
+    ),
+    Option(
+        "gc.search",
+        "--search",
+        "TIME",
+        "Time that the search of a victim holds its die. [default: 0us]",
     ),
     Option(
         "gc.poll",

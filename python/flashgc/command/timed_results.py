@@ -8,6 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from flashgc.command import hosts
 from flashgc.command.render import LEFT, RIGHT, console, facts, is_plain, show, table, unicode
 from flashgc.results import Comparison, Rank, Result
 from flashgc.timing import Timing
@@ -145,6 +146,7 @@ def _measured(result: Result) -> Iterable[tuple[str, str]]:
     yield "collections", collections(result)
     if result.host_pages:
         yield "write amplification", f"{result.write_amplification:.4f}"
+    yield from hosts.rows(result)
 
 
 def collections(result: Result) -> str:

@@ -150,6 +150,11 @@ impl<O: Observer> TimedDrive<O> {
 
     /// An idle die with a collection between two of its operations: the host may go first.
     pub(super) fn at_point(&mut self, die: u32) -> Result<bool, DriveError> {
+        let search_ns = self.settings.collecting.search_ns;
+        if search_ns > 0 && !std::mem::replace(&mut self.collection(die).searched, true) {
+            self.begin_cells(die, Job::Poll, search_ns);
+            return Ok(true);
+        }
         let Preemption::Semi { merge, pipeline } = self.settings.collecting.preemption else {
             return self.go_on(die);
         };

@@ -46,6 +46,8 @@ pub struct TimedConfig {
     pub preemption: String,
     /// `20us`, or `suspend=20us,resume=0us,most=8,least-erase=0us,least-program=0us`.
     pub suspend: String,
+    /// What the search of a victim takes.
+    pub search: String,
     /// What a look into the queue takes at a preemption point.
     pub poll: String,
     /// Pages are moved inside their die.
@@ -128,6 +130,7 @@ impl Default for TimedConfig {
             hard: text("0"),
             preemption: text("none"),
             suspend: text("20us"),
+            search: text("0us"),
             poll: text("0us"),
             copy_back: false,
             holds_unit: false,
@@ -402,6 +405,7 @@ impl TimedPlan {
                 hard: 0,
                 preemption,
                 holds_unit: config.holds_unit,
+                search_ns: time("search", &config.search)?,
                 poll_ns: time("poll", &config.poll)?,
                 copy_back: config.copy_back,
                 idle: None,

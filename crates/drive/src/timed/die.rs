@@ -100,6 +100,8 @@ pub(super) struct Collection {
     pub(super) merged_write: u32,
     /// The queue has been looked into at this point.
     pub(super) polled: bool,
+    /// The search of its victim has taken its time.
+    pub(super) searched: bool,
     /// Its next operation is the second half of a pipelined pair.
     pub(super) committed: bool,
     /// It has been preempted.
@@ -124,6 +126,7 @@ impl Collection {
             merged_reads: Queue::EMPTY,
             merged_write: NONE,
             polled: false,
+            searched: false,
             committed: false,
             gave_way: false,
             mark,

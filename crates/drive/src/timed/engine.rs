@@ -2,6 +2,7 @@
 
 use flashgc_ftl::spec::SpecError;
 use flashgc_ftl::{FtlError, Stepwise};
+use flashgc_host::ClockedHost;
 use flashgc_workload::requests::RequestStream;
 
 use super::bus::Bus;
@@ -15,6 +16,7 @@ use super::ops::{NONE, Ops, PageOp};
 use super::settings::Settings;
 use super::spread::Spread;
 use super::totals::Totals;
+use super::write_back::WriteBack;
 use crate::counting::DriveError;
 
 /// How far a drive is to go. It stops at what comes first, after the event that reached it.
@@ -92,7 +94,7 @@ impl<O: Observer> TimedDrive<O> {
                 "make the map for the same hardware",
             ));
         }
-        let timers = Timers::new((channels + 2 * dies + 1) as usize);
+        let timers = Timers::new((channels + 2 * dies) as usize + 4);
         Ok(Self {
             blocks_per_plane: layer.geometry().blocks() / layer.planes(),
             homes: settings.placement.homes(&hardware),
@@ -111,6 +113,13 @@ impl<O: Observer> TimedDrive<O> {
             ready: Vec::new(),
             settings,
         })
+    }
+
+    /// The same drive behind a host's cache, to which the requests go first.
+    #[must_use]
+    pub fn behind(mut self, host: ClockedHost) -> Self {
+        self.host.write_back = Some(Box::new(WriteBack::new(host)));
+        self
     }
 
     /// Goes on until `until`.
@@ -151,8 +160,14 @@ impl<O: Observer> TimedDrive<O> {
                 self.cells_done((timer - channels) as u32)?;
             } else if timer == arrival {
                 self.arrivals()?;
-            } else {
+            } else if timer < self.memory_timer() {
                 self.idle_for_long((timer - arrival - 1) as u32)?;
+            } else if timer == self.memory_timer() {
+                self.served_by_memory()?;
+            } else if timer == self.hint_timer() {
+                self.told()?;
+            } else {
+                self.look()?;
             }
         }
     }
@@ -242,6 +257,21 @@ impl<O: Observer> TimedDrive<O> {
 
     pub(super) fn idle_timer(&self, die: u32) -> usize {
         self.arrival_timer() + 1 + die as usize
+    }
+
+    /// The timer of requests that the host's memory serves.
+    pub(super) fn memory_timer(&self) -> usize {
+        self.idle_timer(self.dies.len() as u32)
+    }
+
+    /// The timer of commands made for hints.
+    pub(super) fn hint_timer(&self) -> usize {
+        self.memory_timer() + 1
+    }
+
+    /// The timer of what comes due in the host's cache.
+    pub(super) fn look_timer(&self) -> usize {
+        self.memory_timer() + 2
     }
 
     /// Has a die looked at before time goes on.

@@ -2,6 +2,7 @@
 //! page operations.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use flashgc_ftl::FtlError;
 use flashgc_workload::Op;
@@ -12,6 +13,7 @@ use super::events::NEVER;
 use super::observe::{Completion, Observer};
 use super::ops::{Kind, NONE, PageOp};
 use super::settings::Loop;
+use super::write_back::WriteBack;
 use crate::counting::DriveError;
 
 /// Requests asked of the workload at a time.
@@ -20,29 +22,47 @@ const BATCH: usize = 256;
 /// that none waits alone for the translation of its address.
 const AHEAD: usize = 32;
 
-/// A request that the drive works on.
+/// Whose request it is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Party {
+    /// The workload's.
+    Workload,
+    /// A command of the host's cache that the request at this place waits for.
+    Request(u32),
+    /// A command of the cache that nobody waits for.
+    Cache,
+    /// A command of the cache that only brings hints.
+    Hints,
+}
+
+/// A request that the drive works on, or the host's cache.
 #[derive(Clone, Copy)]
 struct Request {
     request: TimedRequest,
     number: u64,
     arrived: u64,
     dispatched: u64,
-    /// Page operations that are not done.
+    /// Page operations, or commands of the cache, that are not done.
     left: u32,
     met_collection: bool,
+    party: Party,
 }
 
 /// A request that waits for its place in the queue depth.
 #[derive(Clone, Copy)]
-struct Waiting {
-    request: TimedRequest,
-    number: u64,
-    arrived: u64,
+pub(super) struct Waiting {
+    pub(super) request: TimedRequest,
+    pub(super) number: u64,
+    pub(super) arrived: u64,
+    pub(super) party: Party,
+    /// Hints that ride on it.
+    pub(super) hints: u32,
 }
 
 /// The host and its requests.
 pub(super) struct Host {
     stream: Box<dyn RequestStream>,
+    pub(super) write_back: Option<Box<WriteBack>>,
     batch: Vec<TimedRequest>,
     /// Requests of `batch` that are taken.
     taken: usize,
@@ -71,6 +91,7 @@ impl Host {
     pub(super) fn new(stream: Box<dyn RequestStream>, page_bytes: u32, logical_pages: u32) -> Self {
         Self {
             stream,
+            write_back: None,
             batch: Vec::with_capacity(BATCH),
             taken: 0,
             has_more: true,
@@ -102,6 +123,77 @@ impl Host {
         }
     }
 
+    /// The pages that a request touches; of a discard those that it covers, as parts of pages keep
+    /// their data.
+    pub(super) fn pages_of(&self, request: &TimedRequest) -> Result<Range<u32>, FtlError> {
+        let (begin, end) = (request.offset, request.end());
+        let (first, last) = (self.page_of(begin), self.page_of(end.max(begin + 1) - 1));
+        if last >= u64::from(self.logical_pages) {
+            let page = u32::try_from(last).unwrap_or(u32::MAX);
+            return Err(FtlError::OutOfRange { page, logical_pages: self.logical_pages });
+        }
+        let (first, last) = (first as u32, last as u32);
+        if request.op != Op::Trim {
+            return Ok(first..last + 1);
+        }
+        let covers = |page| u32::from(self.covers(request, page));
+        Ok(first + 1 - covers(first)..last + covers(last))
+    }
+
+    /// Whether all of `page` is in a request.
+    fn covers(&self, request: &TimedRequest, page: u32) -> bool {
+        let first = u64::from(page) * self.page_bytes;
+        first >= request.offset && first + self.page_bytes <= request.end()
+    }
+
+    /// Keeps a request of which `left` parts are to be done; returns its place.
+    pub(super) fn keep(&mut self, waiting: &Waiting, now: u64, left: u32) -> u32 {
+        let Waiting { request, number, arrived, party, .. } = *waiting;
+        let entry = Request {
+            request,
+            number,
+            arrived,
+            dispatched: now,
+            left,
+            met_collection: false,
+            party,
+        };
+        if let Some(place) = self.free.pop() {
+            self.requests[place as usize] = entry;
+            return place;
+        }
+        self.requests.push(entry);
+        self.requests.len() as u32 - 1
+    }
+
+    /// The request at `place` waits for one part more.
+    pub(super) fn waits_for_more(&mut self, place: u32) {
+        self.requests[place as usize].left += 1;
+    }
+
+    /// A command has left the drive: others may be let in.
+    pub(super) fn left_drive(&mut self) {
+        self.outstanding -= 1;
+        self.is_due |= !self.waiting.is_empty();
+    }
+
+    /// Whether the drive has commands that are not done.
+    pub(super) fn has_outstanding(&self) -> bool {
+        self.outstanding > 0
+    }
+
+    /// Whether there are requests, or will be.
+    pub(super) fn goes_on(&self) -> bool {
+        self.has_more || self.in_system > 0
+    }
+
+    /// Whether the drive may be given one more, for hints or not.
+    fn has_room(&self, queue_depth: u32, for_hints: bool) -> bool {
+        let cache = self.write_back.as_ref();
+        self.outstanding < queue_depth
+            && cache.is_none_or(|cache| cache.lets_in(self.outstanding, for_hints))
+    }
+
     fn page_of(&self, byte: u64) -> u64 {
         if self.page_bytes.is_power_of_two() {
             return byte >> self.page_bytes.trailing_zeros();
@@ -116,6 +208,7 @@ impl<O: Observer> TimedDrive<O> {
         if std::mem::replace(&mut self.host.started, true) {
             return Ok(());
         }
+        self.start_write_back();
         match self.settings.host {
             Loop::Open => self.expect_arrival(),
             Loop::Closed { threads, .. } => {
@@ -128,8 +221,10 @@ impl<O: Observer> TimedDrive<O> {
     /// Dispatches what completions have made room for, and lets free threads go on.
     pub(super) fn admit(&mut self) -> Result<(), DriveError> {
         self.host.is_due = false;
+        let queue_depth = self.settings.queue_depth;
         loop {
-            let has_room = self.host.outstanding < self.settings.queue_depth;
+            let first = self.host.waiting.front().map(|waiting| waiting.party == Party::Hints);
+            let has_room = first.is_some_and(|hints| self.host.has_room(queue_depth, hints));
             if has_room && let Some(waiting) = self.host.waiting.pop_front() {
                 self.dispatch(waiting)?;
             } else if self.host.free_threads > 0 {
@@ -140,6 +235,9 @@ impl<O: Observer> TimedDrive<O> {
             }
         }
         self.host.is_due = false;
+        if self.host.write_back.is_some() {
+            self.flush_at_leisure()?;
+        }
         Ok(())
     }
 
@@ -207,10 +305,21 @@ impl<O: Observer> TimedDrive<O> {
     fn arrive(&mut self, request: TimedRequest) -> Result<(), DriveError> {
         self.count_requests();
         self.host.in_system += 1;
-        let waiting = Waiting { request, number: self.totals.arrived, arrived: self.now };
+        let (number, party) = (self.totals.arrived, Party::Workload);
+        let waiting = Waiting { request, number, arrived: self.now, party, hints: 0 };
         self.totals.arrived += 1;
         self.observer.arrived(self.now);
-        if self.host.waiting.is_empty() && self.host.outstanding < self.settings.queue_depth {
+        if self.host.write_back.is_some() {
+            return self.ask_cache(waiting);
+        }
+        self.let_in(waiting)
+    }
+
+    /// Dispatches what nothing waits before, or lets it wait.
+    pub(super) fn let_in(&mut self, waiting: Waiting) -> Result<(), DriveError> {
+        let for_hints = waiting.party == Party::Hints;
+        if self.host.waiting.is_empty() && self.host.has_room(self.settings.queue_depth, for_hints)
+        {
             return self.dispatch(waiting);
         }
         self.host.waiting.push_back(waiting);
@@ -227,55 +336,32 @@ impl<O: Observer> TimedDrive<O> {
 
     /// Cuts a request into page operations and sends them to their dies.
     fn dispatch(&mut self, waiting: Waiting) -> Result<(), DriveError> {
-        let Waiting { request, number, arrived } = waiting;
-        let host = &mut self.host;
-        host.outstanding += 1;
-        let (begin, end) = (request.offset, request.end());
-        let (mut first, mut last) = (host.page_of(begin), host.page_of(end.max(begin + 1) - 1));
-        if last >= u64::from(host.logical_pages) {
-            let page = u32::try_from(last).unwrap_or(u32::MAX);
-            let logical_pages = host.logical_pages;
-            return Err(FtlError::OutOfRange { page, logical_pages }.into());
+        let Waiting { request, party, hints, .. } = waiting;
+        self.host.outstanding += 1;
+        if party == Party::Hints {
+            self.begin_telling(hints);
+            return Ok(());
         }
-        let page_bytes = host.page_bytes;
-        let is_whole = |page: u64| page * page_bytes >= begin && (page + 1) * page_bytes <= end;
-        if request.op == Op::Trim {
-            // Parts of pages keep their data.
-            first += u64::from(!is_whole(first));
-            last = if is_whole(last) { last + 1 } else { last };
-        } else {
-            last += 1;
-        }
-        let left = last.saturating_sub(first) as u32;
-        let entry =
-            Request { request, number, arrived, dispatched: self.now, left, met_collection: false };
-        let place = match host.free.pop() {
-            Some(place) => {
-                host.requests[place as usize] = entry;
-                place
-            }
-            None => {
-                host.requests.push(entry);
-                host.requests.len() as u32 - 1
-            }
-        };
-        if left == 0 {
+        self.take_hints(hints)?;
+        let pages = self.host.pages_of(&request)?;
+        let place = self.host.keep(&waiting, self.now, pages.len() as u32);
+        if pages.is_empty() {
             self.complete_request(place, None);
             return Ok(());
         }
-        for page in first..last {
+        for page in pages {
             let kind = match request.op {
                 Op::Read => Kind::Read,
                 // Dirty events do not come: requests leave them out.
                 Op::Trim | Op::Dirty => Kind::Trim,
-                Op::Write if is_whole(page) => Kind::Write,
+                Op::Write if self.host.covers(&request, page) => Kind::Write,
                 Op::Write => Kind::Modify,
             };
             self.send(PageOp {
                 number: 0,
                 order: 0,
                 request: place,
-                page: page as u32,
+                page,
                 plane: 0,
                 kind,
                 urgent: request.urgent,
@@ -362,21 +448,41 @@ impl<O: Observer> TimedDrive<O> {
     /// A page operation of a request is done.
     pub(super) fn finish(&mut self, place: u32) {
         let op = self.ops.remove(place);
-        let request = &mut self.host.requests[op.request as usize];
+        self.part_done(op.request, Some(&op), false);
+    }
+
+    /// A part of the request at `place` is done, with `last` its last page operation; one that
+    /// `met` a collection or not.
+    pub(super) fn part_done(&mut self, place: u32, last: Option<&PageOp>, met: bool) {
+        let request = &mut self.host.requests[place as usize];
+        request.met_collection |= met;
         request.left -= 1;
         if request.left == 0 {
-            self.complete_request(op.request, Some(&op));
+            self.complete_request(place, last);
         }
     }
 
     /// A request is done, with `last` its last page operation; with none if it had none.
     fn complete_request(&mut self, place: u32, last: Option<&PageOp>) {
-        self.count_requests();
-        let Request { request, number, arrived, dispatched, met_collection, .. } =
+        let Request { request, number, arrived, dispatched, met_collection, party, .. } =
             self.host.requests[place as usize];
         self.host.free.push(place);
+        match party {
+            Party::Workload if self.host.write_back.is_some() => {}
+            Party::Workload => self.host.left_drive(),
+            Party::Request(waiting) => {
+                self.host.left_drive();
+                return self.part_done(waiting, last, met_collection);
+            }
+            Party::Cache | Party::Hints => {
+                self.host.left_drive();
+                self.host.is_due = true;
+                self.host.write_back.as_mut().into_iter().for_each(|cache| cache.done_at_leisure());
+                return;
+            }
+        }
+        self.count_requests();
         self.host.in_system -= 1;
-        self.host.outstanding -= 1;
         self.totals.completed += 1;
         let (blocked_ns, bus_ns, cell_ns) =
             last.map_or((0, 0, 0), |op| (op.blocked_ns, op.bus_ns, op.cell_ns));
@@ -396,7 +502,6 @@ impl<O: Observer> TimedDrive<O> {
             cell_ns,
             met_collection,
         });
-        self.host.is_due |= !self.host.waiting.is_empty();
         match self.settings.host {
             Loop::Closed { .. } if !self.host.has_more => {}
             Loop::Open => {}

@@ -28,6 +28,7 @@ mod spread;
 mod summary;
 mod suspend;
 mod totals;
+mod write_back;
 
 pub use config::{TimedConfig, TimedPlan};
 pub use engine::{Stop, TimedDrive, Until};

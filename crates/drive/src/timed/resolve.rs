@@ -6,11 +6,12 @@ use flashgc_ftl::spec::{SpecError, count};
 use flashgc_ftl::{
     Allocation, Fill, Frontier, FtlError, Geometry, Mapping, PlacementSpec, VictimSpec,
 };
+use flashgc_host::HostSpec;
 use flashgc_workload::requests::Requests;
 
 use super::config::{TimedConfig, TimedPlan, TimelineConfig};
 use super::settings::Settings;
-use crate::config::{Resolved, RunConfig, Victim};
+use crate::config::{HostConfig, Resolved, RunConfig, Victim};
 use crate::extent::{Extent, Length, Plan, Unit, Warmup};
 use crate::source::Source;
 use crate::times::Times;
@@ -56,6 +57,19 @@ impl Resolved {
         let placement = PlacementSpec::parse(&config.placement)?;
         let geometry = geometry(config, &plan, &placement, requests)?;
         let settings = plan.settings(&geometry, &placement, requests)?;
+        let host = config.host.as_ref().map(|host| HostSpec::parse(&host.cache, &host.hints));
+        let host = host.transpose()?;
+        if let Some(host) = &host {
+            host.check(config.page_size, geometry.logical_pages())?;
+            if host.hints().is_oracle() {
+                return Err(SpecError::new(
+                    "hints: an oracle, found with a timed drive, expected with a counting one: what \
+                     comes depends on the times",
+                    "--drive counting has it, or --hints perfect",
+                )
+                .into());
+            }
+        }
         let (total, passes) = length(&config.length, requests, &geometry)?;
         let (warmup, precondition) = warmup(&config.warmup, total, &geometry)?;
         let victim = VictimSpec::parse(&config.victim)?;
@@ -74,6 +88,9 @@ impl Resolved {
                 arrivals: plan.arrivals.map(|arrivals| arrivals.to_string()),
                 ..timed.clone()
             }),
+            host: host
+                .as_ref()
+                .map(|host| HostConfig { cache: host.cache(), hints: host.hints().to_string() }),
             workload: source.canonical(),
             ..config.clone()
         };
@@ -101,7 +118,7 @@ impl Resolved {
             lifespan: None,
             levelling: None,
             placement,
-            host: None,
+            host,
             bytes: 0,
             victim: Victim::Registered(victim),
             frontier,
@@ -121,7 +138,6 @@ fn refuse_what_only_counts(config: &RunConfig, external: bool) -> Result<(), Spe
         (levelled, "wear levelling"),
         (config.mapping != "page", "a mapping other than page"),
         (config.swap.is_some(), "a page cache"),
-        (config.host.is_some(), "a host with a cache"),
         (config.precision.is_some(), "a precision to reach"),
         (matches!(config.length, Length::Until(_)), "a run until a failure"),
     ];

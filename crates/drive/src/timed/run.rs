@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use flashgc_ftl::rng::Stream;
 use flashgc_ftl::{Counters, PlaneLayout, Stepwise, ZombieCounts};
+use flashgc_host::HostCounts;
 use flashgc_workload::requests::{RequestStream, Space, TimedRequest};
 use flashgc_workload::{Op, WorkloadError};
 
@@ -49,6 +50,7 @@ struct Moment {
     now: u64,
     counters: Counters,
     zombies: Option<ZombieCounts>,
+    host: Option<HostCounts>,
     totals: Totals,
 }
 
@@ -58,6 +60,7 @@ impl Moment {
             now: drive.now(),
             counters: drive.layer().counters(),
             zombies: drive.layer().zombies(),
+            host: drive.host_counts(),
             totals: drive.totals().clone(),
         }
     }
@@ -83,6 +86,11 @@ pub(crate) fn run(
     let settings = timed.settings.clone();
     let mut drive = TimedDrive::new(settings, layer, Box::new(requests), &mut meter)
         .map_err(flashgc_ftl::FtlError::from)?;
+    if let Some(host) = &resolved.host {
+        let (page_size, pages) = (resolved.config.page_size, resolved.geometry.logical_pages());
+        let host = host.open_clocked(page_size, pages, seed);
+        drive = drive.behind(host.map_err(flashgc_ftl::FtlError::from)?);
+    }
     let mut progress = Progress::new(timed);
     let mut look = |drive: &TimedDrive<&mut Meter>, done: u64| {
         progress.report(done, drive.layer().counters().programs(), control);
@@ -141,7 +149,7 @@ pub(crate) fn run(
         levelled: None,
         zombies: end.zombies.zip(start.zombies).map(|(end, start)| end.since(&start)),
         failures: Vec::new(),
-        host: None,
+        host: end.host.zip(start.host).map(|(end, start)| end.since(&start)),
         wearing: Vec::new(),
         merges: None,
         map_traffic: None,

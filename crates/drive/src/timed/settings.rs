@@ -86,6 +86,8 @@ pub struct Collecting {
     pub preemption: Preemption,
     /// Without preemption, a collection holds all dies of its unit, not its own alone.
     pub holds_unit: bool,
+    /// What the search of a victim takes, in which its die is held.
+    pub search_ns: u64,
     /// What looking into the queue takes at each preemption point.
     pub poll_ns: u64,
     /// Pages are moved inside their die, without the bus.

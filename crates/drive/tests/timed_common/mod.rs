@@ -46,6 +46,7 @@ pub fn settings(hardware: Hardware) -> Settings {
             hard: 0,
             preemption: Preemption::None,
             holds_unit: false,
+            search_ns: 0,
             poll_ns: 0,
             copy_back: false,
             idle: None,

@@ -6,7 +6,8 @@
 //! one. Every `delay` the background writer looks at the `scan` of the cache used least recently and
 //! writes up to `pages` dirty pages of it, so that evictions need not wait.
 //!
-//! The clock is that of requests: `rate` of them a second.
+//! The clock is that of requests: `rate` of them a second; before a drive with a clock it is the
+//! drive's.
 //!
 //! # Cost
 //! A request: constant, and the background writer's looks. 8.4 bytes a page of the drive.
@@ -20,7 +21,7 @@ use flashgc_ftl::spec::{Kind, Param, Params, SpecError};
 
 use super::outlet::Outlet;
 use super::pages::{Lists, Pages};
-use super::{Cache, CacheInfo, RATE, Room, SIZE, time};
+use super::{Cache, CacheInfo, MEMORY, RATE, Room, SIZE, time};
 
 pub(super) const INFO: CacheInfo = CacheInfo {
     name: "buffer-cache",
@@ -57,9 +58,14 @@ pub(super) const INFO: CacheInfo = CacheInfo {
             help: "share of the cache that it looks at, from the end",
         },
         RATE,
+        MEMORY,
     ],
     source: include_str!("database.rs"),
-    check: |params, _| settings(params).map(|_| Vec::new()),
+    check: |params, _| {
+        settings(params)?;
+        time(params, MEMORY.name)?;
+        Ok(Vec::new())
+    },
     make: |params, room| Ok(Box::new(BufferCache::new(settings(params)?, room))),
 };
 
@@ -223,5 +229,17 @@ impl Cache for BufferCache {
 
     fn dirty(&self) -> u32 {
         self.dirty.len()
+    }
+
+    fn advance(&mut self, ns: u64, out: &mut Outlet) {
+        self.pass(ns, out);
+    }
+
+    fn next_look(&self) -> Option<u64> {
+        Some(self.next_round)
+    }
+
+    fn flush_next(&mut self, _: &mut Outlet) -> bool {
+        false
     }
 }

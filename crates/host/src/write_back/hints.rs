@@ -6,6 +6,7 @@ use flashgc_ftl::rng::Stream;
 use flashgc_ftl::spec::{Kind, Param, Params, Spec, SpecError, suggest};
 
 use super::pages::Pages;
+use super::time;
 
 /// Bytes of a sector, in which extents are counted.
 const SECTOR: u32 = 512;
@@ -42,6 +43,24 @@ const HORIZON: Param = Param {
     help: "how far it sees, in writes as a share of the drive's pages",
 };
 
+const fn cost(default: &'static str) -> Param {
+    Param {
+        name: "cost",
+        kind: Kind::Text,
+        default: Some(default),
+        help: "time that the drive takes for such a command, where it has a clock",
+    }
+}
+
+const fn queued(default: &'static str) -> Param {
+    Param {
+        name: "queued",
+        kind: Kind::Word(&["no", "yes"]),
+        default: Some(default),
+        help: "such a command goes beside others; no: it waits for all before it, and all others for it",
+    }
+}
+
 static WAYS: &[HintsInfo] = &[
     HintsInfo { name: "none", summary: "the drive is told nothing", params: &[] },
     HintsInfo {
@@ -54,7 +73,7 @@ static WAYS: &[HintsInfo] = &[
         name: "command",
         summary: "a command of its own for each extent, as soon as a page is dirty (Lee et al. \
                   2015, section 5.2.5)",
-        params: &[LOST, WRONG, ADVERSE, LATE],
+        params: &[cost("100us"), queued("no"), LOST, WRONG, ADVERSE, LATE],
     },
     HintsInfo {
         name: "dsm",
@@ -66,6 +85,8 @@ static WAYS: &[HintsInfo] = &[
                 default: Some("256"),
                 help: "ranges that wait for one command",
             },
+            cost("20us"),
+            queued("yes"),
             LOST,
             WRONG,
             ADVERSE,
@@ -110,6 +131,7 @@ enum Way {
 #[derive(Clone)]
 pub struct HintsSpec {
     way: Way,
+    cost_ns: u64,
     params: Params,
 }
 
@@ -133,7 +155,11 @@ impl HintsSpec {
             "oracle" => Way::Oracle,
             _ => Way::Perfect,
         };
-        let made = Self { way, params };
+        let cost_ns = match way {
+            Way::Command(_) => time(&params, "cost")?,
+            _ => 0,
+        };
+        let made = Self { way, cost_ns, params };
         let faulty = made.share("lost") + made.share("wrong") + made.share("adverse");
         if faulty > 1.0 {
             return Err(SpecError::new(
@@ -149,9 +175,27 @@ impl HintsSpec {
         self.way == Way::None
     }
 
+    /// Whether the drive knows what is to come, which a host's clock cannot.
+    pub fn is_oracle(&self) -> bool {
+        self.way == Way::Oracle
+    }
+
     /// Whether hints can be lost, wrong or late.
     fn can_fail(&self) -> bool {
         !matches!(self.way, Way::None | Way::Oracle)
+    }
+
+    /// Whether the drive knows at once, without a command.
+    pub fn is_at_once(&self) -> bool {
+        self.way == Way::Perfect
+    }
+
+    /// What a command made for hints takes, in nanoseconds, and whether it goes beside others.
+    pub fn command(&self) -> (u64, bool) {
+        match self.way {
+            Way::Command(_) => (self.cost_ns, self.params.text("queued") == "yes"),
+            _ => (0, true),
+        }
     }
 
     fn share(&self, name: &str) -> f64 {

@@ -11,7 +11,9 @@
 //! room.
 //!
 //! The clock is that of requests: `rate` of them a second, and a page written to the drive takes
-//! 1/`speed`. A `background` of at least `limit` is taken as half of it, as Linux does.
+//! 1/`speed`. Before a drive with a clock it is the drive's: `rate` and `speed` mean nothing there, the
+//! daemon has 128 pages under way at most, and a writer waits until the drive has what it writes. A
+//! `background` of at least `limit` is taken as half of it, as Linux does.
 //!
 //! # Cost
 //! A request: constant, but for the search of the next dirty page, a bit each. 8.5 bytes a page of the
@@ -25,7 +27,7 @@ use flashgc_ftl::spec::{Kind, Param, Params, SpecError};
 
 use super::outlet::Outlet;
 use super::pages::{Lists, Pages};
-use super::{Cache, CacheInfo, RATE, Room, SIZE, time};
+use super::{Cache, CacheInfo, MEMORY, RATE, Room, SIZE, time};
 
 pub(super) const INFO: CacheInfo = CacheInfo {
     name: "page-cache",
@@ -68,13 +70,21 @@ pub(super) const INFO: CacheInfo = CacheInfo {
             default: Some("1000"),
             help: "pages that the drive writes a second",
         },
+        MEMORY,
     ],
     source: include_str!("linux.rs"),
     check: |params, _| {
         settings(params)?;
+        time(params, MEMORY.name)?;
         Ok(warning(params).into_iter().collect())
     },
-    make: |params, room| Ok(Box::new(LinuxCache::new(settings(params)?, room))),
+    make: |params, room| {
+        let mut settings = settings(params)?;
+        if room.clocked {
+            settings.page_ns = 0;
+        }
+        Ok(Box::new(LinuxCache::new(settings, room)))
+    },
 };
 
 /// Bytes that are dirtied between two looks of a writer: this at most, 1024 pages of 4 KiB, and the
@@ -92,6 +102,7 @@ struct Settings {
     background: f64,
     limit: f64,
     by_page: bool,
+    /// What a page takes to be written; 0 where the drive has the clock.
     page_ns: u64,
 }
 
@@ -351,5 +362,19 @@ impl Cache for LinuxCache {
 
     fn dirty(&self) -> u32 {
         self.dirty.len()
+    }
+
+    fn advance(&mut self, ns: u64, out: &mut Outlet) {
+        LinuxCache::pass(self, ns, false, out);
+    }
+
+    fn next_look(&self) -> Option<u64> {
+        (self.settings.writeback_ns > 0).then_some(self.next_look)
+    }
+
+    fn flush_next(&mut self, out: &mut Outlet) -> bool {
+        let due = self.due();
+        due.into_iter().for_each(|page| self.flush(page, out));
+        due.is_some()
     }
 }

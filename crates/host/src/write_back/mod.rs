@@ -2,9 +2,11 @@
 //! back later, and the drive may be told of what is dirty.
 //!
 //! [`Host`] is a workload around a workload: commands of an application in, commands for the drive
-//! and hints out, so that every drive takes it. Its clock is that of requests. A cache is a file with
-//! its documentation and a line in the list below; the ways of hinting are in [`hints`].
+//! and hints out, so that every drive takes it. Its clock is that of requests. [`ClockedHost`] is the
+//! same on the clock of a drive that has one. A cache is a file with its documentation and a line in
+//! the list below; the ways of hinting are in [`hints`].
 
+mod clocked;
 mod database;
 pub mod hints;
 mod linux;
@@ -17,7 +19,9 @@ use flashgc_ftl::spec::{Kind, Param, Params, Spec, SpecError, count, header, sug
 use flashgc_workload::units::Quantity;
 use flashgc_workload::{Batch, Op, Workload, WorkloadError};
 
+pub use clocked::ClockedHost;
 pub use hints::{HintCounts, HintsSpec, hint_ways};
+pub use outlet::Leaving;
 
 use hints::Hints;
 use outlet::{Ahead, Outlet};
@@ -38,6 +42,16 @@ trait Cache: Send {
 
     /// Pages whose newest data only the cache has.
     fn dirty(&self) -> u32;
+
+    /// `ns` pass on a clock that is not of requests. What is written at leisure waits for
+    /// [`Cache::flush_next`].
+    fn advance(&mut self, ns: u64, out: &mut Outlet);
+
+    /// When, on that clock, something comes due by itself; `None` if nothing does.
+    fn next_look(&self) -> Option<u64>;
+
+    /// Writes one page of what may be written at leisure; whether there was one.
+    fn flush_next(&mut self, out: &mut Outlet) -> bool;
 }
 
 /// What a cache is made for.
@@ -47,6 +61,8 @@ struct Room {
     page_size: u32,
     /// Pages of the cache.
     capacity: u32,
+    /// The drive has a clock: the time that writes take is its business.
+    clocked: bool,
 }
 
 /// One registered cache, as listings, help texts and constructors need it.
@@ -89,6 +105,14 @@ const RATE: Param = Param {
     kind: Kind::Real { min: 1e-3, max: 1e9 },
     default: Some("10000"),
     help: "requests of one page a second, the clock of the host",
+};
+
+/// What memory takes for a request. Every cache takes it.
+const MEMORY: Param = Param {
+    name: "memory",
+    kind: Kind::Text,
+    default: Some("5us"),
+    help: "time of a request that memory serves, before a drive with a clock",
 };
 
 // The list of caches: a new one is one file and one line here.
@@ -187,22 +211,47 @@ impl HostSpec {
         pages: u32,
         seed: u64,
     ) -> Result<Host, SpecError> {
-        let capacity = self.capacity(page_size, pages)?;
-        let room = Room { pages, page_size, capacity };
-        let horizon = self.hints.horizon(pages);
         Ok(Host {
             application,
-            cache: (self.cache.make)(&self.params, &room)?,
+            served: self.served(page_size, pages, seed, false)?,
             gap_ns: ((1e9 / self.params.real("rate")).round() as u64).max(1),
             batch: Batch::default(),
             done: 0,
+            foresees: self.hints.is_oracle(),
+            shared: HostWatch::default(),
+        })
+    }
+
+    /// The host on the clock of a drive of `pages` pages.
+    ///
+    /// # Errors
+    /// A cache that does not suit the drive.
+    pub fn open_clocked(
+        &self,
+        page_size: u32,
+        pages: u32,
+        seed: u64,
+    ) -> Result<ClockedHost, SpecError> {
+        let served = self.served(page_size, pages, seed, true)?;
+        Ok(ClockedHost::new(served, time(&self.params, "memory")?, &self.hints))
+    }
+
+    fn served(
+        &self,
+        page_size: u32,
+        pages: u32,
+        seed: u64,
+        clocked: bool,
+    ) -> Result<Served, SpecError> {
+        let capacity = self.capacity(page_size, pages)?;
+        let room = Room { pages, page_size, capacity, clocked };
+        Ok(Served {
+            cache: (self.cache.make)(&self.params, &room)?,
             outlet: Outlet::new(
                 Hints::new(&self.hints, page_size, pages, seed)?,
-                horizon.map(|writes| Ahead::new(writes, pages)),
+                self.hints.horizon(pages).map(|writes| Ahead::new(writes, pages)),
             ),
-            foresees: horizon.is_some(),
             counts: HostCounts::default(),
-            shared: HostWatch::default(),
         })
     }
 }
@@ -298,17 +347,53 @@ impl HostWatch {
 /// is watched for a while.
 pub struct Host {
     application: Box<dyn Workload>,
-    cache: Box<dyn Cache>,
+    served: Served,
     /// Time from one request to the next.
     gap_ns: u64,
     batch: Batch,
     /// Commands of `batch` that are done.
     done: usize,
-    outlet: Outlet,
     /// Whether an oracle looks ahead.
     foresees: bool,
-    counts: HostCounts,
     shared: HostWatch,
+}
+
+/// A cache, what leaves it, and what it has done.
+struct Served {
+    cache: Box<dyn Cache>,
+    outlet: Outlet,
+    counts: HostCounts,
+}
+
+impl Served {
+    /// The application's next command.
+    fn request(&mut self, op: Op, page: u32) {
+        let (cache, out) = (&mut self.cache, &mut self.outlet);
+        match op {
+            Op::Read => {
+                self.counts.reads += 1;
+                cache.read(page, out);
+            }
+            Op::Write => {
+                self.counts.writes += 1;
+                cache.write(page, out);
+            }
+            Op::Trim => cache.trim(page, out),
+            // Only traces have these: in a batch they are hints, and this cache makes its own.
+            Op::Dirty => {}
+        }
+        self.counts.dirty += u128::from(cache.dirty());
+        self.counts.known += u128::from(out.hints.known());
+    }
+
+    fn counts(&self) -> HostCounts {
+        HostCounts {
+            drive_reads: self.outlet.reads,
+            drive_writes: self.outlet.writes,
+            hints: self.outlet.hints.counts,
+            ..self.counts
+        }
+    }
 }
 
 impl Host {
@@ -329,34 +414,19 @@ impl Host {
         let page = self.batch.pages[self.done];
         let op = self.batch.ops.get(self.done).copied().unwrap_or(Op::Write);
         self.done += 1;
-        let (cache, out) = (&mut self.cache, &mut self.outlet);
-        cache.pass(self.gap_ns, out);
-        match op {
-            Op::Read => {
-                self.counts.reads += 1;
-                cache.read(page, out);
-            }
-            Op::Write => {
-                self.counts.writes += 1;
-                cache.write(page, out);
-            }
-            Op::Trim => cache.trim(page, out),
-            // Only traces have these: in a batch they are hints, and this cache makes its own.
-            Op::Dirty => {}
-        }
-        self.counts.dirty += u128::from(cache.dirty());
-        self.counts.known += u128::from(out.hints.known());
+        self.served.cache.pass(self.gap_ns, &mut self.served.outlet);
+        self.served.request(op, page);
         Ok(true)
     }
 
     /// Fills a batch with commands of which an oracle has told the drive before.
     fn foresee(&mut self, batch: &mut Batch, limit: usize) -> Result<(), WorkloadError> {
         while batch.pages.len() < limit {
-            self.outlet.look(batch);
-            while self.outlet.sees_less() && self.request()? {
-                self.outlet.look(batch);
+            self.served.outlet.look(batch);
+            while self.served.outlet.sees_less() && self.request()? {
+                self.served.outlet.look(batch);
             }
-            if !self.outlet.hand_out_seen(batch) {
+            if !self.served.outlet.hand_out_seen(batch) {
                 break;
             }
         }
@@ -370,13 +440,10 @@ impl Workload for Host {
         if self.foresees {
             self.foresee(batch, limit)?;
         } else {
-            while self.outlet.commands < limit && self.request()? {}
-            self.outlet.hand_out(batch, limit);
+            while self.served.outlet.commands < limit && self.request()? {}
+            self.served.outlet.hand_out(batch, limit);
         }
-        self.counts.drive_reads = self.outlet.reads;
-        self.counts.drive_writes = self.outlet.writes;
-        self.counts.hints = self.outlet.hints.counts;
-        *self.shared.0.lock().unwrap_or_else(PoisonError::into_inner) = self.counts;
+        *self.shared.0.lock().unwrap_or_else(PoisonError::into_inner) = self.served.counts();
         Ok(())
     }
 }

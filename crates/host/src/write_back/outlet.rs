@@ -25,10 +25,15 @@ impl Ahead {
     }
 }
 
-/// What leaves: a hint comes before the command that it rides on.
-enum Leaving {
+/// What leaves a host for its drive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Leaving {
+    /// A hint of a page. It comes before the command that it rides on, or that was made for it.
     Hint(u32),
+    /// A command for a page.
     Command(u32, Op),
+    /// A command made for the hints before it.
+    HintCommand,
 }
 
 /// Commands for the drive, in order.
@@ -63,6 +68,7 @@ impl Outlet {
                     batch.ops.push(op);
                     self.commands -= 1;
                 }
+                Some(Leaving::HintCommand) => {}
                 None => return,
             }
         }
@@ -140,6 +146,17 @@ impl Outlet {
 
     /// `page` has become dirty.
     pub(super) fn dirtied(&mut self, page: u32) {
+        let before = self.hints.counts.commands;
         self.hints.dirtied(page, &mut Self::tell(&mut self.leaving));
+        for _ in before..self.hints.counts.commands {
+            self.leaving.push_back(Leaving::HintCommand);
+        }
+    }
+
+    /// The next that leaves.
+    pub(super) fn next(&mut self) -> Option<Leaving> {
+        let next = self.leaving.pop_front();
+        self.commands -= usize::from(matches!(next, Some(Leaving::Command(..))));
+        next
     }
 }

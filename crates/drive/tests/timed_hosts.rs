@@ -1,0 +1,132 @@
+//! A host's cache before the timed drive: times worked by hand, hints that ride and hints that cost.
+
+mod timed_common;
+
+use flashgc_drive::timed::{Hardware, Loop, Settings, Stop, TimedDrive, Until};
+use flashgc_ftl::{Fill, Geometry};
+use flashgc_host::HostSpec;
+use flashgc_workload::Op::{self, Read, Trim, Write};
+use timed_common::*;
+
+/// 480 pages promised, on dies of 40 blocks of 16; 25 us, 200 us, 1.5 ms and no bus.
+fn drive(
+    settings: Settings,
+    cache: &str,
+    hints: &str,
+    requests: &[(Op, u32)],
+) -> TimedDrive<Recorder> {
+    let geometry = Geometry::new(40 * settings.hardware.all_planes(), 16, 480).unwrap();
+    let layer = layer(&settings, geometry, "z-greedy", Fill::Sequential, 2);
+    let requests = requests.iter().map(|&(op, page)| request(0, op, page)).collect();
+    let host = HostSpec::parse(cache, hints).unwrap().open_clocked(PAGE, 480, 1).unwrap();
+    recorded(&settings, layer, requests).behind(host)
+}
+
+/// When each of `requests` of one thread is completed, in microseconds.
+fn completed(cache: &str, hints: &str, requests: &[(Op, u32)]) -> Vec<u64> {
+    let mut drive = drive(settings(paper_hardware()), cache, hints, requests);
+    assert_eq!(drive.run(Until::END).unwrap(), Stop::Ended);
+    drive.layer().audit().unwrap();
+    drive.observer().completed_us()
+}
+
+#[test]
+fn memory_serves_what_it_has_and_the_drive_the_rest() {
+    // 40 pages. A miss takes the read of 25 us, what is cached the 5 us of memory, and a page that
+    // was discarded is in neither: nothing is read.
+    let requests =
+        [(Read, 7), (Read, 7), (Write, 7), (Read, 7), (Write, 100), (Trim, 100), (Read, 100)];
+    let times = completed("page-cache:size=160KiB", "none", &requests);
+    assert_eq!(times, [25, 30, 35, 40, 45, 50, 55]);
+}
+
+#[test]
+fn a_writer_above_the_middle_waits_for_what_it_writes() {
+    // 40 pages: the daemon stops at 4 dirty ones, a writer looks at each page (a thirty-second of
+    // the cache) and writes one (1 + 1/2) if 6 or more are dirty, the middle of 10% and 20%. The
+    // sixth write waits for its own program from 25 to 225; the daemon's goes to 425. Then one write
+    // is free, and the next waits for the daemon's program and for its own, and so on.
+    let requests: Vec<_> = (0..10).map(|page| (Write, page)).collect();
+    let times = completed("page-cache:size=160KiB,writeback=0s", "none", &requests);
+    assert_eq!(times, [5, 10, 15, 20, 25, 225, 230, 625, 630, 1025]);
+}
+
+#[test]
+fn the_daemon_writes_what_has_expired_at_its_look() {
+    // Two dirty pages are written at the look at 1 ms, beside a thread that thinks for 2 ms.
+    let settings = Settings {
+        host: Loop::Closed { threads: 1, think_ns: 2000 * US },
+        ..settings(paper_hardware())
+    };
+    let cache = "page-cache:size=160KiB,writeback=1ms,expire=500us";
+    let requests = [(Write, 3), (Read, 3), (Read, 40)];
+    let mut drive = drive(settings, cache, "none", &requests);
+    assert_eq!(drive.run(Until::END).unwrap(), Stop::Ended);
+    // 5, then 2 ms of thought and 5, then 2 ms and the read of 25.
+    assert_eq!(drive.observer().completed_us(), [5, 2010, 4035]);
+    let programs: Vec<_> = drive.observer().spans.iter().map(|span| span.begin_ns / US).collect();
+    assert_eq!(programs, [1000, 4010], "page 3 is written at the look, page 40 read");
+    let counts = drive.host_counts().unwrap();
+    assert_eq!(
+        (counts.reads, counts.writes, counts.drive_reads, counts.drive_writes),
+        (2, 1, 1, 1)
+    );
+}
+
+#[test]
+fn hints_ride_on_the_next_command_for_nothing() {
+    let requests = [(Write, 7), (Write, 9), (Read, 100), (Read, 101)];
+    let cache = "page-cache:size=160KiB";
+    let silent = completed(cache, "none", &requests);
+    assert_eq!(silent, [5, 10, 35, 60]);
+    assert_eq!(completed(cache, "piggyback", &requests), silent);
+    let known_after = |requests: &[(Op, u32)]| {
+        let mut drive = drive(settings(paper_hardware()), cache, "piggyback", requests);
+        drive.run(Until { completed: requests.len() as u64, time_ns: u64::MAX }).unwrap();
+        drive.layer().zombies().unwrap().known
+    };
+    // One extent a command, first in, first out.
+    assert_eq!([2, 3, 4].map(|count| known_after(&requests[..count])), [0, 1, 2]);
+}
+
+#[test]
+fn a_command_for_hints_takes_its_time_alone_or_beside_others() {
+    let cache = "page-cache:size=160KiB";
+    // The write is done in memory; its hint holds the drive from 0 to 100 us, and the read waits.
+    // The last write's hint command begins at 135 us and nobody waits for it.
+    let requests = [(Write, 7), (Read, 100), (Read, 7), (Write, 9), (Read, 100)];
+    assert_eq!(completed(cache, "command:cost=100us", &requests), [5, 125, 130, 135, 140]);
+    assert_eq!(completed(cache, "command:cost=100us,queued=yes", &requests), [5, 30, 35, 40, 45]);
+    // It waits itself for what is under way: a read of the other thread, from 0 to 25.
+    let two =
+        Settings { host: Loop::Closed { threads: 2, think_ns: 0 }, ..settings(paper_hardware()) };
+    let requests = [(Read, 100), (Write, 7), (Read, 200)];
+    let mut drive = drive(two, cache, "command:cost=100us", &requests);
+    drive.run(Until::END).unwrap();
+    assert_eq!(drive.observer().completed_us(), [25, 5, 150]);
+    assert_eq!(drive.layer().zombies().unwrap().known, 1);
+    let counts = drive.host_counts().unwrap();
+    assert_eq!((counts.hints.due, counts.hints.sent, counts.hints.commands), (1, 1, 1));
+}
+
+#[test]
+fn perfect_knowledge_needs_no_command() {
+    let requests = [(Write, 7), (Write, 8), (Write, 9)];
+    let cache = "page-cache:size=160KiB";
+    let mut drive = drive(settings(paper_hardware()), cache, "perfect", &requests);
+    drive.run(Until { completed: 3, time_ns: u64::MAX }).unwrap();
+    assert_eq!(drive.layer().zombies().unwrap().known, 3);
+    assert_eq!(drive.now(), 15 * US);
+}
+
+#[test]
+fn banks_work_side_by_side_for_readers_that_miss() {
+    // Four banks on channels of their own: four threads read from different ones in 25 us each.
+    let hardware = Hardware { channels: 4, ..paper_hardware() };
+    let settings =
+        Settings { host: Loop::Closed { threads: 4, think_ns: 0 }, ..settings(hardware) };
+    let requests: Vec<_> = (0..8).map(|page| (Read, page)).collect();
+    let mut drive = drive(settings, "page-cache:size=160KiB", "piggyback", &requests);
+    drive.run(Until::END).unwrap();
+    assert_eq!(drive.observer().completed_us(), [25, 25, 25, 25, 50, 50, 50, 50]);
+}

@@ -1,0 +1,63 @@
+//! A host on the clock of a drive: the application's commands and the drive's time in, what leaves
+//! for the drive out. What the drive takes for it is the drive's business.
+
+use flashgc_workload::Op;
+
+use super::hints::HintsSpec;
+use super::outlet::Leaving;
+use super::{HostCounts, Served};
+
+/// A cache and its hints before a drive with a clock. See the module's text.
+pub struct ClockedHost {
+    served: Served,
+    now_ns: u64,
+    memory_ns: u64,
+    hints: HintsSpec,
+}
+
+impl ClockedHost {
+    pub(super) fn new(served: Served, memory_ns: u64, hints: &HintsSpec) -> Self {
+        Self { served, now_ns: 0, memory_ns, hints: hints.clone() }
+    }
+
+    /// The time is `now_ns`, never less than before. What comes due by itself may leave.
+    pub fn advance(&mut self, now_ns: u64) {
+        self.served.cache.advance(now_ns - self.now_ns, &mut self.served.outlet);
+        self.now_ns = now_ns;
+    }
+
+    /// When something comes due by itself; `None` if nothing does.
+    pub fn next_look(&self) -> Option<u64> {
+        self.served.cache.next_look()
+    }
+
+    /// The application's command: what it waits for leaves.
+    pub fn request(&mut self, op: Op, page: u32) {
+        self.served.request(op, page);
+    }
+
+    /// Lets one page leave that is written at leisure; whether there was one.
+    pub fn flush_next(&mut self) -> bool {
+        self.served.cache.flush_next(&mut self.served.outlet)
+    }
+
+    /// The next that leaves for the drive.
+    pub fn next_leaving(&mut self) -> Option<Leaving> {
+        self.served.outlet.next()
+    }
+
+    /// What has been done so far.
+    pub fn counts(&self) -> HostCounts {
+        self.served.counts()
+    }
+
+    /// What memory takes for a request.
+    pub fn memory_ns(&self) -> u64 {
+        self.memory_ns
+    }
+
+    /// How the drive is told.
+    pub fn hints(&self) -> &HintsSpec {
+        &self.hints
+    }
+}
