@@ -137,22 +137,32 @@ impl<T: Tracker> State<T> {
     pub(crate) fn mark_zombies(&mut self, pages: &[u32]) {
         let bits = self.geometry.offset_bits();
         let Some(zombies) = &mut self.zombies else { return };
-        for (index, &page) in pages.iter().enumerate() {
-            if let Some(&ahead) = pages.get(index + MAP_AHEAD) {
-                prefetch(&self.map, ahead as usize);
+        // Two passes, each with one table to wait for: first the map, then the zombies.
+        let places = &mut *self.old;
+        let mut rest = pages;
+        while !rest.is_empty() {
+            let count = rest.len().min(places.len());
+            for (index, place) in places[..count].iter_mut().enumerate() {
+                if let Some(&ahead) = rest.get(index + MAP_AHEAD) {
+                    prefetch(&self.map, ahead as usize);
+                }
+                *place = self.map[rest[index] as usize];
+                prefetch(&zombies.bits, (*place >> 6) as usize);
             }
-            let ppn = self.map[page as usize];
-            if ppn == UNMAPPED || zombies.holds(ppn) {
-                continue;
+            for &ppn in &places[..count] {
+                if ppn == UNMAPPED || zombies.holds(ppn) {
+                    continue;
+                }
+                zombies.set(ppn);
+                zombies.counts.marked += 1;
+                zombies.counts.known += 1;
+                let block = ppn >> bits;
+                self.blocks.zombies_mut()[block as usize] += 1;
+                if T::FOLLOWS_ZOMBIES && self.blocks.is_candidate(block) {
+                    self.tracker.zombie_marked(&self.blocks, block);
+                }
             }
-            zombies.set(ppn);
-            zombies.counts.marked += 1;
-            zombies.counts.known += 1;
-            let block = ppn >> bits;
-            self.blocks.zombies_mut()[block as usize] += 1;
-            if T::FOLLOWS_ZOMBIES && self.blocks.is_candidate(block) {
-                self.tracker.zombie_marked(&self.blocks, block);
-            }
+            rest = &rest[count..];
         }
     }
 

@@ -24,7 +24,8 @@ TIMED = (
         "drive.device",
         "--device",
         "NAME",
-        "Preset for what is not given: pgc-slc, jasmine-4, jasmine-16, slc, mlc, tlc, qlc; see flashgc policies.",
+        "Preset for what is not given: pgc-slc, jasmine-4, jasmine-16, slc, mlc, tlc, qlc; see "
+        "flashgc policies.",
         words=lambda: [device.name for device in devices()],
     ),
     Option("drive.channels", "--channels", "N", "Channels, each with a bus. [default: 1]"),
