@@ -10,6 +10,7 @@ import pytest
 
 import flashgc
 from conftest import Command
+from flashgc import plot
 from test_bad_input import refused
 
 DRIVE = {"blocks": 200, "pages_per_block": 32, "spare": 0.15, "runs": 2, "frontier": "pool"}
@@ -68,6 +69,18 @@ def test_schemes_are_ranked_by_the_time_that_flash_takes() -> None:
     assert best.swap["io_seconds"] == pytest.approx(time)
     # 4 MiB of pages of 2 KiB.
     assert best.config["swap"]["cache_pages"] == 2048
+
+
+def test_a_picture_of_schemes_names_them_and_has_their_io_times() -> None:
+    ranking = flashgc.compare(
+        "d-choices:d=10", "zipf:theta=0.9,read=0.7", mapping="fast:log_blocks=32",
+        scheme=["du-gc", "lda-gc5"], **{**CACHED, "requests": 100_000},
+    )  # fmt: skip
+    (axes,) = plot.compare(ranking).axes
+    assert [tick.get_text() for tick in axes.get_yticklabels()] == ["lda-gc5", "du-gc"]
+    assert axes.get_xlabel() == "I/O time (s)"
+    drawn = [float(points[0].get_xdata()[0]) for points in axes.containers]
+    assert drawn == [rank.result.swap["io_seconds"] for rank in ranking if rank.result.swap]
 
 
 def test_times_are_weighed_as_they_are_given() -> None:

@@ -182,15 +182,17 @@ def hints() -> tuple[Entry, ...]:
 
 
 def brief(spec: str) -> str:
-    """A cache or a way of hinting without the parameters that are as they are by default.
+    """A cache, way of hinting or mapping without the parameters that are as by default.
 
     >>> brief("piggyback:lost=0,wrong=0,adverse=0,late=50")
     'piggyback:late=50'
     >>> brief("page-cache:size=4GiB,background=0.1,limit=0.3")
     'page-cache:size=4GiB,limit=0.3'
+    >>> brief("bast:log_blocks=32,victim=scheme,window=all,strict_order=no,log_only=no")
+    'bast:log_blocks=32'
     """
     name, _, text = spec.partition(":")
-    entry = next(entry for entry in (*caches(), *hints()) if entry.name == name)
+    entry = next(entry for entry in (*caches(), *hints(), *mappings()) if entry.name == name)
     usual = {param.name: param.default for param in entry.params}
     given = [part.split("=", maxsplit=1) for part in text.split(",") if part]
     told = [f"{key}={value}" for key, value in given if not _same(value, usual.get(key))]

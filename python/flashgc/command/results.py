@@ -209,7 +209,9 @@ def verdicts(comparison: Comparison, plus_minus: str) -> list[str]:
     """What the ranking says, in sentences: who wins by how much, and what is inside the noise."""
     best = comparison.ranking[0]
     differing = _differing(comparison.results)
-    names = [_name(rank.result, differing) for rank in comparison]
+    # Schemes are compared on one mapping, whose name is long and tells nothing apart.
+    alike = best.result.swap is not None and len({r.policy for r in comparison.results}) == 1
+    names = [_name(rank.result, differing, alike=alike) for rank in comparison]
     told = list(zip(comparison, names, strict=True))
     equal = [name for rank, name in told if _equal(rank, best)]
     inside = [name for rank, name in told if rank.inside_noise and not _equal(rank, best)]
@@ -390,9 +392,9 @@ def _differing(results: Sequence[Result]) -> list[str]:
     ]
 
 
-def _name(result: Result, differing: Sequence[str]) -> str:
-    """What a result is called among others: its policy, and what differs between them."""
-    parts = [result.policy]
+def _name(result: Result, differing: Sequence[str], *, alike: bool = False) -> str:
+    """What a result is called among others: what differs, and its policy unless all are alike."""
+    parts = [] if alike and differing else [result.policy]
     parts += [shown(result) for heading, _, _, shown in VARIED if heading in differing]
     return "/".join(parts)
 

@@ -15,6 +15,7 @@ from flashgc.plot.labels import header, text_width
 from flashgc.plot.latency import over_time, percentiles
 from flashgc.plot.look import COLOURS, Medium, drawing, new_figure
 from flashgc.plot.series import Series, check_mapping, literal
+from flashgc.registry import brief
 from flashgc.results import Comparison, Result
 from flashgc.units import format_share
 
@@ -44,7 +45,7 @@ def run(result: Result, *, title: str | None = None) -> Figure:
         )
     x, y = zip(*result.series, strict=True)
     runs = len(result.run_values)
-    mean = f"mean {_figure(result)} (95%, {runs} run{'s' if runs != 1 else ''})"
+    mean = f"mean {_amplification(result)} (95%, {runs} run{'s' if runs != 1 else ''})"
     half = _half(result)
     ends = [result.measured_from, x[-1]]
     return panels(
@@ -57,7 +58,7 @@ def run(result: Result, *, title: str | None = None) -> Figure:
             )
         ],
         x_label="drive writes",
-        title=_title(title, f"{result.policy} on {result.workload}, {result.frontier} frontier"),
+        title=_title(title, _what(result)),
         at_ends=False,
     )
 
@@ -65,9 +66,9 @@ def run(result: Result, *, title: str | None = None) -> Figure:
 def compare(comparison: Comparison, *, title: str | None = None) -> Figure:
     """Draws a ranking: a row for each configuration, a point and its 95% interval in each.
 
-    Hollow points are not told from the best by the runs there were. Of drives with a clock, it is
-    their percentiles of response times (:func:`percentiles`). Without ``title`` it is the
-    workload; an empty one is none.
+    Hollow points are not told from the best by the runs there were. Under a page cache it is the
+    I/O time, without intervals; of drives with a clock, their percentiles of response times
+    (:func:`percentiles`). Without ``title`` it is the workload; an empty one is none.
 
     Raises :class:`flashgc.ConfigError` where nothing was measured.
 
@@ -95,10 +96,11 @@ def compare(comparison: Comparison, *, title: str | None = None) -> Figure:
         axes = figure.subplots()
         for at, rank in enumerate(ranks):
             hollow = rank.place > 1 and rank.inside_noise
+            swap = rank.result.swap
             axes.errorbar(
-                rank.result.write_amplification,
+                rank.result.write_amplification if swap is None else swap["io_seconds"],
                 at,
-                xerr=rank.result.write_amplification_ci95,
+                xerr=None if swap is not None else rank.result.write_amplification_ci95,
                 fmt="o",
                 color=COLOURS[0],
                 markerfacecolor="white" if hollow else COLOURS[0],
@@ -116,7 +118,7 @@ def compare(comparison: Comparison, *, title: str | None = None) -> Figure:
         axes.spines["left"].set_visible(False)
         axes.xaxis.set_major_locator(ticks(style.size[0]))
         axes.margins(x=0.05)
-        axes.set_xlabel("write amplification")
+        axes.set_xlabel("write amplification" if swap is None else "I/O time (s)")
         header(figure, style, _title(title, ranks[0].result.workload), [])
     return figure
 
@@ -153,13 +155,16 @@ def names(results: Sequence[Result]) -> list[str]:
     hosts = len({result.hosting for result in results}) > 1
     spares = len({result.config["spare_factor"] for result in results}) > 1
     preemptions = len({result.preemption for result in results}) > 1
+    schemes = len({result.scheme for result in results}) > 1
     policies = len({result.policy for result in results}) > 1
     made = []
     for result in results:
-        parts = [_cut(result.policy)] if policies or not preemptions else []
+        parts = [_cut(_policy(result))] if policies or not (preemptions or schemes) else []
+        if schemes:
+            parts.append(result.scheme or "none")
         if preemptions:
             parts.append(result.preemption)
-        if frontiers:
+        if frontiers and result.frontier != "none":
             parts.append(_cut(result.frontier))
         if allocations:
             parts.append(result.allocation)
@@ -173,6 +178,18 @@ def names(results: Sequence[Result]) -> list[str]:
             parts.append(format_share(result.config["spare_factor"]))
         made.append(literal(", ".join(parts)))
     return made
+
+
+def _policy(result: Result) -> str:
+    """The policy in short: of a mapping, what is not as by default."""
+    return result.policy.replace(result.mapping, brief(result.mapping))
+
+
+def _what(result: Result) -> str:
+    """What was run."""
+    frontier = "" if result.frontier == "none" else f", {result.frontier} frontier"
+    scheme = "" if result.scheme is None else f", {result.scheme}"
+    return f"{_policy(result)} on {result.workload}{frontier}{scheme}"
 
 
 def _cut(text: str) -> str:
@@ -249,6 +266,12 @@ def _half(result: Result) -> float:
 
 
 def _figure(result: Result) -> str:
+    if result.swap is not None:
+        return f"{result.swap['io_seconds']:.4f} s"
+    return _amplification(result)
+
+
+def _amplification(result: Result) -> str:
     half = result.write_amplification_ci95
     text = f"{result.write_amplification:.4f}"
     return text if half is None else f"{text} ±{half:.4f}"
