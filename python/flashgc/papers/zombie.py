@@ -25,7 +25,7 @@ from flashgc.reproduce.runner import (
     row,
     simulation,
 )
-from flashgc.reproduce.verdicts import Judgement, Value, Verdict
+from flashgc.reproduce.verdicts import Judgement, Value
 from flashgc.results import Result
 
 #: Section 4.1: 32 GB of blocks of 128 effective pages of 16 KiB; section 5.1: about 6% of the
@@ -57,9 +57,6 @@ PAIRS = (("ZGC-GD", "GC-GD"), ("ZGC-CB", "GC-CB"))
 DRIVES = {Size.QUICK: 1, Size.DEFAULT: 1, Size.FULL: 4}
 #: Drive writes before the measured part: the paper's drives had been used, see the readings.
 WARMUP = {Size.QUICK: "2x", Size.DEFAULT: "2x", Size.FULL: "8x"}
-
-#: Why rows of elapsed time have no value.
-NO_TIME = "the micro-benchmark's elapsed time needs a drive with a clock and a host, not there yet"
 
 
 def scale(size: Size, banks: int = BANKS) -> int:
@@ -163,11 +160,6 @@ def below_row(measured: Measured, label: str, most: float, less: str, more: str)
         return value, verdicts.true(value.mean < most, why)
 
     return row(label, f"below {most:g}", judge)
-
-
-def time_row(label: str, published: float | str) -> Row:
-    """A row of elapsed time."""
-    return Row(label, published, None, Verdict.NOT_RUN, NO_TIME)
 
 
 def known(result: Result) -> tuple[float, float]:

@@ -31,6 +31,7 @@ READINGS: Mapping[str, Mapping[str, Any]] = {
     "flushed by the age of each page": {"host": ",expiry=page"},
     "perfect knowledge": {"hints": "perfect"},
     "filled in order, nothing written before": {"warmup": "0"},
+    "half a drive write before": {"warmup": "0.5x"},
     "eight drive writes before": {"warmup": "8x"},
     "background 5%, limit 10%": {"host": ",background=5%,limit=10%"},
     "background 20%, limit 40%": {"host": ",background=20%,limit=40%"},
