@@ -17,9 +17,9 @@ pub struct HostResult {
     pub drive_reads: u64,
     /// That the drive was asked to write.
     pub drive_writes: u64,
-    /// Dirty in the cache, on average over the requests.
+    /// Dirty in the cache, on average over the requests; on a drive with a clock over the time.
     pub mean_dirty_pages: f64,
-    /// Dirty, and the drive had a hint of it, on average over the requests.
+    /// Dirty, and the drive had a hint of it, on the same average.
     pub mean_known_pages: f64,
     /// The second of these by the first; `None` if nothing was ever dirty.
     pub known_share: Option<f64>,
@@ -49,8 +49,9 @@ impl HostResult {
     pub(crate) fn new(runs: &[Finished]) -> Option<Self> {
         let all = runs.iter().filter_map(|run| run.host);
         let sum = all.reduce(|sum, host| sum.plus(&host))?;
-        let HostCounts { reads, writes, drive_reads, drive_writes, hints, dirty, known } = sum;
-        let mean = |total: u128| total as f64 / sum.requests().max(1) as f64;
+        let HostCounts { reads, writes, drive_reads, drive_writes, hints, dirty, known, moments } =
+            sum;
+        let mean = |total: u128| total as f64 / moments.max(1) as f64;
         Some(Self {
             reads,
             writes,

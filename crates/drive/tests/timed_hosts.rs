@@ -71,6 +71,8 @@ fn the_daemon_writes_what_has_expired_at_its_look() {
         (counts.reads, counts.writes, counts.drive_reads, counts.drive_writes),
         (2, 1, 1, 1)
     );
+    // One page was dirty until the look, of all the time.
+    assert_eq!((counts.dirty, counts.moments), (1_000_000, drive.now().into()));
 }
 
 #[test]

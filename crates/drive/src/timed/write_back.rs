@@ -115,6 +115,7 @@ impl<O: Observer> TimedDrive<O> {
 
     /// Lets the cache write what it writes at leisure.
     pub(super) fn flush_at_leisure(&mut self) -> Result<(), DriveError> {
+        self.pass_time()?;
         loop {
             let cache = self.write_back();
             if cache.at_leisure >= MOST_AT_LEISURE || !cache.host.flush_next() {
@@ -222,7 +223,6 @@ impl<O: Observer> TimedDrive<O> {
 
     /// The cache looks at what is due.
     pub(super) fn look(&mut self) -> Result<(), DriveError> {
-        self.pass_time()?;
         self.flush_at_leisure()?;
         let stands_still = self.timers.first().1 == NEVER && self.ready.is_empty();
         if self.host.goes_on() && !(stands_still && self.host.has_outstanding()) {

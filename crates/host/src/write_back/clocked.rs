@@ -22,7 +22,9 @@ impl ClockedHost {
 
     /// The time is `now_ns`, never less than before. What comes due by itself may leave.
     pub fn advance(&mut self, now_ns: u64) {
-        self.served.cache.advance(now_ns - self.now_ns, &mut self.served.outlet);
+        let ns = now_ns - self.now_ns;
+        self.served.measure(ns);
+        self.served.cache.advance(ns, &mut self.served.outlet);
         self.now_ns = now_ns;
     }
 

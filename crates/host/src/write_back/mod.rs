@@ -275,10 +275,12 @@ pub struct HostCounts {
     pub drive_writes: u64,
     /// What became of hints.
     pub hints: HintCounts,
-    /// Sum over all requests of the pages dirty at each.
+    /// Sum over all requests of the pages dirty at each; on the clock of a drive, over nanoseconds.
     pub dirty: u128,
-    /// Sum over all requests of the dirty pages of which the drive had a hint.
+    /// The same of the dirty pages of which the drive had a hint.
     pub known: u128,
+    /// Requests, or nanoseconds, that these sums are over.
+    pub moments: u128,
 }
 
 impl HostCounts {
@@ -305,6 +307,7 @@ impl HostCounts {
             },
             dirty: self.dirty - earlier.dirty,
             known: self.known - earlier.known,
+            moments: self.moments - earlier.moments,
         }
     }
 
@@ -326,6 +329,7 @@ impl HostCounts {
             },
             dirty: self.dirty + other.dirty,
             known: self.known + other.known,
+            moments: self.moments + other.moments,
         }
     }
 }
@@ -382,8 +386,14 @@ impl Served {
             // Only traces have these: in a batch they are hints, and this cache makes its own.
             Op::Dirty => {}
         }
-        self.counts.dirty += u128::from(cache.dirty());
-        self.counts.known += u128::from(out.hints.known());
+    }
+
+    /// What is dirty and known now is so for another `moments`.
+    fn measure(&mut self, moments: u64) {
+        let moments = u128::from(moments);
+        self.counts.moments += moments;
+        self.counts.dirty += moments * u128::from(self.cache.dirty());
+        self.counts.known += moments * u128::from(self.outlet.hints.known());
     }
 
     fn counts(&self) -> HostCounts {
@@ -416,6 +426,7 @@ impl Host {
         self.done += 1;
         self.served.cache.pass(self.gap_ns, &mut self.served.outlet);
         self.served.request(op, page);
+        self.served.measure(1);
         Ok(true)
     }
 
