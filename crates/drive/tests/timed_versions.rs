@@ -68,7 +68,8 @@ fn settings(draw: &mut Draw, for_copies: u32) -> (Settings, u32) {
     let kept = draw.from(1, 3) as u32;
     let low = (kept + for_copies) * planes;
     let high = low + draw.of(&[0, 1, planes]);
-    let semi = Preemption::Semi { merge: draw.maybe(), pipeline: draw.maybe() };
+    let merge = draw.maybe();
+    let semi = Preemption::Semi { merge, pipeline: draw.maybe() };
     let idle = Idle { below: high + planes, after_ns: 100 * US };
     let settings = Settings {
         hardware,
@@ -85,7 +86,7 @@ fn settings(draw: &mut Draw, for_copies: u32) -> (Settings, u32) {
             holds_unit: draw.maybe(),
             search_ns: draw.of(&[0, 0, 30 * US]),
             poll_ns: draw.of(&[0, 600]),
-            copy_back: draw.maybe(),
+            copy_back: !merge && draw.maybe(),
             idle: draw.of(&[None, None, Some(idle)]),
         },
         suspend: draw.of(&[

@@ -1,85 +1,18 @@
 //! Collections: when they begin, how they give way at the preemption points A and B, and when they
-//! end.
+//! end. The states in which they do not give way are in `states.rs`.
 
 use flashgc_ftl::FtlError;
 
-use super::die::{Collection, Job, Point};
+use super::die::{Collection, Die, Job, Point};
 use super::engine::TimedDrive;
 use super::events::NEVER;
 use super::observe::{Observer, Source};
 use super::ops::{Kind, NONE, PageOp, Queue};
 use super::schedule::Allowed;
-use super::settings::{Preemption, Settings, Unit};
+use super::settings::Preemption;
 use crate::counting::DriveError;
 
-/// What counts its erased blocks together, and which die of it collects.
-pub(super) struct Units {
-    planes_per_unit: u32,
-    planes_per_die: u32,
-    /// The die that collects, or [`NONE`].
-    collecting: Vec<u32>,
-    /// Writes wait: state S2.
-    below_hard: Vec<bool>,
-}
-
-impl Units {
-    pub(super) fn new(settings: &Settings) -> Self {
-        let hardware = &settings.hardware;
-        let planes_per_unit = match settings.collecting.unit {
-            Unit::Plane => 1,
-            Unit::Die => hardware.planes,
-            Unit::Channel => hardware.planes * hardware.dies_per_channel(),
-            Unit::Drive => hardware.all_planes(),
-        };
-        let count = (hardware.all_planes() / planes_per_unit) as usize;
-        Self {
-            planes_per_unit,
-            planes_per_die: hardware.planes,
-            collecting: vec![NONE; count],
-            below_hard: vec![false; count],
-        }
-    }
-
-    #[inline]
-    pub(super) fn of_plane(&self, plane: u32) -> u32 {
-        plane / self.planes_per_unit
-    }
-
-    #[inline]
-    pub(super) fn is_collecting(&self, unit: u32) -> bool {
-        self.collecting[unit as usize] != NONE
-    }
-
-    fn planes(&self, unit: u32) -> std::ops::Range<u32> {
-        unit * self.planes_per_unit..(unit + 1) * self.planes_per_unit
-    }
-
-    /// The dies of a unit; of a plane its die.
-    fn dies(&self, unit: u32) -> std::ops::RangeInclusive<u32> {
-        let planes = self.planes(unit);
-        planes.start / self.planes_per_die..=(planes.end - 1) / self.planes_per_die
-    }
-}
-
 impl<O: Observer> TimedDrive<O> {
-    /// Erased blocks of a unit.
-    pub(super) fn free_blocks(&self, unit: u32) -> u32 {
-        self.units.planes(unit).map(|plane| self.layer.free_blocks(plane)).sum()
-    }
-
-    /// Whether a collection of another die holds this one.
-    #[inline]
-    pub(super) fn is_held_by_unit(&self, die: u32) -> bool {
-        if !self.settings.collecting.holds_unit {
-            return false;
-        }
-        let unit = self.units.of_plane(die * self.settings.hardware.planes);
-        let collecting = self.units.collecting[unit as usize];
-        self.settings.collecting.preemption == Preemption::None
-            && collecting != NONE
-            && collecting != die
-    }
-
     /// The plane of a unit that a collection should begin in: that with the fewest erased blocks,
     /// on a die that does not collect. One that has nothing to gain comes last.
     fn neediest(&self, unit: u32) -> Option<u32> {
@@ -127,27 +60,6 @@ impl<O: Observer> TimedDrive<O> {
         self.dies[die as usize].collection.as_mut().expect("a collection is under way")
     }
 
-    /// Whether writes to `plane` wait because its unit has too few erased blocks.
-    pub(super) fn is_in_s2(&self, plane: u32) -> bool {
-        self.units.below_hard[self.units.of_plane(plane) as usize]
-    }
-
-    /// Enters state S2 below the hard threshold and leaves it above.
-    fn update_s2(&mut self, unit: u32) {
-        let hard = self.settings.collecting.hard;
-        if hard == 0 {
-            return;
-        }
-        let free = self.free_blocks(unit);
-        let below = &mut self.units.below_hard[unit as usize];
-        if free < hard && !*below {
-            *below = true;
-            self.totals.collections.entered_s2 += 1;
-        } else if free > hard {
-            *below = false;
-        }
-    }
-
     /// An idle die with a collection between two of its operations: the host may go first.
     pub(super) fn at_point(&mut self, die: u32) -> Result<bool, DriveError> {
         let search_ns = self.settings.collecting.search_ns;
@@ -160,19 +72,14 @@ impl<O: Observer> TimedDrive<O> {
         };
         let poll_ns = self.settings.collecting.poll_ns;
         let collection = self.collection(die);
-        if collection.committed {
-            return self.go_on(die);
-        }
         if poll_ns > 0 && !collection.polled {
             collection.polled = true;
             self.begin_cells(die, Job::Poll, poll_ns);
             return Ok(true);
         }
         if self.is_at(die, Point::A) {
-            if pipeline {
-                self.overtake_at_a(die)?;
-            }
-            return if self.dies[die as usize].is_idle() { self.go_on(die) } else { Ok(true) };
+            let passed = (pipeline && self.write_at_a(die)?) || self.read_at_a(die)?;
+            return if passed { Ok(true) } else { self.go_on(die) };
         }
         let Some(op) = self.next_at_b(die) else { return self.go_on(die) };
         let PageOp { page, kind, .. } = self.ops[op];
@@ -185,32 +92,75 @@ impl<O: Observer> TimedDrive<O> {
             return self.go_on(die);
         }
         self.start(die, op)?;
-        let reads = matches!(self.dies[die as usize].cells.job, Job::Read(_));
-        if pipeline && reads && self.victim_has_pages(plane) {
-            self.collection(die).committed = true;
-            self.totals.collections.pipelined_reads += 1;
-        }
         Ok(true)
     }
 
-    /// At A, a write whose transfer and program overlap with the collection's goes first.
-    fn overtake_at_a(&mut self, die: u32) -> Result<(), DriveError> {
-        let collection = self.collection(die);
-        let unmerged = collection.merged_write == NONE && !collection.urgent;
-        let plane = collection.plane;
-        self.update_s2(self.units.of_plane(plane));
-        let Some(op) = Some(self.dies[die as usize].writes.head).filter(|&op| op != NONE) else {
-            return Ok(());
+    /// Pipelining: while the last read that is served at B goes over the bus, the collection reads
+    /// its next page; while a write that is served at A is programmed, the next or the collection's
+    /// own goes over the bus.
+    pub(super) fn overlap_collection(&mut self, die: u32) -> Result<bool, DriveError> {
+        let Die { cells, bus, collection, suspended, .. } = &self.dies[die as usize];
+        let pipelines =
+            matches!(self.settings.collecting.preemption, Preemption::Semi { pipeline: true, .. });
+        let Some(Collection { point, plane, searched, .. }) = *collection else {
+            return Ok(false);
         };
-        let kind = self.ops[op].kind;
-        let may_pass = unmerged && kind == Kind::Write && self.may_pass_reads(die, op);
-        if may_pass && self.may_write(die, op) {
+        let has_victim = searched || self.settings.collecting.search_ns == 0;
+        if !pipelines || !has_victim || suspended.is_some() {
+            return Ok(false);
+        }
+        match point {
+            // With a command time the bus must be free for the command.
+            Point::B if cells.is_idle() && matches!(bus.job, Job::Read(_)) => {
+                let is_next = self.settings.hardware.command_ns == 0
+                    && self.victim_has_pages(plane)
+                    && self.next_at_b(die).is_none();
+                if !is_next {
+                    return Ok(false);
+                }
+                self.totals.collections.pipelined_reads += 1;
+                self.go_on(die)
+            }
+            Point::A if bus.is_idle() && matches!(cells.job, Job::Write(_)) => {
+                if self.write_at_a(die)? { Ok(true) } else { self.go_on(die) }
+            }
+            _ => Ok(false),
+        }
+    }
+
+    /// At A, a write whose transfer and program overlap with the collection's goes first; whether
+    /// there was one.
+    fn write_at_a(&mut self, die: u32) -> Result<bool, DriveError> {
+        let is_unmerged = self.collection(die).merged_write == NONE;
+        let Some(op) = Some(self.dies[die as usize].writes.head).filter(|&op| op != NONE) else {
+            return Ok(false);
+        };
+        let goes = is_unmerged
+            && self.ops[op].kind == Kind::Write
+            && self.allowed_at_point(die).is_some()
+            && self.may_pass_reads(die, op)
+            && self.may_write(die, op);
+        if goes {
             self.gave_way(die);
-            self.collection(die).committed = true;
             self.totals.collections.pipelined_writes += 1;
             self.start(die, op)?;
         }
-        Ok(())
+        Ok(goes)
+    }
+
+    /// At A, a read goes first where programs can be suspended: the program has not begun, and the
+    /// die has the second buffer; whether there was one.
+    fn read_at_a(&mut self, die: u32) -> Result<bool, DriveError> {
+        if !self.settings.suspend.program || self.collection(die).merged_write != NONE {
+            return Ok(false);
+        }
+        let Some(allowed) = self.allowed_at_point(die) else { return Ok(false) };
+        let Some(op) = self.next_for(die, Allowed { writes: false, ..allowed }) else {
+            return Ok(false);
+        };
+        self.gave_way(die);
+        self.start(die, op)?;
+        Ok(true)
     }
 
     fn gave_way(&mut self, die: u32) {
@@ -231,36 +181,7 @@ impl<O: Observer> TimedDrive<O> {
 
     /// The page operation that is served at point B, by the table of states.
     fn next_at_b(&mut self, die: u32) -> Option<u32> {
-        let plane = self.collection(die).plane;
-        let unit = self.units.of_plane(plane);
-        self.update_s2(unit);
-        let writes = self.dies[die as usize].writes;
-        let is_urgent = |op: &PageOp| op.urgent && op.kind != Kind::Trim;
-        let urgent = writes.iter(&self.ops).find(|&op| is_urgent(&self.ops[op]));
-        let in_s2 = self.is_in_s2(plane);
-        let collection = self.collection(die);
-        if let Some(op) = urgent.filter(|_| in_s2 && !collection.urgent) {
-            if collection.lets_urgent_pass && op == writes.head && self.may_pass_reads(die, op) {
-                self.collection(die).lets_urgent_pass = false;
-                return Some(op);
-            }
-            if !self.collection(die).lets_urgent_pass {
-                self.collection(die).urgent = true;
-                self.totals.collections.entered_s3 += 1;
-            }
-        }
-        let Collection { urgent, mark, .. } = *self.collection(die);
-        if urgent {
-            return None;
-        }
-        // While a write waits for a block, only those that waited when the point was reached go
-        // before the collection: it gets on, whatever else comes.
-        let head = writes.head;
-        let starves = head != NONE
-            && self.ops[head].kind != Kind::Trim
-            && !self.layer.can_write(self.ops[head].page, self.ops[head].plane);
-        let before = if starves { mark } else { u64::MAX };
-        self.next_for(die, Allowed { reads: true, writes: true, before })
+        self.allowed_at_point(die).and_then(|allowed| self.next_for(die, allowed))
     }
 
     /// Whether a write has a page to go to, and no earlier read of its page waits.
@@ -272,10 +193,8 @@ impl<O: Observer> TimedDrive<O> {
 
     /// The collection's next operation.
     pub(super) fn go_on(&mut self, die: u32) -> Result<bool, DriveError> {
-        let collection = self.collection(die);
-        collection.committed = false;
-        let plane = collection.plane;
-        if collection.point == Point::A {
+        let Collection { plane, point, .. } = *self.collection(die);
+        if point == Point::A {
             return self.program_moving(die).map(|()| true);
         }
         let next = self.layer.next_move(plane);
@@ -407,11 +326,11 @@ impl<O: Observer> TimedDrive<O> {
         self.totals.collections.ended += 1;
         let unit = self.units.of_plane(ended.plane);
         self.units.collecting[unit as usize] = NONE;
-        self.update_s2(unit);
+        self.leave_s3(unit, ended.urgent);
         if self.is_short(unit, ended.idle, die) {
             self.begin_collection(ended.plane, ended.idle)?;
         } else {
-            self.units.below_hard[unit as usize] = false;
+            self.leave_s2(unit);
             self.units.planes(unit).for_each(|plane| self.layer.open_closed(plane));
             // Another plane of the die may have waited for this one.
             let planes = self.settings.hardware.planes;
@@ -423,9 +342,6 @@ impl<O: Observer> TimedDrive<O> {
             if let Some(plane) = waits.filter(|_| !ended.idle) {
                 self.begin_collection(plane, false)?;
             }
-        }
-        if let Some(next) = &mut self.dies[die as usize].collection {
-            next.lets_urgent_pass = ended.urgent;
         }
         self.look_at_unit(unit);
         Ok(())

@@ -102,8 +102,6 @@ pub(super) struct Collection {
     pub(super) polled: bool,
     /// The search of its victim has taken its time.
     pub(super) searched: bool,
-    /// Its next operation is the second half of a pipelined pair.
-    pub(super) committed: bool,
     /// It has been preempted.
     pub(super) gave_way: bool,
     /// Page operations that had come to their dies when this point was reached.
@@ -112,8 +110,6 @@ pub(super) struct Collection {
     pub(super) idle: bool,
     /// No preemption until the erase: an urgent write waits (state S3).
     pub(super) urgent: bool,
-    /// An urgent write may pass though others wait.
-    pub(super) lets_urgent_pass: bool,
 }
 
 impl Collection {
@@ -127,12 +123,10 @@ impl Collection {
             merged_write: NONE,
             polled: false,
             searched: false,
-            committed: false,
             gave_way: false,
             mark,
             idle: false,
             urgent: false,
-            lets_urgent_pass: false,
         }
     }
 
@@ -148,6 +142,7 @@ impl Collection {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Suspended {
     pub(super) job: Job,
+    /// What it takes when it goes on.
     pub(super) left: u64,
     /// Times that it has been suspended.
     pub(super) times: u32,

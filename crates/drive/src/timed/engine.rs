@@ -7,7 +7,6 @@ use flashgc_workload::requests::RequestStream;
 
 use super::bus::Bus;
 use super::cache::WriteCache;
-use super::collect::Units;
 use super::die::{Die, Job, Point, Stage};
 use super::events::{NEVER, Timers};
 use super::host::Host;
@@ -15,6 +14,7 @@ use super::observe::{Observer, Place};
 use super::ops::{NONE, Ops, PageOp};
 use super::settings::Settings;
 use super::spread::Spread;
+use super::states::Units;
 use super::totals::Totals;
 use super::write_back::WriteBack;
 use crate::counting::DriveError;
@@ -341,7 +341,9 @@ impl<O: Observer> TimedDrive<O> {
         let left = self.timers.get(timer) - self.now;
         self.timers.set(timer, NEVER);
         self.dies[die as usize].cells.length -= left;
-        self.worked_cells(die);
+        if self.dies[die as usize].cells.length > 0 {
+            self.worked_cells(die);
+        }
         self.dies[die as usize].cells = Stage::IDLE;
         left
     }

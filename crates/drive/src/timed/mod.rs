@@ -25,6 +25,7 @@ mod run;
 mod schedule;
 mod settings;
 mod spread;
+mod states;
 mod summary;
 mod suspend;
 mod totals;

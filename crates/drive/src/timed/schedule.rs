@@ -2,7 +2,7 @@
 
 use flashgc_ftl::FtlError;
 
-use super::die::{Job, Point};
+use super::die::Job;
 use super::engine::TimedDrive;
 use super::observe::Observer;
 use super::ops::{Kind, NONE, PageOp};
@@ -66,12 +66,8 @@ impl<O: Observer> TimedDrive<O> {
     /// A busy die begins what may overlap with what it does.
     fn overlap(&mut self, die: u32) -> Result<bool, DriveError> {
         let held = &self.dies[die as usize];
-        if let Some(collection) = &held.collection {
-            let half_is_free = match collection.point {
-                Point::B => held.cells.is_idle(),
-                _ => held.bus.is_idle(),
-            };
-            return if collection.committed && half_is_free { self.go_on(die) } else { Ok(false) };
+        if held.collection.is_some() {
+            return self.overlap_collection(die);
         }
         if !self.settings.cache_commands || held.suspended.is_some() {
             return Ok(false);
@@ -101,17 +97,14 @@ impl<O: Observer> TimedDrive<O> {
             Some(head).filter(|&op| allows && op != NONE && self.ops[op].order < allowed.before)
         };
         let read = first(held.reads.head, allowed.reads);
-        let write = first(held.writes.head, allowed.writes);
+        let write = first(self.first_write(die).unwrap_or(NONE), allowed.writes);
         let Some(write) = write else {
             return read.and_then(|_| self.first_read(die, allowed.before));
         };
         let reads_first = self.settings.scheduling == Scheduling::ReadsFirst;
         if let Some(read) = read {
-            if self.ops[read].order < self.ops[write].order {
-                if !reads_first {
-                    return Some(read);
-                }
-            } else if !reads_first && self.may_write(die, write) {
+            let came_first = self.ops[write].order < self.ops[read].order;
+            if !reads_first && came_first && self.may_write(die, write) {
                 return Some(write);
             }
             if let Some(read) = self.first_read(die, allowed.before) {
@@ -137,7 +130,7 @@ impl<O: Observer> TimedDrive<O> {
         if kind == Kind::Trim || self.needs_collection(die, op) {
             return true;
         }
-        if self.is_in_s2(plane) {
+        if self.waits_in_s2(op) {
             return false;
         }
         let room = self.layer.can_write(page, plane);
@@ -179,6 +172,7 @@ impl<O: Observer> TimedDrive<O> {
     /// Serves a page operation that waits at an idle die, and those that go with it.
     pub(super) fn start(&mut self, die: u32, op: u32) -> Result<(), DriveError> {
         self.take_out(die, op);
+        self.served_in_s2(op);
         let PageOp { kind, number, page, .. } = self.ops[op];
         match kind {
             Kind::Trim => {

@@ -175,6 +175,15 @@ impl Settings {
                 "collections start at low, stop above high, and writes wait below hard",
             ));
         }
+        if self.collecting.copy_back
+            && matches!(self.collecting.preemption, Preemption::Semi { merge: true, .. })
+        {
+            return Err(SpecError::new(
+                "copy-back: found with merging, expected one of them",
+                "requests share a page that is moved over the bus; say copy_back no, or leave \
+                 out +merge",
+            ));
+        }
         if self.collecting.idle.is_some_and(|idle| idle.below < high) {
             return Err(SpecError::new(
                 format!("idle threshold: found less than {high} blocks, where collections stop"),

@@ -20,12 +20,14 @@ impl<O: Observer> TimedDrive<O> {
             return;
         }
         let left = (held.cells.begin + held.cells.length).saturating_sub(self.now);
-        let worth = match job {
-            Job::Erase => rule.erase && left >= rule.least_erase_ns,
-            job if job.programs() => rule.program && left >= rule.least_program_ns,
-            _ => false,
+        let has_begun = self.now > held.cells.begin || held.suspends > 0;
+        let (can, least_ns) = match job {
+            Job::Erase => (rule.erase, rule.least_erase_ns),
+            job if job.programs() => (rule.program, rule.least_program_ns),
+            _ => (false, 0),
         };
-        if !worth || left == 0 || !self.may_interrupt(die, op, job) {
+        let worth = can && left > 0 && (left >= least_ns || !has_begun);
+        if !worth || !self.may_interrupt(die, op, job) {
             return;
         }
         let held = &self.dies[die as usize];
@@ -34,14 +36,20 @@ impl<O: Observer> TimedDrive<O> {
             self.ops[op].cell_ns += self.now - held.cells.begin;
         }
         let left = self.stop_cells(die);
+        let mark = self.ops.sent;
+        let held = &mut self.dies[die as usize];
+        // Its command is given after what goes first: nothing is suspended.
+        if !has_begun {
+            held.suspended = Some(Suspended { job, left, times, mark });
+            return;
+        }
+        held.suspended = Some(Suspended { job, left: left + rule.resume_ns, times, mark });
         let counts = &mut self.totals;
         if job == Job::Erase {
             counts.suspended_erases += 1;
         } else {
             counts.suspended_programs += 1;
         }
-        let mark = self.ops.sent;
-        self.dies[die as usize].suspended = Some(Suspended { job, left, times, mark });
         if rule.suspend_ns > 0 {
             self.begin_cells(die, Job::Suspend, rule.suspend_ns);
         }
@@ -110,7 +118,7 @@ impl<O: Observer> TimedDrive<O> {
             return Ok(true);
         }
         self.dies[die as usize].suspended = None;
-        self.begin_cells(die, job, left + rule.resume_ns);
+        self.begin_cells(die, job, left);
         self.dies[die as usize].suspends = times;
         Ok(true)
     }
