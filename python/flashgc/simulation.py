@@ -103,7 +103,7 @@ class Options(TypedDict, total=False):
 def run(
     workload: str | Trace = "uniform",
     *,
-    victim: Victim = DEFAULT_VICTIM,
+    victim: Victim | None = None,
     progress: Progress | None = None,
     control: Control | None = None,
     **options: Unpack[Options],
@@ -112,8 +112,8 @@ def run(
 
     ``workload`` is a generator (``"hotcold:f=0.2,r=0.8"``), a mixture
     (``"0.7*zipf + 0.3*sequential"``), the path of a trace or a :class:`flashgc.Trace`;
-    ``victim`` is a policy's spec or a policy written in Python. The options are the keys of an
-    experiment file:
+    ``victim`` is a policy's spec or a policy written in Python, by default what the collector or the
+    device says, or ``"d-choices:d=10"``. The options are the keys of an experiment file:
 
     ``blocks`` or ``capacity`` (``"64GiB"``), ``pages_per_block``, ``page_size`` (``"4KiB"``),
     ``spare`` or ``overprovision`` (``0.1`` or ``"10%"``), ``fill``, ``mapping``
@@ -143,7 +143,7 @@ def run(
     ...
     flashgc.ConfigError: victim: unknown victim policy 'gredy'; hint: did you mean 'greedy'?
     """
-    asked, python = _asked(workload, [victim], {**options})
+    asked, python = _asked(workload, [] if victim is None else [victim], {**options})
     results = simulate(asked, python, progress=progress, control=control).results
     if len(results) != 1:
         raise ConfigError(
@@ -260,7 +260,7 @@ def _asked(
         "workload": {"source": str(workload)},
         "gc": {"victim": names},
     }
-    if options.get("collector") is not None and names in ([], [DEFAULT_VICTIM]):
+    if not names:
         del values["gc"]["victim"]
     if isinstance(workload, Trace):
         reading = {**vars(workload)}

@@ -223,6 +223,19 @@ fn page_commands_become_requests_of_one_page() {
 }
 
 #[test]
+fn a_footprint_is_the_beginning_of_the_space() {
+    // An eighth of 2^16 pages: the last page of any request is below 2^13, and with random places
+    // the highest of 20000 is close to it.
+    const PAGES: u32 = 1 << 16;
+    let ends = |text| requests(text, PAGES, 20_000).iter().map(|one| one.end() / 4096).max();
+    let highest = ends("disksim:footprint=12.5%").unwrap();
+    assert!((8150..=8192).contains(&highest), "{highest}");
+    assert!(ends("disksim").unwrap() > 65_000);
+    let error = DiskSim::parse("disksim:footprint=0").unwrap_err().to_string();
+    assert!(error.starts_with("disksim: footprint is 0, expected more; hint: "), "{error}");
+}
+
+#[test]
 fn specs_print_in_full_and_read_back() {
     for text in [
         "poisson:rate=30000",
@@ -236,7 +249,7 @@ fn specs_print_in_full_and_read_back() {
         assert_eq!(Arrivals::parse(&arrivals.to_string()).unwrap(), arrivals, "{text}");
     }
     let text = "disksim:size=exponential:32KiB,gap=exponential:3ms,sequential=0.4,reads=0.4,\
-                urgent=0,unit=4KiB";
+                urgent=0,footprint=1,unit=4KiB";
     assert_eq!(DiskSim::parse("disksim").unwrap().to_string(), text);
 }
 

@@ -5,7 +5,8 @@
 //! of the one before it (behind the end of the space follows its beginning). Any other starts at a
 //! uniformly chosen multiple of `unit` from which it fits. Sizes are drawn from `size` and rounded
 //! to the nearest multiple of `unit`, but at least one unit and at most the whole space; times
-//! between arrivals are drawn from `gap`. With probability `reads` a request is a read, else a
+//! between arrivals are drawn from `gap`. With a `footprint` below 1 the space is that share of the
+//! drive, from its beginning: what DiskSim calls the storage capacity of a device. With probability `reads` a request is a read, else a
 //! write, and with probability `urgent` it is urgent. All draws are independent.
 //!
 //! Distributions: `constant:VALUE`, `uniform:LOW:HIGH`, `exponential:MEAN`,
@@ -70,6 +71,12 @@ pub const PARAMS: &[Param] = &[
         help: "probability that a request is urgent",
     },
     Param {
+        name: "footprint",
+        kind: Kind::Real { min: 0.0, max: 1.0 },
+        default: Some("1"),
+        help: "share of the space that requests address, from its beginning",
+    },
+    Param {
         name: "unit",
         kind: Kind::Text,
         default: Some("4KiB"),
@@ -103,6 +110,13 @@ impl DiskSim {
             let message = format!("{NAME}: unit={} is not 1B to 1GiB", params.text("unit"));
             return Err(SpecError::new(message, "write unit=4KiB"));
         }
+        if params.real("footprint") == 0.0 {
+            let message = format!("{NAME}: footprint is 0, expected more");
+            return Err(SpecError::new(
+                message,
+                "footprint=0.125 is the first eighth of the drive",
+            ));
+        }
         for (name, mean) in [("size", size.mean()), ("gap", gaps.mean())] {
             if mean <= 0.0 {
                 return Err(SpecError::new(format!("{NAME}: the mean of {name} is 0"), ""));
@@ -121,11 +135,12 @@ impl DiskSim {
     /// # Errors
     /// A space of less than one unit.
     pub fn open(&self, space: u64, seed: u64, clock: Clock) -> Result<DiskSimRequests, SpecError> {
+        let space = (space as f64 * self.params.real("footprint")) as u64;
         let units = space / self.unit;
         if units == 0 {
             return Err(SpecError::new(
-                format!("{NAME}: the drive has {space} bytes, less than one unit of {}", self.unit),
-                "use a smaller unit",
+                format!("{NAME}: the space is {space} bytes, less than one unit of {}", self.unit),
+                "use a smaller unit or a larger footprint",
             ));
         }
         Ok(DiskSimRequests {
