@@ -53,7 +53,7 @@ def complaints(page: Path, folder: Path) -> tuple[list[str], str]:
 
 @pytest.fixture
 def report(command: Command, tmp_path: Path) -> Path:
-    claims = ("dchoices.table1.model", "dchoices.fig2", "dchoices.greedy", "pgc")
+    claims = ("dchoices.table1.model", "dchoices.fig2", "dchoices.greedy", "pgc.cost")
     made = command("reproduce", *claims, "--quick", "--out", "made")
     assert made.returncode == 0, made.stderr
     return tmp_path / "made" / "report.html"

@@ -66,8 +66,8 @@ def test_preemption_bounds_what_a_read_waits_for() -> None:
         assert result.timing is not None
         met[preemption] = result.timing.latency_us["read"]["during_collection"]["max"]
     assert met["pgc"] <= 1500 + 25 + 10
-    # What cannot be suspended is a page that is read and goes over the bus, 25 + 10 us; the read goes
-    # before its program, which has not begun. To suspend one takes 20.
+    # What cannot be suspended is a page that is read and goes over the bus, 25 + 10 us; the read
+    # goes before its program, which has not begun. To suspend one takes 20.
     assert 25 + 10 < met["suspend"] <= 25 + 10 + 25 + 10
     # A whole collection: an erase and some copies of 245 us each.
     assert met["none"] > 2000

@@ -112,8 +112,8 @@ def run(
 
     ``workload`` is a generator (``"hotcold:f=0.2,r=0.8"``), a mixture
     (``"0.7*zipf + 0.3*sequential"``), the path of a trace or a :class:`flashgc.Trace`;
-    ``victim`` is a policy's spec or a policy written in Python, by default what the collector or the
-    device says, or ``"d-choices:d=10"``. The options are the keys of an experiment file:
+    ``victim`` is a policy's spec or a policy written in Python, by default what the collector or
+    the device says, or ``"d-choices:d=10"``. The options are the keys of an experiment file:
 
     ``blocks`` or ``capacity`` (``"64GiB"``), ``pages_per_block``, ``page_size`` (``"4KiB"``),
     ``spare`` or ``overprovision`` (``0.1`` or ``"10%"``), ``fill``, ``mapping``

@@ -54,4 +54,5 @@ MODULES = {
     "zombie": ("zombie_example", "zombie_figures", "zombie_readings", "zombie_tpcc"),
     "vm": ("vm_example", "vm", "vm_sweeps"),
     "bsgc": ("bsgc_figures", "bsgc_readings"),
+    "pgc": ("pgc", "pgc_sweeps", "pgc_traces"),
 }

@@ -1,0 +1,184 @@
+"""The semi-preemptive paper's runners: exact parts as run, the others on numbers made by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from flashgc.papers import pgc, pgc_sweeps, pgc_traces
+from flashgc.papers.claims import Claim, claims
+from flashgc.reproduce.execute import programs
+from flashgc.reproduce.runner import Measured, Outcome, Size, runner_of
+from flashgc.reproduce.verdicts import Verdict
+from flashgc.results import Result
+from flashgc.simulation import run
+
+RUNNABLE = [claim for claim in claims().claims if claim.paper == "pgc"]
+MET, IN_KIND, MISSED, NOT_RUN = Verdict.MET, Verdict.IN_KIND, Verdict.MISSED, Verdict.NOT_RUN
+
+
+def the(name: str) -> Claim:
+    return claims().select((f"pgc.{name}",))[0]
+
+
+def task_of(claim: Claim, size: Size) -> Any:
+    runner = runner_of(claim)
+    assert runner is not None
+    return runner.task(claim, size)
+
+
+@pytest.mark.parametrize("claim", RUNNABLE, ids=lambda claim: claim.id)
+@pytest.mark.parametrize("size", list(Size))
+def test_every_claim_has_a_task_that_the_engine_understands(claim: Claim, size: Size) -> None:
+    task = task_of(claim, size)
+    assert task.settings
+    for simulation in task.simulations.values():
+        config = simulation.config()
+        # Table VI: 64 pages of 4 KiB a block, 15% reserved, greedy; 25 us, 200 us, 1.5 ms.
+        assert (config["pages_per_block"], config["page_size"], config["spare"]) == (64, 4096, 0.15)
+        assert config["victim"] == "greedy"
+        assert config["times"].startswith("read=25us,program=200us,erase=1.5ms")
+        assert programs(config) > 0
+    drives = {
+        simulation.config()["blocks"]
+        for simulation in task.simulations.values()
+        if simulation.options.get("device") and simulation.options["workload"] != _part()
+    }
+    # Table VI: 8 elements of 8 planes of 2048 blocks.
+    assert drives <= {pgc.BLOCKS[size]}
+    assert pgc.BLOCKS[Size.FULL] == 8 * 8 * 2048
+    if drives and size is not Size.FULL:
+        assert task.left_out
+
+
+def _part() -> str:
+    return str(pgc_traces.part())
+
+
+def outcome_of(name: str, make: Any) -> Outcome:
+    """The outcome where ``make(key, simulation)`` is what each simulation came to."""
+    runner = runner_of(the(name))
+    assert runner is not None
+    task = runner.task(the(name), Size.QUICK)
+    results = {key: make(key, one) for key, one in task.simulations.items()}
+    return runner.judge(the(name), Measured(Size.QUICK, task, results, {}))
+
+
+@pytest.mark.parametrize("name", ["cost", "states"])
+def test_what_is_exact_is_met(name: str) -> None:
+    def simulated(key: str, simulation: Any) -> Result:
+        del key
+        options = {**simulation.options}
+        return run(options.pop("workload"), **options)
+
+    outcome = outcome_of(name, simulated)
+    assert outcome.verdict is MET, [row.why for row in outcome.rows]
+    if name == "cost":
+        # Two reads of 25 us, two programs of 200 us, an erase of 1.5 ms.
+        assert outcome.rows[0].measured is not None
+        assert str(outcome.rows[0].measured) == f"{2 * 0.025 + 2 * 0.2 + 1.5:.4f}"
+
+
+def timed(mean: float, variance: float, longest: float, **more: Any) -> Result:
+    """A result with these response times, in microseconds, in three runs."""
+    figures = {
+        "requests": 100, "mean": mean, "variance": variance, "deviation": variance**0.5,
+        "max": longest, "during_collection": {"mean": 2 * mean},
+    }  # fmt: skip
+    raw = {
+        "reads": 1000, "host_pages": 1000, "latency_us": {"all": figures},
+        "mean_us_runs": [mean] * 3, "mean_us_ci95": mean / 1000, "collecting": {
+            "merged_reads": 1, "merged_writes": 1,
+        },
+        "time_share": {}, "throughput": {}, "utilisation": {}, "over_time": {},
+        "simulated_seconds": 1.0, "requests_in_system": 1.0, "overload": None,
+        "config": {}, **more,
+    }  # fmt: skip
+    return Result.from_dict(raw)
+
+
+#: Falls of mean and variance in percent, as published; of the last two "little".
+FALLS = {"Financial": (6.5, 49.8), "Cello": (66.6, 83.3), "TPC-H": (1, 1), "OpenMail": (1, 1)}
+
+
+def of_traces(key: str, falls: dict[str, tuple[float, float]]) -> Result:
+    name, _, preemption = key.partition(" ")
+    mean, variance = falls.get(name, FALLS["Financial"])
+    if preemption == "none":
+        mean = variance = 0
+    return timed(1000 - 10 * mean, 1e6 - 1e4 * variance, 9000)
+
+
+def test_the_published_falls_are_those_that_are_claimed() -> None:
+    outcome = outcome_of("traces", lambda key, _: of_traces(key, FALLS))
+    assert outcome.verdict is IN_KIND, [row.why for row in outcome.rows]
+    by_label = {row.label: row.measured for row in outcome.rows}
+    assert by_label["Cello, mean"] == "-66.60%"
+    assert by_label["Financial, variance"] == "-49.80%"
+
+
+def test_a_trace_that_reads_and_gains_as_much_is_missed() -> None:
+    outcome = outcome_of("traces", lambda key, _: of_traces(key, {**FALLS, "TPC-H": (50, 1)}))
+    missed = [row.label for row in outcome.rows if row.verdict is MISSED]
+    assert missed == ["mean: TPC-H gains less than Financial"]
+    # Slower with preemption.
+    worse = {**FALLS, "Financial": (-1.0, 49.8)}
+    outcome = outcome_of("traces", lambda key, _: of_traces(key, worse))
+    assert "Financial, mean" in [row.label for row in outcome.rows if row.verdict is MISSED]
+
+
+def test_a_gain_must_grow_all_along_its_sweep() -> None:
+    def swept(at: Any) -> Outcome:
+        def made(key: str, _: Any) -> Result:
+            name, _, value = key.rpartition(" ")[0].rpartition(" ")
+            gain = at(name, [f"{one}" for one in pgc_sweeps.SWEEPS[name][0]].index(value))
+            return timed(1000 * (1 - gain if key.endswith("pgc") else 1), 1e6, 9000)
+
+        return outcome_of("synthetic", made)
+
+    rising = swept(lambda name, at: 0.1 + 0.1 * at)
+    assert [row.verdict for row in rising.rows[:3]] == [IN_KIND] * 3
+    turned = swept(lambda name, at: 0.5 - 0.1 * at if name.startswith("reads") else 0.1 + 0.1 * at)
+    assert [row.verdict for row in turned.rows[:3]] == [IN_KIND, IN_KIND, MISSED]
+    # The mean at 20% reads over that at 80%: 1 without preemption; with it 0.6 / 0.9, or 0.8 / 0.5.
+    assert [one.rows[3].verdict for one in (rising, turned)] == [IN_KIND, MISSED]
+    (figure,) = rising.figures
+    assert len(figure.data.rows) == 2 * sum(len(one[0]) for one in pgc_sweeps.SWEEPS.values())
+
+
+def test_bandwidth_that_varies_with_writes_and_depth_is_what_is_claimed() -> None:
+    def varying(key: str, _: Any) -> Result:
+        writes, depth = map(int, key.split())
+        swing = writes / 200 + depth / 1000
+        slices = [0.0, *([1 - swing, 1 + swing] * 5), 0.0]
+        side = {"bytes_per_second": slices}
+        series = {"read": side, "write": {"bytes_per_second": [0.0] * len(slices)}}
+        return timed(1, 1, 1, over_time=series)
+
+    outcome = outcome_of("variability", varying)
+    assert outcome.verdict is IN_KIND
+    # The ends are not whole: of 1 - s and 1 + s the coefficient of variation is s.
+    assert outcome.rows[0].measured == "0.108, 0.208, 0.308, 0.408"
+
+
+def test_what_was_interrupted_is_not_run() -> None:
+    for claim in RUNNABLE:
+        runner = runner_of(claim)
+        assert runner is not None
+        task = runner.task(claim, Size.QUICK)
+        outcome = runner.judge(claim, Measured(Size.QUICK, task, {}, {}))
+        assert outcome.verdict is NOT_RUN
+        assert {row.verdict for row in outcome.rows} == {NOT_RUN}
+
+
+def test_stand_ins_arrive_at_the_printed_rates() -> None:
+    # Mean gaps: of a uniform the middle; bursts send only while they last.
+    rates = {
+        "Financial": 1000 / ((1.43 + 40.95) / 2),
+        "Cello": 1000 * 0.5164 / (0.5164 + 6.44),
+        "TPC-H": 5000 * 0.2767 / (0.2767 + 7.733),
+    }
+    for name, _, _, rate in the("traces").rows:
+        if name in rates:
+            assert rates[str(name)] == pytest.approx(float(rate), rel=2e-3)
