@@ -5,9 +5,10 @@
 //! of the one before it (behind the end of the space follows its beginning). Any other starts at a
 //! uniformly chosen multiple of `unit` from which it fits. Sizes are drawn from `size` and rounded
 //! to the nearest multiple of `unit`, but at least one unit and at most the whole space; times
-//! between arrivals are drawn from `gap`. With a `footprint` below 1 the space is that share of the
-//! drive, from its beginning: what DiskSim calls the storage capacity of a device. With probability `reads` a request is a read, else a
-//! write, and with probability `urgent` it is urgent. All draws are independent.
+//! between arrivals are drawn from `gap`. With probability `reads` a request is a read, else a
+//! write, and with probability `urgent` it is urgent. All draws are independent. With a `footprint`
+//! below 1 the space is that share of the drive, from its beginning: what DiskSim calls the storage
+//! capacity of a device.
 //!
 //! Distributions: `constant:VALUE`, `uniform:LOW:HIGH`, `exponential:MEAN`,
 //! `normal:MEAN:DEVIATION`, `pareto:MEAN:SHAPE`.
