@@ -113,11 +113,19 @@ impl Queue {
         self.tail = op;
     }
 
-    /// Puts `op` before all others.
-    pub(super) fn push_front(&mut self, ops: &mut Ops, op: u32) {
-        ops[op].next = self.head;
-        self.head = op;
-        if self.tail == NONE {
+    /// Puts `op` back where its order has it: others may have gone before those that came earlier.
+    pub(super) fn put_back(&mut self, ops: &mut Ops, op: u32) {
+        let order = ops[op].order;
+        let (mut before, mut after) = (NONE, self.head);
+        while after != NONE && ops[after].order < order {
+            (before, after) = (after, ops[after].next);
+        }
+        ops[op].next = after;
+        match before {
+            NONE => self.head = op,
+            before => ops[before].next = op,
+        }
+        if after == NONE {
             self.tail = op;
         }
     }

@@ -228,14 +228,14 @@ impl<O: Observer> TimedDrive<O> {
         self.count_blocked(die, op);
     }
 
-    /// Puts a partial write whose old data are read back at the head of its queue: what is left is
-    /// to write the whole page.
+    /// Puts a partial write whose old data are read back into its queue: what is left is to write
+    /// the whole page.
     pub(super) fn put_back(&mut self, die: u32, op: u32) {
         let Self { dies, ops, .. } = self;
         let held = &mut dies[die as usize];
         ops[op].kind = Kind::Write;
         ops[op].blocked_ns = held.held_until(self.now) - ops[op].blocked_ns;
-        held.writes.push_front(ops, op);
+        held.writes.put_back(ops, op);
     }
 
     /// Takes a page operation out of its queue.
