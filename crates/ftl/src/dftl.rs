@@ -13,7 +13,8 @@
 //!
 //! # Cost
 //!
-//! O(1) for a cached entry; a program and O(`per_page`) for one that leaves changed.
+//! O(1) for a cached entry; a program and O(`per_page` / 64) for one that leaves changed, and O(1) for
+//! each other changed entry of its translation page.
 //!
 //! # Source
 //!
@@ -69,8 +70,10 @@ pub(crate) struct Dftl {
 struct Cache {
     /// Page to its slot, or [`NONE`].
     slots: Vec<u32>,
-    /// Slot to its page and whether the entry differs from the map on flash.
-    entries: Vec<(u32, bool)>,
+    /// Slot to its page.
+    entries: Vec<u32>,
+    /// A bit a page: its entry is cached and differs from the map on flash.
+    changed: Vec<u64>,
     order: Order,
     capacity: u32,
 }
@@ -78,6 +81,33 @@ struct Cache {
 impl Cache {
     fn slot(&self, page: u32) -> Option<u32> {
         Some(self.slots[page as usize]).filter(|&slot| slot != NONE)
+    }
+
+    fn is_changed(&self, page: u32) -> bool {
+        self.changed[page as usize / 64] >> (page % 64) & 1 == 1
+    }
+
+    /// The entry of `page`, if it is cached, differs from the map on flash.
+    fn change(&mut self, page: u32) -> bool {
+        let cached = self.slot(page).is_some();
+        self.changed[page as usize / 64] |= u64::from(cached) << (page % 64);
+        cached
+    }
+
+    /// The first changed entry of pages `from` to `end`, which is then as the map on flash.
+    fn take_changed(&mut self, from: u32, end: u32) -> Option<u32> {
+        let mut wanted = !0 << (from % 64);
+        for word in from / 64..end.div_ceil(64) {
+            let bits = &mut self.changed[word as usize];
+            let page = 64 * word + (*bits & wanted).trailing_zeros();
+            if *bits & wanted != 0 {
+                let inside = page < end;
+                *bits &= !(u64::from(inside) << (page % 64));
+                return inside.then_some(page);
+            }
+            wanted = !0;
+        }
+        None
     }
 
     /// Puts an entry behind all others, which are used earlier.
@@ -134,6 +164,7 @@ pub(crate) fn dftl(
         cache: Cache {
             slots: vec![NONE; pages as usize],
             entries: Vec::new(),
+            changed: vec![0; pages.div_ceil(64) as usize],
             order: Order::new(capacity),
             capacity,
         },
@@ -173,30 +204,23 @@ impl Dftl {
         self.traffic.misses += 1;
         let slot = if self.cache.order.len() == self.cache.capacity {
             let Some(slot) = self.cache.order.iter().next() else { return Ok(false) };
-            let (old, changed) = self.cache.entries[slot as usize];
-            if changed && !self.write_back(old / self.per_page)? {
+            let old = self.cache.entries[slot as usize];
+            if self.cache.is_changed(old) && !self.write_back(old / self.per_page)? {
                 return Ok(false);
             }
             self.cache.slots[old as usize] = NONE;
             self.cache.order.remove(slot);
             slot
         } else {
-            self.cache.entries.push((page, false));
+            self.cache.entries.push(page);
             self.cache.entries.len() as u32 - 1
         };
         let number = self.map_page(page / self.per_page);
         self.traffic.reads += u64::from(self.inner.locate(number).is_some());
-        self.cache.entries[slot as usize] = (page, false);
+        self.cache.entries[slot as usize] = page;
         self.cache.slots[page as usize] = slot;
         self.cache.order.push(slot);
         Ok(true)
-    }
-
-    /// The cached entry of `page` is not what flash says.
-    fn change(&mut self, page: u32) {
-        if let Some(slot) = self.cache.slot(page) {
-            self.cache.entries[slot as usize].1 = true;
-        }
     }
 
     /// Hears of the pages that collections moved.
@@ -205,9 +229,8 @@ impl Dftl {
         copies.clear();
         self.inner.drain_copies(&mut copies);
         for &page in copies.iter().filter(|&&page| page < self.geometry.logical_pages()) {
-            match self.cache.slot(page) {
-                Some(slot) => self.cache.entries[slot as usize].1 = true,
-                None => self.moved.push(page),
+            if !self.cache.change(page) {
+                self.moved.push(page);
             }
         }
         self.copies = copies;
@@ -224,13 +247,11 @@ impl Dftl {
         }
         self.traffic.writes += 1;
         self.note_copies();
-        let first = number * self.per_page;
-        let end = first.saturating_add(self.per_page).min(self.geometry.logical_pages());
-        for page in first..end {
-            if let Some(slot) = self.cache.slot(page) {
-                self.cache.entries[slot as usize].1 = false;
-                self.stored[page as usize] = self.place(page);
-            }
+        let mut from = number * self.per_page;
+        let end = from.saturating_add(self.per_page).min(self.geometry.logical_pages());
+        while let Some(page) = self.cache.take_changed(from, end) {
+            self.stored[page as usize] = self.place(page);
+            from = page + 1;
         }
         let mut moved = std::mem::take(&mut self.moved);
         moved.retain(|&page| {
@@ -278,7 +299,7 @@ impl Dftl {
         if self.inner.write_until(&[page], u64::MAX)? == 0 {
             return Ok(false);
         }
-        self.change(page);
+        self.cache.change(page);
         // The page is written, whatever becomes of the drive in bringing its map up to date.
         self.settle()?;
         Ok(true)
@@ -304,7 +325,7 @@ impl Translation for Dftl {
                 return Err(self.read_only());
             }
             self.inner.trim(&[page])?;
-            self.change(page);
+            self.cache.change(page);
             self.settle()?;
         }
         Ok(())
@@ -365,11 +386,15 @@ impl Translation for Dftl {
         self.inner.audit()?;
         for page in 0..self.geometry.logical_pages() {
             let entry = self.cache.slot(page).map(|slot| self.cache.entries[slot as usize]);
-            if entry.is_some_and(|(other, _)| other != page) {
+            if entry.is_some_and(|other| other != page) {
                 return Err(format!("the entry of page {page} is another page's"));
             }
+            let changed = self.cache.is_changed(page);
+            if changed && entry.is_none() {
+                return Err(format!("the entry of page {page} is changed and not cached"));
+            }
             let (stored, place) = (self.stored[page as usize], self.place(page));
-            if stored != place && entry.is_none_or(|(_, changed)| !changed) && !self.has_ended() {
+            if stored != place && !changed && !self.has_ended() {
                 return Err(format!("the map on flash has page {page} at {stored}, not {place}"));
             }
         }
@@ -387,6 +412,9 @@ impl Translation for Dftl {
 
     fn memory_bytes(&self) -> u64 {
         let pages = u64::from(self.geometry.logical_pages());
-        self.inner.memory_bytes() + 8 * pages + 16 * u64::from(self.cache.capacity)
+        self.inner.memory_bytes()
+            + 8 * pages
+            + 8 * pages.div_ceil(64)
+            + 12 * u64::from(self.cache.capacity)
     }
 }
