@@ -7,7 +7,7 @@ use std::sync::Arc;
 use flashgc_drive::config::{RunConfig, TraceConfig};
 use flashgc_drive::extent::{Length, Plan, Warmup};
 use flashgc_drive::source::{Source, TimedSource, TraceReplay};
-use flashgc_drive::timed::config as clock;
+use flashgc_drive::timed::words as clock;
 use flashgc_drive::timed::{Placement, TimedConfig};
 use flashgc_drive::times::Times;
 use flashgc_ftl::{

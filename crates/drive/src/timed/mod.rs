@@ -29,6 +29,7 @@ mod states;
 mod summary;
 mod suspend;
 mod totals;
+pub mod words;
 mod write_back;
 
 pub use config::{TimedConfig, TimedPlan};

@@ -1,0 +1,285 @@
+//! The words that people write of a timed drive: thresholds, ways of preemption, times, units.
+
+use flashgc_ftl::spec::{SpecError, suggest};
+use flashgc_workload::units::Quantity;
+
+use super::settings::{Preemption, Scheduling, Suspend, Unit};
+
+/// Reads `0ms:50ms`.
+///
+/// # Errors
+/// No two times, or the wrong way round.
+pub fn parse_window(text: &str) -> Result<(u64, u64), SpecError> {
+    let form = "write 0ms:50ms";
+    let Some((from, to)) = text.split_once(':') else {
+        return Err(SpecError::new(format!("window: '{text}' is not two times"), form));
+    };
+    let read = |text: &str| Ok(Quantity::Time.parse("window", text.trim(), form)?.round() as u64);
+    let (from, to) = (read(from)?, read(to)?);
+    if from >= to {
+        return Err(SpecError::new(format!("window: '{text}' ends before it begins"), form));
+    }
+    Ok((from, to))
+}
+
+/// A number of erased blocks as people write it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Threshold {
+    /// So many a plane.
+    Blocks(u32),
+    /// This share of the blocks.
+    Share(f64),
+}
+
+impl Threshold {
+    /// Reads `2` (a plane) or `5%`.
+    ///
+    /// # Errors
+    /// Anything else; more than all blocks.
+    pub fn parse(name: &str, text: &str) -> Result<Self, SpecError> {
+        let fault = || {
+            SpecError::new(
+                format!("{name}: found '{text}', expected a number of blocks a plane or a share"),
+                format!("write {name}=2 or {name}=5%"),
+            )
+        };
+        match text.trim().strip_suffix('%') {
+            Some(percent) => match percent.trim().parse::<f64>() {
+                Ok(percent) if (0.0..100.0).contains(&percent) => Ok(Self::Share(percent / 100.0)),
+                _ => Err(fault()),
+            },
+            None => text.trim().parse().map(Self::Blocks).map_err(|_| fault()),
+        }
+    }
+
+    /// Blocks of a unit of `planes` planes of `blocks` blocks each: a share is rounded.
+    pub(super) fn blocks(self, planes: u32, blocks: u32) -> u32 {
+        match self {
+            Self::Blocks(count) => count.saturating_mul(planes),
+            Self::Share(share) => (share * f64::from(planes) * f64::from(blocks)).round() as u32,
+        }
+    }
+}
+
+/// The words of [`parse_preemption`].
+pub const PREEMPTIONS: [&str; 7] = [
+    "none",
+    "pgc",
+    "pgc+merge",
+    "pgc+pipeline",
+    "pgc+merge+pipeline",
+    "pgc+merge+pipeline+erase-suspend",
+    "suspend",
+];
+
+/// How collections give way: `none`; `pgc` (semi-preemptive: between flash operations), with
+/// `+merge`, `+pipeline` and `+erase-suspend` as wanted; or `suspend` (between operations, and
+/// programs and erases are suspended, as today's flash can). Returns that, and whether erases and
+/// programs are suspended.
+///
+/// # Errors
+/// Another word, or `none` together with one.
+pub fn parse_preemption(text: &str) -> Result<(Preemption, bool, bool), SpecError> {
+    let fault = |word: &str| {
+        let known = ["none", "pgc", "merge", "pipeline", "erase-suspend", "suspend"];
+        SpecError::new(
+            format!("preemption: found '{word}' in '{text}', expected {}", PREEMPTIONS.join(", ")),
+            suggest(word, known),
+        )
+    };
+    let mut words = text.split('+').map(str::trim);
+    let semi = |merge, pipeline| Preemption::Semi { merge, pipeline };
+    match words.next().unwrap_or_default() {
+        "none" => match words.next() {
+            None => Ok((Preemption::None, false, false)),
+            Some(word) => Err(fault(word)),
+        },
+        "suspend" => match words.next() {
+            None => Ok((semi(false, false), true, true)),
+            Some(word) => Err(fault(word)),
+        },
+        "pgc" => {
+            let (mut merge, mut pipeline, mut erase) = (false, false, false);
+            for word in words {
+                match word {
+                    "merge" => merge = true,
+                    "pipeline" => pipeline = true,
+                    "erase-suspend" => erase = true,
+                    _ => return Err(fault(word)),
+                }
+            }
+            Ok((semi(merge, pipeline), erase, false))
+        }
+        word => Err(fault(word)),
+    }
+}
+
+pub(super) fn time(name: &str, text: &str) -> Result<u64, SpecError> {
+    Ok(Quantity::Time.parse(name, text, &format!("write {name}=20us"))?.round() as u64)
+}
+
+/// The parts of `key=value,key=value`; the first may have no key, and is then called `first`.
+fn parts<'a>(
+    what: &str,
+    text: &'a str,
+    first: &'a str,
+    known: &[&str],
+) -> Result<Vec<(&'a str, &'a str)>, SpecError> {
+    let mut found: Vec<(&str, &str)> = Vec::new();
+    for (index, part) in text.split(',').map(str::trim).enumerate() {
+        let (key, value) = match part.split_once('=') {
+            Some((key, value)) => (key.trim(), value.trim()),
+            None if index == 0 => (first, part),
+            None => {
+                return Err(SpecError::new(
+                    format!("{what}: '{part}' in '{text}' is not key=value"),
+                    format!("known: {}", known.join(", ")),
+                ));
+            }
+        };
+        if !known.contains(&key) {
+            return Err(SpecError::new(
+                format!("{what}: unknown '{key}' in '{text}'"),
+                suggest(key, known.iter().copied()),
+            ));
+        }
+        if found.iter().any(|(earlier, _)| *earlier == key) {
+            return Err(SpecError::new(format!("{what}: '{key}' is given twice in '{text}'"), ""));
+        }
+        found.push((key, value));
+    }
+    Ok(found)
+}
+
+/// Reads what suspending takes: `20us`, or `suspend=20us,resume=0us,most=8,least-erase=700us,
+/// least-program=100us`.
+///
+/// # Errors
+/// An unknown key, a value without its unit or out of range.
+pub fn parse_suspend(text: &str) -> Result<Suspend, SpecError> {
+    let known = ["suspend", "resume", "most", "least-erase", "least-program"];
+    let mut suspend = Suspend { suspend_ns: 20_000, ..Suspend::NEVER };
+    for (key, value) in parts("suspend", text, "suspend", &known)? {
+        match key {
+            "suspend" => suspend.suspend_ns = time(key, value)?,
+            "resume" => suspend.resume_ns = time(key, value)?,
+            "least-erase" => suspend.least_erase_ns = time(key, value)?,
+            "least-program" => suspend.least_program_ns = time(key, value)?,
+            _ => {
+                suspend.most = value.parse().ok().filter(|most| *most > 0).ok_or_else(|| {
+                    SpecError::new(
+                        format!("suspend: most={value} is not a number of at least 1"),
+                        "how often one operation is suspended at most, for example most=8",
+                    )
+                })?;
+            }
+        }
+    }
+    Ok(suspend)
+}
+
+/// Reads `below=10%,after=1ms`.
+pub(super) fn parse_idle(text: &str) -> Result<(Threshold, u64), SpecError> {
+    let (mut below, mut after) = (None, None);
+    for (key, value) in parts("idle", text, "below", &["below", "after"])? {
+        match key {
+            "below" => below = Some(Threshold::parse("below", value)?),
+            _ => after = Some(time("after", value)?),
+        }
+    }
+    let below = below.ok_or_else(|| {
+        SpecError::new(format!("idle: '{text}' has no below"), "write below=10%,after=1ms")
+    })?;
+    Ok((below, after.unwrap_or(0)))
+}
+
+/// Whether `text` is a time.
+///
+/// # Errors
+/// It is not.
+pub fn check_time(name: &str, text: &str) -> Result<(), SpecError> {
+    time(name, text).map(drop)
+}
+
+/// Whether `text` says when idle dies collect.
+///
+/// # Errors
+/// It does not.
+pub fn check_idle(text: &str) -> Result<(), SpecError> {
+    parse_idle(text).map(drop)
+}
+
+/// Reads `fifo` or `reads-first`.
+///
+/// # Errors
+/// Another word.
+pub fn parse_scheduling(text: &str) -> Result<Scheduling, SpecError> {
+    let words = [("fifo", Scheduling::Fifo), ("reads-first", Scheduling::ReadsFirst)];
+    choose("scheduling", text, &words)
+}
+
+/// Reads `plane`, `die`, `channel` or `drive`.
+///
+/// # Errors
+/// Another word.
+pub fn parse_unit(text: &str) -> Result<Unit, SpecError> {
+    let words = [
+        ("plane", Unit::Plane),
+        ("die", Unit::Die),
+        ("channel", Unit::Channel),
+        ("drive", Unit::Drive),
+    ];
+    choose("collect_in", text, &words)
+}
+
+fn choose<T: Copy>(what: &str, text: &str, words: &[(&str, T)]) -> Result<T, SpecError> {
+    let found = words.iter().find(|(word, _)| *word == text);
+    found.map(|(_, value)| *value).ok_or_else(|| {
+        let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+        let message = format!("{what}: found '{text}', expected {}", known.join(", "));
+        SpecError::new(message, suggest(text, known))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn preemption_is_read_word_by_word() {
+        let semi = |merge, pipeline| Preemption::Semi { merge, pipeline };
+        let read = |text| parse_preemption(text).unwrap();
+        assert_eq!(read("none"), (Preemption::None, false, false));
+        assert_eq!(read("pgc"), (semi(false, false), false, false));
+        assert_eq!(read("pgc+merge"), (semi(true, false), false, false));
+        assert_eq!(read("pgc+pipeline+merge"), (semi(true, true), false, false));
+        assert_eq!(read("pgc+erase-suspend"), (semi(false, false), true, false));
+        assert_eq!(read("suspend"), (semi(false, false), true, true));
+        assert!(PREEMPTIONS.iter().all(|text| parse_preemption(text).is_ok()));
+        for text in ["", "npgc", "none+merge", "pgc+mrege", "suspend+merge"] {
+            let error = parse_preemption(text).unwrap_err().to_string();
+            assert!(error.contains("expected none, pgc, pgc+merge"), "{error}");
+        }
+        let error = parse_preemption("pgc+mrege").unwrap_err().to_string();
+        assert!(error.ends_with("did you mean 'merge'?"), "{error}");
+    }
+
+    #[test]
+    fn suspending_takes_what_is_written() {
+        let read = parse_suspend("30us,most=3,least-erase=700us").unwrap();
+        let expected =
+            Suspend { suspend_ns: 30_000, most: 3, least_erase_ns: 700_000, ..Suspend::NEVER };
+        assert_eq!(read, expected);
+        let error = |text| parse_suspend(text).unwrap_err().to_string();
+        assert!(error("20us,mots=3").ends_with("did you mean 'most'?"));
+        assert!(error("20us,most=0").contains("most=0 is not a number of at least 1"));
+        assert!(error("20").contains("suspend=20 has no unit"));
+    }
+
+    #[test]
+    fn windows_are_two_times() {
+        assert_eq!(parse_window("1ms:2.5ms"), Ok((1_000_000, 2_500_000)));
+        assert!(parse_window("5ms:1ms").unwrap_err().to_string().contains("ends before it begins"));
+        assert!(parse_window("5ms").unwrap_err().to_string().contains("is not two times"));
+    }
+}
