@@ -96,6 +96,8 @@ def test_every_device_runs_and_what_is_given_wins(device: Any) -> None:
     )  # fmt: skip
     assert result.config["pages_per_block"] == 32
     assert result.config["times"].startswith("read=")
+    policy = device.values.get("gc", {}).get("victim", "d-choices:d=10,c=0")
+    assert result.config["victim"].startswith(policy)
     timing = result.timing
     assert timing is not None
     # One thread and no collection: a page over the bus, and the program.

@@ -143,7 +143,7 @@ def run(
     ...
     flashgc.ConfigError: victim: unknown victim policy 'gredy'; hint: did you mean 'greedy'?
     """
-    asked, python = _asked(workload, [] if victim is None else [victim], {**options})
+    asked, python = _asked(workload, None if victim is None else [victim], {**options})
     results = simulate(asked, python, progress=progress, control=control).results
     if len(results) != 1:
         raise ConfigError(
@@ -245,11 +245,11 @@ def parse_jobs(value: int | str, place: str) -> int:
 
 
 def _asked(
-    workload: str | Trace, victims: list[Victim], options: dict[str, Any]
+    workload: str | Trace, victims: list[Victim] | None, options: dict[str, Any]
 ) -> tuple[Experiment, dict[str, object]]:
     python: dict[str, object] = {}
     names = []
-    for victim in victims:
+    for victim in victims or []:
         if isinstance(victim, str):
             names.append(victim)
             continue
@@ -260,7 +260,8 @@ def _asked(
         "workload": {"source": str(workload)},
         "gc": {"victim": names},
     }
-    if not names:
+    collected = options.get("collector") is not None and names in ([], [DEFAULT_VICTIM])
+    if victims is None or collected:
         del values["gc"]["victim"]
     if isinstance(workload, Trace):
         reading = {**vars(workload)}
