@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use flashgc_drive::config::{Resolved, RunConfig};
+use flashgc_drive::config::{HostConfig, Resolved, RunConfig};
 use flashgc_drive::extent::Length;
 use flashgc_drive::result::RunResult;
 use flashgc_drive::simulate::{Control, simulate};
@@ -291,4 +291,16 @@ fn what_a_timed_drive_has_not_is_refused() {
     });
     let text = made.unwrap_or_else(|error| error);
     assert!(text.contains("256 blocks do not divide among 512 planes"), "{text}");
+}
+
+#[test]
+fn a_host_says_how_it_read_its_options() {
+    let host = HostConfig {
+        cache: "page-cache:size=64KiB,background=30%,limit=20%".into(),
+        hints: "none".into(),
+    };
+    let result = run(&RunConfig { host: Some(host), ..config() }, 1);
+    let said = |warning: &String| warning.contains("taken as half of it, as Linux does");
+    assert!(result.warnings.iter().any(said), "{:?}", result.warnings);
+    assert!(result.host.is_some());
 }

@@ -35,6 +35,9 @@ pub(crate) fn summarise(
     result.timeline = measures.first_mut().and_then(|run| run.meter.take_timeline());
     let measured = timed_result(timed, &measures);
     result.warnings = warnings(&result, &measured);
+    if let Some(host) = &resolved.host {
+        result.warnings.extend(host.warnings().unwrap_or_default());
+    }
     result.digest = digest(&result.digest, &measures);
     result.timed = Some(measured);
     result
