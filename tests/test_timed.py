@@ -153,6 +153,11 @@ def test_the_command_shows_where_the_time_went(command: Command) -> None:
             "--device: unknown device 'tcl'; hint: did you mean 'tlc'?",
         ),
         (
+            [*FLAGS, "--preemption", "pgc+merge", "--copy-back", "yes"],
+            "copy-back: found with merging, expected one of them; hint: requests share a page that "
+            "is moved over the bus; say copy_back no, or leave out +merge",
+        ),
+        (
             [*FLAGS, "--preemption", "pcg"],
             "--preemption: preemption: found 'pcg' in 'pcg', expected none, pgc, pgc+merge, "
             "pgc+pipeline, pgc+merge+pipeline, pgc+merge+pipeline+erase-suspend, suspend; hint: "
