@@ -265,7 +265,8 @@ impl<O: Observer> TimedDrive<O> {
                 self.fetch_ahead(self.host.taken + AHEAD);
             }
             self.host.taken += 1;
-            self.host.has_more = self.peek()?.is_some();
+            let is_at_hand = self.host.taken < self.host.batch.len();
+            self.host.has_more = is_at_hand || self.peek()?.is_some();
         }
         Ok(next)
     }

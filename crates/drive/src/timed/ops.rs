@@ -93,10 +93,12 @@ impl std::ops::IndexMut<u32> for Ops {
 pub(super) struct Queue {
     pub(super) head: u32,
     tail: u32,
+    /// How many of them are urgent.
+    pub(super) urgent: u32,
 }
 
 impl Queue {
-    pub(super) const EMPTY: Self = Self { head: NONE, tail: NONE };
+    pub(super) const EMPTY: Self = Self { head: NONE, tail: NONE, urgent: 0 };
 
     pub(super) fn is_empty(&self) -> bool {
         self.head == NONE
@@ -105,6 +107,7 @@ impl Queue {
     /// Puts `op` at the end.
     #[inline]
     pub(super) fn push(&mut self, ops: &mut Ops, op: u32) {
+        self.urgent += u32::from(ops[op].urgent);
         ops[op].next = NONE;
         match self.tail {
             NONE => self.head = op,
@@ -115,6 +118,7 @@ impl Queue {
 
     /// Puts `op` back where its order has it: others may have gone before those that came earlier.
     pub(super) fn put_back(&mut self, ops: &mut Ops, op: u32) {
+        self.urgent += u32::from(ops[op].urgent);
         let order = ops[op].order;
         let (mut before, mut after) = (NONE, self.head);
         while after != NONE && ops[after].order < order {
@@ -133,6 +137,7 @@ impl Queue {
     /// Takes out `op`, which is in the queue.
     #[inline]
     pub(super) fn take(&mut self, ops: &mut Ops, op: u32) {
+        self.urgent -= u32::from(ops[op].urgent);
         let after = ops[op].next;
         if self.head == op {
             self.head = after;

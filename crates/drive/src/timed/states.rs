@@ -143,6 +143,9 @@ impl<O: Observer> TimedDrive<O> {
     /// holds up.
     fn urgent_write(&self, die: u32, unit: u32) -> Option<u32> {
         let held = &self.dies[die as usize];
+        if held.writes.urgent == 0 {
+            return None;
+        }
         held.writes.iter(&self.ops).find(|&op| {
             let PageOp { urgent, kind, plane, order, page, .. } = self.ops[op];
             urgent
