@@ -176,7 +176,7 @@ def hints() -> tuple[Entry, ...]:
     """Every way in which a host can tell a drive what it will overwrite.
 
     >>> [way.name for way in hints()]
-    ['none', 'piggyback', 'command', 'dsm', 'frequency', 'perfect']
+    ['none', 'piggyback', 'command', 'dsm', 'frequency', 'perfect', 'oracle']
     """
     return _entries("hints")
 
