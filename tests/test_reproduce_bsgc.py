@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+import functools
 
 import pytest
 
@@ -14,20 +14,12 @@ from flashgc.reproduce.execute import programs
 from flashgc.reproduce.runner import Measured, Outcome, Size, runner_of
 from flashgc.reproduce.verdicts import Value, Verdict
 from flashgc.results import Result
+from papers import claim_of, task_of
 
 RUNNABLE = [claim for claim in claims().claims if claim.paper == "bsgc"]
 IN_KIND, MISSED, NOT_RUN = Verdict.IN_KIND, Verdict.MISSED, Verdict.NOT_RUN
 LIVES = {"first failure": "first_failure", "system failure": "system_failure"}
-
-
-def the(name: str) -> Claim:
-    return claims().select((f"bsgc.{name}",))[0]
-
-
-def task_of(claim: Claim, size: Size) -> Any:
-    runner = runner_of(claim)
-    assert runner is not None
-    return runner.task(claim, size)
+the = functools.partial(claim_of, "bsgc")
 
 
 @pytest.mark.parametrize("claim", RUNNABLE, ids=lambda claim: claim.id)

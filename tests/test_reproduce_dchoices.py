@@ -12,13 +12,11 @@ from flashgc.papers.claims import Claim, claims
 from flashgc.reproduce.runner import Measured, Outcome, Row, Size, runner_of
 from flashgc.reproduce.verdicts import Verdict
 from flashgc.results import Result
+from papers import claim_of
 
 RUNNABLE = [claim for claim in claims().claims if claim.paper == "dchoices"]
 MET, MISSED = Verdict.MET, Verdict.MISSED
-
-
-def the(name: str) -> Claim:
-    return claims().select((f"dchoices.{name}",))[0]
+the = functools.partial(claim_of, "dchoices")
 
 
 @functools.cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import pytest
@@ -13,19 +14,11 @@ from flashgc.reproduce.runner import Measured, Outcome, Size, runner_of
 from flashgc.reproduce.verdicts import Verdict
 from flashgc.results import Result
 from flashgc.simulation import run
+from papers import claim_of, task_of
 
 RUNNABLE = [claim for claim in claims().claims if claim.paper == "pgc"]
 MET, IN_KIND, MISSED, NOT_RUN = Verdict.MET, Verdict.IN_KIND, Verdict.MISSED, Verdict.NOT_RUN
-
-
-def the(name: str) -> Claim:
-    return claims().select((f"pgc.{name}",))[0]
-
-
-def task_of(claim: Claim, size: Size) -> Any:
-    runner = runner_of(claim)
-    assert runner is not None
-    return runner.task(claim, size)
+the = functools.partial(claim_of, "pgc")
 
 
 @pytest.mark.parametrize("claim", RUNNABLE, ids=lambda claim: claim.id)

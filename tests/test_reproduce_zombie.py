@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import pytest
@@ -14,19 +15,11 @@ from flashgc.reproduce.execute import Work, programs
 from flashgc.reproduce.runner import Measured, Outcome, Size, Task, runner_of
 from flashgc.reproduce.verdicts import Value, Verdict
 from flashgc.results import Result
+from papers import claim_of, task_of
 
 RUNNABLE = [claim for claim in claims().claims if claim.paper == "zombie"]
 IN_KIND, MISSED, NOT_RUN = Verdict.IN_KIND, Verdict.MISSED, Verdict.NOT_RUN
-
-
-def the(name: str) -> Claim:
-    return claims().select((f"zombie.{name}",))[0]
-
-
-def task_of(claim: Claim, size: Size) -> Task:
-    runner = runner_of(claim)
-    assert runner is not None
-    return runner.task(claim, size)
+the = functools.partial(claim_of, "zombie")
 
 
 @pytest.mark.parametrize("claim", RUNNABLE, ids=lambda claim: claim.id)

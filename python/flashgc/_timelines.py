@@ -8,8 +8,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from flashgc.plot.files import FORMATS
+
 #: Endings of names that ask for a picture; all others are JSON.
-PICTURES = (".svg", ".pdf", ".png")
+PICTURES = tuple(f".{kind}" for kind in FORMATS)
 
 
 @contextmanager

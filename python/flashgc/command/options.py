@@ -289,13 +289,12 @@ def _complete(words: Callable[[], list[str]]) -> Callable[..., list[CompletionIt
     return complete
 
 
-def _once(option: Option, comparing: bool) -> Callable[[Any, Any, tuple[str, ...]], str | None]:
+def _once(option: Option) -> Callable[[Any, Any, tuple[str, ...]], str | None]:
     """Takes one value: of two that differ the last would win, and the first be lost unseen."""
 
     def once(_ctx: Any, _param: Any, given: tuple[str, ...]) -> str | None:
         if len(set(given)) > 1:
-            side_by_side = option.several and not comparing
-            hint = "flashgc compare runs several" if side_by_side else "give it once"
+            hint = "flashgc compare runs several" if option.several else "give it once"
             found = ", ".join(given)
             raise ConfigError(f"{option.flag}: found {found}, expected one value; hint: {hint}")
         return given[-1] if given else None
@@ -323,7 +322,7 @@ def experiment_options(*, several: bool) -> Callable[[F], F]:
                 option.path.replace(".", "__"),
                 metavar=option.metavar,
                 multiple=True,
-                callback=None if option.several and several else _once(option, several),
+                callback=None if option.several and several else _once(option),
                 help=help_,
                 **extra,
             )(command)

@@ -1,0 +1,16 @@
+"""What the tests of the papers share: a claim by its name, and what its runner asks for."""
+
+from __future__ import annotations
+
+from flashgc.papers.claims import Claim, claims
+from flashgc.reproduce.runner import Size, Task, runner_of
+
+
+def claim_of(paper: str, name: str) -> Claim:
+    return claims().select((f"{paper}.{name}",))[0]
+
+
+def task_of(claim: Claim, size: Size) -> Task:
+    runner = runner_of(claim)
+    assert runner is not None
+    return runner.task(claim, size)
