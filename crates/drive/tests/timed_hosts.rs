@@ -2,10 +2,14 @@
 
 mod timed_common;
 
+use flashgc_drive::counting::CountingDrive;
+use flashgc_drive::extent::{Extent, Unit};
 use flashgc_drive::timed::{Hardware, Loop, Settings, Stop, TimedDrive, Until};
-use flashgc_ftl::{Fill, Geometry};
+use flashgc_ftl::{Allocation, Fill, Frontier, Geometry, Layout, PlacementSpec, VictimSpec};
 use flashgc_host::HostSpec;
 use flashgc_workload::Op::{self, Read, Trim, Write};
+use flashgc_workload::generate::GeneratorSpec;
+use flashgc_workload::requests::{Arrivals, PageRequests, RequestStream};
 use timed_common::*;
 
 /// 480 pages promised, on dies of 40 blocks of 16; 25 us, 200 us, 1.5 ms and no bus.
@@ -131,4 +135,66 @@ fn banks_work_side_by_side_for_readers_that_miss() {
     let mut drive = drive(settings, "page-cache:size=160KiB", "piggyback", &requests);
     drive.run(Until::END).unwrap();
     assert_eq!(drive.observer().completed_us(), [25, 25, 25, 25, 50, 50, 50, 50]);
+}
+
+#[test]
+fn a_drive_prepared_behind_its_cache_stands_where_the_counting_drive_stands() {
+    let geometry = Geometry::with_spare(200, 16, 0.15).unwrap();
+    let pages = geometry.logical_pages();
+    let application = GeneratorSpec::parse("hotcold:f=0.1,r=0.9,read=0.2,trim=0.02").unwrap();
+    let host = |cache: &str, hints: &str| HostSpec::parse(cache, hints).unwrap();
+    for (victim, placement) in [
+        ("greedy", "none"),
+        ("z-greedy", "dac:zombie-block=yes"),
+        ("z-cost-benefit", "dac:regions=2,zombie-block=yes"),
+    ] {
+        for (cache, hints) in [
+            ("page-cache:size=800KiB,rate=1000,speed=800", "piggyback"),
+            ("page-cache:size=800KiB,rate=1000,speed=800,expiry=page", "dsm:ranges=5"),
+            ("page-cache:size=800KiB", "perfect:lost=20%,wrong=10%,late=30"),
+            ("buffer-cache:size=800KiB,rate=100", "frequency"),
+        ] {
+            let spec = PlacementSpec::parse(placement).unwrap();
+            let layout = Layout {
+                geometry,
+                frontier: Frontier::Pool { low: 2 },
+                placement: spec.clone(),
+                allocation: Allocation::default(),
+                levelling: None,
+                lifespan: None,
+                fill: Fill::Random,
+                seed: 7,
+            };
+            let requests = application.open(pages, 5).unwrap();
+            let before = host(cache, hints).open(requests, PAGE, pages, 5).unwrap();
+            let layer = VictimSpec::parse(victim).unwrap().build(layout).unwrap();
+            let mut counting = CountingDrive::new(layer, Box::new(before), 100);
+
+            let mut settings = settings(paper_hardware());
+            settings.collecting.low += spec.kept_for_copies();
+            settings.collecting.high += spec.kept_for_copies();
+            let layer = sorted_layer(&settings, geometry, (victim, placement), Fill::Random, 2);
+            let before = host(cache, hints).open_clocked(PAGE, pages, 5).unwrap();
+            let mut timed = recorded(&settings, layer, Vec::new()).behind(before);
+            let clock = Arrivals::parse("closed").unwrap().open(5);
+            let mut requests = PageRequests::new(application.open(pages, 5).unwrap(), clock, PAGE);
+            let (mut batch, mut written) = (Vec::new(), 0);
+            // Not at the ends of batches, and twice in the middle of what a writer flushes.
+            for target in [4_001, 9_002] {
+                while counting.step(Extent { unit: Unit::Writes, amount: target }).unwrap() {}
+                while written < target {
+                    requests.fill(&mut batch, 1).unwrap();
+                    written += timed.precondition_behind(&batch, target - written).unwrap();
+                }
+                let (layer, what) =
+                    (timed.layer(), format!("{victim} {placement} {cache} {hints}"));
+                layer.audit().unwrap();
+                assert_eq!(layer.counters().host_pages, target);
+                assert!(target < 9_000 || layer.counters().copied_pages > 9_000, "{what}");
+                assert_eq!(layer.decisions(), counting.layer().decisions(), "{what}");
+                assert_eq!(layer.counters(), counting.layer().counters(), "{what}");
+                assert_eq!(layer.zombies(), counting.layer().zombies(), "{what}");
+            }
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! Hosts that write back: what they ask of the drive, request by request, and what they tell it.
 
 use flashgc_ftl::rng::Stream;
-use flashgc_host::{Host, HostSpec};
+use flashgc_host::{Host, HostSpec, Leaving};
 use flashgc_workload::{Batch, Op, Workload, WorkloadError};
 
 /// Requests set down one by one; then nothing.
@@ -93,6 +93,28 @@ fn the_daemon_writes_all_dirty_pages_of_the_device_in_address_order_when_it_is_o
     // No daemon: nothing.
     let none = "page-cache:size=400KiB,rate=0.1,writeback=0s";
     check(none, "none", "w9 w5 w7 w3 r3 r3 r3 r3", "");
+}
+
+#[test]
+fn what_is_dirty_when_the_clock_of_the_drive_starts_stays_so_and_keeps_its_age() {
+    // A request every 10 s: the device is dirty from 10 s on. The clock starts at 20: the daemon's next
+    // look is that of 25, and the device is old at that of 40.
+    let spec = HostSpec::parse("page-cache:size=400KiB,rate=0.1,speed=1000", "perfect").unwrap();
+    let mut host = spec.open_clocked(4096, PAGES, 5).unwrap();
+    host.request_before(Op::Write, 9);
+    host.request_before(Op::Write, 5);
+    host.start();
+    assert_eq!(host.next_look(), Some(5_000_000_000));
+    for look in [5, 10, 15] {
+        host.advance(look * 1_000_000_000);
+        assert!(!host.flush_next(), "{look} s");
+    }
+    assert_eq!((host.counts().dirty, host.counts().known), (30_000_000_000, 30_000_000_000));
+    host.advance(20_000_000_000);
+    assert!(host.flush_next() && host.flush_next() && !host.flush_next());
+    let left: Vec<Leaving> = std::iter::from_fn(|| host.next_leaving()).collect();
+    let write = |page| Leaving::Command(page, Op::Write);
+    assert_eq!(left, [Leaving::Hint(9), Leaving::Hint(5), write(5), write(9)]);
 }
 
 #[test]

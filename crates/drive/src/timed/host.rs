@@ -208,7 +208,7 @@ impl<O: Observer> TimedDrive<O> {
         if std::mem::replace(&mut self.host.started, true) {
             return Ok(());
         }
-        self.start_write_back();
+        self.start_write_back()?;
         match self.settings.host {
             Loop::Open => self.expect_arrival(),
             Loop::Closed { threads, .. } => {

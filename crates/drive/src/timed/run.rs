@@ -22,8 +22,11 @@ use crate::run::{Control, Finished, INTERVALS, Poll};
 use crate::stats::Interval;
 use crate::wear::{Erases, histogram};
 
-/// Requests between two looks at whether to stop, and pages written without the clock.
+/// Requests between two looks at whether to stop.
 const BETWEEN_LOOKS: u64 = 8192;
+/// Requests without a write of the drive after which none is expected before the clock: more than come
+/// between two checkpoints of a database.
+const MOST_WITHOUT_WRITE: u64 = 1 << 24;
 
 /// What a timed run has left when its drive is gone.
 pub(crate) struct TimedRun {
@@ -217,8 +220,8 @@ fn open(
 }
 
 /// Makes the writes that come before the requests: those of the same workload, drawn anew, with
-/// every collection at once and no time passing. Discards and reads are left out. Returns whether
-/// to go on.
+/// every collection at once and no time passing. Behind a cache they are the cache's, on the clock of
+/// requests; without one discards and reads are left out. Returns whether to go on.
 fn precondition(
     resolved: &Resolved,
     timed: &Timed,
@@ -234,37 +237,33 @@ fn precondition(
     let page_size = u64::from(resolved.config.page_size);
     let (mut requests, mut pages) = (Vec::new(), Vec::new());
     let mut left = timed.precondition;
-    while left > 0 {
+    let mut without_write = 0;
+    // A workload of reads, or one whose writes all stay in the cache, changes nothing.
+    while left > 0 && without_write < MOST_WITHOUT_WRITE {
         stream.fill(&mut requests, BETWEEN_LOOKS as usize)?;
-        pages.clear();
-        for request in requests.iter().filter(|request| request.op == Op::Write) {
-            let first = (request.offset / page_size) as u32;
-            let last = ((request.end() - 1) / page_size) as u32;
-            pages.extend(first..=last);
+        if requests.is_empty() {
+            break;
         }
-        pages.truncate(usize::try_from(left).unwrap_or(usize::MAX));
-        if requests.is_empty() || (pages.is_empty() && !writes(&mut *stream)?) {
-            return Ok(true); // A workload of reads.
-        }
-        drive.precondition(&pages)?;
-        left -= pages.len() as u64;
+        let written = if resolved.host.is_some() {
+            drive.precondition_behind(&requests, left)?
+        } else {
+            pages.clear();
+            for request in requests.iter().filter(|request| request.op == Op::Write) {
+                let first = (request.offset / page_size) as u32;
+                let last = ((request.end() - 1) / page_size) as u32;
+                pages.extend(first..=last);
+            }
+            pages.truncate(usize::try_from(left).unwrap_or(usize::MAX));
+            drive.precondition(&pages)?;
+            pages.len() as u64
+        };
+        left -= written;
+        without_write = if written == 0 { without_write + requests.len() as u64 } else { 0 };
         if !look(drive, timed.precondition - left) {
             return Ok(false);
         }
     }
     Ok(true)
-}
-
-/// Whether there is a write among the next million requests.
-fn writes(stream: &mut dyn RequestStream) -> Result<bool, WorkloadError> {
-    let mut requests: Vec<TimedRequest> = Vec::new();
-    for _ in 0..1000 {
-        stream.fill(&mut requests, 1000)?;
-        if requests.iter().any(|request| request.op == Op::Write) {
-            return Ok(true);
-        }
-    }
-    Ok(false)
 }
 
 /// What overloaded the drive: arrivals a second, and what it served.

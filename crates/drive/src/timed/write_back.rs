@@ -74,11 +74,52 @@ impl<O: Observer> TimedDrive<O> {
         self.host.write_back.as_mut().expect("only a host with a cache comes here")
     }
 
-    /// Begins the clock of the cache, if there is one.
-    pub(super) fn start_write_back(&mut self) {
-        if self.host.write_back.is_some() {
-            self.expect_look();
+    /// Has requests of the application go through the host's cache before the clock starts, and the
+    /// drive do at once what the cache asks, until it has written `most` pages. Returns how many those
+    /// were. What has left the cache by then is the first that the drive is asked when the clock starts.
+    ///
+    /// # Errors
+    /// A request beyond the end; what the map says.
+    pub fn precondition_behind(
+        &mut self,
+        requests: &[TimedRequest],
+        most: u64,
+    ) -> Result<u64, DriveError> {
+        let mut written = 0;
+        for request in requests {
+            for page in self.host.pages_of(request)? {
+                self.write_back().host.request_before(request.op, page);
+                while written < most
+                    && let Some(leaving) = self.write_back().host.next_leaving()
+                {
+                    match leaving {
+                        Leaving::Hint(page) => self.layer.hint(&[page])?,
+                        Leaving::Command(page, Op::Write) => {
+                            self.precondition(&[page])?;
+                            written += 1;
+                        }
+                        Leaving::Command(page, Op::Trim) => {
+                            self.layer.trim(page)?;
+                        }
+                        Leaving::Command(..) | Leaving::HintCommand => {}
+                    }
+                }
+                if written == most {
+                    return Ok(written);
+                }
+            }
         }
+        Ok(written)
+    }
+
+    /// Begins the clock of the cache, if there is one.
+    pub(super) fn start_write_back(&mut self) -> Result<(), DriveError> {
+        if self.host.write_back.is_some() {
+            self.write_back().host.start();
+            self.expect_look();
+            self.flush_at_leisure()?;
+        }
+        Ok(())
     }
 
     fn expect_look(&mut self) {

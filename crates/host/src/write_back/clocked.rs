@@ -1,5 +1,6 @@
 //! A host on the clock of a drive: the application's commands and the drive's time in, what leaves
-//! for the drive out. What the drive takes for it is the drive's business.
+//! for the drive out. What the drive takes for it is the drive's business. Before that clock starts it
+//! has that of requests, so that a drive can be brought into the state that it has behind this cache.
 
 use flashgc_workload::Op;
 
@@ -10,14 +11,27 @@ use super::{HostCounts, Served};
 /// A cache and its hints before a drive with a clock. See the module's text.
 pub struct ClockedHost {
     served: Served,
+    /// Time from one request to the next before the clock starts.
+    gap_ns: u64,
     now_ns: u64,
     memory_ns: u64,
     hints: HintsSpec,
 }
 
 impl ClockedHost {
-    pub(super) fn new(served: Served, memory_ns: u64, hints: &HintsSpec) -> Self {
-        Self { served, now_ns: 0, memory_ns, hints: hints.clone() }
+    pub(super) fn new(served: Served, gap_ns: u64, memory_ns: u64, hints: &HintsSpec) -> Self {
+        Self { served, gap_ns, now_ns: 0, memory_ns, hints: hints.clone() }
+    }
+
+    /// The application's command before the clock starts, on that of requests. What is dirty is not
+    /// measured yet.
+    pub fn request_before(&mut self, op: Op, page: u32) {
+        self.served.request_after(self.gap_ns, op, page);
+    }
+
+    /// The clock starts at 0. For the cache time goes on: what is dirty stays so, and keeps its age.
+    pub fn start(&mut self) {
+        self.served.cache.start_clock();
     }
 
     /// The time is `now_ns`, never less than before. What comes due by itself may leave.
@@ -30,7 +44,7 @@ impl ClockedHost {
 
     /// When something comes due by itself; `None` if nothing does.
     pub fn next_look(&self) -> Option<u64> {
-        self.served.cache.next_look()
+        Some(self.now_ns + self.served.cache.next_look()?)
     }
 
     /// The application's command: what it waits for leaves.

@@ -7,7 +7,7 @@
 //! writes up to `pages` dirty pages of it, so that evictions need not wait.
 //!
 //! The clock is that of requests: `rate` of them a second; before a drive with a clock it is the
-//! drive's.
+//! drive's, from when that starts.
 //!
 //! # Cost
 //! A request: constant, and the background writer's looks. 8.4 bytes a page of the drive.
@@ -236,7 +236,7 @@ impl Cache for BufferCache {
     }
 
     fn next_look(&self) -> Option<u64> {
-        Some(self.next_round)
+        Some(self.next_round - self.now)
     }
 
     fn flush_next(&mut self, _: &mut Outlet) -> bool {

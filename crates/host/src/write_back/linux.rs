@@ -11,9 +11,10 @@
 //! room.
 //!
 //! The clock is that of requests: `rate` of them a second, and a page written to the drive takes
-//! 1/`speed`. Before a drive with a clock it is the drive's: `rate` and `speed` mean nothing there, the
-//! daemon has 128 pages under way at most, and a writer waits until the drive has what it writes. A
-//! `background` of at least `limit` is taken as half of it, as Linux does.
+//! 1/`speed`. Before a drive with a clock it is the drive's: there `rate` and `speed` matter for what
+//! comes before the clock alone, the daemon has 128 pages under way at most, and a writer waits until
+//! the drive has what it writes. A `background` of at least `limit` is taken as half of it, as Linux
+//! does.
 //!
 //! # Cost
 //! A request: constant, but for the search of the next dirty page, a bit each. 8.5 bytes a page of the
@@ -79,10 +80,7 @@ pub(super) const INFO: CacheInfo = CacheInfo {
         Ok(warning(params).into_iter().collect())
     },
     make: |params, room| {
-        let mut settings = settings(params)?;
-        if room.clocked {
-            settings.page_ns = 0;
-        }
+        let settings = settings(params)?;
         Ok(Box::new(LinuxCache::new(settings, room)))
     },
 };
@@ -102,7 +100,7 @@ struct Settings {
     background: f64,
     limit: f64,
     by_page: bool,
-    /// What a page takes to be written; 0 where the drive has the clock.
+    /// What a page takes to be written; 0 as soon as the drive has the clock.
     page_ns: u64,
 }
 
@@ -364,12 +362,16 @@ impl Cache for LinuxCache {
         self.dirty.len()
     }
 
+    fn start_clock(&mut self) {
+        self.settings.page_ns = 0;
+    }
+
     fn advance(&mut self, ns: u64, out: &mut Outlet) {
         LinuxCache::pass(self, ns, false, out);
     }
 
     fn next_look(&self) -> Option<u64> {
-        (self.settings.writeback_ns > 0).then_some(self.next_look)
+        (self.settings.writeback_ns > 0).then(|| self.next_look - self.now)
     }
 
     fn flush_next(&mut self, out: &mut Outlet) -> bool {

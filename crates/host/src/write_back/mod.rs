@@ -3,7 +3,7 @@
 //!
 //! [`Host`] is a workload around a workload: commands of an application in, commands for the drive
 //! and hints out, so that every drive takes it. Its clock is that of requests. [`ClockedHost`] is the
-//! same on the clock of a drive that has one. A cache is a file with its documentation and a line in
+//! same on the clock of a drive that has one, from when that starts. A cache is a file with its documentation and a line in
 //! the list below; the ways of hinting are in [`hints`].
 
 mod clocked;
@@ -43,11 +43,14 @@ trait Cache: Send {
     /// Pages whose newest data only the cache has.
     fn dirty(&self) -> u32;
 
-    /// `ns` pass on a clock that is not of requests. What is written at leisure waits for
-    /// [`Cache::flush_next`].
+    /// From now on the drive has the clock: time passes by [`Cache::advance`] alone, and what writes
+    /// take is the drive's business.
+    fn start_clock(&mut self) {}
+
+    /// `ns` pass on the drive's clock. What is written at leisure waits for [`Cache::flush_next`].
     fn advance(&mut self, ns: u64, out: &mut Outlet);
 
-    /// When, on that clock, something comes due by itself; `None` if nothing does.
+    /// In how many nanoseconds of that clock something comes due by itself; `None` if nothing does.
     fn next_look(&self) -> Option<u64>;
 
     /// Writes one page of what may be written at leisure; whether there was one.
@@ -61,8 +64,6 @@ struct Room {
     page_size: u32,
     /// Pages of the cache.
     capacity: u32,
-    /// The drive has a clock: the time that writes take is its business.
-    clocked: bool,
 }
 
 /// One registered cache, as listings, help texts and constructors need it.
@@ -213,8 +214,8 @@ impl HostSpec {
     ) -> Result<Host, SpecError> {
         Ok(Host {
             application,
-            served: self.served(page_size, pages, seed, false)?,
-            gap_ns: ((1e9 / self.params.real("rate")).round() as u64).max(1),
+            served: self.served(page_size, pages, seed)?,
+            gap_ns: self.gap_ns(),
             batch: Batch::default(),
             done: 0,
             foresees: self.hints.is_oracle(),
@@ -222,7 +223,7 @@ impl HostSpec {
         })
     }
 
-    /// The host on the clock of a drive of `pages` pages.
+    /// The host on the clock of a drive of `pages` pages, once that starts.
     ///
     /// # Errors
     /// A cache that does not suit the drive.
@@ -232,19 +233,18 @@ impl HostSpec {
         pages: u32,
         seed: u64,
     ) -> Result<ClockedHost, SpecError> {
-        let served = self.served(page_size, pages, seed, true)?;
-        Ok(ClockedHost::new(served, time(&self.params, "memory")?, &self.hints))
+        let served = self.served(page_size, pages, seed)?;
+        let memory_ns = time(&self.params, "memory")?;
+        Ok(ClockedHost::new(served, self.gap_ns(), memory_ns, &self.hints))
     }
 
-    fn served(
-        &self,
-        page_size: u32,
-        pages: u32,
-        seed: u64,
-        clocked: bool,
-    ) -> Result<Served, SpecError> {
-        let capacity = self.capacity(page_size, pages)?;
-        let room = Room { pages, page_size, capacity, clocked };
+    /// Time from one request to the next on the clock of requests.
+    fn gap_ns(&self) -> u64 {
+        ((1e9 / self.params.real("rate")).round() as u64).max(1)
+    }
+
+    fn served(&self, page_size: u32, pages: u32, seed: u64) -> Result<Served, SpecError> {
+        let room = Room { pages, page_size, capacity: self.capacity(page_size, pages)? };
         Ok(Served {
             cache: (self.cache.make)(&self.params, &room)?,
             outlet: Outlet::new(
@@ -370,6 +370,12 @@ struct Served {
 }
 
 impl Served {
+    /// The application's next command, `gap_ns` after the last.
+    fn request_after(&mut self, gap_ns: u64, op: Op, page: u32) {
+        self.cache.pass(gap_ns, &mut self.outlet);
+        self.request(op, page);
+    }
+
     /// The application's next command.
     fn request(&mut self, op: Op, page: u32) {
         let (cache, out) = (&mut self.cache, &mut self.outlet);
@@ -424,8 +430,7 @@ impl Host {
         let page = self.batch.pages[self.done];
         let op = self.batch.ops.get(self.done).copied().unwrap_or(Op::Write);
         self.done += 1;
-        self.served.cache.pass(self.gap_ns, &mut self.served.outlet);
-        self.served.request(op, page);
+        self.served.request_after(self.gap_ns, op, page);
         self.served.measure(1);
         Ok(true)
     }
