@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 import flashgc
 from conftest import Command
@@ -39,11 +42,51 @@ def test_a_databases_log_becomes_dirty_events(command: Command, tmp_path: Path) 
 def test_statistics_and_drives_know_dirty_events(command: Command) -> None:
     shown = command("trace", "stat", TRACE, "--page-size", "512B").stdout
     assert "and 7 dirty events" in " ".join(shown.split())
-    options = {"page_size": "512B", "pages_per_block": 10, "spare": "50%", "passes": 1}
-    options |= {"frontier": "pool:low=1", "placement": "dac:regions=1", "fill": "empty"}
-    result = flashgc.run(str(TRACE), victim="z-greedy", warmup="0", **options)
+    options = EXAMPLE | {"frontier": "pool:low=1", "warmup": "0"}
+    result = flashgc.run(str(TRACE), victim="z-greedy", **options)
     assert result.zombies is not None
     assert result.zombies["marked"] == 7
+
+
+#: The drive of the worked example: one plane, four blocks of ten pages.
+EXAMPLE = {
+    "page_size": "512B",
+    "pages_per_block": 10,
+    "spare": "50%",
+    "fill": "empty",
+    "placement": "dac:regions=1",
+    "passes": 1,
+}
+
+
+def test_the_papers_figures_come_out_on_a_drive_with_a_clock() -> None:
+    # Figures 2 and 3: greedy copies 4 and 5 pages, z-greedy, which is told of seven, 5 and 1.
+    clock = {"kind": "timed", "times": "read=25us,program=200us,erase=1.5ms,transfer=0us"}
+    # One request after the other; and by the trace's times, so fast that all wait in the drive when
+    # it is told. Every copy is a zombie then: three of pages 0 to 3, one of 11 to 13.
+    for arrivals, marked in (("closed", 7), (None, 15)):
+        options = EXAMPLE | clock | {"arrivals": arrivals, "gc_low": 1, "warmup": "0x"}
+        plain = flashgc.run(str(TRACE), victim="greedy", **options)
+        told = flashgc.run(str(TRACE), victim="z-greedy", **options)
+        assert (plain.copied_pages, told.copied_pages) == (9, 6)
+        assert told.zombies is not None
+        assert (told.zombies["marked"], told.zombies["overwritten"]) == (marked, marked)
+        # What the drive is told is no request.
+        assert (told.host_pages, told.reads) == (37, 1)
+
+
+@pytest.mark.parametrize("kind", ["counting", "timed"])
+def test_a_cache_before_the_drive_says_that_it_tells_for_itself(kind: str) -> None:
+    options: dict[str, Any] = EXAMPLE | {"cache": "page-cache:size=5KiB", "victim": "z-greedy"}
+    options |= {"frontier": "pool:low=1", "warmup": "0"}
+    if kind == "timed":
+        options |= {"kind": kind, "device": "slc", "gc_low": 1, "warmup": "0x"}
+        del options["frontier"]
+    result = flashgc.run(str(TRACE), **options)
+    said = "the trace says what was dirty in its host's cache"
+    assert any(warning.startswith(said) for warning in result.warnings)
+    assert result.zombies is not None
+    assert result.zombies["marked"] == 0
 
 
 def test_a_damaged_log_is_one_line(command: Command, tmp_path: Path) -> None:

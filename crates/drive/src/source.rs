@@ -95,6 +95,11 @@ impl TraceReplay {
         self.source.stat().has_references()
     }
 
+    /// Whether it says what is dirty in its host's cache.
+    pub fn has_dirty(&self) -> bool {
+        self.source.stat().dirty > 0
+    }
+
     /// What a person should know of how the trace was read.
     pub fn notes(&self) -> Vec<String> {
         let stat = self.source.stat();

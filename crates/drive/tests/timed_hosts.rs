@@ -7,7 +7,7 @@ use flashgc_drive::extent::{Extent, Unit};
 use flashgc_drive::timed::{Hardware, Loop, Settings, Stop, TimedDrive, Until};
 use flashgc_ftl::{Allocation, Fill, Frontier, Geometry, Layout, PlacementSpec, VictimSpec};
 use flashgc_host::HostSpec;
-use flashgc_workload::Op::{self, Read, Trim, Write};
+use flashgc_workload::Op::{self, Dirty, Read, Trim, Write};
 use flashgc_workload::generate::GeneratorSpec;
 use flashgc_workload::requests::{Arrivals, PageRequests, RequestStream};
 use timed_common::*;
@@ -138,6 +138,67 @@ fn banks_work_side_by_side_for_readers_that_miss() {
 }
 
 #[test]
+fn what_a_trace_says_is_dirty_is_known_at_its_time_and_costs_nothing() {
+    let geometry = Geometry::new(40, 16, 480).unwrap();
+    let known = |host: Loop, until: u64, cache: Option<&str>| {
+        let settings = Settings { host, ..settings(paper_hardware()) };
+        let layer = layer(&settings, geometry, "z-greedy", Fill::Sequential, 2);
+        // Two reads of 25 us and a write of 200 us; 7 is dirty until it is written.
+        let events = [(0, Read, 1), (10, Dirty, 7), (20, Dirty, 8), (60, Read, 2), (70, Write, 7)];
+        let requests = events.map(|(us, op, page)| request(us * US, op, page)).to_vec();
+        let mut drive = recorded(&settings, layer, requests);
+        if let Some(cache) = cache {
+            let host = HostSpec::parse(cache, "none").unwrap();
+            drive = drive.behind(host.open_clocked(PAGE, 480, 1).unwrap());
+        }
+        drive.run(Until { completed: u64::MAX, time_ns: until * US }).unwrap();
+        (drive.layer().zombies().unwrap().known, drive.observer().completed_us())
+    };
+    assert_eq!(known(Loop::Open, 9, None).0, 0);
+    assert_eq!(known(Loop::Open, 10, None).0, 1);
+    assert_eq!(known(Loop::Open, 20, None), (2, Vec::new()));
+    // The write waits for the read: 60 to 85, and 200 more.
+    assert_eq!(known(Loop::Open, 1000, None), (1, vec![25, 85, 285]));
+    // In a closed loop they come with the next request of their thread, when the first read is done.
+    let closed = Loop::Closed { threads: 1, think_ns: 0 };
+    assert_eq!(known(closed, 24, None).0, 0);
+    assert_eq!(known(closed, 25, None), (2, vec![25]));
+    assert_eq!(known(closed, 1000, None), (1, vec![25, 50, 250]));
+    // A cache before the drive has dirty pages of its own.
+    let cache = Some("page-cache:size=160KiB");
+    assert_eq!(known(closed, 1000, cache), (0, vec![25, 50, 55]));
+}
+
+#[test]
+fn what_is_dirty_again_behind_its_write_stays_a_zombie_when_that_is_done() {
+    let geometry = Geometry::new(40, 16, 480).unwrap();
+    // The drive writes 7, 8 and 9 one after the other, from 0, 200 and 400 us on. Meanwhile the host
+    // has changed 8 and 9 again, and then discarded 9: the write of 8 makes a zombie, that of 9 none.
+    let events = [
+        (0, Write, 7),
+        (1, Write, 8),
+        (2, Write, 9),
+        (20, Dirty, 8),
+        (21, Dirty, 9),
+        (30, Trim, 9),
+    ];
+    // A drive that takes one command at a time is told when it has taken those before: at 400; it
+    // takes the discard at 600.
+    for (queue_depth, known) in [(32, [2, 2, 1, 1]), (1, [0, 0, 2, 1])] {
+        let settings = Settings { host: Loop::Open, queue_depth, ..settings(paper_hardware()) };
+        let layer = layer(&settings, geometry, "z-greedy", Fill::Sequential, 2);
+        let requests = events.map(|(us, op, page)| request(us * US, op, page)).to_vec();
+        let mut drive = recorded(&settings, layer, requests);
+        let found = [25, 399, 599, 1000].map(|us| {
+            drive.run(Until { completed: u64::MAX, time_ns: us * US }).unwrap();
+            drive.layer().zombies().unwrap().known
+        });
+        assert_eq!(found, known, "{queue_depth}");
+        drive.layer().audit().unwrap();
+    }
+}
+
+#[test]
 fn a_drive_prepared_behind_its_cache_stands_where_the_counting_drive_stands() {
     let geometry = Geometry::with_spare(200, 16, 0.15).unwrap();
     let pages = geometry.logical_pages();
@@ -184,7 +245,7 @@ fn a_drive_prepared_behind_its_cache_stands_where_the_counting_drive_stands() {
                 while counting.step(Extent { unit: Unit::Writes, amount: target }).unwrap() {}
                 while written < target {
                     requests.fill(&mut batch, 1).unwrap();
-                    written += timed.precondition_behind(&batch, target - written).unwrap();
+                    written += timed.prepare(&batch, target - written).unwrap();
                 }
                 let (layer, what) =
                     (timed.layer(), format!("{victim} {placement} {cache} {hints}"));
@@ -197,4 +258,20 @@ fn a_drive_prepared_behind_its_cache_stands_where_the_counting_drive_stands() {
             }
         }
     }
+}
+
+#[test]
+fn what_a_trace_says_is_dirty_is_known_before_the_clock_as_well() {
+    let settings = settings(paper_hardware());
+    let geometry = Geometry::new(40, 16, 480).unwrap();
+    let layer = layer(&settings, geometry, "z-greedy", Fill::Sequential, 2);
+    let mut drive = recorded(&settings, layer, Vec::new());
+    let events =
+        [(Write, 1), (Dirty, 7), (Dirty, 8), (Read, 9), (Write, 7), (Dirty, 2), (Write, 3)];
+    let requests = events.map(|(op, page)| request(0, op, page));
+    // The third write is one too many, and so is what the trace says between it and the second.
+    assert_eq!(drive.prepare(&requests, 2).unwrap(), 2);
+    let zombies = drive.layer().zombies().unwrap();
+    assert_eq!((zombies.marked, zombies.overwritten, zombies.known), (2, 1, 1));
+    assert_eq!(drive.layer().counters().host_pages, 2);
 }

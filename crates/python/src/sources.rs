@@ -34,11 +34,17 @@ pub(crate) struct Opened {
     pub(crate) notes: Vec<String>,
     /// It is a trace of references to memory.
     references: bool,
+    /// It is a trace that says what is dirty in its host's cache.
+    dirty: bool,
 }
 
 /// Said where nothing stands for the memory that references are made to.
 const NO_MEMORY: &str = "the trace has a program's references to memory, and without a page cache \
     every page it writes is written to the drive; give --page-cache, for example 4MiB";
+
+/// Said where the cache of a host tells of what is dirty.
+const OWN_HINTS: &str = "the trace says what was dirty in its host's cache, and the cache before the \
+    drive tells of its own: the dirty events of the trace are left out; leave out --cache to heed them";
 
 /// The sources of `configs`; equal workloads are opened once. Traces are read here.
 pub(crate) fn open(
@@ -65,6 +71,9 @@ pub(crate) fn open(
         if one.references && config.swap.is_none() {
             one.notes.push(NO_MEMORY.to_string());
         }
+        if one.dirty && config.host.is_some() {
+            one.notes.push(OWN_HINTS.to_string());
+        }
         one
     };
     Ok(opened.into_iter().map(beside).collect())
@@ -81,7 +90,8 @@ fn open_one(py: Python<'_>, config: &RunConfig, watch: &mut Watch<'_>) -> PyResu
     }
     if !is_trace(&config.workload) {
         let spec = GeneratorSpec::parse(&config.workload).map_err(errors::config)?;
-        return Ok(Opened { source: Arc::new(spec), notes: Vec::new(), references: false });
+        let source = Arc::new(spec);
+        return Ok(Opened { source, notes: Vec::new(), references: false, dirty: false });
     }
     let TraceConfig { format, alignment_offset, on_bad_line } = &config.trace;
     let options = SourceOptions {
@@ -94,8 +104,8 @@ fn open_one(py: Python<'_>, config: &RunConfig, watch: &mut Watch<'_>) -> PyResu
         TraceReplay::load(&config.workload, options, config.pages_per_block, go_on)
     });
     let trace = loaded.map_err(|error| watch.failure(&error))?;
-    let (notes, references) = (trace.notes(), trace.has_references());
-    Ok(Opened { source: Arc::new(trace), notes, references })
+    let (notes, references, dirty) = (trace.notes(), trace.has_references(), trace.has_dirty());
+    Ok(Opened { source: Arc::new(trace), notes, references, dirty })
 }
 
 fn open_timed(
@@ -104,13 +114,13 @@ fn open_timed(
     timed: &TimedConfig,
     watch: &mut Watch<'_>,
 ) -> PyResult<Opened> {
-    let opened = |requests, notes, references| {
+    let opened = |requests, notes, references, dirty| {
         let source = TimedSource::new(config.workload.clone(), requests);
-        Ok(Opened { source: Arc::new(source), notes, references })
+        Ok(Opened { source: Arc::new(source), notes, references, dirty })
     };
     if !is_trace(&config.workload) {
         let requests = Requests::parse(&config.workload).map_err(errors::config)?;
-        return opened(requests, Vec::new(), false);
+        return opened(requests, Vec::new(), false, false);
     }
     let TraceConfig { format, alignment_offset, on_bad_line } = &config.trace;
     let read = read_options(format.as_deref(), on_bad_line.as_deref())?;
@@ -122,7 +132,8 @@ fn open_timed(
     });
     let trace = loaded.map_err(|error| watch.failure(&error))?;
     let (notes, references) = (trace.notes(), trace.stat().has_references());
-    opened(Requests::Trace(Box::new(trace)), notes, references)
+    let dirty = trace.stat().dirty > 0;
+    opened(Requests::Trace(Box::new(trace)), notes, references, dirty)
 }
 
 pub(crate) fn read_options(

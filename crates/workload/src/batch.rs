@@ -10,8 +10,8 @@ pub enum Op {
     Read = 1,
     /// The host discards the page (TRIM): its data are dead.
     Trim = 2,
-    /// The host has changed the page in its cache and will write it. Only traces have this; a batch
-    /// has such pages among its hints.
+    /// The host has changed the page in its cache and will write it: no request. Only traces have this;
+    /// a batch has such pages among its hints.
     Dirty = 3,
 }
 

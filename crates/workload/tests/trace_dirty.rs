@@ -4,8 +4,9 @@ mod trace_common;
 
 use std::path::Path;
 
+use flashgc_workload::requests::{Arrivals, Disorder, RequestStream, TimedRequest, TimedTrace};
 use flashgc_workload::trace::{
-    ConvertOptions, PagingOptions, Replay, SourceOptions, TraceSource, convert,
+    ConvertOptions, PagingOptions, ReadOptions, Replay, SourceOptions, TraceSource, convert,
 };
 use flashgc_workload::{Batch, Op, Workload};
 use trace_common::{read, row};
@@ -67,6 +68,48 @@ fn dirty_events_are_hints_before_the_request_that_follows() {
             assert_eq!(replayed(&source, 3, 1, limit), small);
             assert_eq!(replayed(&source, 2, 1, limit), "w0 w1 m0 m1 m0 w0 d1 w1");
         }
+    }
+}
+
+#[test]
+fn with_times_they_come_among_the_requests_and_are_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.csv");
+    // Pages are numbered in order of address: 5 is 0, 7 is 1, 9 is 2. Page 6 is never read or written.
+    std::fs::write(&path, csv("m9 w5 w7 m6 m5 r9 m7")).unwrap();
+    let (read, refuse) = (ReadOptions::default(), Disorder::Refuse);
+    let paging = PagingOptions { page_size: 512, ..PagingOptions::default() };
+    let trace = TimedTrace::load(&path, &read, paging, refuse, |_| true).unwrap();
+    assert_eq!((trace.requests_on(3), trace.requests_on(2)), (3, 2));
+    let replayed = |pages: u32, passes: u64, limit: usize, clock: Option<&str>| {
+        let clock = clock.map(|text| Arrivals::parse(text).unwrap().open(1));
+        let mut replay = trace.open(pages, Some(passes), 1.0, clock).unwrap();
+        let (mut batch, mut words) = (Vec::new(), Vec::new());
+        loop {
+            replay.fill(&mut batch, limit).unwrap();
+            if batch.is_empty() {
+                return words.join(" ");
+            }
+            let word = |one: &TimedRequest| {
+                assert_eq!(one.bytes, 512);
+                let letter = ["w", "r", "d", "m"][one.op as usize];
+                format!("{letter}{}@{}", one.offset / 512, one.arrival_ns / 1000)
+            };
+            words.extend(batch.iter().map(word));
+        }
+    };
+    for limit in [1, 2, 100] {
+        // Each at its time, in microseconds; the next replay comes a mean gap of the three requests,
+        // 6 / 2, after the end.
+        let once = "m2@0 w0@1 w1@2 m0@4 r2@5 m1@6";
+        let twice = format!("{once} m2@9 w0@10 w1@11 m0@13 r2@14 m1@15");
+        assert_eq!(replayed(3, 1, limit, None), once);
+        assert_eq!(replayed(3, 2, limit, None), twice);
+        assert_eq!(replayed(2, 1, limit, None), "w0@1 w1@2 m0@4 m1@6");
+        // Requests that come otherwise: with the one before.
+        let every_ms = Some("periodic:mean=1ms");
+        let expected = "m2@0 w0@1000 w1@2000 m0@2000 r2@3000 m1@3000";
+        assert_eq!(replayed(3, 1, limit, every_ms), expected);
     }
 }
 

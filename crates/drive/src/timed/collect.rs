@@ -236,6 +236,7 @@ impl<O: Observer> TimedDrive<O> {
             let ppn = self.layer.merge(plane)?;
             let source = self.source_of(merged);
             self.observer.programmed(moving.page, ppn, source);
+            self.written(merged)?;
         } else if let Some(ppn) = self.layer.copy(plane)? {
             self.observer.programmed(moving.page, ppn, Source::Copy(moving.from));
         } else {

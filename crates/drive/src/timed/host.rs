@@ -7,6 +7,7 @@ use std::ops::Range;
 use flashgc_ftl::FtlError;
 use flashgc_workload::Op;
 use flashgc_workload::requests::{RequestStream, TimedRequest};
+use hashbrown::HashMap;
 
 use super::engine::TimedDrive;
 use super::events::NEVER;
@@ -74,6 +75,9 @@ pub(super) struct Host {
     waiting: VecDeque<Waiting>,
     /// When threads that rest issue their next requests, in order.
     resting: VecDeque<u64>,
+    /// Pages that the drive was told of and has not written since, with how many operations had been
+    /// sent to dies by then.
+    pub(super) told: HashMap<u32, u64>,
     requests: Vec<Request>,
     free: Vec<u32>,
     outstanding: u32,
@@ -100,6 +104,7 @@ impl Host {
             started: false,
             waiting: VecDeque::new(),
             resting: VecDeque::new(),
+            told: HashMap::new(),
             requests: Vec::new(),
             free: Vec::new(),
             outstanding: 0,
@@ -187,11 +192,12 @@ impl Host {
         self.has_more || self.in_system > 0
     }
 
-    /// Whether the drive may be given one more, for hints or not.
-    fn has_room(&self, queue_depth: u32, for_hints: bool) -> bool {
-        let cache = self.write_back.as_ref();
-        self.outstanding < queue_depth
-            && cache.is_none_or(|cache| cache.lets_in(self.outstanding, for_hints))
+    /// Whether the drive may be given this now: what is only told takes no place in it.
+    fn has_room(&self, queue_depth: u32, next: &Waiting) -> bool {
+        let (cache, for_hints) = (self.write_back.as_ref(), next.party == Party::Hints);
+        next.request.op == Op::Dirty
+            || self.outstanding < queue_depth
+                && cache.is_none_or(|cache| cache.lets_in(self.outstanding, for_hints))
     }
 
     fn page_of(&self, byte: u64) -> u64 {
@@ -223,8 +229,8 @@ impl<O: Observer> TimedDrive<O> {
         self.host.is_due = false;
         let queue_depth = self.settings.queue_depth;
         loop {
-            let first = self.host.waiting.front().map(|waiting| waiting.party == Party::Hints);
-            let has_room = first.is_some_and(|hints| self.host.has_room(queue_depth, hints));
+            let first = self.host.waiting.front();
+            let has_room = first.is_some_and(|first| self.host.has_room(queue_depth, first));
             if has_room && let Some(waiting) = self.host.waiting.pop_front() {
                 self.dispatch(waiting)?;
             } else if self.host.free_threads > 0 {
@@ -298,12 +304,21 @@ impl<O: Observer> TimedDrive<O> {
         }
     }
 
-    /// A thread issues its next request, or ends.
+    /// A thread issues its next request, or ends. What became dirty before that, it says first.
     fn issue(&mut self) -> Result<(), DriveError> {
-        self.take()?.map_or(Ok(()), |request| self.arrive(request))
+        while let Some(request) = self.take()? {
+            self.arrive(request)?;
+            if request.op != Op::Dirty {
+                break;
+            }
+        }
+        Ok(())
     }
 
     fn arrive(&mut self, request: TimedRequest) -> Result<(), DriveError> {
+        if request.op == Op::Dirty {
+            return self.dirtied(request);
+        }
         self.count_requests();
         self.host.in_system += 1;
         let (number, party) = (self.totals.arrived, Party::Workload);
@@ -316,11 +331,20 @@ impl<O: Observer> TimedDrive<O> {
         self.let_in(waiting)
     }
 
+    /// A trace says what is dirty in its host's cache: the drive is told as soon as it has taken the
+    /// requests before that. A cache of ours tells of its own.
+    fn dirtied(&mut self, request: TimedRequest) -> Result<(), DriveError> {
+        if self.host.write_back.is_some() {
+            return Ok(());
+        }
+        let (number, party) = (u64::MAX, Party::Workload);
+        self.let_in(Waiting { request, number, arrived: self.now, party, hints: 0 })
+    }
+
     /// Dispatches what nothing waits before, or lets it wait.
     pub(super) fn let_in(&mut self, waiting: Waiting) -> Result<(), DriveError> {
-        let for_hints = waiting.party == Party::Hints;
-        if self.host.waiting.is_empty() && self.host.has_room(self.settings.queue_depth, for_hints)
-        {
+        let queue_depth = self.settings.queue_depth;
+        if self.host.waiting.is_empty() && self.host.has_room(queue_depth, &waiting) {
             return self.dispatch(waiting);
         }
         self.host.waiting.push_back(waiting);
@@ -338,6 +362,10 @@ impl<O: Observer> TimedDrive<O> {
     /// Cuts a request into page operations and sends them to their dies.
     fn dispatch(&mut self, waiting: Waiting) -> Result<(), DriveError> {
         let Waiting { request, party, hints, .. } = waiting;
+        if request.op == Op::Dirty {
+            let pages: Vec<u32> = self.host.pages_of(&request)?.collect();
+            return self.tell(&pages);
+        }
         self.host.outstanding += 1;
         if party == Party::Hints {
             self.begin_telling(hints);
@@ -353,7 +381,6 @@ impl<O: Observer> TimedDrive<O> {
         for page in pages {
             let kind = match request.op {
                 Op::Read => Kind::Read,
-                // Dirty events do not come: requests leave them out.
                 Op::Trim | Op::Dirty => Kind::Trim,
                 Op::Write if self.host.covers(&request, page) => Kind::Write,
                 Op::Write => Kind::Modify,
@@ -395,6 +422,10 @@ impl<O: Observer> TimedDrive<O> {
         };
         let place = self.ops.add(op);
         self.observer.dispatched(self.ops[place].number, kind, op.page);
+        // What goes to the cache comes to its die later, and what was told is true by then.
+        if kind == Op::Trim || (kind == Op::Write && self.cache.capacity > 0) {
+            self.comes_true(op.page);
+        }
         if self.cache.capacity > 0 && self.through_cache(place) {
             return Ok(());
         }

@@ -18,6 +18,7 @@ mod meter;
 mod observe;
 mod ops;
 mod placement;
+mod prepare;
 mod report;
 mod resolve;
 pub mod result;

@@ -219,9 +219,8 @@ fn open(
     requests.open(space, seed, timed.plan.arrivals.as_ref(), timed.plan.rate_scale, passes)
 }
 
-/// Makes the writes that come before the requests: those of the same workload, drawn anew, with
-/// every collection at once and no time passing. Behind a cache they are the cache's, on the clock of
-/// requests; without one discards and reads are left out. Returns whether to go on.
+/// Makes the writes that come before the requests: those of the same workload, drawn anew. Returns
+/// whether to go on.
 fn precondition(
     resolved: &Resolved,
     timed: &Timed,
@@ -234,8 +233,7 @@ fn precondition(
     }
     // Streams of their own: the requests that follow are those of a run without this.
     let mut stream = open(resolved, timed, Stream::new(seed, "precondition").bits(), None)?;
-    let page_size = u64::from(resolved.config.page_size);
-    let (mut requests, mut pages) = (Vec::new(), Vec::new());
+    let mut requests = Vec::new();
     let mut left = timed.precondition;
     let mut without_write = 0;
     // A workload of reads, or one whose writes all stay in the cache, changes nothing.
@@ -244,19 +242,7 @@ fn precondition(
         if requests.is_empty() {
             break;
         }
-        let written = if resolved.host.is_some() {
-            drive.precondition_behind(&requests, left)?
-        } else {
-            pages.clear();
-            for request in requests.iter().filter(|request| request.op == Op::Write) {
-                let first = (request.offset / page_size) as u32;
-                let last = ((request.end() - 1) / page_size) as u32;
-                pages.extend(first..=last);
-            }
-            pages.truncate(usize::try_from(left).unwrap_or(usize::MAX));
-            drive.precondition(&pages)?;
-            pages.len() as u64
-        };
+        let written = drive.prepare(&requests, left)?;
         left -= written;
         without_write = if written == 0 { without_write + requests.len() as u64 } else { 0 };
         if !look(drive, timed.precondition - left) {
@@ -291,7 +277,8 @@ impl RequestStream for Limited {
             return Ok(());
         }
         self.inner.fill(batch, limit)?;
-        self.left -= batch.len() as u64;
+        let requests = batch.iter().filter(|request| request.op != Op::Dirty);
+        self.left -= requests.count() as u64;
         Ok(())
     }
 }

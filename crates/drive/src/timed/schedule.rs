@@ -219,7 +219,7 @@ impl<O: Observer> TimedDrive<O> {
         };
         let source = self.source_of(op);
         self.observer.programmed(page, ppn, source);
-        Ok(())
+        self.written(op)
     }
 
     /// Takes a page operation out of its queue to be served now.

@@ -11,6 +11,7 @@ use super::engine::TimedDrive;
 use super::events::NEVER;
 use super::host::{Party, Waiting};
 use super::observe::Observer;
+use super::ops::{NONE, PageOp};
 use crate::counting::DriveError;
 
 /// Pages that the cache writes at leisure and that are under way at most: `nr_requests` of Linux's
@@ -19,7 +20,7 @@ const MOST_AT_LEISURE: u32 = 128;
 
 /// A host's cache, and what of it is under way.
 pub(super) struct WriteBack {
-    host: ClockedHost,
+    pub(super) host: ClockedHost,
     /// Hints that wait in front of the drive, in order.
     hints: VecDeque<u32>,
     /// How many of them the next command brings.
@@ -70,46 +71,8 @@ impl<O: Observer> TimedDrive<O> {
         self.host.write_back.as_ref().map(|cache| cache.counts())
     }
 
-    fn write_back(&mut self) -> &mut WriteBack {
+    pub(super) fn write_back(&mut self) -> &mut WriteBack {
         self.host.write_back.as_mut().expect("only a host with a cache comes here")
-    }
-
-    /// Has requests of the application go through the host's cache before the clock starts, and the
-    /// drive do at once what the cache asks, until it has written `most` pages. Returns how many those
-    /// were. What has left the cache by then is the first that the drive is asked when the clock starts.
-    ///
-    /// # Errors
-    /// A request beyond the end; what the map says.
-    pub fn precondition_behind(
-        &mut self,
-        requests: &[TimedRequest],
-        most: u64,
-    ) -> Result<u64, DriveError> {
-        let mut written = 0;
-        for request in requests {
-            for page in self.host.pages_of(request)? {
-                self.write_back().host.request_before(request.op, page);
-                while written < most
-                    && let Some(leaving) = self.write_back().host.next_leaving()
-                {
-                    match leaving {
-                        Leaving::Hint(page) => self.layer.hint(&[page])?,
-                        Leaving::Command(page, Op::Write) => {
-                            self.precondition(&[page])?;
-                            written += 1;
-                        }
-                        Leaving::Command(page, Op::Trim) => {
-                            self.layer.trim(page)?;
-                        }
-                        Leaving::Command(..) | Leaving::HintCommand => {}
-                    }
-                }
-                if written == most {
-                    return Ok(written);
-                }
-            }
-        }
-        Ok(written)
     }
 
     /// Begins the clock of the cache, if there is one.
@@ -208,12 +171,42 @@ impl<O: Observer> TimedDrive<O> {
         Ok(())
     }
 
+    /// The host tells of `pages`: it will write them anew after all writes that the drive has taken.
+    pub(super) fn tell(&mut self, pages: &[u32]) -> Result<(), DriveError> {
+        self.layer.hint(pages)?;
+        let since = self.ops.sent;
+        self.host.told.extend(pages.iter().map(|&page| (page, since)));
+        Ok(())
+    }
+
+    /// What was told of `page` has come true.
+    pub(super) fn comes_true(&mut self, page: u32) {
+        if !self.host.told.is_empty() {
+            self.host.told.remove(&page);
+        }
+    }
+
+    /// A write has its physical page. That of one which was under way when the host told of its page
+    /// will soon be dead, too.
+    pub(super) fn written(&mut self, op: u32) -> Result<(), DriveError> {
+        if self.host.told.is_empty() {
+            return Ok(());
+        }
+        let PageOp { page, order, request, .. } = self.ops[op];
+        match self.host.told.get(&page) {
+            Some(&since) if order < since || request == NONE => self.layer.hint(&[page])?,
+            Some(_) => self.comes_true(page),
+            None => {}
+        }
+        Ok(())
+    }
+
     /// The drive takes a command, and the hints that it brings.
     pub(super) fn take_hints(&mut self, hints: u32) -> Result<(), DriveError> {
         if hints > 0 {
             let queue = &mut self.write_back().hints;
             let pages: Vec<u32> = queue.drain(..hints as usize).collect();
-            self.layer.hint(&pages)?;
+            self.tell(&pages)?;
         }
         Ok(())
     }

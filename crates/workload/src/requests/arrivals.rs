@@ -276,6 +276,11 @@ pub struct Clock {
 }
 
 impl Clock {
+    /// When the last request arrived, in nanoseconds; 0 before the first.
+    pub fn now(&self) -> u64 {
+        self.now_ns
+    }
+
     /// When the next request arrives, in nanoseconds; the first comes one gap after 0.
     pub fn arrival(&mut self) -> u64 {
         let gap = match self.arrivals {

@@ -57,6 +57,7 @@ pub struct TimedTrace {
     path: PathBuf,
     page_size: u64,
     stat: TraceStat,
+    /// Dirty events among them.
     requests: Arc<[TimedRequest]>,
     /// Requests whose time was before that of the one before them.
     sorted: u64,
@@ -141,7 +142,7 @@ impl TimedTrace {
         notes
     }
 
-    /// The requests of one replay, on all pages of the trace.
+    /// The requests of one replay, on all pages of the trace, and its dirty events.
     pub fn requests(&self) -> &[TimedRequest] {
         &self.requests
     }
@@ -161,7 +162,7 @@ impl TimedTrace {
     /// Requests of one replay on a drive of `logical_pages` pages.
     pub fn requests_on(&self, logical_pages: u32) -> u64 {
         let space = u64::from(logical_pages) * self.page_size;
-        self.requests.iter().filter(|request| request.offset < space).count() as u64
+        self.requests.iter().filter(|request| is_asked(request, space)).count() as u64
     }
 
     /// Starts `passes` replays (`None`: without end) onto a drive of `logical_pages` pages; what
@@ -178,7 +179,7 @@ impl TimedTrace {
         clock: Option<Clock>,
     ) -> Result<TraceRequests, TraceError> {
         let space = u64::from(logical_pages) * self.page_size;
-        if !self.requests.iter().any(|request| request.offset < space) {
+        if self.requests_on(logical_pages) == 0 {
             let message = format!("no request is on the first {logical_pages} logical pages");
             return Err(TraceError::new(&self.path, Fault::Option, message)
                 .hint("use smaller blocks or a longer trace"));
@@ -189,7 +190,7 @@ impl TimedTrace {
             return Err(TraceError::new(&self.path, Fault::Option, message)
                 .hint("give --arrivals, for example --arrivals poisson:rate=1000"));
         }
-        let gap = last / (self.requests.len() as u64 - 1).max(1);
+        let gap = last / self.requests_on(u32::MAX).saturating_sub(1).max(1);
         Ok(TraceRequests {
             requests: Arc::clone(&self.requests),
             next: 0,
@@ -201,6 +202,11 @@ impl TimedTrace {
             clock,
         })
     }
+}
+
+/// Whether this is a request, not a dirty event, that begins below `space`.
+fn is_asked(request: &TimedRequest, space: u64) -> bool {
+    request.op != Op::Dirty && request.offset < space
 }
 
 fn goes_back(path: &Path, number: u64, last: &Request, request: &Request) -> TraceError {
@@ -231,7 +237,7 @@ impl<'a> Places<'a> {
     }
 
     /// Appends what `request` is on the drive. The pages of a read or write all have numbers, so
-    /// that their places follow each other; of a discard, those that have one do.
+    /// that their places follow each other; of a discard or a dirty event, those that have one do.
     fn place(
         &self,
         request: &Request,
@@ -239,9 +245,6 @@ impl<'a> Places<'a> {
         arrival_ns: u64,
         out: &mut Vec<TimedRequest>,
     ) {
-        if request.op == Op::Dirty {
-            return;
-        }
         let mut first = None;
         let pages = self.map.known(paging.pages(request), |number| {
             first.get_or_insert(number);
@@ -249,7 +252,7 @@ impl<'a> Places<'a> {
         let Some(first) = first else { return };
         let start = u64::from(self.ranks[first as usize]) * paging.page_size;
         let (mut offset, mut left) = match request.op {
-            Op::Trim => (start, pages * paging.page_size),
+            Op::Trim | Op::Dirty => (start, pages * paging.page_size),
             _ => {
                 let byte = i128::from(request.offset) + i128::from(paging.alignment_offset);
                 (start + byte.rem_euclid(i128::from(paging.page_size)) as u64, request.size)
@@ -300,6 +303,7 @@ impl RequestStream for TraceRequests {
             }
             let bytes = u64::from(request.bytes).min(self.space - request.offset) as u32;
             let arrival_ns = match &mut self.clock {
+                Some(clock) if request.op == Op::Dirty => clock.now(),
                 Some(clock) => clock.arrival(),
                 None => self.scaled(request.arrival_ns),
             };
