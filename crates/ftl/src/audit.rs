@@ -14,7 +14,8 @@ pub(crate) fn audit<T: Tracker>(state: &State<T>, open: &Open) -> Result<(), Str
     let is_live = |ppn: u32| state.live[ppn as usize / 64] >> (ppn % 64) & 1 == 1;
 
     let mut mapped = 0u64;
-    for (page, &ppn) in map.iter().enumerate().filter(|&(_, &ppn)| ppn != UNMAPPED) {
+    for (page, &entry) in map.iter().enumerate().filter(|&(_, &entry)| entry != UNMAPPED) {
+        let ppn = state.ppn_of(entry);
         let (block, offset) = (ppn >> bits, ppn & ((1 << bits) - 1));
         if block >= geometry.blocks() || offset >= b {
             return Err(format!("page {page} is mapped to {ppn:#x}, outside the drive"));

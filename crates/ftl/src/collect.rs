@@ -292,7 +292,6 @@ impl<T: Tracker> State<T> {
 
     /// Reads the victim's valid pages into `moving`, in page order, and erases it.
     pub(crate) fn empty(&mut self, victim: BlockId) {
-        self.lift_zombies(victim);
         let b = self.geometry.pages_per_block() as usize;
         let first = (victim as usize) << self.geometry.offset_bits();
         let base = victim as usize * b;
@@ -318,6 +317,7 @@ impl<T: Tracker> State<T> {
             }
         });
         self.moving_len = count;
+        self.lift_zombies(victim);
         self.blocks.set_open_count(victim, 0);
         self.counters.erases += self.blocks.erase(victim);
     }
@@ -344,7 +344,7 @@ impl<T: Tracker> State<T> {
             unsafe { *map.get_unchecked_mut(page as usize) = ppn };
         }
         self.counters.copied_pages += pages.len() as u64;
-        self.set_down_zombies(first, from, to);
+        self.set_down_zombies(pages, from, active.block);
         if let Some(copied) = &mut self.copied {
             copied.extend_from_slice(pages);
         }

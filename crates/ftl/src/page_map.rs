@@ -47,7 +47,7 @@ pub(crate) struct Sharing {
 /// The part of the layer that is not policy: where every page is.
 pub(crate) struct State<T> {
     pub(crate) geometry: Geometry,
-    /// Logical page to ppn, or [`UNMAPPED`].
+    /// Logical page to ppn, or [`UNMAPPED`]; of a zombie with a mark, see [`State::ppn_of`].
     pub(crate) map: Table<u32>,
     /// Physical page (block times b plus offset) to the logical page last written there.
     pub(crate) reverse: Table<u32>,
@@ -84,11 +84,21 @@ impl<P: VictimPolicy> PageMap<P> {
         levelling.map_or(Ok(()), |levelling| levelling.check(frontier))?;
         lifespan.map_or(Ok(()), |lifespan| lifespan.check(frontier))?;
         let pages = geometry.logical_pages();
+        let placed = placement.make(pages).map(|rule| {
+            let low = if let Frontier::Pool { low } = frontier { low } else { 0 };
+            Box::new(Placed::new(rule, &geometry, low))
+        });
+        let asks = placed.as_ref().is_some_and(|placed| placed.asks_for_zombies());
+        let keeps_zombies = asks || P::Tracker::FOLLOWS_ZOMBIES;
+        let zombies = keeps_zombies.then(|| Zombies::new(&geometry)).transpose()?;
         let memory = || FtlError::Memory { pages };
         let map = Table::new(pages as usize).ok_or_else(memory)?;
         let reverse = Table::new(geometry.physical_pages() as usize).ok_or_else(memory)?;
         let live = Table::new(live_words(&geometry)).ok_or_else(memory)?;
         let mut blocks = BlockTable::new(&geometry);
+        if keeps_zombies {
+            blocks.keep_zombies();
+        }
         let (kept, waiting) = (layout.blocks_kept(), layout.most_waiting());
         let bytes = layout.bytes(P::Tracker::FOLLOWS_ZOMBIES);
         let wear = lifespan.map(|lifespan| Wear::new(lifespan, &geometry, kept, seed));
@@ -97,16 +107,6 @@ impl<P: VictimPolicy> PageMap<P> {
         let policy = make(&blocks, &mut rng)?;
         let bytes = bytes + policy.bytes(&geometry);
         let tracker = policy.tracker(&blocks);
-        let placed = placement.make(geometry.logical_pages()).map(|rule| {
-            let low = if let Frontier::Pool { low } = frontier { low } else { 0 };
-            Box::new(Placed::new(rule, &geometry, low))
-        });
-        let asks = placed.as_ref().is_some_and(|placed| placed.asks_for_zombies());
-        let mut zombies = None;
-        if asks || P::Tracker::FOLLOWS_ZOMBIES {
-            zombies = Some(Zombies::new(&geometry).ok_or_else(memory)?);
-            blocks.keep_zombies();
-        }
         let b = geometry.pages_per_block();
         let mut layer = Self {
             policy,
@@ -247,12 +247,12 @@ impl<P: VictimPolicy> Translation for PageMap<P> {
 
     fn cancel(&mut self, pages: &[u32]) -> Result<(), FtlError> {
         self.state.check_range(pages)?;
-        self.state.revive_zombies(pages);
+        self.state.revive_zombies(pages.iter().copied());
         Ok(())
     }
 
     fn power_loss(&mut self) {
-        self.state.revive_all_zombies();
+        self.state.revive_zombies(0..self.state.geometry.logical_pages());
     }
 
     fn zombies(&self) -> Option<ZombieCounts> {
@@ -291,7 +291,7 @@ impl<P: VictimPolicy> Translation for PageMap<P> {
     }
 
     fn locate(&self, page: u32) -> Option<(BlockId, u32)> {
-        let ppn = *self.state.map.get(page as usize)?;
+        let ppn = self.state.ppn_of(*self.state.map.get(page as usize)?);
         let bits = self.state.geometry.offset_bits();
         (ppn != UNMAPPED).then_some((ppn >> bits, ppn & ((1 << bits) - 1)))
     }
@@ -340,8 +340,8 @@ impl<T: Tracker> State<T> {
         self.counters.host_pages += count as u64;
     }
 
-    /// The pages at these ppns, or [`UNMAPPED`], were replaced by those programmed last, each by
-    /// one of them: they are dead, and the tracker hears of it.
+    /// The pages that had these map entries, or [`UNMAPPED`], were replaced by those programmed
+    /// last, each by one of them: they are dead, and the tracker hears of it.
     #[inline(always)]
     pub(crate) fn replaced(&mut self, old: &mut [u32]) {
         let zombies = self.bury_zombies(old);
@@ -423,7 +423,7 @@ impl<T: Tracker> State<T> {
                 prefetch(&self.map, ahead as usize);
             }
             let mut old = [std::mem::replace(&mut self.map[page as usize], UNMAPPED)];
-            let zombies = self.bury_zombies(&old);
+            let zombies = self.bury_zombies(&mut old);
             if let Some(kept) = &mut self.zombies {
                 kept.counts.trimmed += zombies;
             }

@@ -1,10 +1,11 @@
 //! Zombies: pages whose data are live, but whose new version waits in the host's cache. The host
 //! says which they are; nothing but the choice of victims and places depends on it.
 
-use crate::blocks::{BlockId, BlockTable};
+use crate::blocks::BlockId;
 use crate::geometry::Geometry;
-use crate::page_map::{MAP_AHEAD, State, UNMAPPED, for_words, live_words};
-use crate::table::{Table, prefetch};
+use crate::page_map::{MAP_AHEAD, State, UNMAPPED};
+use crate::spec::SpecError;
+use crate::table::prefetch;
 use crate::track::{Tracker, bytes_of};
 
 /// What has become of zombies since the layer was made, in pages.
@@ -50,10 +51,13 @@ impl ZombieCounts {
     }
 }
 
-/// The zombies of a layer: one bit a page here, one count a block in the block table.
+/// Set in the map entry of a zombie: the entry is looked at with every write anyway, a bit elsewhere
+/// would have to be waited for.
+const ZOMBIE: u32 = 1 << 31;
+
+/// The zombies of a page-mapped layer: one bit of a map entry, and one count a block in the block
+/// table.
 pub(crate) struct Zombies {
-    /// One bit a ppn; only live pages have it.
-    bits: Table<u64>,
     /// Which of the pages on their way from a victim are zombies.
     moving: Box<[bool]>,
     /// Whether any of them is.
@@ -62,10 +66,21 @@ pub(crate) struct Zombies {
 }
 
 impl Zombies {
-    /// No zombies on a drive of this shape; `None` where the system has not the memory.
-    pub(crate) fn new(geometry: &Geometry) -> Option<Self> {
-        Some(Self {
-            bits: Table::new(live_words(geometry))?,
+    /// No zombies on a drive of this shape.
+    pub(crate) fn new(geometry: &Geometry) -> Result<Self, SpecError> {
+        let most = (ZOMBIE - 1) >> geometry.offset_bits();
+        if geometry.blocks() > most {
+            return Err(SpecError::new(
+                format!(
+                    "blocks is {}, expected at most {most} with {} pages per block where hints are \
+                     kept",
+                    geometry.blocks(),
+                    geometry.pages_per_block()
+                ),
+                "page numbers have 31 bits beside the hint",
+            ));
+        }
+        Ok(Self {
             moving: vec![false; geometry.pages_per_block() as usize].into(),
             any_moving: false,
             counts: ZombieCounts::default(),
@@ -74,136 +89,94 @@ impl Zombies {
 
     /// Bytes on a drive of this shape, with their counts in the block table.
     pub(crate) fn bytes(geometry: &Geometry) -> u64 {
-        Table::<u64>::bytes_for(live_words(geometry))
-            + bytes_of::<bool>(geometry.pages_per_block() as usize)
+        bytes_of::<bool>(geometry.pages_per_block() as usize)
             + bytes_of::<u16>(geometry.blocks() as usize)
-    }
-
-    pub(crate) fn holds(&self, ppn: u32) -> bool {
-        self.bits[(ppn >> 6) as usize] >> (ppn & 63) & 1 == 1
-    }
-
-    pub(crate) fn set(&mut self, ppn: u32) {
-        self.bits[(ppn >> 6) as usize] |= 1 << (ppn & 63);
-    }
-
-    pub(crate) fn clear(&mut self, ppn: u32) {
-        self.bits[(ppn >> 6) as usize] &= !(1 << (ppn & 63));
-    }
-
-    /// The ppns of all zombies, ascending.
-    pub(crate) fn all(&self) -> Vec<u32> {
-        let mut all = Vec::with_capacity(self.counts.known as usize);
-        for (word, &bits) in self.bits.iter().enumerate() {
-            let mut bits = bits;
-            while bits != 0 {
-                all.push((word * 64) as u32 + bits.trailing_zeros());
-                bits &= bits - 1;
-            }
-        }
-        all
-    }
-
-    /// The pages at these ppns, leaving out [`UNMAPPED`], are dead: returns how many were zombies.
-    #[inline(never)]
-    fn died(&mut self, blocks: &mut BlockTable, old: &[u32], offset_bits: u32) -> u64 {
-        /// How far ahead of a dead page its bit is fetched, in pages.
-        const AHEAD: usize = 24;
-        let mut dead = 0;
-        if self.counts.known == 0 {
-            return 0;
-        }
-        for (index, &ppn) in old.iter().enumerate() {
-            if let Some(&ahead) = old.get(index + AHEAD) {
-                prefetch(&self.bits, (ahead >> 6) as usize);
-            }
-            if ppn != UNMAPPED && self.holds(ppn) {
-                self.clear(ppn);
-                blocks.zombies_mut()[(ppn >> offset_bits) as usize] -= 1;
-                dead += 1;
-            }
-        }
-        self.counts.known -= dead;
-        dead
     }
 }
 
+/// The ppn that a map entry of a zombie, or of another page, names.
+#[inline(always)]
+fn untagged(entry: u32) -> u32 {
+    if entry == UNMAPPED { UNMAPPED } else { entry & !ZOMBIE }
+}
+
 impl<T: Tracker> State<T> {
-    pub(crate) fn is_zombie(&self, ppn: u32) -> bool {
-        self.zombies.as_ref().is_some_and(|zombies| zombies.holds(ppn))
+    /// Where the page with this map entry lies, or [`UNMAPPED`].
+    #[inline(always)]
+    pub(crate) fn ppn_of(&self, entry: u32) -> u32 {
+        if self.zombies.is_some() { untagged(entry) } else { entry }
+    }
+
+    /// Whether `page`, which has data, is a zombie.
+    pub(crate) fn is_zombie(&self, page: u32) -> bool {
+        self.zombies.is_some() && self.map[page as usize] >= ZOMBIE
     }
 
     /// Marks `pages` as zombies where they have data, and are not yet.
     pub(crate) fn mark_zombies(&mut self, pages: &[u32]) {
         let bits = self.geometry.offset_bits();
         let Some(zombies) = &mut self.zombies else { return };
-        // Two passes, each with one table to wait for: first the map, then the zombies.
-        let places = &mut *self.old;
-        let mut rest = pages;
-        while !rest.is_empty() {
-            let count = rest.len().min(places.len());
-            for (index, place) in places[..count].iter_mut().enumerate() {
-                if let Some(&ahead) = rest.get(index + MAP_AHEAD) {
-                    prefetch(&self.map, ahead as usize);
-                }
-                *place = self.map[rest[index] as usize];
-                prefetch(&zombies.bits, (*place >> 6) as usize);
+        let mut marked = 0;
+        for (index, &page) in pages.iter().enumerate() {
+            if let Some(&ahead) = pages.get(index + MAP_AHEAD) {
+                prefetch(&self.map, ahead as usize);
             }
-            for &ppn in &places[..count] {
-                if ppn == UNMAPPED || zombies.holds(ppn) {
-                    continue;
-                }
-                zombies.set(ppn);
-                zombies.counts.marked += 1;
-                zombies.counts.known += 1;
-                let block = ppn >> bits;
-                self.blocks.zombies_mut()[block as usize] += 1;
-                if T::FOLLOWS_ZOMBIES && self.blocks.is_candidate(block) {
-                    self.tracker.zombie_marked(&self.blocks, block);
-                }
+            let entry = &mut self.map[page as usize];
+            if *entry >= ZOMBIE {
+                continue; // is one, or has no data
             }
-            rest = &rest[count..];
+            let block = *entry >> bits;
+            *entry |= ZOMBIE;
+            marked += 1;
+            self.blocks.zombies_mut()[block as usize] += 1;
+            if T::FOLLOWS_ZOMBIES && self.blocks.is_candidate(block) {
+                self.tracker.zombie_marked(&self.blocks, block);
+            }
         }
+        zombies.counts.marked += marked;
+        zombies.counts.known += marked;
     }
 
     /// Makes zombies among `pages` live again.
-    pub(crate) fn revive_zombies(&mut self, pages: &[u32]) {
-        for &page in pages {
-            let ppn = self.map[page as usize];
-            if ppn != UNMAPPED && self.is_zombie(ppn) {
-                self.revive(ppn);
+    pub(crate) fn revive_zombies(&mut self, pages: impl Iterator<Item = u32>) {
+        let bits = self.geometry.offset_bits();
+        let Some(zombies) = &mut self.zombies else { return };
+        for page in pages {
+            let entry = &mut self.map[page as usize];
+            if *entry < ZOMBIE || *entry == UNMAPPED {
+                continue;
+            }
+            *entry &= !ZOMBIE;
+            zombies.counts.revived += 1;
+            zombies.counts.known -= 1;
+            let block = *entry >> bits;
+            self.blocks.zombies_mut()[block as usize] -= 1;
+            if T::FOLLOWS_ZOMBIES && self.blocks.is_candidate(block) {
+                self.tracker.zombie_revived(&self.blocks, block);
             }
         }
     }
 
-    /// Makes all zombies live again.
-    pub(crate) fn revive_all_zombies(&mut self) {
-        let all = self.zombies.as_ref().map_or_else(Vec::new, Zombies::all);
-        all.into_iter().for_each(|ppn| self.revive(ppn));
-    }
-
-    fn revive(&mut self, ppn: u32) {
-        let Some(zombies) = &mut self.zombies else { return };
-        zombies.clear(ppn);
-        zombies.counts.revived += 1;
-        zombies.counts.known -= 1;
-        let block = ppn >> self.geometry.offset_bits();
-        self.blocks.zombies_mut()[block as usize] -= 1;
-        if T::FOLLOWS_ZOMBIES && self.blocks.is_candidate(block) {
-            self.tracker.zombie_revived(&self.blocks, block);
-        }
-    }
-
-    /// The pages at the ppns `old` are about to die; returns how many are zombies.
+    /// The pages with the map entries `old` are about to die: leaves their ppns there, and returns
+    /// how many are zombies.
     #[inline]
-    pub(crate) fn bury_zombies(&mut self, old: &[u32]) -> u64 {
-        match &mut self.zombies {
-            Some(zombies) => zombies.died(&mut self.blocks, old, self.geometry.offset_bits()),
-            None => 0,
+    pub(crate) fn bury_zombies(&mut self, old: &mut [u32]) -> u64 {
+        let bits = self.geometry.offset_bits();
+        let Some(zombies) = self.zombies.as_mut().filter(|zombies| zombies.counts.known > 0) else {
+            return 0;
+        };
+        let counts = self.blocks.zombies_mut();
+        let mut dead = 0;
+        for entry in old.iter_mut().filter(|entry| **entry >= ZOMBIE && **entry != UNMAPPED) {
+            *entry &= !ZOMBIE;
+            counts[(*entry >> bits) as usize] -= 1;
+            dead += 1;
         }
+        zombies.counts.known -= dead;
+        dead
     }
 
-    /// Takes the zombies of `victim`, whose live pages are about to move, off it.
+    /// Takes the zombies of `victim`, whose live pages are those on their way, off it.
     #[inline]
     pub(crate) fn lift_zombies(&mut self, victim: BlockId) {
         let Some(zombies) = &mut self.zombies else { return };
@@ -213,18 +186,13 @@ impl<T: Tracker> State<T> {
             return;
         }
         zombies.counts.copied += u64::from(count);
-        let first = (victim as usize) << self.geometry.offset_bits();
-        let mut place = 0;
-        for_words(first, self.geometry.pages_per_block() as usize, |word, mask| {
-            let mut live = self.live[word] & mask;
-            while live != 0 {
-                let bit = live & live.wrapping_neg();
-                zombies.moving[place] = zombies.bits[word] & bit != 0;
-                place += 1;
-                live ^= bit;
+        let pages = &self.moving[..self.moving_len];
+        for (index, (&page, zombie)) in pages.iter().zip(&mut zombies.moving).enumerate() {
+            if let Some(&ahead) = pages.get(index + MAP_AHEAD) {
+                prefetch(&self.map, ahead as usize);
             }
-            zombies.bits[word] &= !mask;
-        });
+            *zombie = self.map[page as usize] >= ZOMBIE;
+        }
     }
 
     /// Whether the `index`-th of the pages on their way is a zombie.
@@ -234,51 +202,38 @@ impl<T: Tracker> State<T> {
         moving.is_some_and(|zombies| zombies.moving[index])
     }
 
-    /// A zombie on its way has come to `ppn`, on an open block.
-    pub(crate) fn mark_moved_zombie(&mut self, ppn: u32) {
-        if let Some(zombies) = &mut self.zombies {
-            zombies.set(ppn);
-            let block = ppn >> self.geometry.offset_bits();
-            self.blocks.zombies_mut()[block as usize] += 1;
-        }
-    }
-
-    /// The pages `from..to` of those on their way have come to the ppns from `first` on.
+    /// `pages`, those on their way from the `from`-th on, have come to `block`, which is open.
     #[inline]
-    pub(crate) fn set_down_zombies(&mut self, first: u32, from: usize, to: usize) {
-        if self.zombies.as_ref().is_some_and(|zombies| zombies.any_moving) {
-            for (ppn, index) in (first..).zip(from..to) {
-                if self.moves_zombie(index) {
-                    self.mark_moved_zombie(ppn);
-                }
+    pub(crate) fn set_down_zombies(&mut self, pages: &[u32], from: usize, block: BlockId) {
+        let Some(zombies) = self.zombies.as_ref().filter(|zombies| zombies.any_moving) else {
+            return;
+        };
+        let mut count = 0;
+        for (&page, &zombie) in pages.iter().zip(&zombies.moving[from..]) {
+            if zombie {
+                self.map[page as usize] |= ZOMBIE;
+                count += 1;
             }
         }
+        self.blocks.zombies_mut()[block as usize] += count;
     }
 
-    /// Whether only live pages are zombies, and the counts say how many.
+    /// Whether the counts say how many zombies there are.
     pub(crate) fn audit_zombies(&self) -> Result<(), String> {
         let Some(zombies) = &self.zombies else { return Ok(()) };
-        let offset_bits = self.geometry.offset_bits();
-        let dead =
-            zombies.bits.iter().zip(&*self.live).position(|(zombie, live)| zombie & !live != 0);
-        if let Some(word) = dead {
-            return Err(format!("block {} has a dead zombie", (word * 64) >> offset_bits));
+        let mut counted = vec![0u16; self.geometry.blocks() as usize];
+        for &entry in self.map.iter().filter(|&&entry| entry >= ZOMBIE && entry != UNMAPPED) {
+            counted[(untagged(entry) >> self.geometry.offset_bits()) as usize] += 1;
         }
-        let mut known = 0;
-        for block in 0..self.geometry.blocks() {
-            let first = (block as usize) << offset_bits;
-            let mut zombies_there = 0;
-            for_words(first, self.geometry.pages_per_block() as usize, |word, mask| {
-                zombies_there += (zombies.bits[word] & mask).count_ones();
-            });
-            if zombies_there != u32::from(self.blocks.zombies(block)) {
-                return Err(format!(
-                    "block {block} holds {zombies_there} zombies, the table says {}",
-                    self.blocks.zombies(block)
-                ));
-            }
-            known += u64::from(zombies_there);
+        let wrong = counted.iter().zip(self.blocks.zombie_counts()).position(|(a, b)| a != b);
+        if let Some(block) = wrong {
+            return Err(format!(
+                "block {block} holds {} zombies, the table says {}",
+                counted[block],
+                self.blocks.zombie_counts()[block]
+            ));
         }
+        let known: u64 = counted.iter().map(|&count| u64::from(count)).sum();
         if known != zombies.counts.known {
             return Err(format!("{known} zombies, {} counted", zombies.counts.known));
         }

@@ -32,16 +32,15 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// Bytes of map, reverse map and live bits, and of a bit a page for zombies, which are not the allocator's: 4 a logical page, 4 a
+/// Bytes of map, reverse map and live bits, which are not the allocator's: 4 a logical page, 4 a
 /// physical page, a bit a physical page (b is a power of two here); from 128 KiB on whole huge pages
-/// of 2 MiB.
-fn mapped(geometry: &Geometry, zombies: bool) -> i64 {
+/// of 2 MiB. Zombies take none of them.
+fn mapped(geometry: &Geometry) -> i64 {
     let physical = geometry.physical_pages();
     let tables = [4 * u64::from(geometry.logical_pages()), 4 * physical, physical / 8];
     let whole =
         |bytes: u64| if bytes < 128 << 10 { bytes } else { bytes.next_multiple_of(2 << 20) };
-    let bits = zombies.then_some(physical / 8);
-    tables.into_iter().chain(bits).map(whole).sum::<u64>() as i64
+    tables.into_iter().map(whole).sum::<u64>() as i64
 }
 
 /// What a layer has beside its tables, whatever the drive's size: its own fields, those of the pool,
@@ -53,10 +52,9 @@ fn check(victim: &str, layout: Layout) {
     let said = spec.bytes(&layout).unwrap();
     let before = OUT.load(Relaxed);
     let mut layer = spec.build(layout.clone()).unwrap();
-    let zombies = layer.zombies().is_some();
     let context = format!("{victim} {layout:?}");
     let held = |when: &str| {
-        let more = OUT.load(Relaxed) - before + mapped(&layout.geometry, zombies) - said as i64;
+        let more = OUT.load(Relaxed) - before + mapped(&layout.geometry) - said as i64;
         assert!((0..FIXED).contains(&more), "{context} {when}: {more} bytes more than the {said}");
     };
     held("new");

@@ -260,3 +260,19 @@ fn hints_beyond_the_drive_are_refused_and_hints_of_nothing_ignored() {
     assert_eq!((zombies.marked, zombies.trimmed, zombies.revived, zombies.known), (2, 1, 1, 0));
     layer.audit().unwrap();
 }
+
+#[test]
+fn a_drive_whose_page_numbers_leave_no_bit_for_a_hint_is_refused() {
+    // 2^25 blocks of 64 pages: numbers up to 2^31 - 1, which with the mark would mean no data.
+    let refusal = |victim: &str, blocks, placement| {
+        let geometry = Geometry::new(blocks, 64, 1000).unwrap();
+        let layout = layout(geometry, Frontier::Pool { low: 2 }, placement);
+        VictimSpec::parse(victim).unwrap().build(layout).err().map(|error| error.to_string())
+    };
+    let text = "blocks is 33554432, expected at most 33554431 with 64 pages per block where hints \
+                are kept; hint: page numbers have 31 bits beside the hint";
+    assert_eq!(refusal("z-greedy", 1 << 25, "none").unwrap(), text);
+    assert_eq!(refusal("greedy", 1 << 25, "dac:zombie-block=yes").unwrap(), text);
+    // A drive far from it: the same is fine.
+    assert_eq!(refusal("z-greedy", 1 << 10, "none"), None);
+}

@@ -84,7 +84,7 @@ impl<P: VictimPolicy> PageMap<P> {
                 continue;
             }
             let page = reverse[(u64::from(victim) * u64::from(b)) as usize + offset as usize];
-            let zombie = self.state.is_zombie(ppn);
+            let zombie = self.state.is_zombie(page);
             let from = placed.class_of(victim);
             let to = usize::from(placed.rule.copy(page, from, zombie, blocks.clock()));
             if room[to] == 0 {
@@ -110,11 +110,10 @@ impl<P: VictimPolicy> PageMap<P> {
                 self.open_next(placed, class)?;
             }
             let active = &mut placed.open[usize::from(class)];
+            let block = active.block;
             let ppn = self.state.program_one(active, page);
             self.state.map[page as usize] = ppn;
-            if zombie {
-                self.state.mark_moved_zombie(ppn);
-            }
+            self.state.set_down_zombies(&[page], index, block);
             self.state.advance(ppn, 1);
         }
         self.state.counters.copied_pages += self.state.moving_len as u64;
@@ -144,10 +143,11 @@ impl<T: Tracker> State<T> {
                 prefetch(&self.map, ahead as usize);
             }
             if let Some(&ahead) = pages.get(count + LIVE_AHEAD) {
-                prefetch(&self.live, (self.map[ahead as usize] >> 6) as usize);
+                prefetch(&self.live, (self.ppn_of(self.map[ahead as usize]) >> 6) as usize);
             }
             let page = pages[count];
-            let ppn = self.map[page as usize];
+            let entry = self.map[page as usize];
+            let ppn = self.ppn_of(entry);
             let from = (ppn != UNMAPPED).then(|| placed.class_of(ppn >> bits));
             let class = placed.rule.host(page, from, self.blocks.clock());
             let active = &mut placed.open[usize::from(class)];
@@ -155,7 +155,7 @@ impl<T: Tracker> State<T> {
                 full = Some(class);
                 break;
             }
-            old[count] = ppn;
+            old[count] = entry;
             let ppn = self.program_one(active, page);
             self.map[page as usize] = ppn;
             self.advance(ppn, 1);

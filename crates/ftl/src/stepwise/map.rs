@@ -1,7 +1,7 @@
 //! The page map over planes: its tables, host writes and the steps of a collection.
 
 use super::places::Sorting;
-use super::zombies::Fate;
+use super::zombies::{Fate, Zombies};
 use super::{Move, PlaneId, PlaneLayout, Stepwise, Victim};
 use crate::allocation::Pool;
 use crate::blocks::{BlockId, BlockTable};
@@ -16,7 +16,7 @@ use crate::table::{Table, prefetch};
 use crate::track::Tracker;
 use crate::translation::{Counters, FtlError};
 use crate::victim::VictimPolicy;
-use crate::zombies::{ZombieCounts, Zombies};
+use crate::zombies::ZombieCounts;
 
 /// The page map over planes with victim policy `P`. See the module's text.
 pub struct PlaneMap<P: VictimPolicy> {

@@ -1,11 +1,57 @@
 //! Zombies on the planes: as on the counting drive, with their counts in the planes' block tables.
+//! Which pages they are is told by where they lie: a page may be under way and have data elsewhere.
 
 use super::map::PlaneMap;
-use crate::page_map::{MAP_AHEAD, UNMAPPED};
-use crate::table::prefetch;
-use crate::track::Tracker;
+use crate::geometry::Geometry;
+use crate::page_map::{MAP_AHEAD, UNMAPPED, live_words};
+use crate::table::{Table, prefetch};
+use crate::track::{Tracker, bytes_of};
 use crate::victim::VictimPolicy;
-use crate::zombies::Zombies;
+use crate::zombies::ZombieCounts;
+
+/// One bit a ppn; only live pages have it.
+pub(super) struct Zombies {
+    bits: Table<u64>,
+    pub(super) counts: ZombieCounts,
+}
+
+impl Zombies {
+    /// No zombies on a drive of this shape; `None` where the system has not the memory.
+    pub(super) fn new(geometry: &Geometry) -> Option<Self> {
+        let bits = Table::new(live_words(geometry))?;
+        Some(Self { bits, counts: ZombieCounts::default() })
+    }
+
+    /// Bytes on a drive of this shape, with their counts in the block tables.
+    pub(super) fn bytes(geometry: &Geometry) -> u64 {
+        Table::<u64>::bytes_for(live_words(geometry)) + bytes_of::<u16>(geometry.blocks() as usize)
+    }
+
+    fn holds(&self, ppn: u32) -> bool {
+        self.bits[(ppn >> 6) as usize] >> (ppn & 63) & 1 == 1
+    }
+
+    fn set(&mut self, ppn: u32) {
+        self.bits[(ppn >> 6) as usize] |= 1 << (ppn & 63);
+    }
+
+    fn clear(&mut self, ppn: u32) {
+        self.bits[(ppn >> 6) as usize] &= !(1 << (ppn & 63));
+    }
+
+    /// The ppns of all zombies, ascending.
+    fn all(&self) -> Vec<u32> {
+        let mut all = Vec::with_capacity(self.counts.known as usize);
+        for (word, &bits) in self.bits.iter().enumerate() {
+            let mut bits = bits;
+            while bits != 0 {
+                all.push((word * 64) as u32 + bits.trailing_zeros());
+                bits &= bits - 1;
+            }
+        }
+        all
+    }
+}
 
 /// What has become of a zombie that left its place.
 #[derive(Clone, Copy)]

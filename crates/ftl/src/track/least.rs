@@ -48,12 +48,17 @@ pub trait Rank: Send + 'static {
     /// Whether the rank depends on zombies.
     const FOLLOWS_ZOMBIES: bool = false;
 
-    /// The rank of a block with `valid` valid pages, below 2^31. It falls with every page that dies,
-    /// and never falls with a page that becomes a zombie.
-    fn of(blocks: &BlockTable, block: BlockId, valid: u16) -> u32;
+    /// The rank of a block of `pages_per_block` pages of which so many are valid, and so many of
+    /// those zombies; below 2^31. It falls with every page that dies, and never falls with a page
+    /// that becomes a zombie.
+    fn of(pages_per_block: u32, valid: u16, zombies: u16) -> u32;
 
     /// A rank that no block of b pages is above.
     fn most(pages_per_block: u32) -> u32;
+
+    /// Valid pages that no block of this rank or less has more of: most blocks are told by them
+    /// alone to be above a bound.
+    fn most_valid(rank: u32) -> u32;
 }
 
 /// The rank of a block is its number of valid pages.
@@ -62,12 +67,17 @@ pub struct Valid;
 
 impl Rank for Valid {
     #[inline(always)]
-    fn of(_: &BlockTable, _: BlockId, valid: u16) -> u32 {
+    fn of(_: u32, valid: u16, _: u16) -> u32 {
         valid.into()
     }
 
     fn most(pages_per_block: u32) -> u32 {
         pages_per_block
+    }
+
+    #[inline(always)]
+    fn most_valid(rank: u32) -> u32 {
+        rank
     }
 }
 
@@ -160,7 +170,8 @@ impl<R: Rank> Least<R> {
             let node = &level[index * FAN..][..FAN];
             index = index * FAN + node.iter().position(|&key| key == least)?;
         }
-        self.span(index).find(|&block| self.key(blocks, block) == least).map(|block| block as u32)
+        let found = self.keys(blocks, index).find(|&(_, key)| key == least);
+        found.map(|(block, _)| block as BlockId)
     }
 
     /// Whether `block` takes part.
@@ -172,7 +183,7 @@ impl<R: Rank> Least<R> {
     /// Lets `block` take part.
     pub(super) fn insert(&mut self, blocks: &BlockTable, block: BlockId) {
         self.make_room_for(blocks, 1);
-        let rank = R::of(blocks, block, blocks.valid(block));
+        let rank = rank::<R>(blocks, block, blocks.valid(block));
         self.clock += 1;
         let tie = match self.ties {
             Ties::Latest => LAST_EVENT - self.clock,
@@ -195,6 +206,7 @@ impl<R: Rank> Least<R> {
     ) {
         self.make_room_for(blocks, lost.len() as u32 + 1);
         let (latest, bound) = (self.ties == Ties::Latest, self.bound);
+        let most_valid = R::most_valid(bound);
         let counts = blocks.masked_counts();
         let mut clock = self.clock;
         for &block in lost {
@@ -208,7 +220,10 @@ impl<R: Rank> Least<R> {
             if latest {
                 *slot = LAST_EVENT - clock;
             }
-            let rank = R::of(blocks, block, count);
+            if u32::from(count) > most_valid {
+                continue;
+            }
+            let rank = rank::<R>(blocks, block, count);
             if rank <= bound {
                 let tie = *slot;
                 self.lower(block, rank, tie);
@@ -268,7 +283,7 @@ impl<R: Rank> Least<R> {
         let most = R::most(blocks.pages_per_block()) >> R::FINE_BITS;
         let mut blocks_with = vec![0usize; most as usize + 1];
         for block in (0..blocks.len()).filter(|&block| self.holds(block)) {
-            let rank = R::of(blocks, block, blocks.valid(block));
+            let rank = rank::<R>(blocks, block, blocks.valid(block));
             blocks_with[(rank >> R::FINE_BITS) as usize] += 1;
         }
         let wanted = self.tie.len() / INSIDE + 1;
@@ -314,22 +329,23 @@ impl<R: Rank> Least<R> {
     }
 
     fn least_of_span(&self, blocks: &BlockTable, index: usize) -> u64 {
-        self.span(index).map(|block| self.key(blocks, block)).fold(u64::MAX, u64::min)
+        self.keys(blocks, index).map(|(_, key)| key).fold(u64::MAX, u64::min)
     }
 
-    /// The blocks under the lowest node number `index`.
-    fn span(&self, index: usize) -> std::ops::Range<usize> {
-        index * FAN..((index + 1) * FAN).min(self.tie.len())
-    }
-
+    /// The blocks under the lowest node number `index` that are in the tree, each with its key.
     #[inline]
-    fn key(&self, blocks: &BlockTable, block: usize) -> u64 {
-        let (tie, block) = (self.tie[block], block as BlockId);
-        let rank = R::of(blocks, block, blocks.valid(block));
-        if tie == ABSENT || rank > self.bound {
-            return u64::MAX;
-        }
-        (u64::from(rank) << TIE_BITS) | u64::from(tie)
+    fn keys(&self, blocks: &BlockTable, index: usize) -> impl Iterator<Item = (usize, u64)> {
+        let most_valid = R::most_valid(self.bound);
+        let counts = &blocks.masked_counts()[..self.tie.len()];
+        (index * FAN..((index + 1) * FAN).min(counts.len())).filter_map(move |block| {
+            let valid = counts[block] & !NOT_A_CANDIDATE;
+            if u32::from(valid) > most_valid || self.tie[block] == ABSENT {
+                return None;
+            }
+            let rank = rank::<R>(blocks, block as BlockId, valid);
+            let key = (u64::from(rank) << TIE_BITS) | u64::from(self.tie[block]);
+            (rank <= self.bound).then_some((block, key))
+        })
     }
 
     /// Whether every node is the least of its children, and the tree not empty without reason.
@@ -348,6 +364,13 @@ impl<R: Rank> Least<R> {
         }
         Ok(())
     }
+}
+
+/// The rank of `block`, with `valid` valid pages.
+#[inline(always)]
+fn rank<R: Rank>(blocks: &BlockTable, block: BlockId, valid: u16) -> u32 {
+    let zombies = if R::FOLLOWS_ZOMBIES { blocks.zombies(block) } else { 0 };
+    R::of(blocks.pages_per_block(), valid, zombies)
 }
 
 fn least(keys: &[u64]) -> u64 {
@@ -379,7 +402,7 @@ impl<R: Rank> Tracker for Least<R> {
     }
 
     fn zombie_revived(&mut self, blocks: &BlockTable, block: BlockId) {
-        let rank = R::of(blocks, block, blocks.valid(block));
+        let rank = rank::<R>(blocks, block, blocks.valid(block));
         if rank <= self.bound {
             self.lower(block, rank, self.tie[block as usize]);
         }

@@ -10,7 +10,7 @@
 //! Formula: `argmax age (i - min(z, i/2))/(2v)`, the numerator as `2i - min(2z, i)`.
 //!
 //! # Cost
-//! That of cost-benefit, and a bit a physical page and 2 bytes a block for the zombies. A hint that
+//! That of cost-benefit, and 2 bytes a block for the zombies; the map tells which pages they are. A hint that
 //! concerns the best of 16 neighbouring blocks: the nodes above it are made anew at the next pick.
 //!
 //! # Source

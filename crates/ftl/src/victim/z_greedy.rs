@@ -9,7 +9,7 @@
 //! Formula: `argmax i - min(z, i/2)`, compared as `2i - min(2z, i)`.
 //!
 //! # Cost
-//! That of greedy, and a bit a physical page and 2 bytes a block for the zombies. A hint that
+//! That of greedy, and 2 bytes a block for the zombies; which pages they are is told by the map. A hint that
 //! concerns the first of 16 neighbouring blocks: 16 ranks.
 //!
 //! # Source
@@ -70,13 +70,19 @@ impl Rank for Benefit {
     const FOLLOWS_ZOMBIES: bool = true;
 
     #[inline(always)]
-    fn of(blocks: &BlockTable, block: BlockId, valid: u16) -> u32 {
-        let (b, valid) = (blocks.pages_per_block(), u32::from(valid));
-        let score = twice_benefit(b - valid, blocks.zombies(block).into());
+    fn of(b: u32, valid: u16, zombies: u16) -> u32 {
+        let valid = u32::from(valid);
+        let score = twice_benefit(b - valid, zombies.into());
         ((2 * b - score) << Self::FINE_BITS) | valid
     }
 
     fn most(pages_per_block: u32) -> u32 {
         ((2 * pages_per_block) << Self::FINE_BITS) | pages_per_block
+    }
+
+    /// v valid pages make a rank of 2v or more before the bits below the bound's.
+    #[inline(always)]
+    fn most_valid(rank: u32) -> u32 {
+        (rank >> Self::FINE_BITS) / 2
     }
 }
