@@ -54,9 +54,7 @@ impl Job {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stage {
     pub(super) job: Job,
-    /// When the job came here.
-    pub(super) since: u64,
-    /// When it began; later than `since` where it waited for the bus.
+    /// When its turn came.
     pub(super) begin: u64,
     /// How long it takes.
     pub(super) length: u64,
@@ -68,7 +66,7 @@ pub(super) struct Stage {
 
 impl Stage {
     pub(super) const IDLE: Self =
-        Self { job: Job::Idle, since: 0, begin: 0, length: 0, held: false, command: false };
+        Self { job: Job::Idle, begin: 0, length: 0, held: false, command: false };
 
     pub(super) fn is_idle(&self) -> bool {
         self.job == Job::Idle

@@ -65,6 +65,9 @@ pub struct TimedDrive<O> {
     /// The plane of each page modulo the number of planes.
     pub(super) homes: Box<[u32]>,
     pub(super) blocks_per_plane: u32,
+    /// Nothing can begin on a die between a page's transfer to it and its program, nor stop the
+    /// program: the two are one event.
+    programs_follow_transfers: bool,
 }
 
 impl<O: Observer> TimedDrive<O> {
@@ -97,6 +100,7 @@ impl<O: Observer> TimedDrive<O> {
         let timers = Timers::new((channels + 2 * dies) as usize + 4);
         Ok(Self {
             blocks_per_plane: layer.geometry().blocks() / layer.planes(),
+            programs_follow_transfers: settings.programs_follow_transfers(),
             homes: settings.placement.homes(&hardware),
             units: Units::new(&settings),
             cache: WriteCache::new(settings.write_cache),
@@ -303,12 +307,14 @@ impl<O: Observer> TimedDrive<O> {
         let skips = job == Job::CopyWrite && self.copies_back();
         let data = if skips { 0 } else { pages * hardware.transfer_ns };
         match hardware.command_ns + data {
-            0 => self.on_bus_done(die, job),
-            length => {
-                self.ask_for_bus(die, job, length, false);
-                Ok(())
+            0 => return self.on_bus_done(die, job),
+            length if job.programs() && self.programs_follow_transfers => {
+                let end = self.take_bus(die, job, length, false);
+                self.timers.set(self.cells_timer(die), end + self.cell_time(job));
             }
+            length => self.ask_for_bus(die, job, length, false),
         }
+        Ok(())
     }
 
     /// Whether copies stay in their die.
@@ -330,7 +336,7 @@ impl<O: Observer> TimedDrive<O> {
         let now = self.now;
         let held = &mut self.dies[die as usize];
         debug_assert!(held.cells.is_idle());
-        held.cells = Stage { job, since: now, begin: now, length, ..Stage::IDLE };
+        held.cells = Stage { job, begin: now, length, ..Stage::IDLE };
         held.suspends = 0;
         self.timers.set(self.cells_timer(die), now + length);
     }
@@ -350,38 +356,37 @@ impl<O: Observer> TimedDrive<O> {
 
     /// Puts a job on the bus, or in its queue.
     fn ask_for_bus(&mut self, die: u32, job: Job, length: u64, command: bool) {
+        let end = self.take_bus(die, job, length, command);
+        let channel = self.dies[die as usize].channel as usize;
+        let ends = &mut self.buses[channel].ends;
+        ends.push_back((die, end));
+        if ends.len() == 1 {
+            self.timers.set(channel, end);
+        }
+    }
+
+    /// Gives a job its turn on the bus. Returns when its transfer ends.
+    fn take_bus(&mut self, die: u32, job: Job, length: u64, command: bool) -> u64 {
         let now = self.now;
         let held = &mut self.dies[die as usize];
         debug_assert!(held.bus.is_idle());
-        held.bus = Stage { job, since: now, begin: now, length, held: false, command };
-        let channel = held.channel;
-        let bus = &mut self.buses[channel as usize];
-        if bus.die == NONE {
-            bus.die = die;
-            self.timers.set(channel as usize, now + length);
-        } else {
-            bus.waiting.push_back(die);
+        let begin = self.buses[held.channel as usize].take_turn(now, length);
+        held.bus = Stage { job, begin, length, held: false, command };
+        let end = begin + length;
+        if let Some(op) = job.op() {
+            self.ops[op].bus_ns += end - now;
         }
+        end
     }
 
     /// The transfer on a channel is over.
     fn transfer_done(&mut self, channel: u32) -> Result<(), DriveError> {
-        let now = self.now;
-        let bus = &mut self.buses[channel as usize];
-        let die = bus.die;
-        let stage = self.dies[die as usize].bus;
-        bus.busy_ns += stage.length;
-        bus.die = bus.waiting.pop_front().unwrap_or(NONE);
-        if bus.die != NONE {
-            let next = &mut self.dies[bus.die as usize].bus;
-            next.begin = now;
-            self.timers.set(channel as usize, now + next.length);
+        let ends = &mut self.buses[channel as usize].ends;
+        let (die, _) = ends.pop_front().expect("a transfer is under way");
+        if let Some(&(_, end)) = ends.front() {
+            self.timers.set(channel as usize, end);
         }
-        if let Some(op) = stage.job.op() {
-            self.ops[op].bus_ns += now - stage.since;
-        }
-        self.worked(die, &stage, Place::Bus);
-        self.dies[die as usize].bus = Stage::IDLE;
+        let stage = self.leave_bus(die);
         if stage.command {
             self.begin_cells(die, stage.job, self.cell_time(stage.job));
         } else {
@@ -389,6 +394,13 @@ impl<O: Observer> TimedDrive<O> {
         }
         self.bus_freed(die)?;
         self.admit_and_schedule(die)
+    }
+
+    /// The transfer of a die is over. Returns it.
+    fn leave_bus(&mut self, die: u32) -> Stage {
+        let stage = std::mem::replace(&mut self.dies[die as usize].bus, Stage::IDLE);
+        self.worked(die, &stage, Place::Bus);
+        stage
     }
 
     /// A job has its data over the bus; its die's side of the bus is idle.
@@ -418,7 +430,7 @@ impl<O: Observer> TimedDrive<O> {
                 } else {
                     let now = self.now;
                     self.dies[die as usize].bus =
-                        Stage { job, since: now, begin: now, held: true, ..Stage::IDLE };
+                        Stage { job, begin: now, held: true, ..Stage::IDLE };
                 }
                 Ok(())
             }
@@ -439,6 +451,12 @@ impl<O: Observer> TimedDrive<O> {
 
     /// The cells are done.
     fn cells_done(&mut self, die: u32) -> Result<(), DriveError> {
+        if self.dies[die as usize].cells.is_idle() {
+            let Stage { job, begin, length, .. } = self.leave_bus(die);
+            let begin = begin + length;
+            let length = self.now - begin;
+            self.dies[die as usize].cells = Stage { job, begin, length, ..Stage::IDLE };
+        }
         let stage = self.dies[die as usize].cells;
         if let Some(op) = stage.job.op() {
             self.ops[op].cell_ns += stage.length;

@@ -9,8 +9,8 @@ impl<O: Observer> TimedDrive<O> {
     /// What has been counted.
     pub fn totals(&mut self) -> &Totals {
         self.count_requests();
-        self.totals.bus_busy_ns = self.buses.iter().map(|bus| bus.busy_ns).collect();
         let now = self.now;
+        self.totals.bus_busy_ns = self.buses.iter().map(|bus| bus.busy_until(now)).collect();
         self.totals.die_busy_ns = self.dies.iter().map(|die| die.busy_until(now)).collect();
         self.totals.die_collecting_ns = self.dies.iter().map(|die| die.held_until(now)).collect();
         &self.totals

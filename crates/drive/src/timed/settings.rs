@@ -152,6 +152,14 @@ pub enum Loop {
 }
 
 impl Settings {
+    /// Whether nothing can begin on a die between a page's transfer to it and its program, nor stop
+    /// the program.
+    pub(super) fn programs_follow_transfers(&self) -> bool {
+        let pipelines =
+            matches!(self.collecting.preemption, Preemption::Semi { pipeline: true, .. });
+        !self.cache_commands && !pipelines && !self.suspend.program
+    }
+
     /// Whether a drive can be told this.
     ///
     /// # Errors
