@@ -1,6 +1,7 @@
 //! What a die does next.
 
 use flashgc_ftl::FtlError;
+use flashgc_ftl::stepwise::Room;
 
 use super::die::Job;
 use super::engine::TimedDrive;
@@ -60,6 +61,11 @@ impl<O: Observer> TimedDrive<O> {
             return self.begin_collection(plane, false);
         }
         self.start(die, op)?;
+        // The next has waited long: what was asked for when it came may have left the cache.
+        let next = self.dies[die as usize].writes.head;
+        if next != NONE {
+            self.layer.prefetch_old(self.ops[next].page);
+        }
         Ok(true)
     }
 
@@ -127,18 +133,21 @@ impl<O: Observer> TimedDrive<O> {
     /// because none is erased.
     pub(super) fn may_write(&mut self, die: u32, op: u32) -> bool {
         let PageOp { plane, page, kind, .. } = self.ops[op];
-        if kind == Kind::Trim || self.needs_collection(die, op) {
+        if kind == Kind::Trim {
+            return true;
+        }
+        let room = self.layer.host_room(page, plane);
+        if self.collects_for(die, plane, room) {
             return true;
         }
         if self.waits_in_s2(op) {
             return false;
         }
-        let room = self.layer.can_write(page, plane);
-        if !room && !self.ops[op].starved {
+        if !room.is_open && !self.ops[op].starved {
             self.ops[op].starved = true;
             self.totals.collections.starved += 1;
         }
-        room
+        room.is_open
     }
 
     /// Whether a write begins a collection.
@@ -149,11 +158,16 @@ impl<O: Observer> TimedDrive<O> {
 
     /// Whether a write of `page` to `plane` begins a collection.
     pub(super) fn page_needs_collection(&self, die: u32, page: u32, plane: u32) -> bool {
-        if self.layer.host_room(page, plane) > 0 && self.layer.can_write(page, plane) {
+        self.collects_for(die, plane, self.layer.host_room(page, plane))
+    }
+
+    /// Whether a write that finds this `room` in `plane` begins a collection.
+    #[inline]
+    fn collects_for(&self, die: u32, plane: u32, room: Room) -> bool {
+        if room.pages > 0 && room.is_open {
             return false;
         }
-        self.may_collect(die, plane)
-            && (self.is_low(plane) || self.layer.host_room(page, plane) > 0)
+        self.may_collect(die, plane) && (self.is_low(plane) || room.pages > 0)
     }
 
     /// Whether neither a die nor the unit of its `plane` is collecting.

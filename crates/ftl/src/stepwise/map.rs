@@ -2,7 +2,7 @@
 
 use super::places::Sorting;
 use super::zombies::{Fate, Zombies};
-use super::{Move, PlaneId, PlaneLayout, Stepwise, Victim};
+use super::{Move, PlaneId, PlaneLayout, Room, Stepwise, Victim};
 use crate::allocation::Pool;
 use crate::blocks::{BlockId, BlockTable};
 use crate::collect::{choose, digest};
@@ -80,7 +80,7 @@ pub(super) struct UnderWay {
 
 /// Pages of a victim whose map entries are asked for at once. One by one, each request would wait
 /// for the translation of its address; those of many are found side by side.
-const FETCHED_AT_ONCE: u32 = 64;
+const FETCHED_AT_ONCE: u32 = 32;
 
 impl<P: VictimPolicy> PlaneMap<P> {
     /// The map that `layout` describes, the policy of each plane made by `make`.
@@ -303,8 +303,10 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
         self.sorting.classes() as u32
     }
 
-    fn host_room(&self, page: u32, plane: PlaneId) -> u32 {
-        self.planes[plane as usize].room(self.class_of_write(page))
+    fn host_room(&self, page: u32, plane: PlaneId) -> Room {
+        let class = self.class_of_write(page);
+        let pages = self.planes[plane as usize].room(class);
+        Room { pages, is_open: self.may_write(class, plane) }
     }
 
     fn closes_frontier(&self, plane: PlaneId) -> bool {
@@ -317,10 +319,6 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
 
     fn open_closed(&mut self, plane: PlaneId) {
         self.open_wanted(plane);
-    }
-
-    fn can_write(&self, page: u32, plane: PlaneId) -> bool {
-        self.may_write(self.class_of_write(page), plane)
     }
 
     fn valid_pages(&self, plane: PlaneId) -> u64 {

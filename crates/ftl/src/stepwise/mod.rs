@@ -109,6 +109,15 @@ pub struct Move {
     pub from: u32,
 }
 
+/// What a host write finds in a plane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// Pages left in the open block that it goes to; at 0 it takes an erased block.
+    pub pages: u32,
+    /// The write may go: what it needs is not kept for copies.
+    pub is_open: bool,
+}
+
 /// A page map that collects step by step, whatever its policy: a virtual call an operation.
 ///
 /// A collection of a plane is `begin_collection`, then for each [`Move`] that `next_move` gives
@@ -147,9 +156,8 @@ pub trait Stepwise: Send {
     /// Blocks of a plane that are open at most.
     fn open_blocks(&self) -> u32;
 
-    /// Pages left in the open block of `plane` that a write of `page` goes to; at 0 the write takes
-    /// an erased block.
-    fn host_room(&self, page: u32, plane: PlaneId) -> u32;
+    /// What a write of `page` finds in `plane`.
+    fn host_room(&self, page: u32, plane: PlaneId) -> Room;
 
     /// Whether the next collection of `plane` makes a full host frontier a candidate first: never
     /// with a placement, where only [`Stepwise::close_full`] does.
@@ -171,7 +179,9 @@ pub trait Stepwise: Send {
     fn reclaimable_pages(&self, plane: PlaneId) -> u64;
 
     /// Whether a [`Stepwise::write`] of `page` finds room in `plane`.
-    fn can_write(&self, page: u32, plane: PlaneId) -> bool;
+    fn can_write(&self, page: u32, plane: PlaneId) -> bool {
+        self.host_room(page, plane).is_open
+    }
 
     /// The host writes `page`, to `plane`. Returns the new ppn; `None`, and nothing is done, where
     /// the open block that it needs is full and all erased blocks are reserved, or copies need the
@@ -279,7 +289,7 @@ pub trait Stepwise: Send {
         high: u32,
     ) -> Result<u32, FtlError> {
         // A placement may want the page elsewhere once it has been copied.
-        while self.host_room(page, plane) == 0 && self.free_blocks(plane) <= low {
+        while self.host_room(page, plane).pages == 0 && self.free_blocks(plane) <= low {
             self.close_full(page, plane);
             while self.blocks_for_host(plane) <= high {
                 self.begin_collection(plane)?;
