@@ -38,7 +38,9 @@ pub struct Hints {
     pub overtaken: u64,
     /// That never came.
     pub lost: u64,
-    /// That came and were not true then.
+    /// That came after their page was written.
+    pub late: u64,
+    /// That came and named a page that was not dirty.
     pub wrong: u64,
     /// Commands made for hints alone.
     pub commands: u64,
@@ -65,6 +67,7 @@ impl HostResult {
                 sent: hints.sent,
                 overtaken: hints.overtaken,
                 lost: hints.lost,
+                late: hints.late,
                 wrong: hints.wrong,
                 commands: hints.commands,
             },

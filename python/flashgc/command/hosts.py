@@ -17,7 +17,7 @@ def rows(result: Result) -> list[tuple[str, str]]:
         made.append(("cache", brief(result.config["host"]["cache"])))
         made.append(("traffic", _traffic(host)))
         made.append(("dirty", _dirty(host)))
-        if host["hints"]["sent"] or host["hints"]["lost"]:
+        if any(host["hints"][key] for key in ("sent", "overtaken", "lost")):
             way = brief(result.config["host"]["hints"])
             made.append(("hints", f"{way}: {_hints(host['hints'])}"))
     if (zombies := result.zombies) is not None:
@@ -50,6 +50,7 @@ def _hints(hints: Mapping[str, Any]) -> str:
     for key, words in (
         ("overtaken", "overtaken by the write"),
         ("lost", "lost"),
+        ("late", "too late"),
         ("wrong", "not true"),
     ):
         if hints[key]:

@@ -262,7 +262,9 @@ pub struct HintCounts {
     pub overtaken: u64,
     /// Hints that never came.
     pub lost: u64,
-    /// Hints that came and named another page, or one no longer dirty.
+    /// Hints that came after their page was written.
+    pub late: u64,
+    /// Hints that came and named another page, one that was not dirty.
     pub wrong: u64,
     /// Commands made for hints alone.
     pub commands: u64,
@@ -287,8 +289,9 @@ pub(super) struct Hints {
     queue: VecDeque<Extent>,
     /// Pages that wait for their hint to leave.
     waiting: Pages,
-    /// Hints under way, and the number of the command with which they come.
-    under_way: VecDeque<(u64, u32)>,
+    /// Hints under way: the number of the command with which they come, the page that they name, and
+    /// whether it is the one that became dirty.
+    under_way: VecDeque<(u64, u32, bool)>,
     /// Commands so far.
     commands: u64,
     written_last: u32,
@@ -392,11 +395,11 @@ impl Hints {
     /// A read or a write command goes to the drive: what comes with it, comes first.
     pub(super) fn command(&mut self, tell: &mut dyn FnMut(u32)) {
         self.commands += 1;
-        while let Some(&(at, page)) = self.under_way.front()
+        while let Some(&(at, page, honest)) = self.under_way.front()
             && at <= self.commands
         {
             self.under_way.pop_front();
-            self.arrive(page, tell);
+            self.arrive(page, honest, tell);
         }
         if self.way == Way::Piggyback {
             self.leave(tell);
@@ -432,26 +435,28 @@ impl Hints {
             self.counts.lost += 1;
             return;
         }
-        let named = if chance < self.lost + self.wrong {
-            self.rng.below(self.pages)
+        let (named, honest) = if chance < self.lost + self.wrong {
+            (self.rng.below(self.pages), false)
         } else if chance < self.lost + self.wrong + self.adverse {
-            self.written_last
+            (self.written_last, false)
         } else {
-            page
+            (page, true)
         };
         if self.late > 0 {
-            self.under_way.push_back((self.commands + self.late, named));
+            self.under_way.push_back((self.commands + self.late, named, honest));
         } else {
-            self.arrive(named, tell);
+            self.arrive(named, honest, tell);
         }
     }
 
-    fn arrive(&mut self, page: u32, tell: &mut dyn FnMut(u32)) {
+    fn arrive(&mut self, page: u32, honest: bool, tell: &mut dyn FnMut(u32)) {
         self.counts.sent += 1;
         if self.dirty.has(page) {
             self.known.insert(page);
         } else if self.updating == Some(page) {
             self.told_by_read = Some(page);
+        } else if honest {
+            self.counts.late += 1;
         } else {
             self.counts.wrong += 1;
         }
