@@ -89,9 +89,9 @@ class Result(_Json):
     #: What a host in front of the drive did in the measured part, in pages: ``reads`` and
     #: ``writes`` of the application, ``drive_reads``, ``drive_writes``, ``mean_dirty_pages``,
     #: ``mean_known_pages`` (dirty, and the drive had a hint of it), ``known_share``, and of
-    #: ``hints`` how many were ``due``, ``sent``, ``overtaken`` (the page was written before its hint
-    #: could leave), ``lost``, ``late`` (it was written before its hint came) and ``wrong`` (another page,
-    #: not dirty), and ``commands`` made for them alone. ``None`` without a host.
+    #: ``hints`` how many were ``due``, ``sent``, ``overtaken`` (the page was written before its
+    #: hint could leave), ``lost``, ``late`` (it was written before its hint came) and ``wrong``
+    #: (another page, not dirty), and ``commands`` made for them alone. ``None`` without a host.
     host: Mapping[str, Any] | None
     #: What became of zombies in the measured part, in pages: ``marked``, ``overwritten``,
     #: ``trimmed``, ``copied``, and ``share_of_copies``. ``None`` where nothing asks for hints.
