@@ -187,7 +187,7 @@ impl<O: Observer> TimedDrive<O> {
     /// Whether a write has a page to go to, and no earlier read of its page waits.
     fn may_pass_reads(&self, die: u32, op: u32) -> bool {
         let PageOp { plane, order, page, .. } = self.ops[op];
-        let reads = self.dies[die as usize].reads;
+        let reads = &self.dies[die as usize].reads;
         self.layer.can_write(page, plane) && !reads.has_before(&self.ops, order, page)
     }
 

@@ -279,7 +279,7 @@ impl<O: Observer> TimedDrive<O> {
         used[(self.ops[first].plane % planes) as usize] = true;
         let mut last = first;
         let mut joined = 0;
-        let queue = if kind == Kind::Read { held.reads } else { held.writes };
+        let queue = if kind == Kind::Read { &held.reads } else { &held.writes };
         let mut next = queue.head;
         // Whoever is passed over closes its plane: operations on one plane stay in order.
         while next != NONE && used.iter().any(|used| !used) {
@@ -287,7 +287,7 @@ impl<O: Observer> TimedDrive<O> {
             let PageOp { page, plane, number, order, next: after, kind: its, .. } = self.ops[op];
             next = after;
             let held = &self.dies[die as usize];
-            let others = if kind == Kind::Read { held.writes } else { held.reads };
+            let others = if kind == Kind::Read { &held.writes } else { &held.reads };
             let was_used = std::mem::replace(&mut used[(plane % planes) as usize], true);
             let fits = !was_used
                 && its == kind
