@@ -407,3 +407,22 @@ fn an_oracle_tells_of_the_next_writes_and_of_no_others() {
         }
     }
 }
+
+#[test]
+fn an_application_that_never_reaches_the_drive_is_an_error_and_no_hang() {
+    struct Same;
+    impl Workload for Same {
+        fn fill(&mut self, batch: &mut Batch, limit: usize) -> Result<(), WorkloadError> {
+            batch.clear();
+            batch.pages.resize(limit, 7);
+            Ok(())
+        }
+    }
+    let spec = HostSpec::parse("page-cache:size=400KiB,writeback=0s", "perfect").unwrap();
+    let mut host = spec.open(Box::new(Same), 4096, PAGES, 5).unwrap();
+    let WorkloadError(text) = host.fill(&mut Batch::default(), 100).unwrap_err();
+    assert!(
+        text.starts_with("cache: found 50000000 requests in a row that all stay in it"),
+        "{text}"
+    );
+}

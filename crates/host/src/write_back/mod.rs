@@ -218,6 +218,7 @@ impl HostSpec {
             gap_ns: self.gap_ns(),
             batch: Batch::default(),
             done: 0,
+            unseen: 0,
             foresees: self.hints.is_oracle(),
             shared: HostWatch::default(),
         })
@@ -359,6 +360,8 @@ pub struct Host {
     batch: Batch,
     /// Commands of `batch` that are done.
     done: usize,
+    /// Requests in a row of which the drive has seen nothing.
+    unseen: u32,
     /// Whether an oracle looks ahead.
     foresees: bool,
     shared: HostWatch,
@@ -415,6 +418,9 @@ impl Served {
 }
 
 impl Host {
+    /// Requests in a row that may all stay in the cache: an hour and a half of them at the usual rate.
+    const MOST_UNSEEN: u32 = 50_000_000;
+
     /// The counts, to be read while a drive has the host.
     pub fn watch(&self) -> HostWatch {
         self.shared.clone()
@@ -432,8 +438,18 @@ impl Host {
         let page = self.batch.pages[self.done];
         let op = self.batch.ops.get(self.done).copied().unwrap_or(Op::Write);
         self.done += 1;
+        let before = self.served.outlet.commands;
         self.served.request_after(self.gap_ns, op, page);
         self.served.measure(1);
+        let is_seen = self.served.outlet.commands > before;
+        self.unseen = if is_seen { 0 } else { self.unseen + 1 };
+        if self.unseen > Self::MOST_UNSEEN {
+            return Err(WorkloadError(format!(
+                "cache: found {} requests in a row that all stay in it, expected some that reach the \
+                 drive; hint: a smaller cache, or one that writes back earlier",
+                Self::MOST_UNSEEN
+            )));
+        }
         Ok(true)
     }
 
