@@ -182,11 +182,11 @@ def format_share(share: float, digits: int = 1) -> str:
 def format_rate(rate: float, what: str = "page programs") -> str:
     """A rate for people.
 
-    >>> format_rate(158.4e6), format_rate(950)
-    ('158 M page programs/s', '950 page programs/s')
+    >>> format_rate(158.4e6), format_rate(950), format_rate(999.8e3)
+    ('158 M page programs/s', '950 page programs/s', '1 M page programs/s')
     """
     for factor, prefix in ((1e9, " G"), (1e6, " M"), (1e3, " k")):
-        if rate >= factor:
+        if rate >= 0.9995 * factor:
             return f"{rate / factor:.3g}{prefix} {what}/s"
     return f"{rate:.3g} {what}/s"
 

@@ -91,11 +91,20 @@ def duration(us: float) -> str:
 
     >>> duration(25), duration(1234.5), duration(1_950_000), duration(0.6)
     ('25.0 us', '1.23 ms', '1.95 s', '600 ns')
+    >>> duration(999_700), duration(4_321_000_000)
+    ('1.00 s', '4 321 s')
     """
     for factor, unit in ((1e6, "s"), (1e3, "ms"), (1, "us")):
-        if us >= factor:
-            return f"{us / factor:#.3g}".rstrip(".") + f" {unit}"
+        count = us / factor
+        if count >= 999.5:
+            return f"{format_count(count)} {unit}"
+        if count >= 0.9995:
+            return f"{count:#.3g}".rstrip(".") + f" {unit}"
     return f"{us * 1e3:.3g} ns"
+
+
+def _few_digits(count: float) -> str:
+    return f"{count:.3g}" if count < 999.5 else format_count(count)
 
 
 def _rows(result: Result, drive: str, spare: str) -> Iterable[tuple[str, str]]:
@@ -141,7 +150,8 @@ def _measured(result: Result) -> Iterable[tuple[str, str]]:
     yield (
         "in use",
         f"buses {format_share(used['bus'])}, dies {format_share(used['die'])}, by collections "
-        f"{format_share(used['collection'])}; {timing.requests_in_system:.3g} requests at a time",
+        f"{format_share(used['collection'])}; {_few_digits(timing.requests_in_system)} requests "
+        "at a time",
     )
     yield "collections", collections(result)
     if result.host_pages:
