@@ -52,6 +52,15 @@ def test_a_result_has_its_timing_and_a_counting_one_has_none() -> None:
     assert "latency_us" not in counting.to_dict()
 
 
+def test_a_write_cache_has_a_size_or_pages() -> None:
+    pages = flashgc.run("uniform:read=0.4", write_cache=64, **SMALL)
+    size = flashgc.run("uniform:read=0.4", write_cache="256KiB", **SMALL)
+    assert pages.digest == size.digest
+    assert pages.timing == size.timing
+    without = flashgc.run("uniform:read=0.4", **SMALL)
+    assert pages.digest != without.digest
+
+
 def test_preemption_bounds_what_a_read_waits_for() -> None:
     # Requests so far apart that none waits for another: 3 ms, and no operation is longer than the
     # erase. Between operations a read waits for one of them, is read and moved over the bus.
@@ -194,6 +203,15 @@ def test_the_command_shows_where_the_time_went(command: Command) -> None:
             [*FLAGS, "--timeline", "line.gif"],
             "--timeline: line.gif: found '.gif', expected .json, .svg, .pdf or .png; hint: name it "
             "line.svg",
+        ),
+        (
+            [*FLAGS, "--write-cache", "6KiB"],
+            "--write-cache: 6KiB are 1.5 pages of 4 KiB, expected whole ones; hint: write 8KiB, or "
+            "2 for as many pages",
+        ),
+        (
+            [*FLAGS, "--write-cache", "1PiB"],
+            "--write-cache: found 274877906944, expected 0 to 4294967295",
         ),
         (
             [*FLAGS, "--window", "0ms:1ms"],

@@ -40,7 +40,7 @@ def read(places: Places, path: str, reader: Callable[..., T], *values: Any) -> T
         where = places.get(path, path.rsplit(".", maxsplit=1)[-1])
         text = str(error)
         # The readers of units name what they read; the place says it better.
-        for generic in ("size: ", "share: ", "count: "):
+        for generic in ("size: ", "share: ", "count: ", "pages: "):
             text = text.removeprefix(generic)
         raise ConfigError(f"{where}: {text}") from None
 

@@ -46,7 +46,7 @@ def configurations(
     page_size = at("drive.page_size", parse_page_size, drive.page_size)
     pages_per_block = at("drive.pages_per_block", parse_count, drive.pages_per_block)
     trace = _core.is_trace(workload.source)
-    clock = timed.configuration(asked, places)
+    clock = timed.configuration(asked, page_size, places)
     common: dict[str, Any] = {
         "blocks": _blocks(drive, pages_per_block * page_size, trace, workload.source, places),
         "pages_per_block": pages_per_block,

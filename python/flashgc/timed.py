@@ -20,7 +20,7 @@ from flashgc._core import ConfigError
 from flashgc._places import Places
 from flashgc._section import Count, Section
 from flashgc.registry import Entry, request_generators
-from flashgc.units import parse_count
+from flashgc.units import parse_count, parse_pages
 
 if TYPE_CHECKING:
     from flashgc.experiment import Experiment
@@ -72,7 +72,11 @@ class TimedDrive(Section):
         Field(description="transfers overlap with the cells' work on operations of the same kind"),
     ] = None
     write_cache: Annotated[
-        Count | None, Field(description="pages of the write cache [default: 0]")
+        Count | None,
+        Field(
+            description="size of the write cache, or its pages [default: 0]",
+            examples=["64MiB", 16384],
+        ),
     ] = None
     queue_depth: Annotated[
         Count | None,
@@ -215,7 +219,7 @@ _COUNTING: Mapping[str, tuple[str, ...]] = {
     "gc": ("frontier", "wear_levelling"),
     "run": ("writes", "collections", "until"),
 }
-_COUNTS = ("channels", "ways", "dies", "planes", "write_cache", "queue_depth")
+_COUNTS = ("channels", "ways", "dies", "planes", "queue_depth")
 _FLAGS = ("multi_plane", "cache_commands", "copy_back", "holds_unit")
 _CHECKED = ("striping", "scheduling", "collect_in", "suspend", "search", "poll", "idle")
 _THRESHOLDS = {"gc_low": "low", "gc_high": "high", "gc_hard": "hard"}
@@ -298,8 +302,10 @@ def _replaced(key: str, given: Mapping[str, Any]) -> bool:
     return key in pairs and pairs[key] in given
 
 
-def configuration(asked: Experiment, places: Places) -> dict[str, Any] | None:
+def configuration(asked: Experiment, page_size: int, places: Places) -> dict[str, Any] | None:
     """What the engine is told of the clock, all but the preemption; ``None`` for a counting drive.
+
+    ``page_size`` is that of the drive, in bytes.
 
     Raises :class:`flashgc.ConfigError` with the value's place.
     """
@@ -319,7 +325,10 @@ def configuration(asked: Experiment, places: Places) -> dict[str, Any] | None:
             path = f"{section}.{key}"
             if value is None or key in ("preemption", "timeline", "window"):
                 continue
-            if key in _COUNTS:
+            if key == "write_cache":
+                value = at(path, parse_pages, value, page_size)
+                _places.in_range(places, path, value, 0, 2**32 - 1)
+            elif key in _COUNTS:
                 value = at(path, parse_count, value)
                 _places.in_range(places, path, value, 0, 2**32 - 1)
             elif key in _FLAGS:

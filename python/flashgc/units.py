@@ -147,6 +147,31 @@ def parse_count(text: str | int, what: str = "count") -> int:
     return int(number)
 
 
+def parse_pages(text: str | int, page_size: int, what: str = "pages") -> int:
+    """A number of pages, or a size in whole pages of ``page_size`` bytes.
+
+    >>> parse_pages("4096", 4096), parse_pages("16MiB", 4096)
+    (4096, 4096)
+    >>> parse_pages("6KiB", 4096)
+    Traceback (most recent call last):
+    ...
+    flashgc.ConfigError: pages: 6KiB are 1.5 pages of 4 KiB, expected whole ones; hint: \
+write 8KiB, or 2 for as many pages
+    """
+    if isinstance(text, int) or not _split(text, what, "a size such as 64MiB, or pages")[1]:
+        return parse_count(text, what)
+    size = parse_size(text, what, "MiB")
+    pages, rest = divmod(size, page_size)
+    if rest:
+        above = pages + 1
+        whole = format_size(above * page_size).replace(" ", "")
+        raise ConfigError(
+            f"{what}: {text} are {size / page_size:.3g} pages of {format_size(page_size)}, "
+            f"expected whole ones; hint: write {whole}, or {above} for as many pages"
+        )
+    return pages
+
+
 def format_count(value: float) -> str:
     """A number for people, with a space between thousands.
 

@@ -61,7 +61,9 @@ TIMED = (
         "Transfers overlap with the cells' work on operations of the same kind. [default: no]",
         words=lambda: YES_NO,
     ),
-    Option("drive.write_cache", "--write-cache", "PAGES", "Write cache. [default: 0]"),
+    Option(
+        "drive.write_cache", "--write-cache", "SIZE", "Write cache: 64MiB, or pages. [default: 0]"
+    ),
     Option(
         "drive.queue_depth",
         "--queue-depth",
