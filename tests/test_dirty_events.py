@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -97,3 +99,90 @@ def test_a_damaged_log_is_one_line(command: Command, tmp_path: Path) -> None:
     assert "wal.txt:4:" in message
     assert "expected a block number" in message
     assert not (tmp_path / "wal.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("at", "expected"),
+    [
+        # Cut inside the first line: no record has its blocks before its description.
+        (
+            len("rmgr: Heap        len (rec/tot):     54/"),
+            "expected desc: and what the record does",
+        ),
+        (WAL.index(" 7\n"), "expected ': rel TABLESPACE/DATABASE/FILE blk NUMBER'"),
+        (WAL.index("16396"), "expected ': rel TABLESPACE/DATABASE/FILE blk NUMBER'"),
+    ],
+)
+def test_a_log_cut_short_is_one_line(
+    command: Command, tmp_path: Path, at: int, expected: str
+) -> None:
+    (tmp_path / "wal.txt").write_text(WAL + WAL[:at])
+    made = command("trace", "convert", "wal.txt", "wal.csv", "--as-dirty")
+    assert made.returncode == 2
+    message = " ".join(made.stderr.split())
+    assert message.startswith("error: wal.txt:3:")
+    assert expected in message
+    assert not (tmp_path / "wal.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "the trace is empty, expected at least one request"),
+        (bytes(range(128, 256)) * 9, "no known trace format fits"),
+        (WAL.encode() + b"\xff" * 99, "wal.txt:3:1: found"),
+        (gzip.compress(WAL.encode())[:60], "the gzip data are cut off"),
+    ],
+)
+def test_what_is_no_log_is_one_line(
+    command: Command, tmp_path: Path, content: bytes, message: str
+) -> None:
+    (tmp_path / "wal.txt").write_bytes(content)
+    made = command("trace", "convert", "wal.txt", "wal.csv", "--as-dirty")
+    assert made.returncode == 2
+    assert len(made.stderr.splitlines()) == 1
+    assert message in made.stderr
+
+
+def test_a_packed_log_is_read_and_a_pipe_refused(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "wal.gz").write_bytes(gzip.compress(WAL.encode()))
+    made = command("trace", "convert", "wal.gz", "wal.csv", "--as-dirty", "--quiet")
+    assert made.returncode == 0, made.stderr
+    assert len((tmp_path / "wal.csv").read_text().splitlines()) == 4
+    refused = command("trace", "convert", "/dev/null", "none.csv", "--as-dirty")
+    assert refused.returncode == 2
+    assert "a pipe can be read once" in refused.stderr
+
+
+def test_a_full_disk_is_a_failure_in_one_line(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "wal.txt").write_text(WAL)
+    (tmp_path / "full.csv").symlink_to("/dev/full")
+    made = command("trace", "convert", "wal.txt", "full.csv", "--as-dirty", "--quiet")
+    assert made.returncode == 1, made
+    assert made.stderr == (
+        "error: full.csv: cannot write the trace: No space left on device; hint: free some space "
+        "or write elsewhere\n"
+    )
+
+
+def test_false_dirty_events_change_which_blocks_are_taken_and_nothing_else(tmp_path: Path) -> None:
+    # Pages that are dirty and never written, beyond what is written, and half a page.
+    # 93 whole blocks of pages, each written once and then three times on average at random.
+    pages = 93 * 32
+    random = Random(1)
+    order = [*range(pages), *(random.randrange(pages) for _ in range(3 * pages))]
+    lines = ["time_us,op,offset_bytes,size_bytes,dev"]
+    lines += [f"{at},W,{page * 4096},4096,0" for at, page in enumerate(order)]
+    honest, lying = tmp_path / "honest.csv", tmp_path / "lying.csv"
+    honest.write_text("\n".join([*lines, ""]))
+    lies = ["1,M,0,409600,0", f"2,M,{2**40},4096,0", "3,M,100,1,0", "4,M,-8192,4096,0"]
+    lying.write_text("\n".join([lines[0], *lines[1 : pages + 1], *lies, *lines[pages + 1 :], ""]))
+    options: dict[str, Any] = {"pages_per_block": 32, "spare": "15%", "frontier": "pool"}
+    options |= {"passes": 1, "warmup": "0", "victim": "z-greedy"}
+    plain, told = (flashgc.run(str(path), **options) for path in (honest, lying))
+    assert plain.host_pages == told.host_pages == 4 * pages
+    assert plain.copied_pages > 0
+    assert told.zombies is not None
+    # The first lie names 100 pages with data; the others no page that the drive has, one of the
+    # 100 again, and one before byte 0.
+    assert told.zombies["marked"] == 100

@@ -172,6 +172,11 @@ def test_an_experiment_file_has_a_host(tmp_path: object, command: Command) -> No
             {"cache": "page-cache:size=4MiB", "hints": "piggyback", "page_size": "128KiB"},
             "not 1 to 255 sectors",
         ),
+        (
+            {"cache": CACHE, "hints": "perfect", "mapping": "fast", "frontier": None},
+            "mapping fast heeds no hints, found perfect:lost=0",
+        ),
+        ({"cache": CACHE, "hints": "perfect", "mapping": "dftl"}, "dftl heeds no hints"),
     ],
 )
 def test_what_does_not_fit_is_said_with_its_place(options: dict[str, str], message: str) -> None:
@@ -179,6 +184,32 @@ def test_what_does_not_fit_is_said_with_its_place(options: dict[str, str], messa
         flashgc.run("uniform", **{**DRIVE, **options})  # type: ignore[arg-type]
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_hints_that_nobody_heeds_and_times_without_a_clock_are_warned_of() -> None:
+    options = {**DRIVE, "writes": "1x", "cache": CACHE}
+    said = "neither the victim policy nor the placement asks for hints"
+    deaf = flashgc.run("uniform", victim="greedy", hints="perfect", **options)
+    assert any(warning.startswith(said) for warning in deaf.warnings)
+    # A baseline beside one that heeds them is meant to be deaf.
+    both = flashgc.compare(["greedy", "z-greedy"], "uniform", hints="perfect", **options)
+    for told in [*(rank.result for rank in both), flashgc.run("uniform", **options)]:
+        assert not any(warning.startswith(said) for warning in told.warnings)
+    options["cache"] = f"{CACHE},memory=9us"
+    timed = flashgc.run("uniform", victim="z-greedy", hints="command:cost=1ms", **options)
+    for name in ("memory=9us", "cost=1ms"):
+        assert f"{name} says nothing before a drive without a clock" in timed.warnings
+
+
+@pytest.mark.parametrize("kind", ["counting", "timed"])
+def test_a_databases_pages_are_the_drives(kind: str) -> None:
+    options = {"blocks": 400, "pages_per_block": 32, "spare": "15%", "page_size": "8KiB"}
+    if kind == "timed":
+        options |= {"kind": kind, "times": "read=60us,program=800us,erase=1.5ms,transfer=20us"}
+    with pytest.raises(ConfigError, match="its pages have 16384 bytes, the drive's 8192; hint: tp"):
+        flashgc.run("tpcc", **options)  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="its pages have 16384 bytes, the drive's 4096"):
+        flashgc.trace_synth("0.5*tpcc + 0.5*uniform", "never.csv", pages=6000, requests=10)
 
 
 #: The board of the paper, small: four banks of 200 blocks of 512 KiB.

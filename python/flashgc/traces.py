@@ -101,6 +101,9 @@ def trace_convert(
     those of :func:`flashgc.trace_record`, for ``.pages``. ``native_devices`` keeps the trace's own
     device numbers; otherwise they are ranked. ``as_dirty`` makes every write a dirty event: a page
     that the host has changed in its cache and is still to write.
+
+    A ``target`` that cannot be written to its end, on a full disk for example, is an
+    :exc:`OSError`.
     """
     if not os.fspath(target).removesuffix(".zst").removesuffix(".gz").endswith(".pages"):
         for name, value in (("page_size", page_size), ("filter", filter)):
@@ -139,7 +142,8 @@ def trace_synth(
     """Writes a trace of ``requests`` page commands made by a generator on ``pages`` pages.
 
     One command every ``interval_ns`` nanoseconds; the name of ``target`` chooses the format as in
-    :func:`trace_convert`.
+    :func:`trace_convert`. A workload that counts on pages of one size needs that
+    ``page_size``, or it is a :exc:`ConfigError`.
     """
     for name, value, low, high in (
         ("pages", pages, 1, 2**32 - 1),

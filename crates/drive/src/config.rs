@@ -250,6 +250,7 @@ impl Resolved {
             )
             .into());
         }
+        source.check_page_size(config.page_size)?;
         let b = config.pages_per_block;
         let geometry = match (config.blocks, source.fixed_pages(b)) {
             (Some(blocks), None) => Geometry::with_spare(blocks, b, config.spare)?,
@@ -277,6 +278,17 @@ impl Resolved {
         let host = host.transpose()?;
         if let Some(host) = &host {
             host.check(config.page_size, geometry.logical_pages())?;
+            if !host.hints().is_none() && !mapping.info().heeds_hints {
+                return Err(SpecError::new(
+                    format!(
+                        "mapping {} heeds no hints, found {}",
+                        mapping.info().name,
+                        host.hints()
+                    ),
+                    "--hints none, or --mapping page",
+                )
+                .into());
+            }
         }
         let lifespan = lifespan(config)?;
         let times = config.times.as_deref().map(Times::parse).transpose()?;
@@ -391,6 +403,13 @@ impl Resolved {
             )
             .into()),
         }
+    }
+
+    /// Whether the host tells the drive anything, and whether that heeds it.
+    pub fn hints(&self) -> (bool, bool) {
+        let told = self.host.as_ref().is_some_and(|host| !host.hints().is_none());
+        let asks = matches!(&self.victim, Victim::Registered(spec) if spec.asks_for_zombies());
+        (told, asks || self.placement.asks_for_zombies())
     }
 
     /// The seed of run number `run`.

@@ -1,6 +1,6 @@
 //! Where a run's commands come from, whatever they are: generators and traces behind one face.
 
-use flashgc_ftl::spec::count;
+use flashgc_ftl::spec::{SpecError, count};
 use flashgc_workload::generate::GeneratorSpec;
 use flashgc_workload::requests::Requests;
 use flashgc_workload::trace::{Fault, Progress, Replay, SourceOptions, TraceError, TraceSource};
@@ -14,6 +14,12 @@ pub trait Source: Send + Sync {
     /// The number of logical pages it addresses, where it fixes that itself, in whole blocks of
     /// `pages_per_block`.
     fn fixed_pages(&self, pages_per_block: u32) -> Option<u32>;
+
+    /// Whether it suits pages of so many bytes.
+    fn check_page_size(&self, bytes: u32) -> Result<(), SpecError> {
+        let _ = bytes;
+        Ok(())
+    }
 
     /// Page commands a replay, or `None` if it has no end.
     fn pass(&self) -> Option<u64>;
@@ -34,6 +40,10 @@ impl Source for GeneratorSpec {
 
     fn fixed_pages(&self, _: u32) -> Option<u32> {
         GeneratorSpec::fixed_pages(self)
+    }
+
+    fn check_page_size(&self, bytes: u32) -> Result<(), SpecError> {
+        GeneratorSpec::check_page_size(self, bytes.into())
     }
 
     fn pass(&self) -> Option<u64> {
@@ -157,6 +167,13 @@ impl Source for TimedSource {
 
     fn fixed_pages(&self, pages_per_block: u32) -> Option<u32> {
         self.requests.fixed_pages(pages_per_block)
+    }
+
+    fn check_page_size(&self, bytes: u32) -> Result<(), SpecError> {
+        match &self.requests {
+            Requests::Pages(spec) => spec.check_page_size(bytes.into()),
+            Requests::DiskSim(_) | Requests::Trace(_) => Ok(()),
+        }
     }
 
     fn pass(&self) -> Option<u64> {

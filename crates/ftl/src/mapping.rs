@@ -22,6 +22,8 @@ pub struct MappingInfo {
     pub params: &'static [Param],
     /// Whether victim policy and write frontier are its: a log-block mapping has its own.
     pub has_victims: bool,
+    /// Whether it keeps zombies, where its policies ask.
+    pub heeds_hints: bool,
     /// Whether collections have a use for a scheme.
     check_scheme: fn(Scheme) -> Result<(), SpecError>,
     /// A text that begins with its documentation as `//!` lines.
@@ -55,6 +57,7 @@ static MAPPINGS: &[MappingInfo] = &[
         name: "page",
         params: &[],
         has_victims: true,
+        heeds_hints: true,
         source: PAGE,
         check: |_, _| Ok(()),
         check_scheme: Scheme::check_page_map,
@@ -64,6 +67,7 @@ static MAPPINGS: &[MappingInfo] = &[
         name: "fast",
         params: log_map::FAST_PARAMS,
         has_victims: false,
+        heeds_hints: false,
         source: include_str!("log_map/fast.rs"),
         check: log_map::check,
         check_scheme: |_| Ok(()),
@@ -73,6 +77,7 @@ static MAPPINGS: &[MappingInfo] = &[
         name: "bast",
         params: log_map::BAST_PARAMS,
         has_victims: false,
+        heeds_hints: false,
         source: include_str!("log_map/bast.rs"),
         check: log_map::check,
         check_scheme: |_| Ok(()),
@@ -82,6 +87,7 @@ static MAPPINGS: &[MappingInfo] = &[
         name: "dftl",
         params: dftl::PARAMS,
         has_victims: true,
+        heeds_hints: false,
         source: include_str!("dftl.rs"),
         check: dftl::check,
         check_scheme: Scheme::check_unaware,

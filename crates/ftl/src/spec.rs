@@ -222,6 +222,22 @@ impl Params {
         &self.owner
     }
 
+    /// Those of `names` that have another value than the default that `declared` gives them, each as
+    /// `name=value`.
+    pub fn changed(&self, declared: &[Param], names: &[&str]) -> Vec<String> {
+        let usual = |param: &Param| {
+            let value = parse_value(&self.owner, param, param.default?).ok()?;
+            Some(value.to_string())
+        };
+        declared
+            .iter()
+            .filter(|param| names.contains(&param.name))
+            .map(|param| (param, self.value(param.name).to_string()))
+            .filter(|(param, value)| usual(param).is_some_and(|usual| usual != *value))
+            .map(|(param, value)| format!("{}={value}", param.name))
+            .collect()
+    }
+
     /// The whole number called `name`. Panics if `name` was not declared as one: a bug of ours.
     pub fn integer(&self, name: &str) -> u64 {
         match self.value(name) {

@@ -139,6 +139,10 @@ struct Simulated {
     ranking: Vec<Rank>,
 }
 
+/// Said where hints change nothing.
+const UNHEEDED: &str = "neither the victim policy nor the placement asks for hints: nothing depends \
+    on what the drive is told; --collector zgc-gd and zgc-cb heed it";
+
 /// The configurations worked out, and notes on how their workloads were read.
 fn resolve_all(
     py: Python<'_>,
@@ -158,6 +162,14 @@ fn resolve_all(
         let resolved = Resolved::new(config, opened.source, policy);
         all.0.push(resolved.map_err(|error| errors::ftl(&error))?);
         all.1.push(opened.notes);
+    }
+    // Who compares a drive that heeds hints with one that does not knows it.
+    if all.0.iter().all(|resolved| !resolved.hints().1) {
+        for (resolved, notes) in all.0.iter().zip(&mut all.1) {
+            if resolved.hints().0 {
+                notes.push(UNHEEDED.to_string());
+            }
+        }
     }
     Ok(all)
 }

@@ -21,7 +21,7 @@ use flashgc_workload::requests::{Arrivals, Disorder, Requests, TimedTrace, reque
 use flashgc_workload::trace::{
     Fault, OnBadLine, PagingOptions, Progress, ReadOptions, SourceOptions, TraceError, format,
 };
-use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError};
 use pyo3::prelude::*;
 
 use crate::errors;
@@ -235,6 +235,7 @@ impl Watch<'_> {
             (Some(failed), _) => failed,
             (None, Fault::Cancelled) => PyKeyboardInterrupt::new_err(()),
             (None, Fault::Option) => errors::config(error),
+            (None, Fault::Unwritten) => PyOSError::new_err(error.to_string()),
             (None, _) => errors::trace(error),
         }
     }

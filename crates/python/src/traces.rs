@@ -200,6 +200,7 @@ pub(crate) fn trace_synth(
     poll: Option<Py<PyAny>>,
 ) -> PyResult<()> {
     let spec = GeneratorSpec::parse(workload).map_err(errors::config)?;
+    spec.check_page_size(page_size).map_err(errors::config)?;
     let mut source = spec.open(pages, seed).map_err(errors::config)?;
     let format = OutputFormat::of(&output).map_err(errors::config)?;
     let mut watch = Watch::new(control, poll);

@@ -160,6 +160,17 @@ fn what_does_not_fit_is_said() {
     assert!(found.contains("13166 pages") && found.ends_with("or warehouses=2"), "{found}");
     let found = open("tpcc:page=512B", 100_000).unwrap();
     assert!(found.starts_with("tpcc: 512 bytes of a page hold no row of 655"), "{found}");
+    let suits = |text: &str, bytes| {
+        let spec = GeneratorSpec::parse(text).unwrap();
+        spec.check_page_size(bytes).err().map(|error| error.to_string())
+    };
+    assert_eq!(suits("tpcc", 16_384), None);
+    assert_eq!(suits("0.5*tpcc:page=8KiB + 0.5*uniform", 8192), None);
+    assert_eq!(
+        suits("0.5*uniform + 0.5*tpcc", 4096).unwrap(),
+        "tpcc: its pages have 16384 bytes, the drive's 4096; hint: tpcc:page=4096B, or pages of the \
+         drive of 16384 bytes"
+    );
     let found = open("tpcc:read=10%", 100_000).unwrap();
     assert!(found.contains("no parameter 'read'"), "{found}");
 }

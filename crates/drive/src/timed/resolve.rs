@@ -53,6 +53,7 @@ impl Resolved {
                 "--times read=60us,program=800us,erase=1.5ms,transfer=20us, or --device",
             )
         })?;
+        source.check_page_size(config.page_size)?;
         let plan = TimedPlan::new(timed, config.page_size, &times)?;
         let placement = PlacementSpec::parse(&config.placement)?;
         let geometry = geometry(config, &plan, &placement, requests)?;

@@ -133,6 +133,11 @@ impl PlacementSpec {
         ))
     }
 
+    /// Whether it asks which pages are zombies.
+    pub fn asks_for_zombies(&self) -> bool {
+        self.make(0).is_some_and(|placement| placement.asks_for_zombies())
+    }
+
     /// The policy on a drive of `logical_pages`; `None` if it leaves all to the frontier.
     pub(crate) fn make(&self, logical_pages: u32) -> Option<Box<dyn Placement>> {
         self.info.make.map(|make| make(&self.params, logical_pages))

@@ -211,6 +211,11 @@ impl VictimSpec {
         &self.params
     }
 
+    /// Whether it asks which pages are zombies.
+    pub fn asks_for_zombies(&self) -> bool {
+        self.info.asks_for_zombies
+    }
+
     /// Bytes of memory of the layer that [`VictimSpec::build`] makes; an error where the policy
     /// cannot be made for a drive of this shape.
     pub fn bytes(&self, layout: &Layout) -> Result<u64, SpecError> {

@@ -170,6 +170,12 @@ impl HintsSpec {
         Ok(made)
     }
 
+    /// Those of the parameters `names` that it has and that are not the default.
+    pub(super) fn changed(&self, names: &[&str]) -> Vec<String> {
+        let info = WAYS.iter().find(|info| info.name == self.params.owner());
+        info.map_or_else(Vec::new, |info| self.params.changed(info.params, names))
+    }
+
     /// Whether the drive is told nothing.
     pub fn is_none(&self) -> bool {
         self.way == Way::None

@@ -152,7 +152,7 @@ impl HostSpec {
         let params = Params::resolve(&spec, info.params)?;
         let made = Self { cache: info, params, hints: HintsSpec::parse(hints)? };
         made.bytes()?;
-        made.warnings()?;
+        (info.check)(&made.params, info.name)?;
         Ok(made)
     }
 
@@ -166,9 +166,21 @@ impl HostSpec {
         &self.hints
     }
 
-    /// What a person should know of how the parameters were read.
-    pub fn warnings(&self) -> Result<Vec<String>, SpecError> {
-        (self.cache.check)(&self.params, self.cache.name)
+    /// What a person should know of how the parameters were read, before a drive with a clock or
+    /// one without.
+    pub fn warnings(&self, clocked: bool) -> Result<Vec<String>, SpecError> {
+        let mut warnings = (self.cache.check)(&self.params, self.cache.name)?;
+        let (idle, before) = match clocked {
+            true => (self.params.changed(self.cache.params, &["rate", "speed"]), "with a clock"),
+            false => {
+                let mut idle = self.params.changed(self.cache.params, &[MEMORY.name]);
+                idle.extend(self.hints.changed(&["cost", "queued"]));
+                (idle, "without a clock")
+            }
+        };
+        warnings
+            .extend(idle.iter().map(|text| format!("{text} says nothing before a drive {before}")));
+        Ok(warnings)
     }
 
     fn bytes(&self) -> Result<f64, SpecError> {

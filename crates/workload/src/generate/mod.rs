@@ -130,6 +130,11 @@ trait Generator: fmt::Debug + Send + Sync {
         None
     }
 
+    /// The size of a page in bytes, where the generator counts on one.
+    fn page_size(&self) -> Option<f64> {
+        None
+    }
+
     /// The generator over logical pages `0..pages`, where `pages` is at least 1.
     fn open(&self, pages: u32, random: &Random) -> Result<Box<dyn Blocks>, SpecError>;
 }

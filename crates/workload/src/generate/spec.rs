@@ -95,6 +95,20 @@ impl GeneratorSpec {
         self.parts.iter().filter_map(|part| part.plan.fixed_pages()).max()
     }
 
+    /// Whether the workload suits pages of so many bytes.
+    pub fn check_page_size(&self, bytes: u64) -> Result<(), SpecError> {
+        for part in &self.parts {
+            if let Some(size) = part.plan.page_size().filter(|&size| size != bytes as f64) {
+                let name = part.params.owner();
+                return Err(SpecError::new(
+                    format!("{name}: its pages have {size} bytes, the drive's {bytes}"),
+                    format!("{name}:page={bytes}B, or pages of the drive of {size} bytes"),
+                ));
+            }
+        }
+        Ok(())
+    }
+
     /// The workload over logical pages `0..logical_pages`. It never ends, and is the same for the
     /// same seed on every machine.
     ///

@@ -38,8 +38,10 @@ pub enum Place {
 /// What sort of fault it is, for callers that act on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// The file could not be opened, read or written.
+    /// The file could not be opened or read, or cannot have the name it is to be written to.
     Io,
+    /// The file could not be written to its end: a full disk, for example.
+    Unwritten,
     /// The data end too early or fail their checksum.
     Damaged,
     /// A line or record is not what the format says.
@@ -94,6 +96,11 @@ impl TraceError {
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = hint.into();
         self
+    }
+
+    /// The error for a file that could not be written to its end.
+    pub(crate) fn unwritten(path: &Path, error: &std::io::Error) -> Self {
+        Self { fault: Fault::Unwritten, ..Self::io(path, "write the trace", error) }
     }
 
     /// The error for an I/O operation that failed, with a hint where the cause is a common one.

@@ -152,7 +152,10 @@ impl TraceReader {
         let sample = Sample::new(input.sample(), input.sample_is_all());
         if sample.bytes.is_empty() {
             let message = "the trace is empty, expected at least one request";
-            return Err(TraceError::new(&path, Fault::Empty, message));
+            let error = TraceError::new(&path, Fault::Empty, message);
+            let is_pipe = std::fs::metadata(&path).is_ok_and(|meta| !meta.is_file());
+            let hint = "a pipe can be read once, and is read more often here: write it to a file";
+            return Err(if is_pipe { error.hint(hint) } else { error });
         }
         let format = match options.format {
             Some(format) => format,

@@ -351,7 +351,7 @@ impl TraceWriter {
             Some(Lines::Pages(pages)) => pages.write(requests),
             None => Ok(()),
         };
-        result.map_err(|error| TraceError::io(&self.path, "write the trace", &error))
+        result.map_err(|error| TraceError::unwritten(&self.path, &error))
     }
 
     /// The accesses that the references stand for, where it is not as many as were written: those
@@ -385,7 +385,7 @@ impl TraceWriter {
         match self.lines.take().map(finish) {
             Some(Err(error)) => {
                 self.output.discard();
-                Err(TraceError::io(&self.path, "write the trace", &error))
+                Err(TraceError::unwritten(&self.path, &error))
             }
             _ => Ok(requests),
         }

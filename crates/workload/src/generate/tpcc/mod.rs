@@ -76,18 +76,24 @@ pub(super) const INFO: GeneratorInfo = GeneratorInfo {
                 "a larger page, or a larger fill",
             ));
         }
-        Ok(Arc::new(Tpcc { warehouses: params.integer("warehouses") as u32, room }))
+        Ok(Arc::new(Tpcc { warehouses: params.integer("warehouses") as u32, page, room }))
     },
 };
 
 #[derive(Debug)]
 struct Tpcc {
     warehouses: u32,
+    /// Bytes of a page.
+    page: f64,
     /// Bytes of a page that rows fill.
     room: u32,
 }
 
 impl Generator for Tpcc {
+    fn page_size(&self) -> Option<f64> {
+        Some(self.page)
+    }
+
     fn open(&self, pages: u32, random: &Random) -> Result<Box<dyn Blocks>, SpecError> {
         let most = largest(pages, self.room);
         if most == 0 || self.warehouses > most {

@@ -50,6 +50,10 @@ impl TextFormat for PgWaldump {
         if !line.starts_with(b"rmgr: ") {
             return Err(BadField::new(0, "a record, which starts with rmgr:"));
         }
+        // Every record has a description, and its blocks come after.
+        if memchr::memmem::find(line, b" desc: ").is_none() {
+            return Err(BadField::new(line.len(), "desc: and what the record does"));
+        }
         self.more.clear();
         for at in memchr::memmem::find_iter(line, MARK) {
             let mut cursor = Cursor { line, at: at + MARK.len() };
@@ -84,7 +88,9 @@ impl TextFormat for PgWaldump {
     }
 
     fn note(&self) -> Option<String> {
-        let files = count(self.files.len() as u64, "file or fork");
-        Some(format!("{files} of the database, each a device, in the order in which they appear"))
+        let files = count(self.files.len() as u64, "fork");
+        Some(format!(
+            "{files} of the database's files, each a device, in the order in which they appear"
+        ))
     }
 }
