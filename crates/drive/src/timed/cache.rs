@@ -109,6 +109,7 @@ impl<O: Observer> TimedDrive<O> {
             urgent: false,
             starved: false,
             next: NONE,
+            prev: NONE,
             blocked_ns: 0,
             bus_ns: 0,
             cell_ns: 0,

@@ -395,6 +395,7 @@ impl<O: Observer> TimedDrive<O> {
                 urgent: request.urgent,
                 starved: false,
                 next: NONE,
+                prev: NONE,
                 blocked_ns: 0,
                 bus_ns: 0,
                 cell_ns: 0,

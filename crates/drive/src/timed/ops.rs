@@ -1,5 +1,7 @@
 //! Page operations: what requests are cut into, and the queues in which they wait at a die.
 
+use std::collections::BTreeSet;
+
 use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
 
@@ -35,6 +37,8 @@ pub(super) struct PageOp {
     pub(super) starved: bool,
     /// The next in its queue, or in the chain of those that are served together.
     pub(super) next: u32,
+    /// The one before it in its queue.
+    pub(super) prev: u32,
     /// Until it is served: what its die had been held by collections when it came. From then on:
     /// how much of its waiting time that was.
     pub(super) blocked_ns: u64,
@@ -91,10 +95,10 @@ impl std::ops::IndexMut<u32> for Ops {
     }
 }
 
-/// A queue of this length keeps an index of its pages; one of half of it does without again.
+/// A queue of this length keeps an index; one of half of it does without again.
 const WORTH_AN_INDEX: u32 = 64;
 
-/// Operations that wait, in order, linked through their `next`.
+/// Operations that wait, in order, linked through their `next` and `prev`.
 #[derive(Clone, Debug)]
 pub(super) struct Queue {
     pub(super) head: u32,
@@ -102,12 +106,43 @@ pub(super) struct Queue {
     len: u32,
     /// How many of them are urgent.
     pub(super) urgent: u32,
-    /// Of a long queue: the operations on each page, in order.
-    pages: Option<Box<HashMap<u32, Vec<u32>>>>,
+    /// Of a long queue.
+    index: Option<Box<Index>>,
+}
+
+/// What would have to be searched for in a long queue.
+#[derive(Clone, Debug, Default)]
+struct Index {
+    /// The operations on each page, in order.
+    pages: HashMap<u32, Vec<u32>>,
+    /// Order and place of every operation but those that were found to be held up since an
+    /// operation that may hold them up left.
+    candidates: BTreeSet<(u64, u32)>,
+}
+
+impl Index {
+    fn add(&mut self, ops: &Ops, op: u32) {
+        let PageOp { page, order, .. } = ops[op];
+        let on_page = self.pages.entry(page).or_default();
+        let place = on_page.partition_point(|&other| ops[other].order < order);
+        on_page.insert(place, op);
+        self.candidates.insert((order, op));
+    }
+
+    fn remove(&mut self, ops: &Ops, op: u32) {
+        let PageOp { page, order, .. } = ops[op];
+        self.candidates.remove(&(order, op));
+        if let Entry::Occupied(mut on_page) = self.pages.entry(page) {
+            on_page.get_mut().retain(|&other| other != op);
+            if on_page.get().is_empty() {
+                on_page.remove();
+            }
+        }
+    }
 }
 
 impl Queue {
-    pub(super) const EMPTY: Self = Self { head: NONE, tail: NONE, len: 0, urgent: 0, pages: None };
+    pub(super) const EMPTY: Self = Self { head: NONE, tail: NONE, len: 0, urgent: 0, index: None };
 
     pub(super) fn is_empty(&self) -> bool {
         self.head == NONE
@@ -116,13 +151,7 @@ impl Queue {
     /// Puts `op` at the end.
     #[inline]
     pub(super) fn push(&mut self, ops: &mut Ops, op: u32) {
-        ops[op].next = NONE;
-        match self.tail {
-            NONE => self.head = op,
-            tail => ops[tail].next = op,
-        }
-        self.tail = op;
-        self.came(ops, op);
+        self.link(ops, self.tail, op, NONE);
     }
 
     /// Puts `op` back where its order has it: others may have gone before those that came earlier.
@@ -132,80 +161,93 @@ impl Queue {
         while after != NONE && ops[after].order < order {
             (before, after) = (after, ops[after].next);
         }
+        self.link(ops, before, op, after);
+    }
+
+    /// Puts `op` between two neighbours.
+    #[inline]
+    fn link(&mut self, ops: &mut Ops, before: u32, op: u32, after: u32) {
         ops[op].next = after;
-        match before {
-            NONE => self.head = op,
-            before => ops[before].next = op,
+        ops[op].prev = before;
+        self.join(ops, before, op);
+        self.join(ops, op, after);
+        self.len += 1;
+        self.urgent += u32::from(ops[op].urgent);
+        if self.index.is_some() || self.len >= WORTH_AN_INDEX {
+            self.index_with(ops, op);
         }
-        if after == NONE {
-            self.tail = op;
-        }
-        self.came(ops, op);
     }
 
     /// Takes out `op`, which is in the queue.
     #[inline]
     pub(super) fn take(&mut self, ops: &mut Ops, op: u32) {
-        let after = ops[op].next;
-        if self.head == op {
-            self.head = after;
-            if after == NONE {
-                self.tail = NONE;
-            }
-        } else {
-            let mut before = self.head;
-            while ops[before].next != op {
-                before = ops[before].next;
-            }
-            ops[before].next = after;
-            if after == NONE {
-                self.tail = before;
-            }
-        }
+        let PageOp { next, prev, urgent, .. } = ops[op];
+        self.join(ops, prev, next);
         ops[op].next = NONE;
         self.len -= 1;
-        self.urgent -= u32::from(ops[op].urgent);
-        if self.pages.is_some() {
-            self.forget(ops, op);
+        self.urgent -= u32::from(urgent);
+        if let Some(index) = &mut self.index {
+            index.remove(ops, op);
+            if self.len <= WORTH_AN_INDEX / 2 {
+                self.index = None;
+            }
         }
     }
 
-    /// Counts an operation that has come.
+    /// Makes two operations neighbours; [`NONE`] is the end.
     #[inline]
-    fn came(&mut self, ops: &Ops, op: u32) {
-        self.len += 1;
-        self.urgent += u32::from(ops[op].urgent);
-        if self.pages.is_some() || self.len >= WORTH_AN_INDEX {
-            self.index(ops, op);
+    fn join(&mut self, ops: &mut Ops, before: u32, after: u32) {
+        match before {
+            NONE => self.head = after,
+            before => ops[before].next = after,
+        }
+        match after {
+            NONE => self.tail = before,
+            after => ops[after].prev = before,
         }
     }
 
     /// Adds an operation that has come to the index; makes it where there is none.
     #[cold]
-    fn index(&mut self, ops: &Ops, op: u32) {
-        if let Some(pages) = &mut self.pages {
-            let on_page = pages.entry(ops[op].page).or_default();
-            let place = on_page.partition_point(|&other| ops[other].order < ops[op].order);
-            on_page.insert(place, op);
-            return;
+    fn index_with(&mut self, ops: &Ops, op: u32) {
+        if let Some(index) = &mut self.index {
+            return index.add(ops, op);
         }
-        let mut pages = HashMap::<u32, Vec<u32>>::new();
-        self.iter(ops).for_each(|op| pages.entry(ops[op].page).or_default().push(op));
-        self.pages = Some(Box::new(pages));
+        let mut index = Index::default();
+        self.iter(ops).for_each(|op| index.add(ops, op));
+        self.index = Some(Box::new(index));
     }
 
-    /// Takes an operation out of the index, and the index away where the queue has become short.
-    #[cold]
-    fn forget(&mut self, ops: &Ops, op: u32) {
-        if self.len <= WORTH_AN_INDEX / 2 {
-            self.pages = None;
-        }
-        let Some(pages) = &mut self.pages else { return };
-        if let Entry::Occupied(mut on_page) = pages.entry(ops[op].page) {
-            on_page.get_mut().retain(|&other| other != op);
-            if on_page.get().is_empty() {
-                on_page.remove();
+    /// The first, of those that came before the `before`-th, that nothing holds up. What holds one
+    /// up says so with [`Queue::may_go`] when it leaves.
+    pub(super) fn first(
+        &mut self,
+        ops: &Ops,
+        before: u64,
+        is_held_up: impl Fn(&PageOp) -> bool,
+    ) -> Option<u32> {
+        let Some(index) = &mut self.index else {
+            let mut earlier = self.iter(ops).take_while(|&op| ops[op].order < before);
+            return earlier.find(|&op| !is_held_up(&ops[op]));
+        };
+        while let Some(&(order, op)) = index.candidates.first() {
+            if order >= before {
+                break;
             }
+            if !is_held_up(&ops[op]) {
+                return Some(op);
+            }
+            index.candidates.pop_first();
+        }
+        None
+    }
+
+    /// An operation on `page` that may have held up others here has left its queue.
+    #[inline]
+    pub(super) fn may_go(&mut self, ops: &Ops, page: u32) {
+        if let Some(Index { pages, candidates }) = self.index.as_deref_mut() {
+            let on_page = pages.get(&page).into_iter().flatten();
+            candidates.extend(on_page.map(|&op| (ops[op].order, op)));
         }
     }
 
@@ -224,8 +266,9 @@ impl Queue {
     /// Whether one that came before the `order`-th is on `page`.
     #[inline]
     pub(super) fn has_before(&self, ops: &Ops, order: u64, page: u32) -> bool {
-        if let Some(pages) = &self.pages {
-            return pages.get(&page).is_some_and(|on_page| ops[on_page[0]].order < order);
+        if let Some(index) = &self.index {
+            let on_page = index.pages.get(&page);
+            return on_page.is_some_and(|on_page| ops[on_page[0]].order < order);
         }
         let mut earlier = self.iter(ops).map(|op| &ops[op]).take_while(|op| op.order < order);
         earlier.any(|op| op.page == page)
@@ -248,16 +291,18 @@ mod tests {
         urgent: false,
         starved: false,
         next: NONE,
+        prev: NONE,
         blocked_ns: 0,
         bus_ns: 0,
         cell_ns: 0,
     };
 
     #[test]
-    fn a_long_queue_knows_its_pages_as_a_plain_search_does() {
+    fn a_long_queue_answers_as_a_plain_search_does() {
         let (mut ops, mut queue) = (Ops::default(), Queue::EMPTY);
         let mut stream = Stream::new(1, "queue");
         let (mut plain, mut taken) = (Vec::<u32>::new(), Vec::<u32>::new());
+        let mut held_up = [false; 40];
         let mut with_index = 0;
         for step in 0..20_000u32 {
             let grows = step / 200 % 2 == 0;
@@ -271,19 +316,24 @@ mod tests {
                 plain.push(op);
                 queue.push(&mut ops, op);
             } else {
-                let op = plain.remove(stream.below(plain.len().min(3) as u32) as usize);
+                let op = plain.remove(stream.below(plain.len() as u32) as usize);
                 queue.take(&mut ops, op);
                 taken.push(op);
             }
             assert!(queue.iter(&ops).eq(plain.iter().copied()));
-            assert_eq!(queue.pages.is_some(), {
-                let long = plain.len() as u32 >= WORTH_AN_INDEX;
-                long || (queue.pages.is_some() && plain.len() as u32 > WORTH_AN_INDEX / 2)
-            });
-            with_index += u32::from(queue.pages.is_some());
-            let (page, order) = (stream.below(40), u64::from(stream.below(step + 2)));
-            let before = |&&op: &&u32| ops[op].page == page && ops[op].order < order;
-            assert_eq!(queue.has_before(&ops, order, page), plain.iter().find(before).is_some());
+            with_index += u32::from(queue.index.is_some());
+            let page = stream.below(40);
+            held_up[page as usize] = !held_up[page as usize];
+            if !held_up[page as usize] {
+                queue.may_go(&ops, page);
+            }
+            let before = u64::from(stream.below(step + 2));
+            let first = queue.first(&ops, before, |op| held_up[op.page as usize]);
+            let mut earlier = plain.iter().copied().filter(|&op| ops[op].order < before);
+            let is_free = |&op: &u32| !held_up[ops[op].page as usize];
+            assert_eq!(first, earlier.clone().find(is_free));
+            let found = earlier.any(|op| ops[op].page == page);
+            assert_eq!(queue.has_before(&ops, before, page), found);
         }
         assert!(with_index > 5000 && with_index < 15_000, "{with_index}");
     }

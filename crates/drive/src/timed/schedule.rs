@@ -3,7 +3,7 @@
 use flashgc_ftl::FtlError;
 use flashgc_ftl::stepwise::Room;
 
-use super::die::Job;
+use super::die::{Die, Job};
 use super::engine::TimedDrive;
 use super::observe::Observer;
 use super::ops::{Kind, NONE, PageOp};
@@ -121,12 +121,10 @@ impl<O: Observer> TimedDrive<O> {
     }
 
     /// The first read, of those that came before `before`, that no earlier write of its page holds up.
-    pub(super) fn first_read(&self, die: u32, before: u64) -> Option<u32> {
-        let held = &self.dies[die as usize];
-        held.reads.iter(&self.ops).take_while(|&op| self.ops[op].order < before).find(|&op| {
-            let op = &self.ops[op];
-            !held.writes.has_before(&self.ops, op.order, op.page)
-        })
+    pub(super) fn first_read(&mut self, die: u32, before: u64) -> Option<u32> {
+        let Self { dies, ops, .. } = self;
+        let Die { reads, writes, .. } = &mut dies[die as usize];
+        reads.first(ops, before, |op| writes.has_before(ops, op.order, op.page))
     }
 
     /// Whether a write or TRIM may go now, as far as blocks are concerned. Counts one that waits
@@ -256,8 +254,12 @@ impl<O: Observer> TimedDrive<O> {
     pub(super) fn unqueue(&mut self, die: u32, op: u32) {
         let Self { dies, ops, .. } = self;
         let held = &mut dies[die as usize];
-        let queue = if ops[op].kind == Kind::Read { &mut held.reads } else { &mut held.writes };
-        queue.take(ops, op);
+        if ops[op].kind == Kind::Read {
+            held.reads.take(ops, op);
+        } else {
+            held.writes.take(ops, op);
+            held.reads.may_go(ops, ops[op].page);
+        }
     }
 
     /// A page operation has waited until now.
