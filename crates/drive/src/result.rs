@@ -221,7 +221,7 @@ pub(crate) fn summarise(resolved: &Resolved, runs: &[Finished], interrupted: boo
     warnings.extend(died_early(resolved, runs));
     warnings.extend(short_warmup(resolved));
     if let Some(host) = &resolved.host {
-        warnings.extend(host.warnings(resolved.timed.is_some()).unwrap_or_default());
+        warnings.extend(host.warnings(true, false).unwrap_or_default());
     }
     // Without an erase the figure is 1 whatever it would become: that it does not vary says nothing.
     let half = half_width(&measured, &values).filter(|_| has_erased(runs));

@@ -363,20 +363,24 @@ fn what_cannot_be_is_refused_in_one_line() {
     let text = spec.check(65_536, (1 << 25) + 1).unwrap_err().to_string();
     assert!(text.contains("more than 2^32 sectors"), "{text}");
     let warnings = HostSpec::parse("page-cache:size=1MiB,background=30%,limit=20%", "none");
-    let warnings = warnings.unwrap().warnings(false).unwrap();
+    let warnings = warnings.unwrap().warnings(true, false).unwrap();
     assert_eq!(
         warnings,
         ["page-cache: background=0.3 is not below limit=0.2: taken as half of it, as Linux does"]
     );
     // What only the other kind of drive has any use for.
-    let warnings = |clocked| {
+    let warnings = |of_requests, of_drive| {
         let typed = "page-cache:size=1MiB,rate=1e4,speed=7,memory=9us";
         let spec = HostSpec::parse(typed, "command:cost=1ms,queued=no,lost=5%").unwrap();
-        spec.warnings(clocked).unwrap()
+        spec.warnings(of_requests, of_drive).unwrap()
     };
-    assert_eq!(warnings(true), ["speed=7 says nothing before a drive with a clock"]);
     assert_eq!(
-        warnings(false),
+        warnings(false, true),
+        ["speed=7 says nothing: all of the run is on the drive's clock"]
+    );
+    assert!(warnings(true, true).is_empty(), "a warm-up is on the clock of requests");
+    assert_eq!(
+        warnings(true, false),
         [
             "memory=9us says nothing before a drive without a clock",
             "cost=1ms says nothing before a drive without a clock"

@@ -36,7 +36,7 @@ pub(crate) fn summarise(
     let measured = timed_result(timed, &measures);
     result.warnings = warnings(&result, &measured);
     if let Some(host) = &resolved.host {
-        result.warnings.extend(host.warnings(true).unwrap_or_default());
+        result.warnings.extend(host.warnings(timed.precondition > 0, true).unwrap_or_default());
     }
     result.digest = digest(&result.digest, &measures);
     result.timed = Some(measured);

@@ -166,20 +166,21 @@ impl HostSpec {
         &self.hints
     }
 
-    /// What a person should know of how the parameters were read, before a drive with a clock or
-    /// one without.
-    pub fn warnings(&self, clocked: bool) -> Result<Vec<String>, SpecError> {
+    /// What a person should know of how the parameters were read, where some of a run is on the
+    /// clock of requests, or some on a drive's.
+    pub fn warnings(&self, of_requests: bool, of_drive: bool) -> Result<Vec<String>, SpecError> {
         let mut warnings = (self.cache.check)(&self.params, self.cache.name)?;
-        let (idle, before) = match clocked {
-            true => (self.params.changed(self.cache.params, &["rate", "speed"]), "with a clock"),
-            false => {
-                let mut idle = self.params.changed(self.cache.params, &[MEMORY.name]);
-                idle.extend(self.hints.changed(&["cost", "queued"]));
-                (idle, "without a clock")
-            }
-        };
-        warnings
-            .extend(idle.iter().map(|text| format!("{text} says nothing before a drive {before}")));
+        if !of_requests {
+            let idle = self.params.changed(self.cache.params, &["rate", "speed"]);
+            let said = "says nothing: all of the run is on the drive's clock";
+            warnings.extend(idle.iter().map(|text| format!("{text} {said}")));
+        }
+        if !of_drive {
+            let mut idle = self.params.changed(self.cache.params, &[MEMORY.name]);
+            idle.extend(self.hints.changed(&["cost", "queued"]));
+            let said = "says nothing before a drive without a clock";
+            warnings.extend(idle.iter().map(|text| format!("{text} {said}")));
+        }
         Ok(warnings)
     }
 
