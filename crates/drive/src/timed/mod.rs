@@ -20,6 +20,7 @@ mod ops;
 mod placement;
 mod prepare;
 mod report;
+mod requests;
 mod resolve;
 pub mod result;
 mod run;
@@ -31,6 +32,7 @@ mod summary;
 mod suspend;
 mod totals;
 pub mod words;
+mod work;
 mod write_back;
 
 pub use config::{TimedConfig, TimedPlan};

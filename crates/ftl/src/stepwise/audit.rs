@@ -1,7 +1,8 @@
 //! The audit of the page map over planes: every invariant, checked by plain counting.
 
 use super::Stepwise;
-use super::map::{Plane, PlaneMap, Tables};
+use super::map::{Plane, PlaneMap};
+use super::tables::Tables;
 use crate::frontier::Active;
 use crate::page_map::UNMAPPED;
 use crate::track::Tracker;

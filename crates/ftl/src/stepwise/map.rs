@@ -1,6 +1,7 @@
 //! The page map over planes: its tables, host writes and the steps of a collection.
 
 use super::places::Sorting;
+use super::tables::Tables;
 use super::zombies::{Fate, Zombies};
 use super::{Move, PlaneId, PlaneLayout, Room, Stepwise, Victim};
 use crate::allocation::Pool;
@@ -8,11 +9,11 @@ use crate::blocks::{BlockId, BlockTable};
 use crate::collect::{choose, digest};
 use crate::frontier::Active;
 use crate::geometry::Geometry;
-use crate::page_map::{UNMAPPED, live_words, set_bits, table_bytes};
+use crate::page_map::{UNMAPPED, table_bytes};
 use crate::placement::Class;
 use crate::rng::Stream;
 use crate::spec::SpecError;
-use crate::table::{Table, prefetch};
+use crate::table::prefetch;
 use crate::track::Tracker;
 use crate::translation::{Counters, FtlError};
 use crate::victim::VictimPolicy;
@@ -27,20 +28,6 @@ pub struct PlaneMap<P: VictimPolicy> {
     pub(super) zombies: Option<Zombies>,
     /// Memory that all this takes.
     bytes: u64,
-}
-
-/// Where every page is: tables over all pages and blocks of the drive.
-pub(super) struct Tables {
-    pub(super) geometry: Geometry,
-    pub(super) blocks_per_plane: u32,
-    /// 2^64 / blocks a plane, rounded up: a division by multiplication.
-    reciprocal: u64,
-    /// Logical page to ppn, or [`UNMAPPED`].
-    pub(super) map: Table<u32>,
-    /// Physical page (block times b plus offset) to the logical page last written there.
-    pub(super) reverse: Table<u32>,
-    /// One bit a ppn: the page holds current data.
-    pub(super) live: Table<u64>,
 }
 
 /// What one victim search covers. Its blocks are numbered from 0.
@@ -96,14 +83,7 @@ impl<P: VictimPolicy> PlaneMap<P> {
         let blocks_per_plane = layout.blocks_per_plane()?;
         let promised = layout.promised()?;
         let memory = || FtlError::Memory { pages };
-        let tables = Tables {
-            geometry,
-            blocks_per_plane,
-            reciprocal: u64::MAX / u64::from(blocks_per_plane) + 1,
-            map: Table::new(pages as usize).ok_or_else(memory)?,
-            reverse: Table::new(geometry.physical_pages() as usize).ok_or_else(memory)?,
-            live: Table::new(live_words(&geometry)).ok_or_else(memory)?,
-        };
+        let tables = Tables::new(geometry, blocks_per_plane).ok_or_else(memory)?;
         let sorting = Sorting::new(layout.placement.make(pages), geometry.blocks());
         let mut zombies = None;
         if sorting.asks_for_zombies() || P::Tracker::FOLLOWS_ZOMBIES {
@@ -200,58 +180,6 @@ impl<P: VictimPolicy> PlaneMap<P> {
             }
             _ => Ok(()),
         }
-    }
-}
-
-impl Tables {
-    /// The plane of a ppn: `block / blocks_per_plane`, exact for any two 32-bit numbers (Lemire,
-    /// Kaser and Kurz 2019).
-    #[inline(always)]
-    fn plane_of(&self, ppn: u32) -> PlaneId {
-        let block = u128::from(ppn >> self.geometry.offset_bits());
-        ((block * u128::from(self.reciprocal)) >> 64) as u32
-    }
-
-    /// The plane of a ppn, and its block numbered there.
-    #[inline]
-    pub(super) fn place_of(&self, ppn: u32) -> (PlaneId, BlockId) {
-        let plane = self.plane_of(ppn);
-        let block = ppn >> self.geometry.offset_bits();
-        (plane, block - plane * self.blocks_per_plane)
-    }
-
-    /// Records that `page` is programmed at `active`: reverse map and live bit. Returns the ppn
-    /// counted from the plane's first.
-    fn program(&mut self, first_block: BlockId, active: &mut Active, page: u32) -> u32 {
-        let block = first_block + active.block;
-        let bits = self.geometry.offset_bits();
-        let b = self.geometry.pages_per_block() as usize;
-        self.reverse[block as usize * b + active.next as usize] = page;
-        set_bits(&mut self.live, ((block << bits) | active.next) as usize, 1);
-        let local = (active.block << bits) | active.next;
-        active.next += 1;
-        local
-    }
-
-    #[inline]
-    pub(super) fn is_live(&self, ppn: u32) -> bool {
-        self.live[ppn as usize / 64] >> (ppn % 64) & 1 == 1
-    }
-
-    /// The first live page among offsets `from` to b - 1 of the block whose first ppn is `first`.
-    fn next_live(&self, first: u32, from: u32) -> Option<u32> {
-        let b = self.geometry.pages_per_block();
-        let mut offset = from;
-        while offset < b {
-            let bit = first + offset;
-            let word = self.live[bit as usize / 64] >> (bit % 64);
-            if word != 0 {
-                let found = offset + word.trailing_zeros();
-                return (found < b).then_some(found);
-            }
-            offset += 64 - bit % 64;
-        }
-        None
     }
 }
 

@@ -11,6 +11,7 @@ mod audit;
 mod fill;
 mod map;
 mod places;
+mod tables;
 mod zombies;
 
 pub use map::PlaneMap;
