@@ -168,8 +168,8 @@ fn what_does_not_fit_is_said() {
     assert_eq!(suits("0.5*tpcc:page=8KiB + 0.5*uniform", 8192), None);
     assert_eq!(
         suits("0.5*uniform + 0.5*tpcc", 4096).unwrap(),
-        "tpcc: its pages have 16384 bytes, the drive's 4096; hint: tpcc:page=4096B, or pages of the \
-         drive of 16384 bytes"
+        "tpcc: its pages have 16384 bytes, the drive's 4096; hint: tpcc:page=4KiB, or a page size \
+         of 16KiB"
     );
     let found = open("tpcc:read=10%", 100_000).unwrap();
     assert!(found.contains("no parameter 'read'"), "{found}");

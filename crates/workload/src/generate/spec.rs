@@ -102,7 +102,11 @@ impl GeneratorSpec {
                 let name = part.params.owner();
                 return Err(SpecError::new(
                     format!("{name}: its pages have {size} bytes, the drive's {bytes}"),
-                    format!("{name}:page={bytes}B, or pages of the drive of {size} bytes"),
+                    format!(
+                        "{name}:page={}KiB, or a page size of {}KiB",
+                        bytes as f64 / 1024.0,
+                        size / 1024.0
+                    ),
                 ));
             }
         }
