@@ -99,21 +99,7 @@ impl<O: Observer> TimedDrive<O> {
 
     /// Sends the page to its die, with the data of write `number`.
     fn flush(&mut self, page: u32, number: u64) {
-        let flush = self.ops.add(PageOp {
-            number: 0,
-            order: 0,
-            request: NONE,
-            page,
-            plane: 0,
-            kind: Kind::Write,
-            urgent: false,
-            starved: false,
-            next: NONE,
-            prev: NONE,
-            blocked_ns: 0,
-            bus_ns: 0,
-            cell_ns: 0,
-        });
+        let flush = self.ops.add(PageOp::new(NONE, page, Kind::Write));
         let entry =
             Entry { flush, number, is_programming: false, is_newer: false, is_discarded: false };
         self.cache.entries.insert(page, entry);

@@ -46,6 +46,27 @@ pub(super) struct PageOp {
     pub(super) cell_ns: u64,
 }
 
+impl PageOp {
+    /// An operation that is still to be numbered and sent to a die.
+    pub(super) fn new(request: u32, page: u32, kind: Kind) -> Self {
+        Self {
+            number: 0,
+            order: 0,
+            request,
+            page,
+            plane: 0,
+            kind,
+            urgent: false,
+            starved: false,
+            next: NONE,
+            prev: NONE,
+            blocked_ns: 0,
+            bus_ns: 0,
+            cell_ns: 0,
+        }
+    }
+}
+
 /// All page operations in the drive; their places are used again.
 #[derive(Default)]
 pub(super) struct Ops {
@@ -281,22 +302,6 @@ mod tests {
 
     use super::*;
 
-    const OP: PageOp = PageOp {
-        number: 0,
-        order: 0,
-        request: NONE,
-        page: 0,
-        plane: 0,
-        kind: Kind::Write,
-        urgent: false,
-        starved: false,
-        next: NONE,
-        prev: NONE,
-        blocked_ns: 0,
-        bus_ns: 0,
-        cell_ns: 0,
-    };
-
     #[test]
     fn a_long_queue_answers_as_a_plain_search_does() {
         let (mut ops, mut queue) = (Ops::default(), Queue::EMPTY);
@@ -312,7 +317,10 @@ mod tests {
                 plain.insert(place, op);
                 queue.put_back(&mut ops, op);
             } else if plain.is_empty() || (draw < 8) == grows {
-                let op = ops.add(PageOp { page: stream.below(40), order: step.into(), ..OP });
+                let op = ops.add(PageOp {
+                    order: step.into(),
+                    ..PageOp::new(NONE, stream.below(40), Kind::Write)
+                });
                 plain.push(op);
                 queue.push(&mut ops, op);
             } else {

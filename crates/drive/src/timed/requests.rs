@@ -38,21 +38,8 @@ impl<O: Observer> TimedDrive<O> {
                 Op::Write if self.host.covers(&request, page) => Kind::Write,
                 Op::Write => Kind::Modify,
             };
-            self.send(PageOp {
-                number: 0,
-                order: 0,
-                request: place,
-                page,
-                plane: 0,
-                kind,
-                urgent: request.urgent,
-                starved: false,
-                next: NONE,
-                prev: NONE,
-                blocked_ns: 0,
-                bus_ns: 0,
-                cell_ns: 0,
-            })?;
+            let op = PageOp::new(place, page, kind);
+            self.send(PageOp { urgent: request.urgent, ..op })?;
         }
         Ok(())
     }
