@@ -164,10 +164,11 @@ write 8KiB, or 2 for as many pages
     pages, rest = divmod(size, page_size)
     if rest:
         above = pages + 1
-        whole = format_size(above * page_size).replace(" ", "")
+        whole = above * page_size
+        exact = f"{whole}B" if whole % SIZES["KiB"] else f"{whole // SIZES['KiB']}KiB"
         raise ConfigError(
-            f"{what}: {text} are {size / page_size:.3g} pages of {format_size(page_size)}, "
-            f"expected whole ones; hint: write {whole}, or {above} for as many pages"
+            f"{what}: {text} are {size / page_size:g} pages of {format_size(page_size)}, "
+            f"expected whole ones; hint: write {exact}, or {above} for as many pages"
         )
     return pages
 
