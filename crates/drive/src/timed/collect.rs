@@ -185,9 +185,9 @@ impl<O: Observer> TimedDrive<O> {
     }
 
     /// Whether a write has a page to go to, and no earlier read of its page waits.
-    fn may_pass_reads(&self, die: u32, op: u32) -> bool {
+    fn may_pass_reads(&mut self, die: u32, op: u32) -> bool {
         let PageOp { plane, order, page, .. } = self.ops[op];
-        let reads = &self.dies[die as usize].reads;
+        let reads = &mut self.dies[die as usize].reads;
         self.layer.can_write(page, plane) && !reads.has_before(&self.ops, order, page)
     }
 
@@ -270,9 +270,6 @@ impl<O: Observer> TimedDrive<O> {
         let PageOp { page, kind, order, .. } = self.ops[op];
         let held = &self.dies[die as usize];
         let Some(collection) = &held.collection else { return false };
-        let waits_for_another = collection.merged_write != NONE
-            || held.reads.has_before(&self.ops, order, page)
-            || held.writes.has_before(&self.ops, order, page);
         let in_buffer = match kind {
             Kind::Read => collection.point == Point::Reading,
             Kind::Write => {
@@ -284,9 +281,15 @@ impl<O: Observer> TimedDrive<O> {
             Kind::Modify | Kind::Trim => false,
         };
         if collection.moving.is_none_or(|moving| moving.page != page)
-            || waits_for_another
+            || collection.merged_write != NONE
             || !in_buffer
             || (kind == Kind::Write && self.is_in_s2(collection.plane))
+        {
+            return false;
+        }
+        let held = &mut self.dies[die as usize];
+        if held.reads.has_before(&self.ops, order, page)
+            || held.writes.has_before(&self.ops, order, page)
         {
             return false;
         }

@@ -116,7 +116,7 @@ impl std::ops::IndexMut<u32> for Ops {
     }
 }
 
-/// A queue of this length keeps an index; one of half of it does without again.
+/// A queue of this length that is searched gets an index; one of half of it does without again.
 const WORTH_AN_INDEX: u32 = 64;
 
 /// Operations that wait, in order, linked through their `next` and `prev`.
@@ -127,7 +127,7 @@ pub(super) struct Queue {
     len: u32,
     /// How many of them are urgent.
     pub(super) urgent: u32,
-    /// Of a long queue.
+    /// Of a long queue that has been searched.
     index: Option<Box<Index>>,
 }
 
@@ -194,8 +194,8 @@ impl Queue {
         self.join(ops, op, after);
         self.len += 1;
         self.urgent += u32::from(ops[op].urgent);
-        if self.index.is_some() || self.len >= WORTH_AN_INDEX {
-            self.index_with(ops, op);
+        if let Some(index) = &mut self.index {
+            index.add(ops, op);
         }
     }
 
@@ -228,15 +228,15 @@ impl Queue {
         }
     }
 
-    /// Adds an operation that has come to the index; makes it where there is none.
-    #[cold]
-    fn index_with(&mut self, ops: &Ops, op: u32) {
-        if let Some(index) = &mut self.index {
-            return index.add(ops, op);
+    /// What to search in, if the queue is long.
+    #[inline]
+    fn indexed(&mut self, ops: &Ops) -> Option<&mut Index> {
+        if self.index.is_none() && self.len >= WORTH_AN_INDEX {
+            let mut index = Index::default();
+            self.iter(ops).for_each(|op| index.add(ops, op));
+            self.index = Some(Box::new(index));
         }
-        let mut index = Index::default();
-        self.iter(ops).for_each(|op| index.add(ops, op));
-        self.index = Some(Box::new(index));
+        self.index.as_deref_mut()
     }
 
     /// The first, of those that came before the `before`-th, that nothing holds up. What holds one
@@ -245,9 +245,9 @@ impl Queue {
         &mut self,
         ops: &Ops,
         before: u64,
-        is_held_up: impl Fn(&PageOp) -> bool,
+        mut is_held_up: impl FnMut(&PageOp) -> bool,
     ) -> Option<u32> {
-        let Some(index) = &mut self.index else {
+        let Some(index) = self.indexed(ops) else {
             let mut earlier = self.iter(ops).take_while(|&op| ops[op].order < before);
             return earlier.find(|&op| !is_held_up(&ops[op]));
         };
@@ -286,8 +286,8 @@ impl Queue {
 
     /// Whether one that came before the `order`-th is on `page`.
     #[inline]
-    pub(super) fn has_before(&self, ops: &Ops, order: u64, page: u32) -> bool {
-        if let Some(index) = &self.index {
+    pub(super) fn has_before(&mut self, ops: &Ops, order: u64, page: u32) -> bool {
+        if let Some(index) = self.indexed(ops) {
             let on_page = index.pages.get(&page);
             return on_page.is_some_and(|on_page| ops[on_page[0]].order < order);
         }

@@ -98,12 +98,12 @@ impl<O: Observer> TimedDrive<O> {
 
     /// The next page operation that a die may serve.
     pub(super) fn next_for(&mut self, die: u32, allowed: Allowed) -> Option<u32> {
-        let held = &self.dies[die as usize];
+        let (read, write) = (self.dies[die as usize].reads.head, self.first_write(die));
         let first = |head: u32, allows: bool| {
             Some(head).filter(|&op| allows && op != NONE && self.ops[op].order < allowed.before)
         };
-        let read = first(held.reads.head, allowed.reads);
-        let write = first(self.first_write(die).unwrap_or(NONE), allowed.writes);
+        let read = first(read, allowed.reads);
+        let write = first(write.unwrap_or(NONE), allowed.writes);
         let Some(write) = write else {
             return read.and_then(|_| self.first_read(die, allowed.before));
         };
@@ -288,8 +288,8 @@ impl<O: Observer> TimedDrive<O> {
             let op = next;
             let PageOp { page, plane, number, order, next: after, kind: its, .. } = self.ops[op];
             next = after;
-            let held = &self.dies[die as usize];
-            let others = if kind == Kind::Read { &held.writes } else { &held.reads };
+            let held = &mut self.dies[die as usize];
+            let others = if kind == Kind::Read { &mut held.writes } else { &mut held.reads };
             let was_used = std::mem::replace(&mut used[(plane % planes) as usize], true);
             let fits = !was_used
                 && its == kind

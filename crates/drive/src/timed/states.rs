@@ -2,6 +2,7 @@
 //! section on the level of allowed preemption): S0 none is under way, S1 reads and writes go before
 //! it, S2 reads alone, S3 nothing.
 
+use super::die::Die;
 use super::engine::TimedDrive;
 use super::observe::Observer;
 use super::ops::{Kind, NONE, PageOp};
@@ -141,24 +142,25 @@ impl<O: Observer> TimedDrive<O> {
 
     /// The first urgent write to `unit` that waits at `die`, and that nothing before it on its page
     /// holds up.
-    fn urgent_write(&self, die: u32, unit: u32) -> Option<u32> {
-        let held = &self.dies[die as usize];
-        if held.writes.urgent == 0 {
+    fn urgent_write(&mut self, die: u32, unit: u32) -> Option<u32> {
+        let Self { dies, ops, units, .. } = self;
+        let Die { reads, writes, .. } = &mut dies[die as usize];
+        if writes.urgent == 0 {
             return None;
         }
-        held.writes.iter(&self.ops).find(|&op| {
-            let PageOp { urgent, kind, plane, order, page, .. } = self.ops[op];
+        writes.iter(ops).find(|&op| {
+            let PageOp { urgent, kind, plane, order, page, .. } = ops[op];
             urgent
                 && kind != Kind::Trim
-                && self.units.of_plane(plane) == unit
-                && !held.writes.has_before(&self.ops, order, page)
-                && !held.reads.has_before(&self.ops, order, page)
+                && units.of_plane(plane) == unit
+                && !writes.has_before(ops, order, page)
+                && !reads.has_before(ops, order, page)
         })
     }
 
     /// The write or TRIM that is next at a die: the first, or an urgent one that goes before those
     /// that wait in state S2.
-    pub(super) fn first_write(&self, die: u32) -> Option<u32> {
+    pub(super) fn first_write(&mut self, die: u32) -> Option<u32> {
         let head = Some(self.dies[die as usize].writes.head).filter(|&op| op != NONE)?;
         let unit = self.units.of_plane(self.ops[head].plane);
         let passes = self.units.lets_urgent_pass[unit as usize];
