@@ -2,7 +2,7 @@
 //! drives from 16 GB to 1 TB, in requests a second of one core.
 //!
 //! `cargo bench -p flashgc-drive --bench timed` runs it; `-- --smoke` runs a size that takes a
-//! second; `-- --gigabytes 64` one size, `-- --preemption` with semi-preemptive collection,
+//! second; `-- --gigabytes 64` one size, `-- --requests 1000000` so many three times, `-- --preemption` with semi-preemptive collection,
 //! `-- --reads` with as many reads as writes.
 
 use std::sync::LazyLock;
@@ -37,7 +37,11 @@ fn main() {
         None if has("--smoke") => vec![1_000_000_000],
         None => vec![16_000_000_000, 128_000_000_000, 1_000_000_000_000],
     };
-    let requests = if has("--smoke") { 100_000 } else { 10_000_000 };
+    let requests = match value("--requests") {
+        Some(requests) => requests,
+        None if has("--smoke") => 100_000,
+        None => 10_000_000,
+    };
     for bytes in sizes {
         measure(bytes, preemption, has("--reads"), requests);
     }

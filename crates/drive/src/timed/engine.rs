@@ -157,7 +157,7 @@ impl<O: Observer> TimedDrive<O> {
                 return Ok(Stop::Reached);
             }
             self.now = time;
-            self.timers.fire();
+            self.timers.set(timer, NEVER);
             if timer < channels {
                 self.transfer_done(timer as u32)?;
             } else if timer < arrival {

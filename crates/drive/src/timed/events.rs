@@ -1,112 +1,93 @@
 //! What happens next: a fixed number of timers, each with at most one time.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
+
 /// A time that does not come.
 pub(super) const NEVER: u64 = u64::MAX;
 
-/// Children a node.
-const FAN: usize = 8;
-
-/// The earliest of a fixed number of times, by a tournament. Equal times go by number.
+/// The earliest of a fixed number of times. Equal times go by number.
 ///
-/// A node names the winner under it, so the first is at hand. Setting a time that does not win, of
-/// a timer that did not, looks at one node; only where a winner falls back are its nodes searched.
+/// What is no longer the time of its timer stays in the heap until it comes up, or until there is
+/// more of it than there are timers.
 pub(super) struct Timers {
     times: Vec<u64>,
-    /// From groups of timers up to the root.
-    levels: Vec<Vec<Winner>>,
-    /// The timer whose time has come and is still in the tree: it is likely to get another.
-    fired: usize,
+    heap: BinaryHeap<Reverse<Entry>>,
 }
 
-/// No timer.
-const NONE: usize = usize::MAX;
-
+/// A time and, in its low half, the timer.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Winner {
-    time: u64,
-    timer: u32,
-}
+struct Entry(u128);
 
-impl Winner {
-    const NONE: Self = Self { time: NEVER, timer: u32::MAX };
+impl Entry {
+    #[inline]
+    fn new(timer: usize, time: u64) -> Self {
+        Self(u128::from(time) << 64 | timer as u128)
+    }
 
-    fn earlier(self, other: Self) -> Self {
-        if other.time < self.time { other } else { self }
+    #[inline]
+    fn timer(self) -> usize {
+        self.0 as u64 as usize
+    }
+
+    #[inline]
+    fn time(self) -> u64 {
+        (self.0 >> 64) as u64
+    }
+
+    /// Whether it is its timer's.
+    #[inline]
+    fn holds(self, times: &[u64]) -> bool {
+        times[self.timer()] == self.time()
     }
 }
 
 impl Timers {
     /// `count` timers without a time.
     pub(super) fn new(count: usize) -> Self {
-        let times = vec![NEVER; count.next_multiple_of(FAN)];
-        let mut size = times.len();
-        let mut levels = Vec::new();
-        while levels.is_empty() || size > 1 {
-            size = size.div_ceil(FAN);
-            let padded = if size > 1 { size.next_multiple_of(FAN) } else { 1 };
-            levels.push(vec![Winner::NONE; padded]);
-        }
-        Self { times, levels, fired: NONE }
+        Self { times: vec![NEVER; count], heap: BinaryHeap::with_capacity(2 * count + 1) }
     }
 
     /// Gives a timer this time, or none with [`NEVER`].
     #[inline]
     pub(super) fn set(&mut self, timer: usize, time: u64) {
-        if timer == self.fired {
-            self.fired = NONE;
+        let Self { times, heap } = self;
+        if time == NEVER {
+            times[timer] = NEVER;
+            return;
         }
-        self.times[timer] = time;
-        let this = timer as u32;
-        let mut best = Winner { time, timer: this };
-        let mut index = timer;
-        for level in 0..self.levels.len() {
-            index /= FAN;
-            let node = self.levels[level][index];
-            if node.timer == this && best.time > node.time {
-                best = self.search(level, index);
-            } else if best >= node && node.timer != this {
-                return;
+        let entry = Reverse(Entry::new(timer, time));
+        match heap.peek_mut() {
+            // It takes the place of what has just come.
+            Some(mut first) if !first.0.holds(times) => *first = entry,
+            first => {
+                drop(first);
+                heap.push(entry);
             }
-            self.levels[level][index] = best;
         }
-    }
-
-    /// The earliest under a node.
-    #[inline]
-    fn search(&self, level: usize, index: usize) -> Winner {
-        let first = index * FAN;
-        if level > 0 {
-            let below = &self.levels[level - 1][first..][..FAN];
-            return below.iter().copied().fold(Winner::NONE, Winner::earlier);
+        times[timer] = time;
+        if heap.len() > 2 * times.len() {
+            heap.retain(|entry| entry.0.holds(times));
         }
-        let times = &self.times[first..][..FAN];
-        let mut best = Winner { time: times[0], timer: first as u32 };
-        for (offset, &time) in (1..).zip(&times[1..]) {
-            best = best.earlier(Winner { time, timer: first as u32 + offset });
-        }
-        best
     }
 
     /// The time of a timer.
     #[inline]
     pub(super) fn get(&self, timer: usize) -> u64 {
-        if timer == self.fired { NEVER } else { self.times[timer] }
-    }
-
-    /// The first timer's time has come: it has none any more.
-    #[inline]
-    pub(super) fn fire(&mut self) {
-        self.fired = self.first().0;
+        self.times[timer]
     }
 
     /// The first timer and its time, which is [`NEVER`] if none has one.
     #[inline]
     pub(super) fn first(&mut self) -> (usize, u64) {
-        if self.fired != NONE {
-            self.set(self.fired, NEVER);
+        while let Some(first) = self.heap.peek_mut() {
+            if first.0.holds(&self.times) {
+                return (first.0.timer(), first.0.time());
+            }
+            PeekMut::pop(first);
         }
-        let Winner { time, timer } = self.levels[self.levels.len() - 1][0];
-        (timer as usize, time)
+        (0, NEVER)
     }
 }
 
@@ -127,7 +108,7 @@ mod tests {
                 let time = if stream.below(4) == 0 { NEVER } else { stream.below(50).into() };
                 if stream.below(3) == 0 && timers.first().1 < NEVER {
                     let first = timers.first().0;
-                    timers.fire();
+                    timers.set(first, NEVER);
                     plain[first] = NEVER;
                     assert_eq!(timers.get(first), NEVER);
                 }
