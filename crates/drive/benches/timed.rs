@@ -165,8 +165,9 @@ fn measure(bytes: u64, preemption: Preemption, reads: bool, requests: u64) {
     let mut light: Vec<f64> =
         (0..3).map(|_| 1.0 / (1.0 / bare.writes(pages) + copies / bare.copies(pages))).collect();
     println!(
-        "{:>5} GB  {:.2} M requests/s of one core, {:.0} M writes/s for their memory accesses alone  {copies:.2} \
-         copies a write  {memory:.2} bytes a logical page  {simulated:.0} k IOPS of the drive",
+        "{:>5} GB  {:.2} M requests/s of one core, {:.0} M writes/s for their memory accesses alone  \
+         {copies:.2} copies a write  {memory:.2} bytes a logical page  {simulated:.0} k IOPS of the \
+         drive",
         bytes / 1_000_000_000,
         median(&mut rates) / 1e6,
         median(&mut light) / 1e6,

@@ -67,7 +67,7 @@ pub(super) struct UnderWay {
 
 /// Pages of a victim whose map entries are asked for at once. One by one, each request would wait
 /// for the translation of its address; those of many are found side by side.
-const FETCHED_AT_ONCE: u32 = 32;
+const FETCHED_AT_ONCE: u32 = u32::BITS;
 
 impl<P: VictimPolicy> PlaneMap<P> {
     /// The map that `layout` describes, the policy of each plane made by `make`.
@@ -364,11 +364,13 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
                 let found = self.tables.next_live(first, under_way.next)?;
                 under_way.next = found;
                 if found >= under_way.fetched {
+                    let mut ahead = self.tables.live_from(first | found);
                     under_way.fetched = found + FETCHED_AT_ONCE;
-                    let mut next = Some(found);
-                    while let Some(ahead) = next.filter(|&ahead| ahead < under_way.fetched) {
-                        prefetch(&self.tables.map, reverse[ahead as usize] as usize);
-                        next = self.tables.next_live(first, ahead + 1);
+                    while ahead != 0 {
+                        let offset = (found + ahead.trailing_zeros()) as usize;
+                        let Some(&page) = reverse.get(offset) else { break };
+                        prefetch(&self.tables.map, page as usize);
+                        ahead &= ahead - 1;
                     }
                 }
                 found

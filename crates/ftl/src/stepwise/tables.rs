@@ -68,6 +68,14 @@ impl Tables {
         self.live[ppn as usize / 64] >> (ppn % 64) & 1 == 1
     }
 
+    /// Which of the pages from `ppn` on are live, a bit each.
+    #[inline]
+    pub(super) fn live_from(&self, ppn: u32) -> u32 {
+        let (word, bit) = (ppn as usize / 64, ppn % 64);
+        let next = self.live.get(word + 1).copied().unwrap_or(0);
+        ((u128::from(next) << 64 | u128::from(self.live[word])) >> bit) as u32
+    }
+
     /// The first live page among offsets `from` to b - 1 of the block whose first ppn is `first`.
     pub(super) fn next_live(&self, first: u32, from: u32) -> Option<u32> {
         let b = self.geometry.pages_per_block();
