@@ -3,8 +3,8 @@
 //! read, write and discard. No I/O, no time.
 //!
 //! A *plane* is what one victim search covers: it has its own host frontier and copy frontier, or an
-//! open block for each class of a placement, pool of erased blocks, victim policy and random streams. Blocks are numbered so that those of a plane
-//! are contiguous. With one plane, and every collection run to its end when it is due, the
+//! open block for each class of a placement, pool of erased blocks, victim policy and random streams.
+//! Blocks are numbered so that those of a plane are contiguous. With one plane, and every collection run to its end when it is due, the
 //! decisions are those of [`PageMap`](crate::PageMap) with the pool frontier, to the digit.
 
 mod audit;
