@@ -9,8 +9,8 @@ pub(super) const NEVER: u64 = u64::MAX;
 
 /// The earliest of a fixed number of times. Equal times go by number.
 ///
-/// What is no longer the time of its timer stays in the heap until it comes up, or until there is
-/// more of it than there are timers.
+/// What is no longer the time of its timer stays in the heap until it comes up, or until the heap is
+/// twice as long as there are timers.
 pub(super) struct Timers {
     times: Vec<u64>,
     heap: BinaryHeap<Reverse<Entry>>,
@@ -53,8 +53,11 @@ impl Timers {
     #[inline]
     pub(super) fn set(&mut self, timer: usize, time: u64) {
         let Self { times, heap } = self;
+        if times[timer] == time {
+            return;
+        }
+        times[timer] = time;
         if time == NEVER {
-            times[timer] = NEVER;
             return;
         }
         let entry = Reverse(Entry::new(timer, time));
@@ -66,9 +69,10 @@ impl Timers {
                 heap.push(entry);
             }
         }
-        times[timer] = time;
         if heap.len() > 2 * times.len() {
-            heap.retain(|entry| entry.0.holds(times));
+            heap.clear();
+            let set = (0..).zip(&*times).filter(|&(_, &time)| time < NEVER);
+            heap.extend(set.map(|(timer, &time)| Reverse(Entry::new(timer, time))));
         }
     }
 
@@ -121,7 +125,19 @@ mod tests {
                 }
                 assert_eq!(timers.first().1, least);
                 assert_eq!(timers.get(timer), time);
+                assert!(timers.heap.len() <= 2 * count);
             }
+        }
+    }
+
+    #[test]
+    fn times_that_are_taken_back_do_not_pile_up() {
+        let mut timers = Timers::new(3);
+        timers.set(0, 1);
+        for time in (5..1000).flat_map(|time| [time, time, NEVER, 7, NEVER, 7]) {
+            timers.set(1, time);
+            assert!(timers.heap.len() <= 6);
+            assert_eq!(timers.first(), (0, 1));
         }
     }
 }
