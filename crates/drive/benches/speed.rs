@@ -10,7 +10,7 @@ mod bare;
 
 use std::time::Instant;
 
-use bare::Bare;
+use bare::{Bare, median, writes_with_copies};
 use flashgc_drive::counting::CountingDrive;
 use flashgc_drive::extent::{Extent, Unit};
 use flashgc_ftl::rng::Stream;
@@ -119,7 +119,7 @@ fn measure(
     );
     for (index, (name, _)) in contestants.iter().enumerate() {
         let wa = amplification[index];
-        let limit = wa / (1.0 / write_rate + (wa - 1.0) / copy_rate);
+        let limit = wa * writes_with_copies(write_rate, copy_rate, wa - 1.0);
         let rate = median(&mut rates[index]);
         println!(
             "  {name:<20} WA {wa:.3}  {:6.1} M programs/s  limit {:6.1}  ratio {:.2}",
@@ -128,11 +128,6 @@ fn measure(
             rate / limit
         );
     }
-}
-
-fn median(values: &mut [f64]) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
 }
 
 fn engine(

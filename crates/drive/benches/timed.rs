@@ -3,15 +3,15 @@
 //! accesses alone would allow, measured in the same run.
 //!
 //! `cargo bench -p flashgc-drive --bench timed` runs it; `-- --smoke` runs a size that takes a
-//! second; `-- --gigabytes 64` one size, `-- --requests 1000000` so many three times, `--
-//! --preemption` with semi-preemptive collection, `-- --reads` with as many reads as writes.
+//! second; `-- --gigabytes 64` one size, `-- --requests 1000000` so many three times,
+//! `-- --preemption` with semi-preemptive collection, `-- --reads` with as many reads as writes.
 
 mod bare;
 
 use std::sync::LazyLock;
 use std::time::Instant;
 
-use bare::Bare;
+use bare::{Bare, median, writes_with_copies};
 use flashgc_drive::timed::{
     Collecting, Hardware, Loop, Order, Placement, Preemption, Scheduling, Settings, Silent,
     Suspend, TimedDrive, Unit, Until,
@@ -162,8 +162,9 @@ fn measure(bytes: u64, preemption: Preemption, reads: bool, requests: u64) {
     drop(drive);
     let mut bare = Bare::new(&geometry);
     let pages = requests.max(1 << 16);
-    let mut light: Vec<f64> =
-        (0..3).map(|_| 1.0 / (1.0 / bare.writes(pages) + copies / bare.copies(pages))).collect();
+    let mut light: Vec<f64> = (0..3)
+        .map(|_| writes_with_copies(bare.writes(pages), bare.copies(pages), copies))
+        .collect();
     println!(
         "{:>5} GB  {:.2} M requests/s of one core, {:.0} M writes/s for their memory accesses alone  \
          {copies:.2} copies a write  {memory:.2} bytes a logical page  {simulated:.0} k IOPS of the \
@@ -172,9 +173,4 @@ fn measure(bytes: u64, preemption: Preemption, reads: bool, requests: u64) {
         median(&mut rates) / 1e6,
         median(&mut light) / 1e6,
     );
-}
-
-fn median(values: &mut [f64]) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
 }

@@ -120,6 +120,17 @@ impl Bare {
     }
 }
 
+/// Host writes a second with so many copies each, from the rates of both alone.
+pub fn writes_with_copies(writes: f64, copies: f64, copies_a_write: f64) -> f64 {
+    1.0 / (1.0 / writes + copies_a_write / copies)
+}
+
+/// The middle of measured rates.
+pub fn median(values: &mut [f64]) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
 fn table(len: usize) -> &'static mut [u32] {
     let memory = Box::leak(Box::new(MmapMut::map_anon(len * 4).expect("memory")));
     #[cfg(target_os = "linux")]
