@@ -11,9 +11,9 @@ mod bare;
 use std::time::Instant;
 
 use bare::{Bare, median, writes_with_copies};
+use flashgc_base::rng::Stream;
 use flashgc_drive::counting::CountingDrive;
 use flashgc_drive::extent::{Extent, Unit};
-use flashgc_ftl::rng::Stream;
 use flashgc_ftl::{Allocation, Fill, Frontier, Geometry, Layout, PlacementSpec, VictimSpec};
 use flashgc_workload::generate::GeneratorSpec;
 use flashgc_workload::trace::{

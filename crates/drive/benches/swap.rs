@@ -6,12 +6,12 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use flashgc_base::rng::Stream;
 use flashgc_drive::config::{Resolved, RunConfig};
 use flashgc_drive::extent::Length;
 use flashgc_drive::simulate::{Control, simulate};
 use flashgc_drive::source::Source;
 use flashgc_drive::swap::SwapConfig;
-use flashgc_ftl::rng::Stream;
 use flashgc_workload::{Batch, Op, Workload, WorkloadError};
 
 /// References made before the clock runs, and given again and again.

@@ -12,11 +12,11 @@ use std::sync::LazyLock;
 use std::time::Instant;
 
 use bare::{Bare, median, writes_with_copies};
+use flashgc_base::rng::Stream;
 use flashgc_drive::timed::{
     Collecting, Hardware, Loop, Order, Placement, Preemption, Scheduling, Settings, Silent,
     Suspend, TimedDrive, Unit, Until,
 };
-use flashgc_ftl::rng::Stream;
 use flashgc_ftl::{Allocation, Fill, Geometry, PlacementSpec, PlaneLayout, VictimSpec};
 use flashgc_workload::requests::{RequestStream, TimedRequest};
 use flashgc_workload::{Op, WorkloadError};

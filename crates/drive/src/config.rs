@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use flashgc_ftl::spec::{SpecError, count};
+use flashgc_base::spec::{SpecError, count};
 use flashgc_ftl::{
     Allocation, Costs, EndOfLife, Endurance, Fill, Frontier, FtlError, Geometry, Layout, Levelling,
     Lifespan, Mapping, PlacementSpec, PlaneLayout, Stepwise, Translation, VictimSpec,

@@ -1,7 +1,7 @@
 //! How long a run is and how much of it is warm-up: what people type, and what it means in pages,
 //! collections or requests on a given drive.
 
-use flashgc_ftl::spec::SpecError;
+use flashgc_base::spec::SpecError;
 use serde::{Deserialize, Serialize};
 
 /// What a length counts.

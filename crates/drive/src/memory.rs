@@ -1,7 +1,7 @@
 //! Whether the drives of all runs fit the machine's memory, asked before any is made: a process
 //! that takes too much is killed without a word. An estimate; it measures nothing.
 
-use flashgc_ftl::spec::SpecError;
+use flashgc_base::spec::SpecError;
 
 use crate::config::Resolved;
 

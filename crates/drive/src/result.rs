@@ -1,8 +1,8 @@
 //! What a run comes to: write amplification with its interval, counts, and everything needed to
 //! make it again.
 
+use flashgc_base::spec::count;
 use flashgc_ftl::Counters;
-use flashgc_ftl::spec::count;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 

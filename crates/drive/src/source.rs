@@ -1,6 +1,6 @@
 //! Where a run's commands come from, whatever they are: generators and traces behind one face.
 
-use flashgc_ftl::spec::{SpecError, count};
+use flashgc_base::spec::{SpecError, count};
 use flashgc_workload::generate::GeneratorSpec;
 use flashgc_workload::requests::Requests;
 use flashgc_workload::trace::{Fault, Progress, Replay, SourceOptions, TraceError, TraceSource};

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use flashgc_ftl::spec::{SpecError, suggest};
+use flashgc_base::spec::{SpecError, suggest};
 use flashgc_ftl::{Costs, Counters};
 use flashgc_workload::units::Quantity;
 use serde::{Deserialize, Serialize};

@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
+use flashgc_base::rng::Stream;
 use flashgc_drive::config::{Resolved, RunConfig};
 use flashgc_drive::extent::Length;
 use flashgc_drive::result::RunResult;
 use flashgc_drive::simulate::{Control, simulate};
-use flashgc_ftl::rng::Stream;
 use flashgc_model::meanfield::{Frontier, Selection, Ties, hot_cold, uniform, windowed};
 use flashgc_model::{Drive, HotCold};
 use flashgc_workload::generate::GeneratorSpec;

@@ -3,8 +3,8 @@
 
 mod timed_common;
 
+use flashgc_base::rng::Stream;
 use flashgc_drive::timed::{Hardware, Loop, Settings, Silent, Stop, TimedDrive, Until};
-use flashgc_ftl::rng::Stream;
 use flashgc_ftl::{
     Allocation, Fill, Frontier, Geometry, Layout, PlacementSpec, VictimSpec, victim_policies,
 };

@@ -4,11 +4,11 @@
 
 mod timed_common;
 
+use flashgc_base::rng::Stream;
 use flashgc_drive::timed::{
     Collecting, Hardware, Idle, Loop, Placement, Preemption, Scheduling, Settings, Stop, Suspend,
     TimedDrive, Unit, Until,
 };
-use flashgc_ftl::rng::Stream;
 use flashgc_ftl::{Fill, Geometry, PlacementSpec};
 use flashgc_host::HostSpec;
 use flashgc_workload::Op;

@@ -5,13 +5,13 @@ use std::cmp::Reverse;
 use crate::blocks::{BlockId, BlockTable};
 use crate::frontier::{Active, Frontier};
 use crate::page_map::{MAP_AHEAD, PageMap, State, UNMAPPED, for_words};
-use crate::residency::Residency;
-use crate::rng::Stream;
 use crate::scheme::Action;
 use crate::table::prefetch;
 use crate::track::Tracker;
 use crate::translation::{FtlError, Translation};
 use crate::victim::VictimPolicy;
+use flashgc_base::residency::Residency;
+use flashgc_base::rng::Stream;
 
 impl<P: VictimPolicy> PageMap<P> {
     /// Collects until the host frontier has an erased page. It is full when this is called.

@@ -30,8 +30,8 @@ use crate::frontier::Frontier;
 use crate::geometry::Geometry;
 use crate::mapping::MakePageMap;
 use crate::order::Order;
-use crate::spec::{Kind, Param, Params, SpecError, count};
 use crate::translation::{Counters, FtlError, Layout, MapTraffic, Translation};
+use flashgc_base::spec::{Kind, Param, Params, SpecError, count};
 
 pub(crate) const PARAMS: &[Param] = &[
     Param {

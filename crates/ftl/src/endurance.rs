@@ -5,10 +5,10 @@ use std::fmt;
 use crate::blocks::BlockId;
 use crate::frontier::Frontier;
 use crate::geometry::Geometry;
-use crate::rng::Stream;
-use crate::spec::{Kind, Param, Params, Spec, SpecError, suggest};
 use crate::track::bytes_of;
 use crate::translation::Counters;
+use flashgc_base::rng::Stream;
+use flashgc_base::spec::{Kind, Param, Params, Spec, SpecError, suggest};
 
 /// What listings and help texts say of one law of endurance.
 pub struct EnduranceInfo {

@@ -5,9 +5,9 @@ use std::fmt;
 use crate::blocks::BlockId;
 use crate::frontier::{Active, Frontier};
 use crate::page_map::{PageMap, UNMAPPED, set_bits};
-use crate::rng::Stream;
-use crate::spec::{SpecError, suggest};
 use crate::victim::VictimPolicy;
+use flashgc_base::rng::Stream;
+use flashgc_base::spec::{SpecError, suggest};
 
 /// The initial state of a drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use crate::blocks::BlockId;
 use crate::geometry::{Geometry, GeometryError};
 use crate::levelling::Levelling;
 use crate::placement::{Placed, PlacementSpec};
-use crate::spec::{Kind, Param, Params, Spec, SpecError, suggest};
+use flashgc_base::spec::{Kind, Param, Params, Spec, SpecError, suggest};
 
 /// A block being programmed, page after page.
 #[derive(Clone, Copy, Debug)]

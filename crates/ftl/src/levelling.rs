@@ -24,8 +24,8 @@ use std::fmt;
 
 use crate::blocks::{BlockId, BlockTable};
 use crate::frontier::Frontier;
-use crate::spec::{Kind, Param, Params, Spec, SpecError, header, suggest};
 use crate::track::{bytes_of, tree_levels};
+use flashgc_base::spec::{Kind, Param, Params, Spec, SpecError, header, suggest};
 
 /// What listings and help texts say of one way to level wear.
 pub struct LevellingInfo {
@@ -269,7 +269,7 @@ impl LeastErased {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rng::Stream;
+    use flashgc_base::rng::Stream;
 
     #[test]
     fn the_least_erased_candidate_is_that_of_a_scan() {

@@ -1,7 +1,8 @@
 //! Flash translation layer: state, decisions and transitions.
 //!
-//! No I/O, no clock, no threads, and no randomness but the [`rng::Stream`] it is handed. Start
-//! reading at [`page_map`]; the policies are in [`victim`].
+//! No I/O, no clock, no threads, and no randomness but the
+//! [`Stream`](flashgc_base::rng::Stream) it is handed. Start reading at [`page_map`]; the policies
+//! are in [`victim`].
 
 mod audit;
 mod collect;
@@ -22,10 +23,7 @@ pub mod levelling;
 pub mod mapping;
 pub mod page_map;
 pub mod placement;
-pub mod residency;
-pub mod rng;
 pub mod scheme;
-pub mod spec;
 pub mod stepwise;
 pub mod track;
 pub mod translation;
@@ -42,7 +40,6 @@ pub use levelling::{Levelled, Levelling};
 pub use mapping::{Mapping, mappings};
 pub use page_map::PageMap;
 pub use placement::{PlacementSpec, placement_policies};
-pub use residency::{Cached, Region, Residency};
 pub use scheme::{Costs, Duplicates, Scheme, schemes};
 pub use stepwise::{PlaneLayout, PlaneMap, Stepwise};
 pub use translation::{Counters, FtlError, Layout, MapTraffic, Merges, Translation};

@@ -6,8 +6,8 @@ use std::fmt;
 use crate::dftl;
 use crate::log_map;
 use crate::scheme::Scheme;
-use crate::spec::{Param, Params, Spec, SpecError, header, suggest};
 use crate::translation::{FtlError, Layout, Translation};
+use flashgc_base::spec::{Param, Params, Spec, SpecError, header, suggest};
 
 /// Makes a page map.
 pub type MakePageMap<'a> = &'a dyn Fn(Layout) -> Result<Box<dyn Translation>, FtlError>;

@@ -7,15 +7,15 @@ use crate::frontier::{Active, Frontier, Open};
 use crate::geometry::Geometry;
 use crate::levelling::{Levelled, Leveller};
 use crate::placement::Placed;
-use crate::residency::{NotCached, Residency};
-use crate::rng::Stream;
 use crate::scheme::{Costs, Duplicates, Scheme};
-use crate::spec::SpecError;
 use crate::table::{Table, prefetch};
 use crate::track::Tracker;
 use crate::translation::{Counters, FtlError, Layout, Translation};
 use crate::victim::VictimPolicy;
 use crate::zombies::{ZombieCounts, Zombies};
+use flashgc_base::residency::{NotCached, Residency};
+use flashgc_base::rng::Stream;
+use flashgc_base::spec::SpecError;
 
 /// Map entry of a logical page that has no data.
 pub const UNMAPPED: u32 = u32::MAX;

@@ -6,9 +6,9 @@
 
 use std::fmt;
 
-use crate::residency::{Cached, Region, Residency};
-use crate::spec::{Kind, Param, Params, Spec, SpecError, suggest};
 use crate::translation::Counters;
+use flashgc_base::residency::{Cached, Region, Residency};
+use flashgc_base::spec::{Kind, Param, Params, Spec, SpecError, suggest};
 
 /// What operations cost, in nanoseconds: what a scheme weighs, not a clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

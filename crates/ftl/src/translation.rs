@@ -10,11 +10,11 @@ use crate::geometry::{Geometry, GeometryError};
 use crate::levelling::{Levelled, Leveller, Levelling};
 use crate::page_map::table_bytes;
 use crate::placement::{Placed, PlacementSpec};
-use crate::residency::Residency;
 use crate::scheme::{Costs, Duplicates, Scheme};
-use crate::spec::SpecError;
 use crate::track::bytes_of;
 use crate::zombies::{ZombieCounts, Zombies};
+use flashgc_base::residency::Residency;
+use flashgc_base::spec::SpecError;
 
 /// Why the translation layer cannot be made, or cannot go on.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -4,9 +4,9 @@
 use crate::blocks::BlockId;
 use crate::geometry::Geometry;
 use crate::page_map::{MAP_AHEAD, State, UNMAPPED};
-use crate::spec::SpecError;
 use crate::table::prefetch;
 use crate::track::{Tracker, bytes_of};
+use flashgc_base::spec::SpecError;
 
 /// What has become of zombies since the layer was made, in pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! What every registered victim policy must do, whatever it is. A new policy is tested here
 //! without a line being added, but for its expected pick on the hand-built table.
 
-use flashgc_ftl::rng::Stream;
-use flashgc_ftl::spec::{Params, Spec};
+use flashgc_base::rng::Stream;
+use flashgc_base::spec::{Params, Spec};
 use flashgc_ftl::{
     Allocation, BlockTable, External, Fill, Frontier, FtlError, Geometry, Layout, Levelling,
     PageMap, PlacementSpec, Translation, VictimSpec, allocation_policies, victim_policies,

@@ -1,7 +1,7 @@
 //! DFTL: its map on flash is always right, it costs what was worked out by hand, and with all of
 //! the map in memory it is a page map.
 
-use flashgc_ftl::rng::Stream;
+use flashgc_base::rng::Stream;
 use flashgc_ftl::{
     Allocation, Fill, Frontier, FtlError, Geometry, Layout, Mapping, PlacementSpec, Translation,
     VictimSpec,

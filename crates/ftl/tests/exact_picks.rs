@@ -1,7 +1,7 @@
 //! The kinetic tournament picks what a plain scan over all blocks picks, decision by decision.
 
-use flashgc_ftl::rng::Stream;
-use flashgc_ftl::spec::{Param, Params, SpecError};
+use flashgc_base::rng::Stream;
+use flashgc_base::spec::{Param, Params, SpecError};
 use flashgc_ftl::track::{Kinetic, Score};
 use flashgc_ftl::victim::{Bsgc, Cat, CostBenefit, Eigc, Sagc, Scata, WearAware, ZCostBenefit};
 use flashgc_ftl::{

@@ -4,10 +4,11 @@
 #[allow(dead_code)] // other tests use the rest of it
 mod page_cache;
 
-use flashgc_ftl::rng::Stream;
+use flashgc_base::rng::Stream;
+use flashgc_base::{Cached, Region, Residency};
 use flashgc_ftl::{
-    Allocation, Cached, Costs, Counters, Duplicates, Fill, Frontier, FtlError, Geometry, Layout,
-    Mapping, Merges, PlacementSpec, Region, Residency, Scheme, Translation, VictimSpec, schemes,
+    Allocation, Costs, Counters, Duplicates, Fill, Frontier, FtlError, Geometry, Layout, Mapping,
+    Merges, PlacementSpec, Scheme, Translation, VictimSpec, schemes,
 };
 use page_cache::Cache;
 

@@ -1,7 +1,7 @@
 //! Placements: what every registered one must do under every victim policy, and where DAC puts
 //! pages.
 
-use flashgc_ftl::rng::Stream;
+use flashgc_base::rng::Stream;
 use flashgc_ftl::{
     Allocation, EndOfLife, Endurance, Fill, Frontier, Geometry, Layout, Lifespan, PlacementSpec,
     Translation, VictimSpec, placement_policies, victim_policies,

@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use flashgc_ftl::rng::Stream;
+use flashgc_base::rng::Stream;
 use flashgc_ftl::{
     Allocation, Fill, Frontier, Geometry, Layout, PlacementSpec, PlaneLayout, Stepwise,
     Translation, VictimSpec, allocation_policies, victim_policies,

@@ -1,8 +1,8 @@
 //! Zombies: the worked example of the paper's Figures 2 and 3, the property behind its Eq. 2, and
 //! what hints can and cannot do.
 
-use flashgc_ftl::rng::Stream;
-use flashgc_ftl::spec::{Param, Params, SpecError};
+use flashgc_base::rng::Stream;
+use flashgc_base::spec::{Param, Params, SpecError};
 use flashgc_ftl::victim::ZGreedy;
 use flashgc_ftl::{
     Allocation, BlockId, BlockTable, Fill, Frontier, FtlError, Geometry, Layout, PageMap,

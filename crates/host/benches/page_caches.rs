@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use flashgc_ftl::rng::Stream;
+use flashgc_base::rng::Stream;
 use flashgc_host::{PageCache, PageCacheSpec, page_caches};
 
 /// What is referenced: swap space and cache in pages, and the share of the swap space that takes

@@ -3,8 +3,8 @@
 
 mod naive;
 
-use flashgc_ftl::residency::Region;
-use flashgc_ftl::rng::Stream;
+use flashgc_base::residency::Region;
+use flashgc_base::rng::Stream;
 use flashgc_host::{Evicted, PageCache, PageCacheSpec, page_caches};
 use naive::Naive;
 

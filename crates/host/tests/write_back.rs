@@ -1,6 +1,6 @@
 //! Hosts that write back: what they ask of the drive, request by request, and what they tell it.
 
-use flashgc_ftl::rng::Stream;
+use flashgc_base::rng::Stream;
 use flashgc_host::{Host, HostSpec, Leaving};
 use flashgc_workload::{Batch, Op, Workload, WorkloadError};
 

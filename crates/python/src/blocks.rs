@@ -7,8 +7,8 @@ use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
+use flashgc_base::rng::Stream;
 use flashgc_ftl::BlockTable;
-use flashgc_ftl::rng::Stream;
 use pyo3::exceptions::{PyBufferError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyMemoryView};

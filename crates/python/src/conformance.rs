@@ -1,9 +1,9 @@
 //! The pieces of the conformance suite for policies written in Python; `flashgc.conformance` puts
 //! them together and words what it finds.
 
+use flashgc_base::rng::Stream;
 use flashgc_drive::counting::CountingDrive;
 use flashgc_drive::extent::{Extent, Unit};
-use flashgc_ftl::rng::Stream;
 use flashgc_ftl::{Allocation, BlockTable, Fill, Frontier, Geometry, Layout, PlacementSpec};
 use flashgc_workload::generate::GeneratorSpec;
 use pyo3::prelude::*;

@@ -1,9 +1,9 @@
 //! The exceptions: one tree, mirrored from the error types of the engine. Messages are the
 //! engine's own one-line texts.
 
+use flashgc_base::spec::SpecError;
 use flashgc_drive::counting::DriveError as EngineError;
 use flashgc_ftl::FtlError;
-use flashgc_ftl::spec::SpecError;
 use pyo3::PyErr;
 use pyo3::create_exception;
 use pyo3::exceptions::PyException;

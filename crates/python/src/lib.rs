@@ -58,5 +58,5 @@ fn registry() -> String {
 /// The hint for a word that is not among `known`.
 #[pyfunction]
 fn suggest(word: &str, known: Vec<String>) -> String {
-    flashgc_ftl::spec::suggest(word, known.iter().map(String::as_str))
+    flashgc_base::spec::suggest(word, known.iter().map(String::as_str))
 }

@@ -1,10 +1,10 @@
 //! What there is to choose from, as the registries of the other crates list it.
 
+use flashgc_base::spec::{Kind, Param};
 use flashgc_ftl::endurance::endurance_laws;
 use flashgc_ftl::frontier::frontiers;
 use flashgc_ftl::levelling::wear_levellings;
 use flashgc_ftl::mapping::MappingInfo;
-use flashgc_ftl::spec::{Kind, Param};
 use flashgc_ftl::{
     Fill, allocation_policies, collectors, mappings, placement_policies, schemes, victim_policies,
 };

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use flashgc_ftl::spec::{Params, Spec, SpecError, header, suggest};
+use flashgc_base::spec::{Params, Spec, SpecError, header, suggest};
 use flashgc_model::closed::Class;
 use flashgc_model::closed::separation::{Cleaner, Pool};
 use flashgc_model::inverse;

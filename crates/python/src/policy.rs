@@ -4,12 +4,13 @@
 use std::mem::ManuallyDrop;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use flashgc_base::Residency;
+use flashgc_base::rng::Stream;
+use flashgc_base::spec::SpecError;
 use flashgc_drive::config::ExternalPolicy;
-use flashgc_ftl::rng::Stream;
-use flashgc_ftl::spec::SpecError;
 use flashgc_ftl::{
     BlockId, BlockTable, Costs, Counters, Duplicates, External, FtlError, Geometry, Layout,
-    Levelled, Merges, PageMap, Residency, Scheme, Translation, Wear,
+    Levelled, Merges, PageMap, Scheme, Translation, Wear,
 };
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;

@@ -205,7 +205,7 @@ pub(crate) fn check(kind: &str, text: &str) -> PyResult<()> {
         "format" => {
             // The message names the option itself; here the caller knows the place better.
             return format::find(text).map(drop).map_err(|TraceError { message, hint, .. }| {
-                errors::config(flashgc_ftl::spec::SpecError { message, hint })
+                errors::config(flashgc_base::spec::SpecError { message, hint })
             });
         }
         "arrivals" => Arrivals::parse(text).map(drop),

@@ -1,6 +1,6 @@
 //! Numbers with units inside specs: `3ms`, `32KiB`. It knows no parameter.
 
-use flashgc_ftl::spec::{SpecError, suggest};
+use flashgc_base::spec::{SpecError, suggest};
 
 /// What a number measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 
 mod generate_common;
 
-use flashgc_ftl::rng::Stream;
+use flashgc_base::rng::Stream;
 use flashgc_workload::generate::{GeneratorSpec, generators};
 use flashgc_workload::{Batch, Workload};
 use generate_common::{draw, draw_ops, spec};

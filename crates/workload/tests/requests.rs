@@ -1,7 +1,7 @@
 //! Requests with arrival times: distributions and arrival processes against closed forms, with
 //! fixed seeds and bounds of four standard errors; what the synthetic generator promises; specs.
 
-use flashgc_ftl::rng::Stream;
+use flashgc_base::rng::Stream;
 use flashgc_workload::Op;
 use flashgc_workload::requests::disksim::DiskSim;
 use flashgc_workload::requests::distribution::Distribution;

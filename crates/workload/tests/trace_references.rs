@@ -5,7 +5,7 @@ mod trace_common;
 
 use std::path::Path;
 
-use flashgc_ftl::rng::Stream;
+use flashgc_base::rng::Stream;
 use flashgc_workload::trace::{
     ConvertOptions, Fault, PagesOptions, PagingOptions, ReadOptions, Recorded, Replay, Request,
     SourceOptions, TraceReader, TraceSource, TraceStat, TraceWriter, convert,

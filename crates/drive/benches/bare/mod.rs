@@ -4,8 +4,8 @@
 use std::hint::black_box;
 use std::time::Instant;
 
+use flashgc_base::rng::Stream;
 use flashgc_ftl::Geometry;
-use flashgc_ftl::rng::Stream;
 use flashgc_workload::Batch;
 use memmap2::MmapMut;
 

@@ -1,6 +1,6 @@
 //! What people write of a timed drive, and the [`Settings`] that it comes to.
 
-use flashgc_ftl::spec::SpecError;
+use flashgc_base::spec::SpecError;
 use flashgc_ftl::{Geometry, PlacementSpec};
 use flashgc_workload::requests::{Arrivals, Disorder, Requests};
 use serde::{Deserialize, Serialize};

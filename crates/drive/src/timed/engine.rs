@@ -1,6 +1,6 @@
 //! The drive: its parts, and the loop over events.
 
-use flashgc_ftl::spec::SpecError;
+use flashgc_base::spec::SpecError;
 use flashgc_ftl::{FtlError, Stepwise};
 use flashgc_host::ClockedHost;
 use flashgc_workload::requests::RequestStream;

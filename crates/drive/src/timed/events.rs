@@ -97,7 +97,7 @@ impl Timers {
 
 #[cfg(test)]
 mod tests {
-    use flashgc_ftl::rng::Stream;
+    use flashgc_base::rng::Stream;
 
     use super::*;
 

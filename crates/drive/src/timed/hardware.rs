@@ -1,6 +1,6 @@
 //! The flash and its buses: how many of everything, and how long operations take.
 
-use flashgc_ftl::spec::SpecError;
+use flashgc_base::spec::SpecError;
 
 /// Channels, packages, dies and planes, and their times in nanoseconds.
 ///

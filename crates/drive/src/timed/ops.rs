@@ -298,7 +298,7 @@ impl Queue {
 
 #[cfg(test)]
 mod tests {
-    use flashgc_ftl::rng::Stream;
+    use flashgc_base::rng::Stream;
 
     use super::*;
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use flashgc_ftl::spec::{SpecError, suggest};
+use flashgc_base::spec::{SpecError, suggest};
 
 use super::hardware::Hardware;
 

@@ -1,6 +1,6 @@
 //! What a timed run comes to beside the counts that every drive has.
 
-use flashgc_ftl::spec::count;
+use flashgc_base::spec::count;
 use serde::{Deserialize, Serialize};
 
 use super::totals::{CollectionCounts, Totals};

@@ -4,7 +4,7 @@
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use flashgc_ftl::rng::Stream;
+use flashgc_base::rng::Stream;
 use flashgc_ftl::{Counters, PlaneLayout, Stepwise, ZombieCounts};
 use flashgc_host::HostCounts;
 use flashgc_workload::requests::{RequestStream, Space, TimedRequest};

@@ -1,6 +1,6 @@
 //! What a timed drive is told: hardware, placement, scheduling, collections and the host's side.
 
-use flashgc_ftl::spec::SpecError;
+use flashgc_base::spec::SpecError;
 use flashgc_ftl::stepwise::RESERVED_BLOCKS;
 
 use super::hardware::Hardware;

@@ -1,7 +1,7 @@
 //! Dynamic placement: each write goes to the die with the least to do.
 
+use flashgc_base::spec::SpecError;
 use flashgc_ftl::Stepwise;
-use flashgc_ftl::spec::SpecError;
 use hashbrown::HashMap;
 
 use super::engine::TimedDrive;

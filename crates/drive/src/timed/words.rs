@@ -1,6 +1,6 @@
 //! The words that people write of a timed drive: thresholds, ways of preemption, times, units.
 
-use flashgc_ftl::spec::{SpecError, suggest};
+use flashgc_base::spec::{SpecError, suggest};
 use flashgc_workload::units::Quantity;
 
 use super::settings::{Preemption, Scheduling, Suspend, Unit};

@@ -8,9 +8,9 @@ mod sfl;
 
 use crate::blocks::BlockId;
 use crate::frontier::Frontier;
-use crate::rng::Stream;
-use crate::spec::{Params, Spec, SpecError, header, suggest};
 use crate::track::bytes_of;
+use flashgc_base::rng::Stream;
+use flashgc_base::spec::{Params, Spec, SpecError, header, suggest};
 
 /// A pool of erased blocks that says in which order they are used.
 pub trait Pool: Send {

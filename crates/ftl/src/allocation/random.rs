@@ -12,7 +12,7 @@
 
 use super::Pool;
 use crate::blocks::BlockId;
-use crate::rng::Stream;
+use flashgc_base::rng::Stream;
 
 /// See the module's text.
 pub(super) struct Random {

@@ -4,7 +4,7 @@ use crate::blocks::BlockId;
 use crate::log_map::hybrid::{Hybrid, NO_BLOCK, Role};
 use crate::log_map::weigher::Weigher;
 use crate::page_map::UNMAPPED;
-use crate::residency::{NotCached, Residency};
+use flashgc_base::residency::{NotCached, Residency};
 
 /// Checks the state against itself; `logs` are the buffer's log blocks and how far each is
 /// programmed. The text says which invariant does not hold.

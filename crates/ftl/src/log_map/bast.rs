@@ -24,9 +24,9 @@ use crate::log_map::chooser::{Choice, Chooser};
 use crate::log_map::hybrid::{Hybrid, NO_BLOCK, Role};
 use crate::log_map::window::Window;
 use crate::order::Order;
-use crate::residency::Residency;
-use crate::spec::{Kind, Param};
 use crate::translation::FtlError;
+use flashgc_base::residency::Residency;
+use flashgc_base::spec::{Kind, Param};
 
 pub(super) const PARAMS: &[Param] = &[
     super::LOG_BLOCKS,

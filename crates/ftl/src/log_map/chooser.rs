@@ -6,7 +6,7 @@ use crate::log_map::hybrid::Hybrid;
 use crate::log_map::weigher::Weigher;
 use crate::log_map::window::{Sized, Window};
 use crate::order::Order;
-use crate::residency::{NotCached, Residency};
+use flashgc_base::residency::{NotCached, Residency};
 
 /// How log blocks are chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,10 +7,10 @@ use crate::blocks::{BlockId, BlockTable};
 use crate::geometry::Geometry;
 use crate::log_map::weigher::Weigher;
 use crate::page_map::{UNMAPPED, for_words, set_bits};
-use crate::residency::Residency;
 use crate::scheme::{Action, ClassTable, Costs, Duplicates, Scheme};
 use crate::table::Table;
 use crate::translation::{Counters, FtlError, Merges};
+use flashgc_base::residency::Residency;
 
 /// What a block is used for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

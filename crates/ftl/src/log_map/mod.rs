@@ -15,10 +15,10 @@ use crate::endurance::Wear;
 use crate::fill::Fill;
 use crate::geometry::Geometry;
 use crate::page_map::UNMAPPED;
-use crate::residency::{NotCached, Residency};
 use crate::scheme::{Costs, Duplicates, Scheme};
-use crate::spec::{Kind, Param, Params, SpecError, count};
 use crate::translation::{Counters, FtlError, Layout, Merges, Translation};
+use flashgc_base::residency::{NotCached, Residency};
+use flashgc_base::spec::{Kind, Param, Params, SpecError, count};
 
 use bast::Bast;
 use chooser::Choice;

@@ -6,8 +6,8 @@ use crate::blocks::BlockId;
 use crate::geometry::Geometry;
 use crate::log_map::hybrid::{Hybrid, NO_BLOCK, Role, logical_blocks};
 use crate::page_map::UNMAPPED;
-use crate::residency::Residency;
 use crate::scheme::{CLASSES, class_of};
+use flashgc_base::residency::Residency;
 
 /// Place of the data block among the counts of a logical block.
 const DATA: usize = CLASSES;

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use crate::spec::SpecError;
+use flashgc_base::spec::SpecError;
 
 /// Collections whose mean cost is compared with that of as many before.
 const EPOCH: u32 = 16;

@@ -22,7 +22,7 @@
 //! Trans. on Computers 64(4), 2015, sections 3.2.2 and 5.1 (the zombie block, 3 regions).
 
 use super::{Class, Placement, PlacementInfo};
-use crate::spec::{Kind, Param};
+use flashgc_base::spec::{Kind, Param};
 
 pub(super) const INFO: PlacementInfo = PlacementInfo {
     name: "dac",

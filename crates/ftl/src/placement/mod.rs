@@ -9,7 +9,7 @@ use crate::blocks::BlockId;
 use crate::frontier::{Active, Frontier};
 use crate::geometry::Geometry;
 use crate::levelling::Levelling;
-use crate::spec::{Param, Params, Spec, SpecError, header, suggest};
+use flashgc_base::spec::{Param, Params, Spec, SpecError, header, suggest};
 
 /// A class of data. Every class has an open block of its own, and a block keeps the class for which
 /// it was opened; the first contents of a drive are of class 0.

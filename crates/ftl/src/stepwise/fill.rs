@@ -7,8 +7,8 @@ use crate::fill::Fill;
 use crate::frontier::Active;
 use crate::geometry::GeometryError;
 use crate::page_map::{UNMAPPED, set_bits};
-use crate::rng::Stream;
 use crate::victim::VictimPolicy;
+use flashgc_base::rng::Stream;
 
 impl PlaneLayout<'_> {
     /// Pages that are promised on each plane.

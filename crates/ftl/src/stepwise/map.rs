@@ -11,13 +11,13 @@ use crate::frontier::Active;
 use crate::geometry::Geometry;
 use crate::page_map::{UNMAPPED, table_bytes};
 use crate::placement::Class;
-use crate::rng::Stream;
-use crate::spec::SpecError;
 use crate::table::prefetch;
 use crate::track::Tracker;
 use crate::translation::{Counters, FtlError};
 use crate::victim::VictimPolicy;
 use crate::zombies::ZombieCounts;
+use flashgc_base::rng::Stream;
+use flashgc_base::spec::SpecError;
 
 /// The page map over planes with victim policy `P`. See the module's text.
 pub struct PlaneMap<P: VictimPolicy> {

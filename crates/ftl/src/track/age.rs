@@ -2,7 +2,7 @@
 
 use super::bytes_of;
 use crate::blocks::BlockId;
-use crate::spec::{Kind, Param};
+use flashgc_base::spec::{Kind, Param};
 
 /// From which event a block's age counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

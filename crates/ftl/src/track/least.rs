@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use super::{Tracker, bytes_of, tree_levels};
 use crate::blocks::{BlockId, BlockTable, NOT_A_CANDIDATE};
 use crate::geometry::Geometry;
-use crate::spec::{Kind, Param};
+use flashgc_base::spec::{Kind, Param};
 
 /// Which of several candidates with equally few valid pages is first. It matters: with 1% of the
 /// pages taking 99% of the writes, and two frontiers, the oldest costs 16% less than the latest.
@@ -425,7 +425,7 @@ impl<R: Rank> Tracker for Least<R> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rng::Stream;
+    use flashgc_base::rng::Stream;
 
     #[test]
     fn numbering_ties_anew_changes_no_pick() {

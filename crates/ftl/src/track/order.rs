@@ -76,7 +76,7 @@ mod tests {
     use std::collections::VecDeque;
 
     use super::*;
-    use crate::rng::Stream;
+    use flashgc_base::rng::Stream;
 
     #[test]
     fn it_is_the_order_of_a_plain_queue() {

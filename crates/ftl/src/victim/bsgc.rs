@@ -27,10 +27,10 @@
 use super::VictimPolicy;
 use crate::blocks::{BlockId, BlockTable};
 use crate::geometry::Geometry;
-use crate::rng::Stream;
-use crate::spec::{Kind, Param, Params, SpecError};
 use crate::table::prefetch;
 use crate::track::{Course, Kinetic, Score, bytes_of};
+use flashgc_base::rng::Stream;
+use flashgc_base::spec::{Kind, Param, Params, SpecError};
 
 /// See the module's text.
 #[derive(Clone)]

@@ -20,9 +20,9 @@
 use super::VictimPolicy;
 use crate::blocks::{BlockId, BlockTable};
 use crate::geometry::Geometry;
-use crate::rng::Stream;
-use crate::spec::{Param, Params, SpecError};
 use crate::track::{AgeBasis, Ages, Course, Kinetic, Score};
+use flashgc_base::rng::Stream;
+use flashgc_base::spec::{Param, Params, SpecError};
 
 /// See the module's text.
 #[derive(Clone)]

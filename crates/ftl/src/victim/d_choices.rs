@@ -16,9 +16,9 @@
 use super::{VictimPolicy, draw};
 use crate::blocks::{BlockId, BlockTable};
 use crate::geometry::Geometry;
-use crate::rng::Stream;
-use crate::spec::{Kind, Param, Params, SpecError};
 use crate::track::bytes_of;
+use flashgc_base::rng::Stream;
+use flashgc_base::spec::{Kind, Param, Params, SpecError};
 
 /// See the module's text.
 pub struct DChoices {

@@ -4,8 +4,8 @@
 use super::VictimPolicy;
 use crate::blocks::{BlockId, BlockTable};
 use crate::geometry::Geometry;
-use crate::rng::Stream;
-use crate::spec::{Param, Params, SpecError};
+use flashgc_base::rng::Stream;
+use flashgc_base::spec::{Param, Params, SpecError};
 
 /// Picks a candidate from the block table; `None` stops the drive with "no reclaimable space".
 pub type ExternalPick = Box<dyn FnMut(&BlockTable, &mut Stream) -> Option<BlockId> + Send>;

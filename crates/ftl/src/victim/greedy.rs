@@ -17,9 +17,9 @@
 use super::VictimPolicy;
 use crate::blocks::{BlockId, BlockTable};
 use crate::geometry::Geometry;
-use crate::rng::Stream;
-use crate::spec::{Param, Params, SpecError};
 use crate::track::{Least, Ties};
+use flashgc_base::rng::Stream;
+use flashgc_base::spec::{Param, Params, SpecError};
 
 /// See the module's text.
 pub struct Greedy {

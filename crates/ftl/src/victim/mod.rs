@@ -38,11 +38,11 @@ pub use z_greedy::ZGreedy;
 use crate::blocks::{BlockId, BlockTable};
 use crate::geometry::Geometry;
 use crate::page_map::PageMap;
-use crate::rng::Stream;
-use crate::spec::{Param, Params, Spec, SpecError, suggest};
 use crate::stepwise::{PlaneLayout, PlaneMap, Stepwise};
 use crate::track::Tracker;
 use crate::translation::{FtlError, Layout, Translation};
+use flashgc_base::rng::Stream;
+use flashgc_base::spec::{Param, Params, Spec, SpecError, suggest};
 
 /// A rule that picks the block to collect.
 ///
@@ -99,7 +99,7 @@ type PickFrom = fn(&Params, &BlockTable, &[BlockId], u64) -> Result<Option<Block
 impl VictimInfo {
     /// The documentation in Markdown: summary, description, formula, cost and source.
     pub fn doc(&self) -> String {
-        crate::spec::header(self.source)
+        flashgc_base::spec::header(self.source)
     }
 
     /// The first line of the documentation.

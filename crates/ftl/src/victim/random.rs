@@ -14,8 +14,8 @@
 use super::{VictimPolicy, draw};
 use crate::blocks::{BlockId, BlockTable};
 use crate::geometry::Geometry;
-use crate::rng::Stream;
-use crate::spec::{Param, Params, SpecError};
+use flashgc_base::rng::Stream;
+use flashgc_base::spec::{Param, Params, SpecError};
 
 /// See the module's text.
 pub struct Random;

@@ -21,9 +21,9 @@
 use super::VictimPolicy;
 use crate::blocks::{BlockId, BlockTable};
 use crate::geometry::Geometry;
-use crate::rng::Stream;
-use crate::spec::{Kind, Param, Params, SpecError};
 use crate::track::{Course, Kinetic, Score};
+use flashgc_base::rng::Stream;
+use flashgc_base::spec::{Kind, Param, Params, SpecError};
 
 /// See the module's text.
 #[derive(Clone)]

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use flashgc_ftl::{Cached, Region, Residency};
+use flashgc_base::{Cached, Region, Residency};
 
 use crate::page_cache::{Cache, Fate};
 

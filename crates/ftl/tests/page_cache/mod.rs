@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use flashgc_ftl::{Cached, Region, Residency};
+use flashgc_base::{Cached, Region, Residency};
 
 /// What becomes of a live page of a victim.
 #[derive(Clone, Copy, PartialEq, Eq)]

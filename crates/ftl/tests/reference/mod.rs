@@ -6,7 +6,7 @@ mod placed;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use flashgc_ftl::rng::Stream;
+use flashgc_base::rng::Stream;
 pub use placed::Dac;
 
 /// One block: the logical page of every programmed page, in order. A page is valid if the

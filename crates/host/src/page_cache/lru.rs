@@ -17,8 +17,8 @@
 //! LRU: Denning, "The working set model for program behavior", CACM 1968. The split is the simplest
 //! stand-in for the regions of Ji and Shin 2010, to compare with.
 
-use flashgc_ftl::residency::Region;
-use flashgc_ftl::spec::{Kind, Param, Params};
+use flashgc_base::residency::Region;
+use flashgc_base::spec::{Kind, Param, Params};
 
 use super::regions::Regions;
 use super::{Evicted, PageCache, Policy, by_regions};

@@ -17,7 +17,7 @@
 //!     cache.insert(page, write);
 //! }
 //! assert!(cache.touch(page, false));
-//! # Ok::<(), flashgc_ftl::spec::SpecError>(())
+//! # Ok::<(), flashgc_base::spec::SpecError>(())
 //! ```
 
 mod lru;
@@ -26,8 +26,8 @@ mod three_region;
 
 use std::fmt;
 
-use flashgc_ftl::residency::{Region, Residency};
-use flashgc_ftl::spec::{Param, Params, Spec, SpecError, count, header, suggest};
+use flashgc_base::residency::{Region, Residency};
+use flashgc_base::spec::{Param, Params, Spec, SpecError, count, header, suggest};
 
 pub use lru::Lru;
 pub use three_region::ThreeRegion;
@@ -216,9 +216,9 @@ impl fmt::Debug for PageCacheSpec {
 /// `regions`.
 macro_rules! by_regions {
     ($policy:ty) => {
-        impl flashgc_ftl::residency::Residency for $policy {
+        impl flashgc_base::residency::Residency for $policy {
             #[inline]
-            fn lookup(&self, page: u32) -> Option<flashgc_ftl::residency::Cached> {
+            fn lookup(&self, page: u32) -> Option<flashgc_base::residency::Cached> {
                 self.regions.lookup(page)
             }
 
@@ -228,7 +228,7 @@ macro_rules! by_regions {
             }
 
             #[inline]
-            fn update_probability(&self, region: flashgc_ftl::residency::Region) -> f64 {
+            fn update_probability(&self, region: flashgc_base::residency::Region) -> f64 {
                 self.regions.update_probability(region)
             }
 

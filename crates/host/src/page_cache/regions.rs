@@ -5,7 +5,7 @@
 //! A node a page of the swap space, with the links of its list in it: everything about a page is
 //! in one place of 12 bytes, found by its number, and moving it is a handful of stores.
 
-use flashgc_ftl::residency::{Cached, Region};
+use flashgc_base::residency::{Cached, Region};
 
 /// Links and state of one page, or of the two ends of a list.
 #[derive(Clone, Copy, Debug)]

@@ -29,8 +29,8 @@
 //! IEEE Trans. Consumer Electronics 2010, section IV, who take it from Lee, Shin and Kim, IWSSPS
 //! 2008. Neither gives the rules; those above are ours, built on what the former says of them.
 
-use flashgc_ftl::residency::Region;
-use flashgc_ftl::spec::{Kind, Param, Params, SpecError};
+use flashgc_base::residency::Region;
+use flashgc_base::spec::{Kind, Param, Params, SpecError};
 
 use super::regions::Regions;
 use super::{Evicted, PageCache, Policy, by_regions};

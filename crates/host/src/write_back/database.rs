@@ -17,7 +17,7 @@
 //! are, but that the writer there adapts its rounds to the need; Lee et al., IEEE Trans. on Computers
 //! 64(4), 2015, section 4.3.2 (a database that tells of what is dirty).
 
-use flashgc_ftl::spec::{Kind, Param, Params, SpecError};
+use flashgc_base::spec::{Kind, Param, Params, SpecError};
 
 use super::outlet::Outlet;
 use super::pages::{Lists, Pages};

@@ -24,7 +24,7 @@
 //! Linux 2.6.34, mm/page-writeback.c and fs/fs-writeback.c: the parameters and the throttling; Lee et
 //! al., IEEE Trans. on Computers 64(4), 2015, Table 2 (the values).
 
-use flashgc_ftl::spec::{Kind, Param, Params, SpecError};
+use flashgc_base::spec::{Kind, Param, Params, SpecError};
 
 use super::outlet::Outlet;
 use super::pages::{Lists, Pages};

@@ -15,7 +15,7 @@ mod pages;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use flashgc_ftl::spec::{Kind, Param, Params, Spec, SpecError, count, header, suggest};
+use flashgc_base::spec::{Kind, Param, Params, Spec, SpecError, count, header, suggest};
 use flashgc_workload::units::Quantity;
 use flashgc_workload::{Batch, Op, Workload, WorkloadError};
 

@@ -4,7 +4,7 @@
 //! The words are the same with and without vector instructions: the code is the same, only
 //! compiled twice, and integer arithmetic has one result.
 
-use flashgc_ftl::rng::Stream;
+use flashgc_base::rng::Stream;
 use multiversion::multiversion;
 
 /// Generators side by side. Of eight the compiler makes scalar code, of sixteen a vector loop.

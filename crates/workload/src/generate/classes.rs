@@ -27,7 +27,7 @@
 
 use std::sync::Arc;
 
-use flashgc_ftl::spec::{Kind, Param, Params, SpecError, count};
+use flashgc_base::spec::{Kind, Param, Params, SpecError, count};
 
 use super::alias::Alias;
 use super::bulk::Bulk;

@@ -22,7 +22,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use flashgc_ftl::spec::{Kind, Param, SpecError, count};
+use flashgc_base::spec::{Kind, Param, SpecError, count};
 
 use super::alias::Alias;
 use super::bulk::Bulk;

@@ -19,7 +19,7 @@
 
 use std::sync::Arc;
 
-use flashgc_ftl::spec::{Kind, Param, SpecError};
+use flashgc_base::spec::{Kind, Param, SpecError};
 
 use super::{Blocks, Generator, GeneratorInfo, READ, Random, TRIM, two_class};
 

@@ -40,8 +40,8 @@ mod zipf;
 use std::fmt;
 use std::sync::Arc;
 
-use flashgc_ftl::rng::Stream;
-use flashgc_ftl::spec::{Kind, Param, Params, SpecError};
+use flashgc_base::rng::Stream;
+use flashgc_base::spec::{Kind, Param, Params, SpecError};
 
 use crate::Op;
 

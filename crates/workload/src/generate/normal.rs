@@ -22,7 +22,7 @@
 
 use std::sync::Arc;
 
-use flashgc_ftl::spec::{Kind, Param, SpecError};
+use flashgc_base::spec::{Kind, Param, SpecError};
 
 use super::alias::Alias;
 use super::bulk::Bulk;

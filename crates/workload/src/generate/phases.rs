@@ -24,8 +24,8 @@
 
 use std::sync::Arc;
 
-use flashgc_ftl::rng::Stream;
-use flashgc_ftl::spec::{Kind, Param, SpecError};
+use flashgc_base::rng::Stream;
+use flashgc_base::spec::{Kind, Param, SpecError};
 
 use super::zipf::Zipf;
 use super::{BLOCK, Blocks, Generator, GeneratorInfo, READ, Random, TRIM};

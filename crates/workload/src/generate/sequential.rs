@@ -13,7 +13,7 @@
 
 use std::sync::Arc;
 
-use flashgc_ftl::spec::{Kind, Param, SpecError};
+use flashgc_base::spec::{Kind, Param, SpecError};
 
 use super::{BLOCK, Blocks, Generator, GeneratorInfo, READ, Random, TRIM};
 

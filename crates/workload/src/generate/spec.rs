@@ -4,7 +4,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use flashgc_ftl::spec::{Params, Spec, SpecError, suggest};
+use flashgc_base::spec::{Params, Spec, SpecError, suggest};
 
 use super::bulk::Bulk;
 use super::commands::{Commands, Part};

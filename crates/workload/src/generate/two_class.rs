@@ -1,8 +1,8 @@
 //! Pages of two classes: the first `hot_pages` get a share of the commands, the others the rest,
 //! both uniform inside. What `hotcold` and `skew` have in common; no generator by itself.
 
-use flashgc_ftl::rng::Stream;
-use flashgc_ftl::spec::{SpecError, count};
+use flashgc_base::rng::Stream;
+use flashgc_base::spec::{SpecError, count};
 use multiversion::multiversion;
 
 use super::bulk::{Bulk, WORDS};

@@ -14,8 +14,8 @@
 
 use std::sync::Arc;
 
-use flashgc_ftl::rng::Stream;
-use flashgc_ftl::spec::SpecError;
+use flashgc_base::rng::Stream;
+use flashgc_base::spec::SpecError;
 use multiversion::multiversion;
 
 use super::bulk::{Bulk, WORDS};

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use flashgc_ftl::rng::Stream;
-use flashgc_ftl::spec::{Kind, Param, Params, Spec, SpecError, suggest};
+use flashgc_base::rng::Stream;
+use flashgc_base::spec::{Kind, Param, Params, Spec, SpecError, suggest};
 
 use super::distribution::Distribution;
 use crate::units::Quantity;

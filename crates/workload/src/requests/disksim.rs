@@ -24,8 +24,8 @@
 //! "Preemptible I/O scheduling of garbage collection for solid state drives", IEEE TCAD 32(2),
 //! 2013.
 
-use flashgc_ftl::rng::Stream;
-use flashgc_ftl::spec::{Kind, Param, Params, Spec, SpecError};
+use flashgc_base::rng::Stream;
+use flashgc_base::spec::{Kind, Param, Params, Spec, SpecError};
 
 use super::arrivals::{Arrivals, Clock};
 use super::distribution::Distribution;

@@ -4,8 +4,8 @@
 use std::f64::consts::TAU;
 use std::fmt;
 
-use flashgc_ftl::rng::Stream;
-use flashgc_ftl::spec::{SpecError, suggest};
+use flashgc_base::rng::Stream;
+use flashgc_base::spec::{SpecError, suggest};
 
 use crate::units::Quantity;
 

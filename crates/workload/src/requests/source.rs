@@ -1,7 +1,7 @@
 //! Where the requests of a drive with a clock come from, whatever they are: page generators,
 //! synthetic requests and traces behind one face.
 
-use flashgc_ftl::spec::{Param, SpecError, header};
+use flashgc_base::spec::{Param, SpecError, header};
 
 use super::RequestStream;
 use super::arrivals::Arrivals;

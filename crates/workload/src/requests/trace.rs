@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use flashgc_ftl::spec::{SpecError, count};
+use flashgc_base::spec::{SpecError, count};
 
 use super::arrivals::Clock;
 use super::{RequestStream, TimedRequest};
@@ -41,7 +41,7 @@ impl Disorder {
             "sort" => Ok(Self::Sort),
             _ => Err(SpecError::new(
                 format!("found '{name}', expected {}", Self::NAMES.join(" or ")),
-                flashgc_ftl::spec::suggest(name, Self::NAMES),
+                flashgc_base::spec::suggest(name, Self::NAMES),
             )),
         }
     }

@@ -2,7 +2,7 @@
 
 use std::hash::BuildHasher;
 
-use flashgc_ftl::spec::{SpecError, suggest};
+use flashgc_base::spec::{SpecError, suggest};
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use rustc_hash::{FxBuildHasher, FxHashMap};

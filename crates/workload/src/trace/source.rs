@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use flashgc_ftl::spec::count;
+use flashgc_base::spec::count;
 
 use super::address_map::{AddressMap, PagingOptions};
 use super::error::{Fault, TraceError};

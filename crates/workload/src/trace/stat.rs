@@ -1,6 +1,6 @@
 //! Statistics of a trace: what `trace stat` prints. Counts requests; keeps no order.
 
-use flashgc_ftl::spec::count;
+use flashgc_base::spec::count;
 use rustc_hash::FxHashSet;
 use serde::Serialize;
 

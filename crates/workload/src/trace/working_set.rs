@@ -81,7 +81,7 @@ impl Counter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use flashgc_ftl::rng::Stream;
+    use flashgc_base::rng::Stream;
     use std::collections::HashSet;
 
     #[test]

@@ -36,7 +36,7 @@ mod transactions;
 
 use std::sync::Arc;
 
-use flashgc_ftl::spec::{Kind, Param, SpecError, count};
+use flashgc_base::spec::{Kind, Param, SpecError, count};
 
 use self::tables::{Tables, WIDEST, largest};
 use self::transactions::Transactions;

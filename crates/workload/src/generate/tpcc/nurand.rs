@@ -1,6 +1,6 @@
 //! NURand, the skewed draw of TPC-C (clause 2.1.6).
 
-use flashgc_ftl::rng::Stream;
+use flashgc_base::rng::Stream;
 
 /// NURand(A, x, y) with its constant C.
 #[derive(Clone, Copy, Debug)]

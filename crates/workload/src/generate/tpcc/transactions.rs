@@ -1,6 +1,6 @@
 //! TPC-C's five transactions (clause 2), as page commands.
 
-use flashgc_ftl::rng::Stream;
+use flashgc_base::rng::Stream;
 
 use super::nurand::NuRand;
 use super::tables::{

@@ -1,7 +1,7 @@
 //! The normalised CSV that the project writes and other traces are compared in. Reads lines;
 //! writing is in `write`.
 
-use flashgc_ftl::spec::count;
+use flashgc_base::spec::count;
 
 use super::{Format, check};
 use crate::Op;

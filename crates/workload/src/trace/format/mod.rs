@@ -26,7 +26,7 @@ mod tencent;
 mod vscsi;
 mod wiscsee;
 
-use flashgc_ftl::spec::suggest;
+use flashgc_base::spec::suggest;
 
 use super::error::TraceError;
 use super::input::Input;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::collections::VecDeque;
 
-use flashgc_ftl::spec::count;
+use flashgc_base::spec::count;
 
 use super::{Format, Scaled, request};
 use crate::Op;

@@ -1,0 +1,10 @@
+//! What all crates share and none owns: the specs that people type ([`spec`]), random streams
+//! ([`rng`]), and what a collection may ask of the host's memory ([`residency`]).
+//!
+//! It depends on nothing of ours, so that generators and trace readers need no translation layer.
+
+pub mod residency;
+pub mod rng;
+pub mod spec;
+
+pub use residency::{Cached, Region, Residency};
