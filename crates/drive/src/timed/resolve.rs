@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use flashgc_base::spec::{SpecError, count};
 use flashgc_ftl::{
-    Allocation, Fill, Frontier, FtlError, Geometry, Mapping, PlacementSpec, VictimSpec,
+    Allocation, Fill, Frontier, FtlError, Geometry, Mapping, PlacementSpec, Victim, VictimSpec,
 };
 use flashgc_host::HostSpec;
 use flashgc_workload::requests::Requests;
 
 use super::config::{TimedConfig, TimedPlan, TimelineConfig};
 use super::settings::Settings;
-use crate::config::{HostConfig, Resolved, RunConfig, Victim};
+use crate::config::{HostConfig, Resolved, RunConfig};
 use crate::extent::{Extent, Length, Plan, Unit, Warmup};
 use crate::source::Source;
 use crate::times::Times;
@@ -121,7 +121,7 @@ impl Resolved {
             placement,
             host,
             bytes: 0,
-            victim: Victim::Registered(victim),
+            victim: Some(Victim::Registered(victim)),
             frontier,
             allocation,
         };
