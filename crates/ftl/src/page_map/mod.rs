@@ -17,7 +17,7 @@ use crate::frontier::Frontier;
 use crate::geometry::Geometry;
 use crate::layout::{Layout, PlaneLayout};
 use crate::scheme::{Costs, Duplicates, Scheme};
-use crate::store::{MAP_AHEAD, PageStore, Plane};
+use crate::store::{MAP_AHEAD, PageStore, Plane, room_for_a_block};
 use crate::table::prefetch;
 use crate::track::bytes_of;
 use crate::translation::{FollowsReads, ReportsCopies, SharesMemory, TakesHints, Translation};
@@ -50,7 +50,8 @@ const PLANE: u32 = 0;
 
 /// Bytes of the buffers of a page map.
 pub(crate) fn buffer_bytes(geometry: &Geometry) -> u64 {
-    2 * bytes_of::<u32>(geometry.pages_per_block() as usize)
+    let b = geometry.pages_per_block();
+    bytes_of::<u32>(b as usize + room_for_a_block(b))
 }
 
 impl<P: VictimPolicy> PageMap<P> {
@@ -70,7 +71,7 @@ impl<P: VictimPolicy> PageMap<P> {
             store,
             frontier,
             sharing: None,
-            moving: vec![0; b].into(),
+            moving: vec![0; room_for_a_block(b as u32)].into(),
             moving_len: 0,
             moves_zombies: false,
             old: vec![0; b].into(),

@@ -11,6 +11,7 @@
 mod audit;
 mod collect;
 mod fill;
+mod gather;
 mod open;
 mod pick;
 mod plane;
@@ -24,7 +25,7 @@ pub use plane::Move;
 pub(crate) use plane::Plane;
 pub use sorting::RESERVED_BLOCKS;
 pub(crate) use sorting::{HOST, Sorting};
-pub(crate) use tables::{LIVE_AHEAD, MAP_AHEAD, Tables};
+pub(crate) use tables::{LIVE_AHEAD, MAP_AHEAD, Tables, room_for_a_block};
 pub(crate) use zombies::{Fate, ZOMBIE};
 
 use flashgc_base::rng::Stream;
