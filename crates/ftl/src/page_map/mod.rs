@@ -11,15 +11,14 @@ use flashgc_base::spec::SpecError;
 
 use crate::blocks::{BlockId, BlockTable};
 use crate::counters::{Counters, Levelled, MapTraffic, Merges, ZombieCounts};
-use crate::endurance::Wear;
 use crate::error::FtlError;
 use crate::frontier::Frontier;
 use crate::geometry::Geometry;
 use crate::layout::{Layout, PlaneLayout};
 use crate::scheme::{Costs, Duplicates, Scheme};
-use crate::store::{MAP_AHEAD, PageStore, Plane, room_for_a_block};
+use crate::store::{MAP_AHEAD, PageStore, Plane, Wear, room_for_a_block};
+use crate::table::bytes_of;
 use crate::table::prefetch;
-use crate::track::bytes_of;
 use crate::translation::{FollowsReads, ReportsCopies, SharesMemory, TakesHints, Translation};
 use crate::victim::VictimPolicy;
 
@@ -48,8 +47,14 @@ struct Sharing {
 /// The only plane.
 const PLANE: u32 = 0;
 
-/// Bytes of the buffers of a page map.
-pub(crate) fn buffer_bytes(geometry: &Geometry) -> u64 {
+/// Bytes of memory of a page map, without what its policy keeps; with zombies if that asks for them, or
+/// the placement does.
+pub(crate) fn bytes(layout: &Layout, for_zombies: bool) -> u64 {
+    crate::store::bytes(layout, for_zombies) + buffer_bytes(&layout.geometry)
+}
+
+/// Bytes of its buffers.
+fn buffer_bytes(geometry: &Geometry) -> u64 {
     let b = geometry.pages_per_block();
     bytes_of::<u32>(b as usize + room_for_a_block(b))
 }

@@ -1,11 +1,12 @@
 //! The candidate with the best score where scores grow with time: exact, without a look at every
 //! block at every pick.
 
-use super::{Tracker, bytes_of, tree_levels};
+use super::Tracker;
 use crate::blocks::{BlockId, BlockTable};
 use crate::geometry::Geometry;
 use crate::table::UNMAPPED;
 use crate::table::prefetch;
+use crate::table::{bytes_of, tree_levels};
 
 /// Children a node.
 const FAN: usize = 16;

@@ -1,7 +1,7 @@
 //! Blocks in the order in which they came, any of which can leave at O(1).
 
-use super::bytes_of;
 use crate::blocks::BlockId;
+use crate::table::bytes_of;
 
 /// Neighbour of the first, of the last, and of those that are not in it.
 const NONE: BlockId = BlockId::MAX;
