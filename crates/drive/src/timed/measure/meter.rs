@@ -1,7 +1,7 @@
 //! Measures a timed drive: an [`Observer`] that collects latencies, what goes on over time, and a
 //! timeline. What comes before the first measured request is left out.
 
-use super::observe::{Cause, Completion, Observer, Place, Span, Work};
+use super::observer::{Cause, Completion, Observer, Place, Span, Work};
 use crate::metrics::latency::{Latencies, Split};
 use crate::metrics::series::{Busy, Series};
 use crate::metrics::timeline::{self, Row, Timeline, Whole};
