@@ -27,6 +27,17 @@ pub enum Event {
     Look,
 }
 
+/// What comes next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// This event, now.
+    Event(Event),
+    /// An event after the end.
+    Later,
+    /// No event.
+    Nothing,
+}
+
 /// The time, and the times of all events to come.
 ///
 /// It knows when something happens, and nothing of what follows from it.
@@ -72,19 +83,25 @@ impl Clock {
         self.timers.get(self.timer(event))
     }
 
-    /// The next event and its time; `None` if nothing comes.
-    #[inline]
-    pub fn next(&mut self) -> Option<(Event, u64)> {
-        let (timer, time) = self.timers.first();
-        (time < NEVER).then(|| (self.events[timer], time))
+    /// Whether any event is to come.
+    pub fn has_next(&mut self) -> bool {
+        self.timers.first().1 < NEVER
     }
 
-    /// Goes on to the next event, which is `event` at `time`: it comes no more.
+    /// Goes on to the next event, if it comes until `end`.
     #[inline]
-    pub fn go_to(&mut self, event: Event, time: u64) {
+    pub fn go_on(&mut self, end: u64) -> Next {
+        let (timer, time) = self.timers.first();
+        if time == NEVER {
+            return Next::Nothing;
+        }
+        if time > end {
+            return Next::Later;
+        }
         debug_assert!(time >= self.now, "time goes back from {} to {time}", self.now);
         self.now = time;
-        self.timers.set(self.timer(event), NEVER);
+        self.timers.set(timer, NEVER);
+        Next::Event(self.events[timer])
     }
 
     #[inline]
@@ -214,14 +231,16 @@ mod tests {
         all.iter().rev().for_each(|&event| clock.set(event, 7));
         clock.set(Event::Look, 5);
         let mut come = Vec::new();
-        while let Some((event, time)) = clock.next() {
-            clock.go_to(event, time);
+        while let Next::Event(event) = clock.go_on(7) {
             assert_eq!(clock.time_of(event), NEVER);
             come.push((event, clock.now()));
         }
         let mut expected = vec![(Event::Look, 5)];
         expected.extend(all[..9].iter().map(|&event| (event, 7)));
         assert_eq!(come, expected);
+        assert_eq!(clock.go_on(7), Next::Nothing);
+        clock.set(Event::Arrival, 8);
+        assert_eq!((clock.go_on(7), clock.now()), (Next::Later, 7));
     }
 
     #[test]

@@ -5,13 +5,13 @@ use flashgc_ftl::{FtlError, Stepwise};
 use flashgc_host::{ClockedHost, HostCounts};
 use flashgc_workload::requests::RequestStream;
 
-use super::clock::{Clock, Event};
+use super::clock::{Clock, Event, Next};
 use super::config::Settings;
 use super::flash::Job;
 use super::front::{FrontEnd, MOST_WAITING};
 use super::measure::{Observer, Totals};
 use super::ops::NONE;
-use super::schedule::{Scheduler, Turn};
+use super::schedule::Scheduler;
 use super::shared::Shared;
 use crate::counting::DriveError;
 
@@ -114,14 +114,11 @@ impl<O: Observer> TimedDrive<O> {
             if self.front.completed() >= until.completed {
                 return Ok(Stop::Reached);
             }
-            let Some((event, time)) = self.shared.clock.next() else {
-                return self.ended();
-            };
-            if time > until.time_ns {
-                return Ok(Stop::Reached);
+            match self.shared.clock.go_on(until.time_ns) {
+                Next::Event(event) => self.handle(event)?,
+                Next::Later => return Ok(Stop::Reached),
+                Next::Nothing => return self.ended(),
             }
-            self.shared.clock.go_to(event, time);
-            self.handle(event)?;
         }
     }
 
@@ -132,15 +129,19 @@ impl<O: Observer> TimedDrive<O> {
         match event {
             Event::Transfer(channel) => {
                 let (die, job) = scheduler.transfer_done(shared, channel);
-                self.finish(die, job)?;
-                let job = self.scheduler.bus_freed(&mut self.shared, die);
-                self.finish(die, job)?;
+                if let Some(job) = job {
+                    self.finish(die, job)?;
+                }
+                if let Some(job) = self.scheduler.bus_freed(&mut self.shared, die) {
+                    self.finish(die, job)?;
+                }
                 self.admit()?;
                 self.schedule(die)
             }
             Event::Cells(die) => {
-                let job = scheduler.cells_done(shared, die);
-                self.finish(die, job)?;
+                if let Some(job) = scheduler.cells_done(shared, die) {
+                    self.finish(die, job)?;
+                }
                 self.scheduler.program_held(&mut self.shared, die);
                 self.admit()?;
                 self.schedule(die)
@@ -164,22 +165,21 @@ impl<O: Observer> TimedDrive<O> {
 
     /// A die begins everything that it can begin now.
     fn schedule(&mut self, die: u32) -> Result<(), DriveError> {
-        loop {
-            match self.scheduler.begin_next(&mut self.shared, die)? {
-                Turn::Begun => {}
-                Turn::Done(op) => self.hand_back(die, op),
-                Turn::Nothing => break,
+        while self.scheduler.begin_next(&mut self.shared, die)? {
+            let done = self.scheduler.take_done();
+            if done != NONE {
+                self.hand_back(die, done);
             }
         }
         self.scheduler.note(self.shared.now(), die);
         Ok(())
     }
 
-    /// A job of a die is over, if there is one.
-    #[inline]
-    fn finish(&mut self, die: u32, job: Option<Job>) -> Result<(), DriveError> {
-        if let Some(job) = job {
-            let first = self.scheduler.finish(&mut self.shared, die, job)?;
+    /// A job of a die is over.
+    #[inline(always)]
+    fn finish(&mut self, die: u32, job: Job) -> Result<(), DriveError> {
+        let first = self.scheduler.finish(&mut self.shared, die, job)?;
+        if first != NONE {
             self.hand_back(die, first);
         }
         Ok(())

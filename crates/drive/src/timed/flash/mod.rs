@@ -67,6 +67,7 @@ impl Flash {
     }
 
     /// Begins a job that starts in the cells: a read, an erase.
+    #[inline(always)]
     pub fn begin_in_cells(&mut self, clock: &mut Clock, ops: &mut Ops, die: u32, job: Job) {
         match self.hardware.command_ns {
             0 => self.begin_cells(clock, die, job, self.cell_time(job)),
@@ -75,6 +76,7 @@ impl Flash {
     }
 
     /// Begins a job that starts on the bus: one of `pages` pages. Whether it is over at once.
+    #[inline(always)]
     pub fn begin_on_bus(
         &mut self,
         clock: &mut Clock,
@@ -98,6 +100,7 @@ impl Flash {
     }
 
     /// Lets the cells of an idle die work for `length`.
+    #[inline]
     pub fn begin_cells(&mut self, clock: &mut Clock, die: u32, job: Job, length: u64) {
         let held = &mut self.dies[die as usize];
         debug_assert!(held.cells.is_idle());
@@ -139,6 +142,7 @@ impl Flash {
 
     /// The cells of a die are done. Returns what they did, and before it a transfer that had no event
     /// of its own.
+    #[inline]
     pub fn end_cells(&mut self, now: u64, ops: &mut Ops, die: u32) -> (Option<Stage>, Stage) {
         let mut transfer = None;
         if self.dies[die as usize].cells.is_idle() {
@@ -158,6 +162,7 @@ impl Flash {
 
     /// What follows the work of the cells: what they have read goes over the bus. Returns a job that
     /// is over.
+    #[inline]
     pub fn after_cells(&mut self, clock: &mut Clock, ops: &mut Ops, die: u32) -> Option<Job> {
         let held = &mut self.dies[die as usize];
         let job = held.cells.job;
@@ -226,6 +231,7 @@ impl Flash {
         self.dies[die as usize].suspends = times;
     }
 
+    #[inline]
     fn cell_time(&self, job: Job) -> u64 {
         match job {
             Job::Erase => self.hardware.erase_ns,
@@ -252,6 +258,7 @@ impl Flash {
     }
 
     /// Gives a job its turn on the bus. Returns when its transfer ends.
+    #[inline]
     fn take_bus(
         &mut self,
         clock: &Clock,

@@ -14,6 +14,14 @@ use crate::timed::ops::{Kind, NONE, PageOp};
 use crate::timed::schedule::Scheduler;
 use crate::timed::shared::Shared;
 
+/// Where the time of a page operation went, but for its waiting for others: all 0 where there is none.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Times {
+    blocked_ns: u64,
+    bus_ns: u64,
+    cell_ns: u64,
+}
+
 impl FrontEnd {
     /// Cuts a request into page operations and sends them to their dies.
     pub(super) fn dispatch<O: Observer>(
@@ -37,7 +45,7 @@ impl FrontEnd {
         let place = self.requests.keep(&waiting, shared.now(), pages.len() as u32);
         if pages.is_empty() {
             let request = self.requests.forget(place);
-            self.complete(shared, request, None);
+            self.complete(shared, request, Times::default());
             return Ok(());
         }
         for page in pages {
@@ -114,17 +122,20 @@ impl FrontEnd {
 
     /// A page operation of a request is done.
     fn finish<O: Observer>(&mut self, shared: &mut Shared<O>, op: u32) {
-        let op = shared.ops.remove(op);
-        self.part_done(shared, op.request, Some(&op), op.met_collection);
+        shared.ops.remove(op);
+        // Field by field: what was written last would hold up a copy of the whole.
+        let PageOp { request, met_collection, blocked_ns, bus_ns, cell_ns, .. } = shared.ops[op];
+        let last = Times { blocked_ns, bus_ns, cell_ns };
+        self.part_done(shared, request, last, met_collection);
     }
 
-    /// A part of the request at `place` is done, with `last` its last page operation; one that
+    /// A part of the request at `place` is done, whose last page operation took `last`; one that
     /// `met` a collection or not.
     pub(super) fn part_done<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
         place: u32,
-        last: Option<&PageOp>,
+        last: Times,
         met: bool,
     ) {
         if let Some(request) = self.requests.part_done(place, met) {
@@ -132,13 +143,8 @@ impl FrontEnd {
         }
     }
 
-    /// A request is done, with `last` its last page operation; with none if it had none.
-    fn complete<O: Observer>(
-        &mut self,
-        shared: &mut Shared<O>,
-        done: Request,
-        last: Option<&PageOp>,
-    ) {
+    /// A request is done, whose last page operation took `last`.
+    fn complete<O: Observer>(&mut self, shared: &mut Shared<O>, done: Request, last: Times) {
         let Request { request, number, arrived, dispatched, met_collection, party, .. } = done;
         match party {
             Party::Workload if self.write_back.is_some() => {}
@@ -157,8 +163,7 @@ impl FrontEnd {
         self.counts.count_until(now);
         self.counts.in_system -= 1;
         self.counts.completed += 1;
-        let (blocked_ns, bus_ns, cell_ns) =
-            last.map_or((0, 0, 0), |op| (op.blocked_ns, op.bus_ns, op.cell_ns));
+        let Times { blocked_ns, bus_ns, cell_ns } = last;
         let response = now - arrived;
         shared.observer.completed(&Completion {
             number,

@@ -5,6 +5,7 @@ use flashgc_host::Leaving;
 use flashgc_workload::Op;
 
 use super::FrontEnd;
+use super::dispatch::Times;
 use super::requests::{Party, Waiting};
 use super::write_back::WriteBack;
 use crate::counting::DriveError;
@@ -175,7 +176,7 @@ impl FrontEnd {
         dies: &mut Scheduler,
     ) -> Result<(), DriveError> {
         while let Some(place) = self.write_back().next_served(shared.now()) {
-            self.part_done(shared, place, None, false);
+            self.part_done(shared, place, Times::default(), false);
         }
         let next = self.write_back().served_at().unwrap_or(NEVER);
         shared.clock.set(Event::Memory, next);
@@ -194,7 +195,7 @@ impl FrontEnd {
     ) -> Result<(), DriveError> {
         self.flush_at_leisure(shared, dies)?;
         let goes_on = self.arrivals.has_more() || self.counts.in_system > 0;
-        let stands_still = shared.clock.next().is_none() && dies.is_still();
+        let stands_still = !shared.clock.has_next() && dies.is_still();
         if goes_on && !(stands_still && self.outstanding > 0) {
             self.expect_look(&mut shared.clock);
         }

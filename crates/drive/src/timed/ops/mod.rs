@@ -122,10 +122,9 @@ impl Ops {
 
     /// Forgets the operation at `place`.
     #[inline]
-    pub fn remove(&mut self, place: u32) -> PageOp {
+    pub fn remove(&mut self, place: u32) {
         debug_assert!((place as usize) < self.places.len());
         self.free.push(place);
-        self.places[place as usize]
     }
 
     /// The next order in which operations come to their dies.

@@ -20,17 +20,6 @@ use super::shared::Shared;
 use crate::counting::DriveError;
 use spread::Spread;
 
-/// What a die has begun.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Turn {
-    /// Nothing: it waits.
-    Nothing,
-    /// A job, or something that lets another begin.
-    Begun,
-    /// A page operation that takes no time and is done.
-    Done(u32),
-}
-
 /// The dies that are looked at before time goes on; the one that was added last is first.
 struct Ready {
     dies: Vec<u32>,
@@ -71,6 +60,9 @@ pub struct Scheduler {
     cache_commands: bool,
     suspend: Suspend,
     idle: Option<Idle>,
+    /// A page operation that took no time and is done, or [`NONE`]: it is given back before its die
+    /// begins anything else.
+    done: u32,
     suspended_programs: u64,
     suspended_erases: u64,
 }
@@ -94,6 +86,7 @@ impl Scheduler {
             cache_commands: settings.cache_commands,
             suspend: settings.suspend,
             idle: settings.collecting.idle,
+            done: NONE,
             suspended_programs: 0,
             suspended_erases: 0,
         })
@@ -141,7 +134,8 @@ impl Scheduler {
         self.ready.dies.is_empty()
     }
 
-    /// A die begins the next thing that it can begin now.
+    /// A die begins the next thing that it can begin now; whether there was one. What is done with
+    /// that is to be [taken](Self::take_done).
     ///
     /// # Errors
     /// What the map says.
@@ -149,23 +143,27 @@ impl Scheduler {
         &mut self,
         shared: &mut Shared<O>,
         die: u32,
-    ) -> Result<Turn, DriveError> {
+    ) -> Result<bool, DriveError> {
+        debug_assert!(self.done == NONE);
         let held = self.flash.die(die);
-        let turn = if !held.is_idle() {
+        let has_begun = if !held.is_idle() {
             self.overlap(shared, die)?
         } else if held.suspended.is_some() {
             self.while_suspended(shared, die)?
         } else if self.collector.is_under_way(die) {
             self.at_point(shared, die)?
         } else if self.collector.holds(die) {
-            Turn::Nothing
+            false
         } else {
             self.serve(shared, die)?
         };
-        if turn == Turn::Nothing && self.suspend_for_those_that_wait(shared, die) {
-            return Ok(Turn::Begun);
-        }
-        Ok(turn)
+        Ok(has_begun || self.suspend_for_those_that_wait(shared, die))
+    }
+
+    /// A page operation that is done and was not given back before, or [`NONE`].
+    #[inline]
+    pub fn take_done(&mut self) -> u32 {
+        std::mem::replace(&mut self.done, NONE)
     }
 
     /// A die has begun what it can: notes what it is at until the next event.
@@ -212,6 +210,7 @@ impl Scheduler {
     ///
     /// # Errors
     /// What the map says.
+    #[inline(always)]
     pub fn finish<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -293,6 +292,7 @@ impl Scheduler {
     }
 
     /// The victim of a die is erased.
+    #[inline(never)]
     fn erased<O: Observer>(&mut self, shared: &mut Shared<O>, die: u32) -> Result<(), DriveError> {
         let rests = self.waiting.is_empty(die);
         let (unit, begun) = self.collector.end(shared, die, rests)?;

@@ -1,7 +1,7 @@
 //! A die with a collection: at its preemption points A and B, operations of the host go first or
 //! overlap with its own.
 
-use super::{Scheduler, Turn};
+use super::Scheduler;
 use crate::counting::DriveError;
 use crate::timed::collector::Point;
 use crate::timed::flash::{Die, Job};
@@ -15,17 +15,17 @@ impl Scheduler {
         &mut self,
         shared: &mut Shared<O>,
         die: u32,
-    ) -> Result<Turn, DriveError> {
+    ) -> Result<bool, DriveError> {
         if let Some(length) = self.collector.pause(die) {
             self.flash.begin_cells(&mut shared.clock, die, Job::Poll, length);
-            return Ok(Turn::Begun);
+            return Ok(true);
         }
         if !self.collector.gives_way() {
             return self.go_on(shared, die);
         }
         if self.is_at(die, Point::A) {
             if self.collector.pipelines(die) && self.write_at_a(shared, die)? {
-                return Ok(Turn::Begun);
+                return Ok(true);
             }
             return match self.next_read_at_a(shared, die) {
                 Some(read) => self.go_before(shared, die, read),
@@ -51,10 +51,10 @@ impl Scheduler {
         &mut self,
         shared: &mut Shared<O>,
         die: u32,
-    ) -> Result<Turn, DriveError> {
+    ) -> Result<bool, DriveError> {
         let Die { cells, bus, suspended, .. } = self.flash.die(die);
         if !self.collector.pipelines(die) || suspended.is_some() {
-            return Ok(Turn::Nothing);
+            return Ok(false);
         }
         match (cells.job, bus.job) {
             // With a command time the bus must be free for the command.
@@ -64,18 +64,15 @@ impl Scheduler {
                 if !self.collector.victim_has_pages(&*shared.map, die)
                     || self.next_at_point(shared, die).is_some()
                 {
-                    return Ok(Turn::Nothing);
+                    return Ok(false);
                 }
                 self.collector.count_pipelined_read();
                 self.go_on(shared, die)
             }
             (Job::Write(_), Job::Idle) if self.is_at(die, Point::A) => {
-                match self.write_at_a(shared, die)? {
-                    true => Ok(Turn::Begun),
-                    false => self.go_on(shared, die),
-                }
+                Ok(self.write_at_a(shared, die)? || self.go_on(shared, die)?)
             }
-            _ => Ok(Turn::Nothing),
+            _ => Ok(false),
         }
     }
 
@@ -94,7 +91,7 @@ impl Scheduler {
     }
 
     /// The collection's next operation begins.
-    fn go_on<O: Observer>(&mut self, shared: &mut Shared<O>, die: u32) -> Result<Turn, DriveError> {
+    fn go_on<O: Observer>(&mut self, shared: &mut Shared<O>, die: u32) -> Result<bool, DriveError> {
         let job = self.collector.go_on(shared, die)?;
         let Shared { clock, ops, .. } = shared;
         match job {
@@ -104,7 +101,7 @@ impl Scheduler {
             Some(job) => self.flash.begin_in_cells(clock, ops, die, job),
             None => {}
         }
-        Ok(Turn::Begun)
+        Ok(true)
     }
 
     /// `op` goes before the collection's next operation.
@@ -113,7 +110,7 @@ impl Scheduler {
         shared: &mut Shared<O>,
         die: u32,
         op: u32,
-    ) -> Result<Turn, DriveError> {
+    ) -> Result<bool, DriveError> {
         self.collector.give_way(die);
         self.start(shared, die, op)
     }

@@ -3,7 +3,7 @@
 
 use flashgc_ftl::FtlError;
 
-use super::{Scheduler, Turn};
+use super::Scheduler;
 use crate::counting::DriveError;
 use crate::timed::clock::{Event, NEVER};
 use crate::timed::collector::Allowed;
@@ -19,27 +19,27 @@ impl Scheduler {
         &mut self,
         shared: &mut Shared<O>,
         die: u32,
-    ) -> Result<Turn, DriveError> {
+    ) -> Result<bool, DriveError> {
         let Some(op) = self.next_for(shared, die, Allowed::ALL) else {
             self.rest(shared, die);
-            return Ok(Turn::Nothing);
+            return Ok(false);
         };
         let PageOp { plane, page, .. } = shared.ops[op];
         if self.needs_collection(shared, op) {
             shared.map.close_full(page, plane);
             let Some(begun) = self.collector.begin(shared, plane, false)? else {
-                return Ok(Turn::Nothing);
+                return Ok(false);
             };
             self.look_at(begun);
-            return Ok(Turn::Begun);
+            return Ok(true);
         }
-        let turn = self.start(shared, die, op)?;
+        self.start(shared, die, op)?;
         // The next has waited long: what was asked for when it came may have left the cache.
         let next = self.waiting.oldest_write(die);
         if next != NONE {
             shared.map.prefetch_old(shared.ops[next].page);
         }
-        Ok(turn)
+        Ok(true)
     }
 
     /// A die has nothing to do: it may collect after a while.
@@ -58,28 +58,28 @@ impl Scheduler {
         &mut self,
         shared: &mut Shared<O>,
         die: u32,
-    ) -> Result<Turn, DriveError> {
+    ) -> Result<bool, DriveError> {
         if self.collector.is_under_way(die) {
             return self.overlap_collection(shared, die);
         }
         let held = self.flash.die(die);
         if !self.cache_commands || held.suspended.is_some() {
-            return Ok(Turn::Nothing);
+            return Ok(false);
         }
         let kind = match (held.cells.job, held.bus.job) {
             (Job::Idle, Job::Read(_)) if !held.bus.command => Kind::Read,
             (Job::Write(_), Job::Idle) => Kind::Write,
-            _ => return Ok(Turn::Nothing),
+            _ => return Ok(false),
         };
         // With a command time the bus must be free for the command.
         if kind == Kind::Read && self.flash.has_commands() {
-            return Ok(Turn::Nothing);
+            return Ok(false);
         }
         match self.next_for(shared, die, Allowed::ALL) {
             Some(op) if shared.ops[op].kind == kind && !self.needs_collection(shared, op) => {
                 self.start(shared, die, op)
             }
-            _ => Ok(Turn::Nothing),
+            _ => Ok(false),
         }
     }
 
@@ -89,13 +89,13 @@ impl Scheduler {
         shared.ops[op].writes() && self.collector.is_needed(&*shared.map, page, plane)
     }
 
-    /// Serves a page operation that waits at a die, and those that go with it.
+    /// Serves a page operation that waits at a die, and those that go with it: something has begun.
     pub(super) fn start<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
         die: u32,
         op: u32,
-    ) -> Result<Turn, DriveError> {
+    ) -> Result<bool, DriveError> {
         self.take_out(shared, die, op);
         self.collector.served(&shared.ops[op]);
         let PageOp { kind, page, .. } = shared.ops[op];
@@ -103,21 +103,23 @@ impl Scheduler {
             Kind::Trim => {
                 shared.map.trim(page)?;
                 shared.observer.trimmed(page);
-                return Ok(Turn::Done(op));
+                self.done = op;
             }
             Kind::Read => {
                 let from = shared.map.locate(page);
                 shared.observer.read(shared.ops.number(op), page, from);
                 if from.is_none() {
-                    return Ok(Turn::Done(op));
-                }
-                if self.is_in_suspended_program(&shared.ops, die, page) {
+                    self.done = op;
+                } else if self.is_in_suspended_program(&shared.ops, die, page) {
                     let Shared { clock, ops, .. } = shared;
-                    let is_over = self.flash.begin_on_bus(clock, ops, die, Job::Buffer(op), 1);
-                    return Ok(if is_over { Turn::Done(op) } else { Turn::Begun });
+                    if self.flash.begin_on_bus(clock, ops, die, Job::Buffer(op), 1) {
+                        self.done = op;
+                    }
+                } else {
+                    self.gather(shared, die, op)?;
+                    let Shared { clock, ops, .. } = shared;
+                    self.flash.begin_in_cells(clock, ops, die, Job::Read(op));
                 }
-                self.gather(shared, die, op)?;
-                self.flash.begin_in_cells(&mut shared.clock, &mut shared.ops, die, Job::Read(op));
             }
             Kind::Modify if shared.map.locate(page).is_some() => {
                 let job = Job::ModifyRead(op);
@@ -130,10 +132,11 @@ impl Scheduler {
                 self.flash.begin_on_bus(clock, ops, die, Job::Write(op), pages);
             }
         }
-        Ok(Turn::Begun)
+        Ok(true)
     }
 
     /// The old data of a partial write are read: the whole page is written.
+    #[inline(never)]
     pub(super) fn write_back<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,

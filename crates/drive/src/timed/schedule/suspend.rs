@@ -1,6 +1,6 @@
 //! Suspending an erase or a program of the cells to serve a request.
 
-use super::{Scheduler, Turn};
+use super::Scheduler;
 use crate::counting::DriveError;
 use crate::timed::collector::Allowed;
 use crate::timed::flash::{Job, Suspended};
@@ -90,9 +90,9 @@ impl Scheduler {
         &mut self,
         shared: &mut Shared<O>,
         die: u32,
-    ) -> Result<Turn, DriveError> {
+    ) -> Result<bool, DriveError> {
         let Some(Suspended { job, times, mark, .. }) = self.flash.die(die).suspended else {
-            return Ok(Turn::Nothing);
+            return Ok(false);
         };
         let allowed = |before: u64| Allowed { reads: true, writes: job == Job::Erase, before };
         if let Some(op) = self.next_for(shared, die, allowed(mark)) {
@@ -104,10 +104,10 @@ impl Scheduler {
                 suspended.times += 1;
                 suspended.mark = shared.ops.sent();
             }
-            return Ok(Turn::Begun);
+            return Ok(true);
         }
         self.flash.resume(&mut shared.clock, die);
-        Ok(Turn::Begun)
+        Ok(true)
     }
 
     /// Whether the program of `page` is suspended on this die: its buffer holds the data.
