@@ -6,7 +6,6 @@ mod states;
 mod units;
 
 pub use collection::{Collection, Point};
-pub use states::Allowed;
 
 use flashgc_ftl::{FtlError, Stepwise};
 

@@ -11,19 +11,6 @@ use crate::timed::measure::Observer;
 use crate::timed::ops::{Kind, NONE, Ops, PageOp, Waiting};
 use crate::timed::shared::Shared;
 
-/// Which page operations may be served.
-#[derive(Clone, Copy)]
-pub struct Allowed {
-    pub reads: bool,
-    pub writes: bool,
-    /// Only those that came before the one of this order.
-    pub before: u64,
-}
-
-impl Allowed {
-    pub const ALL: Self = Self { reads: true, writes: true, before: u64::MAX };
-}
-
 impl Collector {
     /// Whether a collection of another die holds this one.
     #[inline]
@@ -68,14 +55,15 @@ impl Collector {
         room.is_open
     }
 
-    /// What a collection lets through between two of its operations; `None` in state S3, which an
-    /// urgent write at any die of the unit brings about.
-    pub fn allowed<O: Observer>(
+    /// What a collection lets through between two of its operations: the page operations that came
+    /// before the one of this order; `None` in state S3, which an urgent write at any die of the unit
+    /// brings about.
+    pub fn lets_through<O: Observer>(
         &mut self,
         shared: &Shared<O>,
         waiting: &mut Waiting,
         die: u32,
-    ) -> Option<Allowed> {
+    ) -> Option<u64> {
         let Shared { map, ops, .. } = shared;
         let collection = self.under_way[die as usize].as_ref()?;
         let (plane, mark, mut urgent) = (collection.plane, collection.mark, collection.urgent);
@@ -100,7 +88,7 @@ impl Collector {
         let starves = head != NONE
             && ops[head].kind != Kind::Trim
             && !map.can_write(ops[head].page, ops[head].plane);
-        Some(Allowed { before: if starves { mark } else { u64::MAX }, ..Allowed::ALL })
+        Some(if starves { mark } else { u64::MAX })
     }
 
     /// The write or TRIM that is next at a die: the first, or an urgent one that goes before those

@@ -44,8 +44,7 @@ impl FrontEnd {
         let pages = self.shape.pages_of(&request)?;
         let place = self.requests.keep(&waiting, shared.now(), pages.len() as u32);
         if pages.is_empty() {
-            let request = self.requests.forget(place);
-            self.complete(shared, request, Times::default());
+            self.complete(shared, place, Times::default());
             return Ok(());
         }
         for page in pages {
@@ -138,14 +137,16 @@ impl FrontEnd {
         last: Times,
         met: bool,
     ) {
-        if let Some(request) = self.requests.part_done(place, met) {
-            self.complete(shared, request, last);
+        if self.requests.part_done(place, met) {
+            self.complete(shared, place, last);
         }
     }
 
-    /// A request is done, whose last page operation took `last`.
-    fn complete<O: Observer>(&mut self, shared: &mut Shared<O>, done: Request, last: Times) {
-        let Request { request, number, arrived, dispatched, met_collection, party, .. } = done;
+    /// The request at `place` is done, whose last page operation took `last`.
+    fn complete<O: Observer>(&mut self, shared: &mut Shared<O>, place: u32, last: Times) {
+        let Request { request, number, arrived, dispatched, met_collection, party, .. } =
+            self.requests[place];
+        self.requests.forget(place);
         match party {
             Party::Workload if self.write_back.is_some() => {}
             Party::Workload => self.left_drive(),

@@ -106,7 +106,7 @@ impl FrontEnd {
             let number = match party {
                 Party::Request(place) => {
                     self.requests.waits_for_more(place);
-                    self.requests.number_of(place)
+                    self.requests[place].number
                 }
                 Party::Cache => {
                     self.write_back().begin_at_leisure();

@@ -67,30 +67,35 @@ impl Requests {
         self.places.len() as u32 - 1
     }
 
-    /// The number of the request at `place`.
-    pub fn number_of(&self, place: u32) -> u64 {
-        self.places[place as usize].number
-    }
-
     /// The request at `place` waits for one part more.
     pub fn waits_for_more(&mut self, place: u32) {
         self.places[place as usize].left += 1;
     }
 
-    /// A part of the request at `place` is done, which `met` a collection or not. Returns the request
-    /// with its last part: it is forgotten.
+    /// A part of the request at `place` is done, which `met` a collection or not; whether it was the
+    /// last.
     #[inline]
-    pub fn part_done(&mut self, place: u32, met: bool) -> Option<Request> {
+    pub fn part_done(&mut self, place: u32, met: bool) -> bool {
         let request = &mut self.places[place as usize];
         debug_assert!(request.left > 0, "a request is completed once");
         request.met_collection |= met;
         request.left -= 1;
-        (request.left == 0).then(|| self.forget(place))
+        request.left == 0
     }
 
-    /// Forgets the request at `place`.
-    pub fn forget(&mut self, place: u32) -> Request {
+    /// Forgets the request at `place`, which can be read until the next is kept.
+    #[inline]
+    pub fn forget(&mut self, place: u32) {
+        debug_assert!(self.places[place as usize].left == 0);
         self.free.push(place);
-        self.places[place as usize]
+    }
+}
+
+impl std::ops::Index<u32> for Requests {
+    type Output = Request;
+
+    #[inline]
+    fn index(&self, place: u32) -> &Request {
+        &self.places[place as usize]
     }
 }

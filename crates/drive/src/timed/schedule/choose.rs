@@ -1,11 +1,23 @@
 //! Which of the operations that wait at a die is next.
 
 use super::Scheduler;
-use crate::timed::collector::Allowed;
 use crate::timed::config::Scheduling;
 use crate::timed::measure::Observer;
-use crate::timed::ops::NONE;
+use crate::timed::ops::{Kind, NONE, PageOp};
 use crate::timed::shared::Shared;
+
+/// Which page operations may be served.
+#[derive(Clone, Copy)]
+pub(super) struct Allowed {
+    pub(super) reads: bool,
+    pub(super) writes: bool,
+    /// Only those that came before the one of this order.
+    pub(super) before: u64,
+}
+
+impl Allowed {
+    pub(super) const ALL: Self = Self { reads: true, writes: true, before: u64::MAX };
+}
 
 impl Scheduler {
     /// The next page operation that a die may serve.
@@ -46,8 +58,8 @@ impl Scheduler {
         shared: &mut Shared<O>,
         die: u32,
     ) -> Option<u32> {
-        let allowed = self.collector.allowed(shared, &mut self.waiting, die)?;
-        self.next_for(shared, die, allowed)
+        let before = self.collector.lets_through(shared, &mut self.waiting, die)?;
+        self.next_for(shared, die, Allowed { before, ..Allowed::ALL })
     }
 
     /// At point A, the write that may overlap with the program of the collection: the oldest, if no
@@ -57,14 +69,12 @@ impl Scheduler {
         shared: &mut Shared<O>,
         die: u32,
     ) -> Option<u32> {
-        use crate::timed::ops::{Kind, PageOp};
-
         let op = Some(self.waiting.oldest_write(die)).filter(|&op| op != NONE)?;
         let is_unmerged = self.collector.on(die).is_some_and(|it| it.merged_write == NONE);
         let PageOp { plane, page, kind, .. } = shared.ops[op];
         let goes = is_unmerged
             && kind == Kind::Write
-            && self.collector.allowed(shared, &mut self.waiting, die).is_some()
+            && self.collector.lets_through(shared, &mut self.waiting, die).is_some()
             && shared.map.can_write(page, plane)
             && !self.waiting.read_before(&shared.ops, die, op)
             && self.collector.lets_go(shared, op);
@@ -82,7 +92,7 @@ impl Scheduler {
         if !self.suspend.program || !is_unmerged {
             return None;
         }
-        let allowed = self.collector.allowed(shared, &mut self.waiting, die)?;
-        self.next_for(shared, die, Allowed { writes: false, ..allowed })
+        let before = self.collector.lets_through(shared, &mut self.waiting, die)?;
+        self.next_for(shared, die, Allowed { reads: true, writes: false, before })
     }
 }

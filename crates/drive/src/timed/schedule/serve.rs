@@ -4,9 +4,9 @@
 use flashgc_ftl::FtlError;
 
 use super::Scheduler;
+use super::choose::Allowed;
 use crate::counting::DriveError;
 use crate::timed::clock::{Event, NEVER};
-use crate::timed::collector::Allowed;
 use crate::timed::flash::Job;
 use crate::timed::measure::Observer;
 use crate::timed::ops::{Kind, NONE, PageOp};

@@ -1,8 +1,8 @@
 //! Suspending an erase or a program of the cells to serve a request.
 
 use super::Scheduler;
+use super::choose::Allowed;
 use crate::counting::DriveError;
-use crate::timed::collector::Allowed;
 use crate::timed::flash::{Job, Suspended};
 use crate::timed::measure::{Observer, Place};
 use crate::timed::ops::{Kind, NONE, Ops};
