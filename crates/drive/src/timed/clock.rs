@@ -100,7 +100,7 @@ impl Clock {
         }
         debug_assert!(time >= self.now, "time goes back from {} to {time}", self.now);
         self.now = time;
-        self.timers.set(timer, NEVER);
+        self.timers.clear(timer);
         Next::Event(self.events[timer])
     }
 
@@ -186,6 +186,12 @@ impl Timers {
             let set = (0..).zip(&*times).filter(|&(_, &time)| time < NEVER);
             heap.extend(set.map(|(timer, &time)| Reverse(Entry::new(timer, time))));
         }
+    }
+
+    /// Takes a timer's time.
+    #[inline]
+    fn clear(&mut self, timer: usize) {
+        self.times[timer] = NEVER;
     }
 
     /// The time of a timer.

@@ -21,6 +21,8 @@ mod prepare;
 mod run;
 mod schedule;
 mod shared;
+#[cfg(test)]
+mod testing;
 
 pub(crate) use config::Timed;
 pub use config::{

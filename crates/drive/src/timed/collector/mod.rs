@@ -233,3 +233,65 @@ impl Collector {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::flash::Job;
+    use super::super::ops::{NONE, Waiting};
+    use super::super::testing::{settings, shared};
+    use super::*;
+
+    #[test]
+    fn a_collection_goes_from_point_to_point_until_its_victim_is_erased() {
+        let mut shared = shared();
+        let mut collector = Collector::new(&settings(), &*shared.map);
+        // The first die has the even pages on 5 of its 10 blocks. Writing some of them again takes
+        // the others, until the collector is needed.
+        let mut page = 0;
+        while !collector.is_needed(&*shared.map, page, 0) {
+            shared.map.write(page, 0).unwrap().expect("there is room");
+            page = (page + 6) % 40;
+        }
+        let free = shared.map.free_blocks(0);
+        let begun = collector.begin(&mut shared, 0, false).unwrap();
+        assert_eq!(begun, Some(Begun { die: 0, unit: 0 }));
+        // A unit has one collection at a time, and the other die its own.
+        assert!(!collector.is_needed(&*shared.map, page, 0) && !collector.is_under_way(1));
+        let mut moved = 0;
+        loop {
+            assert_eq!(collector.on(0).unwrap().point, Point::B);
+            match collector.go_on(&mut shared, 0).unwrap() {
+                Some(Job::Erase) => break,
+                job => assert_eq!(job, Some(Job::CopyRead)),
+            }
+            assert_eq!(collector.page_is_read(&mut shared.ops, 0, 0), NONE);
+            assert_eq!(collector.on(0).unwrap().point, Point::A);
+            // Nothing waits: everything may go before the program.
+            let allowed = collector.lets_through(&shared, &mut Waiting::new(2), 0);
+            assert_eq!(allowed, Some(u64::MAX));
+            assert_eq!(collector.go_on(&mut shared, 0).unwrap(), Some(Job::CopyWrite));
+            assert_eq!(collector.page_is_moved(&mut shared.ops, 0, 0), NONE);
+            moved += 1;
+        }
+        let (unit, next) = collector.end(&mut shared, 0, true).unwrap();
+        let started = 1 + u64::from(next.is_some());
+        assert_eq!((unit, collector.counts().started, collector.counts().ended), (0, started, 1));
+        assert_eq!(shared.map.counters().copied_pages, moved);
+        assert!(
+            shared.map.free_blocks(0) + 1 >= free && collector.is_under_way(0) == next.is_some()
+        );
+    }
+
+    #[test]
+    fn collections_at_once_leave_what_single_steps_would() {
+        let mut shared = shared();
+        let collector = Collector::new(&settings(), &*shared.map);
+        for page in (0..40).step_by(2).cycle().take(400) {
+            collector.collect_at_once(&mut *shared.map, page, 0).unwrap();
+            assert!(!collector.is_needed(&*shared.map, page, 0));
+            shared.map.write_at_once(page, 0, 0, 0).unwrap();
+        }
+        shared.map.audit().unwrap();
+        assert!(shared.map.free_blocks(0) >= settings().collecting.low);
+    }
+}

@@ -120,3 +120,27 @@ impl Units {
         self.lets_urgent_pass[unit as usize] = false;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::timed::testing::settings;
+
+    #[test]
+    fn a_unit_holds_its_dies_and_lets_one_urgent_write_pass() {
+        let mut settings = settings();
+        settings.hardware.planes = 2;
+        settings.collecting.unit = Unit::Channel;
+        let mut units = Units::new(&settings);
+        assert_eq!((units.planes(0), units.dies(0), units.planes_of_die(1)), (0..4, 0..=1, 2..4));
+        units.begin(0, 1);
+        assert_eq!([0, 1].map(|die| units.is_collected_elsewhere(die)), [true, false]);
+        assert!(units.enter_s2(0) && !units.enter_s2(0) && units.is_in_s2(3));
+        units.end(0, true);
+        assert!(!units.is_collecting(0) && units.is_in_s2(0) && units.lets_urgent_pass(2));
+        units.urgent_has_passed(2);
+        assert!(!units.lets_urgent_pass(0));
+        units.leave_s2(0);
+        assert!(!units.is_in_s2(0));
+    }
+}

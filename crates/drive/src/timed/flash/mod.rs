@@ -317,3 +317,85 @@ impl Flash {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::clock::Next;
+    use super::super::ops::{Kind, NONE, PageOp};
+    use super::super::testing::settings;
+    use super::*;
+
+    /// Flash of two dies, a clock, and two writes.
+    fn flash(settings: &Settings) -> (Flash, Clock, Ops) {
+        let mut ops = Ops::default();
+        (0..2).for_each(|page| {
+            ops.add(PageOp::new(NONE, page, Kind::Write), 0);
+        });
+        (Flash::new(settings), Clock::new(1, 2), ops)
+    }
+
+    fn times(stage: &Stage) -> (u64, u64) {
+        (stage.begin, stage.begin + stage.length)
+    }
+
+    #[test]
+    fn two_programs_share_the_bus_and_overlap_in_the_cells() {
+        let (mut flash, mut clock, mut ops) = flash(&settings());
+        for die in 0..2 {
+            flash.begin_on_bus(&mut clock, &mut ops, die, Job::Write(die), 1);
+        }
+        // Transfers from 0 to 10 and from 10 to 20, each with its program one event.
+        for (die, end) in [(0, 210), (1, 220)] {
+            assert_eq!(clock.go_on(u64::MAX), Next::Event(Event::Cells(die)));
+            let (transfer, work) = flash.end_cells(clock.now(), &mut ops, die);
+            assert_eq!(times(&transfer.unwrap()), (end - 210, end - 200));
+            assert_eq!(times(&work), (end - 200, end));
+            let over = flash.after_cells(&mut clock, &mut ops, die);
+            assert_eq!(over, Some(Job::Write(die)));
+            assert!(flash.die(die).is_idle());
+        }
+        let of = |op| (ops[op].bus_ns, ops[op].cell_ns);
+        assert_eq!([of(0), of(1)], [(10, 200), (20, 200)]);
+        assert_eq!(clock.go_on(u64::MAX), Next::Nothing);
+    }
+
+    #[test]
+    fn what_is_read_waits_for_the_side_of_the_bus() {
+        let mut settings = settings();
+        settings.hardware.transfer_ns = 30;
+        let (mut flash, mut clock, mut ops) = flash(&settings);
+        flash.begin_in_cells(&mut clock, &mut ops, 0, Job::Read(0));
+        assert_eq!(clock.go_on(u64::MAX), Next::Event(Event::Cells(0)));
+        flash.end_cells(clock.now(), &mut ops, 0);
+        assert_eq!(flash.after_cells(&mut clock, &mut ops, 0), None);
+        // While the first goes out from 25 to 55, the second is read until 50 and held.
+        flash.begin_in_cells(&mut clock, &mut ops, 0, Job::Read(1));
+        assert_eq!(clock.go_on(u64::MAX), Next::Event(Event::Cells(0)));
+        flash.end_cells(clock.now(), &mut ops, 0);
+        assert_eq!(flash.after_cells(&mut clock, &mut ops, 0), None);
+        assert!(flash.die(0).cells.held);
+        assert_eq!((clock.go_on(u64::MAX), clock.now()), (Next::Event(Event::Transfer(0)), 55));
+        let (die, transfer) = flash.end_transfer(&mut clock, 0);
+        assert_eq!((die, times(&transfer)), (0, (25, 55)));
+        assert_eq!(flash.after_transfer(&mut clock, die, &transfer), Some(Job::Read(0)));
+        assert_eq!(flash.bus_freed(&mut clock, &mut ops, die), None);
+        assert_eq!((clock.go_on(u64::MAX), clock.now()), (Next::Event(Event::Transfer(0)), 85));
+    }
+
+    #[test]
+    fn a_suspended_erase_goes_on_with_what_was_left() {
+        let (mut flash, mut clock, mut ops) = flash(&settings());
+        flash.begin_in_cells(&mut clock, &mut ops, 0, Job::Erase);
+        clock.set(Event::Look, 600);
+        assert_eq!((clock.go_on(u64::MAX), clock.now()), (Next::Event(Event::Look), 600));
+        let done = flash.suspend(&mut clock, &mut ops, 0, 7, (20, 3)).unwrap();
+        assert_eq!((done.job, times(&done)), (Job::Erase, (0, 600)));
+        // Letting go takes until 620; then 900 are left, and 3 are lost.
+        assert_eq!((clock.go_on(u64::MAX), clock.now()), (Next::Event(Event::Cells(0)), 620));
+        flash.end_cells(clock.now(), &mut ops, 0);
+        assert_eq!(flash.after_cells(&mut clock, &mut ops, 0), Some(Job::Suspend));
+        flash.resume(&mut clock, 0);
+        assert_eq!((flash.die(0).suspends, flash.die(0).suspended.is_none()), (1, true));
+        assert_eq!((clock.go_on(u64::MAX), clock.now()), (Next::Event(Event::Cells(0)), 1523));
+    }
+}

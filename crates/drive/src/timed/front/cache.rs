@@ -164,3 +164,77 @@ impl WriteCache {
         next
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::timed::measure::Silent;
+    use crate::timed::testing::shared;
+
+    /// The next operation of the host, in the cache.
+    fn take(
+        cache: &mut WriteCache,
+        shared: &mut Shared<Silent>,
+        kind: Kind,
+        page: u32,
+    ) -> (u32, Served) {
+        let op = shared.ops.add(PageOp::new(0, page, kind), 0);
+        (op, cache.take(shared, op))
+    }
+
+    #[test]
+    fn what_waits_in_the_cache_is_programmed_once_and_what_is_programmed_again() {
+        let (mut cache, mut shared) = (WriteCache::new(1), shared());
+        let (first, served) = take(&mut cache, &mut shared, Kind::Write, 5);
+        let Served::Flushes(flush) = served else { panic!("{served:?}") };
+        assert_eq!(shared.ops.number(flush), shared.ops.number(first));
+        // It takes newer data until it has its physical page.
+        let (second, served) = take(&mut cache, &mut shared, Kind::Write, 5);
+        assert_eq!(served, Served::Done);
+        assert_eq!(shared.ops.number(flush), shared.ops.number(second));
+        shared.ops[flush].is_programmed = true;
+        let (third, served) = take(&mut cache, &mut shared, Kind::Write, 5);
+        assert_eq!(served, Served::Done);
+        assert_eq!(shared.ops.number(flush), shared.ops.number(second));
+        // Another page waits for a place, and so do reads of it; other reads go to their dies.
+        let (other, served) = take(&mut cache, &mut shared, Kind::Write, 6);
+        assert_eq!(served, Served::Waits);
+        let (read, served) = take(&mut cache, &mut shared, Kind::Read, 6);
+        assert_eq!(served, Served::Waits);
+        assert_eq!(take(&mut cache, &mut shared, Kind::Read, 7).1, Served::Passes);
+        let third_number = shared.ops.number(third);
+        let next = cache.flushed(&mut shared.ops, flush).expect("the third write is programmed");
+        assert_eq!(shared.ops.number(next), third_number);
+        assert_eq!(cache.take_waiting(&mut shared), None);
+        assert_eq!(cache.flushed(&mut shared.ops, next), None);
+        let (op, served) = cache.take_waiting(&mut shared).expect("there is a place");
+        assert!(op == other && matches!(served, Served::Flushes(_)));
+        assert_eq!(cache.take_waiting(&mut shared), Some((read, Served::Done)));
+        assert_eq!(cache.hits(), 3);
+    }
+
+    #[test]
+    fn a_discard_takes_back_a_write_that_has_not_begun() {
+        let (mut cache, mut shared) = (WriteCache::new(2), shared());
+        let flush = |cache: &mut WriteCache, shared: &mut Shared<Silent>, page| match take(
+            cache,
+            shared,
+            Kind::Write,
+            page,
+        )
+        .1
+        {
+            Served::Flushes(flush) => flush,
+            served => panic!("{served:?}"),
+        };
+        let waits = flush(&mut cache, &mut shared, 5);
+        let served = take(&mut cache, &mut shared, Kind::Trim, 5).1;
+        assert_eq!(served, Served::Discards(waits));
+        // One that shares a move or is programmed is followed by the TRIM, and new data wait.
+        let merged = flush(&mut cache, &mut shared, 6);
+        shared.ops[merged].is_merged = true;
+        assert_eq!(take(&mut cache, &mut shared, Kind::Trim, 6).1, Served::Passes);
+        assert_eq!(take(&mut cache, &mut shared, Kind::Read, 6).1, Served::Passes);
+        assert_eq!(take(&mut cache, &mut shared, Kind::Write, 6).1, Served::Waits);
+    }
+}

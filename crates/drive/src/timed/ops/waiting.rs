@@ -129,7 +129,7 @@ mod tests {
     #[test]
     fn operations_on_one_page_keep_their_order() {
         let (mut ops, mut waiting) = (Ops::default(), Waiting::new(2));
-        let mut add = |waiting: &mut Waiting, ops: &mut Ops, page, kind, urgent| {
+        let add = |waiting: &mut Waiting, ops: &mut Ops, page, kind, urgent| {
             let order = ops.send();
             let op = ops.add(PageOp { order, urgent, ..PageOp::new(NONE, page, kind) }, 0);
             waiting.push(ops, 1, op);
