@@ -9,7 +9,7 @@ use flashgc_ftl::{
 use flashgc_host::HostSpec;
 use flashgc_workload::requests::Requests;
 
-use super::config::{TimedConfig, TimedPlan, TimelineConfig};
+use super::plan::{TimedConfig, TimedPlan, TimelineConfig};
 use super::settings::Settings;
 use crate::config::{HostConfig, Resolved, RunConfig};
 use crate::extent::{Extent, Length, Plan, Unit, Warmup};
