@@ -35,4 +35,4 @@ pub use measure::{
     Cause, CollectionCounts, CollectionResult, Completion, Meter, Observer, Overload, Place,
     Silent, Source, Span, Throughput, TimedResult, Totals, Utilisation, Work,
 };
-pub(crate) use run::run;
+pub(crate) use run::ClockedRun;
