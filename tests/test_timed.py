@@ -13,7 +13,7 @@ import pytest
 import flashgc
 from conftest import Command
 from flashgc import ConfigError, plot
-from flashgc.timed import devices
+from flashgc.presets import devices
 
 SMALL: dict[str, Any] = {
     "kind": "timed",

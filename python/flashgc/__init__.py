@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         version,
     )
     from flashgc.conformance import check_policy
+    from flashgc.presets import devices
     from flashgc.recording import Recording, trace_record
     from flashgc.registry import (
         allocations,
@@ -54,7 +55,6 @@ if TYPE_CHECKING:
     )
     from flashgc.results import Comparison, Rank, Result, TraceStat
     from flashgc.simulation import Victim, VictimPolicy, compare, run
-    from flashgc.timed import devices
     from flashgc.timing import Timing
     from flashgc.traces import Trace, trace_convert, trace_stat, trace_synth
 
@@ -112,7 +112,7 @@ _HOMES = {
     **dict.fromkeys(("placements", "policies", "schemes", "trace_formats"), "registry"),
     **dict.fromkeys(("arrivals", "request_generators", "wear_levellings"), "registry"),
     "Timing": "timing",
-    "devices": "timed",
+    "devices": "presets",
     **dict.fromkeys(("Comparison", "Rank", "Result", "TraceStat"), "results"),
     **dict.fromkeys(("Victim", "VictimPolicy", "compare", "run"), "simulation"),
     **dict.fromkeys(("Recording", "trace_record"), "recording"),

@@ -115,8 +115,9 @@ class Result(_Json):
     swap: Mapping[str, Any] | None
     #: Pages programmed a second of one core, warm-up included.
     page_programs_per_second: float
-    #: Largest resident memory of the process so far, in bytes.
-    peak_memory_bytes: int
+    #: Largest resident memory of the process so far, in bytes; ``None`` where the system does not
+    #: tell (Windows).
+    peak_memory_bytes: int | None
     #: Whether write amplification had stopped moving in the measured part.
     steady: bool
     #: Whether the runs were stopped before their end.

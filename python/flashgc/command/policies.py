@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from flashgc.command.entrance import CONTEXT
+from flashgc.presets import device_entries
 from flashgc.registry import (
     Entry,
     allocations,
@@ -30,7 +31,6 @@ from flashgc.registry import (
     wear_levellings,
 )
 from flashgc.registry import policies as victims
-from flashgc.timed import device_entries
 
 
 @click.command(

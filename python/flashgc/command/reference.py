@@ -13,6 +13,7 @@ import click
 
 import flashgc
 from flashgc.model import models
+from flashgc.presets import device_entries
 from flashgc.registry import (
     Entry,
     allocations,
@@ -31,7 +32,6 @@ from flashgc.registry import (
     schemes,
     wear_levellings,
 )
-from flashgc.timed import device_entries
 
 GENERATED = "<!-- Written by `make docs`; edit the source files' headers instead. -->"
 

@@ -20,12 +20,13 @@ from flashgc.command.render import (
     is_plain,
     show,
     sparkline,
+    speed,
     table,
     unicode,
     warn,
 )
 from flashgc.results import Comparison, Rank, Result
-from flashgc.units import format_count, format_rate, format_share, format_size
+from flashgc.units import format_count, format_share, format_size
 
 
 def show_run(result: Result) -> None:
@@ -79,11 +80,7 @@ def show_run(result: Result) -> None:
         rows += hosts.rows(result)
     rows += lifetimes.rows(result, plus_minus)
     rows += [
-        (
-            "speed",
-            f"{format_rate(result.page_programs_per_second)} a core, "
-            f"{format_size(result.peak_memory_bytes)} of memory",
-        ),
+        ("speed", speed(result)),
         (
             "repeat",
             f"seed {result.seed}, digest {result.digest}, flashgc {result.version}",

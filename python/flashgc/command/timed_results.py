@@ -9,7 +9,17 @@ from rich.console import Console
 from rich.text import Text
 
 from flashgc.command import hosts
-from flashgc.command.render import LEFT, RIGHT, console, facts, is_plain, show, table, unicode
+from flashgc.command.render import (
+    LEFT,
+    RIGHT,
+    console,
+    facts,
+    is_plain,
+    show,
+    speed,
+    table,
+    unicode,
+)
 from flashgc.results import Comparison, Rank, Result
 from flashgc.timing import Timing
 from flashgc.units import format_count, format_rate, format_share, format_size
@@ -118,11 +128,7 @@ def _rows(result: Result, drive: str, spare: str) -> Iterable[tuple[str, str]]:
     yield "spare", spare
     if result.measured:
         yield from _measured(result)
-    yield (
-        "speed",
-        f"{format_rate(result.page_programs_per_second)} a core, "
-        f"{format_size(result.peak_memory_bytes)} of memory",
-    )
+    yield "speed", speed(result)
     yield "repeat", f"seed {result.seed}, digest {result.digest}, flashgc {result.version}"
 
 

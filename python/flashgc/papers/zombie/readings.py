@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from flashgc.papers.claims import Claim
-from flashgc.papers.zombie import PAIRS, gain, left_out, micro, settings
-from flashgc.papers.zombie_figures import FOUR
+from flashgc.papers.zombie.experiment import PAIRS, gain, left_out, micro, settings
+from flashgc.papers.zombie.figures import FOUR
 from flashgc.reproduce.runner import (
     Measured,
     Outcome,

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flashgc.papers.claims import Claim
-from flashgc.papers.dchoices import DRIVE, choices, mean_field, uniform
+from flashgc.papers.dchoices.experiment import DRIVE, choices, mean_field, uniform
 from flashgc.reproduce import verdicts
 from flashgc.reproduce.runner import (
     Figure,

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flashgc.papers import standins
 from flashgc.papers.claims import Claim
-from flashgc.papers.dchoices import choices
-from flashgc.papers.dchoices_traces import LACKS, paired, percent
-from flashgc.papers.standins import Published
+from flashgc.papers.dchoices import standins
+from flashgc.papers.dchoices.experiment import choices
+from flashgc.papers.dchoices.standins import Published
+from flashgc.papers.dchoices.traces import LACKS, paired, percent
 from flashgc.reproduce import verdicts
 from flashgc.reproduce.runner import (
     Figure,

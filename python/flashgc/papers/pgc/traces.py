@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from flashgc.papers.claims import Claim, claims
-from flashgc.papers.pgc import DRIVE, FOOTPRINT, fall, figures, settings, timed
+from flashgc.papers.pgc.experiment import DRIVE, FOOTPRINT, fall, figures, settings, timed
 from flashgc.reproduce import verdicts
 from flashgc.reproduce.runner import (
     Measured,

@@ -9,8 +9,17 @@ import statistics
 from typing import TYPE_CHECKING
 
 from flashgc.papers.claims import Claim
-from flashgc.papers.vm import LOGS, SCHEMES, STAND_IN, collections, drive, io, programs, task
-from flashgc.papers.vm_drawings import over_sizes
+from flashgc.papers.vm.drawings import over_sizes
+from flashgc.papers.vm.experiment import (
+    LOGS,
+    SCHEMES,
+    STAND_IN,
+    collections,
+    drive,
+    io,
+    programs,
+    task,
+)
 from flashgc.reproduce import verdicts
 from flashgc.reproduce.runner import (
     Figure,

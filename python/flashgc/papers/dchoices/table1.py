@@ -1,61 +1,22 @@
-"""Van Houdt's d-choices with memory under uniform random writes: Table 1, greedy, two frontiers.
-
-The figures of the same part of the paper are in :mod:`flashgc.papers.dchoices_figures`.
-"""
+"""Van Houdt's d-choices with memory under uniform random writes: Table 1, greedy, two frontiers."""
 
 from __future__ import annotations
 
-import math
-
-from flashgc.papers.claims import Cell, Claim
+from flashgc.papers.claims import Claim
+from flashgc.papers.dchoices.experiment import BLOCKS, DRIVE, choices, mean_field, ratio, uniform
 from flashgc.reproduce import verdicts
 from flashgc.reproduce.runner import (
-    Computation,
     Measured,
     Outcome,
     Row,
-    Simulation,
     Size,
     Task,
     conclude,
     model,
     row,
     runner,
-    simulation,
 )
 from flashgc.reproduce.verdicts import Judgement, Value
-
-#: The paper's drive and run: blocks, collections a run.
-BLOCKS, COLLECTIONS = 50_000, 250_000
-DRIVE = "N = 50 000, 250 000 collections a run, the first third left out"
-
-
-def uniform(
-    *, b: Cell, spare: Cell, victim: str, runs: int, frontier: str = "single"
-) -> Simulation:
-    """The paper's drive under uniform random writes, from a random fill."""
-    return simulation(
-        workload="uniform",
-        blocks=BLOCKS,
-        pages_per_block=b,
-        spare=spare,
-        victim=victim,
-        frontier=frontier,
-        fill="random",
-        collections=COLLECTIONS,
-        warmup="1/3",
-        runs=runs,
-    )
-
-
-def choices(d: Cell, c: Cell) -> str:
-    """The policy of ``d`` choices and ``c`` blocks of memory."""
-    return f"d-choices:d={d},c={c}"
-
-
-def mean_field(*, b: Cell, spare: Cell, d: Cell, c: Cell) -> Computation:
-    """The fixed point of the mean field at one point."""
-    return model("meanfield", pages_per_block=b, spare=spare, d=d, c=c)
 
 
 @runner("dchoices.table1.model")
@@ -204,9 +165,3 @@ class TwoFrontiers:
 
         b, spare, d, c = self.DRIVES[at]
         return row(f"{b}, {spare:.2f}, {d}, {c}", 1.0, judge)
-
-
-def ratio(over: Value, under: Value) -> Value:
-    """The ratio of two values measured apart, with its interval to first order."""
-    mean = over.mean / under.mean
-    return Value(mean, mean * math.hypot(over.ci95 / over.mean, under.ci95 / under.mean))

@@ -1,7 +1,7 @@
 """BSGC and SFL: the drive, the traces and the seven combinations of Table 4, as simulations.
 
-The figures and claims themselves are in :mod:`flashgc.papers.bsgc_figures`, what becomes of the
-order under other readings of the paper in :mod:`flashgc.papers.bsgc_readings`.
+The figures and claims themselves are in the module ``figures``, what becomes of the order
+under other readings of the paper in ``readings``.
 
 What the paper leaves open is read so: the drive is empty at first, and holds what its trace has
 written (the only reading under which collections are as short as those of Figure 8); the central

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from flashgc.papers.zombie import BLOCKS, COLLECTORS, WARMUP, WRITES
+from flashgc.papers.zombie.experiment import BLOCKS, COLLECTORS, WARMUP, WRITES
 from flashgc.reproduce import verdicts
 from flashgc.reproduce.runner import (
     Measured,

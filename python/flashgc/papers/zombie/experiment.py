@@ -1,7 +1,7 @@
 """Zombie Chasing's drive, host and micro-benchmark as simulations, and what is read from them.
 
-The claims themselves are in :mod:`flashgc.papers.zombie_figures`, what becomes of them under other
-readings of the paper in :mod:`flashgc.papers.zombie_readings`.
+The claims themselves are in the modules ``figures``, ``notices`` and ``tpcc``, what becomes of them
+under other readings of the paper in ``readings``.
 
 The drive collects each of its banks for itself. Requests are random and spread over the banks, so a
 bank is a drive of its own with its part of the addresses, of the cache and of the requests a
@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 
-from flashgc.papers.bsgc import value as paired
+from flashgc.papers.bsgc.experiment import value as paired
 from flashgc.papers.claims import Claim
 from flashgc.reproduce import verdicts
 from flashgc.reproduce.runner import (

@@ -6,8 +6,9 @@ import functools
 import math
 from typing import TYPE_CHECKING, Any
 
-from flashgc.papers import bsgc
-from flashgc.papers.bsgc import FIGURES, HOT, TABLE, WITH_SFL, Agreement
+from flashgc.papers.bsgc import experiment
+from flashgc.papers.bsgc.experiment import FIGURES, HOT, TABLE, WITH_SFL, Agreement
+from flashgc.papers.bsgc.traces import traces
 from flashgc.papers.claims import Claim
 from flashgc.reproduce import verdicts
 from flashgc.reproduce.runner import (
@@ -35,13 +36,15 @@ _MORE = {"first failure": True, "system failure": True}
 
 
 def _task(size: Size, simulations: dict[str, Simulation], what: str) -> Task:
-    endurance, seeds = bsgc.ENDURANCE[size], bsgc.SEEDS
-    settings = f"2048 blocks of 64 pages, empty at first, pool:low={bsgc.LOW}; {what}, {seeds} runs"
+    endurance, seeds = experiment.ENDURANCE[size], experiment.SEEDS
+    settings = (
+        f"2048 blocks of 64 pages, empty at first, pool:low={experiment.LOW}; {what}, {seeds} runs"
+    )
     left_out = "" if size is not Size.QUICK else "nine tenths of every life and of all writes"
     return Task(
         simulations,
         settings=settings.format(
-            endurance=endurance, writes=f"10^{math.log10(bsgc.writes(size)):g}"
+            endurance=endurance, writes=f"10^{math.log10(experiment.writes(size)):g}"
         ),
         left_out=left_out,
     )
@@ -61,8 +64,8 @@ class _PerTrace:
     def task(self, _claim: Claim, size: Size) -> Task:
         """The seven combinations; lives also of every policy with SFL."""
         if self._kind == "life":
-            return _task(size, bsgc.lives(size, {**TABLE, **WITH_SFL}), _LIVES)
-        return _task(size, bsgc.wearing(size, TABLE), _WRITES)
+            return _task(size, experiment.lives(size, {**TABLE, **WITH_SFL}), _LIVES)
+        return _task(size, experiment.wearing(size, TABLE), _WRITES)
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
         """A row for each combination and trace, and one for the order in each trace."""
@@ -90,25 +93,26 @@ class _PerTrace:
 
     def _values(self, measured: Measured, trace: str) -> dict[str, Value]:
         return {
-            name: bsgc.value(bsgc.samples(measured, self._figure, trace, name)) for name in TABLE
+            name: experiment.value(experiment.samples(measured, self._figure, trace, name))
+            for name in TABLE
         }
 
     def _order(self, claim: Claim, measured: Measured, trace: str) -> Row:
-        said = bsgc.published(claim, trace)
+        said = experiment.published(claim, trace)
 
         def judge() -> tuple[str, Judgement]:
             found = self._values(measured, trace)
-            text = bsgc.ordered({name: one.mean for name, one in found.items()})
+            text = experiment.ordered({name: one.mean for name, one in found.items()})
             return text, Agreement(said, found).judge()
 
-        return row(f"{trace}, order", bsgc.ordered(said), judge)
+        return row(f"{trace}, order", experiment.ordered(said), judge)
 
     def _beside_ga(self, claim: Claim, measured: Measured, trace: str, name: str) -> Row:
-        said = bsgc.published(claim, trace)
+        said = experiment.published(claim, trace)
         percent = 100 * said[name] / said["GA"]
 
         def judge() -> tuple[Value, Judgement]:
-            found = bsgc.in_percent_of_ga(measured, self._figure, trace, name)
+            found = experiment.in_percent_of_ga(measured, self._figure, trace, name)
             ga = Value(100.0)
             if percent > 100:
                 return found, verdicts.below(ga, found, ("GA", name))
@@ -130,7 +134,9 @@ class _PerTrace:
         for trace in HOT:
             try:
                 found = {
-                    name: bsgc.value(bsgc.samples(measured, self._figure, trace, name)).mean
+                    name: experiment.value(
+                        experiment.samples(measured, self._figure, trace, name)
+                    ).mean
                     for name in ("SFL+BSGC", *WITH_SFL)
                 }
             except NotMeasuredError:
@@ -141,10 +147,10 @@ class _PerTrace:
     def _drawn(self, claim: Claim, measured: Measured) -> Figure:
         cells = []
         for trace in HOT:
-            said = bsgc.published(claim, trace)
+            said = experiment.published(claim, trace)
             for name in TABLE:
                 try:
-                    found = bsgc.in_percent_of_ga(measured, self._figure, trace, name)
+                    found = experiment.in_percent_of_ga(measured, self._figure, trace, name)
                 except NotMeasuredError:
                     found = Value(math.nan, math.nan)
                 cells.append((trace, name, 100 * said[name] / said["GA"], found.mean, found.ci95))
@@ -182,7 +188,7 @@ def _dots(table: Table, figure: str) -> Drawing:
 def _survival(measured: Measured) -> list[Figure]:
     made = []
     for trace in HOT:
-        keys = [bsgc.key("life", trace, name, 1) for name in TABLE]
+        keys = [experiment.key("life", trace, name, 1) for name in TABLE]
         if any(one not in measured.results for one in keys):
             continue
         results = [measured.results[one] for one in keys]
@@ -215,8 +221,8 @@ for _id, _figure in {
 
 def _mean_of_traces(measured: Measured, figure: str, name: str) -> Value:
     """The mean of a figure over the three traces, as Table 4 has it."""
-    traces = [bsgc.samples(measured, figure, trace, name) for trace in HOT]
-    return bsgc.value([sum(seed) / len(HOT) for seed in zip(*traces, strict=True)])
+    traces = [experiment.samples(measured, figure, trace, name) for trace in HOT]
+    return experiment.value([sum(seed) / len(HOT) for seed in zip(*traces, strict=True)])
 
 
 @runner("bsgc.table4")
@@ -225,7 +231,7 @@ class TableFour:
 
     def task(self, _claim: Claim, size: Size) -> Task:
         """The runs of Figures 5 to 8."""
-        both = {**bsgc.lives(size, TABLE), **bsgc.wearing(size, TABLE)}
+        both = {**experiment.lives(size, TABLE), **experiment.wearing(size, TABLE)}
         return _task(size, both, f"{_LIVES}, and {_WRITES}")
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
@@ -243,7 +249,7 @@ class TableFour:
                     self._apart(measured, figure, bsgcs, eigcs),
                     self._apart(measured, figure, eigcs, ("CAT", "CB", "GA")),
                 ]
-        return conclude(claim, measured, rows, heading="mean of traces", figures=[_traces()])
+        return conclude(claim, measured, rows, heading="mean of traces", figures=[traces()])
 
     @staticmethod
     def _longest(measured: Measured, figure: str) -> Row:
@@ -266,65 +272,12 @@ class TableFour:
             found = {name: _mean_of_traces(measured, figure, name) for name in (*less, *more)}
             high = max(less, key=lambda name: found[name].mean)
             low = min(more, key=lambda name: found[name].mean)
-            text = bsgc.ordered({name: one.mean for name, one in found.items()})
+            text = experiment.ordered({name: one.mean for name, one in found.items()})
             return text, verdicts.below(found[high], found[low], (high, low))
 
         lesser = " and ".join(less)
         greater = "all others" if len(more) > 3 else ", ".join(more)
         return row(figure, f"{lesser} below {greater}", judge)
-
-
-def _traces() -> Figure:
-    """Figure 4: how the writes of the three traces lie, as they are read here."""
-    points = [at / 200 for at in range(1, 200)]
-    cells = tuple(
-        (trace, 100 * at, density(hot, at)) for trace, hot in HOT.items() for at in points
-    )
-
-    def draw() -> Drawing:
-        from flashgc.plot import Series, against
-
-        series = [
-            Series(
-                f"{trace}, {hot * 100:.0f}% hot",
-                [100 * at for at in points],
-                [density(hot, at) for at in points],
-            )
-            for trace, hot in HOT.items()
-        ]
-        return against(series, x_label="address (% of all)", y_label="writes a page, mean 1")
-
-    table = Table(("trace", "address", "writes a page"), cells)
-    return Figure("bsgc.fig4", "the three traces as they are read: writes by address", table, draw)
-
-
-def density(hot: float, at: float) -> float:
-    """Writes of the page at the share ``at`` of the addresses, by the mean of all pages.
-
-    A bell curve cut at both ends, whose central share ``hot`` gets the share 1 - ``hot``.
-
-    >>> round(density(0.15, 0.5), 2), round(density(0.15, 0.575) / density(0.15, 0.5), 2)
-    (7.66, 0.35)
-    """
-    half = half_width(hot)
-    z = 2 * half * (at - 0.5)
-    inside = math.erf(half / math.sqrt(2))
-    return 2 * half * math.exp(-z * z / 2) / math.sqrt(2 * math.pi) / inside
-
-
-def half_width(hot: float) -> float:
-    """Half the addresses in standard deviations of the trace."""
-    low, high = 1e-3, 1.0
-
-    def central(half: float) -> float:
-        return math.erf(hot * half / math.sqrt(2)) / math.erf(half / math.sqrt(2))
-
-    while central(high) < 1 - hot:
-        high *= 2
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if central(middle) < 1 - hot else (low, middle)
-    return high
 
 
 @runner("bsgc.gains")
@@ -344,16 +297,18 @@ class Gains:
     def _row(measured: Measured, figure: str, percent: float) -> Row:
         def judge() -> tuple[Value, Judgement]:
             seeds = []
-            for seed in range(bsgc.SEEDS):
+            for seed in range(experiment.SEEDS):
                 mean = {
-                    name: sum(bsgc.samples(measured, figure, trace, name)[seed] for trace in HOT)
+                    name: sum(
+                        experiment.samples(measured, figure, trace, name)[seed] for trace in HOT
+                    )
                     for name in TABLE
                 }
                 ours = mean.pop("SFL+BSGC")
                 more = _MORE.get(figure)
                 gains = [ours / one - 1 if more else one / ours - 1 for one in mean.values()]
                 seeds.append(100 * sum(gains) / len(gains))
-            found = bsgc.value(seeds)
+            found = experiment.value(seeds)
             return found, verdicts.true(found.low > 0, "outside its interval from 0")
 
         return row(figure, percent, judge)
@@ -365,7 +320,7 @@ class Seconds:
 
     def task(self, _claim: Claim, size: Size) -> Task:
         """The lives of SFL+BSGC."""
-        return _task(size, bsgc.lives(size, {"SFL+BSGC": TABLE["SFL+BSGC"]}), _LIVES)
+        return _task(size, experiment.lives(size, {"SFL+BSGC": TABLE["SFL+BSGC"]}), _LIVES)
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
         """Busy time beside the published seconds, and what bounds it from below."""
@@ -375,7 +330,7 @@ class Seconds:
             for trace, *both in claim.rows
             for end, seconds in zip(ends, both, strict=True)
         ]
-        blocks, pages, erases = 2048, 64, bsgc.PUBLISHED_ENDURANCE
+        blocks, pages, erases = 2048, 64, experiment.PUBLISHED_ENDURANCE
         total = blocks * erases
         longest = max(float(one) for _, *both in claim.rows for one in both)
         notes = (
@@ -394,17 +349,19 @@ class Seconds:
     @staticmethod
     def _row(claim: Claim, measured: Measured, trace: str, end: str, seconds: float) -> Row:
         size = measured.size
-        scale = bsgc.PUBLISHED_ENDURANCE / bsgc.ENDURANCE[size]
+        scale = experiment.PUBLISHED_ENDURANCE / experiment.ENDURANCE[size]
 
         def judge() -> tuple[Value, Judgement]:
             values = []
-            for seed in range(1, bsgc.SEEDS + 1):
-                result = measured.result(bsgc.key("life", trace, "SFL+BSGC", seed))
+            for seed in range(1, experiment.SEEDS + 1):
+                result = measured.result(experiment.key("life", trace, "SFL+BSGC", seed))
                 values.append(scale * (result.lifetime or {})[end]["busy_seconds"])
-            found = bsgc.value(values)
+            found = experiment.value(values)
             verdict, why = verdicts.equal(found, seconds, claim.tolerance)
             scaled = (
-                "" if scale == 1 else f"; {scale:g} times that of {bsgc.ENDURANCE[size]} erases"
+                ""
+                if scale == 1
+                else f"; {scale:g} times that of {experiment.ENDURANCE[size]} erases"
             )
             return found, Judgement(verdict, why + scaled)
 

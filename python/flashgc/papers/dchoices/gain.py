@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flashgc.papers.claims import Claim
-from flashgc.papers.dchoices import DRIVE, choices, ratio, uniform
+from flashgc.papers.dchoices.experiment import DRIVE, choices, ratio, uniform
 from flashgc.reproduce import verdicts
 from flashgc.reproduce.runner import (
     Figure,

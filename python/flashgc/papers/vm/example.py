@@ -3,7 +3,7 @@
 The figures show one moment: which log blocks hold what, and what the page cache holds. Short traces
 of page references lead there through a plain LRU cache whose older half is the LRU region; the next
 reference then pushes P6 out, for which the oldest log block is merged. The files are in
-``vm_worked``; the test of this module makes them again and says how.
+``worked``; the test of this module makes them again and says how.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from flashgc.papers.claims import Claim
-from flashgc.papers.vm import SCHEMES, swap
+from flashgc.papers.vm.experiment import SCHEMES, swap
 from flashgc.reproduce import verdicts
 from flashgc.reproduce.runner import (
     Measured,
@@ -27,7 +27,7 @@ from flashgc.reproduce.runner import (
 )
 from flashgc.reproduce.verdicts import Judgement, Value
 
-FOLDER = Path(__file__).resolve().parent / "vm_worked"
+FOLDER = Path(__file__).resolve().parent / "worked"
 #: Pages of the cache in the traces: of the figures, and of those with one duplicate only.
 CACHED = {"figure": 6, "mru-dirty": 5, "mru-clean": 5, "lru-dirty": 5, "lru-clean": 5}
 PAGE = 512

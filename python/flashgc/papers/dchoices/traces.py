@@ -1,4 +1,4 @@
-"""Van Houdt's d-choices with memory on traces: Tables 2 to 5; Figure 4 is in ``dchoices_optimum``.
+"""Van Houdt's d-choices with memory on traces: Tables 2 to 5; Figure 4 is in ``optimum``.
 
 Where a trace is not there, a workload made from its published statistics stands in for it. Such a
 row tells whether the published finding holds in kind; it cannot tell more.
@@ -12,10 +12,10 @@ import statistics
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from flashgc.papers import standins
 from flashgc.papers.claims import Claim
-from flashgc.papers.dchoices import choices
-from flashgc.papers.standins import Found, Missing, Published
+from flashgc.papers.dchoices import standins
+from flashgc.papers.dchoices.experiment import choices
+from flashgc.papers.dchoices.standins import Found, Missing, Published
 from flashgc.reproduce import verdicts
 from flashgc.reproduce.runner import (
     Computation,

@@ -2,7 +2,7 @@
 
 A trace writes the three blocks of the figures, says which seven pages are dirty in the host's
 cache, and writes those. One read makes its pages two blocks full, as a replay wants them. Its file
-is in ``zombie_worked``; the test of this module makes it again.
+is in ``worked``; the test of this module makes it again.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from flashgc.reproduce.runner import (
 )
 from flashgc.reproduce.verdicts import Judgement, Value
 
-TRACE = Path(__file__).resolve().parent / "zombie_worked" / "figure.csv"
+TRACE = Path(__file__).resolve().parent / "worked" / "figure.csv"
 
 
 def example(victim: str) -> Simulation:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from flashgc.papers.claims import Claim
-from flashgc.papers.zombie import (
+from flashgc.papers.zombie.experiment import (
     BANKS,
     BLOCK,
     BLOCKS,
@@ -19,8 +19,8 @@ from flashgc.papers.zombie import (
     left_out,
     scale,
 )
-from flashgc.papers.zombie_figures import FOUR
-from flashgc.papers.zombie_timed import seconds, transactions
+from flashgc.papers.zombie.figures import FOUR
+from flashgc.papers.zombie.timed import seconds, transactions
 from flashgc.reproduce import verdicts
 from flashgc.reproduce.runner import (
     Measured,

@@ -14,8 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from flashgc.papers import bsgc
-from flashgc.papers.bsgc import DRIVE, HOT, LOW, TABLE, Agreement
+from flashgc.papers.bsgc import experiment
+from flashgc.papers.bsgc.experiment import DRIVE, HOT, LOW, TABLE, Agreement
 from flashgc.papers.claims import Claim, claims
 from flashgc.reproduce.runner import (
     Figure,
@@ -235,20 +235,22 @@ def scores(
             name: measured.result(f"{around[name]} {trace} {name} {victim}")
             for name, victim in victims.items()
         }
-        first = {name: bsgc.life("first_failure")(one) for name, one in found.items()}
+        first = {name: experiment.life("first_failure")(one) for name, one in found.items()}
         earliest = min(first.values())
         values = {
             "first failure": first,
-            "system failure": {n: bsgc.life("system_failure")(one) for n, one in found.items()},
+            "system failure": {
+                n: experiment.life("system_failure")(one) for n, one in found.items()
+            },
             "erase-count deviation": {
                 name: _deviation_at(one.wear or {}, earliest) for name, one in found.items()
             },
-            "page migrations": {name: bsgc.migrations(one) for name, one in found.items()},
+            "page migrations": {name: experiment.migrations(one) for name, one in found.items()},
         }
         for figure, claim in CLAIMS.items():
             (published,) = claims().select((claim,))
             exact = {name: Value(number) for name, number in values[figure].items()}
-            made[figure][trace] = Agreement(bsgc.published(published, trace), exact).score
+            made[figure][trace] = Agreement(experiment.published(published, trace), exact).score
     return made
 
 
@@ -312,11 +314,11 @@ def _collections(measured: Measured) -> list[str]:
     (claim,) = claims().select(("bsgc.fig8",))
     notes = []
     for trace in HOT:
-        said = bsgc.published(claim, trace)
+        said = experiment.published(claim, trace)
         try:
             times = {
                 name: [
-                    bsgc.response(measured.result(f"{around} {trace} {name} {victim}"))
+                    experiment.response(measured.result(f"{around} {trace} {name} {victim}"))
                     for around in (apart, shared)
                 ]
                 for name, (victim, _) in TABLE.items()

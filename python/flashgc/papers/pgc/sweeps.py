@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flashgc.papers.claims import Claim
-from flashgc.papers.pgc import (
+from flashgc.papers.pgc.experiment import (
     BLOCKS,
     FOOTPRINT,
     LENGTH,
@@ -22,7 +22,7 @@ from flashgc.papers.pgc import (
     settings,
     timed,
 )
-from flashgc.papers.pgc_traces import workloads
+from flashgc.papers.pgc.traces import workloads
 from flashgc.reproduce import verdicts
 from flashgc.reproduce.runner import (
     Figure,
