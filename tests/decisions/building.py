@@ -1,0 +1,81 @@
+"""How a configuration is built. It is the one place that names options of ``flashgc.run``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+#: The keys of the lists, and the option of ``flashgc.run`` that each stands for. Where an option
+#: gets another name, its line here is the only one to edit.
+OPTIONS: Mapping[str, str] = {
+    key: key
+    for key in (
+        # The drive.
+        "blocks", "pages_per_block", "page_size", "spare", "endurance", "times", "fill",
+        # Garbage collection.
+        "mapping", "victim", "frontier", "allocation", "wear_levelling", "placement", "collector",
+        # The host and its memory.
+        "cache", "hints", "page_cache", "page_policy", "scheme",
+        # The workload.
+        "workload", "format", "alignment_offset", "on_bad_line",
+        # The run.
+        "warmup", "writes", "collections", "requests", "passes", "until", "runs", "seed", "jobs",
+        # The timed drive.
+        "kind", "device", "channels", "ways", "dies", "planes", "striping", "scheduling",
+        "multi_plane", "cache_commands", "write_cache", "queue_depth", "collect_in", "gc_low",
+        "gc_high", "gc_hard", "preemption", "suspend", "search", "poll", "copy_back", "holds_unit",
+        "idle", "arrivals", "rate_scale", "disorder", "resolution",
+    )
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """One run of the engine."""
+
+    #: Its name in the record, such as ``counting/greedy/pool``. It never changes.
+    id: str
+    #: Keyword arguments of ``flashgc.run``.
+    options: Mapping[str, Any]
+
+
+#: The counting drive of the lists: 8160 logical pages, so that six drive writes are some thousands
+#: of collections.
+COUNTING: Mapping[str, Any] = {
+    "workload": "hotcold:f=0.2,r=0.8",
+    "blocks": 300,
+    "pages_per_block": 32,
+    "spare": "15%",
+    "writes": "6x",
+    "warmup": "1/3",
+}
+#: The timed drive of the lists.
+TIMED: Mapping[str, Any] = {
+    "kind": "timed",
+    "times": "read=25us,program=200us,erase=1.5ms,transfer=10us",
+    "workload": "uniform:read=0.4",
+    "victim": "greedy",
+    "blocks": 512,
+    "pages_per_block": 16,
+    "spare": "15%",
+    "requests": 5000,
+    "warmup": "2x",
+}
+
+
+def configuration(name: str, base: Mapping[str, Any], **changes: Any) -> Configuration:
+    """``base`` with ``changes``; ``None`` leaves a key of the base out."""
+    asked = {"seed": 1, "jobs": 1, **base, **changes}
+    options = {OPTIONS[key]: value for key, value in asked.items() if value is not None}
+    return Configuration(name, options)
+
+
+def counting(name: str, **changes: Any) -> Configuration:
+    """A configuration of the counting drive."""
+    return configuration(f"counting/{name}", COUNTING, **changes)
+
+
+def timed(name: str, **changes: Any) -> Configuration:
+    """A configuration of the timed drive."""
+    return configuration(f"timed/{name}", TIMED, **changes)

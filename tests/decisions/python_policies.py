@@ -1,0 +1,66 @@
+"""Configurations of victim policies written in Python, and those policies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from decisions.building import Configuration, counting
+from flashgc import Blocks
+
+#: Counts of blocks that are open or erased are this or more.
+OPEN = 0x8000
+
+
+def lowest_greedy(blocks: Blocks) -> int:
+    """The fewest valid pages; among equals the lowest number."""
+    return int(blocks.valid.argmin())
+
+
+def ten_choices(blocks: Blocks) -> int:
+    """The first best of ten that are drawn."""
+    counts = blocks.counts
+    return min(blocks.draw(10), key=lambda block: counts[block])
+
+
+class Cyclic:
+    """Blocks by their number, again and again."""
+
+    def __init__(self) -> None:
+        self.next = -1
+
+    def pick(self, blocks: Blocks) -> int:
+        """The next block that may be picked."""
+        while True:
+            self.next = (self.next + 1) % len(blocks)
+            if blocks.counts[self.next] < OPEN:
+                return self.next
+
+
+def least_worn(blocks: Blocks) -> int:
+    """The fewest erases among those that are less than half full, else the emptiest."""
+    valid = blocks.valid
+    half = valid < blocks.pages_per_block // 2
+    if not half.any():
+        return int(valid.argmin())
+    return int((blocks.erases + (~half) * 2**31).argmin())
+
+
+def configurations() -> Iterator[Configuration]:
+    """Each policy on two frontiers, and beside what else looks at blocks."""
+    for policy in (lowest_greedy, ten_choices, Cyclic, least_worn):
+        for frontier in ("single", "pool"):
+            yield counting(
+                f"python/{policy.__name__}/{frontier}", victim=policy, frontier=frontier, runs=2
+            )
+    yield counting(
+        "python/lowest_greedy/mixed/trim",
+        victim=lowest_greedy, frontier="mixed:low=6", workload="zipf:theta=0.9,trim=0.1",
+    )  # fmt: skip
+    yield counting(
+        "python/lowest_greedy/pool/static",
+        victim=lowest_greedy, frontier="pool:low=12", endurance=20, until="system-failure",
+        wear_levelling="static:threshold=3,interval=2", warmup=None, writes=None,
+    )  # fmt: skip
+    yield counting(
+        "python/lowest_greedy/pool/dac", victim=lowest_greedy, frontier="pool", placement="dac"
+    )
