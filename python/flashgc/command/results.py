@@ -313,10 +313,13 @@ def drive(result: Result) -> str:
     """The drive of a result, in words."""
     config = result.config
     size = config["physical_pages"] * config["page_size"]
-    return (
+    shape = (
         f"{format_count(config['blocks'])} blocks of {config['pages_per_block']} pages of "
         f"{format_size(config['page_size'])}: {format_size(size)}"
     )
+    if asked := config.get("capacity"):
+        shape += f" ({format_size(asked - size)} less than asked for, to have whole blocks)"
+    return shape
 
 
 def policy(result: Result) -> str:

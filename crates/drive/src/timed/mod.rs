@@ -8,7 +8,7 @@
 mod bus;
 mod cache;
 mod collect;
-pub mod config;
+mod config;
 mod die;
 mod engine;
 mod events;
@@ -21,7 +21,7 @@ mod placement;
 mod prepare;
 mod report;
 mod requests;
-mod resolve;
+pub(crate) mod resolve;
 pub mod result;
 mod run;
 mod schedule;
@@ -35,7 +35,7 @@ pub mod words;
 mod work;
 mod write_back;
 
-pub use config::{TimedConfig, TimedPlan};
+pub use config::TimedPlan;
 pub use engine::{Stop, TimedDrive, Until};
 pub use hardware::Hardware;
 pub use meter::Meter;
