@@ -64,13 +64,13 @@ def test_shells_complete_the_options_of_the_functions() -> None:
 def test_a_capacity_is_rounded_down_to_whole_blocks_on_every_plane() -> None:
     # 1.5 GB are 1430 blocks of 1 MiB and 536 870 912 bytes are 512 of them.
     result = flashgc.run(capacity="1.5GB", victim="greedy", writes="0.1x")
-    assert (result.config["blocks"], result.config["capacity"]) == (1430, 1_500_000_000)
+    assert (result.config.blocks, result.config.capacity) == (1430, 1_500_000_000)
     result = flashgc.run(capacity="512MiB", victim="greedy", writes="0.1x")
-    assert result.config["blocks"] == 512
-    assert "capacity" not in result.config
+    assert result.config.blocks == 512
+    assert result.config.capacity is None
     clock = {"kind": "timed", "times": "read=60us,program=800us,erase=1.5ms", "requests": 10}
     result = flashgc.run(capacity="1.5GB", victim="greedy", planes=4, **clock)
-    assert result.config["blocks"] == 1430 // 4 * 4
+    assert result.config.blocks == 1430 // 4 * 4
     with pytest.raises(flashgc.ConfigError, match="at least one block of 1048576 bytes"):
         flashgc.run(capacity="1MB")
 
@@ -81,7 +81,7 @@ def test_a_warm_up_of_none_may_be_a_number() -> None:
 
 
 def test_a_whole_number_may_be_a_float_and_nothing_else_becomes_one() -> None:
-    assert flashgc.run(blocks=100.0, pages_per_block=16, writes="2x").config["blocks"] == 100
+    assert flashgc.run(blocks=100.0, pages_per_block=16, writes="2x").config.blocks == 100
     with pytest.raises(flashgc.ConfigError, match=r"blocks: found 1\.5, expected a whole number"):
         flashgc.run(blocks=1.5)
     with pytest.raises(flashgc.ConfigError, match=r"frontier: found 3, expected a text"):
@@ -162,7 +162,7 @@ def test_traces_are_made_counted_converted_and_replayed(tmp_path: Path) -> None:
     ]
     assert runs[0].run_values == runs[1].run_values
     # U = b floor(x / b), of the pages that are read or written.
-    assert runs[0].config["logical_pages"] == stat.pages // 16 * 16
+    assert runs[0].config.logical_pages == stat.pages // 16 * 16
     # A third of three passes is warm-up: two passes are measured. Pages beyond U are left out.
     assert runs[0].host_pages <= 2 * stat.page_writes
     assert runs[0].host_pages >= 2 * stat.page_writes * 0.98

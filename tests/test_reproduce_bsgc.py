@@ -13,7 +13,7 @@ from flashgc.papers.claims import Claim, claims
 from flashgc.reproduce.execute import programs
 from flashgc.reproduce.runner import Measured, Outcome, Size, runner_of
 from flashgc.reproduce.verdicts import Value, Verdict
-from flashgc.results import Result
+from flashgc.results import Result, WearPoint
 from papers import claim_of, task_of
 
 RUNNABLE = [claim for claim in claims().claims if claim.paper == "bsgc"]
@@ -180,8 +180,11 @@ def test_a_trace_gives_its_hot_addresses_what_table_2_says(trace: str) -> None:
 
 
 def test_a_deviation_is_read_off_between_two_moments() -> None:
-    series = [{"drive_writes": 1.0, "deviation": 2.0}, {"drive_writes": 3.0, "deviation": 3.0}]
-    read = [readings._deviation_at({"series": series}, at) for at in (0.5, 1.0, 2.0, 9.0)]
+    series = [
+        WearPoint(drive_writes, mean=0.0, deviation=deviation, gini=None, deciles=())
+        for drive_writes, deviation in ((1.0, 2.0), (3.0, 3.0))
+    ]
+    read = [readings._deviation_at(series, at) for at in (0.5, 1.0, 2.0, 9.0)]
     assert read == [1.0, 2.0, 2.5, 3.0]
 
 

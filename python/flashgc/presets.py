@@ -11,6 +11,7 @@ from typing import Any
 
 from flashgc import _core
 from flashgc._core import ConfigError
+from flashgc._documents import Scalar
 from flashgc._places import Places
 from flashgc.options import ALTERNATIVES
 from flashgc.registry import Entry
@@ -26,7 +27,7 @@ class Device:
     #: Where its figures come from.
     source: str
     #: Values of keys, by section.
-    values: Mapping[str, Mapping[str, Any]]
+    values: Mapping[str, Mapping[str, Scalar]]
 
 
 @functools.cache

@@ -9,13 +9,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from flashgc._documents import dumps
 from flashgc.command.render import LEFT, RIGHT, console, facts, is_plain, show, table, unicode
 from flashgc.papers.claims import Claim, claims
 from flashgc.reproduce.document import Reproduction
 from flashgc.reproduce.runner import Outcome, Row, Size, runner_of
 from flashgc.reproduce.verdicts import Verdict
 from flashgc.reproduce.words import lines
-from flashgc.results import dumps
 
 STYLES = {
     Verdict.MET: "bold green",

@@ -50,7 +50,7 @@ def policies(name: str | None, as_json: bool) -> None:
     Where two have the name, as the victim policy and the block allocation fifo, both are described;
     the JSON document is of the first.
     """
-    from flashgc.results import dumps
+    from flashgc._documents import dumps
 
     if name is not None:
         entries = find(name)

@@ -224,7 +224,9 @@ def api_page() -> str:
     for package in packages:
         parts.append(f"## `{package.__name__}`\n\n{_markdown(inspect.getdoc(package) or '')}")
         for name in package.__all__:
-            parts += _described(f"{package.__name__}.{name}", getattr(package, name))
+            thing = getattr(package, name)
+            if not any(thing is getattr(flashgc, known) for known in flashgc.__all__):
+                parts += _described(f"{package.__name__}.{name}", thing)
     return "\n\n".join(parts) + "\n"
 
 

@@ -98,7 +98,7 @@ VARIED: tuple[tuple[str, str, int, Callable[[Result], str]], ...] = (
     ("levelling", LEFT, 13, lambda result: result.wear_levelling),
     ("placement", LEFT, 12, lambda result: result.placement),
     ("host", LEFT, 12, lambda result: result.hosting),
-    ("spare", RIGHT, 6, lambda result: format_share(result.config["spare_factor"])),
+    ("spare", RIGHT, 6, lambda result: format_share(result.config.spare_factor)),
 )
 
 
@@ -183,7 +183,7 @@ def _in_common(comparison: Comparison) -> list[tuple[str, Text | str]]:
     results = comparison.results
     first = results[0]
     rows: list[tuple[str, Text | str]] = [("workload", first.workload), ("drive", drive(first))]
-    if len({result.config["spare_factor"] for result in results}) == 1:
+    if len({result.config.spare_factor for result in results}) == 1:
         rows.append(("spare", spare(first)))
     if len({result.frontier for result in results}) == 1 and first.frontier != "none":
         rows.append(("frontier", first.frontier))
@@ -244,7 +244,7 @@ def _equal(rank: Rank, best: Rank) -> bool:
 
 def _values(result: Result) -> Sequence[float]:
     """What each run was judged by."""
-    return result.run_values if result.swap is None else result.swap["run_values"]
+    return result.run_values if result.swap is None else result.swap.run_values
 
 
 def _nothing(result: Result) -> str:
@@ -312,13 +312,14 @@ def deliver(document: str, *, as_json: bool, out: str | None) -> None:
 def drive(result: Result) -> str:
     """The drive of a result, in words."""
     config = result.config
-    size = config["physical_pages"] * config["page_size"]
+    size = config.physical_pages * config.page_size
     shape = (
-        f"{format_count(config['blocks'])} blocks of {config['pages_per_block']} pages of "
-        f"{format_size(config['page_size'])}: {format_size(size)}"
+        f"{format_count(config.blocks)} blocks of {config.pages_per_block} pages of "
+        f"{format_size(config.page_size)}: {format_size(size)}"
     )
-    if asked := config.get("capacity"):
-        shape += f" ({format_size(asked - size)} less than asked for, to have whole blocks)"
+    if config.capacity is not None:
+        less = format_size(config.capacity - size)
+        shape += f" ({less} less than asked for, to have whole blocks)"
     return shape
 
 
@@ -340,8 +341,8 @@ def spare(result: Result) -> str:
     """Spare factor and over-provisioning of a result."""
     config = result.config
     return (
-        f"{format_share(config['spare_factor'], 2)} of the flash "
-        f"(over-provisioning {format_share(config['overprovision'], 2)})"
+        f"{format_share(config.spare_factor, 2)} of the flash "
+        f"(over-provisioning {format_share(config.overprovision, 2)})"
     )
 
 
@@ -384,7 +385,7 @@ def _short(count: float) -> str:
 def _differing(results: Sequence[Result]) -> list[str]:
     """The headings of :data:`VARIED` in which results differ."""
     # The spare space is compared as it was asked for: traces fix it only nearly.
-    spares = {result.config["spare"] for result in results}
+    spares = {result.config.spare for result in results}
     return [
         heading
         for heading, _, _, shown in VARIED

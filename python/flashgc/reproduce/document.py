@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from flashgc._documents import Json, dumps
 from flashgc.papers.claims import Claim, Paper
 from flashgc.reproduce.runner import Measured, Outcome, Row, Size, Table
 from flashgc.reproduce.verdicts import Value, Verdict
-from flashgc.results import dumps
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Reproduction:
             return ""
         return hashlib.blake2b(" ".join(digests).encode(), digest_size=8).hexdigest()
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Json]:
         """All of it as plain Python values."""
         return {
             "version": self.version,
@@ -71,7 +71,7 @@ class Reproduction:
         """All of it as one JSON document."""
         return dumps(self.to_dict(), indent)
 
-    def _claim(self, outcome: Outcome) -> dict[str, Any]:
+    def _claim(self, outcome: Outcome) -> dict[str, Json]:
         claim, task = outcome.claim, outcome.task
         return {
             "id": claim.id,

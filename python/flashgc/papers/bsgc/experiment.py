@@ -18,7 +18,7 @@ from typing import Any
 from flashgc.papers.claims import Claim
 from flashgc.reproduce.runner import Measured, NotMeasuredError, Simulation, Size, simulation
 from flashgc.reproduce.verdicts import Judgement, Value, Verdict
-from flashgc.results import Result
+from flashgc.results import Result, WearPoint
 
 #: Table 1, and the reserve and trigger in blocks.
 DRIVE: Mapping[str, Any] = {
@@ -106,18 +106,39 @@ def life(end: str) -> Callable[[Result], float]:
     """Drive writes until ``first_failure`` or ``system_failure``."""
 
     def measure(result: Result) -> float:
-        failure = (result.lifetime or {}).get(end)
+        failure = None if result.lifetime is None else result.lifetime.of(end)
         if failure is None:
             raise NotMeasuredError(f"the run did not come to its {end.replace('_', ' ')}")
-        return float(failure["drive_writes"])
+        return failure.drive_writes
 
     return measure
+
+
+def busy_until(result: Result, end: str) -> float:
+    """Seconds that the flash was busy until ``first_failure`` or ``system_failure``."""
+    assert result.lifetime is not None
+    failure = result.lifetime.of(end)
+    assert failure is not None
+    assert failure.busy_seconds is not None
+    return failure.busy_seconds
+
+
+def failures(result: Result) -> tuple[tuple[float, int], ...]:
+    """Drive writes done, and bad blocks from then on."""
+    assert result.lifetime is not None
+    return result.lifetime.failures
 
 
 def deviation(result: Result) -> float:
     """Standard deviation of the erase counts."""
     assert result.wear is not None
-    return float(result.wear["deviation"])
+    return result.wear.deviation
+
+
+def series(result: Result) -> tuple[WearPoint, ...]:
+    """How the first run wore."""
+    assert result.wear is not None
+    return result.wear.series
 
 
 def migrations(result: Result) -> float:
@@ -128,7 +149,8 @@ def migrations(result: Result) -> float:
 def response(result: Result) -> float:
     """Milliseconds of a collection: its copies and its erase."""
     assert result.busy is not None
-    return float(result.busy["mean_collection_us"]) / 1e3
+    assert result.busy.mean_collection_us is not None
+    return result.busy.mean_collection_us / 1e3
 
 
 #: The figures of Table 4 by name: kind of run, how it is measured, unit.

@@ -195,7 +195,7 @@ def _survival(measured: Measured) -> list[Figure]:
         cells = tuple(
             (name, point, bad)
             for name, result in zip(TABLE, results, strict=True)
-            for point, bad in (result.lifetime or {})["failures"]
+            for point, bad in experiment.failures(result)
         )
 
         def draw(results: list[Any] = results, trace: str = trace) -> Drawing:
@@ -355,7 +355,7 @@ class Seconds:
             values = []
             for seed in range(1, experiment.SEEDS + 1):
                 result = measured.result(experiment.key("life", trace, "SFL+BSGC", seed))
-                values.append(scale * (result.lifetime or {})[end]["busy_seconds"])
+                values.append(scale * experiment.busy_until(result, end))
             found = experiment.value(values)
             verdict, why = verdicts.equal(found, seconds, claim.tolerance)
             scaled = (

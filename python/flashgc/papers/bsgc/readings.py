@@ -33,6 +33,7 @@ from flashgc.reproduce.runner import (
     simulation,
 )
 from flashgc.reproduce.verdicts import Judgement, Value, Verdict
+from flashgc.results import WearPoint
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -243,7 +244,7 @@ def scores(
                 n: experiment.life("system_failure")(one) for n, one in found.items()
             },
             "erase-count deviation": {
-                name: _deviation_at(one.wear or {}, earliest) for name, one in found.items()
+                name: _deviation_at(experiment.series(one), earliest) for name, one in found.items()
             },
             "page migrations": {name: experiment.migrations(one) for name, one in found.items()},
         }
@@ -254,16 +255,16 @@ def scores(
     return made
 
 
-def _deviation_at(wear: Mapping[str, list[dict[str, float]]], drive_writes: float) -> float:
+def _deviation_at(series: Sequence[WearPoint], drive_writes: float) -> float:
     """The standard deviation of the erase counts after so many drive writes."""
-    before = {"drive_writes": 0.0, "deviation": 0.0}
-    for point in wear["series"]:
-        if point["drive_writes"] >= drive_writes:
-            way = point["drive_writes"] - before["drive_writes"]
-            part = (drive_writes - before["drive_writes"]) / way if way else 1.0
-            return before["deviation"] + part * (point["deviation"] - before["deviation"])
-        before = point
-    return before["deviation"]
+    at, deviation = 0.0, 0.0
+    for point in series:
+        if point.drive_writes >= drive_writes:
+            way = point.drive_writes - at
+            part = (drive_writes - at) / way if way else 1.0
+            return deviation + part * (point.deviation - deviation)
+        at, deviation = point.drive_writes, point.deviation
+    return deviation
 
 
 def _mean(score: Mapping[str, Mapping[str, float]]) -> float:

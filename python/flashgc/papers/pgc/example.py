@@ -51,7 +51,7 @@ class Cost:
         def judge() -> tuple[Value, Judgement]:
             result = measured.result("run")
             timing = clock(result)
-            spent = timing.utilisation["collection"] * timing.simulated_seconds * 1e3
+            spent = timing.utilisation.collection * timing.simulated_seconds * 1e3
             copy = TIMES["read"] + TIMES["program"]
             beyond = (result.copied_pages - 2 * result.erases) * copy
             # The clock has nanoseconds: what is beyond six digits of a millisecond is rounding.
@@ -115,17 +115,17 @@ class States:
         # wait: so of a hundred 99.
         bound = 1e3 * (TIMES["erase"] + max(TIMES["read"], TIMES["program"]))
         longest = {
-            side: met["p99"]
+            side: met.p99
             for side in ("read", "write")
-            if (met := figures(result, side)["during_collection"])
+            if (met := figures(result, side).during_collection)
         }
         may = [f"{side}s" for side, us in longest.items() if us <= bound]
-        found = " and ".join(may) or "nothing" if counts["started"] else "no collection"
-        entered = {2: "entered_s2", 3: "entered_s3"}
+        found = " and ".join(may) or "nothing" if counts.started else "no collection"
+        entered = {2: counts.entered_s2, 3: counts.entered_s3}
         why = ", ".join(
             f"99 of 100 {side}s that met a collection took at most {us:.0f} us"
             for side, us in longest.items()
         )
         if state in entered:
-            why += f"; state {state} was entered {counts[entered[state]]} times"
+            why += f"; state {state} was entered {entered[state]} times"
         return found, verdicts.true(found == expected, why or "nothing was collected")

@@ -22,8 +22,7 @@ from flashgc.reproduce.runner import (
     simulation,
 )
 from flashgc.reproduce.verdicts import Judgement, Value
-from flashgc.results import Result
-from flashgc.timing import Timing
+from flashgc.results import Latency, Result, Timing
 
 #: Blocks of the drive: 2, 8 and the paper's 32 GiB.
 BLOCKS = {Size.QUICK: 8192, Size.DEFAULT: 32768, Size.FULL: 131072}
@@ -69,16 +68,17 @@ def clock(result: Result) -> Timing:
     return timing
 
 
-def figures(result: Result, of: str = "all") -> dict[str, Any]:
+def figures(result: Result, of: str = "all") -> Latency:
     """The response times of a result."""
-    found: dict[str, Any] = clock(result).latency_us[of]
+    found = clock(result).latency_us.of(of)
+    assert found is not None
     return found
 
 
 def mean(result: Result) -> Value:
     """The mean response time, in milliseconds."""
     half = clock(result).mean_us_ci95
-    return Value(figures(result)["mean"] / 1e3, math.nan if half is None else half / 1e3)
+    return Value(figures(result).mean / 1e3, math.nan if half is None else half / 1e3)
 
 
 def reduction(less: Value, more: Value) -> Value:
@@ -90,7 +90,7 @@ def reduction(less: Value, more: Value) -> Value:
 
 def fall(key: str, less: Result, more: Result) -> float:
     """By how many percent a figure of all response times falls."""
-    low, high = figures(less)[key], figures(more)[key]
+    low, high = getattr(figures(less), key), getattr(figures(more), key)
     return float(100 * (1 - low / high)) if high else math.nan
 
 

@@ -141,7 +141,7 @@ class Synthetic:
                     result = measured.results.get(f"{name} {value} {preemption}")
                     if result is not None:
                         one, whole = mean(result), figures(result)
-                        cells = (whole["deviation"] / 1e3, whole["max"] / 1e3)
+                        cells = (whole.deviation / 1e3, whole.max / 1e3)
                         lines.append((name, value, preemption, one.mean, one.ci95, *cells))
         if not lines:
             return []
@@ -227,7 +227,7 @@ class Variability:
     @staticmethod
     def _varies(measured: Measured, writes: int, depth: int) -> Value:
         series = clock(measured.result(f"{writes} {depth}")).over_time
-        sides = [np.array(series[side]["bytes_per_second"]) for side in ("read", "write")]
+        sides = [np.array(side.bytes_per_second) for side in (series.read, series.write)]
         whole = (sides[0] + sides[1])[1:-1]  # the ends are not whole
         return Value(float(np.std(whole) / np.mean(whole)))
 
@@ -342,7 +342,7 @@ class Extended:
         def judge() -> tuple[str, Judgement]:
             result = measured.result(f"{name} pgc+merge+pipeline")
             counts = clock(result).collecting
-            merged = counts["merged_reads"] + counts["merged_writes"]
+            merged = counts.merged_reads + counts.merged_writes
             share = 100 * merged / (result.reads + result.host_pages)
             return f"{share:.3f}%", verdicts.true(share < 0.15, f"{share:.3f}% of the commands")
 

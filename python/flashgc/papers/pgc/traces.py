@@ -197,8 +197,8 @@ class Traces:
         def judge() -> tuple[str, Judgement]:
             found = []
             for preemption in ("none", "pgc"):
-                met = figures(measured.result(f"{name} {preemption}"))["during_collection"]
-                found.append(met["mean"] / 1e3 if met else math.nan)
+                met = figures(measured.result(f"{name} {preemption}")).during_collection
+                found.append(met.mean / 1e3 if met else math.nan)
             text = f"{found[0]:.3f} ms, {found[1]:.3f} ms"
             return text, verdicts.true(found[1] < found[0], text)
 

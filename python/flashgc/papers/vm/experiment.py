@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from flashgc.reproduce.runner import NotMeasuredError, Simulation, Size, Task, simulation
-from flashgc.results import Result
+from flashgc.results import Merges, Result
 
 #: Where the recorded programs are, in a clone of the repository.
 FOLDER = Path(__file__).resolve().parents[4] / "data" / "memory"
@@ -111,13 +111,19 @@ def io(result: Result) -> float:
 
 def swap(result: Result, key: str) -> float:
     """A figure of the page cache's traffic."""
-    if result.swap is None or result.swap[key] is None:
+    value = None if result.swap is None else getattr(result.swap, key)
+    if value is None:
         raise NotMeasuredError("there was no collection")
-    return float(result.swap[key])
+    return float(value)
 
 
 def collections(result: Result) -> float:
     """Merges of every kind."""
+    return merges(result).total
+
+
+def merges(result: Result) -> Merges:
+    """How log blocks were merged."""
     if result.merges is None:
         raise NotMeasuredError("there are no log blocks")
-    return float(sum(result.merges[kind] for kind in ("switch", "partial", "full", "dead")))
+    return result.merges

@@ -20,6 +20,7 @@ from flashgc.papers.vm.experiment import (
     collections,
     drive,
     io,
+    merges,
     page_mapped,
     programs,
     swap,
@@ -53,7 +54,7 @@ FIGURES: dict[str, Callable[[Result], float]] = {
     "migrations each": lambda result: result.copied_pages / max(collections(result), 1),
     "erases each": lambda result: result.erases / max(collections(result), 1),
     "cost each": lambda result: swap(result, "collection_seconds") / max(collections(result), 1),
-    "full merges": lambda result: float((result.merges or {})["full"]),
+    "full merges": lambda result: merges(result).full,
 }
 
 

@@ -150,7 +150,8 @@ class Sizes(_Sweep):
             base = measured.results.get(f"{name} DU-GC {kind} {point}")
             time = io(result) if result else math.nan
             usual = io(base) if base else math.nan
-            excluded = (result.swap or {})["excluded_per_collection"] if result else None
+            swap = result.swap if result else None
+            excluded = None if swap is None else swap.excluded_per_collection
             curve[TIME].append(time)
             curve[SAVED].append((1 - time / usual) * 100 if usual else math.nan)
             curve[EXCLUDED].append(math.nan if excluded is None else float(excluded))
@@ -257,7 +258,7 @@ class VictimWindow:
     @staticmethod
     def _weighed(measured: Measured, name: str, window: str) -> float:
         merges = measured.result(f"{name} {window}").merges
-        return merges["weighed"] / max(merges["picks"], 1) if merges else 0.0
+        return merges.weighed / max(merges.picks, 1) if merges else 0.0
 
     def _table(self, measured: Measured) -> Table:
         rows: list[tuple[float | str | None, ...]] = []

@@ -75,8 +75,9 @@ class Example:
     @staticmethod
     def _zombies(measured: Measured) -> Row:
         def judge() -> tuple[Value, Judgement]:
-            zombies = measured.result("z-greedy").zombies or {}
-            told, true = zombies["marked"], zombies["overwritten"]
+            zombies = measured.result("z-greedy").zombies
+            assert zombies is not None
+            told, true = zombies.marked, zombies.overwritten
             why = f"{told} pages became zombies, {true} of them were overwritten"
             return Value(told), verdicts.true(told == true == ZOMBIES, why)
 

@@ -11,7 +11,7 @@ second: a run is a bank, and the runs of a simulation are the banks of the drive
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from flashgc.papers.bsgc.experiment import value as paired
 from flashgc.papers.claims import Claim
@@ -26,7 +26,7 @@ from flashgc.reproduce.runner import (
     simulation,
 )
 from flashgc.reproduce.verdicts import Judgement, Value
-from flashgc.results import Result
+from flashgc.results import HostTraffic, Result
 
 #: Section 4.1: 32 GB of blocks of 128 effective pages of 16 KiB; section 5.1: about 6% of the
 #: logical capacity is hidden.
@@ -164,15 +164,16 @@ def below_row(measured: Measured, label: str, most: float, less: str, more: str)
 
 def known(result: Result) -> tuple[float, float]:
     """Zombies that the drive knows of: MB of the whole drive, and percent of what is dirty."""
-    host = _host(result)
-    share = host["known_share"]
+    host = host_of(result)
+    share = host.known_share
     if share is None:
         raise NotMeasuredError("nothing was ever dirty")
-    blocks = int(result.config["blocks"])
-    return host["mean_known_pages"] * PAGE_BYTES * BLOCKS / blocks / 1e6, 100 * share
+    blocks = result.config.blocks
+    return host.mean_known_pages * PAGE_BYTES * BLOCKS / blocks / 1e6, 100 * share
 
 
-def _host(result: Result) -> Mapping[str, float]:
+def host_of(result: Result) -> HostTraffic:
+    """What the host did."""
     if result.host is None:
         raise NotMeasuredError("there was no host")
     return result.host

@@ -9,6 +9,7 @@ from flashgc.papers.zombie.experiment import (
     PAGE_BYTES,
     REACHING,
     WRITES,
+    host_of,
     key,
     known,
     left_out,
@@ -150,10 +151,9 @@ class Notices:
     @staticmethod
     def _commands(measured: Measured) -> Row:
         def judge() -> tuple[Value, Judgement]:
-            host = measured.result("command").host or {}
-            commands = host["hints"]["commands"]
-            share = 100 * commands / (host["drive_reads"] + host["drive_writes"])
-            due = host["hints"]["due"]
+            host = host_of(measured.result("command"))
+            commands, due = host.hints.commands, host.hints.due
+            share = 100 * commands / (host.drive_reads + host.drive_writes)
             why = f"{commands} of them, {due} pages became dirty"
             return Value(share), verdicts.true(commands == due, why)
 
