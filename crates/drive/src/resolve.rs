@@ -1,7 +1,7 @@
 //! From a configuration to runs that can be made: every spec read, the drive's shape, the course.
 //!
 //! One path for drives with and without a clock. What only a clock needs is in
-//! [`timed::resolve`](crate::timed::resolve).
+//! [`timed::config::resolve`](crate::timed::config::resolve).
 
 use std::sync::Arc;
 
@@ -17,7 +17,8 @@ use crate::extent::{Length, Plan, Warmup};
 use crate::options::{HostConfig, NONE, RunConfig};
 use crate::source::Source;
 use crate::swap::SwapSpec;
-use crate::timed::{Timed, resolve as clock};
+use crate::timed::Timed;
+use crate::timed::config::resolve as clock;
 use crate::times::Times;
 
 impl Resolved {

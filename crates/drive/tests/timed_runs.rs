@@ -259,7 +259,7 @@ fn a_trace_gets_a_drive_of_whole_planes_or_a_part_of_one() {
 fn what_a_timed_drive_has_not_is_refused() {
     let error = |config: &RunConfig| resolve(config).err().expect("it is wrong");
     let endurance = RunConfig { endurance: Some("1000".into()), ..config() };
-    assert!(error(&endurance).starts_with("an endurance: found with a timed drive"));
+    assert!(error(&endurance).starts_with("an endurance only applies to --drive counting"));
     let precision = RunConfig { precision: Some(0.01), ..config() };
     assert!(error(&precision).starts_with("a precision to reach"));
     let writes = RunConfig { length: Length::Writes("2x".into()), ..config() };

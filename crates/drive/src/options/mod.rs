@@ -6,11 +6,13 @@
 //! the structs of this module hold what the engine is given.
 
 mod info;
+mod kinds;
 mod run;
 mod timed;
 mod typed;
 
-pub use info::{Case, Drives, Holder, Kind, OptionInfo, Section, Words};
+pub use info::OptionInfo;
+pub use kinds::{Case, Drives, Holder, Kind, Section, Words};
 pub use run::{HostConfig, NONE, RunConfig, SwapConfig, TraceConfig};
 pub use timed::{TimedConfig, TimelineConfig};
 

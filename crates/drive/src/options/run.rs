@@ -10,7 +10,8 @@ use flashgc_host::{HostSpec, PageCacheSpec};
 use flashgc_workload::trace::{TraceError, format};
 use serde::{Deserialize, Serialize};
 
-use super::info::{Case, Kind, OptionInfo, Section};
+use super::info::OptionInfo;
+use super::kinds::{Case, Kind, Section};
 use super::timed::TimedConfig;
 use crate::extent::{Length, Plan, Warmup};
 use crate::source;

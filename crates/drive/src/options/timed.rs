@@ -4,7 +4,8 @@ use flashgc_base::spec::SpecError;
 use flashgc_workload::requests::{Arrivals, Disorder};
 use serde::{Deserialize, Serialize};
 
-use super::info::{Kind, OptionInfo, Section};
+use super::info::OptionInfo;
+use super::kinds::{Kind, Section};
 use crate::timed::Placement;
 use crate::timed::words::{
     PREEMPTIONS, Threshold, parse_idle, parse_preemption, parse_scheduling, parse_suspend,

@@ -3,7 +3,7 @@
 use flashgc_base::spec::SpecError;
 use flashgc_workload::units::Quantity;
 
-use super::info::Kind;
+use super::kinds::Kind;
 
 /// A type that the default of an option can have.
 pub(crate) trait Typed: Sized {

@@ -1,132 +1,23 @@
-//! Page operations: what requests are cut into, and the queues in which they wait at a die.
+//! The operations that wait for one thing, in order, with an index where they are many.
 
 use std::collections::BTreeSet;
 
 use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
 
-/// No operation, request or die.
-pub(super) const NONE: u32 = u32::MAX;
-
-/// What a page operation does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    Read,
-    /// A whole page is written.
-    Write,
-    /// Part of a page is written: it is read before.
-    Modify,
-    Trim,
-}
-
-/// One page of a request.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct PageOp {
-    /// In the order of dispatch: what observers know it by.
-    pub(super) number: u64,
-    /// In the order in which they came to their dies.
-    pub(super) order: u64,
-    /// Its request, or [`NONE`] for one of the write cache.
-    pub(super) request: u32,
-    pub(super) page: u32,
-    /// Where it is served; for a write where it goes.
-    pub(super) plane: u32,
-    pub(super) kind: Kind,
-    pub(super) urgent: bool,
-    /// It has been counted as waiting for an erased block.
-    pub(super) starved: bool,
-    /// The next in its queue, or in the chain of those that are served together.
-    pub(super) next: u32,
-    /// The one before it in its queue.
-    pub(super) prev: u32,
-    /// Until it is served: what its die had been held by collections when it came. From then on:
-    /// how much of its waiting time that was.
-    pub(super) blocked_ns: u64,
-    pub(super) bus_ns: u64,
-    pub(super) cell_ns: u64,
-}
-
-impl PageOp {
-    /// An operation that is still to be numbered and sent to a die.
-    pub(super) fn new(request: u32, page: u32, kind: Kind) -> Self {
-        Self {
-            number: 0,
-            order: 0,
-            request,
-            page,
-            plane: 0,
-            kind,
-            urgent: false,
-            starved: false,
-            next: NONE,
-            prev: NONE,
-            blocked_ns: 0,
-            bus_ns: 0,
-            cell_ns: 0,
-        }
-    }
-}
-
-/// All page operations in the drive; their places are used again.
-#[derive(Default)]
-pub(super) struct Ops {
-    places: Vec<PageOp>,
-    free: Vec<u32>,
-    /// How many there have been.
-    count: u64,
-    /// How many have come to their dies.
-    pub(super) sent: u64,
-}
-
-impl Ops {
-    /// Numbers and keeps `op`.
-    #[inline]
-    pub(super) fn add(&mut self, mut op: PageOp) -> u32 {
-        op.number = self.count;
-        self.count += 1;
-        if let Some(place) = self.free.pop() {
-            self.places[place as usize] = op;
-            return place;
-        }
-        self.places.push(op);
-        self.places.len() as u32 - 1
-    }
-
-    /// Forgets the operation at `place`.
-    #[inline]
-    pub(super) fn remove(&mut self, place: u32) -> PageOp {
-        self.free.push(place);
-        self.places[place as usize]
-    }
-}
-
-impl std::ops::Index<u32> for Ops {
-    type Output = PageOp;
-
-    #[inline]
-    fn index(&self, place: u32) -> &PageOp {
-        &self.places[place as usize]
-    }
-}
-
-impl std::ops::IndexMut<u32> for Ops {
-    #[inline]
-    fn index_mut(&mut self, place: u32) -> &mut PageOp {
-        &mut self.places[place as usize]
-    }
-}
+use super::{NONE, Ops, PageOp};
 
 /// A queue of this length that is searched gets an index; one of half of it does without again.
 const WORTH_AN_INDEX: u32 = 64;
 
 /// Operations that wait, in order, linked through their `next` and `prev`.
 #[derive(Clone, Debug)]
-pub(super) struct Queue {
-    pub(super) head: u32,
+pub struct Queue {
+    pub head: u32,
     tail: u32,
     len: u32,
     /// How many of them are urgent.
-    pub(super) urgent: u32,
+    pub urgent: u32,
     /// Of a long queue that has been searched.
     index: Option<Box<Index>>,
 }
@@ -163,20 +54,20 @@ impl Index {
 }
 
 impl Queue {
-    pub(super) const EMPTY: Self = Self { head: NONE, tail: NONE, len: 0, urgent: 0, index: None };
+    pub const EMPTY: Self = Self { head: NONE, tail: NONE, len: 0, urgent: 0, index: None };
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.head == NONE
     }
 
     /// Puts `op` at the end.
     #[inline]
-    pub(super) fn push(&mut self, ops: &mut Ops, op: u32) {
+    pub fn push(&mut self, ops: &mut Ops, op: u32) {
         self.link(ops, self.tail, op, NONE);
     }
 
     /// Puts `op` back where its order has it: others may have gone before those that came earlier.
-    pub(super) fn put_back(&mut self, ops: &mut Ops, op: u32) {
+    pub fn put_back(&mut self, ops: &mut Ops, op: u32) {
         let order = ops[op].order;
         let (mut before, mut after) = (NONE, self.head);
         while after != NONE && ops[after].order < order {
@@ -201,7 +92,7 @@ impl Queue {
 
     /// Takes out `op`, which is in the queue.
     #[inline]
-    pub(super) fn take(&mut self, ops: &mut Ops, op: u32) {
+    pub fn take(&mut self, ops: &mut Ops, op: u32) {
         let PageOp { next, prev, urgent, .. } = ops[op];
         self.join(ops, prev, next);
         ops[op].next = NONE;
@@ -241,7 +132,7 @@ impl Queue {
 
     /// The first, of those that came before the `before`-th, that nothing holds up. What holds one
     /// up says so with [`Queue::may_go`] when it leaves.
-    pub(super) fn first(
+    pub fn first(
         &mut self,
         ops: &Ops,
         before: u64,
@@ -265,7 +156,7 @@ impl Queue {
 
     /// An operation on `page` that may have held up others here has left its queue.
     #[inline]
-    pub(super) fn may_go(&mut self, ops: &Ops, page: u32) {
+    pub fn may_go(&mut self, ops: &Ops, page: u32) {
         if let Some(Index { pages, candidates }) = self.index.as_deref_mut() {
             let on_page = pages.get(&page).into_iter().flatten();
             candidates.extend(on_page.map(|&op| (ops[op].order, op)));
@@ -273,7 +164,7 @@ impl Queue {
     }
 
     /// The operations, in order.
-    pub(super) fn iter<'a>(&self, ops: &'a Ops) -> impl Iterator<Item = u32> + use<'a> {
+    pub fn iter<'a>(&self, ops: &'a Ops) -> impl Iterator<Item = u32> + use<'a> {
         let mut op = self.head;
         std::iter::from_fn(move || {
             let this = op;
@@ -286,7 +177,7 @@ impl Queue {
 
     /// Whether one that came before the `order`-th is on `page`.
     #[inline]
-    pub(super) fn has_before(&mut self, ops: &Ops, order: u64, page: u32) -> bool {
+    pub fn has_before(&mut self, ops: &Ops, order: u64, page: u32) -> bool {
         if let Some(index) = self.indexed(ops) {
             let on_page = index.pages.get(&page);
             return on_page.is_some_and(|on_page| ops[on_page[0]].order < order);
@@ -300,6 +191,7 @@ impl Queue {
 mod tests {
     use flashgc_base::rng::Stream;
 
+    use super::super::Kind;
     use super::*;
 
     #[test]
@@ -317,10 +209,13 @@ mod tests {
                 plain.insert(place, op);
                 queue.put_back(&mut ops, op);
             } else if plain.is_empty() || (draw < 8) == grows {
-                let op = ops.add(PageOp {
-                    order: step.into(),
-                    ..PageOp::new(NONE, stream.below(40), Kind::Write)
-                });
+                let op = ops.add(
+                    PageOp {
+                        order: step.into(),
+                        ..PageOp::new(NONE, stream.below(40), Kind::Write)
+                    },
+                    u64::MAX,
+                );
                 plain.push(op);
                 queue.push(&mut ops, op);
             } else {

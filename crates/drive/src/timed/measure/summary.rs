@@ -2,13 +2,13 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::resolve::Timed;
 use super::result::{CollectionResult, Overload, Throughput, TimedResult, Utilisation, interval};
-use super::run::TimedRun;
 use crate::config::Resolved;
 use crate::metrics::latency::Latencies;
 use crate::result::{RunResult, summarise as summarise_counts};
 use crate::stats::mean;
+use crate::timed::config::Timed;
+use crate::timed::run::TimedRun;
 
 /// The result of all runs of one configuration.
 pub(crate) fn summarise(

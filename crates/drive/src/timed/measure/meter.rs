@@ -1,7 +1,7 @@
 //! Measures a timed drive: an [`Observer`] that collects latencies, what goes on over time, and a
 //! timeline. What comes before the first measured request is left out.
 
-use super::observe::{Cause, Completion, Observer, Place, Span, Work};
+use super::observer::{Cause, Completion, Observer, Place, Span, Work};
 use crate::metrics::latency::{Latencies, Split};
 use crate::metrics::series::{Busy, Series};
 use crate::metrics::timeline::{self, Row, Timeline, Whole};
@@ -170,5 +170,42 @@ fn name(span: &Span) -> &'static str {
         (Place::Cells, Work::Erase) => "erase",
         (Place::Cells, Work::Poll) => "poll",
         (Place::Cells, Work::Suspend) => "suspend",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use flashgc_workload::Op;
+
+    use super::*;
+
+    /// A read of one page, from 10 to `completed_ns`.
+    fn read(number: u64, completed_ns: u64) -> Completion {
+        Completion {
+            number,
+            op: Op::Read,
+            offset: 0,
+            bytes: 4096,
+            urgent: false,
+            arrived_ns: 10,
+            dispatched_ns: 10,
+            completed_ns,
+            queue_ns: 0,
+            blocked_ns: 0,
+            bus_ns: 0,
+            cell_ns: completed_ns - 10,
+            met_collection: false,
+        }
+    }
+
+    #[test]
+    fn the_window_ends_with_the_latest_completion_in_whatever_order_they_are_told() {
+        let mut meter = Meter::new(1, None, 1, None);
+        [5, 10, 10].iter().for_each(|&now| meter.arrived(now));
+        assert_eq!(meter.window(), Some((10, 10)));
+        // The first request is warm-up.
+        [read(0, 900), read(2, 500), read(1, 300)].iter().for_each(|done| meter.completed(done));
+        assert_eq!(meter.window(), Some((10, 500)));
+        assert_eq!((meter.latencies().requests(), meter.bytes()), (2, [0, 2 * 4096, 0]));
     }
 }

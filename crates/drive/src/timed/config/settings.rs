@@ -6,7 +6,7 @@ use flashgc_ftl::stepwise::RESERVED_BLOCKS;
 use super::hardware::Hardware;
 use super::placement::Placement;
 
-/// Everything that a [`TimedDrive`](super::TimedDrive) is told, but its map and its requests.
+/// Everything that a [`TimedDrive`](crate::timed::TimedDrive) is told, but its map and its requests.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     /// The flash and its buses.
@@ -154,7 +154,7 @@ pub enum Loop {
 impl Settings {
     /// Whether nothing can begin on a die between a page's transfer to it and its program, nor stop
     /// the program.
-    pub(super) fn programs_follow_transfers(&self) -> bool {
+    pub(crate) fn programs_follow_transfers(&self) -> bool {
         let pipelines =
             matches!(self.collecting.preemption, Preemption::Semi { pipeline: true, .. });
         !self.cache_commands && !pipelines && !self.suspend.program

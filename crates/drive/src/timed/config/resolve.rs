@@ -4,7 +4,7 @@ use flashgc_base::spec::{SpecError, count};
 use flashgc_ftl::{Frontier, FtlError, Geometry, PlacementSpec};
 use flashgc_workload::requests::Requests;
 
-use super::config::TimedPlan;
+use super::plan::TimedPlan;
 use super::settings::Settings;
 use crate::extent::{Extent, Length, Plan, Unit, Warmup};
 use crate::options::{RunConfig, TimedConfig, TimelineConfig};
@@ -208,7 +208,7 @@ fn warmup(text: &str, total: u64, geometry: &Geometry) -> Result<(u64, u64), Spe
         }
         Warmup::Pages(pages) => Ok((0, pages)),
         Warmup::Auto => Err(SpecError::new(
-            "warm-up auto: found with a timed drive, expected with a counting one",
+            "warm-up auto only applies to --drive counting, found --drive timed",
             "write drive writes such as 2x, which are made without the clock, or a share of the \
              requests such as 10%",
         )),

@@ -105,7 +105,7 @@ impl Overload {
 
 impl CollectionResult {
     /// What was counted between the two.
-    pub(super) fn between(from: &Totals, to: &Totals) -> Self {
+    pub(crate) fn between(from: &Totals, to: &Totals) -> Self {
         Self {
             counts: to.collections.joined(&from.collections, |to, from| to - from),
             suspended_programs: to.suspended_programs - from.suspended_programs,
@@ -125,7 +125,7 @@ impl CollectionResult {
 
 impl Utilisation {
     /// Busy times between the two, by the nanoseconds that passed; nothing where none did.
-    pub(super) fn between(from: &Totals, to: &Totals, ns: u64) -> Self {
+    pub(crate) fn between(from: &Totals, to: &Totals, ns: u64) -> Self {
         if ns == 0 {
             return Self::default();
         }

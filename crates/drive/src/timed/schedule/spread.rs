@@ -1,17 +1,21 @@
-//! Dynamic placement: each write goes to the die with the least to do.
+//! Which plane serves a page operation: by the number of its page, or, with dynamic placement, a write
+//! goes to the die with the least to do.
 
 use flashgc_base::spec::SpecError;
 use flashgc_ftl::Stepwise;
 use hashbrown::HashMap;
 
-use super::engine::TimedDrive;
-use super::observe::Observer;
-use super::ops::{Kind, PageOp};
-use super::placement::Placement;
-use super::settings::{Settings, Unit};
+use crate::timed::config::{Placement, Settings, Unit};
+use crate::timed::ops::{Kind, PageOp};
 
-/// What dynamic placement knows of the dies and planes; empty for a static one.
-pub(super) struct Spread {
+/// The plane of each page, and what dynamic placement knows of the dies and planes; without it that
+/// is empty.
+///
+/// It knows how much is on its way, and nothing of what becomes of it.
+pub struct Spread {
+    /// The plane of each page modulo the number of planes, at first.
+    homes: Box<[u32]>,
+    planes_per_die: u32,
     is_dynamic: bool,
     /// Page operations at each die.
     loads: Vec<u32>,
@@ -28,7 +32,7 @@ pub(super) struct Spread {
 }
 
 impl Spread {
-    pub(super) fn new(settings: &Settings, layer: &dyn Stepwise) -> Result<Self, SpecError> {
+    pub fn new(settings: &Settings, layer: &dyn Stepwise) -> Result<Self, SpecError> {
         let geometry = layer.geometry();
         let hardware = &settings.hardware;
         let is_dynamic = settings.placement == Placement::Dynamic;
@@ -55,6 +59,8 @@ impl Spread {
         }
         let size = |count: u32| if is_dynamic { count as usize } else { 0 };
         Ok(Self {
+            homes: settings.placement.homes(hardware),
+            planes_per_die: hardware.planes,
             is_dynamic,
             loads: vec![0; size(hardware.all_dies())],
             coming: vec![0; size(planes)],
@@ -64,89 +70,89 @@ impl Spread {
             most_valid,
         })
     }
-}
 
-impl<O: Observer> TimedDrive<O> {
+    /// The plane that a page is on at first.
+    #[inline]
+    pub fn home(&self, page: u32) -> u32 {
+        self.homes[page as usize % self.homes.len()]
+    }
+
     /// The plane at which a page operation is served. It is on its way there until it
     /// [`leave`](Self::leave)s.
     #[inline]
-    pub(super) fn place(&mut self, op: u32) -> u32 {
-        let PageOp { page, kind, .. } = self.ops[op];
-        if !self.spread.is_dynamic {
+    pub fn place(&mut self, map: &dyn Stepwise, op: &PageOp) -> u32 {
+        let PageOp { page, kind, .. } = *op;
+        if !self.is_dynamic {
             return self.home(page);
         }
-        let plane = match self.spread.pending.get(&page) {
+        let plane = match self.pending.get(&page) {
             Some(&(_, plane)) => plane,
-            None => match self.layer.locate(page) {
-                Some(ppn) if kind != Kind::Write => self.layer.plane_of(ppn),
+            None => match map.locate(page) {
+                Some(ppn) if kind != Kind::Write => map.plane_of(ppn),
                 None if matches!(kind, Kind::Read | Kind::Trim) => self.home(page),
-                _ => self.freest_plane(page),
+                _ => self.freest_plane(map, page),
             },
         };
-        let spread = &mut self.spread;
-        spread.pending.entry(page).or_insert((0, plane)).0 += 1;
-        spread.coming[plane as usize] += u32::from(matches!(kind, Kind::Write | Kind::Modify));
-        let die = self.die_of(plane);
-        self.spread.loads[die as usize] += 1;
+        self.pending.entry(page).or_insert((0, plane)).0 += 1;
+        self.coming[plane as usize] += u32::from(op.writes());
+        self.loads[(plane / self.planes_per_die) as usize] += 1;
         plane
     }
 
     /// A page operation is done on its die.
     #[inline]
-    pub(super) fn leave(&mut self, op: &PageOp, die: u32) {
-        if !self.spread.is_dynamic {
+    pub fn leave(&mut self, op: &PageOp) {
+        if !self.is_dynamic {
             return;
         }
-        let spread = &mut self.spread;
-        spread.loads[die as usize] -= 1;
-        spread.coming[op.plane as usize] -=
-            u32::from(matches!(op.kind, Kind::Write | Kind::Modify));
-        if let Some(entry) = spread.pending.get_mut(&op.page) {
+        let die = (op.plane / self.planes_per_die) as usize;
+        debug_assert!(self.loads[die] > 0, "an operation leaves its die once");
+        self.loads[die] -= 1;
+        self.coming[op.plane as usize] -= u32::from(op.writes());
+        if let Some(entry) = self.pending.get_mut(&op.page) {
             entry.0 -= 1;
             if entry.0 == 0 {
-                spread.pending.remove(&op.page);
+                self.pending.remove(&op.page);
             }
         }
     }
 
-    /// Makes a write on its way, which has not begun, a TRIM.
-    pub(super) fn discard(&mut self, op: u32) {
-        self.ops[op].kind = Kind::Trim;
-        if self.spread.is_dynamic {
-            self.spread.coming[self.ops[op].plane as usize] -= 1;
+    /// A write on its way to `plane` becomes a TRIM.
+    pub fn discard(&mut self, plane: u32) {
+        if self.is_dynamic {
+            self.coming[plane as usize] -= 1;
         }
     }
 
     /// A plane with room, on the die with the least to do, in turn among equals; where a page lies
     /// now if there is none.
-    fn freest_plane(&mut self, page: u32) -> u32 {
-        let dies = self.spread.loads.len();
-        let turn = self.spread.next_die;
+    fn freest_plane(&mut self, map: &dyn Stepwise, page: u32) -> u32 {
+        let dies = self.loads.len();
+        let turn = self.next_die;
         let order = (turn..dies).chain(0..turn);
         // With room in the first choice, which is nearly always, the others are not looked at.
-        let first = order.clone().min_by_key(|&die| self.spread.loads[die]).unwrap_or(0);
-        let chosen = self.plane_with_room(first).or_else(|| {
+        let first = order.clone().min_by_key(|&die| self.loads[die]).unwrap_or(0);
+        let chosen = self.plane_with_room(map, first).or_else(|| {
             let mut others: Vec<usize> = order.collect();
-            others.sort_by_key(|&die| self.spread.loads[die]);
-            others.into_iter().find_map(|die| self.plane_with_room(die))
+            others.sort_by_key(|&die| self.loads[die]);
+            others.into_iter().find_map(|die| self.plane_with_room(map, die))
         });
         let Some(plane) = chosen else {
-            let now = self.layer.locate(page).map(|ppn| self.layer.plane_of(ppn));
+            let now = map.locate(page).map(|ppn| map.plane_of(ppn));
             return now.unwrap_or_else(|| self.home(page));
         };
-        let die = self.die_of(plane) as usize;
-        let planes = self.settings.hardware.planes;
-        self.spread.next_die = (die + 1) % dies;
-        self.spread.next_plane[die] = (plane + 1) % planes;
+        let die = (plane / self.planes_per_die) as usize;
+        self.next_die = (die + 1) % dies;
+        self.next_plane[die] = (plane + 1) % self.planes_per_die;
         plane
     }
 
-    fn plane_with_room(&self, die: usize) -> Option<u32> {
-        let planes = self.settings.hardware.planes;
-        let turn = self.spread.next_plane[die];
+    fn plane_with_room(&self, map: &dyn Stepwise, die: usize) -> Option<u32> {
+        let planes = self.planes_per_die;
+        let turn = self.next_plane[die];
         (turn..planes).chain(0..turn).map(|plane| die as u32 * planes + plane).find(|&plane| {
-            let coming = u64::from(self.spread.coming[plane as usize]);
-            self.layer.valid_pages(plane) + coming < self.spread.most_valid
+            let coming = u64::from(self.coming[plane as usize]);
+            map.valid_pages(plane) + coming < self.most_valid
         })
     }
 }

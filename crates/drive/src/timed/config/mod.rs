@@ -1,0 +1,14 @@
+//! What a timed drive is told: what people write of it, and what that comes to.
+
+mod hardware;
+mod placement;
+mod plan;
+pub(crate) mod resolve;
+mod settings;
+pub mod words;
+
+pub use hardware::Hardware;
+pub use placement::{Order, Placement};
+pub use plan::TimedPlan;
+pub(crate) use resolve::Timed;
+pub use settings::{Collecting, Idle, Loop, Preemption, Scheduling, Settings, Suspend, Unit};
