@@ -70,6 +70,24 @@ def test_the_same_rule_in_python_gives_the_same_digits(
     assert python.erases == built_in.erases
 
 
+def test_hints_reach_the_placement_beside_a_policy_in_python() -> None:
+    def run(victim: object) -> flashgc.Result:
+        return flashgc.run(
+            "zipf",
+            victim=victim,
+            frontier="pool",
+            placement="dac:zombie-block=yes",
+            host_cache="page-cache:size=1MiB",
+            hints="piggyback",
+            **SMALL,
+        )
+
+    mine, built_in = run(lowest_greedy), run("greedy:ties=lowest")
+    assert mine.zombies is not None
+    assert mine.zombies == built_in.zombies
+    assert mine.run_values == built_in.run_values
+
+
 def test_policies_are_named_and_may_be_compared_with_built_in_ones() -> None:
     ranking = flashgc.compare([lowest_greedy, Fifo, "random"], **SMALL)
     assert [rank.result.policy for rank in ranking] == [

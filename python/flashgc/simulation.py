@@ -199,6 +199,8 @@ def section_of(key: str) -> str:
     """The section that an option belongs to; an unknown one is an error with a suggestion."""
     if not known(key):
         hint = _core.suggest(key, [option.key for option in OPTIONS if option.key != "source"])
+        if not hint.startswith("did you mean"):
+            hint = "flashgc run --help lists the options, and flashgc.keywords their types"
         raise ConfigError(f"unknown option '{key}'; hint: {hint}")
     return find(key).section
 

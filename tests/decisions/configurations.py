@@ -14,12 +14,11 @@ UNCHANGED: tuple[Configuration, ...] = (
     *timing.configurations(),
 )
 
-#: Wrong when they were first recorded. They are changed on purpose by what mends them: see
-#: CHANGELOG. Their new values are recorded by their names, which the change lists one by one.
+#: Wrong when the others were recorded, and recorded anew when they were mended: see CHANGELOG.
 #:
-#: - DFTL with a placement: a copy that the placement scatters does not touch the map on flash, so
-#:   most of the map's traffic is missing.
-#: - Policies written in Python beside hints: what a host hints never reaches the placement.
+#: - DFTL with a placement: a copy that the placement scattered did not touch the map on flash, so
+#:   most of the map's traffic was missing.
+#: - Policies written in Python beside hints: what a host hinted never reached the placement.
 CHANGED: tuple[Configuration, ...] = (
     *mappings.dftl_with_a_placement(),
     *hosts.python_policies_with_hints(),

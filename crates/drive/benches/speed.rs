@@ -162,7 +162,11 @@ fn engine(
             for _ in 0..writes / BATCH as u64 {
                 workload.fill(&mut batch, BATCH).expect("generators do not fail");
                 if hints {
-                    layer.hint(&batch.pages[BATCH - BATCH / 4..]).expect("pages of the drive");
+                    layer
+                        .hints()
+                        .expect("zombies are kept")
+                        .hint(&batch.pages[BATCH - BATCH / 4..])
+                        .expect("pages of the drive");
                 }
                 layer.write(&batch.pages).expect("there is room");
             }
@@ -202,16 +206,7 @@ fn replay(geometry: &Geometry, writes: u64, kinds: Kinds) -> Box<dyn FnMut() -> 
     let source = TraceSource::load(&path, options).expect("the trace just written");
     std::fs::remove_file(&path).expect("the file just written");
     let workload = source.open(pages, Replay::Endless).expect("a replay");
-    let layout = Layout {
-        geometry: *geometry,
-        frontier: Frontier::Single,
-        placement: PlacementSpec::default(),
-        allocation: Allocation::default(),
-        levelling: None,
-        lifespan: None,
-        fill: Fill::Random,
-        seed: 1,
-    };
+    let layout = Layout { fill: Fill::Random, seed: 1, ..Layout::new(*geometry) };
     let layer = VictimSpec::parse("d-choices:d=10").expect("registered").build(layout);
     let mut drive =
         CountingDrive::new(layer.expect("memory"), Box::new(workload), Batch::DEFAULT_LEN);

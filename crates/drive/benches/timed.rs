@@ -17,7 +17,7 @@ use flashgc_drive::timed::{
     Collecting, Hardware, Loop, Order, Placement, Preemption, Scheduling, Settings, Silent,
     Suspend, TimedDrive, Unit, Until,
 };
-use flashgc_ftl::{Allocation, Fill, Geometry, PlacementSpec, PlaneLayout, VictimSpec};
+use flashgc_ftl::{Fill, Frontier, Geometry, Layout, PlaneLayout, VictimSpec};
 use flashgc_workload::requests::{RequestStream, TimedRequest};
 use flashgc_workload::{Op, WorkloadError};
 
@@ -125,15 +125,14 @@ fn measure(bytes: u64, preemption: Preemption, reads: bool, requests: u64) {
     };
     let homes = placement.homes(&hardware);
     let layout = PlaneLayout {
-        geometry,
+        layout: Layout {
+            frontier: Frontier::Pool { low: 2 }, // As if pages had been written at random for long: near the steady state.
+            fill: Fill::Random,
+            seed: 1,
+            ..Layout::new(geometry)
+        },
         planes,
-        blocks_kept: 2,
-        placement: &PlacementSpec::default(),
-        allocation: Allocation::default(),
-        // As if pages had been written at random for long: near the steady state.
-        fill: Fill::Random,
         home: &|page| homes[page as usize % homes.len()],
-        seed: 1,
     };
     let layer = VictimSpec::parse("d-choices:d=10").expect("registered").build_stepwise(layout);
     let stream = Stream::new(1, "requests");

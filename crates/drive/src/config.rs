@@ -5,7 +5,7 @@ use std::sync::Arc;
 use flashgc_base::spec::SpecError;
 use flashgc_ftl::{
     Allocation, Fill, Frontier, FtlError, Geometry, Layout, Levelling, Lifespan, Mapping,
-    PlacementSpec, PlaneLayout, Stepwise, Translation, VictimSpec,
+    PlacementSpec, PlaneLayout, Stepwise, Translation, Victim,
 };
 use flashgc_host::HostSpec;
 
@@ -15,42 +15,6 @@ use crate::source::Source;
 use crate::swap::SwapSpec;
 use crate::timed::Timed;
 use crate::times::Times;
-
-/// Makes the layer of one run with a policy from outside. The whole layer, not only the policy:
-/// who lends the block table to another language must also decide when it is freed.
-pub type ExternalPolicy =
-    Arc<dyn Fn(Layout) -> Result<Box<dyn Translation>, FtlError> + Send + Sync>;
-
-/// The victim policy of a run.
-#[derive(Clone)]
-pub enum Victim {
-    /// A registered policy.
-    Registered(VictimSpec),
-    /// A function from outside, under the name it is reported by.
-    External(String, ExternalPolicy),
-    /// The mapping has a way of its own.
-    None,
-}
-
-impl Victim {
-    fn build(&self, layout: Layout) -> Result<Box<dyn Translation>, FtlError> {
-        match self {
-            Self::Registered(spec) => spec.build(layout),
-            Self::External(_, make) => make(layout),
-            Self::None => {
-                Err(SpecError::new("a page map needs a victim policy, found none", "").into())
-            }
-        }
-    }
-
-    /// Bytes of memory of a layer; of what a policy from outside keeps nothing is known.
-    fn bytes(&self, layout: &Layout) -> Result<u64, SpecError> {
-        match self {
-            Self::Registered(spec) => spec.bytes(layout),
-            Self::External(..) | Self::None => Ok(layout.bytes(false)),
-        }
-    }
-}
 
 /// A configuration with everything in it checked and worked out.
 #[derive(Clone)]
@@ -77,7 +41,8 @@ pub struct Resolved {
     pub swap: Option<SwapSpec>,
     pub(crate) mapping: Mapping,
     pub(crate) lifespan: Option<Lifespan>,
-    pub(crate) victim: Victim,
+    /// Who picks victims; `None` where the mapping has a way of its own.
+    pub(crate) victim: Option<Victim>,
     pub(crate) frontier: Frontier,
     pub(crate) allocation: Allocation,
     pub(crate) levelling: Option<Levelling>,
@@ -90,15 +55,16 @@ pub struct Resolved {
 impl Resolved {
     /// Bytes of memory of one layer; also finds faults that only the making of one shows.
     pub(crate) fn layer_bytes(&self) -> Result<u64, SpecError> {
-        self.victim.bytes(&self.layout(0))
+        let layout = self.layout(0);
+        self.victim.as_ref().map_or(Ok(layout.bytes(false)), |victim| victim.bytes(&layout))
     }
 
     /// The translation layer of run number `run`, counted from 0.
     pub fn layer(&self, run: u32) -> Result<Box<dyn Translation>, FtlError> {
-        self.mapping.build(self.layout(run), &|layout| self.victim.build(layout))
+        self.mapping.build(self.layout(run), &|layout| self.victim()?.build(layout))
     }
 
-    fn layout(&self, run: u32) -> Layout {
+    pub(crate) fn layout(&self, run: u32) -> Layout {
         Layout {
             geometry: self.geometry,
             frontier: self.frontier,
@@ -113,21 +79,18 @@ impl Resolved {
 
     /// A page map over planes, for a drive with a clock.
     pub(crate) fn stepwise(&self, layout: PlaneLayout) -> Result<Box<dyn Stepwise>, FtlError> {
-        match &self.victim {
-            Victim::Registered(spec) => spec.build_stepwise(layout),
-            Victim::None => unreachable!("a drive with a clock has the page map"),
-            Victim::External(name, _) => Err(SpecError::new(
-                format!("{name} is no policy of a drive with a clock"),
-                "--drive counting has those written in Python",
-            )
-            .into()),
-        }
+        self.victim()?.build_stepwise(layout)
+    }
+
+    fn victim(&self) -> Result<&Victim, SpecError> {
+        let missing = || SpecError::new("a page map needs a victim policy, found none", "");
+        self.victim.as_ref().ok_or_else(missing)
     }
 
     /// Whether the host tells the drive anything, and whether that heeds it.
     pub fn hints(&self) -> (bool, bool) {
         let told = self.host.as_ref().is_some_and(|host| !host.hints().is_none());
-        let asks = matches!(&self.victim, Victim::Registered(spec) if spec.asks_for_zombies());
+        let asks = self.victim.as_ref().is_some_and(Victim::asks_for_zombies);
         (told, asks || self.placement.asks_for_zombies())
     }
 
@@ -138,7 +101,7 @@ impl Resolved {
 
     /// Whether the policy comes from outside and must stay on the calling thread.
     pub fn is_external(&self) -> bool {
-        matches!(self.victim, Victim::External(..))
+        matches!(self.victim, Some(Victim::External(..)))
     }
 
     /// Finds faults that only the making of a layer shows, before any long run begins.

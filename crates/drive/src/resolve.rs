@@ -8,11 +8,11 @@ use std::sync::Arc;
 use flashgc_base::spec::{SpecError, count};
 use flashgc_ftl::{
     Allocation, Costs, EndOfLife, Endurance, Fill, Frontier, FtlError, Geometry, Levelling,
-    Lifespan, Mapping, PlacementSpec, VictimSpec,
+    Lifespan, MakePick, Mapping, PlacementSpec, Victim, VictimSpec,
 };
 use flashgc_host::HostSpec;
 
-use crate::config::{ExternalPolicy, Resolved, Victim};
+use crate::config::Resolved;
 use crate::extent::{Length, Plan, Warmup};
 use crate::options::{HostConfig, NONE, RunConfig};
 use crate::source::Source;
@@ -29,7 +29,7 @@ impl Resolved {
     pub fn new(
         config: &RunConfig,
         source: Arc<dyn Source>,
-        external: Option<(String, ExternalPolicy)>,
+        external: Option<(String, MakePick)>,
     ) -> Result<Self, FtlError> {
         if config.timed.is_some() {
             clock::refuse_what_only_counts(config, external.is_some())?;
@@ -95,11 +95,7 @@ impl Resolved {
         RunConfig {
             blocks: Some(self.geometry.blocks()),
             capacity: config.capacity.filter(|&bytes| bytes != physical),
-            victim: match &self.victim {
-                Victim::Registered(spec) => spec.to_string(),
-                Victim::External(name, _) => name.clone(),
-                Victim::None => NONE.to_string(),
-            },
+            victim: self.victim.as_ref().map_or(NONE.to_string(), Victim::to_string),
             frontier: if has_victims { self.frontier.to_string() } else { NONE.to_string() },
             mapping: self.mapping.to_string(),
             swap: self.swap.as_ref().map(SwapSpec::canonical),
@@ -126,7 +122,7 @@ impl Resolved {
 /// What can be read without a drive.
 struct Specs {
     mapping: Mapping,
-    victim: Victim,
+    victim: Option<Victim>,
     frontier: Frontier,
     allocation: Allocation,
     levelling: Option<Levelling>,
@@ -137,17 +133,14 @@ struct Specs {
 }
 
 impl Specs {
-    fn read(
-        config: &RunConfig,
-        external: Option<(String, ExternalPolicy)>,
-    ) -> Result<Self, SpecError> {
+    fn read(config: &RunConfig, external: Option<(String, MakePick)>) -> Result<Self, SpecError> {
         let mapping = Mapping::parse(&config.mapping)?;
         let has_victims = mapping.info().has_victims;
         Ok(Self {
             victim: match external {
-                Some((name, make)) => Victim::External(name, make),
-                None if has_victims => Victim::Registered(VictimSpec::parse(&config.victim)?),
-                None => Victim::None,
+                Some((name, make)) => Some(Victim::External(name, make)),
+                None if has_victims => Some(Victim::Registered(VictimSpec::parse(&config.victim)?)),
+                None => None,
             },
             frontier: match has_victims {
                 true => Frontier::parse(&config.frontier)?,

@@ -3,20 +3,16 @@
 
 use flashgc_drive::counting::CountingDrive;
 use flashgc_drive::extent::{Extent, Unit};
-use flashgc_ftl::{Allocation, Fill, Frontier, Geometry, Layout, PlacementSpec, VictimSpec};
+use flashgc_ftl::{Frontier, Geometry, Layout, PlacementSpec, VictimSpec};
 use flashgc_host::HostSpec;
 use flashgc_workload::generate::GeneratorSpec;
 
 fn drive(victim: &str, placement: &str, hints: &str, batch: usize) -> CountingDrive {
     let layout = Layout {
-        geometry: Geometry::with_spare(200, 16, 0.15).unwrap(),
         frontier: Frontier::Pool { low: 2 },
         placement: PlacementSpec::parse(placement).unwrap(),
-        allocation: Allocation::default(),
-        levelling: None,
-        lifespan: None,
-        fill: Fill::Sequential,
         seed: 1,
+        ..Layout::new(Geometry::with_spare(200, 16, 0.15).unwrap())
     };
     let pages = layout.geometry.logical_pages();
     let layer = VictimSpec::parse(victim).unwrap().build(layout).unwrap();

@@ -9,8 +9,7 @@ use flashgc_drive::options::RunConfig;
 use flashgc_drive::result::RunResult;
 use flashgc_drive::simulate::{Control, simulate};
 use flashgc_ftl::{
-    Allocation, EndOfLife, Endurance, Fill, Frontier, Geometry, Layout, Lifespan, PlacementSpec,
-    VictimSpec,
+    Allocation, EndOfLife, Endurance, Frontier, Geometry, Layout, Lifespan, VictimSpec,
 };
 use flashgc_workload::generate::GeneratorSpec;
 
@@ -113,17 +112,14 @@ fn the_first_failure_is_where_a_run_to_it_stops() {
 fn ends_and_reads_until_them_do_not_depend_on_the_batch_size() {
     let life = |batch: usize, ends_at: EndOfLife, workload: &str| {
         let layout = Layout {
-            geometry: Geometry::with_spare(60, 8, 0.3).unwrap(),
             frontier: Frontier::Pool { low: 4 },
-            placement: PlacementSpec::default(),
             allocation: Allocation::parse("lowest-erase").unwrap(),
-            levelling: None,
             lifespan: Some(Lifespan {
                 endurance: Endurance::parse("weibull:scale=20").unwrap(),
                 ends_at,
             }),
-            fill: Fill::Sequential,
             seed: 1,
+            ..Layout::new(Geometry::with_spare(60, 8, 0.3).unwrap())
         };
         let pages = layout.geometry.logical_pages();
         let layer = VictimSpec::parse("d-choices").unwrap().build(layout).unwrap();

@@ -7,16 +7,13 @@ mod reference;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
-use flashgc_drive::config::{ExternalPolicy, Resolved};
+use flashgc_drive::config::Resolved;
 use flashgc_drive::counting::CountingDrive;
 use flashgc_drive::extent::{Extent, Length, Unit};
 use flashgc_drive::options::RunConfig;
 use flashgc_drive::result::RunResult;
 use flashgc_drive::simulate::{Control, simulate, simulate_each};
-use flashgc_ftl::{
-    Allocation, External, Fill, Frontier, Geometry, Layout, PageMap, PlacementSpec, VictimSpec,
-    victim_policies,
-};
+use flashgc_ftl::{Fill, Frontier, Geometry, Layout, MakePick, VictimSpec, victim_policies};
 use flashgc_workload::generate::GeneratorSpec;
 
 fn config() -> RunConfig {
@@ -65,14 +62,10 @@ fn stops_and_counts_do_not_depend_on_the_batch_size() {
             let geometry = Geometry::with_spare(100, 16, 0.2).unwrap();
             let pages = geometry.logical_pages();
             let layout = Layout {
-                geometry,
                 frontier: Frontier::Double,
-                placement: PlacementSpec::default(),
-                allocation: Allocation::default(),
-                levelling: None,
-                lifespan: None,
                 fill: Fill::Random,
                 seed: 1,
+                ..Layout::new(geometry)
             };
             let layer = VictimSpec::parse("d-choices").unwrap().build(layout).unwrap();
             let workload = GeneratorSpec::parse("zipf:theta=0.9,read=0.4,trim=0.05").unwrap();
@@ -230,13 +223,12 @@ fn each_result_is_told_once_and_only_if_it_is_complete() {
 #[test]
 fn an_external_policy_decides_like_the_built_in_one() {
     let built_in = RunConfig { victim: "greedy:ties=lowest".into(), ..config() };
-    let make: ExternalPolicy = Arc::new(|layout| {
-        let pick = External::from_pick(Box::new(|blocks, _| {
+    let make: MakePick = Arc::new(|_| {
+        Ok(Box::new(|blocks, _| {
             (0..blocks.len())
                 .filter(|&block| blocks.is_candidate(block))
                 .min_by_key(|&block| blocks.valid(block))
-        }));
-        Ok(Box::new(PageMap::with_policy(layout, |_, _| Ok(pick))?))
+        }))
     });
     let source = Arc::new(GeneratorSpec::parse(&built_in.workload).unwrap());
     let outside = Resolved::new(&built_in, source, Some(("mine".into(), make))).unwrap();

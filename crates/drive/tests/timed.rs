@@ -5,9 +5,7 @@ mod timed_common;
 
 use flashgc_base::rng::Stream;
 use flashgc_drive::timed::{Hardware, Loop, Settings, Silent, Stop, TimedDrive, Until};
-use flashgc_ftl::{
-    Allocation, Fill, Frontier, Geometry, Layout, PlacementSpec, VictimSpec, victim_policies,
-};
+use flashgc_ftl::{Fill, Frontier, Geometry, Layout, PlacementSpec, VictimSpec, victim_policies};
 use flashgc_workload::Op;
 use flashgc_workload::requests::TimedRequest;
 use timed_common::*;
@@ -113,14 +111,11 @@ fn one_die_decides_as_the_counting_drive_request_by_request() {
             TimedDrive::new(settings, layer, Box::new(Listed::new(requests.clone())), Silent)
                 .unwrap();
         let layout = Layout {
-            geometry,
             frontier: Frontier::Pool { low: 2 },
             placement: spec,
-            allocation: Allocation::default(),
-            levelling: None,
-            lifespan: None,
             fill: Fill::Random,
             seed: 7,
+            ..Layout::new(geometry)
         };
         let mut counting = VictimSpec::parse(policy).unwrap().build(layout).unwrap();
         let mut reads_found = 0;
@@ -138,7 +133,9 @@ fn one_die_decides_as_the_counting_drive_request_by_request() {
                 let ahead: Vec<u32> =
                     commands[done as usize..].iter().map(|&(_, page)| page).take(30).collect();
                 timed.hint(&ahead).unwrap();
-                counting.hint(&ahead).unwrap();
+                if let Some(hints) = counting.hints() {
+                    hints.hint(&ahead).unwrap();
+                }
             }
         }
         timed.run(Until::END).unwrap();

@@ -5,7 +5,7 @@ mod timed_common;
 use flashgc_drive::counting::CountingDrive;
 use flashgc_drive::extent::{Extent, Unit};
 use flashgc_drive::timed::{Hardware, Loop, Settings, Stop, TimedDrive, Until};
-use flashgc_ftl::{Allocation, Fill, Frontier, Geometry, Layout, PlacementSpec, VictimSpec};
+use flashgc_ftl::{Fill, Frontier, Geometry, Layout, PlacementSpec, VictimSpec};
 use flashgc_host::HostSpec;
 use flashgc_workload::Op::{self, Dirty, Read, Trim, Write};
 use flashgc_workload::generate::GeneratorSpec;
@@ -217,14 +217,11 @@ fn a_drive_prepared_behind_its_cache_stands_where_the_counting_drive_stands() {
         ] {
             let spec = PlacementSpec::parse(placement).unwrap();
             let layout = Layout {
-                geometry,
                 frontier: Frontier::Pool { low: 2 },
                 placement: spec.clone(),
-                allocation: Allocation::default(),
-                levelling: None,
-                lifespan: None,
                 fill: Fill::Random,
                 seed: 7,
+                ..Layout::new(geometry)
             };
             let requests = application.open(pages, 5).unwrap();
             let before = host(cache, hints).open(requests, PAGE, pages, 5).unwrap();

@@ -1,6 +1,9 @@
 //! The block table: valid counts, which pages are live, erase counts, and which blocks a policy
 //! may pick.
 
+use std::any::Any;
+use std::sync::{Arc, Mutex};
+
 use crate::geometry::Geometry;
 use crate::track::bytes_of;
 
@@ -10,6 +13,19 @@ pub type BlockId = u32;
 /// Set in a valid count while the block may not be picked: it is open, or waits erased in a pool.
 /// A masked count compares above every candidate's, so minimum searches need no second look.
 pub const NOT_A_CANDIDATE: u16 = 1 << 15;
+
+/// Where the columns of a block table go when it is dropped, if somebody still looks at them.
+pub type Keeper = Arc<Mutex<Option<Box<dyn Any + Send>>>>;
+
+/// To whom the columns of a table are lent: those of a copy are its own.
+#[derive(Debug)]
+struct Lent(Option<Keeper>);
+
+impl Clone for Lent {
+    fn clone(&self) -> Self {
+        Self(None)
+    }
+}
 
 /// What a policy sees of the blocks.
 #[derive(Clone, Debug)]
@@ -25,6 +41,7 @@ pub struct BlockTable {
     blocks: u32,
     pages_per_block: u32,
     clock: u64,
+    lent: Lent,
 }
 
 impl BlockTable {
@@ -40,6 +57,7 @@ impl BlockTable {
             blocks: geometry.blocks(),
             pages_per_block: geometry.pages_per_block(),
             clock: 0,
+            lent: Lent(None),
         }
     }
 
@@ -56,7 +74,12 @@ impl BlockTable {
             counts: vec![NOT_A_CANDIDATE; blocks],
             erases: vec![0; blocks],
             programmed: vec![false; blocks],
-            ..Self::of_shape(geometry)
+            zombies: Vec::new(),
+            candidates: 0,
+            blocks: geometry.blocks(),
+            pages_per_block: geometry.pages_per_block(),
+            clock: 0,
+            lent: Lent(None),
         }
     }
 
@@ -72,7 +95,14 @@ impl BlockTable {
             blocks: counts.len() as u32,
             pages_per_block,
             clock: 0,
+            lent: Lent(None),
         }
+    }
+
+    /// Lends the columns: when the table is dropped they go to `keeper`, so that who looks at their
+    /// memory may do so for as long as it holds that. They never move.
+    pub fn lend(&mut self, keeper: Keeper) {
+        self.lent = Lent(Some(keeper));
     }
 
     /// N.
@@ -198,8 +228,12 @@ impl BlockTable {
         self.counts[block as usize] = NOT_A_CANDIDATE | valid as u16;
     }
 
-    /// Records that pages of `block` are being programmed.
-    pub(crate) fn program(&mut self, block: BlockId) {
+    /// Records that `pages` pages of `block`, which is open, are being programmed.
+    #[inline]
+    pub(crate) fn program(&mut self, block: BlockId, pages: u16) {
+        debug_assert!(!self.is_candidate(block));
+        debug_assert!(u32::from(self.valid(block) + pages) <= self.pages_per_block);
+        self.counts[block as usize] += pages;
         self.programmed[block as usize] = true;
     }
 
@@ -213,5 +247,15 @@ impl BlockTable {
     /// Whether `block` has been programmed since its last erase.
     pub(crate) fn is_programmed(&self, block: BlockId) -> bool {
         self.programmed[block as usize]
+    }
+}
+
+impl Drop for BlockTable {
+    fn drop(&mut self) {
+        if let Some(keeper) = self.lent.0.take() {
+            let columns = (std::mem::take(&mut self.counts), std::mem::take(&mut self.erases));
+            let mut kept = keeper.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            *kept = Some(Box::new(columns));
+        }
     }
 }

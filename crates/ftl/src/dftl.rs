@@ -24,13 +24,17 @@
 //! paper gives them blocks of their own.
 
 use crate::blocks::{BlockId, BlockTable};
+use crate::counters::{Counters, Levelled, MapTraffic, Merges, ZombieCounts};
 use crate::endurance::Wear;
+use crate::error::FtlError;
 use crate::fill::Fill;
 use crate::frontier::Frontier;
 use crate::geometry::Geometry;
+use crate::layout::Layout;
 use crate::mapping::MakePageMap;
 use crate::order::Order;
-use crate::translation::{Counters, FtlError, Layout, MapTraffic, Translation};
+use crate::scheme::Duplicates;
+use crate::translation::{FollowsReads, ReportsCopies, SharesMemory, TakesHints, Translation};
 use flashgc_base::spec::{Kind, Param, Params, SpecError, count};
 
 pub(crate) const PARAMS: &[Param] = &[
@@ -178,7 +182,10 @@ pub(crate) fn dftl(
             layer.stored[page as usize] = layer.place(page);
         }
     }
-    layer.inner.follow_copies();
+    let Some(copies) = layer.inner.copies() else {
+        return Err(SpecError::new("dftl needs a page map that reports its copies", "").into());
+    };
+    copies.follow();
     Ok(Box::new(layer))
 }
 
@@ -227,7 +234,9 @@ impl Dftl {
     fn note_copies(&mut self) {
         let mut copies = std::mem::take(&mut self.copies);
         copies.clear();
-        self.inner.drain_copies(&mut copies);
+        if let Some(reported) = self.inner.copies() {
+            reported.drain(&mut copies);
+        }
         for &page in copies.iter().filter(|&&page| page < self.geometry.logical_pages()) {
             if !self.cache.change(page) {
                 self.moved.push(page);
@@ -331,19 +340,36 @@ impl Translation for Dftl {
         Ok(())
     }
 
-    fn follows_reads(&self) -> bool {
-        true
+    fn hints(&mut self) -> Option<&mut dyn TakesHints> {
+        None
     }
 
-    fn read(&mut self, pages: &[u32]) -> Result<(), FtlError> {
-        self.check_range(pages)?;
-        for &page in pages {
-            // A drive at the end of its life reads without its cache.
-            if !self.has_ended() && self.look_up(page)? {
-                self.settle()?;
-            }
-        }
-        Ok(())
+    fn reads(&mut self) -> Option<&mut dyn FollowsReads> {
+        Some(self)
+    }
+
+    fn memory(&mut self) -> Option<&mut dyn SharesMemory> {
+        None
+    }
+
+    fn copies(&mut self) -> Option<&mut dyn ReportsCopies> {
+        None // they go to the map below
+    }
+
+    fn zombies(&self) -> Option<ZombieCounts> {
+        None
+    }
+
+    fn levelled(&self) -> Option<Levelled> {
+        self.inner.levelled()
+    }
+
+    fn merges(&self) -> Option<Merges> {
+        None
+    }
+
+    fn duplicates(&self) -> Duplicates {
+        Duplicates::default()
     }
 
     fn map_traffic(&self) -> Option<MapTraffic> {
@@ -416,5 +442,18 @@ impl Translation for Dftl {
             + 8 * pages
             + 8 * pages.div_ceil(64)
             + 12 * u64::from(self.cache.capacity)
+    }
+}
+
+impl FollowsReads for Dftl {
+    fn read(&mut self, pages: &[u32]) -> Result<(), FtlError> {
+        self.check_range(pages)?;
+        for &page in pages {
+            // A drive at the end of its life reads without its cache.
+            if !self.has_ended() && self.look_up(page)? {
+                self.settle()?;
+            }
+        }
+        Ok(())
     }
 }

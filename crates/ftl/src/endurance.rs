@@ -3,10 +3,10 @@
 use std::fmt;
 
 use crate::blocks::BlockId;
+use crate::counters::Counters;
 use crate::frontier::Frontier;
-use crate::geometry::Geometry;
+use crate::layout::{PlaneId, PlaneLayout};
 use crate::track::bytes_of;
-use crate::translation::Counters;
 use flashgc_base::rng::Stream;
 use flashgc_base::spec::{Kind, Param, Params, Spec, SpecError, suggest};
 
@@ -233,33 +233,51 @@ pub struct Moment {
 
 /// The wear of a drive whose blocks bear a limited number of erases.
 ///
-/// A block that was erased for the last time is bad: it is used no more. The reserve is N less the
-/// blocks that the promised pages fill and those that the frontier keeps.
+/// A block that was erased for the last time is bad: it is used no more. The reserve of a plane is
+/// its blocks less those that its promised pages fill and those that the frontier keeps; the drive
+/// ends with the first plane that needs more.
 #[derive(Clone, Debug)]
 pub struct Wear {
     ends_at: EndOfLife,
     limits: Vec<u32>,
     bad: Vec<bool>,
     bad_blocks: u32,
-    reserve: u32,
+    planes: Vec<PlaneWear>,
     /// Pages that the host had written when each of the bad blocks wore out.
     failures: Vec<u64>,
     first_failure: Option<Moment>,
     system_failure: Option<(Moment, Cause)>,
 }
 
+/// The wear of one plane.
+#[derive(Clone, Debug)]
+struct PlaneWear {
+    bad_blocks: u32,
+    reserve: u32,
+}
+
 impl Wear {
-    /// A new drive, whose limits are drawn from `seed`. The frontier's needs have been checked.
-    pub(crate) fn new(lifespan: Lifespan, geometry: &Geometry, kept: u32, seed: u64) -> Self {
+    /// A new drive whose planes are promised so many pages each. The limits of each plane are drawn
+    /// from a stream of its own. The frontier's needs have been checked.
+    pub(crate) fn new(lifespan: Lifespan, planes: &PlaneLayout, promised: &[u32]) -> Self {
         let Lifespan { endurance, ends_at } = lifespan;
-        let blocks = geometry.blocks();
-        let promised = geometry.logical_pages().div_ceil(geometry.pages_per_block());
+        let geometry = &planes.layout.geometry;
+        let blocks = geometry.blocks() / planes.planes;
+        let kept = planes.layout.blocks_kept();
+        let mut limits = Vec::with_capacity(geometry.blocks() as usize);
+        for plane in 0..planes.planes {
+            limits.extend(endurance.limits(blocks, &mut planes.stream(plane, "endurance")));
+        }
+        let of_plane = |&pages: &u32| {
+            let filled = pages.div_ceil(geometry.pages_per_block());
+            PlaneWear { bad_blocks: 0, reserve: blocks.saturating_sub(filled).saturating_sub(kept) }
+        };
         Self {
             ends_at,
-            limits: endurance.limits(blocks, &mut Stream::new(seed, "endurance")),
-            bad: vec![false; blocks as usize],
+            limits,
+            bad: vec![false; geometry.blocks() as usize],
             bad_blocks: 0,
-            reserve: blocks.saturating_sub(promised).saturating_sub(kept),
+            planes: promised.iter().map(of_plane).collect(),
             failures: Vec::new(),
             first_failure: None,
             system_failure: None,
@@ -286,9 +304,10 @@ impl Wear {
         self.bad_blocks
     }
 
-    /// Blocks that may wear out before promises cannot be kept.
+    /// Blocks that may wear out, spread as evenly as can be, before promises cannot be kept: the sum
+    /// of what the planes have to spare.
     pub fn reserve(&self) -> u32 {
-        self.reserve
+        self.planes.iter().map(|plane| plane.reserve).sum()
     }
 
     /// Pages that the host had written when each of the bad blocks wore out, in order.
@@ -312,20 +331,25 @@ impl Wear {
         first || self.system_failure.is_some()
     }
 
-    /// Retires `block`, erased `erases` times, if that was the last; whether it did.
-    pub(crate) fn retires(&mut self, block: BlockId, erases: u32, counters: Counters) -> bool {
-        if erases < self.limits[block as usize] {
-            return false;
-        }
+    /// Whether an erase of `block`, the `erases`-th, was its last.
+    #[inline]
+    pub(crate) fn is_last(&self, block: BlockId, erases: u32) -> bool {
+        erases >= self.limits[block as usize]
+    }
+
+    /// Retires `block`, of `plane`, which has worn out.
+    pub(crate) fn retire(&mut self, plane: PlaneId, block: BlockId, counters: Counters) {
+        debug_assert!(!self.bad[block as usize], "block {block} wears out twice");
         self.bad[block as usize] = true;
         self.bad_blocks += 1;
         self.failures.push(counters.host_pages);
         let moment = Moment { counters, bad_blocks: self.bad_blocks };
         self.first_failure.get_or_insert(moment);
-        if self.bad_blocks > self.reserve {
+        let plane = &mut self.planes[plane as usize];
+        plane.bad_blocks += 1;
+        if plane.bad_blocks > plane.reserve {
             self.system_failure.get_or_insert((moment, Cause::Reserve));
         }
-        true
     }
 
     /// Records that the pool had no block for a victim's pages.
@@ -333,11 +357,35 @@ impl Wear {
         let moment = Moment { counters, bad_blocks: self.bad_blocks };
         self.system_failure.get_or_insert((moment, Cause::Pool));
     }
+
+    /// Whether the planes, of `blocks` blocks each, count their bad ones, and none has lost more than
+    /// its reserve without a failure.
+    pub(crate) fn audit(&self, blocks: u32) -> Result<(), String> {
+        let parts = self.bad.chunks(blocks as usize);
+        for (number, (plane, bad)) in self.planes.iter().zip(parts).enumerate() {
+            let bad = bad.iter().filter(|&&bad| bad).count() as u32;
+            if bad != plane.bad_blocks {
+                return Err(format!(
+                    "plane {number}: {bad} bad blocks, {} counted",
+                    plane.bad_blocks
+                ));
+            }
+            if bad > plane.reserve && self.system_failure.is_none() {
+                return Err(format!(
+                    "plane {number}: {bad} blocks are bad, its reserve is {}, without a failure",
+                    plane.reserve
+                ));
+            }
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::geometry::Geometry;
+    use crate::layout::Layout;
 
     fn sample(text: &str) -> (f64, f64, Vec<u32>) {
         let law = Endurance::parse(text).unwrap();
@@ -400,12 +448,20 @@ mod tests {
             endurance: Endurance::Fixed { limit: 2 },
             ends_at: EndOfLife::SystemFailure,
         };
-        let mut wear = Wear::new(lifespan, &geometry, 3, 1);
+        let layout = PlaneLayout::one(Layout {
+            frontier: Frontier::Pool { low: 1 },
+            lifespan: Some(lifespan),
+            seed: 1,
+            ..Layout::new(geometry)
+        });
+        let mut wear = Wear::new(lifespan, &layout, &[62]);
         assert_eq!(wear.reserve(), 1);
         let counters = |erases| Counters { erases, host_pages: 4 * erases, ..Counters::default() };
-        assert!(!wear.retires(5, 1, counters(1)));
-        assert!(wear.retires(5, 2, counters(2)) && wear.is_bad(5) && !wear.has_ended());
-        assert!(wear.retires(6, 2, counters(4)) && wear.has_ended());
+        assert!(!wear.is_last(5, 1) && wear.is_last(5, 2));
+        wear.retire(0, 5, counters(2));
+        assert!(wear.is_bad(5) && !wear.has_ended());
+        wear.retire(0, 6, counters(4));
+        assert!(wear.has_ended());
         let first = Moment { counters: counters(2), bad_blocks: 1 };
         let system = Moment { counters: counters(4), bad_blocks: 2 };
         assert_eq!(wear.failures(), [8, 16]);

@@ -2,34 +2,10 @@
 
 use std::fmt;
 
-use crate::allocation::Pool;
-use crate::blocks::BlockId;
 use crate::geometry::{Geometry, GeometryError};
 use crate::levelling::Levelling;
-use crate::placement::{Placed, PlacementSpec};
+use crate::placement::PlacementSpec;
 use flashgc_base::spec::{Kind, Param, Params, Spec, SpecError, suggest};
-
-/// A block being programmed, page after page.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Active {
-    /// The block, or [`Active::NO_BLOCK`].
-    pub(crate) block: BlockId,
-    /// Offset of the next page to program; b when full.
-    pub(crate) next: u32,
-}
-
-impl Active {
-    pub(crate) const NO_BLOCK: BlockId = BlockId::MAX;
-
-    /// No block yet: full, so that the first write makes room.
-    pub(crate) fn none(pages_per_block: u32) -> Self {
-        Self { block: Self::NO_BLOCK, next: pages_per_block }
-    }
-
-    pub(crate) fn erased(block: BlockId) -> Self {
-        Self { block, next: 0 }
-    }
-}
 
 /// Which write frontier a drive has.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -185,52 +161,6 @@ impl fmt::Display for Frontier {
             Self::Double => f.write_str("double"),
             Self::Pool { low } => write!(f, "pool:low={low}"),
             Self::Mixed { low } => write!(f, "mixed:low={low}"),
-        }
-    }
-}
-
-/// The open blocks of a frontier, and its pool.
-pub(crate) struct Open {
-    pub(crate) kind: Frontier,
-    /// Where host writes go.
-    pub(crate) host: Active,
-    /// Where copies go; unused where they share the host's block.
-    pub(crate) copies: Active,
-    /// Where copies go that are made to level wear; unused without.
-    pub(crate) levelled: Active,
-    /// Erased blocks that wait for use, where the frontier has a pool.
-    pub(crate) pool: Box<dyn Pool>,
-    /// The open blocks of a placement, in place of `host` and `copies`.
-    pub(crate) placed: Option<Box<Placed>>,
-    /// Blocks that can never hold host data.
-    pub(crate) kept: u32,
-}
-
-impl Open {
-    pub(crate) fn new(
-        kind: Frontier,
-        pages_per_block: u32,
-        pool: Box<dyn Pool>,
-        placed: Option<Box<Placed>>,
-        kept: u32,
-    ) -> Self {
-        let none = Active::none(pages_per_block);
-        Self { kind, host: none, copies: none, levelled: none, pool, placed, kept }
-    }
-
-    /// The blocks that are being programmed.
-    pub(crate) fn active(&self) -> impl Iterator<Item = Active> {
-        let placed = self.placed.iter().flat_map(|placed| &placed.open).copied();
-        let all = [self.host, self.copies, self.levelled].into_iter().chain(placed);
-        all.filter(|active| active.block != Active::NO_BLOCK)
-    }
-
-    /// Where the copies of a frontier with a pool go, those made to level wear if `levelling`.
-    pub(crate) fn frontier_of_copies(&mut self, levelling: bool) -> &mut Active {
-        match self.kind {
-            _ if levelling => &mut self.levelled,
-            Frontier::Mixed { .. } => &mut self.host,
-            _ => &mut self.copies,
         }
     }
 }

@@ -23,6 +23,7 @@
 use std::fmt;
 
 use crate::blocks::{BlockId, BlockTable};
+use crate::counters::Levelled;
 use crate::frontier::Frontier;
 use crate::track::{bytes_of, tree_levels};
 use flashgc_base::spec::{Kind, Param, Params, Spec, SpecError, header, suggest};
@@ -125,25 +126,6 @@ impl Levelling {
 impl fmt::Display for Levelling {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "static:threshold={},interval={}", self.threshold, self.interval)
-    }
-}
-
-/// What levelling wear has cost.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Levelled {
-    /// Blocks collected to level wear, in place of a victim of the policy.
-    pub collections: u64,
-    /// Valid pages that those collections rewrote.
-    pub copied_pages: u64,
-}
-
-impl Levelled {
-    /// What it has cost since `earlier`.
-    pub fn since(&self, earlier: &Self) -> Self {
-        Self {
-            collections: self.collections - earlier.collections,
-            copied_pages: self.copied_pages - earlier.copied_pages,
-        }
     }
 }
 
@@ -283,7 +265,7 @@ mod tests {
                     blocks.take(block);
                     blocks.erase(block);
                 } else {
-                    blocks.program(block);
+                    blocks.program(block, 0);
                     blocks.close(block);
                 }
                 least.changed(&blocks, block);
@@ -303,7 +285,7 @@ mod tests {
         let erase = |leveller: &mut Leveller, blocks: &mut BlockTable, times: u32| {
             for _ in 0..times {
                 blocks.take(0);
-                blocks.program(0);
+                blocks.program(0, 0);
                 blocks.erase(0);
                 leveller.erased(blocks.erase_count(0), None);
                 blocks.close(0);

@@ -1,16 +1,17 @@
 //! Flash translation layer: state, decisions and transitions.
 //!
 //! No I/O, no clock, no threads, and no randomness but the
-//! [`Stream`](flashgc_base::rng::Stream) it is handed. Start reading at [`page_map`]; the policies
-//! are in [`victim`].
+//! [`Stream`](flashgc_base::rng::Stream) it is handed. Start reading at
+//! [`page_map`]; the policies are in [`victim`].
 
-mod audit;
-mod collect;
+mod counters;
 mod dftl;
+mod error;
+mod layout;
 mod log_map;
 mod order;
+mod store;
 mod table;
-mod zombies;
 
 pub mod allocation;
 pub mod blocks;
@@ -28,20 +29,25 @@ pub mod stepwise;
 pub mod track;
 pub mod translation;
 pub mod victim;
+pub mod victims;
 
 pub use allocation::{Allocation, allocation_policies};
 pub use blocks::{BlockId, BlockTable, NOT_A_CANDIDATE};
 pub use collector::collectors;
+pub use counters::{Counters, Levelled, MapTraffic, Merges, ZombieCounts};
 pub use endurance::{EndOfLife, Endurance, Lifespan, Wear};
+pub use error::FtlError;
 pub use fill::Fill;
 pub use frontier::Frontier;
 pub use geometry::{Geometry, GeometryError};
-pub use levelling::{Levelled, Levelling};
+pub use layout::{Layout, PlaneId, PlaneLayout};
+pub use levelling::Levelling;
 pub use mapping::{Mapping, mappings};
 pub use page_map::PageMap;
 pub use placement::{PlacementSpec, placement_policies};
 pub use scheme::{Costs, Duplicates, Scheme, schemes};
-pub use stepwise::{PlaneLayout, PlaneMap, Stepwise};
-pub use translation::{Counters, FtlError, Layout, MapTraffic, Merges, Translation};
-pub use victim::{External, ExternalPick, VictimPolicy, VictimSpec, victim_policies};
-pub use zombies::ZombieCounts;
+pub use stepwise::{PlaneMap, Stepwise};
+pub use table::UNMAPPED;
+pub use translation::{FollowsReads, ReportsCopies, SharesMemory, TakesHints, Translation};
+pub use victim::{External, ExternalPick, MakePick, VictimPolicy};
+pub use victims::{Victim, VictimSpec, victim_policies};

@@ -4,9 +4,11 @@
 use std::fmt;
 
 use crate::dftl;
+use crate::error::FtlError;
+use crate::layout::Layout;
 use crate::log_map;
 use crate::scheme::Scheme;
-use crate::translation::{FtlError, Layout, Translation};
+use crate::translation::Translation;
 use flashgc_base::spec::{Param, Params, Spec, SpecError, header, suggest};
 
 /// Makes a page map.

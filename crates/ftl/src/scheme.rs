@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use crate::translation::Counters;
+use crate::counters::Counters;
 use flashgc_base::residency::{Cached, Region, Residency};
 use flashgc_base::spec::{Kind, Param, Params, Spec, SpecError, suggest};
 

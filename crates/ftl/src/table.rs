@@ -82,3 +82,24 @@ pub(crate) fn prefetch<T>(slice: &[T], index: usize) {
     #[cfg(not(target_arch = "x86_64"))]
     let _ = (slice, index);
 }
+
+/// Map entry of a logical page that has no data.
+pub const UNMAPPED: u32 = u32::MAX;
+
+/// Sets `count` bits from bit `first` on.
+pub(crate) fn set_bits(words: &mut [u64], first: usize, count: usize) {
+    for_words(first, count, |word, mask| words[word] |= mask);
+}
+
+/// Calls `f` with every word that holds some of the bits, and the mask of those it holds.
+#[inline]
+pub(crate) fn for_words(first: usize, count: usize, mut f: impl FnMut(usize, u64)) {
+    let end = first + count;
+    let mut bit = first;
+    while bit < end {
+        let word = bit / 64;
+        let here = (64 - bit % 64).min(end - bit);
+        f(word, (u64::MAX >> (64 - here)) << (bit % 64));
+        bit += here;
+    }
+}

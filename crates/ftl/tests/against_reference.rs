@@ -3,10 +3,13 @@
 
 mod reference;
 
+mod hinting;
+
 use flashgc_ftl::{
-    Allocation, Fill, Frontier, Geometry, Layout, Levelled, Levelling, PlacementSpec, VictimSpec,
+    Allocation, Frontier, Geometry, Layout, Levelled, Levelling, PlacementSpec, VictimSpec,
     allocation_policies, victim_policies,
 };
+use hinting::Hinting;
 use proptest::prelude::*;
 use reference::{Dac, Frontier as Naive, Reference, naive_pick};
 
@@ -162,14 +165,12 @@ proptest! {
         let geometry =
             Geometry::new(blocks, case.pages_per_block, logical_pages.into()).unwrap();
         let layout = Layout {
-            geometry,
             frontier,
             placement: PlacementSpec::parse(placement).unwrap(),
             allocation: Allocation::parse(allocation).unwrap(),
             levelling,
-            lifespan: None,
-            fill: Fill::Sequential,
             seed: case.seed,
+ ..Layout::new(geometry)
         };
         let mut fast = VictimSpec::parse(spec).unwrap().build(layout).unwrap();
         let keeps_zombies = fast.zombies().is_some();

@@ -2,8 +2,7 @@
 
 use flashgc_ftl::allocation::Pool;
 use flashgc_ftl::{
-    Allocation, BlockId, Fill, Frontier, Geometry, Layout, PlacementSpec, Translation, VictimSpec,
-    allocation_policies,
+    Allocation, BlockId, Frontier, Geometry, Layout, Translation, VictimSpec, allocation_policies,
 };
 use proptest::prelude::*;
 
@@ -110,16 +109,7 @@ fn every_allocation_documents_itself() {
 fn layer(allocation: &str, frontier: Frontier) -> Result<Box<dyn Translation>, String> {
     let geometry = Geometry::with_spare(200, 16, 0.15).unwrap();
     let allocation = Allocation::parse(allocation).map_err(|error| error.to_string())?;
-    let layout = Layout {
-        geometry,
-        frontier,
-        placement: PlacementSpec::default(),
-        allocation,
-        levelling: None,
-        lifespan: None,
-        fill: Fill::Sequential,
-        seed: 3,
-    };
+    let layout = Layout { frontier, allocation, seed: 3, ..Layout::new(geometry) };
     let made = VictimSpec::parse("greedy").unwrap().build(layout);
     made.map_err(|error| error.to_string())
 }

@@ -13,16 +13,7 @@ const FRONTIERS: [Frontier; 4] =
 
 fn layer(policy: &str, frontier: Frontier, fill: Fill) -> Box<dyn Translation> {
     let geometry = Geometry::with_spare(200, 16, 0.15).unwrap();
-    let layout = Layout {
-        geometry,
-        frontier,
-        placement: PlacementSpec::default(),
-        allocation: Allocation::default(),
-        levelling: None,
-        lifespan: None,
-        fill,
-        seed: 3,
-    };
+    let layout = Layout { frontier, fill, seed: 3, ..Layout::new(geometry) };
     VictimSpec::parse(policy).unwrap().build(layout).unwrap()
 }
 
@@ -223,18 +214,11 @@ fn every_policy_documents_itself() {
 }
 
 fn external(pick: flashgc_ftl::ExternalPick) -> PageMap<External> {
+    let mut pick = Some(pick);
     let geometry = Geometry::with_spare(20, 4, 0.25).unwrap();
-    let layout = Layout {
-        geometry,
-        frontier: Frontier::Single,
-        placement: PlacementSpec::default(),
-        allocation: Allocation::default(),
-        levelling: None,
-        lifespan: None,
-        fill: Fill::Sequential,
-        seed: 1,
-    };
-    PageMap::with_policy(layout, |_, _| Ok(External::from_pick(pick))).unwrap()
+    let layout = Layout { seed: 1, ..Layout::new(geometry) };
+    PageMap::with_policy(layout, |_, _| Ok(External::from_pick(pick.take().expect("one plane"))))
+        .unwrap()
 }
 
 #[test]
@@ -281,16 +265,7 @@ fn shapes_and_pages_out_of_range_are_refused() {
     let kept =
         [(Frontier::Double, 2), (Frontier::Pool { low: 2 }, 4), (Frontier::Mixed { low: 2 }, 3)];
     for (frontier, blocks) in kept {
-        let layout = Layout {
-            geometry,
-            frontier,
-            placement: PlacementSpec::default(),
-            allocation: Allocation::default(),
-            levelling: None,
-            lifespan: None,
-            fill: Fill::Sequential,
-            seed: 1,
-        };
+        let layout = Layout { frontier, seed: 1, ..Layout::new(geometry) };
         let error = VictimSpec::parse("greedy").unwrap().build(layout).err().unwrap().to_string();
         assert!(error.contains(&format!("keeps {blocks} blocks of 16 pages; hint:")), "{error}");
     }

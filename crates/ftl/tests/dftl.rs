@@ -2,23 +2,11 @@
 //! the map in memory it is a page map.
 
 use flashgc_base::rng::Stream;
-use flashgc_ftl::{
-    Allocation, Fill, Frontier, FtlError, Geometry, Layout, Mapping, PlacementSpec, Translation,
-    VictimSpec,
-};
+use flashgc_ftl::{Fill, Frontier, FtlError, Geometry, Layout, Mapping, Translation, VictimSpec};
 use proptest::prelude::*;
 
 fn layout(geometry: Geometry, frontier: Frontier, fill: Fill) -> Layout {
-    Layout {
-        geometry,
-        frontier,
-        allocation: Allocation::default(),
-        levelling: None,
-        placement: PlacementSpec::default(),
-        lifespan: None,
-        fill,
-        seed: 3,
-    }
+    Layout { frontier, fill, seed: 3, ..Layout::new(geometry) }
 }
 
 fn dftl(spec: &str, victim: &str, layout: Layout) -> Result<Box<dyn Translation>, FtlError> {
@@ -50,14 +38,14 @@ fn map_traffic_is_what_was_worked_out_by_hand() {
     assert_eq!(traffic(&*layer), [2, 8, 0, 1]);
     // Used least recently is P5, changed: its translation page is programmed. The entry of P0 is
     // read from flash.
-    layer.read(&[0]).unwrap();
+    layer.reads().unwrap().read(&[0]).unwrap();
     assert_eq!(traffic(&*layer), [2, 9, 1, 2]);
     // P6, P7 and P4 are clean now and leave without a program; the map of P4 is read again.
-    layer.read(&[1, 2, 3, 4]).unwrap();
+    layer.reads().unwrap().read(&[1, 2, 3, 4]).unwrap();
     assert_eq!(traffic(&*layer), [2, 13, 5, 2]);
     // A TRIM changes an entry, which is written back over an old translation page: it is read.
     layer.trim(&[4]).unwrap();
-    layer.read(&[8, 9, 10, 11]).unwrap();
+    layer.reads().unwrap().read(&[8, 9, 10, 11]).unwrap();
     assert_eq!(traffic(&*layer), [3, 17, 6, 3]);
     let counters = layer.counters();
     assert_eq!((counters.host_pages, counters.copied_pages, counters.trimmed_pages), (10, 3, 1));
@@ -73,7 +61,7 @@ fn with_all_of_the_map_in_memory_it_is_a_page_map_of_more_pages() {
         let on = |geometry| layout(geometry, Frontier::Double, Fill::Sequential);
         let mut layer = dftl("dftl:entries=800,per_page=8", victim, on(geometry)).unwrap();
         let mut page = VictimSpec::parse(victim).unwrap().build(on(both)).unwrap();
-        layer.read(&(0..800).collect::<Vec<_>>()).unwrap();
+        layer.reads().unwrap().read(&(0..800).collect::<Vec<_>>()).unwrap();
         let mut rng = Stream::new(1, "writes");
         let writes: Vec<u32> = (0..20_000).map(|_| rng.below(800)).collect();
         layer.write(&writes).unwrap();
@@ -139,7 +127,7 @@ proptest! {
         for &(page, what) in &commands {
             match what {
                 0 => once.trim(&[page]).unwrap(),
-                1..4 => once.read(&[page]).unwrap(),
+                1..4 => once.reads().unwrap().read(&[page]).unwrap(),
                 _ => once.write(&[page]).unwrap(),
             }
             data[page as usize] = match what { 0 => false, 1..4 => data[page as usize], _ => true };
@@ -153,7 +141,7 @@ proptest! {
             let pages: Vec<u32> = part.iter().map(|command| command.0).collect();
             match part[0].1 {
                 0 => split.trim(&pages).unwrap(),
-                1..4 => split.read(&pages).unwrap(),
+                1..4 => split.reads().unwrap().read(&pages).unwrap(),
                 _ => pages.chunks(batch).for_each(|pages| split.write(pages).unwrap()),
             }
         }

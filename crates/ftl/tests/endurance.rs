@@ -4,8 +4,8 @@
 mod reference;
 
 use flashgc_ftl::{
-    Allocation, EndOfLife, Endurance, Fill, Frontier, FtlError, Geometry, Layout, Levelling,
-    Lifespan, PlacementSpec, Translation, VictimSpec, allocation_policies, victim_policies,
+    Allocation, EndOfLife, Endurance, Frontier, FtlError, Geometry, Layout, Levelling, Lifespan,
+    Translation, VictimSpec, allocation_policies, victim_policies,
 };
 use proptest::prelude::*;
 use reference::{Frontier as Naive, Reference, naive_allocation, naive_pick};
@@ -32,14 +32,12 @@ fn layer_of(
     seed: u64,
 ) -> Box<dyn Translation> {
     let layout = Layout {
-        geometry,
         frontier,
-        placement: PlacementSpec::default(),
         allocation: Allocation::parse(allocation).unwrap(),
         levelling,
         lifespan: Some(lifespan),
-        fill: Fill::Sequential,
         seed,
+        ..Layout::new(geometry)
     };
     VictimSpec::parse(victim).unwrap().build(layout).unwrap()
 }
@@ -272,14 +270,10 @@ fn a_new_drive_written_in_order_lives_as_long_as_was_worked_out_by_hand() {
 fn endurance_without_a_pool_and_a_reserve_too_small_are_refused() {
     let build = |frontier, geometry| {
         let layout = Layout {
-            geometry,
             frontier,
-            placement: PlacementSpec::default(),
-            allocation: Allocation::default(),
-            levelling: None,
             lifespan: Some(lifespan("1000", EndOfLife::SystemFailure)),
-            fill: Fill::Sequential,
             seed: 1,
+            ..Layout::new(geometry)
         };
         VictimSpec::parse("greedy").unwrap().build(layout).err().unwrap().to_string()
     };

@@ -1,13 +1,16 @@
 //! The kinetic tournament picks what a plain scan over all blocks picks, decision by decision.
 
+mod hinting;
+
 use flashgc_base::rng::Stream;
 use flashgc_base::spec::{Param, Params, SpecError};
 use flashgc_ftl::track::{Kinetic, Score};
 use flashgc_ftl::victim::{Bsgc, Cat, CostBenefit, Eigc, Sagc, Scata, WearAware, ZCostBenefit};
 use flashgc_ftl::{
-    Allocation, BlockId, BlockTable, Fill, Frontier, Geometry, Layout, PageMap, PlacementSpec,
-    Translation, VictimPolicy, VictimSpec,
+    Allocation, BlockId, BlockTable, Fill, Frontier, Geometry, Layout, PageMap, Translation,
+    VictimPolicy, VictimSpec,
 };
+use hinting::Hinting;
 
 /// A policy that compares every pick of its own with a scan.
 struct Checked<P>(P);
@@ -57,18 +60,9 @@ where
     for (frontier, fill, blocks, b) in shapes {
         let geometry = Geometry::with_spare(blocks, b, 0.15).unwrap();
         let allocation = Allocation::default();
-        let layout = Layout {
-            geometry,
-            frontier,
-            placement: PlacementSpec::default(),
-            allocation,
-            levelling: None,
-            lifespan: None,
-            fill,
-            seed: 5,
-        };
+        let layout = Layout { frontier, allocation, fill, seed: 5, ..Layout::new(geometry) };
         let mut layer = PageMap::<Checked<P>>::with_policy(layout, |blocks, rng| {
-            Checked::<P>::new(&params, blocks, rng)
+            Ok(Checked::<P>::new(&params, blocks, rng)?)
         })
         .unwrap();
         let pages = geometry.logical_pages();

@@ -94,8 +94,12 @@ fn figure(scheme: &str) -> Collected {
     assert_eq!(log, [(3, 0), (3, 1), (3, 2), (3, 3)]);
     assert_eq!([layer.locate(5), layer.locate(4)], [Some((4, 1)), Some((4, 3))]);
     let mut memory = Figure::new();
-    layer.share_memory(Scheme::parse(scheme).unwrap(), Costs::PAPER, &mut memory).unwrap();
-    layer.swap_out(6, &mut memory).unwrap();
+    layer
+        .memory()
+        .unwrap()
+        .share(Scheme::parse(scheme).unwrap(), Costs::PAPER, &mut memory)
+        .unwrap();
+    layer.memory().unwrap().swap_out(6, &mut memory).unwrap();
     layer.audit().unwrap();
     let Counters { copied_pages, erases, collections, .. } = layer.counters();
     assert_eq!(collections, 1);
@@ -358,7 +362,7 @@ fn clean_pages_have_flash_copies_after_a_long_run_under_every_scheme() {
             let mut layer = made(mapping, 64, 32, 52 * 32);
             let mut cache = Cache::new(300, [0.4, 0.6, 0.2]);
             let chosen = Scheme::parse(scheme.name).unwrap();
-            if layer.share_memory(chosen, Costs::PAPER, &mut cache).is_err() {
+            if layer.memory().unwrap().share(chosen, Costs::PAPER, &mut cache).is_err() {
                 assert_eq!((mapping, chosen.is_by_cost()), ("page", true), "{}", scheme.name);
                 continue;
             }
@@ -366,13 +370,13 @@ fn clean_pages_have_flash_copies_after_a_long_run_under_every_scheme() {
             for _ in 0..12_000 {
                 let page = rng.below(52 * 32) / (1 + rng.below(4));
                 if let Some((page, true)) = cache.touch(page, rng.below(3) == 0) {
-                    layer.swap_out(page, &mut cache).unwrap();
+                    layer.memory().unwrap().swap_out(page, &mut cache).unwrap();
                 }
             }
             let lost = |page| layer.locate(page).is_none() && !cache.pages.contains(&(page, true));
             let lost: Vec<u32> = (0..52 * 32).filter(|&page| lost(page)).collect();
             assert_eq!(lost, [0; 0], "{mapping} {}", scheme.name);
-            layer.audit_beside(&mut cache).unwrap();
+            layer.memory().unwrap().audit_beside(&mut cache).unwrap();
             let done = layer.duplicates();
             assert_eq!(done.excluded() > 0, scheme.name != "du-gc", "{mapping} {}", scheme.name);
         }

@@ -7,8 +7,8 @@ mod page_cache;
 use std::collections::BTreeMap;
 
 use flashgc_ftl::{
-    Allocation, Costs, Counters, Duplicates, Fill, Frontier, FtlError, Geometry, Layout, Mapping,
-    PlacementSpec, Scheme, Translation, schemes,
+    Allocation, Costs, Counters, Duplicates, Fill, FtlError, Geometry, Layout, Mapping, Scheme,
+    Translation, schemes,
 };
 use log_reference::Naive;
 use page_cache::Cache;
@@ -16,16 +16,7 @@ use proptest::prelude::*;
 
 fn layout(geometry: Geometry, fill: Fill) -> Layout {
     let allocation = Allocation::default();
-    Layout {
-        geometry,
-        frontier: Frontier::Single,
-        placement: PlacementSpec::default(),
-        allocation,
-        levelling: None,
-        lifespan: None,
-        fill,
-        seed: 1,
-    }
+    Layout { allocation, fill, seed: 1, ..Layout::new(geometry) }
 }
 
 fn made(mapping: &str, geometry: Geometry, fill: Fill) -> Box<dyn Translation> {
@@ -156,7 +147,7 @@ proptest! {
         let mut cache = Cache::new(case.cache, chances);
         let mut naive_cache = cache.clone();
         let mut layer = made(&case.mapping(), case.geometry(), fill(&case));
-        layer.share_memory(Scheme::parse(scheme).unwrap(), Costs::PAPER, &mut cache).unwrap();
+        layer.memory().unwrap().share(Scheme::parse(scheme).unwrap(), Costs::PAPER, &mut cache).unwrap();
         let mut naive = case.naive();
         let mut latest: BTreeMap<u32, u64> = BTreeMap::new();
         for (time, &(share, what)) in (1..).zip(&case.operations) {
@@ -175,7 +166,7 @@ proptest! {
                 let fell = cache.touch(page, write);
                 prop_assert_eq!(fell, naive_cache.touch(page, write));
                 if let Some((page, true)) = fell {
-                    layer.swap_out(page, &mut cache).unwrap();
+                    layer.memory().unwrap().swap_out(page, &mut cache).unwrap();
                     naive.write(page, latest.get(&page).copied().unwrap_or(0), &mut naive_cache);
                     naive.settle(&latest);
                 }
@@ -192,7 +183,7 @@ proptest! {
                 prop_assert!(dirty || naive.read(page) == Some(version), "page {} is stale", page);
             }
         }
-        layer.audit_beside(&mut cache).map_err(TestCaseError::fail)?;
+        layer.memory().unwrap().audit_beside(&mut cache).map_err(TestCaseError::fail)?;
     }
 
     #[test]

@@ -127,7 +127,7 @@ proptest! {
         let scheme = SCHEMES[case.scheme];
         let mut cache = case.cache();
         let mut layer = case.engine(case.blocks, "page");
-        layer.share_memory(Scheme::parse(scheme).unwrap(), Costs::PAPER, &mut cache).unwrap();
+        layer.memory().unwrap().share(Scheme::parse(scheme).unwrap(), Costs::PAPER, &mut cache).unwrap();
         let (mut naive, mut pick) = case.naive(case.blocks, case.logical_pages);
         let filled = naive.programs;
         let naive_cache = Rc::new(RefCell::new(case.cache()));
@@ -161,7 +161,7 @@ proptest! {
                 let fell = cache.touch(page, write);
                 prop_assert_eq!(fell, naive_cache.borrow_mut().touch(page, write));
                 if let Some((page, true)) = fell {
-                    layer.swap_out(page, &mut cache).unwrap();
+                    layer.memory().unwrap().swap_out(page, &mut cache).unwrap();
                     naive.write(page, &mut pick);
                     for page in flushed.borrow_mut().drain(..).chain([page]) {
                         on_flash.insert(page, latest.get(&page).copied());
@@ -186,7 +186,7 @@ proptest! {
         let Duplicates { made_dirty, left_dirty, flushed } = layer.duplicates();
         prop_assert_eq!([made_dirty, left_dirty, flushed], naive_cache.borrow().duplicates);
         prop_assert_eq!(layer.counters().programs(), naive.programs - filled);
-        layer.audit_beside(&mut cache).map_err(TestCaseError::fail)?;
+        layer.memory().unwrap().audit_beside(&mut cache).map_err(TestCaseError::fail)?;
     }
 
     #[test]
@@ -216,11 +216,11 @@ proptest! {
                 let read = on_flash && !cache.holds(page);
                 let write = what >= 40 || !(on_flash || cache.holds(page));
                 if let Some((page, true)) = cache.touch(page, write) {
-                    layer.swap_out(page, &mut cache).unwrap();
+                    layer.write(&[page]).unwrap(); // its collections know nothing of memory
                     naive.write(page, &mut pick);
                 }
                 if read {
-                    layer.read(&[page]).unwrap();
+                    layer.reads().unwrap().read(&[page]).unwrap();
                     naive.read(page, &mut pick);
                 }
             }
@@ -238,6 +238,7 @@ proptest! {
         let traffic = [traffic.hits, traffic.misses, traffic.reads, traffic.writes];
         prop_assert_eq!(traffic, naive.traffic);
         prop_assert_eq!(layer.counters().programs(), naive.flash.programs - filled);
-        layer.audit_beside(&mut cache).map_err(TestCaseError::fail)?;
+        prop_assert!(layer.memory().is_none());
+        layer.audit().map_err(TestCaseError::fail)?;
     }
 }

@@ -1,11 +1,14 @@
 //! Placements: what every registered one must do under every victim policy, and where DAC puts
 //! pages.
 
+mod hinting;
+
 use flashgc_base::rng::Stream;
 use flashgc_ftl::{
-    Allocation, EndOfLife, Endurance, Fill, Frontier, Geometry, Layout, Lifespan, PlacementSpec,
-    Translation, VictimSpec, placement_policies, victim_policies,
+    EndOfLife, Endurance, Fill, Frontier, Geometry, Layout, Lifespan, PlacementSpec, Translation,
+    VictimSpec, placement_policies, victim_policies,
 };
+use hinting::Hinting;
 
 const SPECS: [&str; 5] = [
     "none",
@@ -17,14 +20,11 @@ const SPECS: [&str; 5] = [
 
 fn layout(placement: &str, fill: Fill) -> Layout {
     Layout {
-        geometry: Geometry::with_spare(200, 16, 0.15).unwrap(),
         frontier: Frontier::Pool { low: 2 },
         placement: PlacementSpec::parse(placement).unwrap(),
-        allocation: Allocation::default(),
-        levelling: None,
-        lifespan: None,
         fill,
         seed: 3,
+        ..Layout::new(Geometry::with_spare(200, 16, 0.15).unwrap())
     }
 }
 

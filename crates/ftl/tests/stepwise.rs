@@ -1,6 +1,8 @@
 //! The page map that collects step by step: with one plane it decides as the counting drive's, its
 //! planes are drives of their own, and whatever comes between two steps, no page is lost.
 
+mod hinting;
+
 use std::collections::{HashMap, HashSet};
 
 use flashgc_base::rng::Stream;
@@ -8,6 +10,7 @@ use flashgc_ftl::{
     Allocation, Fill, Frontier, Geometry, Layout, PlacementSpec, PlaneLayout, Stepwise,
     Translation, VictimSpec, allocation_policies, victim_policies,
 };
+use hinting::Hinting;
 
 const LOW: u32 = 3;
 const FILLS: [Fill; 3] = [Fill::Sequential, Fill::Random, Fill::Empty];
@@ -20,14 +23,12 @@ fn counting(
     fill: Fill,
 ) -> Box<dyn Translation> {
     let layout = Layout {
-        geometry,
         frontier: Frontier::Pool { low: LOW },
         placement: PlacementSpec::parse(placement).unwrap(),
         allocation: Allocation::parse(allocation).unwrap(),
-        levelling: None,
-        lifespan: None,
         fill,
         seed: 3,
+        ..Layout::new(geometry)
     };
     VictimSpec::parse(policy).unwrap().build(layout).unwrap()
 }
@@ -41,14 +42,16 @@ fn stepwise(
     fill: Fill,
 ) -> Box<dyn Stepwise> {
     let layout = PlaneLayout {
-        geometry,
+        layout: Layout {
+            frontier: Frontier::Pool { low: LOW },
+            placement: PlacementSpec::parse(placement).unwrap(),
+            allocation: Allocation::parse(allocation).unwrap(),
+            fill,
+            seed: 3,
+            ..Layout::new(geometry)
+        },
         planes,
-        blocks_kept: LOW,
-        placement: &PlacementSpec::parse(placement).unwrap(),
-        allocation: Allocation::parse(allocation).unwrap(),
-        fill,
         home: &|page| page % planes,
-        seed: 3,
     };
     VictimSpec::parse(policy).unwrap().build_stepwise(layout).unwrap()
 }
@@ -370,14 +373,13 @@ fn shapes_that_do_not_work_are_refused_with_a_reason() {
     let geometry = Geometry::with_spare(100, 16, 0.2).unwrap();
     let error = |planes: u32, kept: u32| {
         let layout = PlaneLayout {
-            geometry,
+            layout: Layout {
+                frontier: Frontier::Pool { low: kept },
+                seed: 1,
+                ..Layout::new(geometry)
+            },
             planes,
-            blocks_kept: kept,
-            placement: &PlacementSpec::default(),
-            allocation: Allocation::default(),
-            fill: Fill::Sequential,
             home: &|page| page % planes,
-            seed: 1,
         };
         VictimSpec::parse("greedy").unwrap().build_stepwise(layout).err().unwrap().to_string()
     };

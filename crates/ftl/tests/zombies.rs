@@ -1,24 +1,24 @@
 //! Zombies: the worked example of the paper's Figures 2 and 3, the property behind its Eq. 2, and
 //! what hints can and cannot do.
 
+mod hinting;
+
 use flashgc_base::rng::Stream;
 use flashgc_base::spec::{Param, Params, SpecError};
 use flashgc_ftl::victim::ZGreedy;
 use flashgc_ftl::{
-    Allocation, BlockId, BlockTable, Fill, Frontier, FtlError, Geometry, Layout, PageMap,
-    PlacementSpec, Translation, VictimPolicy, VictimSpec,
+    BlockId, BlockTable, Fill, Frontier, FtlError, Geometry, Layout, PageMap, PlacementSpec,
+    Translation, VictimPolicy, VictimSpec,
 };
+use hinting::Hinting;
 
 fn layout(geometry: Geometry, frontier: Frontier, placement: &str) -> Layout {
     Layout {
-        geometry,
         frontier,
         placement: PlacementSpec::parse(placement).unwrap(),
-        allocation: Allocation::default(),
-        levelling: None,
-        lifespan: None,
         fill: Fill::Empty,
         seed: 1,
+        ..Layout::new(geometry)
     }
 }
 
@@ -154,9 +154,10 @@ fn the_victim_has_at_least_half_as_many_invalid_pages_as_any_block() {
         let geometry = Geometry::with_spare(300, b, 0.15).unwrap();
         let spec = VictimSpec::parse(&format!("z-greedy:ties={ties}")).unwrap();
         let layout = layout(geometry, Frontier::Pool { low: 2 }, "none");
-        let mut layer =
-            PageMap::with_policy(layout, |blocks, rng| Looked::new(spec.params(), blocks, rng))
-                .unwrap();
+        let mut layer = PageMap::with_policy(layout, |blocks, rng| {
+            Ok(Looked::new(spec.params(), blocks, rng)?)
+        })
+        .unwrap();
         let pages = geometry.logical_pages();
         let mut stream = Stream::new(4, ties);
         for _ in 0..60 * pages / b {

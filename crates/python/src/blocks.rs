@@ -1,31 +1,28 @@
 //! The block table as Python policies see it: read-only views of the engine's own memory, and
 //! draws from the engine's own random stream. It decides nothing.
 
-use std::any::Any;
 use std::ffi::{c_int, c_void};
 use std::ptr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex};
 
 use flashgc_base::rng::Stream;
 use flashgc_ftl::BlockTable;
+use flashgc_ftl::blocks::Keeper;
 use pyo3::exceptions::{PyBufferError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyMemoryView};
 use pyo3::{ffi, intern};
 
-/// Memory of a layer, lent to Python. It owns the layer once the run is over, so that a view that
-/// a policy kept stays readable: it then shows the last state.
+/// A column of a block table, lent to Python. It owns the columns once the plane is gone, so that a
+/// view that a policy kept stays readable: it then shows the last state.
 #[pyclass(frozen, module = "flashgc._core")]
 pub(crate) struct LentMemory {
     start: AtomicPtr<c_void>,
     bytes: isize,
-    /// Shared by all views of the layer; dropped with the last of them.
-    _layer: Owner,
+    /// Shared by all views of the table; dropped with the last of them.
+    _columns: Keeper,
 }
-
-/// Where the layer, or whatever holds the table, goes when its run is over.
-pub(crate) type Owner = Arc<Mutex<Option<Box<dyn Any + Send>>>>;
 
 #[pymethods]
 impl LentMemory {
@@ -40,9 +37,9 @@ impl LentMemory {
     ) -> PyResult<()> {
         let memory = slf.get();
         let start = memory.start.load(Ordering::Relaxed);
-        // SAFETY: `view` comes from the interpreter. The memory outlives the view: the layer that
-        // holds it is alive during its run, and then belongs to this object, to which the view
-        // keeps a reference.
+        // SAFETY: `view` comes from the interpreter. The memory outlives the view: the table that
+        // holds it never moves its columns, and when it is dropped they belong to this object, to
+        // which the view keeps a reference.
         let filled =
             unsafe { ffi::PyBuffer_FillInfo(view, slf.as_ptr(), start, memory.bytes, 1, flags) };
         if filled == 0 {
@@ -82,10 +79,10 @@ pub(crate) struct Blocks {
 }
 
 impl Blocks {
-    /// Views of `table`, whose memory must stay where it is until its layer is put into `owner`.
-    pub(crate) fn new(py: Python<'_>, table: &BlockTable, owner: &Owner) -> PyResult<Self> {
-        let valid = lend(py, table.masked_counts(), owner)?;
-        let erases = lend(py, table.erase_counts(), owner)?;
+    /// Views of `table`, which is lent to `keeper` before anything else is done with it.
+    pub(crate) fn new(py: Python<'_>, table: &BlockTable, keeper: &Keeper) -> PyResult<Self> {
+        let valid = lend(py, table.masked_counts(), keeper)?;
+        let erases = lend(py, table.erase_counts(), keeper)?;
         let numpy = py.import(intern!(py, "numpy"))?;
         let array = |memory: &Bound<'_, LentMemory>, dtype: &str| -> PyResult<Py<PyAny>> {
             Ok(numpy.call_method1(intern!(py, "frombuffer"), (memory, dtype))?.unbind())
@@ -216,11 +213,15 @@ unsafe extern "C" fn count(
 }
 
 /// The memory of `values` for Python to read.
-fn lend<'py, T>(py: Python<'py>, values: &[T], owner: &Owner) -> PyResult<Bound<'py, LentMemory>> {
+fn lend<'py, T>(
+    py: Python<'py>,
+    values: &[T],
+    keeper: &Keeper,
+) -> PyResult<Bound<'py, LentMemory>> {
     let memory = LentMemory {
         start: AtomicPtr::new(values.as_ptr().cast_mut().cast()),
         bytes: size_of_val(values) as isize,
-        _layer: Arc::clone(owner),
+        _columns: Arc::clone(keeper),
     };
     Bound::new(py, memory)
 }

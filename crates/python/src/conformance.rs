@@ -4,7 +4,7 @@
 use flashgc_base::rng::Stream;
 use flashgc_drive::counting::CountingDrive;
 use flashgc_drive::extent::{Extent, Unit};
-use flashgc_ftl::{Allocation, BlockTable, Fill, Frontier, Geometry, Layout, PlacementSpec};
+use flashgc_ftl::{BlockTable, Frontier, Geometry, Layout, Victim};
 use flashgc_workload::generate::GeneratorSpec;
 use pyo3::prelude::*;
 
@@ -41,18 +41,10 @@ pub(crate) fn policy_run(
 ) -> PyResult<(u64, u64, u64)> {
     let geometry = Geometry::with_spare(blocks, pages_per_block, spare).map_err(errors::config)?;
     let frontier = Frontier::parse(frontier).map_err(errors::config)?;
-    let layout = Layout {
-        geometry,
-        frontier,
-        placement: PlacementSpec::default(),
-        allocation: Allocation::default(),
-        levelling: None,
-        lifespan: None,
-        fill: Fill::Sequential,
-        seed,
-    };
+    let layout = Layout { frontier, seed, ..Layout::new(geometry) };
     let raised = Raised::default();
-    let layer = policy::external(policy, &raised)(layout);
+    let victim = Victim::External("policy".to_string(), policy::external(policy, &raised));
+    let layer = victim.build(layout);
     let fault = |error| lock(&raised).take().unwrap_or_else(|| errors::drive(&error));
     let layer = layer.map_err(|error| fault(error.into()))?;
     let source = GeneratorSpec::parse(workload).map_err(errors::config)?;

@@ -202,6 +202,9 @@ impl OptionInfo {
         }
         let expected = words.join(if words.len() == 2 { " or " } else { ", " });
         let message = format!("found '{text}', expected {expected}");
-        Err(SpecError::new(message, suggest(text, words)))
+        // The words are told already; only a near one is worth a hint.
+        let hint = suggest(text, words);
+        let near = hint.starts_with("did you mean");
+        Err(SpecError::new(message, if near { hint } else { String::new() }))
     }
 }

@@ -74,7 +74,10 @@ impl SwapSpec {
     ) -> Result<SwapDrive, FtlError> {
         let pages = layer.geometry().logical_pages();
         let mut cache = self.cache.build(pages, self.cache_pages)?;
-        layer.share_memory(self.scheme, self.costs, memory(&mut *cache))?;
+        match layer.memory() {
+            Some(shares) => shares.share(self.scheme, self.costs, memory(&mut *cache))?,
+            None => self.scheme.check_unaware()?,
+        }
         Ok(SwapDrive {
             layer,
             cache,
@@ -146,7 +149,10 @@ impl SwapDrive {
 
     /// Whether the layer's invariants hold, and every clean page in memory is on flash.
     pub fn audit(&mut self) -> Result<(), String> {
-        self.layer.audit_beside(memory(&mut *self.cache))?;
+        match self.layer.memory() {
+            Some(shares) => shares.audit_beside(memory(&mut *self.cache))?,
+            None => self.layer.audit()?,
+        }
         for page in 0..self.layer.geometry().logical_pages() {
             let clean = self.cache.lookup(page).is_some_and(|state| !state.dirty);
             if clean && self.layer.locate(page).is_none() {
@@ -172,7 +178,10 @@ impl SwapDrive {
     fn fault(&mut self, page: u32, write: bool) -> Result<(), FtlError> {
         match self.cache.make_room() {
             Some(Evicted { page, dirty: true }) => {
-                self.layer.swap_out(page, memory(&mut *self.cache))?;
+                match self.layer.memory() {
+                    Some(shares) => shares.swap_out(page, memory(&mut *self.cache))?,
+                    None => self.layer.write(&[page])?,
+                }
                 self.counts.swap_outs += 1;
             }
             Some(_) => self.counts.clean_evictions += 1,
@@ -180,7 +189,9 @@ impl SwapDrive {
         }
         let on_flash = self.layer.locate(page).is_some();
         if on_flash {
-            self.layer.read(&[page])?;
+            if let Some(reads) = self.layer.reads() {
+                reads.read(&[page])?;
+            }
             self.counts.swap_ins += 1;
         } else {
             self.counts.first_touches += 1;

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use flashgc_base::rng::Stream;
-use flashgc_ftl::{Counters, PlaneLayout, Stepwise, ZombieCounts};
+use flashgc_ftl::{Counters, Frontier, Layout, PlaneLayout, Stepwise, ZombieCounts};
 use flashgc_host::HostCounts;
 use flashgc_workload::requests::{RequestStream, Space, TimedRequest};
 use flashgc_workload::{Op, WorkloadError};
@@ -83,7 +83,7 @@ pub(crate) fn run(
     let mut meter = Meter::new(timed.warmup, timed.plan.resolution_ns, dies, timeline);
     let requests = open(resolved, timed, seed, timed.passes)?;
     let requests = Limited { inner: requests, left: timed.requests };
-    let layer = layer(resolved, timed, seed)?;
+    let layer = layer(resolved, timed, index)?;
     let settings = timed.settings.clone();
     let mut drive = TimedDrive::new(settings, layer, Box::new(requests), &mut meter)
         .map_err(flashgc_ftl::FtlError::from)?;
@@ -186,19 +186,15 @@ fn targets(timed: &Timed) -> impl Iterator<Item = u64> {
     before.filter(move |_| warmup > 0).chain(after)
 }
 
-fn layer(resolved: &Resolved, timed: &Timed, seed: u64) -> Result<Box<dyn Stepwise>, DriveError> {
+fn layer(resolved: &Resolved, timed: &Timed, index: u32) -> Result<Box<dyn Stepwise>, DriveError> {
     let hardware = &timed.settings.hardware;
     let homes = timed.settings.placement.homes(hardware);
     let planes = hardware.all_planes();
+    let low = timed.plan.blocks_kept(resolved.geometry.blocks() / planes);
     let layout = PlaneLayout {
-        geometry: resolved.geometry,
+        layout: Layout { frontier: Frontier::Pool { low }, ..resolved.layout(index) },
         planes,
-        blocks_kept: timed.plan.blocks_kept(resolved.geometry.blocks() / planes),
-        placement: &resolved.placement,
-        allocation: resolved.allocation,
-        fill: resolved.fill,
         home: &|page| homes[page as usize % homes.len()],
-        seed,
     };
     Ok(resolved.stepwise(layout)?)
 }

@@ -8,7 +8,9 @@ use flashgc_drive::timed::{
     Collecting, Completion, Hardware, Loop, Observer, Order, Placement, Preemption, Scheduling,
     Settings, Source, Span, Suspend, TimedDrive, Unit,
 };
-use flashgc_ftl::{Allocation, Fill, Geometry, PlacementSpec, PlaneLayout, Stepwise, VictimSpec};
+use flashgc_ftl::{
+    Fill, Frontier, Geometry, Layout, PlacementSpec, PlaneLayout, Stepwise, VictimSpec,
+};
 use flashgc_workload::requests::{RequestStream, TimedRequest};
 use flashgc_workload::{Op, WorkloadError};
 
@@ -79,14 +81,15 @@ pub fn sorted_layer(
 ) -> Box<dyn Stepwise> {
     let homes = settings.placement.homes(&settings.hardware);
     let layout = PlaneLayout {
-        geometry,
+        layout: Layout {
+            frontier: Frontier::Pool { low: kept },
+            placement: PlacementSpec::parse(placement).unwrap(),
+            fill,
+            seed: 7,
+            ..Layout::new(geometry)
+        },
         planes: settings.hardware.all_planes(),
-        blocks_kept: kept,
-        placement: &PlacementSpec::parse(placement).unwrap(),
-        allocation: Allocation::default(),
-        fill,
         home: &|page| homes[page as usize % homes.len()],
-        seed: 7,
     };
     VictimSpec::parse(policy).unwrap().build_stepwise(layout).unwrap()
 }

@@ -3,7 +3,7 @@
 use crate::blocks::BlockId;
 use crate::log_map::hybrid::{Hybrid, NO_BLOCK, Role};
 use crate::log_map::weigher::Weigher;
-use crate::page_map::UNMAPPED;
+use crate::table::UNMAPPED;
 use flashgc_base::residency::{NotCached, Residency};
 
 /// Checks the state against itself; `logs` are the buffer's log blocks and how far each is

@@ -19,12 +19,12 @@
 //! in use; here the one written longest ago (`lru`).
 
 use crate::blocks::BlockId;
+use crate::error::FtlError;
 use crate::log_map::LogBuffer;
 use crate::log_map::chooser::{Choice, Chooser};
 use crate::log_map::hybrid::{Hybrid, NO_BLOCK, Role};
 use crate::log_map::window::Window;
 use crate::order::Order;
-use crate::translation::FtlError;
 use flashgc_base::residency::Residency;
 use flashgc_base::spec::{Kind, Param};
 

@@ -21,12 +21,12 @@
 //! sequential log block counts as one of `log_blocks`.
 
 use crate::blocks::BlockId;
+use crate::error::FtlError;
 use crate::log_map::LogBuffer;
 use crate::log_map::chooser::{Choice, Chooser};
 use crate::log_map::hybrid::{Hybrid, Role};
 use crate::log_map::window::Window;
 use crate::order::Order;
-use crate::translation::FtlError;
 use flashgc_base::residency::Residency;
 use flashgc_base::spec::{Kind, Param};
 

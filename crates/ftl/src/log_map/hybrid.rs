@@ -4,12 +4,13 @@
 
 use crate::allocation::Pool;
 use crate::blocks::{BlockId, BlockTable};
+use crate::counters::{Counters, Merges};
+use crate::error::FtlError;
 use crate::geometry::Geometry;
 use crate::log_map::weigher::Weigher;
-use crate::page_map::{UNMAPPED, for_words, set_bits};
 use crate::scheme::{Action, ClassTable, Costs, Duplicates, Scheme};
 use crate::table::Table;
-use crate::translation::{Counters, FtlError, Merges};
+use crate::table::{UNMAPPED, for_words, set_bits};
 use flashgc_base::residency::Residency;
 
 /// What a block is used for.
@@ -204,8 +205,7 @@ impl Hybrid {
         self.reverse[slot] = page;
         set_bits(&mut self.live, ppn as usize, 1);
         set_bits(&mut self.written, ppn as usize, 1);
-        self.blocks.counts_mut()[block as usize] += 1;
-        self.blocks.program(block);
+        self.blocks.program(block, 1);
         self.blocks.tick(1);
         if let (Role::Log, Some(weigher)) = (self.roles[block as usize], &mut self.weigher) {
             weigher.logged(block, page);

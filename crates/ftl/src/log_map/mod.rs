@@ -11,12 +11,15 @@ mod weigher;
 mod window;
 
 use crate::blocks::{BlockId, BlockTable};
+use crate::counters::{Counters, Levelled, MapTraffic, Merges, ZombieCounts};
 use crate::endurance::Wear;
+use crate::error::FtlError;
 use crate::fill::Fill;
 use crate::geometry::Geometry;
-use crate::page_map::UNMAPPED;
+use crate::layout::Layout;
 use crate::scheme::{Costs, Duplicates, Scheme};
-use crate::translation::{Counters, FtlError, Layout, Merges, Translation};
+use crate::table::UNMAPPED;
+use crate::translation::{FollowsReads, ReportsCopies, SharesMemory, TakesHints, Translation};
 use flashgc_base::residency::{NotCached, Residency};
 use flashgc_base::spec::{Kind, Param, Params, SpecError, count};
 
@@ -207,12 +210,6 @@ pub(crate) fn check(params: &Params, layout: &Layout) -> Result<(), SpecError> {
             "leave the endurance out, or use --mapping page",
         ));
     }
-    if layout.levelling.is_some() {
-        return Err(SpecError::new(
-            format!("wear is levelled on a page map alone, found mapping {name}"),
-            "leave the wear levelling out, or use --mapping page",
-        ));
-    }
     Ok(())
 }
 
@@ -266,24 +263,32 @@ impl<B: LogBuffer> Translation for LogMap<B> {
         Ok(())
     }
 
-    fn share_memory(
-        &mut self,
-        scheme: Scheme,
-        costs: Costs,
-        memory: &mut dyn Residency,
-    ) -> Result<(), SpecError> {
-        self.hybrid.scheme = scheme;
-        self.hybrid.costs = costs;
-        self.buffer.settle(&mut self.hybrid, memory);
-        Ok(())
+    fn hints(&mut self) -> Option<&mut dyn TakesHints> {
+        None
     }
 
-    fn swap_out(&mut self, page: u32, memory: &mut dyn Residency) -> Result<(), FtlError> {
-        self.check_range(&[page])?;
-        let way = self.buffer.way(&self.hybrid, page);
-        self.buffer.write(&mut self.hybrid, page, way, memory)?;
-        self.hybrid.counters.host_pages += 1;
-        Ok(())
+    fn reads(&mut self) -> Option<&mut dyn FollowsReads> {
+        None
+    }
+
+    fn memory(&mut self) -> Option<&mut dyn SharesMemory> {
+        Some(self)
+    }
+
+    fn copies(&mut self) -> Option<&mut dyn ReportsCopies> {
+        None
+    }
+
+    fn zombies(&self) -> Option<ZombieCounts> {
+        None
+    }
+
+    fn levelled(&self) -> Option<Levelled> {
+        None
+    }
+
+    fn map_traffic(&self) -> Option<MapTraffic> {
+        None
     }
 
     fn wear(&self) -> Option<&Wear> {
@@ -324,12 +329,6 @@ impl<B: LogBuffer> Translation for LogMap<B> {
         audit::audit(&self.hybrid, &self.buffer.logs(&self.hybrid))
     }
 
-    fn audit_beside(&mut self, memory: &mut dyn Residency) -> Result<(), String> {
-        self.audit()?;
-        let logs = self.buffer.logs(&self.hybrid);
-        audit::audit_beside(&mut self.hybrid, &logs, memory)
-    }
-
     fn memory_bytes(&self) -> u64 {
         let Hybrid { map, reverse, live, written, blocks, data, .. } = &self.hybrid;
         let tables = map.bytes() + reverse.bytes() + live.bytes() + written.bytes();
@@ -340,5 +339,33 @@ impl<B: LogBuffer> Translation for LogMap<B> {
         let most = self.buffer.most_logs();
         let log_pages = u64::from(most) * u64::from(self.hybrid.b());
         4 * (self.hybrid.data.len() as u64 + log_pages)
+    }
+}
+
+impl<B: LogBuffer> SharesMemory for LogMap<B> {
+    fn share(
+        &mut self,
+        scheme: Scheme,
+        costs: Costs,
+        memory: &mut dyn Residency,
+    ) -> Result<(), SpecError> {
+        self.hybrid.scheme = scheme;
+        self.hybrid.costs = costs;
+        self.buffer.settle(&mut self.hybrid, memory);
+        Ok(())
+    }
+
+    fn swap_out(&mut self, page: u32, memory: &mut dyn Residency) -> Result<(), FtlError> {
+        self.check_range(&[page])?;
+        let way = self.buffer.way(&self.hybrid, page);
+        self.buffer.write(&mut self.hybrid, page, way, memory)?;
+        self.hybrid.counters.host_pages += 1;
+        Ok(())
+    }
+
+    fn audit_beside(&mut self, memory: &mut dyn Residency) -> Result<(), String> {
+        self.audit()?;
+        let logs = self.buffer.logs(&self.hybrid);
+        audit::audit_beside(&mut self.hybrid, &logs, memory)
     }
 }

@@ -5,8 +5,8 @@
 use crate::blocks::BlockId;
 use crate::geometry::Geometry;
 use crate::log_map::hybrid::{Hybrid, NO_BLOCK, Role, logical_blocks};
-use crate::page_map::UNMAPPED;
 use crate::scheme::{CLASSES, class_of};
+use crate::table::UNMAPPED;
 use flashgc_base::residency::Residency;
 
 /// Place of the data block among the counts of a logical block.

@@ -1,13 +1,10 @@
 //! Placement: which open block a host write or a copy goes to. One policy a file; this file is the
-//! interface and the registry. How a layer writes and collects with one is in `write.rs`.
+//! interface and the registry.
 
 mod dac;
 mod none;
-mod write;
 
-use crate::blocks::BlockId;
-use crate::frontier::{Active, Frontier};
-use crate::geometry::Geometry;
+use crate::frontier::Frontier;
 use crate::levelling::Levelling;
 use flashgc_base::spec::{Param, Params, Spec, SpecError, header, suggest};
 
@@ -172,38 +169,5 @@ impl std::fmt::Display for PlacementSpec {
 impl std::fmt::Debug for PlacementSpec {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "PlacementSpec({self})")
-    }
-}
-
-/// The open blocks of a layer with a placement, and the class of every block.
-pub(crate) struct Placed {
-    rule: Box<dyn Placement>,
-    /// The class of each block, kept until it is opened again.
-    class_of: Vec<Class>,
-    /// The open block of each class.
-    pub(crate) open: Vec<Active>,
-    /// Erased blocks that the collector keeps in the pool. One collection may open a block for
-    /// every class of copies before it gives one back, so it is one more for each but the first.
-    water: usize,
-}
-
-impl Placed {
-    pub(crate) fn new(rule: Box<dyn Placement>, geometry: &Geometry, low: u32) -> Self {
-        let open = vec![Active::none(geometry.pages_per_block()); rule.classes()];
-        let water = low as usize + rule.copy_classes() - 1;
-        Self { rule, class_of: vec![0; geometry.blocks() as usize], open, water }
-    }
-
-    pub(crate) fn asks_for_zombies(&self) -> bool {
-        self.rule.asks_for_zombies()
-    }
-
-    /// Bytes that it keeps on a drive of `blocks` blocks.
-    pub(crate) fn bytes(rule: &dyn Placement, blocks: u32) -> u64 {
-        rule.bytes() + u64::from(blocks)
-    }
-
-    fn class_of(&self, block: BlockId) -> Class {
-        self.class_of[block as usize]
     }
 }

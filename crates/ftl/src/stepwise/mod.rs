@@ -7,90 +7,17 @@
 //! Blocks are numbered so that those of a plane are contiguous. With one plane, and every collection run to its end when it is due, the
 //! decisions are those of [`PageMap`](crate::PageMap) with the pool frontier, to the digit.
 
-mod audit;
-mod fill;
-mod map;
-mod places;
-mod tables;
-mod zombies;
+mod plane_map;
 
-pub use map::PlaneMap;
+pub use plane_map::PlaneMap;
 
-use crate::allocation::Allocation;
 use crate::blocks::{BlockId, BlockTable};
-use crate::fill::Fill;
-use crate::geometry::{Geometry, GeometryError};
-use crate::placement::PlacementSpec;
-use crate::translation::{Counters, FtlError};
-use crate::zombies::ZombieCounts;
-
-/// A plane number, 0 to the number of planes - 1.
-pub type PlaneId = u32;
-
-/// Erased blocks of a plane that host writes leave alone, without a placement: a victim's pages may
-/// need one.
-pub const RESERVED_BLOCKS: u32 = 1;
-
-/// What a [`PlaneMap`] is made from.
-#[derive(Clone, Copy)]
-pub struct PlaneLayout<'a> {
-    /// The whole drive's shape; its blocks are shared evenly by the planes.
-    pub geometry: Geometry,
-    /// Number of planes.
-    pub planes: u32,
-    /// Erased blocks that a plane keeps: its promised pages must leave room for them, for the open
-    /// blocks and for what the placement keeps. At least [`RESERVED_BLOCKS`].
-    pub blocks_kept: u32,
-    /// Which open block of its plane a page goes to.
-    pub placement: &'a PlacementSpec,
-    /// Which erased block of a plane is used next.
-    pub allocation: Allocation,
-    /// What is on the drive at first.
-    pub fill: Fill,
-    /// The plane that each logical page is on at first.
-    pub home: &'a dyn Fn(u32) -> PlaneId,
-    /// Seed of the run. Plane 0 draws from the streams that the counting drive has, the others from
-    /// streams of their own.
-    pub seed: u64,
-}
-
-impl PlaneLayout<'_> {
-    /// Blocks of one plane.
-    ///
-    /// # Errors
-    /// No plane, more planes than blocks, or blocks that do not divide evenly.
-    pub fn blocks_per_plane(&self) -> Result<u32, GeometryError> {
-        let (blocks, planes) = (self.geometry.blocks(), self.planes);
-        if planes == 0 || blocks / planes < 2 || !blocks.is_multiple_of(planes) {
-            let nearest = (blocks / planes.max(1)).max(2).saturating_mul(planes.max(1));
-            return Err(GeometryError(format!(
-                "{blocks} blocks do not divide among {planes} planes, expected a multiple of the \
-                 number of planes and two a plane at least; hint: try {nearest} blocks"
-            )));
-        }
-        Ok(blocks / planes)
-    }
-
-    /// Blocks of a plane that can never hold promised pages: open ones, and those kept erased.
-    fn kept(&self) -> u32 {
-        self.blocks_kept.max(RESERVED_BLOCKS) + self.placement.blocks_kept().unwrap_or(2)
-    }
-
-    /// Whether a plane that is promised `promised` pages keeps enough blocks.
-    fn check_room(&self, plane: PlaneId, promised: u32) -> Result<(), GeometryError> {
-        let b = self.geometry.pages_per_block();
-        let blocks = self.blocks_per_plane()?;
-        let kept = u64::from(self.kept());
-        if u64::from(promised) + kept * u64::from(b) <= u64::from(blocks) * u64::from(b) {
-            return Ok(());
-        }
-        Err(GeometryError(format!(
-            "plane {plane} has {blocks} blocks of {b} pages for {promised} promised pages, \
-             expected {kept} blocks more than the pages fill, which its open blocks and its pool \
-             keep; hint: more spare space, larger planes, or a lower threshold of collections"
-        )))
-    }
-}
+use crate::counters::{Counters, Levelled, ZombieCounts};
+use crate::endurance::Wear;
+use crate::error::FtlError;
+use crate::geometry::Geometry;
+use crate::layout::PlaneId;
+pub use crate::store::{Move, RESERVED_BLOCKS};
 
 /// What a collection has picked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,15 +26,6 @@ pub struct Victim {
     pub block: BlockId,
     /// Valid pages when it was picked.
     pub valid: u32,
-}
-
-/// A page that a collection moves next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Move {
-    /// The logical page.
-    pub page: u32,
-    /// Where it lies, as a ppn of the drive.
-    pub from: u32,
 }
 
 /// What a host write finds in a plane.
@@ -217,13 +135,25 @@ pub trait Stepwise: Send {
     /// What has become of zombies; `None` where they are not kept.
     fn zombies(&self) -> Option<ZombieCounts>;
 
+    /// How worn the blocks are; `None` where they bear any number of erases.
+    fn wear(&self) -> Option<&Wear>;
+
+    /// What levelling wear has cost so far, which the counters hold too; `None` without it.
+    fn levelled(&self) -> Option<Levelled>;
+
+    /// Whether the drive's life is over: it is read-only, with all its data. No write finds room.
+    fn has_ended(&self) -> bool {
+        self.wear().is_some_and(Wear::has_ended)
+    }
+
     /// Picks a victim in `plane`; a full host frontier becomes a candidate before, where
-    /// [`Stepwise::closes_frontier`] says so.
+    /// [`Stepwise::closes_frontier`] says so. `None` if the victim's pages find no room, which ends
+    /// the drive's life: it stays as it is.
     ///
     /// # Errors
     /// Those of a collection of the counting drive: nothing to collect, or a policy that breaks its
     /// contract.
-    fn begin_collection(&mut self, plane: PlaneId) -> Result<Victim, FtlError>;
+    fn begin_collection(&mut self, plane: PlaneId) -> Result<Option<Victim>, FtlError>;
 
     /// The victim that is being collected in `plane`.
     fn victim(&self, plane: PlaneId) -> Option<BlockId>;
@@ -257,10 +187,7 @@ pub trait Stepwise: Send {
     fn plane_counters(&self, plane: PlaneId) -> Counters;
 
     /// What has been counted in all planes.
-    fn counters(&self) -> Counters {
-        let planes = (0..self.planes()).map(|plane| self.plane_counters(plane));
-        planes.fold(Counters::default(), |sum, counters| sum.plus(&counters))
-    }
+    fn counters(&self) -> Counters;
 
     /// The block table of `plane`, whose blocks are numbered from 0.
     fn blocks(&self, plane: PlaneId) -> &BlockTable;
@@ -278,7 +205,8 @@ pub trait Stepwise: Send {
     fn memory_bytes(&self) -> u64;
 
     /// Writes `page` to `plane` as the counting drive does: where the host frontier is full and at
-    /// most `low` blocks are erased, collections run to their end until more than `high` are.
+    /// most `low` blocks are erased, collections run to their end until more than `high` are. Returns
+    /// the new ppn; `None` at the end of the drive's life.
     ///
     /// # Errors
     /// Those of the single steps.
@@ -288,20 +216,37 @@ pub trait Stepwise: Send {
         plane: PlaneId,
         low: u32,
         high: u32,
-    ) -> Result<u32, FtlError> {
+    ) -> Result<Option<u32>, FtlError> {
         // A placement may want the page elsewhere once it has been copied.
         while self.host_room(page, plane).pages == 0 && self.free_blocks(plane) <= low {
             self.close_full(page, plane);
-            while self.blocks_for_host(plane) <= high {
-                self.begin_collection(plane)?;
-                while self.next_move(plane).is_some() {
-                    self.copy(plane)?;
-                }
-                self.erase(plane);
+            while !self.has_ended() && self.blocks_for_host(plane) <= high {
+                self.collect_at_once(plane)?;
+            }
+            if self.has_ended() {
+                return Ok(None);
             }
             self.open_closed(plane);
         }
         let written = self.write(page, plane)?;
-        written.ok_or_else(|| FtlError::NoSpace("the pool of erased blocks is empty".to_string()))
+        if written.is_none() && !self.has_ended() {
+            return Err(FtlError::NoSpace("the pool of erased blocks is empty".to_string()));
+        }
+        Ok(written)
+    }
+
+    /// Does a whole collection of `plane`, all steps at once. Nothing is moved where the drive's life
+    /// ends with it.
+    ///
+    /// # Errors
+    /// Those of the single steps.
+    fn collect_at_once(&mut self, plane: PlaneId) -> Result<(), FtlError> {
+        if self.begin_collection(plane)?.is_some() {
+            while self.next_move(plane).is_some() {
+                self.copy(plane)?;
+            }
+            self.erase(plane);
+        }
+        Ok(())
     }
 }

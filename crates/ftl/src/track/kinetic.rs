@@ -4,7 +4,7 @@
 use super::{Tracker, bytes_of, tree_levels};
 use crate::blocks::{BlockId, BlockTable};
 use crate::geometry::Geometry;
-use crate::page_map::UNMAPPED;
+use crate::table::UNMAPPED;
 use crate::table::prefetch;
 
 /// Children a node.

@@ -48,7 +48,7 @@ pub trait Tracker: Send {
     const FOLLOWS_DEATHS: bool = false;
 
     /// The pages at the ppns `old` died, the k-th when the clock was `since` + k; where one is
-    /// [`UNMAPPED`](crate::page_map::UNMAPPED) none did. The table holds what is true after all of
+    /// [`UNMAPPED`](crate::table::UNMAPPED) none did. The table holds what is true after all of
     /// them; pages of open blocks occur too. Called before the next collection.
     fn pages_died(&mut self, blocks: &BlockTable, old: &[u32], since: u64) {
         let _ = (blocks, old, since);

@@ -2,7 +2,8 @@
 //! four pages, whose writes, losses and erases the tests set down one by one.
 
 use super::*;
-use crate::page_map::UNMAPPED;
+use crate::table::UNMAPPED;
+use crate::victims::VictimSpec;
 
 /// Blocks and what a policy keeps of them, driven by hand.
 struct Hand<P: VictimPolicy> {
@@ -30,7 +31,7 @@ impl<P: VictimPolicy> Hand<P> {
     /// Programs the four pages of `block`, the last one at `clock`, and closes it.
     fn fill(&mut self, block: BlockId, clock: u64) -> &mut Self {
         self.at(clock);
-        self.blocks.program(block);
+        self.blocks.program(block, 0);
         self.blocks.set_open_count(block, 4);
         self.tracker.pages_programmed(&self.blocks, block * 4, 4);
         self.blocks.close(block);

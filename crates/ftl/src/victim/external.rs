@@ -1,14 +1,21 @@
 //! A policy from outside this crate: any function from the block table to a block number. The
 //! Python interface uses it; it is not in the registry, because it has no name.
 
+use std::sync::Arc;
+
 use super::VictimPolicy;
 use crate::blocks::{BlockId, BlockTable};
+use crate::error::FtlError;
 use crate::geometry::Geometry;
 use flashgc_base::rng::Stream;
 use flashgc_base::spec::{Param, Params, SpecError};
 
 /// Picks a candidate from the block table; `None` stops the drive with "no reclaimable space".
 pub type ExternalPick = Box<dyn FnMut(&BlockTable, &mut Stream) -> Option<BlockId> + Send>;
+
+/// Makes the function of one plane, whose block table it is told of: it stays where it is for as long
+/// as the plane lives, and [`BlockTable::lend`] keeps it longer.
+pub type MakePick = Arc<dyn Fn(&mut BlockTable) -> Result<ExternalPick, FtlError> + Send + Sync>;
 
 /// See the module's text.
 pub struct External(ExternalPick);

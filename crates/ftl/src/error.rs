@@ -1,0 +1,47 @@
+//! Why a layer cannot be made, or cannot go on.
+
+use flashgc_base::spec::SpecError;
+
+use crate::geometry::GeometryError;
+
+/// Why the translation layer cannot be made, or cannot go on.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FtlError {
+    /// The shape of the drive does not work.
+    #[error(transparent)]
+    Geometry(#[from] GeometryError),
+    /// A policy or a frontier was asked for wrongly.
+    #[error(transparent)]
+    Spec(#[from] SpecError),
+    /// The system has not enough memory for the map.
+    #[error("no memory for a map of {pages} pages; hint: a drive needs about 9 bytes a page")]
+    Memory {
+        /// Logical pages of the drive.
+        pages: u32,
+    },
+    /// A command addresses a page that the drive does not have.
+    #[error("page {page} is beyond the drive's {logical_pages} logical pages")]
+    OutOfRange {
+        /// The page addressed.
+        page: u32,
+        /// The number of pages there are.
+        logical_pages: u32,
+    },
+    /// Collecting garbage frees nothing.
+    #[error("no reclaimable space: {0}")]
+    NoSpace(String),
+    /// The drive has come to its end of life.
+    #[error("the drive is worn out and read-only: {bad_blocks} of its blocks are bad")]
+    ReadOnly {
+        /// How many blocks are worn out.
+        bad_blocks: u32,
+    },
+    /// A policy broke its contract.
+    #[error("the victim policy picked block {block}, which {why}")]
+    BadPick {
+        /// The block it picked.
+        block: u64,
+        /// Why it may not be picked.
+        why: &'static str,
+    },
+}

@@ -1,0 +1,173 @@
+//! What layers are made from: shape, policies and first contents.
+
+use flashgc_base::rng::Stream;
+
+use crate::allocation::Allocation;
+use crate::blocks::BlockTable;
+use crate::endurance::{Lifespan, Wear};
+use crate::error::FtlError;
+use crate::fill::Fill;
+use crate::frontier::Frontier;
+use crate::geometry::{Geometry, GeometryError};
+use crate::levelling::{Leveller, Levelling};
+use crate::placement::PlacementSpec;
+
+/// A plane number, 0 to the number of planes - 1.
+pub type PlaneId = u32;
+
+/// What a translation layer is made from.
+#[derive(Clone, Debug)]
+pub struct Layout {
+    /// The drive's shape.
+    pub geometry: Geometry,
+    /// Where writes go.
+    pub frontier: Frontier,
+    /// Which erased block of the pool is used next.
+    pub allocation: Allocation,
+    /// How cold data are moved to level wear; `None` for not at all.
+    pub levelling: Option<Levelling>,
+    /// Which open block a page goes to.
+    pub placement: PlacementSpec,
+    /// How long the drive lives; `None` for ever.
+    pub lifespan: Option<Lifespan>,
+    /// What is on the drive at first.
+    pub fill: Fill,
+    /// Seed of the run. The victim policy, the block allocation, the endurance and the fill draw
+    /// from streams of their own.
+    pub seed: u64,
+}
+
+impl Layout {
+    /// A drive of this shape and nothing special: the single frontier, no placement, no wear, all
+    /// pages written in order, seed 0.
+    pub fn new(geometry: Geometry) -> Self {
+        Self {
+            geometry,
+            frontier: Frontier::Single,
+            allocation: Allocation::default(),
+            levelling: None,
+            placement: PlacementSpec::default(),
+            lifespan: None,
+            fill: Fill::Sequential,
+            seed: 0,
+        }
+    }
+
+    /// Whether the parts go together; the first fault found.
+    pub(crate) fn check(&self) -> Result<(), FtlError> {
+        let Self { geometry, frontier, levelling, placement, .. } = self;
+        placement.check(*frontier, *levelling)?;
+        frontier.check(geometry, *levelling, placement)?;
+        self.allocation.check(*frontier)?;
+        levelling.map_or(Ok(()), |levelling| levelling.check(*frontier))?;
+        Ok(self.lifespan.map_or(Ok(()), |lifespan| lifespan.check(*frontier))?)
+    }
+
+    /// Blocks of a plane that can never hold host data: open ones, and those kept erased.
+    pub(crate) fn blocks_kept(&self) -> u32 {
+        self.frontier.blocks_kept(self.levelling, &self.placement)
+    }
+
+    /// Blocks that wait at most in the pool of a plane of `blocks` blocks that is promised `pages`
+    /// pages. The pool is fullest at the start: no block is collected beyond its mark.
+    pub(crate) fn most_waiting(&self, blocks: u32, pages: u32) -> u32 {
+        if !self.frontier.has_pool() {
+            return 0;
+        }
+        let promised = pages.div_ceil(self.geometry.pages_per_block());
+        self.fill.erased(blocks, promised, self.blocks_kept())
+    }
+
+    /// Bytes of memory of a page-mapped layer of one plane, without what its policy keeps; with
+    /// zombies if that asks for them, or the placement does.
+    pub fn bytes(&self, for_zombies: bool) -> u64 {
+        let geometry = &self.geometry;
+        crate::store::shared_bytes(self, for_zombies)
+            + crate::store::plane_bytes(self, geometry.blocks(), geometry.logical_pages())
+            + crate::page_map::buffer_bytes(geometry)
+    }
+
+    /// Bytes of what is kept of the wear of `blocks` blocks, and of its levelling.
+    pub(crate) fn wear_bytes(&self, blocks: u32) -> u64 {
+        self.lifespan.map_or(0, |_| Wear::bytes(blocks))
+            + self.levelling.map_or(0, |_| Leveller::bytes(blocks))
+            + BlockTable::bytes(blocks)
+    }
+}
+
+/// A layout whose blocks are shared evenly by planes.
+///
+/// A plane is what one victim search covers. It has open blocks, a pool of erased blocks, a victim
+/// policy and random streams of its own, so what the frontier keeps is kept by each plane.
+#[derive(Clone)]
+pub struct PlaneLayout<'a> {
+    /// The whole drive.
+    pub layout: Layout,
+    /// Number of planes.
+    pub planes: u32,
+    /// The plane that each logical page is on at first.
+    pub home: &'a dyn Fn(u32) -> PlaneId,
+}
+
+impl PlaneLayout<'_> {
+    /// A drive of one plane.
+    pub fn one(layout: Layout) -> Self {
+        Self { layout, planes: 1, home: &|_| 0 }
+    }
+
+    /// Blocks of one plane.
+    ///
+    /// # Errors
+    /// No plane, more planes than blocks, or blocks that do not divide evenly.
+    pub fn blocks_per_plane(&self) -> Result<u32, GeometryError> {
+        let (blocks, planes) = (self.layout.geometry.blocks(), self.planes);
+        if planes == 0 || blocks / planes < 2 || !blocks.is_multiple_of(planes) {
+            let nearest = (blocks / planes.max(1)).max(2).saturating_mul(planes.max(1));
+            return Err(GeometryError(format!(
+                "{blocks} blocks do not divide among {planes} planes, expected a multiple of the \
+                 number of planes and two a plane at least; hint: try {nearest} blocks"
+            )));
+        }
+        Ok(blocks / planes)
+    }
+
+    /// Pages that are promised on each plane.
+    ///
+    /// # Errors
+    /// A plane that has no room for them.
+    pub(crate) fn promised(&self) -> Result<Vec<u32>, GeometryError> {
+        let pages = self.layout.geometry.logical_pages();
+        let mut promised = vec![0; self.planes as usize];
+        match &mut promised[..] {
+            [only] => *only = pages,
+            all => (0..pages).for_each(|page| all[(self.home)(page) as usize] += 1),
+        }
+        for (plane, &pages) in (0..).zip(&promised) {
+            self.check_room(plane, pages)?;
+        }
+        Ok(promised)
+    }
+
+    /// Whether a plane that is promised `promised` pages keeps enough blocks.
+    fn check_room(&self, plane: PlaneId, promised: u32) -> Result<(), GeometryError> {
+        let b = self.layout.geometry.pages_per_block();
+        let blocks = self.blocks_per_plane()?;
+        let kept = u64::from(self.layout.blocks_kept());
+        if u64::from(promised) + kept * u64::from(b) <= u64::from(blocks) * u64::from(b) {
+            return Ok(());
+        }
+        Err(GeometryError(format!(
+            "plane {plane} has {blocks} blocks of {b} pages for {promised} promised pages, \
+             expected {kept} blocks more than the pages fill, which its open blocks and its pool \
+             keep; hint: more spare space, larger planes, or a lower threshold of collections"
+        )))
+    }
+
+    /// The stream `name` of `plane`: that of plane 0 is the counting drive's.
+    pub(crate) fn stream(&self, plane: PlaneId, name: &str) -> Stream {
+        match plane {
+            0 => Stream::new(self.layout.seed, name),
+            _ => Stream::new(self.layout.seed, &format!("{name}/{plane}")),
+        }
+    }
+}

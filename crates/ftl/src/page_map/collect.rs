@@ -1,0 +1,191 @@
+//! Garbage collection: how each write frontier makes room for the next host write.
+
+use flashgc_base::residency::Residency;
+
+use super::{PLANE, PageMap};
+use crate::error::FtlError;
+use crate::frontier::Frontier;
+use crate::placement::Class;
+use crate::scheme::Action;
+use crate::store::{Active, HOST, MAP_AHEAD, Plane};
+use crate::table::{UNMAPPED, prefetch};
+use crate::translation::Translation;
+use crate::victim::VictimPolicy;
+
+/// The class of copies under the double frontier.
+const COPIES: Class = HOST + 1;
+
+impl<P: VictimPolicy> PageMap<P> {
+    /// Collects until the open block of `class`, which is full, has an erased page.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn make_room(
+        &mut self,
+        class: Class,
+        memory: &mut dyn Residency,
+    ) -> Result<(), FtlError> {
+        self.plane_mut().fruitless = 0;
+        match self.frontier {
+            Frontier::Single => self.make_room_single(memory),
+            Frontier::Double => self.make_room_double(memory),
+            Frontier::Pool { low } | Frontier::Mixed { low } => {
+                self.make_room_pool(class, low as usize, memory)
+            }
+        }
+    }
+
+    fn plane_mut(&mut self) -> &mut Plane<P> {
+        &mut self.store.planes[PLANE as usize]
+    }
+
+    /// The victim's valid pages move to its front; it becomes the frontier.
+    fn make_room_single(&mut self, memory: &mut dyn Residency) -> Result<(), FtlError> {
+        loop {
+            self.plane_mut().close_class(HOST);
+            let victim = self.take_erased(memory)?;
+            self.plane_mut().open[usize::from(HOST)] = Active::erased(victim);
+            self.set_down(HOST, 0, self.moving_len);
+            if self.plane().room(HOST) > 0 {
+                return Ok(());
+            }
+        }
+    }
+
+    /// The victim's valid pages move to the internal frontier and it becomes the external one; or,
+    /// where they do not all fit, it keeps the rest and becomes the internal one.
+    fn make_room_double(&mut self, memory: &mut dyn Residency) -> Result<(), FtlError> {
+        loop {
+            let victim = self.take_erased(memory)?;
+            let count = self.moving_len;
+            let fits = count.min(self.plane().room(COPIES) as usize);
+            self.set_down(COPIES, 0, fits);
+            let class = if fits == count { HOST } else { COPIES };
+            self.plane_mut().close_class(class);
+            self.plane_mut().open[usize::from(class)] = Active::erased(victim);
+            if class == HOST {
+                return Ok(());
+            }
+            self.set_down(COPIES, fits, count);
+        }
+    }
+
+    /// Without a pool: a victim, emptied and erased, for a frontier. Its pages are on their way.
+    fn take_erased(&mut self, memory: &mut dyn Residency) -> Result<u32, FtlError> {
+        let victim = self.plane_mut().pick()?;
+        self.lift(victim, memory);
+        self.plane_mut().erase(victim);
+        Ok(victim)
+    }
+
+    /// Victims are emptied and go to the pool while it is low; then `class` takes a block from it,
+    /// unless it has taken copies too and has room left: then it takes no block more, and the pool
+    /// need not have one to spare for it. A victim that has worn out does not go to the pool, and none
+    /// is emptied whose pages would find no room: at its end the drive has all its data. Where wear
+    /// is levelled, the least erased block takes the place of a victim now and then.
+    ///
+    /// One collection may open a block for every class of copies before it gives one back, so with a
+    /// placement the pool keeps one more for each but the first.
+    fn make_room_pool(
+        &mut self,
+        class: Class,
+        low: usize,
+        memory: &mut dyn Residency,
+    ) -> Result<(), FtlError> {
+        self.plane_mut().close_class(class);
+        let sorts = self.store.sorting.has_rule();
+        let water = low + self.store.sorting.reserved() as usize - 1;
+        loop {
+            // Without a placement copies never spare the host its block: the pool has one for it.
+            let needs_block = !sorts || self.plane().room(class) == 0;
+            if self.plane().pool.len() >= water + usize::from(needs_block) {
+                break;
+            }
+            let Some(victim) = self.store.begin(PLANE)? else { return Ok(()) };
+            self.lift(victim, memory);
+            self.move_pages()?;
+            self.store.finish(PLANE);
+            if self.has_ended() {
+                return Ok(());
+            }
+        }
+        if self.plane().room(class) == 0 {
+            self.store.open_next(class, PLANE)?;
+        }
+        Ok(())
+    }
+
+    /// Takes the valid pages of `victim` off it, but those that are left to memory.
+    fn lift(&mut self, victim: u32, memory: &mut dyn Residency) {
+        (self.moving_len, self.moves_zombies) = self.store.lift(PLANE, victim, &mut self.moving);
+        self.leave_out(memory);
+    }
+
+    /// Programs the pages on their way from `from` to `to` at the open block of `class`.
+    fn set_down(&mut self, class: Class, from: usize, to: usize) {
+        if from < to {
+            self.store.set_down(PLANE, class, &self.moving[from..to], self.moves_zombies);
+        }
+    }
+
+    /// Programs the pages on their way from the victim that is under way.
+    fn move_pages(&mut self) -> Result<(), FtlError> {
+        let count = self.moving_len;
+        let Some(victim) = &self.plane().under_way else { return Ok(()) };
+        let block = victim.block;
+        if let Some(class) = self.store.sorting.of_copies(victim.levels) {
+            let fits = count.min(self.plane().room(class) as usize);
+            self.set_down(class, 0, fits);
+            if fits < count {
+                self.store.open_next(class, PLANE)?;
+                self.set_down(class, fits, count);
+            }
+            return Ok(());
+        }
+        for index in 0..count {
+            if let Some(&ahead) = self.moving.get(index + MAP_AHEAD) {
+                prefetch(&self.store.tables.map, ahead as usize);
+            }
+            let page = self.moving[index];
+            let zombie = self.moves_zombies && self.store.is_zombie(page);
+            let class = self.store.sorting.of_copy(page, block, zombie);
+            if self.plane().room(class) == 0 {
+                self.store.open_next(class, PLANE)?;
+            }
+            self.set_down(class, index, index + 1);
+        }
+        Ok(())
+    }
+
+    /// Takes from the pages on their way from a victim those that the scheme leaves to memory. Those
+    /// that it writes from memory stay: where their data come from changes nothing on flash.
+    fn leave_out(&mut self, memory: &mut dyn Residency) {
+        let Some(sharing) = &mut self.sharing else { return };
+        let b = self.store.tables.geometry.pages_per_block();
+        let table = sharing.scheme.table(&sharing.costs, b, memory);
+        let mut kept = 0;
+        for index in 0..self.moving_len {
+            let page = self.moving[index];
+            let state = memory.lookup(page);
+            match table.action(state) {
+                Action::Copy => {}
+                Action::Flush => {
+                    memory.set_dirty(page, false);
+                    sharing.duplicates.flushed += 1;
+                }
+                Action::Skip => {
+                    self.store.tables.map[page as usize] = UNMAPPED;
+                    if state.is_some_and(|state| state.dirty) {
+                        sharing.duplicates.left_dirty += 1;
+                    } else {
+                        memory.set_dirty(page, true);
+                        sharing.duplicates.made_dirty += 1;
+                    }
+                    continue;
+                }
+            }
+            self.moving[kept] = page;
+            kept += 1;
+        }
+        self.moving_len = kept;
+    }
+}

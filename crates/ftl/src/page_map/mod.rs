@@ -1,0 +1,250 @@
+//! The page map: any logical page on any physical page, driven in batches. It is how the counting
+//! drive drives the [page store](crate::store): host writes are in `write.rs`, collections in
+//! `collect.rs`.
+
+mod collect;
+mod write;
+
+use flashgc_base::residency::{NotCached, Residency};
+use flashgc_base::rng::Stream;
+use flashgc_base::spec::SpecError;
+
+use crate::blocks::{BlockId, BlockTable};
+use crate::counters::{Counters, Levelled, MapTraffic, Merges, ZombieCounts};
+use crate::endurance::Wear;
+use crate::error::FtlError;
+use crate::frontier::Frontier;
+use crate::geometry::Geometry;
+use crate::layout::{Layout, PlaneLayout};
+use crate::scheme::{Costs, Duplicates, Scheme};
+use crate::store::{MAP_AHEAD, PageStore, Plane, room_for_a_block};
+use crate::table::prefetch;
+use crate::track::bytes_of;
+use crate::translation::{FollowsReads, ReportsCopies, SharesMemory, TakesHints, Translation};
+use crate::victim::VictimPolicy;
+
+/// The page map with victim policy `P`. See the module's text.
+pub struct PageMap<P: VictimPolicy> {
+    pub(super) store: PageStore<P>,
+    frontier: Frontier,
+    /// What collections do about pages in the host's memory; `None` while it is not shared.
+    sharing: Option<Sharing>,
+    /// Logical pages on their way from a victim: the first `moving_len` of b.
+    moving: Box<[u32]>,
+    moving_len: usize,
+    /// Whether any of them may be a zombie.
+    moves_zombies: bool,
+    /// Where the pages were that host writes at hand replace: room for b.
+    old: Box<[u32]>,
+}
+
+/// What collections do about pages in the host's memory, and did.
+struct Sharing {
+    scheme: Scheme,
+    costs: Costs,
+    duplicates: Duplicates,
+}
+
+/// The only plane.
+const PLANE: u32 = 0;
+
+/// Bytes of the buffers of a page map.
+pub(crate) fn buffer_bytes(geometry: &Geometry) -> u64 {
+    let b = geometry.pages_per_block();
+    bytes_of::<u32>(b as usize + room_for_a_block(b))
+}
+
+impl<P: VictimPolicy> PageMap<P> {
+    /// The layer that `layout` describes, its policy made by `make`.
+    ///
+    /// # Errors
+    /// Parts that do not go together, too little memory; what `make` says.
+    pub fn with_policy(
+        layout: Layout,
+        mut make: impl FnMut(&mut BlockTable, &mut Stream) -> Result<P, FtlError>,
+    ) -> Result<Self, FtlError> {
+        layout.check()?;
+        let (frontier, b) = (layout.frontier, layout.geometry.pages_per_block() as usize);
+        let mut store = PageStore::new(&PlaneLayout::one(layout), &mut make)?;
+        store.bytes += buffer_bytes(&store.tables.geometry);
+        Ok(Self {
+            store,
+            frontier,
+            sharing: None,
+            moving: vec![0; room_for_a_block(b as u32)].into(),
+            moving_len: 0,
+            moves_zombies: false,
+            old: vec![0; b].into(),
+        })
+    }
+
+    fn plane(&self) -> &Plane<P> {
+        &self.store.planes[PLANE as usize]
+    }
+}
+
+impl<P: VictimPolicy> Translation for PageMap<P> {
+    fn write_until(&mut self, pages: &[u32], collections: u64) -> Result<usize, FtlError> {
+        self.write_beside(pages, collections, &mut NotCached)
+    }
+
+    fn trim(&mut self, pages: &[u32]) -> Result<(), FtlError> {
+        self.store.check_range(pages)?;
+        if self.has_ended() {
+            return Err(self.read_only());
+        }
+        for (index, &page) in pages.iter().enumerate() {
+            if let Some(&ahead) = pages.get(index + MAP_AHEAD) {
+                prefetch(&self.store.tables.map, ahead as usize);
+            }
+            self.store.discard(page);
+        }
+        Ok(())
+    }
+
+    fn hints(&mut self) -> Option<&mut dyn TakesHints> {
+        if self.store.zombies.is_some() { Some(self) } else { None }
+    }
+
+    fn reads(&mut self) -> Option<&mut dyn FollowsReads> {
+        None
+    }
+
+    fn memory(&mut self) -> Option<&mut dyn SharesMemory> {
+        Some(self)
+    }
+
+    fn copies(&mut self) -> Option<&mut dyn ReportsCopies> {
+        Some(self)
+    }
+
+    fn zombies(&self) -> Option<ZombieCounts> {
+        self.store.zombies
+    }
+
+    fn wear(&self) -> Option<&Wear> {
+        self.store.wear.as_ref()
+    }
+
+    fn levelled(&self) -> Option<Levelled> {
+        self.store.levelled()
+    }
+
+    fn geometry(&self) -> &Geometry {
+        &self.store.tables.geometry
+    }
+
+    fn blocks(&self) -> &BlockTable {
+        &self.plane().blocks
+    }
+
+    fn counters(&self) -> Counters {
+        // The store counts pages written from memory as copies; they are the host's.
+        let counters = self.plane().counters;
+        let flushed = self.duplicates().flushed;
+        Counters {
+            host_pages: counters.host_pages + flushed,
+            copied_pages: counters.copied_pages - flushed,
+            ..counters
+        }
+    }
+
+    fn map_traffic(&self) -> Option<MapTraffic> {
+        None
+    }
+
+    fn merges(&self) -> Option<Merges> {
+        None
+    }
+
+    fn duplicates(&self) -> Duplicates {
+        self.sharing.as_ref().map_or(Duplicates::default(), |sharing| sharing.duplicates)
+    }
+
+    fn decisions(&self) -> u64 {
+        self.store.decisions()
+    }
+
+    fn locate(&self, page: u32) -> Option<(BlockId, u32)> {
+        self.store.locate(page).map(|ppn| self.store.tables.place_of(ppn))
+    }
+
+    fn audit(&self) -> Result<(), String> {
+        let plane = self.plane();
+        if !self.frontier.has_pool() && !plane.pool.is_empty() {
+            return Err("a frontier without a pool has blocks in it".to_string());
+        }
+        self.store.audit()
+    }
+
+    fn map_bytes(&self) -> u64 {
+        4 * u64::from(self.geometry().logical_pages())
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        self.store.bytes
+    }
+}
+
+impl<P: VictimPolicy> TakesHints for PageMap<P> {
+    fn hint(&mut self, pages: &[u32]) -> Result<(), FtlError> {
+        self.store.check_range(pages)?;
+        self.store.mark_zombies(pages);
+        Ok(())
+    }
+
+    fn cancel(&mut self, pages: &[u32]) -> Result<(), FtlError> {
+        self.store.check_range(pages)?;
+        self.store.revive_zombies(pages.iter().copied());
+        Ok(())
+    }
+
+    fn power_loss(&mut self) {
+        self.store.revive_all_zombies();
+    }
+}
+
+impl<P: VictimPolicy> SharesMemory for PageMap<P> {
+    fn share(
+        &mut self,
+        scheme: Scheme,
+        costs: Costs,
+        _: &mut dyn Residency,
+    ) -> Result<(), SpecError> {
+        scheme.check_page_map()?;
+        let sorts = self.store.sorting.has_rule() || self.store.zombies.is_some();
+        if !scheme.is_unaware() && sorts {
+            return Err(SpecError::new(
+                "collections that leave pages to memory go neither with a placement nor with \
+                 zombies",
+                "give --placement none, and a victim policy that does not ask for hints",
+            ));
+        }
+        let duplicates = Duplicates::default();
+        self.sharing = (!scheme.is_unaware()).then_some(Sharing { scheme, costs, duplicates });
+        Ok(())
+    }
+
+    fn swap_out(&mut self, page: u32, memory: &mut dyn Residency) -> Result<(), FtlError> {
+        match self.write_beside(&[page], u64::MAX, memory)? {
+            1 => Ok(()),
+            _ => Err(self.read_only()),
+        }
+    }
+
+    fn audit_beside(&mut self, _: &mut dyn Residency) -> Result<(), String> {
+        self.audit() // nothing is kept about the memory
+    }
+}
+
+impl<P: VictimPolicy> ReportsCopies for PageMap<P> {
+    fn follow(&mut self) {
+        self.store.copied.get_or_insert_default();
+    }
+
+    fn drain(&mut self, pages: &mut Vec<u32>) {
+        if let Some(copied) = &mut self.store.copied {
+            pages.append(copied);
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Host writes of the page map, in batches that look ahead.
+
+use flashgc_base::residency::Residency;
+
+use super::{PLANE, PageMap};
+use crate::error::FtlError;
+use crate::placement::Class;
+use crate::store::{Fate, HOST, LIVE_AHEAD, MAP_AHEAD};
+use crate::table::{UNMAPPED, prefetch};
+use crate::translation::Translation;
+use crate::victim::VictimPolicy;
+
+impl<P: VictimPolicy> PageMap<P> {
+    /// [`Translation::write_until`], with the memory that collections may leave pages to.
+    pub(super) fn write_beside(
+        &mut self,
+        pages: &[u32],
+        collections: u64,
+        memory: &mut dyn Residency,
+    ) -> Result<usize, FtlError> {
+        self.store.check_range(pages)?;
+        let sorts = self.store.sorting.has_rule();
+        let mut done = 0;
+        while done < pages.len() && !self.has_ended() {
+            let rest = &pages[done..];
+            let (count, full) = if sorts { self.append_sorted(rest) } else { self.append(rest) };
+            done += count;
+            if let Some(class) = full {
+                if self.plane().counters.collections >= collections {
+                    break;
+                }
+                self.make_room(class, memory)?;
+            }
+        }
+        Ok(done)
+    }
+
+    /// Writes `pages` in order until the host frontier is full, at most b of them. Returns how many,
+    /// and the class of the frontier if it was full before anything was written.
+    ///
+    /// Two passes, each with one table to wait for: first the map, then the live bits. Every page is
+    /// below the number of logical pages.
+    #[inline]
+    fn append(&mut self, pages: &[u32]) -> (usize, Option<Class>) {
+        let held = &mut self.store.planes[PLANE as usize];
+        let count = pages.len().min(held.room(HOST) as usize);
+        if count == 0 {
+            return (0, Some(HOST));
+        }
+        let first = held.program(&mut self.store.tables, HOST, &pages[..count]);
+        let map = &mut *self.store.tables.map;
+        let old = &mut self.old[..count];
+        for (index, old) in old.iter_mut().enumerate() {
+            if let Some(&page) = pages.get(index + MAP_AHEAD) {
+                prefetch(map, page as usize);
+            }
+            // SAFETY: `count` is at most the number of `pages`, and `write_beside` has checked that
+            // every one of them is inside the map.
+            unsafe {
+                let page = *pages.get_unchecked(index) as usize;
+                *old = std::mem::replace(map.get_unchecked_mut(page), first + index as u32);
+            }
+        }
+        self.store.kill_all(PLANE, old, Fate::Overwritten);
+        self.store.planes[PLANE as usize].counters.host_pages += count as u64;
+        (count, None)
+    }
+
+    /// Writes `pages` in order, each to the open block of its class, until one of those is full, at
+    /// most b of them. Returns how many, and that class.
+    fn append_sorted(&mut self, pages: &[u32]) -> (usize, Option<Class>) {
+        let store = &mut self.store;
+        let limit = pages.len().min(self.old.len());
+        let (mut count, mut full) = (0, None);
+        while count < limit {
+            if let Some(&ahead) = pages.get(count + MAP_AHEAD) {
+                prefetch(&store.tables.map, ahead as usize);
+            }
+            if let Some(&ahead) = pages.get(count + LIVE_AHEAD) {
+                let ppn = store.ppn_of(store.tables.map[ahead as usize]);
+                prefetch(&store.tables.live, (ppn >> 6) as usize);
+            }
+            let page = pages[count];
+            let entry = store.tables.map[page as usize];
+            let ppn = store.ppn_of(entry);
+            let from = (ppn != UNMAPPED).then(|| store.tables.place_of(ppn).0);
+            let class = store.sorting.of_write(page, from);
+            let held = &mut store.planes[PLANE as usize];
+            if held.room(class) == 0 {
+                full = Some(class);
+                break;
+            }
+            self.old[count] = entry;
+            store.tables.map[page as usize] = held.program(&mut store.tables, class, &[page]);
+            store.sorting.tick(1);
+            store.sorting.wrote(page);
+            count += 1;
+        }
+        store.kill_all(PLANE, &mut self.old[..count], Fate::Overwritten);
+        store.planes[PLANE as usize].counters.host_pages += count as u64;
+        (count, full)
+    }
+}

@@ -1,0 +1,351 @@
+//! The page map over planes: how a drive with a clock drives the [page store](crate::store), one
+//! operation at a time.
+
+use flashgc_base::rng::Stream;
+
+use super::{Move, Room, Stepwise, Victim};
+use crate::blocks::{BlockId, BlockTable};
+use crate::counters::{Counters, Levelled, ZombieCounts};
+use crate::endurance::Wear;
+use crate::error::FtlError;
+use crate::geometry::Geometry;
+use crate::layout::{PlaneId, PlaneLayout};
+use crate::placement::Class;
+use crate::store::{Active, Fate, HOST, PageStore, Plane};
+use crate::table::prefetch;
+use crate::victim::VictimPolicy;
+
+/// The page map over planes with victim policy `P`. See the module's text.
+pub struct PlaneMap<P: VictimPolicy> {
+    store: PageStore<P>,
+}
+
+/// Pages of a victim whose map entries are asked for at once. One by one, each request would wait
+/// for the translation of its address; those of many are found side by side.
+const FETCHED_AT_ONCE: u32 = u32::BITS;
+
+impl<P: VictimPolicy> PlaneMap<P> {
+    /// The map that `layout` describes, the policy of each plane made by `make`.
+    ///
+    /// # Errors
+    /// Blocks that do not divide among the planes, or leave a plane no room; what `make` says.
+    pub fn with_policy(
+        layout: PlaneLayout,
+        make: impl FnMut(&mut BlockTable, &mut Stream) -> Result<P, FtlError>,
+    ) -> Result<Self, FtlError> {
+        Ok(Self { store: PageStore::new(&layout, make)? })
+    }
+
+    fn plane(&self, plane: PlaneId) -> &Plane<P> {
+        &self.store.planes[plane as usize]
+    }
+
+    fn plane_mut(&mut self, plane: PlaneId) -> &mut Plane<P> {
+        &mut self.store.planes[plane as usize]
+    }
+
+    /// The class of a host write of `page`.
+    #[inline]
+    fn class_of_write(&self, page: u32) -> Class {
+        if !self.store.sorting.has_rule() {
+            return HOST;
+        }
+        let old = self.store.locate(page).map(|ppn| self.store.tables.place_of(ppn).0);
+        self.store.sorting.of_write(page, old)
+    }
+
+    /// Whether the host finds a page of `class` in `plane`.
+    #[inline]
+    fn may_write(&self, class: Class, plane: PlaneId) -> bool {
+        let held = self.plane(plane);
+        match held.room(class) {
+            0 => held.pool.len() as u32 > self.store.sorting.reserved(),
+            _ => self.store.sorting.leaves_room(held, class),
+        }
+    }
+
+    /// The open block of `class` gets room, if it has none.
+    fn give_room(&mut self, class: Class, plane: PlaneId) -> Result<(), FtlError> {
+        match self.plane(plane).room(class) {
+            0 => self.store.open_next(class, plane),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether a collection of `plane` begins by closing the host frontier, which is full.
+    fn closes_host(&self, plane: PlaneId) -> bool {
+        !self.store.sorting.has_rule() && self.plane(plane).room(HOST) == 0
+    }
+
+    fn take_moving(&mut self, plane: PlaneId) -> Option<Move> {
+        self.plane_mut(plane).under_way.as_mut()?.steps.moving.take()
+    }
+}
+
+impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
+    fn geometry(&self) -> &Geometry {
+        &self.store.tables.geometry
+    }
+
+    fn planes(&self) -> u32 {
+        self.store.planes.len() as u32
+    }
+
+    fn plane_of(&self, ppn: u32) -> PlaneId {
+        self.store.tables.plane_of(ppn)
+    }
+
+    fn locate(&self, page: u32) -> Option<u32> {
+        self.store.locate(page)
+    }
+
+    fn prefetch(&self, page: u32) {
+        prefetch(&self.store.tables.map, page as usize);
+    }
+
+    fn prefetch_old(&self, page: u32) {
+        let Some(ppn) = self.store.locate(page) else { return };
+        prefetch(&self.store.tables.live, ppn as usize / 64);
+        let held = self.plane(self.store.tables.plane_of(ppn));
+        let block = self.store.tables.place_of(ppn).0 - held.first_block;
+        prefetch(held.blocks.masked_counts(), block as usize);
+    }
+
+    fn free_blocks(&self, plane: PlaneId) -> u32 {
+        self.plane(plane).pool.len() as u32
+    }
+
+    fn blocks_for_host(&self, plane: PlaneId) -> u32 {
+        let held = self.plane(plane);
+        let was_given = held.wanted.is_some_and(|class| held.room(class) > 0);
+        self.free_blocks(plane) + u32::from(was_given)
+    }
+
+    fn reserved_blocks(&self) -> u32 {
+        self.store.sorting.reserved()
+    }
+
+    fn open_blocks(&self) -> u32 {
+        self.store.sorting.classes() as u32
+    }
+
+    fn host_room(&self, page: u32, plane: PlaneId) -> Room {
+        let class = self.class_of_write(page);
+        let is_open = !self.store.has_ended() && self.may_write(class, plane);
+        Room { pages: self.plane(plane).room(class), is_open }
+    }
+
+    fn closes_frontier(&self, plane: PlaneId) -> bool {
+        self.closes_host(plane)
+    }
+
+    fn close_full(&mut self, page: u32, plane: PlaneId) {
+        let class = self.class_of_write(page);
+        let sorts = self.store.sorting.has_rule();
+        let held = self.plane_mut(plane);
+        if sorts && held.room(class) == 0 {
+            held.close_class(class);
+            held.wanted = Some(class);
+        }
+    }
+
+    fn open_closed(&mut self, plane: PlaneId) {
+        let reserved = self.store.sorting.reserved();
+        let held = self.plane(plane);
+        let has_spare = held.pool.len() as u32 > reserved;
+        if let Some(class) = held.wanted
+            && (has_spare || held.room(class) > 0)
+            && self.give_room(class, plane).is_ok()
+        {
+            let held = self.plane_mut(plane);
+            held.wanted = None;
+            held.fruitless = 0;
+        }
+    }
+
+    fn valid_pages(&self, plane: PlaneId) -> u64 {
+        self.plane(plane).valid_pages
+    }
+
+    fn reclaimable_pages(&self, plane: PlaneId) -> u64 {
+        let held = self.plane(plane);
+        let victim = held.under_way.as_ref().map_or(Active::NO_BLOCK, |victim| victim.block);
+        let others = held.open.iter().map(|active| active.block).chain([victim]);
+        let elsewhere: u64 = others
+            .filter(|&block| block != Active::NO_BLOCK)
+            .map(|block| u64::from(held.blocks.valid(block)))
+            .sum();
+        let pages = u64::from(held.blocks.candidates()) * u64::from(held.blocks.pages_per_block());
+        pages - (held.valid_pages - elsewhere)
+    }
+
+    fn write(&mut self, page: u32, plane: PlaneId) -> Result<Option<u32>, FtlError> {
+        self.store.check_range(&[page])?;
+        let class = self.class_of_write(page);
+        if self.store.has_ended() || !self.may_write(class, plane) {
+            return Ok(None);
+        }
+        let held = self.plane_mut(plane);
+        if held.room(class) == 0 || held.wanted == Some(class) {
+            held.wanted = Some(class);
+            self.open_closed(plane);
+        }
+        self.plane_mut(plane).counters.host_pages += 1;
+        let ppn = self.store.program(plane, class, page, Fate::Overwritten);
+        self.store.sorting.wrote(page);
+        Ok(Some(ppn))
+    }
+
+    fn trim(&mut self, page: u32) -> Result<Option<u32>, FtlError> {
+        self.store.check_range(&[page])?;
+        if self.store.has_ended() {
+            return Err(self.store.read_only());
+        }
+        Ok(self.store.discard(page))
+    }
+
+    fn hint(&mut self, pages: &[u32]) -> Result<(), FtlError> {
+        self.store.check_range(pages)?;
+        if self.store.zombies.is_some() {
+            self.store.mark_zombies(pages);
+        }
+        Ok(())
+    }
+
+    fn cancel(&mut self, pages: &[u32]) -> Result<(), FtlError> {
+        self.store.check_range(pages)?;
+        self.store.revive_zombies(pages.iter().copied());
+        Ok(())
+    }
+
+    fn power_loss(&mut self) {
+        self.store.revive_all_zombies();
+    }
+
+    fn zombies(&self) -> Option<ZombieCounts> {
+        self.store.zombies
+    }
+
+    fn wear(&self) -> Option<&Wear> {
+        self.store.wear.as_ref()
+    }
+
+    fn levelled(&self) -> Option<Levelled> {
+        self.store.levelled()
+    }
+
+    fn begin_collection(&mut self, plane: PlaneId) -> Result<Option<Victim>, FtlError> {
+        if self.closes_host(plane) {
+            self.plane_mut(plane).close_class(HOST);
+        }
+        let Some(victim) = self.store.begin(plane)? else { return Ok(None) };
+        let held = self.plane(plane);
+        let block = held.first_block + victim;
+        self.store.tables.prefetch_block(block);
+        Ok(Some(Victim { block, valid: held.blocks.valid(victim).into() }))
+    }
+
+    fn victim(&self, plane: PlaneId) -> Option<BlockId> {
+        let held = self.plane(plane);
+        held.under_way.as_ref().map(|under_way| held.first_block + under_way.block)
+    }
+
+    fn next_move(&mut self, plane: PlaneId) -> Option<Move> {
+        let PageStore { tables, planes, .. } = &mut self.store;
+        let held = &mut planes[plane as usize];
+        let under_way = held.under_way.as_mut()?;
+        let block = held.first_block + under_way.block;
+        let steps = &mut under_way.steps;
+        let first = tables.first_ppn(block);
+        let reverse = tables.pages_of(block);
+        let offset = match steps.preferred.take().filter(|&ppn| tables.is_live(ppn)) {
+            Some(ppn) => ppn - first,
+            None => {
+                let found = tables.next_live(block, steps.next)?;
+                steps.next = found;
+                if found >= steps.fetched {
+                    let mut ahead = tables.live_from(first | found);
+                    steps.fetched = found + FETCHED_AT_ONCE;
+                    while ahead != 0 {
+                        let offset = (found + ahead.trailing_zeros()) as usize;
+                        let Some(&page) = reverse.get(offset) else { break };
+                        prefetch(&tables.map, page as usize);
+                        ahead &= ahead - 1;
+                    }
+                }
+                found
+            }
+        };
+        let next = Move { page: reverse[offset as usize], from: first | offset };
+        steps.moving = Some(next);
+        Some(next)
+    }
+
+    fn prefer(&mut self, plane: PlaneId, page: u32) -> bool {
+        let Some(ppn) = self.locate(page) else { return false };
+        let is_in_victim = self.victim(plane) == Some(self.store.tables.place_of(ppn).0);
+        if let Some(under_way) = &mut self.plane_mut(plane).under_way
+            && is_in_victim
+        {
+            under_way.steps.preferred = Some(ppn);
+        }
+        is_in_victim
+    }
+
+    fn copy(&mut self, plane: PlaneId) -> Result<Option<u32>, FtlError> {
+        let Some(Move { page, from }) = self.take_moving(plane) else { return Ok(None) };
+        if !self.store.tables.is_live(from) {
+            return Ok(None);
+        }
+        self.store.copy(plane, page, from).map(Some)
+    }
+
+    fn merge(&mut self, plane: PlaneId) -> Result<u32, FtlError> {
+        let Move { page, from } = self.take_moving(plane).expect("a merge follows a move");
+        let class = self.store.class_of_copy(plane, page, from, false);
+        self.give_room(class, plane)?;
+        let ppn = self.store.program(plane, class, page, Fate::Overwritten);
+        self.store.sorting.wrote(page);
+        self.plane_mut(plane).counters.host_pages += 1;
+        Ok(ppn)
+    }
+
+    fn erase(&mut self, plane: PlaneId) -> BlockId {
+        self.plane(plane).first_block + self.store.finish(plane)
+    }
+
+    fn plane_counters(&self, plane: PlaneId) -> Counters {
+        self.plane(plane).counters
+    }
+
+    fn counters(&self) -> Counters {
+        self.store.counters()
+    }
+
+    fn blocks(&self, plane: PlaneId) -> &BlockTable {
+        &self.plane(plane).blocks
+    }
+
+    fn decisions(&self) -> u64 {
+        self.store.decisions()
+    }
+
+    fn audit(&self) -> Result<(), String> {
+        for plane in 0..self.planes() {
+            let held = self.plane(plane);
+            let full = held.blocks.pages_per_block() as u16;
+            let counts = held.blocks.masked_counts().iter().filter(|&&count| count <= full);
+            let dead: u64 = counts.map(|&count| u64::from(full - count)).sum();
+            if self.reclaimable_pages(plane) != dead {
+                return Err(format!(
+                    "plane {plane}: {dead} pages of candidates are dead, miscounted"
+                ));
+            }
+        }
+        self.store.audit()
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        self.store.bytes
+    }
+}

@@ -1,0 +1,151 @@
+//! The audit: every invariant of the store, checked by plain counting.
+
+use super::{Active, PageStore, Plane, Tables};
+use crate::endurance::Wear;
+use crate::track::Tracker;
+use crate::victim::VictimPolicy;
+
+impl<P: VictimPolicy> PageStore<P> {
+    /// Checks the store against itself; the text says which invariant does not hold.
+    pub(crate) fn audit(&self) -> Result<(), String> {
+        self.audit_map()?;
+        for (number, plane) in self.planes.iter().enumerate() {
+            audit_plane(&self.tables, self.wear.as_ref(), plane).map_err(|why| {
+                if self.planes.len() == 1 { why } else { format!("plane {number}: {why}") }
+            })?;
+        }
+        self.wear.as_ref().map_or(Ok(()), |wear| self.audit_wear(wear))?;
+        self.audit_zombies()
+    }
+
+    /// Every mapped page is live exactly once, where the map says.
+    fn audit_map(&self) -> Result<(), String> {
+        let tables = &self.tables;
+        let geometry = &tables.geometry;
+        let mut mapped = 0u64;
+        for page in 0..geometry.logical_pages() {
+            let Some(ppn) = self.locate(page) else { continue };
+            let (block, offset) = tables.place_of(ppn);
+            if block >= geometry.blocks() || offset >= geometry.pages_per_block() {
+                return Err(format!("page {page} is mapped to {ppn:#x}, outside the drive"));
+            }
+            if !tables.is_live(ppn) {
+                return Err(format!(
+                    "page {page} is mapped to block {block} page {offset}: not live"
+                ));
+            }
+            let holder = tables.pages_of(block)[offset as usize];
+            if holder != page {
+                return Err(format!("page {page} is mapped where page {holder} lies"));
+            }
+            mapped += 1;
+        }
+        // Every mapped page has a live bit of its own, so equal totals leave no live bit unmapped.
+        let live: u64 = tables.live.iter().map(|word| u64::from(word.count_ones())).sum();
+        if live == mapped {
+            Ok(())
+        } else {
+            Err(format!("{mapped} pages are mapped, {live} are live"))
+        }
+    }
+
+    /// Bad blocks are those at their limit, and before the end of life the others of each plane hold
+    /// what is promised and what the frontier keeps.
+    fn audit_wear(&self, wear: &Wear) -> Result<(), String> {
+        let mut bad = 0;
+        for plane in &self.planes {
+            for block in 0..plane.blocks.len() {
+                let number = plane.first_block + block;
+                let (erases, limit) =
+                    (plane.blocks.erase_count(block), wear.limits()[number as usize]);
+                let is_bad = wear.is_bad(number);
+                if erases > limit || (erases == limit) != is_bad {
+                    return Err(format!(
+                        "block {number} bears {limit} erases and had {erases}; bad: {is_bad}"
+                    ));
+                }
+                bad += u32::from(is_bad);
+            }
+        }
+        if bad != wear.bad_blocks() {
+            return Err(format!("{bad} blocks are bad, {} counted", wear.bad_blocks()));
+        }
+        wear.audit(self.tables.blocks_per_plane)
+    }
+}
+
+fn audit_plane<P: VictimPolicy>(
+    tables: &Tables,
+    wear: Option<&Wear>,
+    plane: &Plane<P>,
+) -> Result<(), String> {
+    let b = tables.geometry.pages_per_block();
+    let pool = plane.pool.blocks();
+    let mut waiting = vec![0u32; plane.blocks.len() as usize];
+    pool.iter().for_each(|&block| waiting[block as usize] += 1);
+    if waiting.iter().any(|&times| times > 1) || pool.len() != plane.pool.len() {
+        return Err("a block waits in the pool twice, or the pool miscounts".to_string());
+    }
+    let (mut valid_pages, mut candidates) = (0, 0);
+    for block in 0..plane.blocks.len() {
+        let first = tables.first_ppn(plane.first_block + block);
+        let valid = (0..b).filter(|offset| tables.is_live(first | offset)).count();
+        valid_pages += valid as u64;
+        if valid != usize::from(plane.blocks.valid(block)) {
+            return Err(format!(
+                "block {block} holds {valid} live pages, the table says {}",
+                plane.blocks.valid(block)
+            ));
+        }
+        let is_open = plane.open.iter().any(|active| active.block == block);
+        let in_pool = waiting[block as usize] == 1;
+        let is_candidate = plane.blocks.is_candidate(block);
+        let is_victim = plane.under_way.as_ref().is_some_and(|victim| victim.block == block);
+        let is_bad = wear.is_some_and(|wear| wear.is_bad(plane.first_block + block));
+        candidates += u32::from(is_candidate);
+        let states = [is_open, in_pool, is_candidate, is_victim, is_bad];
+        if states.into_iter().filter(|&state| state).count() != 1 {
+            return Err(format!(
+                "block {block} is open: {is_open}, in the pool: {in_pool}, a candidate: \
+                 {is_candidate}, the victim: {is_victim}, bad: {is_bad}; expected exactly one"
+            ));
+        }
+        if is_bad && valid > 0 {
+            return Err(format!("block {block} is bad and holds {valid} live pages"));
+        }
+        if in_pool && (valid > 0 || plane.blocks.is_programmed(block)) {
+            return Err(format!("block {block} is in the pool but not erased"));
+        }
+    }
+    if candidates != plane.blocks.candidates() {
+        return Err(format!("{candidates} candidates, counted as {}", plane.blocks.candidates()));
+    }
+    if valid_pages != plane.valid_pages {
+        return Err(format!("{valid_pages} live pages, counted as {}", plane.valid_pages));
+    }
+    audit_open(tables, plane)?;
+    let erases: u64 = plane.blocks.erase_counts().iter().map(|&count| u64::from(count)).sum();
+    if erases != plane.counters.erases {
+        return Err(format!("{erases} erases of blocks, {} counted", plane.counters.erases));
+    }
+    plane.leveller.as_ref().map_or(Ok(()), |leveller| leveller.audit(&plane.blocks))?;
+    plane.tracker.audit(&plane.blocks)
+}
+
+/// No block is open twice, and none has live pages beyond what has been programmed.
+fn audit_open<P: VictimPolicy>(tables: &Tables, plane: &Plane<P>) -> Result<(), String> {
+    let b = tables.geometry.pages_per_block();
+    let mut open: Vec<Active> =
+        plane.open.iter().copied().filter(|active| active.is_some()).collect();
+    for active in &open {
+        let first = tables.first_ppn(plane.first_block + active.block);
+        if active.next > b || (active.next..b).any(|offset| tables.is_live(first | offset)) {
+            return Err(format!("block {} has live pages beyond its frontier", active.block));
+        }
+    }
+    open.sort_unstable_by_key(|active| active.block);
+    match open.windows(2).find(|pair| pair[0].block == pair[1].block) {
+        Some(pair) => Err(format!("block {} is open twice", pair[0].block)),
+        None => Ok(()),
+    }
+}

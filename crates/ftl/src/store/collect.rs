@@ -1,0 +1,195 @@
+//! The transitions of a collection: it begins with a victim, its valid pages leave, all at once or
+//! one by one, and it ends with the erase.
+
+use super::plane::{Steps, UnderWay};
+use super::zombies::{Fate, is_marked};
+use super::{MAP_AHEAD, PageStore, ZOMBIE};
+use crate::blocks::BlockId;
+use crate::error::FtlError;
+use crate::layout::PlaneId;
+use crate::placement::Class;
+use crate::table::prefetch;
+use crate::victim::VictimPolicy;
+
+impl<P: VictimPolicy> PageStore<P> {
+    /// Picks a victim in `plane`, to level wear where that is due, or by the policy. `None` if its
+    /// valid pages find no room, which ends the drive's life: the victim stays as it is.
+    ///
+    /// # Errors
+    /// Nothing to collect, a policy that breaks its contract, or no room on a drive whose blocks
+    /// bear any number of erases.
+    pub(crate) fn begin(&mut self, plane: PlaneId) -> Result<Option<BlockId>, FtlError> {
+        let held = &mut self.planes[plane as usize];
+        debug_assert!(held.under_way.is_none(), "a collection of plane {plane} is under way");
+        let levelled = match self.sorting.of_copies(true) {
+            Some(class) if held.leveller.is_some() => {
+                let room = held.room(class);
+                held.least_erased(room)
+            }
+            _ => None,
+        };
+        let block = match levelled {
+            Some(block) => {
+                held.take(block);
+                block
+            }
+            None => held.pick()?,
+        };
+        let levels = levelled.is_some();
+        held.under_way = Some(UnderWay { block, levels, copied: 0, steps: Steps::default() });
+        if self.blocks_needed(plane, block, levels) > self.planes[plane as usize].pool.len() {
+            let counters = self.counters();
+            let Some(wear) = &mut self.wear else {
+                return Err(FtlError::NoSpace("the pool of erased blocks is empty".to_string()));
+            };
+            wear.ran_dry(counters);
+            return Ok(None);
+        }
+        Ok(Some(block))
+    }
+
+    /// Erased blocks that it takes to empty the victim `block`; 0 where there are enough in any case.
+    fn blocks_needed(&self, plane: PlaneId, block: BlockId, levels: bool) -> usize {
+        let held = &self.planes[plane as usize];
+        if held.pool.len() >= self.sorting.copy_classes() {
+            return 0;
+        }
+        let b = self.tables.geometry.pages_per_block();
+        if let Some(class) = self.sorting.of_copies(levels) {
+            return usize::from(u32::from(held.blocks.valid(block)) > held.room(class));
+        }
+        let mut room: Vec<u32> = held.open.iter().map(|active| b - active.next).collect();
+        let mut needed = 0;
+        let block = held.first_block + block;
+        let first = self.tables.first_ppn(block);
+        for (ppn, &page) in (first..).zip(self.tables.pages_of(block)) {
+            if !self.tables.is_live(ppn) {
+                continue;
+            }
+            let to = usize::from(self.sorting.of_copy(page, block, self.is_zombie(page)));
+            if room[to] == 0 {
+                needed += 1;
+                room[to] = b;
+            }
+            room[to] -= 1;
+        }
+        needed
+    }
+
+    /// Takes the valid pages of the victim `block` of `plane` off it, into the front of `pages`, in
+    /// page order. Returns how many there are, and whether any is a zombie. They are nowhere until
+    /// they are set down.
+    pub(crate) fn lift(
+        &mut self,
+        plane: PlaneId,
+        block: BlockId,
+        pages: &mut [u32],
+    ) -> (usize, bool) {
+        let held = &mut self.planes[plane as usize];
+        let block_of_drive = held.first_block + block;
+        self.tables.prefetch_block(block_of_drive);
+        let count = self.tables.take_live(block_of_drive, pages);
+        debug_assert_eq!(count, usize::from(held.blocks.valid(block)), "block {block} miscounted");
+        held.blocks.set_open_count(block, 0);
+        held.valid_pages -= count as u64;
+        let Some(zombies) = &mut self.zombies else { return (count, false) };
+        let lifted = std::mem::take(&mut held.blocks.zombies_mut()[block as usize]);
+        zombies.left(Fate::Copied, lifted.into());
+        (count, lifted > 0)
+    }
+
+    /// Programs `pages`, lifted from a victim, at the open block of `class` in `plane`, which has room
+    /// for them. `with_zombies`: some may be.
+    pub(crate) fn set_down(
+        &mut self,
+        plane: PlaneId,
+        class: Class,
+        pages: &[u32],
+        with_zombies: bool,
+    ) {
+        let held = &mut self.planes[plane as usize];
+        let first = held.program(&mut self.tables, class, pages);
+        let map = &mut *self.tables.map;
+        for &page in pages.iter().take(MAP_AHEAD) {
+            prefetch(map, page as usize);
+        }
+        let mut zombies = 0;
+        for (index, (ppn, &page)) in (first..).zip(pages).enumerate() {
+            if let Some(&ahead) = pages.get(index + MAP_AHEAD) {
+                prefetch(map, ahead as usize);
+            }
+            // SAFETY: lifted pages are what the reverse map says of live pages, which are below the
+            // number of logical pages (an invariant of the store, checked by the audit).
+            let entry = unsafe { map.get_unchecked_mut(page as usize) };
+            let mark = if with_zombies && is_marked(*entry) { ZOMBIE } else { 0 };
+            zombies += (mark >> 31) as u16;
+            *entry = ppn | mark;
+        }
+        if zombies > 0 {
+            let block = held.open[usize::from(class)].block;
+            held.blocks.zombies_mut()[block as usize] += zombies;
+        }
+        held.counters.copied_pages += pages.len() as u64;
+        if let Some(under_way) = &mut held.under_way {
+            under_way.copied += pages.len() as u32;
+        }
+        self.sorting.tick(pages.len() as u64);
+        self.note_copies(pages);
+    }
+
+    /// Copies the valid page at `from`, in the victim of `plane`, to the open block of its class.
+    /// Returns its new ppn.
+    ///
+    /// # Errors
+    /// No erased block is left for it.
+    pub(crate) fn copy(&mut self, plane: PlaneId, page: u32, from: u32) -> Result<u32, FtlError> {
+        let zombie = self.is_zombie(page);
+        let class = self.class_of_copy(plane, page, from, zombie);
+        if self.planes[plane as usize].room(class) == 0 {
+            self.open_next(class, plane)?;
+        }
+        let ppn = self.program(plane, class, page, Fate::Copied);
+        if zombie {
+            self.set_zombie(page, ppn);
+        }
+        let held = &mut self.planes[plane as usize];
+        held.counters.copied_pages += 1;
+        if let Some(under_way) = &mut held.under_way {
+            under_way.copied += 1;
+        }
+        self.note_copies(&[page]);
+        Ok(ppn)
+    }
+
+    /// The class of a copy of `page` from `ppn`, in the victim of `plane`.
+    #[inline]
+    pub(crate) fn class_of_copy(&self, plane: PlaneId, page: u32, ppn: u32, zombie: bool) -> Class {
+        let victim = self.planes[plane as usize].under_way.as_ref();
+        match self.sorting.of_copies(victim.is_some_and(|victim| victim.levels)) {
+            Some(class) => class,
+            None => self.sorting.of_copy(page, self.tables.place_of(ppn).0, zombie),
+        }
+    }
+
+    /// Erases the victim of `plane`, which has no valid page left, and ends the collection: it goes to
+    /// the pool, unless it has worn out. Returns it.
+    pub(crate) fn finish(&mut self, plane: PlaneId) -> BlockId {
+        let held = &mut self.planes[plane as usize];
+        let ended = held.under_way.take().expect("a collection is under way");
+        held.erase(ended.block);
+        let (block, erases) = (ended.block, held.blocks.erase_count(ended.block));
+        if let Some(leveller) = &mut held.leveller {
+            leveller.erased(erases, ended.levels.then_some(ended.copied as usize));
+        }
+        let number = held.first_block + block;
+        if self.wear.as_ref().is_some_and(|wear| wear.is_last(number, erases)) {
+            let counters = self.counters();
+            if let Some(wear) = &mut self.wear {
+                wear.retire(plane, number, counters);
+            }
+        } else {
+            held.pool.put(block, erases);
+        }
+        block
+    }
+}

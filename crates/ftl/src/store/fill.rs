@@ -1,0 +1,126 @@
+//! Preconditioning: what is on the planes before the first host write. Each plane gets the pages
+//! that are at home there.
+
+use super::{Active, HOST, PageStore};
+use crate::blocks::BlockId;
+use crate::fill::Fill;
+use crate::layout::{PlaneId, PlaneLayout};
+use crate::table::UNMAPPED;
+use crate::victim::VictimPolicy;
+
+impl<P: VictimPolicy> PageStore<P> {
+    /// Puts the initial state on planes of erased blocks. First contents are no programs: no clock
+    /// ticks, and no tracker hears of them but as blocks that are closed.
+    pub(super) fn fill(&mut self, planes: &PlaneLayout) {
+        match planes.layout.fill {
+            Fill::Empty => {
+                self.tables.map.fill(UNMAPPED);
+                (0..planes.planes).for_each(|plane| self.release(planes, plane, 0));
+            }
+            Fill::Sequential => self.fill_sequential(planes),
+            Fill::Random => self.fill_random(planes),
+        }
+    }
+
+    /// All pages in order, a block at a time.
+    fn fill_sequential(&mut self, planes: &PlaneLayout) {
+        let b = self.tables.geometry.pages_per_block() as usize;
+        let pages = self.tables.geometry.logical_pages();
+        // The pages of the block that each plane is filling, and that block.
+        let mut filling: Vec<(Vec<u32>, BlockId)> =
+            vec![(Vec::with_capacity(b), 0); self.planes.len()];
+        for page in 0..pages {
+            let plane = (planes.home)(page);
+            let (ready, block) = &mut filling[plane as usize];
+            ready.push(page);
+            if ready.len() == b {
+                self.put(plane, *block, ready);
+                ready.clear();
+                *block += 1;
+            }
+        }
+        for (plane, (rest, block)) in (0..).zip(&filling) {
+            if !rest.is_empty() {
+                self.put(plane, *block, rest);
+                let held = &mut self.planes[plane as usize];
+                held.open[usize::from(HOST)] = Active { block: *block, next: rest.len() as u32 };
+            }
+            self.release(planes, plane, block + u32::from(!rest.is_empty()));
+            self.close_all(plane, *block);
+        }
+    }
+
+    /// Every page on a place drawn at random; the other places are dead.
+    fn fill_random(&mut self, planes: &PlaneLayout) {
+        let b = self.tables.geometry.pages_per_block() as usize;
+        let blocks_per_plane = self.tables.blocks_per_plane;
+        let has_pool = planes.layout.frontier.has_pool();
+        let kept = if has_pool { planes.layout.blocks_kept() } else { 0 };
+        let used = blocks_per_plane - kept;
+        // The slots of a plane are its part of the reverse map; those that get no page hold a mark
+        // until they have been looked at.
+        self.tables.reverse.fill(UNMAPPED);
+        let mut filled = vec![0u32; self.planes.len()];
+        for page in 0..self.tables.geometry.logical_pages() {
+            let plane = (planes.home)(page) as usize;
+            let slot = plane * blocks_per_plane as usize * b + filled[plane] as usize;
+            self.tables.reverse[slot] = page;
+            filled[plane] += 1;
+        }
+        for plane in 0..planes.planes {
+            let first = plane as usize * blocks_per_plane as usize * b;
+            let slots = &mut self.tables.reverse[first..][..used as usize * b];
+            // Fisher-Yates.
+            let mut rng = planes.stream(plane, "fill");
+            for index in (1..slots.len()).rev() {
+                slots.swap(index, rng.below(index as u32 + 1) as usize);
+            }
+            for block in 0..used {
+                for offset in 0..b {
+                    let page = self.tables.reverse[first + block as usize * b + offset];
+                    if page != UNMAPPED {
+                        self.put_at(plane, block, offset as u32, &[page]);
+                    }
+                }
+                self.planes[plane as usize].blocks.program(block, 0);
+            }
+            self.release(planes, plane, used);
+            self.close_all(plane, used);
+        }
+        let unused = self.tables.reverse.iter_mut().filter(|page| **page == UNMAPPED);
+        unused.for_each(|page| *page = 0);
+    }
+
+    /// Puts `pages` on `block` of `plane`, from its first page on.
+    fn put(&mut self, plane: PlaneId, block: BlockId, pages: &[u32]) {
+        self.put_at(plane, block, 0, pages);
+    }
+
+    fn put_at(&mut self, plane: PlaneId, block: BlockId, offset: u32, pages: &[u32]) {
+        let held = &mut self.planes[plane as usize];
+        let first = self.tables.program(held.first_block + block, offset, pages);
+        for (ppn, &page) in (first..).zip(pages) {
+            self.tables.map[page as usize] = ppn;
+        }
+        held.blocks.program(block, pages.len() as u16);
+        held.valid_pages += pages.len() as u64;
+    }
+
+    /// Hands the erased blocks of `plane` from `first` on to the pool or, without one, to the
+    /// candidates: an erased block is a candidate with no valid page, which has waited longest.
+    fn release(&mut self, planes: &PlaneLayout, plane: PlaneId, first: BlockId) {
+        let held = &mut self.planes[plane as usize];
+        for block in first..self.tables.blocks_per_plane {
+            match planes.layout.frontier.has_pool() {
+                true => held.pool.put(block, 0),
+                false => held.close(Active::erased(block)),
+            }
+        }
+    }
+
+    /// Makes the first `count` blocks of `plane` candidates.
+    fn close_all(&mut self, plane: PlaneId, count: u32) {
+        let held = &mut self.planes[plane as usize];
+        (0..count).for_each(|block| held.close(Active::erased(block)));
+    }
+}

@@ -1,0 +1,250 @@
+//! The page store: where every page is, the state of every block, and the transitions between such
+//! states. Any logical page may lie on any physical page.
+//!
+//! The store decides nothing by itself but what its policies decide, and knows no order of events:
+//! the [page map](crate::page_map) drives it in batches, [stepwise](crate::stepwise) one operation
+//! at a time. Its blocks are shared evenly by *planes*, each with open blocks, a pool, a victim
+//! policy and random streams of its own; the page map has one.
+//!
+//! Transitions of pages are here and in [`plane`], those of collections in [`collect`].
+
+mod audit;
+mod collect;
+mod fill;
+mod gather;
+mod open;
+mod pick;
+mod plane;
+mod sorting;
+mod tables;
+mod zombies;
+
+pub(crate) use open::Active;
+pub(crate) use pick::digest;
+pub use plane::Move;
+pub(crate) use plane::Plane;
+pub use sorting::RESERVED_BLOCKS;
+pub(crate) use sorting::{HOST, Sorting};
+pub(crate) use tables::{LIVE_AHEAD, MAP_AHEAD, Tables, room_for_a_block};
+pub(crate) use zombies::{Fate, ZOMBIE};
+
+use flashgc_base::rng::Stream;
+
+use crate::blocks::BlockTable;
+use crate::counters::{Counters, Levelled, ZombieCounts};
+use crate::endurance::Wear;
+use crate::error::FtlError;
+use crate::geometry::Geometry;
+use crate::layout::{Layout, PlaneId, PlaneLayout};
+use crate::levelling::Leveller;
+use crate::placement::Class;
+use crate::table::UNMAPPED;
+use crate::track::Tracker;
+use crate::victim::VictimPolicy;
+
+/// The page store with victim policy `P`. See the module's text.
+pub(crate) struct PageStore<P: VictimPolicy> {
+    pub(crate) tables: Tables,
+    pub(crate) planes: Box<[Plane<P>]>,
+    pub(crate) sorting: Sorting,
+    /// How worn the blocks are; `None` where they bear any number of erases.
+    pub(crate) wear: Option<Wear>,
+    /// What has become of zombies; `None` where neither policy nor placement asks for them.
+    pub(crate) zombies: Option<ZombieCounts>,
+    /// Logical pages copied since they were last asked for; `None` while nobody asks.
+    pub(crate) copied: Option<Vec<u32>>,
+    /// Memory that all this takes.
+    pub(crate) bytes: u64,
+}
+
+/// Bytes of what the planes of a store share, with zombies if the policy asks for them or the
+/// placement does.
+pub(crate) fn shared_bytes(layout: &Layout, for_zombies: bool) -> u64 {
+    let keeps_zombies = for_zombies || layout.placement.asks_for_zombies();
+    let zombies = if keeps_zombies { zombies::bytes(&layout.geometry) } else { 0 };
+    Tables::bytes(&layout.geometry) + Sorting::bytes(layout) + zombies
+}
+
+/// Bytes of a plane of `blocks` blocks that is promised `pages` pages, without what its policy keeps.
+pub(crate) fn plane_bytes(layout: &Layout, blocks: u32, pages: u32) -> u64 {
+    layout.allocation.bytes(layout.most_waiting(blocks, pages)) + layout.wear_bytes(blocks)
+}
+
+impl<P: VictimPolicy> PageStore<P> {
+    /// The store that `planes` describes, the policy of each plane made by `make`.
+    ///
+    /// # Errors
+    /// Parts that do not go together, blocks that do not divide among the planes or leave a plane no
+    /// room, too little memory; what `make` says.
+    pub(crate) fn new(
+        planes: &PlaneLayout,
+        mut make: impl FnMut(&mut BlockTable, &mut Stream) -> Result<P, FtlError>,
+    ) -> Result<Self, FtlError> {
+        let layout = &planes.layout;
+        let geometry = layout.geometry;
+        let blocks_per_plane = planes.blocks_per_plane()?;
+        let promised = planes.promised()?;
+        layout.check()?;
+        let sorting = Sorting::new(layout);
+        let keeps_zombies = sorting.asks_for_zombies() || P::Tracker::FOLLOWS_ZOMBIES;
+        if keeps_zombies {
+            zombies::check(&geometry)?;
+        }
+        let pages = geometry.logical_pages();
+        let tables = Tables::new(geometry, blocks_per_plane).ok_or(FtlError::Memory { pages })?;
+        let mut bytes = shared_bytes(layout, keeps_zombies);
+        let mut made = Vec::with_capacity(planes.planes as usize);
+        for (number, &promised) in (0..).zip(&promised) {
+            bytes += plane_bytes(layout, blocks_per_plane, promised);
+            let shape = Geometry::new(
+                blocks_per_plane,
+                geometry.pages_per_block(),
+                promised.max(1).into(),
+            )?;
+            let mut blocks = BlockTable::new(&shape);
+            if keeps_zombies {
+                blocks.keep_zombies();
+            }
+            let mut rng = planes.stream(number, "victim");
+            let policy = make(&mut blocks, &mut rng)?;
+            bytes += policy.bytes(&shape);
+            let waiting = layout.most_waiting(blocks_per_plane, promised);
+            made.push(Plane {
+                tracker: policy.tracker(&blocks),
+                policy,
+                rng,
+                leveller: layout.levelling.map(|levelling| Leveller::new(levelling, &blocks)),
+                pool: layout.allocation.pool_from(waiting, planes.stream(number, "allocation")),
+                open: vec![Active::none(geometry.pages_per_block()); sorting.classes()].into(),
+                wanted: None,
+                under_way: None,
+                counters: Counters::default(),
+                valid_pages: 0,
+                decisions: 0,
+                fruitless: 0,
+                first_block: number * blocks_per_plane,
+                blocks,
+            });
+        }
+        let mut store = Self {
+            tables,
+            planes: made.into(),
+            sorting,
+            wear: layout.lifespan.map(|lifespan| Wear::new(lifespan, planes, &promised)),
+            zombies: keeps_zombies.then(ZombieCounts::default),
+            copied: None,
+            bytes,
+        };
+        store.fill(planes);
+        Ok(store)
+    }
+
+    /// Whether every one of `pages` is one of the drive.
+    pub(crate) fn check_range(&self, pages: &[u32]) -> Result<(), FtlError> {
+        let logical_pages = self.tables.geometry.logical_pages();
+        match pages.iter().copied().fold(0, u32::max) {
+            page if page >= logical_pages => Err(FtlError::OutOfRange { page, logical_pages }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Where `page` lies, as a ppn; `None` if it has no data, or the drive has no such page.
+    #[inline]
+    pub(crate) fn locate(&self, page: u32) -> Option<u32> {
+        let ppn = self.ppn_of(*self.tables.map.get(page as usize)?);
+        (ppn != UNMAPPED).then_some(ppn)
+    }
+
+    /// Programs `page` at the open block of `class` in `plane`, which has room, and kills its old
+    /// data, of which `fate` is said if it is a zombie. Returns the new ppn.
+    #[inline]
+    pub(crate) fn program(&mut self, plane: PlaneId, class: Class, page: u32, fate: Fate) -> u32 {
+        let ppn = self.planes[plane as usize].program(&mut self.tables, class, &[page]);
+        self.sorting.tick(1);
+        let old = std::mem::replace(&mut self.tables.map[page as usize], ppn);
+        self.kill(old, fate);
+        ppn
+    }
+
+    /// The data at the map entry `old` die, if there are any: the map names them no more.
+    #[inline]
+    fn kill(&mut self, old: u32, fate: Fate) {
+        let ppn = self.ppn_of(old);
+        if ppn != UNMAPPED {
+            let plane = self.tables.plane_of(ppn);
+            self.kill_all(plane, &mut [old], fate);
+        }
+    }
+
+    /// The data at the map entries `old`, all of `plane`, die in this order, each by one of the pages
+    /// programmed last; where one is [`UNMAPPED`] none do. Returns how many died.
+    #[inline(always)]
+    pub(crate) fn kill_all(&mut self, plane: PlaneId, old: &mut [u32], fate: Fate) -> usize {
+        let held = &mut self.planes[plane as usize];
+        if let Some(zombies) = self.zombies.as_mut().filter(|zombies| zombies.known > 0) {
+            zombies.left(fate, held.bury(old, self.tables.geometry.offset_bits()));
+        }
+        held.kill(&mut self.tables, old)
+    }
+
+    /// The host discards `page`. Returns where its data were.
+    pub(crate) fn discard(&mut self, page: u32) -> Option<u32> {
+        let old = std::mem::replace(&mut self.tables.map[page as usize], UNMAPPED);
+        let ppn = self.ppn_of(old);
+        if ppn == UNMAPPED {
+            return None;
+        }
+        self.kill(old, Fate::Trimmed);
+        let plane = self.tables.plane_of(ppn) as usize;
+        self.planes[plane].counters.trimmed_pages += 1;
+        Some(ppn)
+    }
+
+    /// The open block of `class` in `plane` is full, or there is none: an erased one takes its place.
+    pub(crate) fn open_next(&mut self, class: Class, plane: PlaneId) -> Result<(), FtlError> {
+        let held = &mut self.planes[plane as usize];
+        debug_assert_eq!(held.room(class), 0, "an open block with room is not replaced");
+        held.close_class(class);
+        let block = held.erased_block(self.sorting.takes_cold_data(class))?;
+        held.open[usize::from(class)] = Active::erased(block);
+        self.sorting.opened(held.first_block + block, class);
+        Ok(())
+    }
+
+    /// What has been counted in all planes.
+    pub(crate) fn counters(&self) -> Counters {
+        let planes = self.planes.iter().map(|plane| plane.counters);
+        planes.reduce(|sum, counters| sum.plus(&counters)).unwrap_or_default()
+    }
+
+    /// A digest of every decision so far.
+    pub(crate) fn decisions(&self) -> u64 {
+        let planes = self.planes.iter().map(|plane| plane.decisions);
+        planes.reduce(digest).unwrap_or_default()
+    }
+
+    /// What levelling wear has cost; `None` without it.
+    pub(crate) fn levelled(&self) -> Option<Levelled> {
+        let planes = self.planes.iter().filter_map(|plane| plane.leveller.as_ref());
+        planes.map(|leveller| leveller.levelled).reduce(|sum, levelled| sum.plus(&levelled))
+    }
+
+    /// Whether the drive's life is over: it is read-only, with all its data.
+    #[inline]
+    pub(crate) fn has_ended(&self) -> bool {
+        self.wear.as_ref().is_some_and(Wear::has_ended)
+    }
+
+    /// The error of a drive that is read-only.
+    pub(crate) fn read_only(&self) -> FtlError {
+        FtlError::ReadOnly { bad_blocks: self.wear.as_ref().map_or(0, Wear::bad_blocks) }
+    }
+
+    /// Notes that `pages` were copied, where somebody asks.
+    #[inline]
+    pub(crate) fn note_copies(&mut self, pages: &[u32]) {
+        if let Some(copied) = &mut self.copied {
+            copied.extend_from_slice(pages);
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! Which block is collected next, and whether collecting gets anywhere.
+
+use super::plane::Plane;
+use crate::blocks::{BlockId, BlockTable};
+use crate::error::FtlError;
+use crate::track::Tracker;
+use crate::victim::VictimPolicy;
+
+impl<P: VictimPolicy> Plane<P> {
+    /// Asks the policy for a victim and takes it from the candidates.
+    ///
+    /// # Errors
+    /// Nothing to collect, nothing gained in many collections, or a pick that is no candidate.
+    pub(crate) fn pick(&mut self) -> Result<BlockId, FtlError> {
+        let blocks = &self.blocks;
+        let count = u64::from(blocks.len());
+        if self.fruitless >= count && self.fruitless.is_multiple_of(count) {
+            check_progress(blocks, self.fruitless)?;
+        }
+        self.fruitless += 1;
+        self.tracker.settle(blocks);
+        let Some(victim) = self.policy.pick(blocks, &self.tracker, &mut self.rng) else {
+            return Err(FtlError::NoSpace("no block may be collected".to_string()));
+        };
+        if victim >= blocks.len() {
+            return Err(FtlError::BadPick { block: victim.into(), why: "does not exist" });
+        }
+        if !blocks.is_candidate(victim) {
+            return Err(FtlError::BadPick {
+                block: victim.into(),
+                why: "is open or erased: only candidates may be collected",
+            });
+        }
+        self.take(victim);
+        Ok(victim)
+    }
+
+    /// Takes `victim` from the candidates, and notes the decision.
+    pub(super) fn take(&mut self, victim: BlockId) {
+        let valid = self.blocks.valid(victim);
+        self.blocks.take(victim);
+        self.tracker.taken(&self.blocks, victim);
+        if let Some(leveller) = &mut self.leveller {
+            leveller.changed(&self.blocks, victim);
+        }
+        self.counters.collections += 1;
+        self.decisions = digest(self.decisions, (u64::from(victim) << 16) | u64::from(valid));
+    }
+
+    /// The block to collect in place of the policy's next victim, if wear is to be levelled now and
+    /// its pages find room in `room` pages of its open block, or in an erased one.
+    pub(super) fn least_erased(&mut self, room: u32) -> Option<BlockId> {
+        let b = self.blocks.pages_per_block();
+        let room = if self.pool.is_empty() { room } else { b };
+        self.leveller.as_mut()?.victim(&self.blocks, room)
+    }
+}
+
+/// The digest of all decisions up to this one: one multiply-xor each; the odd constant is the 64-bit
+/// golden ratio.
+pub(crate) fn digest(decisions: u64, decision: u64) -> u64 {
+    (decisions.rotate_left(23) ^ decision).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+/// A policy may pick full blocks for a while (FIFO and random do), but not for ever.
+fn check_progress(blocks: &BlockTable, fruitless: u64) -> Result<(), FtlError> {
+    let full = blocks.pages_per_block() as u16;
+    let reclaimable = blocks.masked_counts().iter().filter(|&&count| count < full).count();
+    if reclaimable == 0 {
+        return Err(FtlError::NoSpace(format!(
+            "all {} candidates are full of valid pages",
+            blocks.candidates()
+        )));
+    }
+    if fruitless >= 1000 * u64::from(blocks.len()) {
+        return Err(FtlError::NoSpace(format!(
+            "{fruitless} collections in a row freed nothing, though {reclaimable} blocks have \
+             invalid pages; hint: the victim policy never picks one of them"
+        )));
+    }
+    Ok(())
+}

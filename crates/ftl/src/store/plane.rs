@@ -1,0 +1,190 @@
+//! A plane: what one victim search covers, and what becomes of its blocks. Its blocks are numbered
+//! from 0; the counting drive has one plane.
+
+use flashgc_base::rng::Stream;
+
+use super::open::Active;
+use super::tables::{LIVE_AHEAD, Tables};
+use crate::allocation::Pool;
+use crate::blocks::{BlockId, BlockTable};
+use crate::counters::Counters;
+use crate::error::FtlError;
+use crate::levelling::Leveller;
+use crate::placement::Class;
+use crate::table::{UNMAPPED, prefetch};
+use crate::track::Tracker;
+use crate::victim::VictimPolicy;
+
+/// See the module's text.
+pub(crate) struct Plane<P: VictimPolicy> {
+    pub(super) policy: P,
+    pub(super) rng: Stream,
+    pub(super) tracker: P::Tracker,
+    pub(crate) blocks: BlockTable,
+    pub(super) leveller: Option<Leveller>,
+    pub(crate) pool: Box<dyn Pool>,
+    /// The open block of each class.
+    pub(crate) open: Box<[Active]>,
+    /// The class whose full block was closed because the host waits for room in it.
+    pub(crate) wanted: Option<Class>,
+    pub(crate) under_way: Option<UnderWay>,
+    pub(crate) counters: Counters,
+    /// Pages with current data.
+    pub(crate) valid_pages: u64,
+    pub(super) decisions: u64,
+    /// Collections by the policy since the host last got a block.
+    pub(crate) fruitless: u64,
+    /// Its first block's number in the drive.
+    pub(crate) first_block: BlockId,
+}
+
+/// A collection between its beginning and its end.
+pub(crate) struct UnderWay {
+    /// The victim, numbered in its plane.
+    pub(crate) block: BlockId,
+    /// It was taken to level wear, not by the policy.
+    pub(crate) levels: bool,
+    /// Pages copied from it.
+    pub(crate) copied: u32,
+    /// How far its pages have been moved one by one.
+    pub(crate) steps: Steps,
+}
+
+/// How far a collection is that moves its pages one by one.
+#[derive(Default)]
+pub(crate) struct Steps {
+    /// Every valid page below this offset has been moved, but one that is being moved.
+    pub(crate) next: u32,
+    /// The ppn of the page to move next, out of order.
+    pub(crate) preferred: Option<u32>,
+    /// The page that is being moved.
+    pub(crate) moving: Option<Move>,
+    /// The map entries of valid pages below this offset have been asked for.
+    pub(crate) fetched: u32,
+}
+
+/// A page that a collection moves next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Move {
+    /// The logical page.
+    pub page: u32,
+    /// Where it lies, as a ppn of the drive.
+    pub from: u32,
+}
+
+impl<P: VictimPolicy> Plane<P> {
+    /// Pages that the open block of `class` has left.
+    #[inline]
+    pub(crate) fn room(&self, class: Class) -> u32 {
+        self.blocks.pages_per_block() - self.open[usize::from(class)].next
+    }
+
+    /// The first ppn of the plane.
+    #[inline(always)]
+    pub(crate) fn first_ppn(&self, tables: &Tables) -> u32 {
+        tables.first_ppn(self.first_block)
+    }
+
+    /// Programs `pages`, in order, at the open block of `class`, which has room for them: reverse
+    /// map, live bits, counts, clock. Returns the ppn of the first; the map is the caller's to update.
+    #[inline(always)]
+    pub(crate) fn program(&mut self, tables: &mut Tables, class: Class, pages: &[u32]) -> u32 {
+        let active = &mut self.open[usize::from(class)];
+        let Active { block, next } = *active;
+        active.next += pages.len() as u32;
+        let first = tables.program(self.first_block + block, next, pages);
+        self.blocks.program(block, pages.len() as u16);
+        self.blocks.tick(pages.len() as u64);
+        self.valid_pages += pages.len() as u64;
+        if P::Tracker::FOLLOWS_PROGRAMS {
+            let local = first - self.first_ppn(tables);
+            self.tracker.pages_programmed(&self.blocks, local, pages.len() as u32);
+        }
+        first
+    }
+
+    /// Kills the pages at the ppns `old`, all of this plane, leaving out [`UNMAPPED`]; returns how
+    /// many that are. The k-th died when the clock was k later than at the first, the last now.
+    /// Trackers hear of them, but of those of a victim: that block was taken from them.
+    #[inline(always)]
+    pub(crate) fn kill(&mut self, tables: &mut Tables, old: &mut [u32]) -> usize {
+        let bits = tables.geometry.offset_bits();
+        let first_block = self.first_block;
+        let live = &mut *tables.live;
+        let counts = self.blocks.counts_mut();
+        let is_told = self.under_way.as_ref().is_none_or(|victim| {
+            debug_assert!(old.len() <= 1, "pages die one by one while a collection is under way");
+            old.iter().all(|&ppn| ppn == UNMAPPED || ppn >> bits != first_block + victim.block)
+        });
+        let mut lost = 0;
+        for index in 0..old.len() {
+            if let Some(&ahead) = old.get(index + LIVE_AHEAD) {
+                prefetch(live, (ahead >> 6) as usize);
+            }
+            let ppn = old[index];
+            if ppn != UNMAPPED {
+                let block = (ppn >> bits) - first_block;
+                debug_assert!(live[(ppn >> 6) as usize] >> (ppn & 63) & 1 == 1, "dies twice");
+                debug_assert!(counts[block as usize] & !crate::blocks::NOT_A_CANDIDATE > 0);
+                // SAFETY: a mapped entry is a ppn of this plane (an invariant of the store, checked
+                // by the audit), so its live word and its block's count exist.
+                unsafe {
+                    *live.get_unchecked_mut((ppn >> 6) as usize) &= !(1 << (ppn & 63));
+                    *counts.get_unchecked_mut(block as usize) -= 1;
+                }
+                if P::Tracker::FOLLOWS_PAGES {
+                    old[lost] = block;
+                } else if P::Tracker::FOLLOWS_DEATHS {
+                    old[index] = ppn - (first_block << bits);
+                }
+                lost += 1;
+            }
+        }
+        self.valid_pages -= lost as u64;
+        if P::Tracker::FOLLOWS_PAGES && is_told {
+            self.tracker.pages_lost(&self.blocks, &old[..lost]);
+        }
+        if P::Tracker::FOLLOWS_DEATHS && is_told {
+            let since = self.blocks.clock() - old.len() as u64 + 1;
+            self.tracker.pages_died(&self.blocks, old, since);
+        }
+        lost
+    }
+
+    /// Erases `block`, which has no valid page.
+    pub(crate) fn erase(&mut self, block: BlockId) {
+        assert_eq!(self.blocks.valid(block), 0, "a block with valid pages is not erased");
+        self.counters.erases += self.blocks.erase(block);
+    }
+
+    /// Makes a full block a candidate, if there is one.
+    pub(crate) fn close(&mut self, full: Active) {
+        if full.is_some() {
+            self.blocks.close(full.block);
+            self.tracker.closed(&self.blocks, full.block);
+            if let Some(leveller) = &mut self.leveller {
+                leveller.changed(&self.blocks, full.block);
+            }
+        }
+    }
+
+    /// The full block of `class` becomes a candidate, and the class has none.
+    pub(crate) fn close_class(&mut self, class: Class) {
+        let none = Active::none(self.blocks.pages_per_block());
+        let full = std::mem::replace(&mut self.open[usize::from(class)], none);
+        self.close(full);
+    }
+
+    /// Takes an erased block from the pool: the next in turn or, for cold data, the most worn (among
+    /// equals: the lowest number).
+    pub(super) fn erased_block(&mut self, for_cold: bool) -> Result<BlockId, FtlError> {
+        let block = if for_cold {
+            let key = |&block: &BlockId| (self.blocks.erase_count(block), std::cmp::Reverse(block));
+            let most_worn = self.pool.blocks().into_iter().max_by_key(key);
+            most_worn.inspect(|&block| self.pool.remove(block))
+        } else {
+            self.pool.take()
+        };
+        block.ok_or_else(|| FtlError::NoSpace("the pool of erased blocks is empty".to_string()))
+    }
+}

@@ -1,0 +1,150 @@
+//! Which open block of its plane a page goes to, and what host writes must leave for copies.
+
+use super::plane::Plane;
+use crate::blocks::BlockId;
+use crate::frontier::Frontier;
+use crate::layout::Layout;
+use crate::placement::{Class, Placement};
+use crate::track::bytes_of;
+use crate::victim::VictimPolicy;
+
+/// The class of host writes, without a placement.
+pub(crate) const HOST: Class = 0;
+
+/// Erased blocks of a plane that host writes leave alone, without a placement: a victim's pages may
+/// need one.
+pub const RESERVED_BLOCKS: u32 = 1;
+
+/// The rule that sorts pages into classes, each with an open block of its own, and the class of every
+/// block. Without a placement there is one class for host writes and one for copies, or one for both.
+pub(crate) struct Sorting {
+    rule: Option<Box<dyn Placement>>,
+    /// With a rule the class of each block of the drive, kept until it is opened again.
+    class_of: Vec<Class>,
+    /// The class of copies, without a rule.
+    copies: Class,
+    /// The class of copies that are made to level wear; beyond all others.
+    levelled: Option<Class>,
+    /// Pages programmed on all planes: the clock of the rule.
+    clock: u64,
+}
+
+impl Sorting {
+    pub(super) fn new(layout: &Layout) -> Self {
+        let rule = layout.placement.make(layout.geometry.logical_pages());
+        let classified = rule.as_ref().map_or(0, |_| layout.geometry.blocks());
+        let copies = match layout.frontier {
+            Frontier::Single | Frontier::Mixed { .. } => HOST,
+            Frontier::Double | Frontier::Pool { .. } => HOST + 1,
+        };
+        let levelled = layout.levelling.map(|_| copies + 1);
+        Self { rule, class_of: vec![HOST; classified as usize], copies, levelled, clock: 0 }
+    }
+
+    /// Bytes that it keeps for a drive of this layout.
+    pub(super) fn bytes(layout: &Layout) -> u64 {
+        let rule = layout.placement.make(layout.geometry.logical_pages());
+        let classes = bytes_of::<Class>(layout.geometry.blocks() as usize);
+        rule.map_or(0, |rule| rule.bytes() + classes)
+    }
+
+    pub(super) fn asks_for_zombies(&self) -> bool {
+        self.rule.as_ref().is_some_and(|rule| rule.asks_for_zombies())
+    }
+
+    /// Whether a placement decides.
+    #[inline]
+    pub(crate) fn has_rule(&self) -> bool {
+        self.rule.is_some()
+    }
+
+    /// Open blocks of a plane.
+    pub(crate) fn classes(&self) -> usize {
+        let without_rule = usize::from(self.levelled.unwrap_or(self.copies)) + 1;
+        self.rule.as_ref().map_or(without_rule, |rule| rule.classes())
+    }
+
+    /// Erased blocks of a plane that host writes leave alone: one collection may need as many.
+    pub(crate) fn reserved(&self) -> u32 {
+        self.rule.as_ref().map_or(RESERVED_BLOCKS, |rule| rule.copy_classes() as u32)
+    }
+
+    /// The class of a host write of a page whose data until now are on block `old`.
+    #[inline]
+    pub(crate) fn of_write(&self, page: u32, old: Option<BlockId>) -> Class {
+        let Some(rule) = &self.rule else { return HOST };
+        rule.host(page, old.map(|block| self.class_of[block as usize]), self.clock)
+    }
+
+    /// The class of a copy of `page`, from `block`.
+    #[inline]
+    pub(crate) fn of_copy(&self, page: u32, block: BlockId, zombie: bool) -> Class {
+        let Some(rule) = &self.rule else { return self.copies };
+        rule.copy(page, self.class_of[block as usize], zombie, self.clock)
+    }
+
+    /// The one class that all copies go to, those made to level wear if `levelled`; `None` where a
+    /// placement sorts them.
+    #[inline]
+    pub(crate) fn of_copies(&self, levelled: bool) -> Option<Class> {
+        if self.rule.is_some() {
+            return None;
+        }
+        Some(self.levelled.filter(|_| levelled).unwrap_or(self.copies))
+    }
+
+    /// Whether the blocks of `class` are the most erased ones of the pool: they take cold data.
+    pub(super) fn takes_cold_data(&self, class: Class) -> bool {
+        self.levelled == Some(class)
+    }
+
+    /// `block` is opened for `class`.
+    #[inline]
+    pub(super) fn opened(&mut self, block: BlockId, class: Class) {
+        if let Some(its) = self.class_of.get_mut(block as usize) {
+            *its = class;
+        }
+    }
+
+    /// Pages have been programmed.
+    #[inline]
+    pub(crate) fn tick(&mut self, pages: u64) {
+        self.clock += pages;
+    }
+
+    /// The host has written `page`.
+    #[inline]
+    pub(crate) fn wrote(&mut self, page: u32) {
+        if let Some(rule) = &mut self.rule {
+            rule.wrote(page, self.clock);
+        }
+    }
+
+    /// Whether the host may program a page of `class`, whose open block in `plane` has room.
+    ///
+    /// Copies share open blocks with the host. Let there be room for T pages in the pool and in the
+    /// open blocks of the C classes of copies. A victim of b pages finds room if T >= C b before: a
+    /// class that finds the pool empty leaves (C - 1) b at most to the others, so b pages have been
+    /// copied. The host's writes leave that much, and b less what is still to be copied while a
+    /// victim is under way.
+    pub(crate) fn leaves_room<P: VictimPolicy>(&self, plane: &Plane<P>, class: Class) -> bool {
+        let Some(rule) = &self.rule else { return true };
+        let reserved = rule.copy_classes();
+        if plane.pool.len() >= reserved || !rule.takes_copies(class) {
+            return true;
+        }
+        let b = u64::from(plane.blocks.pages_per_block());
+        let open = (0..).zip(&plane.open).filter(|&(class, _)| rule.takes_copies(class));
+        let in_open: u64 = open.map(|(_, active)| b - u64::from(active.next)).sum();
+        let needed = match &plane.under_way {
+            Some(victim) => u64::from(plane.blocks.valid(victim.block)),
+            None => b,
+        };
+        plane.pool.len() as u64 * b + in_open > (reserved as u64 - 1) * b + needed
+    }
+
+    /// The open blocks of copies, as classes.
+    pub(super) fn copy_classes(&self) -> usize {
+        self.rule.as_ref().map_or(1, |rule| rule.copy_classes())
+    }
+}

@@ -1,0 +1,170 @@
+//! Where every page is: the map, the reverse map and the live bits, over all planes of the drive.
+
+use super::PlaneId;
+use super::gather::{SLACK, gather_word};
+use crate::blocks::BlockId;
+use crate::geometry::Geometry;
+use crate::table::{Table, for_words, prefetch, set_bits};
+
+/// How far ahead of a write its map entry is fetched, in pages.
+pub(crate) const MAP_AHEAD: usize = 48;
+/// How far ahead of a write the old page's live bit is fetched, in pages.
+pub(crate) const LIVE_AHEAD: usize = 24;
+
+/// Where every page is: tables over all pages and blocks of the drive.
+pub(crate) struct Tables {
+    pub(crate) geometry: Geometry,
+    pub(crate) blocks_per_plane: u32,
+    /// 2^64 / blocks a plane, rounded up: a division by multiplication.
+    reciprocal: u64,
+    /// Logical page to ppn, or [`UNMAPPED`]; of a zombie with a mark, see `zombies.rs`.
+    pub(crate) map: Table<u32>,
+    /// Physical page (block times b plus offset) to the logical page last written there.
+    pub(crate) reverse: Table<u32>,
+    /// One bit a ppn: the page holds current data.
+    pub(crate) live: Table<u64>,
+}
+
+impl Tables {
+    /// Those of a drive of this shape, without data; `None` where the system has not the memory.
+    pub(crate) fn new(geometry: Geometry, blocks_per_plane: u32) -> Option<Self> {
+        Some(Self {
+            geometry,
+            blocks_per_plane,
+            reciprocal: u64::MAX / u64::from(blocks_per_plane) + 1,
+            map: Table::new(geometry.logical_pages() as usize)?,
+            reverse: Table::new(geometry.physical_pages() as usize)?,
+            live: Table::new(live_words(&geometry))?,
+        })
+    }
+
+    /// Bytes of the tables of a drive of this shape.
+    pub(crate) fn bytes(geometry: &Geometry) -> u64 {
+        Table::<u32>::bytes_for(geometry.logical_pages() as usize)
+            + Table::<u32>::bytes_for(geometry.physical_pages() as usize)
+            + Table::<u64>::bytes_for(live_words(geometry))
+    }
+
+    /// The plane of a ppn: `block / blocks_per_plane`, exact for any two 32-bit numbers (Lemire,
+    /// Kaser and Kurz 2019).
+    #[inline(always)]
+    pub(crate) fn plane_of(&self, ppn: u32) -> PlaneId {
+        let block = u128::from(ppn >> self.geometry.offset_bits());
+        ((block * u128::from(self.reciprocal)) >> 64) as u32
+    }
+
+    /// The first ppn of `block`.
+    #[inline(always)]
+    pub(crate) fn first_ppn(&self, block: BlockId) -> u32 {
+        block << self.geometry.offset_bits()
+    }
+
+    /// The block and the offset of a ppn.
+    #[inline]
+    pub(crate) fn place_of(&self, ppn: u32) -> (BlockId, u32) {
+        let bits = self.geometry.offset_bits();
+        (ppn >> bits, ppn & ((1 << bits) - 1))
+    }
+
+    /// Logical pages that were written last to the pages of `block`.
+    #[inline]
+    pub(crate) fn pages_of(&self, block: BlockId) -> &[u32] {
+        let b = self.geometry.pages_per_block() as usize;
+        &self.reverse[block as usize * b..][..b]
+    }
+
+    /// Records that `pages` are programmed at `block` from `offset` on: reverse map and live bits.
+    /// Returns the ppn of the first; the map is the caller's to update.
+    #[inline(always)]
+    pub(crate) fn program(&mut self, block: BlockId, offset: u32, pages: &[u32]) -> u32 {
+        let b = self.geometry.pages_per_block() as usize;
+        debug_assert!(offset as usize + pages.len() <= b, "block {block} overflows");
+        let first = self.first_ppn(block) | offset;
+        let place = block as usize * b + offset as usize;
+        if let &[page] = pages {
+            debug_assert!(!self.is_live(first), "ppn {first:#x} is programmed twice");
+            self.reverse[place] = page;
+            self.live[(first >> 6) as usize] |= 1 << (first & 63);
+        } else {
+            self.reverse[place..place + pages.len()].copy_from_slice(pages);
+            set_bits(&mut self.live, first as usize, pages.len());
+        }
+        first
+    }
+
+    #[inline(always)]
+    pub(crate) fn is_live(&self, ppn: u32) -> bool {
+        self.live[(ppn >> 6) as usize] >> (ppn & 63) & 1 == 1
+    }
+
+    /// Which of the pages from `ppn` on are live, a bit each.
+    #[inline]
+    pub(crate) fn live_from(&self, ppn: u32) -> u32 {
+        let (word, bit) = (ppn as usize / 64, ppn % 64);
+        let next = self.live.get(word + 1).copied().unwrap_or(0);
+        ((u128::from(next) << 64 | u128::from(self.live[word])) >> bit) as u32
+    }
+
+    /// The first live page among offsets `from` to b - 1 of `block`, as an offset.
+    pub(crate) fn next_live(&self, block: BlockId, from: u32) -> Option<u32> {
+        let (b, first) = (self.geometry.pages_per_block(), self.first_ppn(block));
+        let mut offset = from;
+        while offset < b {
+            let bit = first + offset;
+            let word = self.live[bit as usize / 64] >> (bit % 64);
+            if word != 0 {
+                let found = offset + word.trailing_zeros();
+                return (found < b).then_some(found);
+            }
+            offset += 64 - bit % 64;
+        }
+        None
+    }
+
+    /// Asks the processor for what a collection of `block` reads first.
+    #[inline]
+    pub(crate) fn prefetch_block(&self, block: BlockId) {
+        let b = self.geometry.pages_per_block() as usize;
+        for offset in (0..b).step_by(64 / size_of::<u32>()) {
+            prefetch(&self.reverse, block as usize * b + offset);
+        }
+        prefetch(&self.live, (self.first_ppn(block) >> 6) as usize);
+    }
+
+    /// Takes the live pages of `block` off it, into the front of `pages`, in page order; returns how
+    /// many there are. `pages` has [`room_for_a_block`] entries.
+    pub(crate) fn take_live(&mut self, block: BlockId, pages: &mut [u32]) -> usize {
+        let b = self.geometry.pages_per_block() as usize;
+        let first = self.first_ppn(block) as usize;
+        let from = &self.reverse[block as usize * b..][..b];
+        let live = &mut self.live;
+        let mut count = 0;
+        for_words(first, b, |word, mask| {
+            let bits = live[word] & mask;
+            live[word] &= !mask;
+            // Page of the block that bit 0 stands for; negative where blocks share a word.
+            let bit0 = (word * 64).wrapping_sub(first);
+            if let Some(whole) = from.get(bit0..).and_then(<[u32]>::first_chunk) {
+                count = gather_word(whole, bits, pages, count);
+                return;
+            }
+            let mut bits = bits;
+            while bits != 0 {
+                pages[count] = from[bit0.wrapping_add(bits.trailing_zeros() as usize)];
+                count += 1;
+                bits &= bits - 1;
+            }
+        });
+        count
+    }
+}
+
+/// Entries that [`Tables::take_live`] needs for a block of `pages_per_block` pages.
+pub(crate) fn room_for_a_block(pages_per_block: u32) -> usize {
+    pages_per_block as usize + SLACK
+}
+
+/// Words of live bits: one bit a ppn.
+pub(crate) fn live_words(geometry: &Geometry) -> usize {
+    ((geometry.blocks() as usize) << geometry.offset_bits()).div_ceil(64)
+}

@@ -1,0 +1,199 @@
+//! Zombies: pages whose data are live, but whose new version waits in the host's cache. The host
+//! says which they are; nothing but the choice of victims and places depends on it.
+//!
+//! They are kept where the victim policy or the placement asks: a mark in the map entry, which is
+//! looked at with every write anyway, and a count a block in the block table.
+
+use flashgc_base::spec::SpecError;
+
+use super::PageStore;
+use super::plane::Plane;
+use super::tables::MAP_AHEAD;
+use crate::blocks::BlockId;
+use crate::counters::ZombieCounts;
+use crate::geometry::Geometry;
+use crate::table::{UNMAPPED, prefetch};
+use crate::track::{Tracker, bytes_of};
+use crate::victim::VictimPolicy;
+
+/// The mark in the map entry of a zombie.
+pub(crate) const ZOMBIE: u32 = 1 << 31;
+
+/// What has become of a zombie whose data leave their place.
+#[derive(Clone, Copy)]
+pub(crate) enum Fate {
+    /// The host wrote the page anew.
+    Overwritten,
+    /// The host discarded it.
+    Trimmed,
+    /// It is alive at another place.
+    Copied,
+}
+
+/// Whether `geometry` leaves a bit of a map entry for the mark.
+pub(super) fn check(geometry: &Geometry) -> Result<(), SpecError> {
+    let most = (ZOMBIE - 1) >> geometry.offset_bits();
+    if geometry.blocks() <= most {
+        return Ok(());
+    }
+    Err(SpecError::new(
+        format!(
+            "blocks is {}, expected at most {most} with {} pages per block where hints are kept",
+            geometry.blocks(),
+            geometry.pages_per_block()
+        ),
+        "page numbers have 31 bits beside the hint",
+    ))
+}
+
+/// Bytes of the counts of a drive of this shape.
+pub(super) fn bytes(geometry: &Geometry) -> u64 {
+    bytes_of::<u16>(geometry.blocks() as usize)
+}
+
+/// Whether a map entry, where zombies are kept, is that of one.
+#[inline(always)]
+pub(crate) fn is_marked(entry: u32) -> bool {
+    entry >= ZOMBIE && entry != UNMAPPED
+}
+
+/// The ppn that a map entry names, where zombies are kept.
+#[inline(always)]
+fn unmarked(entry: u32) -> u32 {
+    if entry == UNMAPPED { UNMAPPED } else { entry & !ZOMBIE }
+}
+
+impl ZombieCounts {
+    /// `pages` zombies have left their place.
+    #[inline]
+    pub(crate) fn left(&mut self, fate: Fate, pages: u64) {
+        let (count, gone) = match fate {
+            Fate::Overwritten => (&mut self.overwritten, pages),
+            Fate::Trimmed => (&mut self.trimmed, pages),
+            Fate::Copied => (&mut self.copied, 0),
+        };
+        *count += pages;
+        self.known -= gone;
+    }
+}
+
+impl<P: VictimPolicy> Plane<P> {
+    /// The pages with the map entries `old`, all of this plane, leave their place: leaves their ppns
+    /// there, and returns how many are zombies.
+    #[inline]
+    pub(crate) fn bury(&mut self, old: &mut [u32], offset_bits: u32) -> u64 {
+        let first_block = self.first_block;
+        let counts = self.blocks.zombies_mut();
+        let mut dead = 0;
+        for entry in old.iter_mut().filter(|entry| is_marked(**entry)) {
+            *entry &= !ZOMBIE;
+            counts[((*entry >> offset_bits) - first_block) as usize] -= 1;
+            dead += 1;
+        }
+        dead
+    }
+}
+
+impl<P: VictimPolicy> PageStore<P> {
+    /// Where the page with this map entry lies, or [`UNMAPPED`].
+    #[inline(always)]
+    pub(crate) fn ppn_of(&self, entry: u32) -> u32 {
+        if self.zombies.is_some() { unmarked(entry) } else { entry }
+    }
+
+    /// Whether `page` is a zombie.
+    #[inline]
+    pub(crate) fn is_zombie(&self, page: u32) -> bool {
+        self.zombies.is_some() && is_marked(self.tables.map[page as usize])
+    }
+
+    /// The plane and the block, numbered there, that hold the page at `ppn`.
+    fn holder(&self, ppn: u32) -> (usize, BlockId) {
+        let plane = self.tables.plane_of(ppn) as usize;
+        let block = ppn >> self.tables.geometry.offset_bits();
+        (plane, block - self.planes[plane].first_block)
+    }
+
+    /// Marks `pages`, all of the drive, as zombies where they have data, and are not yet.
+    pub(crate) fn mark_zombies(&mut self, pages: &[u32]) {
+        let mut marked = 0;
+        for (index, &page) in pages.iter().enumerate() {
+            if let Some(&ahead) = pages.get(index + MAP_AHEAD) {
+                prefetch(&self.tables.map, ahead as usize);
+            }
+            let entry = self.tables.map[page as usize];
+            if entry >= ZOMBIE {
+                continue; // is one, or has no data
+            }
+            self.set_zombie(page, entry);
+            marked += 1;
+            let (plane, block) = self.holder(entry);
+            let held = &mut self.planes[plane];
+            if P::Tracker::FOLLOWS_ZOMBIES && held.blocks.is_candidate(block) {
+                held.tracker.zombie_marked(&held.blocks, block);
+            }
+        }
+        if let Some(counts) = &mut self.zombies {
+            counts.marked += marked;
+            counts.known += marked;
+        }
+    }
+
+    /// `page`, which lies at `ppn`, is a zombie there.
+    pub(crate) fn set_zombie(&mut self, page: u32, ppn: u32) {
+        debug_assert!(self.zombies.is_some() && self.tables.map[page as usize] == ppn);
+        self.tables.map[page as usize] = ppn | ZOMBIE;
+        let (plane, block) = self.holder(ppn);
+        self.planes[plane].blocks.zombies_mut()[block as usize] += 1;
+    }
+
+    /// Makes zombies among `pages` live again.
+    pub(crate) fn revive_zombies(&mut self, pages: impl Iterator<Item = u32>) {
+        if self.zombies.is_none() {
+            return;
+        }
+        for page in pages {
+            let entry = self.tables.map[page as usize];
+            if !is_marked(entry) {
+                continue;
+            }
+            let ppn = entry & !ZOMBIE;
+            self.tables.map[page as usize] = ppn;
+            if let Some(counts) = &mut self.zombies {
+                counts.revived += 1;
+                counts.known -= 1;
+            }
+            let (plane, block) = self.holder(ppn);
+            let held = &mut self.planes[plane];
+            held.blocks.zombies_mut()[block as usize] -= 1;
+            if P::Tracker::FOLLOWS_ZOMBIES && held.blocks.is_candidate(block) {
+                held.tracker.zombie_revived(&held.blocks, block);
+            }
+        }
+    }
+
+    /// Makes all zombies live again, in order of page number.
+    pub(crate) fn revive_all_zombies(&mut self) {
+        self.revive_zombies(0..self.tables.geometry.logical_pages());
+    }
+
+    /// Whether the counts say how many zombies there are.
+    pub(super) fn audit_zombies(&self) -> Result<(), String> {
+        let Some(counts) = &self.zombies else { return Ok(()) };
+        let mut counted = vec![0u16; self.tables.geometry.blocks() as usize];
+        for &entry in self.tables.map.iter().filter(|&&entry| is_marked(entry)) {
+            counted[(unmarked(entry) >> self.tables.geometry.offset_bits()) as usize] += 1;
+        }
+        let kept = self.planes.iter().flat_map(|plane| plane.blocks.zombie_counts());
+        if let Some((block, (counted, kept))) =
+            counted.iter().zip(kept).enumerate().find(|(_, (counted, kept))| counted != kept)
+        {
+            return Err(format!("block {block} holds {counted} zombies, the table says {kept}"));
+        }
+        let known: u64 = counted.iter().map(|&count| u64::from(count)).sum();
+        if known != counts.known {
+            return Err(format!("{known} zombies, {} counted", counts.known));
+        }
+        Ok(())
+    }
+}

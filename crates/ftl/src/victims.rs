@@ -1,0 +1,254 @@
+//! The registry of victim policies: their names and parameters, and the layers made with them.
+
+use flashgc_base::rng::Stream;
+use flashgc_base::spec::{Param, Params, Spec, SpecError, header, suggest};
+
+use crate::blocks::{BlockId, BlockTable};
+use crate::error::FtlError;
+use crate::geometry::Geometry;
+use crate::layout::{Layout, PlaneLayout};
+use crate::page_map::PageMap;
+use crate::stepwise::{PlaneMap, Stepwise};
+use crate::track::Tracker;
+use crate::translation::Translation;
+use crate::victim::{
+    Bsgc, Cat, CostBenefit, DChoices, Eigc, External, Fifo, Greedy, MakePick, Random, Sagc, Scata,
+    VictimPolicy, WearAware, Windowed, ZCostBenefit, ZGreedy,
+};
+
+/// One registered policy, as listings, help texts and constructors need it.
+pub struct VictimInfo {
+    /// The name people type.
+    pub name: &'static str,
+    /// The parameters it takes.
+    pub params: &'static [Param],
+    /// The policy's source file, whose `//!` header documents it.
+    source: &'static str,
+    build: Build,
+    build_stepwise: BuildStepwise,
+    bytes: fn(&Params, &Geometry) -> Result<u64, SpecError>,
+    /// Whether it asks for zombies.
+    asks_for_zombies: bool,
+    pick: PickFrom,
+}
+
+type Build = fn(&Params, Layout) -> Result<Box<dyn Translation>, FtlError>;
+type BuildStepwise = fn(&Params, PlaneLayout) -> Result<Box<dyn Stepwise>, FtlError>;
+type PickFrom = fn(&Params, &BlockTable, &[BlockId], u64) -> Result<Option<BlockId>, SpecError>;
+
+impl VictimInfo {
+    /// The documentation in Markdown: summary, description, formula, cost and source.
+    pub fn doc(&self) -> String {
+        header(self.source)
+    }
+
+    /// The first line of the documentation.
+    pub fn summary(&self) -> String {
+        self.doc().lines().next().unwrap_or_default().to_string()
+    }
+
+    /// What the policy would pick from a hand-built table whose blocks were closed in the order
+    /// `closed`, b pages programmed before each, with a random stream from `seed`.
+    pub fn pick_from(
+        &self,
+        params: &Params,
+        blocks: &BlockTable,
+        closed: &[BlockId],
+        seed: u64,
+    ) -> Result<Option<BlockId>, SpecError> {
+        (self.pick)(params, blocks, closed, seed)
+    }
+}
+
+macro_rules! victim_policies {
+    ($($policy:ty = $file:literal),+ $(,)?) => {
+        static POLICIES: &[VictimInfo] = &[$(VictimInfo {
+            name: <$policy as VictimPolicy>::NAME,
+            params: <$policy as VictimPolicy>::PARAMS,
+            source: include_str!(concat!("victim/", $file)),
+            build: |params, layout| {
+                Ok(Box::new(PageMap::<$policy>::with_policy(layout, |blocks, rng| {
+                    Ok(<$policy as VictimPolicy>::new(params, blocks, rng)?)
+                })?))
+            },
+            build_stepwise: |params, layout| {
+                Ok(Box::new(PlaneMap::<$policy>::with_policy(layout, |blocks, rng| {
+                    Ok(<$policy as VictimPolicy>::new(params, blocks, rng)?)
+                })?))
+            },
+            asks_for_zombies: <$policy as VictimPolicy>::Tracker::FOLLOWS_ZOMBIES,
+            bytes: |params, shape| {
+                let (blocks, mut rng) = (BlockTable::of_shape(shape), Stream::new(0, "check"));
+                let policy = <$policy as VictimPolicy>::new(params, &blocks, &mut rng)?;
+                Ok(policy.bytes(shape))
+            },
+            pick: |params, blocks, closed, seed| {
+                let mut rng = Stream::new(seed, "victim");
+                let mut policy = <$policy as VictimPolicy>::new(params, blocks, &mut rng)?;
+                let mut tracker = policy.tracker(blocks);
+                let mut blocks = blocks.clone();
+                for &block in closed {
+                    blocks.tick(blocks.pages_per_block().into());
+                    tracker.closed(&blocks, block);
+                }
+                tracker.settle(&blocks);
+                Ok(policy.pick(&blocks, &tracker, &mut rng))
+            },
+        }),+];
+    };
+}
+
+// The list of policies: a new one is one file and one line here.
+victim_policies! {
+    Fifo = "fifo.rs",
+    Greedy = "greedy.rs",
+    Random = "random.rs",
+    Windowed = "windowed.rs",
+    DChoices = "d_choices.rs",
+    CostBenefit = "cost_benefit.rs",
+    Cat = "cat.rs",
+    Sagc = "sagc.rs",
+    Scata = "scata.rs",
+    Eigc = "eigc.rs",
+    Bsgc = "bsgc.rs",
+    WearAware = "wear_aware.rs",
+    ZGreedy = "z_greedy.rs",
+    ZCostBenefit = "z_cost_benefit.rs",
+}
+
+/// Every registered policy, in the order in which listings show them.
+pub fn victim_policies() -> &'static [VictimInfo] {
+    POLICIES
+}
+
+/// A registered policy with its parameters checked.
+#[derive(Clone)]
+pub struct VictimSpec {
+    info: &'static VictimInfo,
+    params: Params,
+}
+
+impl VictimSpec {
+    /// Reads `text`, for example `d-choices:d=10,c=1`.
+    pub fn parse(text: &str) -> Result<Self, SpecError> {
+        let spec = Spec::parse(text)?;
+        let Some(info) = POLICIES.iter().find(|info| info.name == spec.name) else {
+            return Err(SpecError::new(
+                format!("unknown victim policy '{}'", spec.name),
+                suggest(&spec.name, POLICIES.iter().map(|info| info.name)),
+            ));
+        };
+        Ok(Self { info, params: Params::resolve(&spec, info.params)? })
+    }
+
+    /// The policy's registry entry.
+    pub fn info(&self) -> &'static VictimInfo {
+        self.info
+    }
+
+    /// The parameters, defaults filled in.
+    pub fn params(&self) -> &Params {
+        &self.params
+    }
+
+    /// Whether it asks which pages are zombies.
+    pub fn asks_for_zombies(&self) -> bool {
+        self.info.asks_for_zombies
+    }
+
+    /// Bytes of memory of the layer that [`VictimSpec::build`] makes; an error where the policy
+    /// cannot be made for a drive of this shape.
+    pub fn bytes(&self, layout: &Layout) -> Result<u64, SpecError> {
+        Ok(layout.bytes(self.info.asks_for_zombies)
+            + (self.info.bytes)(&self.params, &layout.geometry)?)
+    }
+
+    /// A page-mapped translation layer with this policy.
+    pub fn build(&self, layout: Layout) -> Result<Box<dyn Translation>, FtlError> {
+        (self.info.build)(&self.params, layout)
+    }
+
+    /// A page map over planes with this policy in each.
+    ///
+    /// # Errors
+    /// Those of [`PlaneMap::with_policy`].
+    pub fn build_stepwise(&self, layout: PlaneLayout) -> Result<Box<dyn Stepwise>, FtlError> {
+        (self.info.build_stepwise)(&self.params, layout)
+    }
+}
+
+/// The spec in full, every parameter written out.
+impl std::fmt::Display for VictimSpec {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.params.fmt(f)
+    }
+}
+
+impl std::fmt::Debug for VictimSpec {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "VictimSpec({self})")
+    }
+}
+
+/// Who picks victims: a registered policy, or a function from outside.
+#[derive(Clone)]
+pub enum Victim {
+    /// A registered policy.
+    Registered(VictimSpec),
+    /// A function from outside under the name it is reported by.
+    External(String, MakePick),
+}
+
+impl Victim {
+    /// A page-mapped translation layer whose victims it picks.
+    ///
+    /// # Errors
+    /// Parts of `layout` that do not go together, too little memory; what an outside function says.
+    pub fn build(&self, layout: Layout) -> Result<Box<dyn Translation>, FtlError> {
+        match self {
+            Self::Registered(spec) => spec.build(layout),
+            Self::External(_, make) => Ok(Box::new(PageMap::with_policy(layout, |blocks, _| {
+                Ok(External::from_pick(make(blocks)?))
+            })?)),
+        }
+    }
+
+    /// A page map over planes whose victims it picks.
+    ///
+    /// # Errors
+    /// Those of [`Victim::build`], and blocks that do not divide among the planes.
+    pub fn build_stepwise(&self, layout: PlaneLayout) -> Result<Box<dyn Stepwise>, FtlError> {
+        match self {
+            Self::Registered(spec) => spec.build_stepwise(layout),
+            Self::External(_, make) => Ok(Box::new(PlaneMap::with_policy(layout, |blocks, _| {
+                Ok(External::from_pick(make(blocks)?))
+            })?)),
+        }
+    }
+
+    /// Bytes of memory of a layer; of what a function from outside keeps nothing is known.
+    ///
+    /// # Errors
+    /// A policy that cannot be made for a drive of this shape.
+    pub fn bytes(&self, layout: &Layout) -> Result<u64, SpecError> {
+        match self {
+            Self::Registered(spec) => spec.bytes(layout),
+            Self::External(..) => Ok(layout.bytes(false)),
+        }
+    }
+
+    /// Whether it asks which pages are zombies.
+    pub fn asks_for_zombies(&self) -> bool {
+        matches!(self, Self::Registered(spec) if spec.asks_for_zombies())
+    }
+}
+
+/// The name that results carry: a registered policy's spec in full, or that of the function.
+impl std::fmt::Display for Victim {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Registered(spec) => spec.fmt(f),
+            Self::External(name, _) => f.write_str(name),
+        }
+    }
+}
