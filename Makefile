@@ -79,8 +79,9 @@ format: build ## format all code
 	$(BIN)/ruff format --quiet .
 	$(BIN)/ruff check --fix --quiet .
 
-docs: build ## write the generated reference pages again
+docs: build ## write the generated reference pages and the typed keywords again
 	$(BIN)/python -m flashgc.command.reference docs/reference
+	$(BIN)/python -m flashgc.command.keywords
 
 demo: build ## which policy writes least, on a real trace and on hot and cold data
 	@echo "A PostgreSQL server's drive (data/README.md): which policy writes least?"
