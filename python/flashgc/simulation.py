@@ -198,7 +198,10 @@ def _asked(
 def section_of(key: str) -> str:
     """The section that an option belongs to; an unknown one is an error with a suggestion."""
     if not known(key):
-        hint = _core.suggest(key, [option.key for option in OPTIONS if option.key != "source"])
+        as_flag = [option.key for option in OPTIONS if option.flag.replace("-", "_") == key]
+        hint = f"did you mean '{as_flag[0]}'?" if as_flag else ""
+        if not hint:
+            hint = _core.suggest(key, [option.key for option in OPTIONS if option.key != "source"])
         if not hint.startswith("did you mean"):
             hint = "flashgc run --help lists the options, and flashgc.keywords their types"
         raise ConfigError(f"unknown option '{key}'; hint: {hint}")

@@ -32,7 +32,7 @@ impl Resolved {
         external: Option<(String, MakePick)>,
     ) -> Result<Self, FtlError> {
         if config.timed.is_some() {
-            clock::refuse_what_only_counts(config, external.is_some())?;
+            clock::refuse_what_only_counts(config)?;
         }
         check_numbers(config)?;
         source.check_page_size(config.page_size)?;
@@ -41,16 +41,23 @@ impl Resolved {
         let plan = plan.transpose()?;
         let blocks = blocks(config, plan.as_ref().map_or(1, |plan| plan.hardware.all_planes()))?;
         let geometry = match &plan {
-            Some(plan) => clock::geometry(config, blocks, plan, &specs.placement, &*source)?,
+            Some(plan) => {
+                let levels = specs.levelling.is_some();
+                clock::geometry(config, blocks, plan, &specs.placement, levels, &*source)?
+            }
             None => geometry(config, blocks, &*source)?,
         };
         let host = host(config, &specs.mapping, &geometry)?;
         let timed = config.timed.as_ref().zip(plan).map(|(timed, plan)| {
-            Timed::new(plan, timed, config, &geometry, &specs.placement, &*source)
+            Timed::new(plan, timed, config, &geometry, &specs.placement, specs.lifespan, &*source)
         });
         let timed = timed.transpose()?;
         let course = match &timed {
-            Some(timed) => Course::of_requests(timed.extents()),
+            Some(timed) => Course {
+                plan: timed.extents(),
+                auto_warmup: false,
+                until_failure: matches!(config.length, Length::Until(_)),
+            },
             None => Course::new(config, specs.lifespan, &geometry, &*source)?,
         };
         let swap = swap(config, &specs, host.is_some(), &geometry, &course.plan)?;
@@ -186,11 +193,6 @@ impl Course {
             auto_warmup: warmup == Warmup::Auto,
             until_failure,
         })
-    }
-
-    /// Of a drive with a clock.
-    fn of_requests(plan: Plan) -> Self {
-        Self { plan, auto_warmup: false, until_failure: false }
     }
 }
 

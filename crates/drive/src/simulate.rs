@@ -183,7 +183,8 @@ fn summarise_clocked(
     result
 }
 
-/// Makes run number `index` of a drive with a clock and does its plan.
+/// Makes run number `index` of a drive with a clock and does its plan. A run until a failure goes on
+/// as long as blocks are erased: nothing else wears them.
 fn start_clocked(
     resolved: &Resolved,
     timed: &Timed,
@@ -199,6 +200,7 @@ fn start_clocked(
         control,
         poll.as_mut().map(|poll| &mut **poll as Poll<'_>),
     )? && resolved.until_failure
+        && run.has_erased()
     {}
     Ok(run)
 }

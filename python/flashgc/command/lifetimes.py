@@ -17,8 +17,8 @@ LEGEND = (
 )
 
 
-def rows(result: Result, plus_minus: str) -> list[tuple[str, str]]:
-    """Rows on a result's lifetime and busy time, where there are any."""
+def rows(result: Result, plus_minus: str, *, busy: bool = True) -> list[tuple[str, str]]:
+    """Rows on a result's lifetime and, if ``busy``, its busy time, where there are any."""
     made = []
     if result.levelling is not None:
         made.append(("levelling", _levelling(result, result.levelling)))
@@ -30,7 +30,7 @@ def rows(result: Result, plus_minus: str) -> list[tuple[str, str]]:
         ]
         made.append(("reserve", f"{format_count(life.reserve_blocks)} blocks{_why(life)}"))
         made.append(("wear", _wear(result.wear)))
-    if result.busy is not None:
+    if busy and result.busy is not None:
         made.append(("busy", _busy(result.busy)))
     return made
 

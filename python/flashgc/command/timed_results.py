@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from flashgc._documents import Scalar
-from flashgc.command import hosts
+from flashgc.command import hosts, lifetimes
 from flashgc.command.render import (
     LEFT,
     RIGHT,
@@ -51,7 +51,7 @@ def show_timed(result: Result, drive: str, spare: str) -> None:
     if result.measured:
         show(out, _latencies(out, result))
         out.print()
-    show(out, facts(out, _rows(result, drive, spare)))
+    show(out, facts(out, _rows(result, drive, spare, plus_minus)))
 
 
 def clock(result: Result) -> Timing:
@@ -124,7 +124,9 @@ def _few_digits(count: float) -> str:
     return f"{count:.3g}" if count < 999.5 else format_count(count)
 
 
-def _rows(result: Result, drive: str, spare: str) -> Iterable[tuple[str, str]]:
+def _rows(
+    result: Result, drive: str, spare: str, plus_minus: str
+) -> Iterable[tuple[str, str]]:
     config = result.config
     timed = config.timed or {}
     yield "workload", f"{result.workload}, {_arrivals(timed)}"
@@ -134,12 +136,12 @@ def _rows(result: Result, drive: str, spare: str) -> Iterable[tuple[str, str]]:
     yield "times", str(config.times).replace(",", ", ")
     yield "spare", spare
     if result.measured:
-        yield from _measured(result)
+        yield from _measured(result, plus_minus)
     yield "speed", speed(result)
     yield "repeat", f"seed {result.seed}, digest {result.digest}, flashgc {result.version}"
 
 
-def _measured(result: Result) -> Iterable[tuple[str, str]]:
+def _measured(result: Result, plus_minus: str) -> Iterable[tuple[str, str]]:
     timing = clock(result)
     throughput, used = timing.throughput, timing.utilisation
     for side in ("read", "write"):
@@ -169,6 +171,8 @@ def _measured(result: Result) -> Iterable[tuple[str, str]]:
     yield "collections", collections(result)
     if result.host_pages:
         yield "write amplification", f"{result.write_amplification:.4f}"
+    # How busy the flash was is said above, die by die.
+    yield from lifetimes.rows(result, plus_minus, busy=False)
     yield from hosts.rows(result)
 
 

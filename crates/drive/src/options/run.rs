@@ -94,7 +94,7 @@ super::holder! {
         wear_levelling: Option<String> => "none",
             "How cold data are moved to level wear, with the pool or mixed frontier: {words}.",
             gc(Kind::Spec).example("static:threshold=50,interval=10").several()
-                .listed("wear_levellings").counting("")
+                .listed("wear_levellings")
                 .checked(|_, text| Levelling::parse(text).map(drop));
         #[serde(skip_serializing_if = "is_none")]
         placement: String => "none",
@@ -106,7 +106,7 @@ super::holder! {
             "Erases that a block bears before it is bad: a number, or one of {words}; with the pool \
              or mixed frontier.",
             drive(Kind::Amount).metavar("N|SPEC").example("normal:mean=1000,cv=0.1")
-                .listed("endurances").counting("")
+                .listed("endurances")
                 .checked(|_, text| Endurance::parse(text).map(drop));
         #[serde(skip_serializing_if = "Option::is_none")]
         times: Option<String> => "",
@@ -267,7 +267,6 @@ static FIRST: &[OptionInfo] = &[
         .metavar("END")
         .example("precision=0.1%")
         .words(|| vec!["precision=", "first-failure", "system-failure"])
-        .counting("give {requests}, or {passes} of a trace")
         .checked(check_until)
         .named(
             "until",

@@ -1,7 +1,7 @@
 //! From a configuration with a clock to a drive that can be made: geometry, warm-up, length.
 
 use flashgc_base::spec::{SpecError, count};
-use flashgc_ftl::{Frontier, FtlError, Geometry, PlacementSpec};
+use flashgc_ftl::{Frontier, FtlError, Geometry, Lifespan, PlacementSpec};
 use flashgc_workload::requests::Requests;
 
 use super::plan::TimedPlan;
@@ -60,11 +60,15 @@ impl Timed {
         config: &RunConfig,
         geometry: &Geometry,
         placement: &PlacementSpec,
+        lifespan: Option<Lifespan>,
         source: &dyn Source,
     ) -> Result<Self, SpecError> {
         let requests = requests(source)?;
         let settings = plan.settings(geometry, placement, requests)?;
-        let (total, passes) = length(&config.length, requests, geometry)?;
+        let (total, passes) = match (&config.length, lifespan) {
+            (Length::Until(_), Some(lifespan)) => (until_failure(lifespan, geometry), None),
+            _ => length(&config.length, requests, geometry)?,
+        };
         let (warmup, precondition) = warmup(&config.warmup, total, geometry)?;
         Ok(Self {
             plan,
@@ -107,16 +111,10 @@ fn requests(source: &dyn Source) -> Result<&Requests, SpecError> {
 }
 
 /// Says of every option that a timed drive would ignore that it has no such thing.
-pub(crate) fn refuse_what_only_counts(config: &RunConfig, external: bool) -> Result<(), SpecError> {
-    let levelled = config.wear_levelling.as_deref().is_some_and(|text| text != "none");
+pub(crate) fn refuse_what_only_counts(config: &RunConfig) -> Result<(), SpecError> {
     let refused = [
-        (external, "a victim policy written in Python"),
-        (config.endurance.is_some(), "an endurance"),
-        (levelled, "wear levelling"),
         (config.mapping != "page", "a mapping other than page"),
         (config.swap.is_some(), "a VM page cache"),
-        (config.precision.is_some(), "a precision to reach"),
-        (matches!(config.length, Length::Until(_)), "a run until a failure"),
     ];
     match refused.iter().find(|(found, _)| *found) {
         Some((_, what)) => Err(SpecError::new(
@@ -134,6 +132,7 @@ pub(crate) fn geometry(
     blocks: Option<u32>,
     plan: &TimedPlan,
     placement: &PlacementSpec,
+    levels: bool,
     source: &dyn Source,
 ) -> Result<Geometry, FtlError> {
     let b = config.pages_per_block;
@@ -159,7 +158,7 @@ pub(crate) fn geometry(
     }
     let wanted = Geometry::for_logical_pages(pages.into(), b, config.spare)?;
     // Each plane needs its share of the pages, its open blocks, and what its pool keeps.
-    let open = placement.blocks_kept().unwrap_or(2);
+    let open = placement.blocks_kept().unwrap_or(2) + u32::from(levels);
     let blocks = u64::from(wanted.blocks()).div_ceil(u64::from(planes)).max(1);
     let full = u64::from(pages).div_ceil(u64::from(planes)).div_ceil(u64::from(b));
     let kept = |blocks: u64| u64::from(plan.blocks_kept(u32::try_from(blocks).unwrap_or(u32::MAX)));
@@ -172,6 +171,13 @@ pub(crate) fn geometry(
         SpecError::new("the drive would have more than 2^32 blocks", "use larger blocks")
     })?;
     Ok(Geometry::new(blocks, b, pages.into())?)
+}
+
+/// Requests of a run until a failure: about as many pages as the blocks bear together. More are run
+/// where that is not enough.
+fn until_failure(lifespan: Lifespan, geometry: &Geometry) -> u64 {
+    let pages = lifespan.endurance.mean() * geometry.physical_pages() as f64;
+    pages.ceil() as u64
 }
 
 /// Requests of a run, and replays of a trace.
