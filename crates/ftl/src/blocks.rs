@@ -225,6 +225,7 @@ impl BlockTable {
     /// Sets the count of a block that is not a candidate.
     pub(crate) fn set_open_count(&mut self, block: BlockId, valid: u32) {
         debug_assert!(!self.is_candidate(block));
+        debug_assert!(valid <= self.pages_per_block);
         self.counts[block as usize] = NOT_A_CANDIDATE | valid as u16;
     }
 
@@ -239,6 +240,10 @@ impl BlockTable {
 
     /// Erases `block`; 1 if that took an erase, 0 if it was erased already.
     pub(crate) fn erase(&mut self, block: BlockId) -> u64 {
+        debug_assert_eq!(
+            self.counts[block as usize], NOT_A_CANDIDATE,
+            "block {block} is not empty"
+        );
         let worn = std::mem::replace(&mut self.programmed[block as usize], false);
         self.erases[block as usize] += u32::from(worn);
         u64::from(worn)
