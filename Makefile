@@ -86,8 +86,9 @@ format: $(VENV)/.installed ## format all code
 	$(BIN)/ruff format --quiet .
 	$(BIN)/ruff check --fix --quiet .
 
-docs: $(MODULE) ## write the generated reference pages again
+docs: $(MODULE) ## write the generated reference pages and the typed keywords again
 	$(BIN)/python -m flashgc.command.reference docs/reference
+	$(BIN)/python -m flashgc.command.keywords
 
 demo: build ## which policy writes least, on a real trace and on hot and cold data
 	@echo "A PostgreSQL server's drive (data/README.md): which policy writes least?"

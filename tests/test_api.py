@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import json
 import threading
 import warnings
@@ -13,9 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import flashgc
-from flashgc.experiment import sections
+from flashgc.command import keywords
+from flashgc.keywords import CompareKeywords, RunKeywords
+from flashgc.options import OPTIONS
 from flashgc.results import Result
-from flashgc.simulation import Options
 from flashgc.units import format_size, parse_count, parse_share, parse_size
 
 SMALL = {"blocks": 200, "pages_per_block": 16, "writes": "6x"}
@@ -46,9 +48,44 @@ def test_random_selection_is_one_over_the_spare_factor() -> None:
     assert result.write_amplification == pytest.approx(5.0, rel=0.01)
 
 
-def test_the_typed_options_are_the_keys_of_an_experiment_file() -> None:
-    keys = {key for section in sections().values() for key in section.model_fields}
-    assert set(Options.__annotations__) == keys - {"source", "victim"}
+def test_the_typed_keywords_are_written_anew_with_the_options() -> None:
+    assert keywords.main(["--check"]) == 0
+    keys = {option.key for option in OPTIONS} - {"source", "victim"}
+    assert set(RunKeywords.__annotations__) == set(CompareKeywords.__annotations__) == keys
+
+
+def test_shells_complete_the_options_of_the_functions() -> None:
+    for function in (flashgc.run, flashgc.compare):
+        parameters = inspect.signature(function).parameters
+        assert {option.key for option in OPTIONS} - {"source", "victim"} <= set(parameters)
+        assert "options" not in parameters
+
+
+def test_a_capacity_is_rounded_down_to_whole_blocks_on_every_plane() -> None:
+    # 1.5 GB are 1430 blocks of 1 MiB and 536 870 912 bytes are 512 of them.
+    result = flashgc.run(capacity="1.5GB", victim="greedy", writes="0.1x")
+    assert (result.config.blocks, result.config.capacity) == (1430, 1_500_000_000)
+    result = flashgc.run(capacity="512MiB", victim="greedy", writes="0.1x")
+    assert result.config.blocks == 512
+    assert result.config.capacity is None
+    clock = {"kind": "timed", "times": "read=60us,program=800us,erase=1.5ms", "requests": 10}
+    result = flashgc.run(capacity="1.5GB", victim="greedy", planes=4, **clock)
+    assert result.config.blocks == 1430 // 4 * 4
+    with pytest.raises(flashgc.ConfigError, match="at least one block of 1048576 bytes"):
+        flashgc.run(capacity="1MB")
+
+
+def test_a_warm_up_of_none_may_be_a_number() -> None:
+    results = [flashgc.run(victim="greedy", warmup=zero, **SMALL) for zero in (0, "0")]
+    assert results[0].digest == results[1].digest
+
+
+def test_a_whole_number_may_be_a_float_and_nothing_else_becomes_one() -> None:
+    assert flashgc.run(blocks=100.0, pages_per_block=16, writes="2x").config.blocks == 100
+    with pytest.raises(flashgc.ConfigError, match=r"blocks: found 1\.5, expected a whole number"):
+        flashgc.run(blocks=1.5)
+    with pytest.raises(flashgc.ConfigError, match=r"frontier: found 3, expected a text"):
+        flashgc.run(frontier=3)  # type: ignore[arg-type]
 
 
 def test_errors_are_one_tree() -> None:

@@ -15,7 +15,7 @@ import pytest
 
 import flashgc
 from conftest import COMMAND, ROOT, Command, environment
-from flashgc.experiment import sections
+from flashgc.options import OPTIONS, names
 
 SMALL = ("--blocks", 200, "--pages-per-block", 16, "--writes", "4x")
 KEYS = {
@@ -82,6 +82,15 @@ def test_out_writes_the_json_and_prints_the_block(command: Command, tmp_path: Pa
     assert f"{document['write_amplification']:.4f}" in made.stdout
     assert document["digest"] in made.stdout
     assert not list(tmp_path.rglob("*.part"))
+
+
+def test_a_capacity_that_is_rounded_is_said(command: Command) -> None:
+    short = ("--pages-per-block", 16, "--page-size", "16MiB", "--writes", "2x")
+    for capacity in ("1TB", "3.84TB"):
+        made = command("run", "--capacity", capacity, *short)
+        assert made.returncode == 0, made.stderr
+        assert "less than asked for, to have whole blocks)" in " ".join(made.stdout.split())
+    assert "less than asked" not in command("run", "--capacity", "1TiB", *short).stdout
 
 
 def test_plain_output_has_no_colour_and_no_blanks_at_line_ends(command: Command) -> None:
@@ -335,12 +344,12 @@ def test_a_terminal_of_80_columns_is_enough() -> None:
     assert any("greedy:ties=latest" in line and "lowest-erase" in line for line in lines), shown
 
 
-def test_help_has_every_option_of_an_experiment_file(command: Command) -> None:
-    text = command("run", "--help").stdout
-    for section in sections().values():
-        for name in section.model_fields:
-            flag = {"source": "workload", "kind": "drive"}.get(name, name).replace("_", "-")
-            assert f"--{flag} " in text, flag
+def test_help_has_every_option_and_every_word_of_it(command: Command) -> None:
+    text = " ".join(command("run", "--help").stdout.split())
+    for option in OPTIONS:
+        assert f"--{option.flag} " in text, option.key
+        if "{words}" in option.help:
+            assert ", ".join(names(option)) in text, option.key
 
 
 @pytest.mark.parametrize(

@@ -79,7 +79,7 @@ def test_the_papers_figures_come_out_on_a_drive_with_a_clock() -> None:
 
 @pytest.mark.parametrize("kind", ["counting", "timed"])
 def test_a_cache_before_the_drive_says_that_it_tells_for_itself(kind: str) -> None:
-    options: dict[str, Any] = EXAMPLE | {"cache": "page-cache:size=5KiB", "victim": "z-greedy"}
+    options: dict[str, Any] = EXAMPLE | {"host_cache": "page-cache:size=5KiB", "victim": "z-greedy"}
     options |= {"frontier": "pool:low=1", "warmup": "0"}
     if kind == "timed":
         options |= {"kind": kind, "device": "slc", "gc_low": 1, "warmup": "0x"}

@@ -1,4 +1,4 @@
-"""Placements, collectors, and hosts that hint: from the options to the result."""
+"""Placements, GC presets, and hosts that hint: from the options to the result."""
 
 from __future__ import annotations
 
@@ -31,22 +31,20 @@ def test_dac_separates_hot_from_cold_and_the_default_leaves_results_as_they_were
     assert plain.zombies is None
 
 
-def test_a_collector_is_its_policy_with_its_placement() -> None:
-    for collector in flashgc.collectors():
+def test_a_gc_preset_is_its_policy_with_its_placement() -> None:
+    for preset in flashgc.gc_presets():
         options = {**DRIVE, "writes": "2x"}
-        named = flashgc.run("uniform", collector=collector.name, **options)
-        spelt = flashgc.run(
-            "uniform", victim=collector.victim, placement=collector.placement, **options
-        )
-        assert named.digest == spelt.digest, collector.name
+        named = flashgc.run("uniform", gc_preset=preset.name, **options)
+        spelt = flashgc.run("uniform", victim=preset.victim, placement=preset.placement, **options)
+        assert named.digest == spelt.digest, preset.name
 
 
 def test_hints_spare_copies_and_the_result_says_what_became_of_them() -> None:
     ranking = flashgc.compare(
         [],
         "hotcold:f=0.1,r=0.9",
-        collector=["gc-gd", "zgc-gd"],
-        cache=CACHE,
+        gc_preset=["gc-gd", "zgc-gd"],
+        host_cache=CACHE,
         hints="perfect",
         runs=2,
         **DRIVE,
@@ -77,13 +75,15 @@ def test_hints_spare_copies_and_the_result_says_what_became_of_them() -> None:
 def test_the_share_that_the_drive_knows_is_that_of_the_way(
     way: str, low: float, high: float
 ) -> None:
-    result = flashgc.run("hotcold:f=0.1,r=0.9", victim="z-greedy", cache=CACHE, hints=way, **DRIVE)
+    result = flashgc.run(
+        "hotcold:f=0.1,r=0.9", victim="z-greedy", host_cache=CACHE, hints=way, **DRIVE
+    )
     assert result.host is not None
     assert low <= result.host.known_share <= high
 
 
 def test_foresight_is_worth_more_than_hints_and_sees_what_is_not_dirty_yet() -> None:
-    options = {**DRIVE, "collector": "zgc-gd", "cache": CACHE, "runs": 2}
+    options = {**DRIVE, "gc_preset": "zgc-gd", "host_cache": CACHE, "runs": 2}
     told = flashgc.run("hotcold:f=0.1,r=0.9", hints="perfect", **options)
     foretold = flashgc.run("hotcold:f=0.1,r=0.9", hints="oracle:horizon=5%", **options)
     assert foretold.write_amplification < told.write_amplification
@@ -101,7 +101,9 @@ def test_more_reads_carry_more_hints() -> None:
     for reads in ("0", "30%", "60%"):
         workload = f"hotcold:f=0.1,r=0.9,read={reads}"
         options = {**DRIVE, "writes": "4x"}
-        result = flashgc.run(workload, victim="z-greedy", cache=CACHE, hints="piggyback", **options)
+        result = flashgc.run(
+            workload, victim="z-greedy", host_cache=CACHE, hints="piggyback", **options
+        )
         assert result.host is not None
         shares.append(result.host.known_share)
     assert shares == sorted(shares)
@@ -109,7 +111,7 @@ def test_more_reads_carry_more_hints() -> None:
 
 
 def test_a_host_is_shown_and_repeated_to_the_digit(command: Command) -> None:
-    typed = (*TYPED, "--writes", "3x", "--collector", "zgc-cb", "--cache", CACHE)
+    typed = (*TYPED, "--writes", "3x", "--gc-preset", "zgc-cb", "--host-cache", CACHE)
     typed = (*typed, "--hints", "piggyback:lost=10%,late=50", "--workload", "zipf:read=20%")
     shown = command("run", *typed).stdout
     for word in ("cache", "traffic", "dirty", "known to the drive", "hints", "lost", "zombies"):
@@ -124,7 +126,7 @@ def test_a_host_is_shown_and_repeated_to_the_digit(command: Command) -> None:
 
 def test_a_background_above_the_limit_is_halved_with_a_warning(command: Command) -> None:
     cache = "page-cache:size=2000KiB,background=30%,limit=20%"
-    made = command("run", *TYPED, "--writes", "1x", "--cache", cache)
+    made = command("run", *TYPED, "--writes", "1x", "--host-cache", cache)
     assert made.returncode == 0
     assert "taken as half of it, as Linux does" in " ".join(made.stderr.split())
 
@@ -135,8 +137,8 @@ def test_an_experiment_file_has_a_host(tmp_path: object, command: Command) -> No
     file = Path(str(tmp_path)) / "host.toml"
     file.write_text(
         "[drive]\nblocks = 300\npages_per_block = 32\nspare = '15%'\n"
-        "[gc]\nfrontier = 'pool'\ncollector = ['gc-gd', 'zgc-gd']\n"
-        f"[host]\ncache = '{CACHE}'\nhints = ['none', 'piggyback']\n"
+        "[gc]\nfrontier = 'pool'\ngc_preset = ['gc-gd', 'zgc-gd']\n"
+        f"[host]\nhost_cache = '{CACHE}'\nhints = ['none', 'piggyback']\n"
         "[run]\nwrites = '2x'\nruns = 2\n"
     )
     made = command("compare", file, "--json")
@@ -160,25 +162,25 @@ def test_an_experiment_file_has_a_host(tmp_path: object, command: Command) -> No
         ({"placement": "dca"}, "placement: unknown placement 'dca'; hint: did you mean 'dac'?"),
         ({"placement": "dac", "frontier": "single"}, "needs the pool frontier, found single"),
         ({"placement": "dac", "wear_levelling": "static"}, "do not go together"),
-        ({"collector": "gcgd"}, "collector: unknown collector 'gcgd'; hint: did you mean 'gc-gd'?"),
-        ({"collector": "gc-gd", "placement": "dac"}, "placement: a collector is"),
-        ({"collector": "gc-gd", "victim": "fifo"}, "victim: a collector is"),
-        ({"hints": "piggyback"}, "hints: a host hints of what its cache has"),
-        ({"cache": "pagecache:size=1MiB"}, "cache: unknown cache 'pagecache'"),
-        ({"cache": CACHE, "hints": "oracle:horizon=0"}, "horizon=0 is not a number from"),
-        ({"cache": CACHE, "hints": "oracle:lost=1%"}, "oracle has no parameter 'lost'"),
-        ({"cache": CACHE, "hints": "pigyback"}, "hints: unknown way of hinting 'pigyback'"),
-        ({"cache": "page-cache:size=1GiB"}, "everything would stay in memory"),
-        ({"cache": "page-cache:size=5"}, "cache: size=5 has no unit"),
+        ({"gc_preset": "gcgd"}, "gc_preset: found 'gcgd', expected gc-gd, gc-cb"),
+        ({"gc_preset": "gc-gd", "placement": "dac"}, "placement: found together with gc_preset"),
+        ({"gc_preset": "gc-gd", "victim": "fifo"}, "victim: found together with gc_preset"),
+        ({"hints": "piggyback"}, "hints only applies with host_cache; hint: add host_cache="),
+        ({"host_cache": "pagecache:size=1MiB"}, "cache: unknown cache 'pagecache'"),
+        ({"host_cache": CACHE, "hints": "oracle:horizon=0"}, "horizon=0 is not a number from"),
+        ({"host_cache": CACHE, "hints": "oracle:lost=1%"}, "oracle has no parameter 'lost'"),
+        ({"host_cache": CACHE, "hints": "pigyback"}, "hints: unknown way of hinting 'pigyback'"),
+        ({"host_cache": "page-cache:size=1GiB"}, "everything would stay in memory"),
+        ({"host_cache": "page-cache:size=5"}, "cache: size=5 has no unit"),
         (
-            {"cache": "page-cache:size=4MiB", "hints": "piggyback", "page_size": "128KiB"},
+            {"host_cache": "page-cache:size=4MiB", "hints": "piggyback", "page_size": "128KiB"},
             "not 1 to 255 sectors",
         ),
         (
-            {"cache": CACHE, "hints": "perfect", "mapping": "fast", "frontier": None},
+            {"host_cache": CACHE, "hints": "perfect", "mapping": "fast", "frontier": None},
             "mapping fast heeds no hints, found perfect:lost=0",
         ),
-        ({"cache": CACHE, "hints": "perfect", "mapping": "dftl"}, "dftl heeds no hints"),
+        ({"host_cache": CACHE, "hints": "perfect", "mapping": "dftl"}, "dftl heeds no hints"),
     ],
 )
 def test_what_does_not_fit_is_said_with_its_place(options: dict[str, str], message: str) -> None:
@@ -189,7 +191,7 @@ def test_what_does_not_fit_is_said_with_its_place(options: dict[str, str], messa
 
 
 def test_hints_that_nobody_heeds_and_times_without_a_clock_are_warned_of() -> None:
-    options = {**DRIVE, "writes": "1x", "cache": CACHE}
+    options = {**DRIVE, "writes": "1x", "host_cache": CACHE}
     said = "neither the victim policy nor the placement asks for hints"
     deaf = flashgc.run("uniform", victim="greedy", hints="perfect", **options)
     assert any(warning.startswith(said) for warning in deaf.warnings)
@@ -197,7 +199,7 @@ def test_hints_that_nobody_heeds_and_times_without_a_clock_are_warned_of() -> No
     both = flashgc.compare(["greedy", "z-greedy"], "uniform", hints="perfect", **options)
     for told in [*(rank.result for rank in both), flashgc.run("uniform", **options)]:
         assert not any(warning.startswith(said) for warning in told.warnings)
-    options["cache"] = f"{CACHE},memory=9us"
+    options["host_cache"] = f"{CACHE},memory=9us"
     timed = flashgc.run("uniform", victim="z-greedy", hints="command:cost=1ms", **options)
     for name in ("memory=9us", "cost=1ms"):
         assert f"{name} says nothing before a drive without a clock" in timed.warnings
@@ -222,7 +224,7 @@ CLOCK = {
     "pages_per_block": 32,
     "spare": "8%",
     "arrivals": "closed:threads=16",
-    "cache": "page-cache:size=24MiB",
+    "host_cache": "page-cache:size=24MiB",
 }
 #: Its micro-benchmark: 94% of the writes go to 6% of the pages, and reads anywhere.
 MICRO = "0.6667*skew:h=6 + 0.3333*uniform:read=100%"
@@ -230,7 +232,7 @@ MICRO = "0.6667*skew:h=6 + 0.3333*uniform:read=100%"
 
 def test_hints_spare_time_before_a_drive_with_a_clock() -> None:
     plain, chasing, alone = (
-        flashgc.run(MICRO, collector=collector, hints=hints, requests=30_000, **CLOCK)
+        flashgc.run(MICRO, gc_preset=collector, hints=hints, requests=30_000, **CLOCK)
         for collector, hints in (
             ("gc-gd", "piggyback"),
             ("zgc-gd", "piggyback"),
@@ -256,7 +258,7 @@ def test_a_host_before_a_drive_with_a_clock_is_shown_and_repeated(command: Comma
     for key, value in CLOCK.items():
         if key != "kind":
             typed += [f"--{key.replace('_', '-')}", value]
-    typed += ["--collector", "zgc-cb", "--hints", "piggyback:lost=10%", "--workload", MICRO]
+    typed += ["--gc-preset", "zgc-cb", "--hints", "piggyback:lost=10%", "--workload", MICRO]
     shown = command(*typed).stdout
     for word in ("cache", "traffic", "known to the drive", "hints", "lost", "zombies"):
         assert word in shown, shown
@@ -271,5 +273,5 @@ def test_a_host_before_a_drive_with_a_clock_is_shown_and_repeated(command: Comma
 
 
 def test_an_oracle_has_no_place_before_a_drive_with_a_clock() -> None:
-    with pytest.raises(ConfigError, match="expected with a counting one"):
+    with pytest.raises(ConfigError, match="only applies to --drive counting"):
         flashgc.run(MICRO, victim="z-greedy", hints="oracle", requests=10, **CLOCK)

@@ -18,7 +18,7 @@ TIMES = "read=60us,program=800us,erase=1.5ms,transfer=20us"
 TYPED = ("--blocks", 200, "--pages-per-block", 32, "--spare", "15%", "--runs", 2)
 CACHED = {
     "blocks": 240, "pages_per_block": 64, "page_size": "2KiB", "spare": 1 / 6,
-    "page_cache": "4MiB", "requests": 300_000, "runs": 1,
+    "vm_page_cache": "4MiB", "requests": 300_000, "runs": 1,
 }  # fmt: skip
 
 
@@ -110,7 +110,7 @@ def test_a_run_prints_its_map_and_its_merges(command: Command) -> None:
 def test_a_run_under_a_page_cache_prints_what_passed(command: Command) -> None:
     arguments = (
         "run", "--blocks", 240, "--pages-per-block", 64, "--page-size", "2KiB", "--spare", "17%",
-        "--page-cache", "4MiB", "--mapping", "fast:log_blocks=32", "--scheme", "lda-gc5",
+        "--vm-page-cache", "4MiB", "--mapping", "fast:log_blocks=32", "--scheme", "lda-gc5",
         "--workload", "zipf:theta=0.9,read=0.7", "--requests", 300000, "--warmup", 0,
     )  # fmt: skip
     made = command(*arguments)
@@ -128,7 +128,7 @@ def test_a_run_under_a_page_cache_prints_what_passed(command: Command) -> None:
 def test_a_comparison_under_a_page_cache_has_columns_of_its_own(command: Command) -> None:
     shown = command(
         "compare", "--blocks", 240, "--pages-per-block", 64, "--page-size", "2KiB", "--spare",
-        "17%", "--page-cache", "4MiB", "--mapping", "fast:log_blocks=32", "--scheme", "du-gc",
+        "17%", "--vm-page-cache", "4MiB", "--mapping", "fast:log_blocks=32", "--scheme", "du-gc",
         "--scheme", "lda-gc5", "--workload", "zipf:theta=0.9,read=0.7", "--requests", 200000,
         "--runs", 1,
     ).stdout  # fmt: skip
@@ -147,9 +147,9 @@ def test_references_to_memory_without_a_memory_are_warned_of(
     trace = tmp_path / "made.lackey"
     trace.write_text("".join(f" S {page << 12:x},8\n" for page in [*range(64), *range(64)] * 5))
     typed = ("run", "--workload", trace, "--pages-per-block", 4, "--runs", 1)
-    said = "without a page cache every page it writes is written to the drive; give --page-cache"
+    said = "without a page cache every page it writes is written to the drive; give --vm-page-cache"
     assert said in command(*typed, *drive).stderr
-    assert said not in command(*typed, "--page-cache", "64KiB").stderr
+    assert said not in command(*typed, "--vm-page-cache", "64KiB").stderr
 
 
 @pytest.mark.parametrize(
@@ -163,16 +163,19 @@ def test_references_to_memory_without_a_memory_are_warned_of(
         (["--mapping", "bast", "--frontier", "double"], ["--frontier", "chooses its own blocks"]),
         (["--mapping", "fast", "--fill", "random"], ["initial state 'random'", "sequential"]),
         (["--mapping", "dftl:entries=0"], ["--mapping", "entries=0"]),
-        (["--scheme", "da-gc"], ["--scheme", "is of a page cache", "--page-cache"]),
-        (["--page-policy", "lru"], ["--page-policy", "is of a page cache"]),
-        (["--page-cache", "0B"], ["page cache", "capacity of 0 pages"]),
-        (["--page-cache", "4"], ["--page-cache", "has no unit", "4MiB"]),
-        (["--page-cache", "4MiB", "--page-policy", "rlu"], ["--page-policy", "'lru'"]),
-        (["--page-cache", "4MiB", "--scheme", "lda-gc6"], ["--scheme", "'lda-gc1'"]),
-        (["--page-cache", "4MiB", "--scheme", "lda-gc5"], ["log blocks by their cost", "hint"]),
-        (["--page-cache", "4MiB", "--writes", "2x"], ["length in references", "--requests"]),
         (
-            ["--page-cache", "4MiB", "--mapping", "dftl", "--scheme", "da-gc"],
+            ["--scheme", "da-gc"],
+            ["--scheme", "only applies with --vm-page-cache", "--vm-page-cache"],
+        ),
+        (["--page-policy", "lru"], ["--page-policy", "only applies with --vm-page-cache"]),
+        (["--vm-page-cache", "0B"], ["page cache", "capacity of 0 pages"]),
+        (["--vm-page-cache", "4"], ["--vm-page-cache", "has no unit", "4MiB"]),
+        (["--vm-page-cache", "4MiB", "--page-policy", "rlu"], ["--page-policy", "'lru'"]),
+        (["--vm-page-cache", "4MiB", "--scheme", "lda-gc6"], ["--scheme", "'lda-gc1'"]),
+        (["--vm-page-cache", "4MiB", "--scheme", "lda-gc5"], ["log blocks by their cost", "hint"]),
+        (["--vm-page-cache", "4MiB", "--writes", "2x"], ["length in references", "--requests"]),
+        (
+            ["--vm-page-cache", "4MiB", "--mapping", "dftl", "--scheme", "da-gc"],
             ["know nothing of memory", "du-gc"],
         ),
     ],

@@ -77,7 +77,7 @@ def test_hints_reach_the_placement_beside_a_policy_in_python() -> None:
             victim=victim,
             frontier="pool",
             placement="dac:zombie-block=yes",
-            cache="page-cache:size=1MiB",
+            host_cache="page-cache:size=1MiB",
             hints="piggyback",
             **SMALL,
         )

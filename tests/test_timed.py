@@ -146,7 +146,7 @@ def test_the_command_shows_where_the_time_went(command: Command) -> None:
     [
         (
             ["--channels", "4"],
-            "--channels: is of drives with a clock; hint: --drive timed",
+            "--channels only applies to --drive timed; hint: add --drive timed",
         ),
         (
             ["--drive", "timed"],
@@ -168,7 +168,7 @@ def test_the_command_shows_where_the_time_went(command: Command) -> None:
         ),
         (
             [*FLAGS, "--preemption", "pcg"],
-            "--preemption: preemption: found 'pcg' in 'pcg', expected none, pgc, pgc+merge, "
+            "--preemption: found 'pcg' in 'pcg', expected none, pgc, pgc+merge, "
             "pgc+pipeline, pgc+merge+pipeline, pgc+merge+pipeline+erase-suspend, suspend; hint: "
             "did you mean 'pgc'?",
         ),
@@ -187,13 +187,13 @@ def test_the_command_shows_where_the_time_went(command: Command) -> None:
         ),
         (
             [*FLAGS, "--frontier", "single"],
-            "--frontier: is of counting drives, and this one has a clock; hint: every plane has a "
-            "pool; gc_low says how many blocks it keeps",
+            "--frontier only applies to --drive counting; hint: every plane has a pool; --gc-low "
+            "says how many blocks it keeps",
         ),
         (
             [*FLAGS, "--writes", "2x"],
-            "--writes: is of counting drives, and this one has a clock; hint: its length is in "
-            "requests, or passes of a trace",
+            "--writes only applies to --drive counting; hint: give --requests, or --passes of a "
+            "trace",
         ),
         (
             [*FLAGS, "--arrivals", "poison:rate=1"],
@@ -215,11 +215,11 @@ def test_the_command_shows_where_the_time_went(command: Command) -> None:
         ),
         (
             [*FLAGS, "--window", "0ms:1ms"],
-            "--window: is of a timeline, and none is asked for; hint: name its file",
+            "--window only applies with --timeline; hint: add --timeline timeline.json",
         ),
         (
             ["--workload", "disksim"],
-            "--workload: disksim makes requests with times; hint: --drive timed",
+            "--workload: disksim only applies to --drive timed; hint: add --drive timed",
         ),
     ],
 )

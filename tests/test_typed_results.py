@@ -33,7 +33,7 @@ FILLED: dict[str, dict[str, Any]] = {
         "wear_levelling": "static:threshold=5,interval=2",
         "times": "read=60us,program=800us,erase=1.5ms",
     },
-    "host": {**POOL, "cache": "page-cache:size=256KiB", "collector": "zgc-gd", "victim": None},
+    "host": {**POOL, "host_cache": "page-cache:size=256KiB", "gc_preset": "zgc-gd", "victim": None},
     "dftl": {**DRIVE, "mapping": "dftl", "frontier": "double"},
     "swap": {
         "blocks": 200,
@@ -41,7 +41,7 @@ FILLED: dict[str, dict[str, Any]] = {
         "spare": "50%",
         "requests": 20_000,
         "mapping": "fast:log_blocks=8",
-        "page_cache": "256KiB",
+        "vm_page_cache": "256KiB",
         "scheme": "lda-gc5",
     },
     "timed": {**TIMED, "preemption": "pgc", "arrivals": "poisson:rate=1000"},

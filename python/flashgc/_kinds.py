@@ -1,22 +1,24 @@
-"""Which drives an experiment asks for: mappings with what they take, and the host's memory."""
+"""Which drives an experiment asks for: every combination of what may be several."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from flashgc import _core, _places
+from flashgc import _places, registry
 from flashgc._core import ConfigError
 from flashgc._places import Places
-from flashgc.registry import mappings
+from flashgc.options import Option, find, of_holder
 from flashgc.units import parse_size
 
 if TYPE_CHECKING:
-    from flashgc.experiment import Experiment, Gc
+    from flashgc.experiment import Experiment
 
 #: Victim policy and write frontier of a mapping that has its own.
 NONE = "none"
+#: Options that a mapping may have no use for; all others are combined with every mapping.
+_OF_MAPPINGS = ("mapping", "victim", "frontier", "placement", "spare")
 
 
 def several(value: Any) -> list[Any]:
@@ -24,95 +26,99 @@ def several(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def drives(
-    gc: Gc,
-    places: Places,
-    python_victims: Sequence[str],
-    collectors: Sequence[tuple[str, str]],
-) -> Iterator[dict[str, str]]:
+def checked(option: Option, asked: Experiment, places: Places) -> list[str]:
+    """The values of an option that may be several, each given once."""
+    values = several(asked[option.path])
+    _places.refuse_twins(_places.elements(places, option.path, values), values)
+    return values
+
+
+def drives(asked: Experiment, places: Places) -> Iterator[dict[str, str]]:
     """Every combination of mapping, frontier, allocation, wear levelling, placement and victim.
 
-    ``collectors`` are placements and victims together, in place of the others.
-
     A mapping that chooses its own blocks is combined with no victim and no frontier. Raises
-    :class:`flashgc.ConfigError` where a value is wrong, or is of no mapping that is asked for.
+    :class:`flashgc.ConfigError` where a value is of no mapping that is asked for.
     """
-    asked = {
-        kind: _checked(kind, getattr(gc, kind), places, python_victims)
-        for kind in ("mapping", "frontier", "allocation", "wear_levelling", "placement", "victim")
-    }
-    having = [has_victims(mapping) for mapping in asked["mapping"]]
+    mappings, frontiers, placements, victims = (
+        checked(find(key), asked, places) for key in ("mapping", "frontier", "placement", "victim")
+    )
+    having = [has_victims(mapping) for mapping in mappings]
     if not any(having):
-        _refuse_victims(gc, asked["mapping"][0], places)
-    choices = collectors or list(itertools.product(asked["placement"], asked["victim"]))
-    for mapping, has in zip(asked["mapping"], having, strict=True):
-        for frontier, allocation, levelling, (placement, victim) in itertools.product(
-            asked["frontier"] if has else [NONE],
-            asked["allocation"],
-            asked["wear_levelling"],
-            choices if has else [(NONE, NONE)],
+        _refuse_victims(asked, mappings[0], places)
+    choices = _gc_presets(asked, places) or list(itertools.product(placements, victims))
+    others = [
+        option for option in of_holder("run") if option.several and option.key not in _OF_MAPPINGS
+    ]
+    varied = list(itertools.product(*(checked(option, asked, places) for option in others)))
+    for mapping, has in zip(mappings, having, strict=True):
+        for frontier, rest, (placement, victim) in itertools.product(
+            frontiers if has else [NONE], varied, choices if has else [(NONE, NONE)]
         ):
             yield {
                 "mapping": mapping,
                 "frontier": frontier,
-                "allocation": allocation,
-                "wear_levelling": levelling,
+                **dict(zip((option.field for option in others), rest, strict=True)),
                 "placement": placement,
                 "victim": victim,
             }
 
 
 def has_victims(mapping: str) -> bool:
-    """Whether victim policy and write frontier are of this mapping.
+    """Whether a mapping takes a victim policy and a write frontier.
 
     >>> has_victims("page"), has_victims("fast:log_blocks=32")
     (True, False)
     """
     name = mapping.split(":", maxsplit=1)[0].strip()
-    return next(entry.has_victims for entry in mappings() if entry.name == name)
+    return next(entry.has_victims for entry in registry.mappings() if entry.name == name)
 
 
-def _checked(kind: str, value: Any, places: Places, python_victims: Sequence[str]) -> list[str]:
-    path, values = f"gc.{kind}", several(value)
-    _places.refuse_twins(_places.elements(places, path, values), values)
-    for index, text in enumerate(values):
-        if kind != "victim" or text not in python_victims:
-            _places.read(places, _places.element(places, path, index), _core.check, kind, text)
-    return values
-
-
-def _refuse_victims(gc: Gc, mapping: str, places: Places) -> None:
-    name = mapping.split(":", maxsplit=1)[0]
-    for kind in ("victim", "frontier"):
-        value = several(getattr(gc, kind))
-        # Functions of the API name the default where nobody else did.
-        if value != several(type(gc).model_fields[kind].default):
+def _gc_presets(asked: Experiment, places: Places) -> list[tuple[str, str]]:
+    """The placement and the victim policy of each preset that is asked for."""
+    preset = find("gc_preset")
+    if preset.path not in asked:
+        return []
+    for path in ("gc.victim", "gc.placement"):
+        if path in asked:
             raise ConfigError(
-                f"{places.get(f'gc.{kind}', kind)}: mapping {name} chooses its own blocks, found "
+                f"{_places.subject(places, path)}: found together with "
+                f"{_places.subject(places, preset.path)}; hint: a GC preset is a victim policy and "
+                "a placement, give one or the other"
+            )
+    known = {entry.name: entry for entry in registry.gc_presets()}
+    names = checked(preset, asked, places)
+    return [(known[name].placement, known[name].victim) for name in names]
+
+
+def _refuse_victims(asked: Experiment, mapping: str, places: Places) -> None:
+    name = mapping.split(":", maxsplit=1)[0]
+    for key in ("victim", "frontier"):
+        option = find(key)
+        value = several(asked[option.path])
+        # Functions of the API name the default where nobody else did.
+        if value != several(option.usual):
+            raise ConfigError(
+                f"{places.get(option.path, key)}: mapping {name} chooses its own blocks, found "
                 f"'{value[0]}'; hint: leave it out, or write --mapping {name}:victim=cost"
             )
 
 
+def hosts(asked: Experiment, places: Places) -> list[dict[str, str] | None]:
+    """Every cache with every way of hinting; ``[None]`` without a cache."""
+    if "host.host_cache" not in asked:
+        return [None]
+    caches, hints = (checked(find(key), asked, places) for key in ("host_cache", "hints"))
+    return [{"cache": cache, "hints": way} for cache in caches for way in hints]
+
+
 def swaps(asked: Experiment, page_size: int, places: Places) -> list[dict[str, Any] | None]:
     """The page caches in front of the drive, one for each scheme; ``[None]`` for none."""
-    swap = asked.swap
-    if swap.page_cache is None:
-        for key in ("page_policy", "scheme"):
-            if key in swap.model_fields_set:
-                raise ConfigError(
-                    f"{places.get(f'swap.{key}', key)}: is of a page cache, and there is none; "
-                    "hint: give --page-cache, for example 4MiB"
-                )
+    path = "swap.vm_page_cache"
+    if path not in asked:
         return [None]
-    size = _places.read(places, "swap.page_cache", parse_size, swap.page_cache, "size", "MiB")
+    size = _places.read(places, path, parse_size, asked[path], "size", "MiB")
     pages = size // page_size
-    _places.in_range(places, "swap.page_cache", pages, 0, 2**32 - 1)
-    _places.read(places, "swap.page_policy", _core.check, "page_policy", swap.page_policy)
-    schemes = several(swap.scheme)
-    _places.refuse_twins(_places.elements(places, "swap.scheme", schemes), schemes)
-    for index, scheme in enumerate(schemes):
-        at = _places.element(places, "swap.scheme", index)
-        _places.read(places, at, _core.check, "scheme", scheme)
-    return [
-        {"cache_pages": pages, "policy": swap.page_policy, "scheme": scheme} for scheme in schemes
-    ]
+    _places.in_range(places, path, pages, 0, 2**32 - 1)
+    policy = asked["swap.page_policy"]
+    schemes = checked(find("scheme"), asked, places)
+    return [{"cache_pages": pages, "policy": policy, "scheme": scheme} for scheme in schemes]

@@ -13,6 +13,41 @@ T = TypeVar("T")
 Places = Mapping[str, str]
 
 
+def subject(places: Places, path: str) -> str:
+    """How a message about a value begins: with the option's name, after the place in a file.
+
+    >>> subject({"gc.victim": "--victim"}, "gc.victim"), subject({}, "gc.victim")
+    ('--victim', 'victim')
+    >>> subject({"gc.victim": "a.toml:2:1"}, "gc.victim")
+    'a.toml:2:1: victim'
+    """
+    key = path.rsplit(".", maxsplit=1)[-1]
+    place = places.get(path, key)
+    return place if place == key or place.startswith("--") else f"{place}: {key}"
+
+
+def written(places: Places, path: str, value: str) -> str:
+    """How a person who wrote the other values writes this one.
+
+    >>> written({"drive.kind": "--drive"}, "drive.kind", "timed")
+    '--drive timed'
+    >>> written({}, "drive.kind", "timed")
+    'kind="timed"'
+    >>> written({"drive.kind": "a.toml:2:1"}, "drive.kind", "timed")
+    'kind = "timed" in [drive]'
+    """
+    section, _, key = path.partition(".")
+    place = places.get(path, key)
+    if place.startswith("--"):
+        return f"{place} {value}"
+    return f'{key}="{value}"' if place == key else f'{key} = "{value}" in [{section}]'
+
+
+def flags(places: Places) -> bool:
+    """Whether the values were typed as options of the command."""
+    return any(place.startswith("--") for place in places.values())
+
+
 def element(places: Places, path: str, index: int) -> str:
     """The path of an element of a list, where its place is known."""
     longer = f"{path}.{index}"
@@ -37,11 +72,13 @@ def read(places: Places, path: str, reader: Callable[..., T], *values: Any) -> T
     try:
         return reader(*values)
     except ConfigError as error:
+        key = path.split(".")[1] if "." in path else path
         where = places.get(path, path.rsplit(".", maxsplit=1)[-1])
         text = str(error)
-        # The readers of units name what they read; the place says it better.
-        for generic in ("size: ", "share: ", "count: ", "pages: "):
-            text = text.removeprefix(generic)
+        # Readers name what they read; the place says it better.
+        for named in ("size", "share", "count", "pages", key, key.replace("_", " ")):
+            if text.lower().startswith(f"{named}: "):
+                text = text[len(named) + 2 :]
         raise ConfigError(f"{where}: {text}") from None
 
 

@@ -67,7 +67,7 @@ def _trace(path: Path) -> str:
 def _meant(path: Path) -> str:
     """What somebody may have meant who named a file that is not there."""
     try:
-        check("workload", str(path))
+        check("source", str(path))
         generator = not is_trace(str(path))
     except (ConfigError, UnicodeEncodeError):
         generator = False

@@ -13,6 +13,7 @@ from flashgc import _core
 from flashgc._core import ConfigError
 from flashgc._documents import Scalar
 from flashgc._places import Places
+from flashgc.options import ALTERNATIVES
 from flashgc.registry import Entry
 
 
@@ -82,12 +83,19 @@ def with_device(values: Mapping[str, Any], places: Places) -> Mapping[str, Any]:
     for section, keys in device.values.items():
         given = values.get(section, {})
         if isinstance(given, Mapping):
-            kept = {key: value for key, value in keys.items() if not _replaced(key, given)}
+            kept = {
+                key: value
+                for key, value in keys.items()
+                if not _replaced(f"{section}.{key}", given)
+            }
             merged[section] = {**kept, **given}
     return merged
 
 
-def _replaced(key: str, given: Mapping[str, Any]) -> bool:
-    """Whether ``given`` says the same thing as ``key`` in another way."""
-    pairs = {"blocks": "capacity", "spare": "overprovision"}
-    return key in pairs and pairs[key] in given
+def _replaced(path: str, given: Mapping[str, Any]) -> bool:
+    """Whether ``given`` says the same thing in another way."""
+    section, key = path.split(".")
+    others = {f"{section}.{other}" for other in given} - {path}
+    return key not in given and any(
+        path in alternatives and others & alternatives for alternatives in ALTERNATIVES
+    )

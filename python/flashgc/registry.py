@@ -74,7 +74,7 @@ class TraceFormat:
 
 
 @dataclass(frozen=True)
-class Collector:
+class GcPreset:
     """A victim policy and a placement under the name by which a paper compares them."""
 
     name: str
@@ -154,13 +154,13 @@ def placements() -> tuple[Entry, ...]:
     return _entries("placements")
 
 
-def collectors() -> tuple[Collector, ...]:
-    """Every collector.
+def gc_presets() -> tuple[GcPreset, ...]:
+    """Every preset of a victim policy and a placement.
 
-    >>> [collector.victim for collector in collectors() if collector.name == "zgc-gd"]
+    >>> [preset.victim for preset in gc_presets() if preset.name == "zgc-gd"]
     ['z-greedy']
     """
-    return tuple(Collector(**entry) for entry in _listing()["collectors"])
+    return tuple(GcPreset(**entry) for entry in _listing()["gc_presets"])
 
 
 def caches() -> tuple[Entry, ...]:

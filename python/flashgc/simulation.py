@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Protocol, TypeAlias, TypedDict, Unpack, cast, runtime_checkable
+from typing import Any, Protocol, TypeAlias, Unpack, cast, runtime_checkable
 
-from flashgc import _engine, _faults, _timelines
+from flashgc import _core, _engine, _faults, _timelines
 from flashgc._core import Blocks, ConfigError, Control
 from flashgc._engine import Progress
 from flashgc._places import Places
+from flashgc._signature import typed_keywords
 from flashgc.configuration import configurations
-from flashgc.experiment import Experiment, experiment, home
+from flashgc.experiment import Experiment, experiment
+from flashgc.keywords import CompareKeywords, RunKeywords
+from flashgc.options import OPTIONS, find, known
 from flashgc.results import Comparison, Result
 from flashgc.traces import Trace
 from flashgc.units import parse_count
@@ -29,106 +32,25 @@ class VictimPolicy(Protocol):
 Victim: TypeAlias = str | Callable[[Blocks], int] | VictimPolicy | type[VictimPolicy]
 
 
-#: The victim policy if nobody says otherwise.
-DEFAULT_VICTIM = "d-choices:d=10"
-
-
-class Options(TypedDict, total=False):
-    """The options of :func:`run` and :func:`compare`: keys of an experiment file."""
-
-    blocks: int | str | None
-    capacity: str | None
-    pages_per_block: int | str
-    page_size: int | str
-    spare: float | str | Sequence[float | str] | None
-    overprovision: float | str | Sequence[float | str] | None
-    endurance: int | str | None
-    times: str | None
-    fill: str
-    mapping: str | Sequence[str]
-    page_cache: int | str | None
-    page_policy: str
-    scheme: str | Sequence[str]
-    frontier: str | Sequence[str]
-    allocation: str | Sequence[str]
-    wear_levelling: str | Sequence[str]
-    placement: str | Sequence[str]
-    collector: str | Sequence[str] | None
-    cache: str | Sequence[str] | None
-    hints: str | Sequence[str]
-    format: str | None
-    alignment_offset: int | str
-    on_bad_line: str
-    warmup: str | None
-    writes: int | str | None
-    collections: int | str | None
-    requests: int | str | None
-    passes: int | str | None
-    until: str | None
-    runs: int | str | None
-    seed: int | str
-    jobs: int | str
-    # Of drives with a clock.
-    kind: str
-    device: str | None
-    channels: int | str | None
-    ways: int | str | None
-    dies: int | str | None
-    planes: int | str | None
-    striping: str | None
-    scheduling: str | None
-    multi_plane: str | None
-    cache_commands: str | None
-    write_cache: int | str | None
-    queue_depth: int | str | None
-    collect_in: str | None
-    gc_low: int | str | None
-    gc_high: int | str | None
-    gc_hard: int | str | None
-    preemption: str | Sequence[str] | None
-    suspend: str | None
-    search: str | None
-    poll: str | None
-    copy_back: str | None
-    holds_unit: str | None
-    idle: str | None
-    arrivals: str | None
-    rate_scale: float | str | None
-    disorder: str | None
-    resolution: str | None
-    timeline: str | None
-    window: str | None
-
-
+@typed_keywords(RunKeywords)
 def run(
     workload: str | Trace = "uniform",
     *,
     victim: Victim | None = None,
     progress: Progress | None = None,
     control: Control | None = None,
-    **options: Unpack[Options],
+    **options: Unpack[RunKeywords],
 ) -> Result:
     """Runs one workload on one drive.
 
     ``workload`` is a generator (``"hotcold:f=0.2,r=0.8"``), a mixture
     (``"0.7*zipf + 0.3*sequential"``), the path of a trace or a :class:`flashgc.Trace`;
-    ``victim`` is a policy's spec or a policy written in Python, by default what the collector or
-    the device says, or ``"d-choices:d=10"``. The options are the keys of an experiment file:
-
-    ``blocks`` or ``capacity`` (``"64GiB"``), ``pages_per_block``, ``page_size`` (``"4KiB"``),
-    ``spare`` or ``overprovision`` (``0.1`` or ``"10%"``), ``fill``, ``mapping``
-    (``"fast:log_blocks=32"``), ``page_cache`` (``"4MiB"``) with ``page_policy`` and ``scheme``,
-    ``frontier``,
-    ``allocation`` and ``placement`` (of the pool frontier: ``"sfl"``, ``"dac"``),
-    ``wear_levelling`` (``"static:threshold=50"``), ``collector`` (a victim policy and a placement
-    under one name: ``"zgc-gd"``), ``cache`` and ``hints`` (of a host:
-    ``"page-cache:size=64MiB"``, ``"piggyback"``), ``warmup`` (``"1/3"``, ``"10x"``, ``"auto"``),
-    one of ``writes`` (``"20x"`` drive writes), ``collections``, ``requests``, ``passes``;
-    ``until`` (``"precision=0.1%"``, ``"system-failure"``), ``endurance`` (``1000``), ``times``
-    (``"read=60us,program=800us,erase=1.5ms"``), ``runs``, ``seed``, ``jobs``; for
-    traces ``format``, ``alignment_offset``, ``on_bad_line``. With ``kind="timed"``
-    the drive has a clock, and the other keys of an experiment file for such drives hold
-    (``device="tlc"``, ``arrivals="poisson:rate=20000"``, ``preemption="pgc"``).
+    ``victim`` is a policy's spec or a policy written in Python, by default what the GC preset or
+    the device says, or ``"d-choices:d=10"``. The options are the keys of an experiment file, and
+    ``None`` leaves one as it is by default: ``blocks`` or ``capacity`` (``"64GiB"``), ``spare``
+    (``0.1`` or ``"10%"``), ``writes`` (``"20x"`` drive writes), ``runs``, ``seed`` and so on;
+    with ``kind="timed"`` also those of drives with a clock (``device="tlc"``,
+    ``arrivals="poisson:rate=20000"``). :class:`flashgc.keywords.RunKeywords` lists all of them.
 
     Ctrl-C stops the runs and returns what there is, with ``interrupted`` set.
 
@@ -152,22 +74,22 @@ def run(
     return Result.from_dict(results[0])
 
 
+@typed_keywords(CompareKeywords)
 def compare(
     victims: Victim | Sequence[Victim],
     workload: str | Trace = "uniform",
     *,
     progress: Progress | None = None,
     control: Control | None = None,
-    **options: Unpack[Options],
+    **options: Unpack[CompareKeywords],
 ) -> Comparison:
     """Runs one workload under several policies and ranks them, least write amplification first.
 
-    Options are those of :func:`run`; ``mapping``, ``scheme``, ``frontier``, ``allocation``,
-    ``wear_levelling``, ``placement``, ``cache``, ``hints``, ``preemption`` and ``spare`` (or
-    ``overprovision``) may be lists too, and every combination is run. There are 5 runs of each
-    unless ``runs`` says otherwise (1 of a trace under a page cache); run *i* of each sees the same
-    workload, so that differences are paired. A single policy need not be in a list; with
-    ``collector`` there need be none (``[]``).
+    Options are those of :func:`run`. Those that :class:`flashgc.keywords.CompareKeywords` takes as
+    lists may be several, and every combination is run. There are 5 runs of each unless ``runs``
+    says otherwise (1 of a trace under a VM page cache); run *i* of each sees the same workload, so
+    that differences are paired. A single policy need not be in a list; with ``gc_preset`` there
+    need be none (``[]``).
 
     >>> ranking = compare(["fifo", "greedy"], blocks=200, pages_per_block=64, runs=2)
     >>> [rank.result.policy for rank in ranking]
@@ -188,10 +110,7 @@ def compare(
 
 
 #: Runs of each configuration in a comparison if nobody says otherwise.
-COMPARED_RUNS = 5
-
-#: Runs that can be asked for side by side.
-MOST_JOBS = 4096
+COMPARED_RUNS = int(find("runs").case("compare"))
 
 
 def simulate(
@@ -216,7 +135,7 @@ def simulate(
     with _timelines.drawn(configs):
         return _engine.simulate(
             configs,
-            jobs=parse_jobs(asked.run.jobs, (places or {}).get("run.jobs", "jobs")),
+            jobs=parse_jobs(asked["run.jobs"], (places or {}).get("run.jobs", "jobs")),
             progress=progress,
             policies=policies,
             control=control,
@@ -233,13 +152,14 @@ def parse_jobs(value: int | str, place: str) -> int:
     ...
     flashgc.ConfigError: --jobs: found 'x', expected a whole number from 0 (one a core) to 4096
     """
+    least, most = find("jobs").range or (0, 0)
     try:
         jobs = parse_count(value)
     except ConfigError:
         jobs = -1
-    if not 0 <= jobs <= MOST_JOBS:
+    if not least <= jobs <= most:
         raise ConfigError(
-            f"{place}: found {value!r}, expected a whole number from 0 (one a core) to {MOST_JOBS}"
+            f"{place}: found {value!r}, expected a whole number from {least} (one a core) to {most}"
         )
     return jobs
 
@@ -260,7 +180,7 @@ def _asked(
         "workload": {"source": str(workload)},
         "gc": {"victim": names},
     }
-    collected = options.get("collector") is not None and names in ([], [DEFAULT_VICTIM])
+    collected = options.get("gc_preset") is not None and names in ([], [find("victim").default])
     if victims is None or collected:
         del values["gc"]["victim"]
     if isinstance(workload, Trace):
@@ -277,15 +197,12 @@ def _asked(
 
 def section_of(key: str) -> str:
     """The section that an option belongs to; an unknown one is an error with a suggestion."""
-    from flashgc import _core
-    from flashgc.experiment import sections
-
-    try:
-        return home(key)
-    except StopIteration:
-        known = [name for section in sections().values() for name in section.model_fields]
-        known.remove("source")
-        raise ConfigError(f"unknown option '{key}'; hint: {_core.suggest(key, known)}") from None
+    if not known(key):
+        hint = _core.suggest(key, [option.key for option in OPTIONS if option.key != "source"])
+        if not hint.startswith("did you mean"):
+            hint = "flashgc run --help lists the options, and flashgc.keywords their types"
+        raise ConfigError(f"unknown option '{key}'; hint: {hint}")
+    return find(key).section
 
 
 def policy_name(policy: object) -> str:

@@ -14,18 +14,19 @@ OPTIONS: Mapping[str, str] = {
         # The drive.
         "blocks", "pages_per_block", "page_size", "spare", "endurance", "times", "fill",
         # Garbage collection.
-        "mapping", "victim", "frontier", "allocation", "wear_levelling", "placement", "collector",
+        "mapping", "victim", "frontier", "allocation", "wear_levelling", "placement", "gc_preset",
         # The host and its memory.
-        "cache", "hints", "page_cache", "page_policy", "scheme",
+        "host_cache", "hints", "vm_page_cache", "page_policy", "scheme",
         # The workload.
         "workload", "format", "alignment_offset", "on_bad_line",
         # The run.
         "warmup", "writes", "collections", "requests", "passes", "until", "runs", "seed", "jobs",
         # The timed drive.
         "kind", "device", "channels", "ways", "dies", "planes", "striping", "scheduling",
-        "multi_plane", "cache_commands", "write_cache", "queue_depth", "collect_in", "gc_low",
-        "gc_high", "gc_hard", "preemption", "suspend", "search", "poll", "copy_back", "holds_unit",
-        "idle", "arrivals", "rate_scale", "disorder", "resolution",
+        "multi_plane", "cache_commands", "write_cache", "queue_depth", "gc_domain", "gc_low",
+        "gc_high", "gc_hard", "preemption", "suspend", "victim_search_time",
+        "preemption_poll_time", "copy_back", "gc_holds_domain", "idle", "arrivals",
+        "rate_scale", "disorder", "resolution",
     )
 }  # fmt: skip
 

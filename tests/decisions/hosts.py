@@ -37,20 +37,20 @@ def on_the_counting_drive() -> Iterator[Configuration]:
     """Caches, hints, faults of hints and collectors."""
 
     def host(name: str, **changes: Any) -> Configuration:
-        drive = {"frontier": "pool", "cache": PAGE_CACHE, "workload": MICRO}
+        drive = {"frontier": "pool", "host_cache": PAGE_CACHE, "workload": MICRO}
         if "victim" not in changes:
-            drive["collector"] = "zgc-gd"
+            drive["gc_preset"] = "zgc-gd"
         return counting(f"host/{name}", **{**drive, **changes})
 
     for name, cache in CACHES.items():
         for hints in ("none", "piggyback"):
-            yield host(f"{name}/{hints}", cache=cache, hints=hints)
+            yield host(f"{name}/{hints}", host_cache=cache, hints=hints)
     for hints in (*HINTS[2:], *FAULTS, "oracle", "oracle:horizon=40%"):
         yield host(f"page-cache/{hints}", hints=hints)
     for hints in ("frequency", "frequency:late=20", "dsm", "perfect"):
-        yield host(f"buffer-cache/{hints}", cache=BUFFER_CACHE, hints=hints)
+        yield host(f"buffer-cache/{hints}", host_cache=BUFFER_CACHE, hints=hints)
     for collector in COLLECTORS:
-        yield host(f"{collector}/perfect", collector=collector, hints="perfect", runs=2)
+        yield host(f"{collector}/perfect", gc_preset=collector, hints="perfect", runs=2)
     for frontier in ("single", "double", "mixed"):
         for victim in ("z-greedy", "z-cost-benefit"):
             yield host(
@@ -60,9 +60,9 @@ def on_the_counting_drive() -> Iterator[Configuration]:
     yield host(
         "tpcc/buffer-cache/piggyback",
         workload="tpcc", page_size="16KiB", blocks=600, hints="piggyback",
-        cache="buffer-cache:size=8MiB,checkpoint=1s",
+        host_cache="buffer-cache:size=8MiB,checkpoint=1s",
     )  # fmt: skip
-    yield host("greedy/fast", victim=None, frontier=None, mapping="fast", collector=None)
+    yield host("greedy/fast", victim=None, frontier=None, mapping="fast", gc_preset=None)
     yield host("zgc-gd/trim", hints="piggyback", workload="hotcold:f=0.1,r=0.9,trim=0.05,read=0.1")
 
 
@@ -71,9 +71,9 @@ def on_the_timed_drive() -> Iterator[Configuration]:
 
     def host(name: str, **changes: Any) -> Configuration:
         drive = {
-            "device": "jasmine-4", "times": None, "victim": None, "collector": "zgc-gd",
+            "device": "jasmine-4", "times": None, "victim": None, "gc_preset": "zgc-gd",
             "blocks": 400, "pages_per_block": 32, "spare": "8%", "arrivals": "closed:threads=16",
-            "cache": "page-cache:size=12MiB", "workload": MICRO, "requests": 12_000,
+            "host_cache": "page-cache:size=12MiB", "workload": MICRO, "requests": 12_000,
         }  # fmt: skip
         return timed(f"host/{name}", **{**drive, **changes})
 
@@ -82,10 +82,10 @@ def on_the_timed_drive() -> Iterator[Configuration]:
     for hints in ("none", "piggyback", "frequency"):
         yield host(
             f"buffer-cache/{hints}",
-            hints=hints, cache="buffer-cache:size=12MiB,checkpoint=1s,memory=9us",
+            hints=hints, host_cache="buffer-cache:size=12MiB,checkpoint=1s,memory=9us",
         )  # fmt: skip
     for collector in COLLECTORS[:4]:
-        yield host(f"{collector}/piggyback", collector=collector, hints="piggyback", runs=2)
+        yield host(f"{collector}/piggyback", gc_preset=collector, hints="piggyback", runs=2)
     yield host("zgc-gd/trim", hints="perfect", workload="hotcold:f=0.1,r=0.9,trim=0.05,read=0.1")
     yield host(
         "page-cache/poisson/pgc",
@@ -94,7 +94,7 @@ def on_the_timed_drive() -> Iterator[Configuration]:
     yield host(
         "page-cache/expiry-page/dies",
         hints="dsm", device=None, times="read=60us,program=800us,erase=1.5ms,transfer=204us",
-        cache="page-cache:size=3MiB,expiry=page,expire=500ms,writeback=100ms",
+        host_cache="page-cache:size=3MiB,expiry=page,expire=500ms,writeback=100ms",
         channels=2, dies=2, queue_depth=8,
     )  # fmt: skip
 
@@ -105,7 +105,7 @@ def python_policies_with_hints() -> Iterator[Configuration]:
         yield counting(
             f"python/host/{hints}",
             victim=lowest_greedy, frontier="pool", placement="dac:zombie-block=yes", hints=hints,
-            cache=PAGE_CACHE, workload=MICRO,
+            host_cache=PAGE_CACHE, workload=MICRO,
         )  # fmt: skip
 
 
@@ -140,8 +140,8 @@ def traces() -> Iterator[Configuration]:
         )  # fmt: skip
     yield trace(
         "dirty/cache", "dirty.csv",
-        collector="zgc-cb", victim=None, cache="page-cache:size=200KiB,rate=1000", hints="perfect",
-        pages_per_block=16,
+        gc_preset="zgc-cb", victim=None, host_cache="page-cache:size=200KiB,rate=1000",
+        hints="perfect", pages_per_block=16,
     )  # fmt: skip
 
 
@@ -169,7 +169,7 @@ def timed_traces() -> Iterator[Configuration]:
     yield trace("small/rate", **small, rate_scale=0.5, preemption="pgc")
     yield trace("small/poisson", **small, arrivals="poisson:rate=900", victim="cost-benefit")
     yield trace("small/disorder", **{**small, "path": "disordered.csv"}, disorder="sort")
-    yield trace("dirty", **{**small, "path": "dirty.csv"}, collector="zgc-gd", victim=None)
+    yield trace("dirty", **{**small, "path": "dirty.csv"}, gc_preset="zgc-gd", victim=None)
     yield trace("dirty/closed", **{**small, "path": "dirty.csv"}, victim="z-greedy",
                 arrivals="closed:threads=4")  # fmt: skip
 

@@ -20,7 +20,7 @@ SWAPPING = {
     "pages_per_block": 64,
     "page_size": "2KiB",
     "spare": 1 / 6,
-    "page_cache": "4MiB",
+    "vm_page_cache": "4MiB",
     "workload": "0.7*phases:set=0.3,length=5000,read=0.7 + 0.3*zipf:theta=0.9,read=0.5",
     "requests": 60_000,
     "writes": None,
@@ -126,7 +126,7 @@ def swapping() -> Iterator[Configuration]:
             yield swap(
                 f"{program}/{mapping}/da-gc",
                 workload=f"data/memory/{program}.pages.zst", mapping=mapping, scheme="da-gc",
-                page_cache=size, blocks=None, requests=None, passes=8, warmup=None,
+                vm_page_cache=size, blocks=None, requests=None, passes=8, warmup=None,
                 frontier="pool" if mapping == "page" else None,
             )  # fmt: skip
 

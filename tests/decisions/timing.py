@@ -47,8 +47,8 @@ def units() -> Iterator[Configuration]:
     for unit in ("plane", "die", "channel", "drive"):
         for holds in ("no",) if unit == "plane" else ("no", "yes"):
             yield timed(
-                f"collect_in={unit}/holds={holds}", arrivals=HEAVY, collect_in=unit,
-                holds_unit=holds, gc_low="8%", spare="22%",
+                f"collect_in={unit}/holds={holds}", arrivals=HEAVY, gc_domain=unit,
+                gc_holds_domain=holds, gc_low="8%", spare="22%",
                 **PARALLEL,
             )  # fmt: skip
     for low, high, hard in (
@@ -61,7 +61,7 @@ def units() -> Iterator[Configuration]:
         )
     for unit in ("die", "channel"):
         yield timed(
-            f"collect_in={unit}/pgc", arrivals=HEAVY, collect_in=unit, gc_low="8%", gc_hard="3%",
+            f"collect_in={unit}/pgc", arrivals=HEAVY, gc_domain=unit, gc_low="8%", gc_hard="3%",
             spare="22%", preemption="pgc+merge", **PARALLEL,
         )  # fmt: skip
     for idle in ("below=10%,after=1ms", "below=20%,after=100us"):
@@ -101,7 +101,7 @@ def preemptions() -> Iterator[Configuration]:
     for preemption in ("pgc", "suspend"):
         yield timed(
             f"preemption={preemption}/copy_back", arrivals=HEAVY, preemption=preemption,
-            copy_back="yes", poll="600ns", **PARALLEL,
+            copy_back="yes", preemption_poll_time="600ns", **PARALLEL,
         )  # fmt: skip
     # Urgent writes below the hard threshold: collections that give way to nothing.
     for preemption in ("pgc", "pgc+merge+pipeline+erase-suspend", "suspend"):
@@ -110,8 +110,10 @@ def preemptions() -> Iterator[Configuration]:
             workload="disksim:size=constant:4KiB,gap=exponential:1500us,urgent=0.3,reads=0.2",
             preemption=preemption, gc_low=6, gc_hard=5, dies=2,
         )  # fmt: skip
-    yield timed("search", arrivals="poisson:rate=400", search="300us")
-    yield timed("search/pgc", arrivals="poisson:rate=400", search="300us", preemption="pgc")
+    yield timed("search", arrivals="poisson:rate=400", victim_search_time="300us")
+    yield timed(
+        "search/pgc", arrivals="poisson:rate=400", victim_search_time="300us", preemption="pgc"
+    )
 
 
 def queues() -> Iterator[Configuration]:

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use flashgc_base::rng::Stream;
-use flashgc_drive::config::{Resolved, RunConfig};
+use flashgc_drive::config::Resolved;
 use flashgc_drive::extent::Length;
+use flashgc_drive::options::{RunConfig, SwapConfig};
 use flashgc_drive::simulate::{Control, simulate};
 use flashgc_drive::source::Source;
-use flashgc_drive::swap::SwapConfig;
 use flashgc_workload::{Batch, Op, Workload, WorkloadError};
 
 /// References made before the clock runs, and given again and again.
@@ -101,26 +101,15 @@ fn main() {
                 mapping: mapping.into(),
                 victim: "greedy".into(),
                 frontier: "pool:low=2".into(),
-                allocation: "fifo".into(),
-                wear_levelling: None,
-                placement: "none".into(),
-                host: None,
-                timed: None,
                 swap: Some(SwapConfig {
                     cache_pages: 2048,
                     policy: "3-region".into(),
                     scheme: scheme.into(),
                 }),
-                endurance: None,
-                times: None,
-                fill: "sequential".into(),
                 workload: source.canonical(),
-                trace: Default::default(),
                 warmup: "0".into(),
                 length: Length::Requests(references),
-                precision: None,
-                runs: 1,
-                seed: 1,
+                ..RunConfig::default()
             };
             let resolved = Resolved::new(&config, source.clone(), None).expect("it can be made");
             let start = Instant::now();

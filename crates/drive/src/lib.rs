@@ -10,6 +10,8 @@ pub mod extent;
 pub mod hosted;
 mod memory;
 pub mod metrics;
+pub mod options;
+mod resolve;
 pub mod result;
 mod run;
 pub mod simulate;

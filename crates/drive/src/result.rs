@@ -6,10 +6,11 @@ use flashgc_ftl::Counters;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::config::{Resolved, RunConfig};
+use crate::config::Resolved;
 use crate::extent::{Length, Warmup};
 use crate::hosted::{HostResult, ZombieResult};
 use crate::metrics::timeline::Timeline;
+use crate::options::RunConfig;
 use crate::run::Finished;
 use crate::stats::{Interval, all_equal, batch_means, drift, half_width95, mean, mser};
 use crate::swap::result::{MapCounts, MergeCounts, Swap};

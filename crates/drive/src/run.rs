@@ -43,6 +43,18 @@ pub const INTERVALS: u64 = 120;
 /// Intervals that the warm-up is cut into, for the plot of how the drive settled.
 const WARMUP_INTERVALS: u64 = 40;
 
+/// A run that can be lengthened until what it measures is precise enough.
+pub(crate) trait Lengthened {
+    /// Intervals measured so far.
+    fn measured(&self) -> &[Interval];
+
+    /// Whether it can go on no more: the drive's life is over, or the workload.
+    fn has_ended(&self) -> bool;
+
+    /// Whether a block was erased in what was measured so far.
+    fn has_erased(&self) -> bool;
+}
+
 /// A run under way.
 pub(crate) struct Run {
     drive: Box<dyn Drive>,
@@ -50,7 +62,7 @@ pub(crate) struct Run {
     warmup: Extent,
     settling: Vec<Interval>,
     /// Intervals measured so far.
-    pub(crate) measured: Vec<Interval>,
+    measured: Vec<Interval>,
     last: Counters,
     /// How worn the blocks were after each interval, where blocks wear out.
     wearing: Vec<Worn>,
@@ -232,16 +244,6 @@ impl Run {
         Ok(!cancelled && !self.has_ended())
     }
 
-    /// Whether the drive's life is over.
-    pub(crate) fn has_ended(&self) -> bool {
-        self.drive.has_ended()
-    }
-
-    /// Whether a block was erased in what was measured so far.
-    pub(crate) fn has_erased(&self) -> bool {
-        self.at_start.as_ref().is_some_and(|start| self.last.erases > start.counters.erases)
-    }
-
     /// Frees the drive: the run cannot go on, but keeps what it counted.
     pub(crate) fn finish(self) -> Finished {
         let layer = self.drive.layer();
@@ -278,6 +280,20 @@ impl Run {
             measured: self.measured,
             elapsed: self.elapsed,
         }
+    }
+}
+
+impl Lengthened for Run {
+    fn measured(&self) -> &[Interval] {
+        &self.measured
+    }
+
+    fn has_ended(&self) -> bool {
+        self.drive.has_ended()
+    }
+
+    fn has_erased(&self) -> bool {
+        self.at_start.as_ref().is_some_and(|start| self.last.erases > start.counters.erases)
     }
 }
 

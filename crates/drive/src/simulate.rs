@@ -9,9 +9,9 @@ use crate::counting::DriveError;
 use crate::memory::threads_that_fit;
 use crate::result::{RunResult, half_width, kept, summarise};
 pub use crate::run::{Control, Poll};
-use crate::run::{Finished, Run};
+use crate::run::{Finished, Lengthened, Run};
 use crate::stats::{Interval, mean};
-use crate::timed;
+use crate::timed::{self, ClockedRun, Timed};
 
 /// More threads than so many times the cores only cost memory.
 const MOST_THREADS_A_CORE: usize = 4;
@@ -98,8 +98,12 @@ fn side_by_side(resolved: &Resolved, control: &Control) -> Result<RunResult, Dri
         (0..resolved.config.runs).into_par_iter().take_any_while(|_| !control.is_cancelled());
     if let Some(timed) = &resolved.timed {
         let runs: Result<Vec<_>, _> =
-            indices.map(|index| timed::run(resolved, timed, index, control, None)).collect();
-        return Ok(timed::summarise(resolved, timed, runs?, control.is_cancelled()));
+            indices.map(|index| start_clocked(resolved, timed, index, control, None)).collect();
+        let (runs, warning) = lengthen(resolved, runs?, control, |runs| {
+            let go_on = |run: &mut ClockedRun| run.advance(resolved, timed, control, None);
+            runs.par_iter_mut().map(go_on).collect()
+        })?;
+        return Ok(summarise_clocked(resolved, timed, runs, warning, control));
     }
     match resolved.config.precision {
         None => {
@@ -107,12 +111,14 @@ fn side_by_side(resolved: &Resolved, control: &Control) -> Result<RunResult, Dri
                 indices.map(|index| complete(resolved, index, control, None)).collect();
             Ok(summarise(resolved, &runs?, control.is_cancelled()))
         }
-        Some(precision) => {
+        Some(_) => {
             let runs: Result<Vec<_>, _> =
                 indices.map(|index| start(resolved, index, control, None)).collect();
-            lengthen(resolved, runs?, precision, control, |runs, amount| {
+            let amount = resolved.plan.measured.amount;
+            let (runs, warning) = lengthen(resolved, runs?, control, |runs| {
                 runs.par_iter_mut().map(|run| run.advance(amount, control, None)).collect()
-            })
+            })?;
+            Ok(summarise_counted(resolved, runs, warning, control))
         }
     }
 }
@@ -125,9 +131,14 @@ fn on_this_thread(
     let indices = (0..resolved.config.runs).take_while(|_| !control.is_cancelled());
     if let Some(timed) = &resolved.timed {
         let runs: Result<Vec<_>, _> = indices
-            .map(|index| timed::run(resolved, timed, index, control, Some(&mut *poll)))
+            .map(|index| start_clocked(resolved, timed, index, control, Some(&mut *poll)))
             .collect();
-        return Ok(timed::summarise(resolved, timed, runs?, control.is_cancelled()));
+        let (runs, warning) = lengthen(resolved, runs?, control, |runs| {
+            let go_on =
+                |run: &mut ClockedRun| run.advance(resolved, timed, control, Some(&mut *poll));
+            runs.iter_mut().map(go_on).collect()
+        })?;
+        return Ok(summarise_clocked(resolved, timed, runs, warning, control));
     }
     match resolved.config.precision {
         None => {
@@ -135,14 +146,61 @@ fn on_this_thread(
                 indices.map(|index| complete(resolved, index, control, Some(&mut *poll))).collect();
             Ok(summarise(resolved, &runs?, control.is_cancelled()))
         }
-        Some(precision) => {
+        Some(_) => {
             let runs: Result<Vec<_>, _> =
                 indices.map(|index| start(resolved, index, control, Some(&mut *poll))).collect();
-            lengthen(resolved, runs?, precision, control, |runs, amount| {
+            let amount = resolved.plan.measured.amount;
+            let (runs, warning) = lengthen(resolved, runs?, control, |runs| {
                 runs.iter_mut().map(|run| run.advance(amount, control, Some(&mut *poll))).collect()
-            })
+            })?;
+            Ok(summarise_counted(resolved, runs, warning, control))
         }
     }
+}
+
+fn summarise_counted(
+    resolved: &Resolved,
+    runs: Vec<Run>,
+    warning: Option<String>,
+    control: &Control,
+) -> RunResult {
+    let runs: Vec<_> = runs.into_iter().map(Run::finish).collect();
+    let mut result = summarise(resolved, &runs, control.is_cancelled());
+    result.warnings.extend(warning);
+    result
+}
+
+fn summarise_clocked(
+    resolved: &Resolved,
+    timed: &Timed,
+    runs: Vec<ClockedRun>,
+    warning: Option<String>,
+    control: &Control,
+) -> RunResult {
+    let runs = runs.into_iter().map(ClockedRun::finish).collect();
+    let mut result = timed::summarise(resolved, timed, runs, control.is_cancelled());
+    result.warnings.extend(warning);
+    result
+}
+
+/// Makes run number `index` of a drive with a clock and does its plan.
+fn start_clocked(
+    resolved: &Resolved,
+    timed: &Timed,
+    index: u32,
+    control: &Control,
+    mut poll: Option<Poll<'_>>,
+) -> Result<ClockedRun, DriveError> {
+    let mut run = ClockedRun::new(resolved, timed, index)?;
+    // `as_deref_mut` would lend the callback for the whole of the run.
+    while run.advance(
+        resolved,
+        timed,
+        control,
+        poll.as_mut().map(|poll| &mut **poll as Poll<'_>),
+    )? && resolved.until_failure
+    {}
+    Ok(run)
 }
 
 /// Makes run number `index` and does its plan.
@@ -172,40 +230,37 @@ fn complete(
     Ok(start(resolved, index, control, poll)?.finish())
 }
 
-/// Lengthens the runs until the precision asked for is reached, and sums up.
-fn lengthen(
+/// Lengthens the runs until the precision asked for is reached, if one is. Returns them, and what is to
+/// be said if it was not.
+fn lengthen<R: Lengthened>(
     resolved: &Resolved,
-    mut runs: Vec<Run>,
-    precision: f64,
+    mut runs: Vec<R>,
     control: &Control,
-    mut advance: impl FnMut(&mut [Run], u64) -> Result<Vec<bool>, DriveError>,
-) -> Result<RunResult, DriveError> {
+    mut advance: impl FnMut(&mut [R]) -> Result<Vec<bool>, DriveError>,
+) -> Result<(Vec<R>, Option<String>), DriveError> {
+    let Some(precision) = resolved.config.precision else { return Ok((runs, None)) };
     let mut rounds = 1;
     let mut reached = is_precise(resolved, &runs, precision);
-    let ended = |runs: &[Run]| runs.iter().all(Run::has_ended);
+    let ended = |runs: &[R]| runs.iter().all(R::has_ended);
     while !reached && rounds < MOST_ROUNDS && !control.is_cancelled() && !ended(&runs) {
-        advance(&mut runs, resolved.plan.measured.amount)?;
+        advance(&mut runs)?;
         rounds += 1;
         reached = is_precise(resolved, &runs, precision);
     }
-    let runs: Vec<_> = runs.into_iter().map(Run::finish).collect();
-    let mut result = summarise(resolved, &runs, control.is_cancelled());
-    if !reached && !control.is_cancelled() {
-        result.warnings.push(format!(
-            "the precision asked for was not reached after {rounds} times the run's length"
-        ));
-    }
-    Ok(result)
+    let warning = (!reached && !control.is_cancelled()).then(|| {
+        format!("the precision asked for was not reached after {rounds} times the run's length")
+    });
+    Ok((runs, warning))
 }
 
-fn is_precise(resolved: &Resolved, runs: &[Run], precision: f64) -> bool {
+fn is_precise<R: Lengthened>(resolved: &Resolved, runs: &[R], precision: f64) -> bool {
     let measured: Vec<Vec<Interval>> =
-        runs.iter().map(|run| kept(resolved, &run.measured)).collect();
+        runs.iter().map(|run| kept(resolved, run.measured())).collect();
     let values: Vec<f64> =
         measured.iter().map(|intervals| Interval::amplification(intervals)).collect();
     let half = half_width(&measured, &values);
     // Before anything was erased, nothing varies yet.
-    runs.iter().any(Run::has_erased) && half.is_some_and(|half| half <= precision * mean(&values))
+    runs.iter().any(R::has_erased) && half.is_some_and(|half| half <= precision * mean(&values))
 }
 
 #[cfg(test)]

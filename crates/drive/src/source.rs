@@ -1,8 +1,10 @@
 //! Where a run's commands come from, whatever they are: generators and traces behind one face.
 
+use std::path::Path;
+
 use flashgc_base::spec::{SpecError, count};
-use flashgc_workload::generate::GeneratorSpec;
-use flashgc_workload::requests::Requests;
+use flashgc_workload::generate::{GeneratorSpec, generators};
+use flashgc_workload::requests::{Requests, request_generators};
 use flashgc_workload::trace::{Fault, Progress, Replay, SourceOptions, TraceError, TraceSource};
 use flashgc_workload::{Batch, Workload, WorkloadError};
 
@@ -31,6 +33,33 @@ pub trait Source: Send + Sync {
     fn requests(&self) -> Option<&Requests> {
         None
     }
+}
+
+/// Whether `workload` is the path of a trace: it is no generator's spec, and there is such a file
+/// or it looks like a path.
+pub fn is_trace(workload: &str) -> bool {
+    let name = workload.split(':').next().unwrap_or_default().trim();
+    let mut names = generators().iter().map(|info| info.name);
+    let is_generator = names.any(|known| known == name)
+        || request_generators().iter().any(|info| info.name == name)
+        || workload.contains('*');
+    !is_generator && (Path::new(workload).exists() || workload.contains(['/', '.', '\\']))
+}
+
+/// Whether `workload` is a workload of a drive that counts: a generator, a mixture, or a path.
+///
+/// # Errors
+/// An unknown generator or parameter.
+pub fn check(workload: &str) -> Result<(), SpecError> {
+    if is_trace(workload) { Ok(()) } else { GeneratorSpec::parse(workload).map(drop) }
+}
+
+/// Whether `workload` is a workload of a drive with a clock.
+///
+/// # Errors
+/// An unknown generator or parameter.
+pub fn check_timed(workload: &str) -> Result<(), SpecError> {
+    if is_trace(workload) { Ok(()) } else { Requests::parse(workload).map(drop) }
 }
 
 impl Source for GeneratorSpec {

@@ -4,8 +4,9 @@
 use std::sync::Arc;
 
 use flashgc_base::rng::Stream;
-use flashgc_drive::config::{Resolved, RunConfig};
+use flashgc_drive::config::Resolved;
 use flashgc_drive::extent::Length;
+use flashgc_drive::options::RunConfig;
 use flashgc_drive::result::RunResult;
 use flashgc_drive::simulate::{Control, simulate};
 use flashgc_model::meanfield::{Frontier, Selection, Ties, hot_cold, uniform, windowed};
@@ -27,27 +28,12 @@ fn config(b: u32, spare: f64, victim: String, runs: u32) -> RunConfig {
     RunConfig {
         blocks: Some(12_000),
         pages_per_block: b,
-        page_size: 4096,
         spare,
         victim,
-        frontier: "single".into(),
-        allocation: "fifo".into(),
-        wear_levelling: None,
-        placement: "none".into(),
-        mapping: "page".into(),
-        swap: None,
-        host: None,
-        endurance: None,
-        times: None,
-        timed: None,
         fill: "random".into(),
-        workload: "uniform".into(),
-        trace: Default::default(),
-        warmup: "1/3".into(),
         length: Length::Collections(90_000),
-        precision: None,
         runs,
-        seed: 1,
+        ..RunConfig::default()
     }
 }
 

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use flashgc_drive::compare::compare;
-use flashgc_drive::config::{Resolved, RunConfig};
+use flashgc_drive::config::Resolved;
 use flashgc_drive::extent::Length;
+use flashgc_drive::options::RunConfig;
 use flashgc_drive::result::RunResult;
 use flashgc_drive::simulate::{Control, simulate};
 use flashgc_drive::source::Source;
@@ -17,27 +18,11 @@ fn config() -> RunConfig {
     RunConfig {
         blocks: Some(200),
         pages_per_block: 16,
-        page_size: 4096,
         spare: 0.15,
         victim: "greedy".into(),
-        frontier: "single".into(),
-        allocation: "fifo".into(),
-        wear_levelling: None,
-        placement: "none".into(),
-        mapping: "page".into(),
-        swap: None,
-        host: None,
-        endurance: None,
-        times: None,
-        timed: None,
-        fill: "sequential".into(),
-        workload: "uniform".into(),
-        trace: Default::default(),
         warmup: "5x".into(),
-        length: Length::Writes("20x".into()),
-        precision: None,
-        runs: 1,
         seed: 7,
+        ..RunConfig::default()
     }
 }
 

@@ -3,8 +3,9 @@
 
 use std::sync::Arc;
 
-use flashgc_drive::config::{Resolved, RunConfig};
+use flashgc_drive::config::Resolved;
 use flashgc_drive::extent::Length;
+use flashgc_drive::options::RunConfig;
 use flashgc_drive::result::RunResult;
 use flashgc_drive::simulate::{Control, simulate};
 use flashgc_workload::generate::GeneratorSpec;
@@ -13,27 +14,17 @@ fn run(victim: &str, workload: &str, wear_levelling: Option<&str>) -> RunResult 
     let config = RunConfig {
         blocks: Some(500),
         pages_per_block: 16,
-        page_size: 4096,
         spare: 0.15,
         victim: victim.into(),
         frontier: "pool:low=25".into(),
-        allocation: "fifo".into(),
-        placement: "none".into(),
-        mapping: "page".into(),
-        swap: None,
-        host: None,
         wear_levelling: wear_levelling.map(str::to_string),
         endurance: Some("300".into()),
-        times: None,
-        timed: None,
-        fill: "sequential".into(),
         workload: workload.into(),
-        trace: Default::default(),
         warmup: "0".into(),
         length: Length::Until("first-failure".into()),
-        precision: None,
         runs: 2,
         seed: 7,
+        ..RunConfig::default()
     };
     let source = Arc::new(GeneratorSpec::parse(workload).unwrap());
     let resolved = Resolved::new(&config, source, None).unwrap();

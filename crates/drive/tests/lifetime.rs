@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use flashgc_drive::config::{Resolved, RunConfig};
+use flashgc_drive::config::Resolved;
 use flashgc_drive::counting::CountingDrive;
 use flashgc_drive::extent::{Extent, Length, Unit};
+use flashgc_drive::options::RunConfig;
 use flashgc_drive::result::RunResult;
 use flashgc_drive::simulate::{Control, simulate};
 use flashgc_ftl::{
@@ -18,27 +19,18 @@ fn config() -> RunConfig {
     RunConfig {
         blocks: Some(200),
         pages_per_block: 16,
-        page_size: 4096,
         spare: 0.15,
         victim: "greedy".into(),
         frontier: "pool:low=10".into(),
         allocation: "sfl".into(),
-        wear_levelling: None,
-        placement: "none".into(),
-        mapping: "page".into(),
-        swap: None,
-        host: None,
         endurance: Some("normal:mean=60,cv=0.1".into()),
         times: Some(TIMES.into()),
-        timed: None,
-        fill: "sequential".into(),
         workload: "hotcold:f=0.1,r=0.9".into(),
-        trace: Default::default(),
         warmup: "0".into(),
         length: Length::Until("system-failure".into()),
-        precision: None,
         runs: 3,
         seed: 7,
+        ..RunConfig::default()
     }
 }
 

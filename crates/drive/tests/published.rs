@@ -3,8 +3,9 @@
 
 use std::sync::Arc;
 
-use flashgc_drive::config::{Resolved, RunConfig};
+use flashgc_drive::config::Resolved;
 use flashgc_drive::extent::Length;
+use flashgc_drive::options::RunConfig;
 use flashgc_drive::result::RunResult;
 use flashgc_drive::simulate::{Control, simulate};
 use flashgc_workload::generate::GeneratorSpec;
@@ -24,27 +25,10 @@ fn config(victim: &str) -> RunConfig {
     RunConfig {
         blocks: Some(50_000),
         pages_per_block: 64,
-        page_size: 4096,
-        spare: 0.1,
         victim: victim.into(),
-        frontier: "single".into(),
-        allocation: "fifo".into(),
-        wear_levelling: None,
-        placement: "none".into(),
-        mapping: "page".into(),
-        swap: None,
-        host: None,
-        endurance: None,
-        times: None,
-        timed: None,
         fill: "random".into(),
-        workload: "uniform".into(),
-        trace: Default::default(),
-        warmup: "1/3".into(),
         length: Length::Collections(250_000),
-        precision: None,
-        runs: 1,
-        seed: 1,
+        ..RunConfig::default()
     }
 }
 

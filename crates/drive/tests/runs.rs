@@ -7,9 +7,10 @@ mod reference;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
-use flashgc_drive::config::{Resolved, RunConfig};
+use flashgc_drive::config::Resolved;
 use flashgc_drive::counting::CountingDrive;
 use flashgc_drive::extent::{Extent, Length, Unit};
+use flashgc_drive::options::RunConfig;
 use flashgc_drive::result::RunResult;
 use flashgc_drive::simulate::{Control, simulate, simulate_each};
 use flashgc_ftl::{Fill, Frontier, Geometry, Layout, MakePick, VictimSpec, victim_policies};
@@ -19,27 +20,13 @@ fn config() -> RunConfig {
     RunConfig {
         blocks: Some(400),
         pages_per_block: 16,
-        page_size: 4096,
         spare: 0.15,
         victim: "d-choices:d=5,c=1".into(),
-        frontier: "single".into(),
-        allocation: "fifo".into(),
-        wear_levelling: None,
-        placement: "none".into(),
-        mapping: "page".into(),
-        swap: None,
-        host: None,
-        endurance: None,
-        times: None,
-        timed: None,
-        fill: "sequential".into(),
         workload: "hotcold:f=0.1,r=0.9".into(),
-        trace: Default::default(),
-        warmup: "1/3".into(),
         length: Length::Writes("10x".into()),
-        precision: None,
         runs: 3,
         seed: 7,
+        ..RunConfig::default()
     }
 }
 
@@ -131,7 +118,7 @@ fn golden_counts_are_those_of_the_naive_reference() {
         };
         let (pages, seed) = (544, config.seed);
         let mut drive = reference::Reference::sequential(40, 16, pages, naive, seed);
-        let mut pick = reference::naive_pick(victim);
+        let mut pick = reference::picks::naive_pick(victim);
         let mut batch = flashgc_workload::Batch::default();
         let mut workload = GeneratorSpec::parse("uniform").unwrap().open(pages, seed).unwrap();
         workload.fill(&mut batch, 8 * pages as usize).unwrap();

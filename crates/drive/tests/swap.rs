@@ -4,11 +4,11 @@
 use std::sync::Arc;
 
 use flashgc_drive::compare::compare;
-use flashgc_drive::config::{Resolved, RunConfig};
+use flashgc_drive::config::Resolved;
 use flashgc_drive::extent::Length;
+use flashgc_drive::options::{RunConfig, SwapConfig};
 use flashgc_drive::result::RunResult;
 use flashgc_drive::simulate::{Control, simulate};
-use flashgc_drive::swap::SwapConfig;
 use flashgc_drive::swap::result::Swap;
 use flashgc_ftl::schemes;
 use flashgc_workload::generate::GeneratorSpec;
@@ -23,26 +23,16 @@ fn config(mapping: &str, scheme: &str) -> RunConfig {
         mapping: mapping.into(),
         victim: "greedy".into(),
         frontier: "pool:low=2".into(),
-        allocation: "fifo".into(),
-        wear_levelling: None,
-        placement: "none".into(),
-        host: None,
-        timed: None,
         swap: Some(SwapConfig {
             cache_pages: 2048,
             policy: "3-region".into(),
             scheme: scheme.into(),
         }),
-        endurance: None,
-        times: None,
-        fill: "sequential".into(),
         workload: "zipf:theta=0.9,read=0.7".into(),
-        trace: Default::default(),
         warmup: "0".into(),
         length: Length::Requests(400_000),
-        precision: None,
-        runs: 1,
         seed: 5,
+        ..RunConfig::default()
     }
 }
 

@@ -4,13 +4,12 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use flashgc_drive::config::{HostConfig, Resolved, RunConfig};
+use flashgc_drive::config::Resolved;
 use flashgc_drive::extent::Length;
+use flashgc_drive::options::{HostConfig, RunConfig, TimedConfig, TimelineConfig};
 use flashgc_drive::result::RunResult;
 use flashgc_drive::simulate::{Control, simulate};
 use flashgc_drive::source::TimedSource;
-use flashgc_drive::timed::TimedConfig;
-use flashgc_drive::timed::config::TimelineConfig;
 use flashgc_workload::generate::GeneratorSpec;
 use flashgc_workload::requests::{Disorder, Requests, TimedTrace};
 use flashgc_workload::trace::{PagingOptions, ReadOptions};
@@ -21,31 +20,20 @@ fn config() -> RunConfig {
     RunConfig {
         blocks: Some(256),
         pages_per_block: 16,
-        page_size: 4096,
         spare: 0.15,
-        mapping: "page".into(),
-        swap: None,
         victim: "greedy".into(),
-        frontier: "single".into(),
-        allocation: "fifo".into(),
-        wear_levelling: None,
-        placement: "none".into(),
-        host: None,
-        endurance: None,
         times: Some(TIMES.into()),
         timed: Some(TimedConfig {
             arrivals: Some("poisson:rate=1000".into()),
             preemption: "pgc".into(),
             ..TimedConfig::default()
         }),
-        fill: "sequential".into(),
         workload: "hotcold:f=0.2,r=0.8,read=0.5".into(),
-        trace: Default::default(),
         warmup: "2x".into(),
         length: Length::Requests(5000),
-        precision: None,
         runs: 2,
         seed: 7,
+        ..RunConfig::default()
     }
 }
 
@@ -271,7 +259,7 @@ fn a_trace_gets_a_drive_of_whole_planes_or_a_part_of_one() {
 fn what_a_timed_drive_has_not_is_refused() {
     let error = |config: &RunConfig| resolve(config).err().expect("it is wrong");
     let endurance = RunConfig { endurance: Some("1000".into()), ..config() };
-    assert!(error(&endurance).starts_with("an endurance: found with a timed drive"));
+    assert!(error(&endurance).starts_with("an endurance only applies to --drive counting"));
     let precision = RunConfig { precision: Some(0.01), ..config() };
     assert!(error(&precision).starts_with("a precision to reach"));
     let writes = RunConfig { length: Length::Writes("2x".into()), ..config() };

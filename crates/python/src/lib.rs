@@ -32,7 +32,7 @@ mod _core {
     #[pymodule_export]
     use super::simulate::simulate;
     #[pymodule_export]
-    use super::sources::{check, fixes_pages, is_trace};
+    use super::sources::{check, fixes_pages, is_trace_of};
     #[pymodule_export]
     use super::toml::toml_places;
     #[pymodule_export]
@@ -40,7 +40,7 @@ mod _core {
     #[pymodule_export]
     use super::watch::Control;
     #[pymodule_export]
-    use super::{registry, suggest, version};
+    use super::{options, registry, suggest, version};
 }
 
 /// The version that results carry.
@@ -53,6 +53,12 @@ fn version() -> &'static str {
 #[pyfunction]
 fn registry() -> String {
     listing::everything().to_string()
+}
+
+/// Every option of an experiment with its section, kind, default, help and drives, as JSON.
+#[pyfunction]
+fn options() -> String {
+    listing::options().to_string()
 }
 
 /// The hint for a word that is not among `known`.

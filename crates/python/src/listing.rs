@@ -1,6 +1,7 @@
 //! What there is to choose from, as the registries of the other crates list it.
 
 use flashgc_base::spec::{Kind, Param};
+use flashgc_drive::options::{OptionInfo, Section, Words};
 use flashgc_ftl::endurance::endurance_laws;
 use flashgc_ftl::frontier::frontiers;
 use flashgc_ftl::levelling::wear_levellings;
@@ -31,7 +32,7 @@ pub(crate) fn everything() -> Value {
             info.name, &info.summary(), &info.doc(), info.params)).collect::<Vec<_>>(),
         "hints": hint_ways().iter().map(|info| entry(
             info.name, info.summary, info.summary, info.params)).collect::<Vec<_>>(),
-        "collectors": collectors().iter().map(|info| json!({
+        "gc_presets": collectors().iter().map(|info| json!({
             "name": info.name,
             "summary": info.summary,
             "victim": info.victim,
@@ -51,6 +52,49 @@ pub(crate) fn everything() -> Value {
         "arrivals": arrivals().iter().map(|info| entry(
             info.name, info.summary, info.doc, info.params)).collect::<Vec<_>>(),
         "fills": Fill::names().collect::<Vec<_>>(),
+    })
+}
+
+/// The sections of an experiment and their options, in the order in which help lists them.
+pub(crate) fn options() -> Value {
+    json!({
+        "sections": Section::ALL.iter().map(|section| json!({
+            "name": section.name(),
+            "summary": section.summary(),
+        })).collect::<Vec<_>>(),
+        "options": flashgc_drive::options::options().into_iter().map(option).collect::<Vec<_>>(),
+    })
+}
+
+fn option(info: &OptionInfo) -> Value {
+    let (words, list) = match info.words {
+        Words::None => (Vec::new(), ""),
+        Words::Fixed(words) => (words(), ""),
+        Words::Listed(list) => (Vec::new(), list),
+    };
+    json!({
+        "section": info.section.name(),
+        "key": info.key,
+        "flag": if info.flag.is_empty() { info.key.replace('_', "-") } else { info.flag.into() },
+        "kind": info.kind.name(),
+        "metavar": info.metavar,
+        "default": info.default,
+        "cases": info.cases.iter().map(|(case, value)| json!({
+            "name": case.name(),
+            "words": case.words(),
+            "value": value,
+        })).collect::<Vec<_>>(),
+        "help": info.help,
+        "example": info.example,
+        "needs_unit": info.needs_unit,
+        "range": info.range,
+        "drives": info.drives.name(),
+        "instead": info.instead,
+        "several": info.several,
+        "words": words,
+        "list": list,
+        "holder": info.holder.name(),
+        "field": info.field,
     })
 }
 

@@ -18,8 +18,8 @@ use serde_json::{Map, Value, json};
 
 use crate::errors;
 use crate::simulate::wait;
-use crate::sources::is_trace;
 use crate::watch::{Control, Watch};
+use flashgc_drive::source::is_trace;
 
 /// Every model: its name, documentation, the parameters that it takes and the policy it is of.
 #[pyfunction]

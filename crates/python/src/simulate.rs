@@ -7,7 +7,8 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use flashgc_drive::compare::{Rank, compare as rank};
-use flashgc_drive::config::{Resolved, RunConfig};
+use flashgc_drive::config::Resolved;
+use flashgc_drive::options::RunConfig;
 use flashgc_drive::result::RunResult;
 use flashgc_drive::simulate::simulate_each;
 use pyo3::prelude::*;
@@ -141,7 +142,7 @@ struct Simulated {
 
 /// Said where hints change nothing.
 const UNHEEDED: &str = "neither the victim policy nor the placement asks for hints: nothing depends \
-    on what the drive is told; --collector zgc-gd and zgc-cb heed it";
+    on what the drive is told; --gc-preset zgc-gd and zgc-cb heed it";
 
 /// The configurations worked out, and notes on how their workloads were read.
 fn resolve_all(

@@ -1,23 +1,12 @@
 //! Workloads by name: a generator's spec, a mixture, or the path of a trace; and checks of single
 //! values, so that the Python side can say which option or line was wrong.
 
-use std::path::Path;
 use std::sync::Arc;
 
-use flashgc_drive::config::{RunConfig, TraceConfig};
-use flashgc_drive::extent::{Length, Plan, Warmup};
-use flashgc_drive::source::{Source, TimedSource, TraceReplay};
-use flashgc_drive::timed::words as clock;
-use flashgc_drive::timed::{Placement, TimedConfig};
-use flashgc_drive::times::Times;
-use flashgc_ftl::{
-    Allocation, EndOfLife, Endurance, Fill, Frontier, Levelling, Mapping, PlacementSpec, Scheme,
-    VictimSpec,
-};
-use flashgc_host::write_back::HintsSpec;
-use flashgc_host::{HostSpec, PageCacheSpec};
-use flashgc_workload::generate::{GeneratorSpec, generators};
-use flashgc_workload::requests::{Arrivals, Disorder, Requests, TimedTrace, request_generators};
+use flashgc_drive::options::{self, RunConfig, TimedConfig, TraceConfig};
+use flashgc_drive::source::{self, Source, TimedSource, TraceReplay, is_trace};
+use flashgc_workload::generate::GeneratorSpec;
+use flashgc_workload::requests::{Disorder, Requests, TimedTrace};
 use flashgc_workload::trace::{
     Fault, OnBadLine, PagingOptions, Progress, ReadOptions, SourceOptions, TraceError, format,
 };
@@ -40,11 +29,12 @@ pub(crate) struct Opened {
 
 /// Said where nothing stands for the memory that references are made to.
 const NO_MEMORY: &str = "the trace has a program's references to memory, and without a page cache \
-    every page it writes is written to the drive; give --page-cache, for example 4MiB";
+    every page it writes is written to the drive; give --vm-page-cache, for example 4MiB";
 
 /// Said where the cache of a host tells of what is dirty.
 const OWN_HINTS: &str = "the trace says what was dirty in its host's cache, and the cache before the \
-    drive tells of its own: the dirty events of the trace are left out; leave out --cache to heed them";
+    drive tells of its own: the dirty events of the trace are left out; leave out --host-cache to heed \
+    them";
 
 /// The sources of `configs`; equal workloads are opened once. Traces are read here.
 pub(crate) fn open(
@@ -160,16 +150,11 @@ pub(crate) fn paging(page_size: u64, alignment_offset: u64) -> PyResult<PagingOp
     Ok(PagingOptions { page_size, alignment_offset, ..PagingOptions::default() })
 }
 
-/// Whether `workload` is the path of a trace: it is no generator's spec, and there is such a file
-/// or it looks like a path.
+/// Whether `workload` is the path of a trace, not a generator's spec.
 #[pyfunction]
-pub(crate) fn is_trace(workload: &str) -> bool {
-    let name = workload.split(':').next().unwrap_or_default().trim();
-    let mut names = generators().iter().map(|info| info.name);
-    let is_generator = names.any(|known| known == name)
-        || request_generators().iter().any(|info| info.name == name)
-        || workload.contains('*');
-    !is_generator && (Path::new(workload).exists() || workload.contains(['/', '.', '\\']))
+#[pyo3(name = "is_trace")]
+pub(crate) fn is_trace_of(workload: &str) -> bool {
+    is_trace(workload)
 }
 
 /// Whether the generator `workload` determines the number of logical pages itself.
@@ -178,52 +163,13 @@ pub(crate) fn fixes_pages(workload: &str) -> bool {
     GeneratorSpec::parse(workload).is_ok_and(|spec| spec.fixed_pages().is_some())
 }
 
-/// Checks one value: a `victim`, `frontier`, `mapping`, `scheme`, `fill`, `workload`, `warmup`, `length`,
-/// trace `format`, or one of a drive with a clock.
+/// Checks a value of the option `key`; of `timed_source`, a workload of a drive with a clock.
 #[pyfunction]
-pub(crate) fn check(kind: &str, text: &str) -> PyResult<()> {
-    let checked = match kind {
-        "victim" => VictimSpec::parse(text).map(drop),
-        "frontier" => Frontier::parse(text).map(drop),
-        "allocation" => Allocation::parse(text).map(drop),
-        "wear_levelling" => Levelling::parse(text).map(drop),
-        "cache" => HostSpec::parse(text, "none").map(drop),
-        "hints" => HintsSpec::parse(text).map(drop),
-        "placement" => PlacementSpec::parse(text).map(drop),
-        "mapping" => Mapping::parse(text).map(drop),
-        "page_policy" => PageCacheSpec::parse(text).map(drop),
-        "scheme" => Scheme::parse(text).map(drop),
-        "endurance" => Endurance::parse(text).map(drop),
-        "times" => Times::parse(text).map(drop),
-        "until" => EndOfLife::parse(text).map(drop),
-        "fill" => Fill::parse(text).map(drop),
-        "warmup" => Warmup::parse(text).map(drop),
-        // On a drive of any size: only what the text says is checked.
-        "length" => {
-            Plan::new(Warmup::Auto, &Length::Writes(text.to_string()), 1 << 20, None).map(drop)
-        }
-        "format" => {
-            // The message names the option itself; here the caller knows the place better.
-            return format::find(text).map(drop).map_err(|TraceError { message, hint, .. }| {
-                errors::config(flashgc_base::spec::SpecError { message, hint })
-            });
-        }
-        "arrivals" => Arrivals::parse(text).map(drop),
-        "disorder" => Disorder::parse(text).map(drop),
-        "striping" => Placement::parse(text).map(drop),
-        "preemption" => clock::parse_preemption(text).map(drop),
-        "suspend" => clock::parse_suspend(text).map(drop),
-        "idle" => clock::check_idle(text),
-        "search" | "poll" | "resolution" => clock::check_time(kind, text),
-        "window" => clock::parse_window(text).map(drop),
-        "gc_low" | "gc_high" | "gc_hard" => clock::Threshold::parse(kind, text).map(drop),
-        "scheduling" => clock::parse_scheduling(text).map(drop),
-        "collect_in" => clock::parse_unit(text).map(drop),
-        "requests" if is_trace(text) => Ok(()),
-        "requests" => Requests::parse(text).map(drop),
-        "workload" if is_trace(text) => Ok(()),
-        "workload" => GeneratorSpec::parse(text).map(drop),
-        _ => return Err(errors::config(format!("nothing is known of '{kind}'"))),
+pub(crate) fn check(key: &str, text: &str) -> PyResult<()> {
+    let checked = match options::find(key) {
+        Some(option) => option.check(text),
+        None if key == "timed_source" => source::check_timed(text),
+        None => return Err(errors::config(format!("there is no option '{key}'"))),
     };
     checked.map_err(errors::config)
 }

@@ -10,13 +10,13 @@ import click
 from flashgc.command import output
 from flashgc.command.entrance import CONTEXT, INTERRUPTED, OK
 from flashgc.command.options import (
+    GroupedCommand,
     asked,
     experiment_options,
     output_options,
     plot_kind_option,
     plot_option,
 )
-from flashgc.command.timed_options import GroupedCommand
 
 
 @click.command(
@@ -26,7 +26,7 @@ from flashgc.command.timed_options import GroupedCommand
 Examples:
   flashgc compare --victim fifo --victim greedy --victim d-choices:d=10,c=1
   flashgc compare --victim greedy --frontier single --frontier double
-  flashgc compare --frontier pool --collector gc-gd --collector zgc-gd
+  flashgc compare --frontier pool --gc-preset gc-gd --gc-preset zgc-gd
   flashgc compare --workload TRACE.csv.zst --spare 7% --plot ranking.pdf
   flashgc compare --victim greedy --victim python:mine.py:pick
   flashgc compare --mapping page --mapping fast --mapping bast""",
@@ -48,8 +48,8 @@ def compare(
     """Compare policies, mappings, schemes and spare factors on one workload, and rank them.
 
     Every combination is run, 5 times unless --runs says otherwise. Run i of each sees the same
-    writes, so that differences are paired. Without --victim or --collector, every built-in policy
-    is compared, unless mappings or schemes are. With --page-cache, the least time on flash wins.
+    writes, so that differences are paired. Without --victim or --gc-preset, every built-in policy
+    is compared, unless mappings or schemes are. With --vm-page-cache, the least time on flash wins.
     """
     from flashgc import plot
     from flashgc.command.progress import Bar
@@ -62,7 +62,7 @@ def compare(
 
     given = asked(experiment, typed)
     gc = given.values.setdefault("gc", {})
-    if isinstance(gc, dict) and "collector" not in gc:
+    if isinstance(gc, dict) and "gc_preset" not in gc:
         varied = isinstance(gc.get("mapping"), list) or "scheme" in given.values.get("swap", {})
         if not varied:
             gc.setdefault("victim", [policy.name for policy in policies()])

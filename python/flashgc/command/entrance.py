@@ -32,6 +32,10 @@ OK, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 CONTEXT: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 80}
 
 
+#: Characters of a summary, which is never cut: it goes on in the next line.
+WHOLE = 1000
+
+
 class Suggesting(click.Group):
     """A group that suggests the nearest sub-command, and imports only the one that is used."""
 
@@ -50,6 +54,14 @@ class Suggesting(click.Group):
             command: click.Command = getattr(importlib.import_module(module), name)
             return command
         return super().get_command(ctx, cmd_name)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Lists the sub-commands with their whole summaries."""
+        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        with formatter.section("Commands"):
+            formatter.write_dl(
+                [(name, one.get_short_help_str(WHOLE)) for name, one in commands if one is not None]
+            )
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

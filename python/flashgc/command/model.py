@@ -300,24 +300,28 @@ def answer(info: Model, **typed: Any) -> int:
 def _check(info: Model, asked: Asked, given: dict[str, Any]) -> None:
     """Refuses options that do not go together."""
     if "spare" in given and "overprovision" in given:
-        raise ConfigError("--overprovision: --spare is given too; hint: give one of them")
+        raise ConfigError("--overprovision: found together with --spare; hint: give one of them")
     for name in ("spare", "overprovision"):
         if asked.wanted is not None and name in given:
             raise ConfigError(
-                f"--{name}: with --wanted it is what is sought; hint: leave one of them out"
+                f"--{name}: found together with --wanted, which solves for it; hint: leave one out"
             )
     for name, value in (("runs", asked.runs), ("seed", asked.seed)):
         if value is not None and not asked.validate:
-            raise ConfigError(f"--{name}: it is of the simulation; hint: add --validate")
+            raise ConfigError(f"--{name} only applies with --validate; hint: add --validate")
     if asked.drive_writes is not None and asked.transient is None:
-        raise ConfigError("--drive-writes: it is of the course; hint: add --transient random")
+        raise ConfigError(
+            "--drive-writes only applies to transient solutions; hint: add --transient random"
+        )
     if asked.within is not None and "d" in given:
-        raise ConfigError("--d: with --within it is what is sought; hint: leave it out")
+        raise ConfigError(
+            "--d: found together with --within, which solves for it; hint: leave it out"
+        )
     for name, others in ALONE.items():
         for other in others:
             if getattr(asked, name) is not None and getattr(asked, other):
                 flag = "plot" if other == "picture" else other
-                raise ConfigError(f"--{flag}: not together with --{name}; hint: leave one out")
+                raise ConfigError(f"--{flag}: found together with --{name}; hint: leave one out")
 
 
 def _check_shown(asked: Asked, result: ModelResult) -> None:

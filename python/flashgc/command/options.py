@@ -1,4 +1,4 @@
-"""The options that ``run`` and ``compare`` share.
+"""The options that ``run`` and ``compare`` share, made from their declarations.
 
 Each is a key of an experiment file: what can be written there can be typed here, and is checked in
 one place.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,274 +20,75 @@ from click.shell_completion import CompletionItem
 from flashgc._core import ConfigError, suggest
 from flashgc._faults import contained
 from flashgc.command import output
-from flashgc.command.option import Option, names
-from flashgc.command.timed_options import DRIVE, TIMED
-from flashgc.registry import (
-    allocations,
-    caches,
-    collectors,
-    endurances,
-    fills,
-    frontiers,
-    generators,
-    hints,
-    mappings,
-    page_caches,
-    placements,
-    policies,
-    schemes,
-    trace_formats,
-    wear_levellings,
+from flashgc.options import (
+    ALTERNATIVES,
+    OPTIONS,
+    PATHS,
+    SECTIONS,
+    Option,
+    choices,
+    default_of,
+    help_of,
 )
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-#: Keys that say the same thing in different ways: one given later replaces all.
-ALTERNATIVES = (
-    {"drive.blocks", "drive.capacity"},
-    {"drive.spare", "drive.overprovision"},
-    {"run.writes", "run.collections", "run.requests", "run.passes"},
-)
+FLAGS = {option.path: f"--{option.flag}" for option in OPTIONS}
+
+#: The heading of the options that only drives with a clock have.
+TIMED = "With --drive timed"
 
 
-_COMMON = (
-    Option(
-        "workload.source",
-        "--workload",
-        "SPEC|PATH",
-        "Generator (hotcold:f=0.2,r=0.8), mixture (0.7*zipf + 0.3*sequential) or trace file. "
-        "[default: uniform]",
-        words=names(generators),
-    ),
-    Option(
-        "gc.victim",
-        "--victim",
-        "SPEC",
-        "Victim policy: greedy, d-choices:d=10,c=1, python:FILE.py:NAME; see flashgc policies. "
-        "[default: d-choices:d=10]",
-        several=True,
-        words=names(policies),
-    ),
-    Option(
-        "gc.frontier",
-        "--frontier",
-        "SPEC",
-        "Write frontier: single, double, pool:low=2, mixed:low=2. [default: single]",
-        several=True,
-        words=names(frontiers),
-    ),
-    Option(
-        "gc.allocation",
-        "--allocation",
-        "WORD",
-        "Erased block of the pool that is used next: fifo, lowest-erase, sfl, random. "
-        "[default: fifo]",
-        several=True,
-        words=names(allocations),
-    ),
-    Option(
-        "gc.wear_levelling",
-        "--wear-levelling",
-        "SPEC",
-        "How cold data are moved to level wear: none, static:threshold=50,interval=10; with the "
-        "pool or mixed frontier. [default: none]",
-        several=True,
-        words=names(wear_levellings),
-    ),
-    Option(
-        "gc.placement",
-        "--placement",
-        "SPEC",
-        "Open block that a page goes to, with the pool frontier: none, "
-        "dac:regions=3,zombie-block=yes. [default: none]",
-        several=True,
-        words=names(placements),
-    ),
-    Option(
-        "gc.collector",
-        "--collector",
-        "NAME",
-        "Victim policy and placement under one name, in place of both: gc-gd, zgc-gd, ...; see "
-        "flashgc policies.",
-        several=True,
-        words=names(collectors),
-    ),
-    Option(
-        "host.cache",
-        "--cache",
-        "SPEC",
-        "Cache between the workload, which is then an application's, and the drive: "
-        "page-cache:size=4GiB, buffer-cache:size=1GiB. [default: none]",
-        several=True,
-        words=names(caches),
-    ),
-    Option(
-        "host.hints",
-        "--hints",
-        "SPEC",
-        "How the drive is told of the cache's dirty pages: none, piggyback, command, dsm, "
-        "frequency, perfect. [default: none]",
-        several=True,
-        words=names(hints),
-    ),
-    Option(
-        "gc.mapping",
-        "--mapping",
-        "SPEC",
-        "How pages are found: page, fast:log_blocks=32, bast, dftl; see flashgc policies. "
-        "[default: page]",
-        several=True,
-        words=names(mappings),
-    ),
-    Option(
-        "swap.page_cache",
-        "--page-cache",
-        "SIZE",
-        "A page cache of a virtual memory system in front of the drive (4MiB). [default: none]",
-    ),
-    Option(
-        "swap.page_policy",
-        "--page-policy",
-        "SPEC",
-        "Which page leaves the page cache: 3-region, lru. [default: 3-region]",
-        words=names(page_caches),
-    ),
-    Option(
-        "swap.scheme",
-        "--scheme",
-        "SPEC",
-        "What collections do about pages in memory: du-gc, da-gc, ba-gc, lda-gc1 to lda-gc5, "
-        "lda-p. [default: du-gc]",
-        several=True,
-        words=names(schemes),
-    ),
-    Option(
-        "drive.blocks",
-        "--blocks",
-        "N",
-        "Physical blocks. [default: 4096; for a trace, as many as its pages need]",
-    ),
-    Option(
-        "drive.capacity",
-        "--capacity",
-        "SIZE",
-        "Physical size with its unit (64GiB, 1TB), instead of --blocks.",
-    ),
-    DRIVE,
-    Option("drive.pages_per_block", "--pages-per-block", "N", "Pages a block. [default: 256]"),
-    Option(
-        "drive.page_size", "--page-size", "SIZE", "Size of a page with its unit. [default: 4KiB]"
-    ),
-    Option(
-        "drive.spare",
-        "--spare",
-        "SHARE",
-        "Spare factor 1 - U/N: share of the physical space (10%, 0.1). [default: 10%]",
-        several=True,
-    ),
-    Option(
-        "drive.overprovision",
-        "--overprovision",
-        "SHARE",
-        "Over-provisioning (N - U)/U (28%, 0.28), instead of --spare.",
-        several=True,
-    ),
-    Option(
-        "drive.endurance",
-        "--endurance",
-        "N|SPEC",
-        "Erases that a block bears before it is bad: 1000, normal:mean=1000,cv=0.1, "
-        "weibull:scale=1000,shape=10; with the pool or mixed frontier. "
-        "[default: any number]",
-        words=names(endurances),
-    ),
-    Option(
-        "drive.times",
-        "--times",
-        "TIMES",
-        "How long operations keep the flash busy (read=60us,program=800us,erase=1.5ms,"
-        "transfer=20us), for busy times in the result.",
-    ),
-    Option(
-        "drive.fill",
-        "--fill",
-        "WORD",
-        "What is on the drive at first: sequential, random, empty. [default: sequential]",
-        words=lambda: list(fills()),
-    ),
-    Option(
-        "run.warmup",
-        "--warmup",
-        "PART",
-        "Part of the run (1/3, 30%), or before it: drive writes (10x), page writes (1000000); or "
-        "auto. [default: 1/3; none of a run until a failure; with a clock 2x, which take no time]",
-    ),
-    Option(
-        "run.writes",
-        "--writes",
-        "N|Nx",
-        "Length in page writes (1000000) or drive writes (20x). [default: 20x]",
-    ),
-    Option("run.collections", "--collections", "N", "Length in collections, instead."),
-    Option(
-        "run.requests",
-        "--requests",
-        "N",
-        "Length in page requests, reads included, instead; a trace is replayed whole. [default "
-        "with a clock: 1000000]",
-    ),
-    Option(
-        "run.passes",
-        "--passes",
-        "N",
-        "Length in replays of a trace, instead. [default for traces: 3, with a clock 1]",
-    ),
-    Option(
-        "run.until",
-        "--until",
-        "END",
-        "Go on until the 95% interval is within this share of the mean (precision=0.1%), or until "
-        "a drive with an endurance dies: first-failure, system-failure.",
-        words=lambda: ["precision=", "first-failure", "system-failure"],
-    ),
-    Option("run.runs", "--runs", "N", "Runs, each with a seed of its own. [default: 1]"),
-    Option("run.seed", "--seed", "N", "Seed of the first run. [default: 1]"),
-    Option("run.jobs", "--jobs", "N", "Runs side by side; 0: one a core. [default: 0]"),
-    Option(
-        "workload.format",
-        "--format",
-        "NAME",
-        "Format of the trace; see flashgc trace formats. [default: detected]",
-        words=lambda: [format_.name for format_ in trace_formats()],
-    ),
-    Option(
-        "workload.alignment_offset",
-        "--alignment-offset",
-        "SIZE",
-        "Added to every offset of a trace before it is cut into pages. [default: 0B]",
-    ),
-    Option(
-        "workload.on_bad_line",
-        "--on-bad-line",
-        "WORD",
-        "Bad lines of a trace: stop, or skip and count them. [default: stop]",
-        words=lambda: ["stop", "skip"],
-    ),
-)
+class GroupedCommand(click.Command):
+    """A command that lists the options of an experiment section by section."""
 
-OPTIONS: tuple[Option, ...] = (*_COMMON, *TIMED)
-
-#: What ``compare`` does where ``run`` has another default.
-COMPARED = {"gc.victim": "every built-in policy", "run.runs": "5"}
-
-FLAGS = {option.path: option.flag for option in OPTIONS}
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Writes the options in groups."""
+        headings = {one.name: f"[{one.name}] {one.summary}" for one in SECTIONS}
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for heading in (*headings.values(), TIMED, "Options"):
+            groups[heading] = []
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record is not None and isinstance(parameter, click.Option):
+                option = PATHS.get(str(parameter.name).replace("__", "."))
+                if option is None:
+                    groups["Options"].append(record)
+                else:
+                    timed = option.drives == "timed"
+                    groups[TIMED if timed else headings[option.section]].append(record)
+        for heading, records in groups.items():
+            with formatter.section(heading):
+                _write(records, formatter)
 
 
-def _complete(words: Callable[[], list[str]]) -> Callable[..., list[CompletionItem]]:
-    def complete(_ctx: Any, _param: Any, incomplete: str) -> list[CompletionItem]:
+def _write(records: list[tuple[str, str]], formatter: click.HelpFormatter) -> None:
+    """Writes two columns, in which no value breaks at a hyphen."""
+    side = max(len(first) for first, _ in records) + 2
+    indent = " " * formatter.current_indent
+    width = formatter.width - len(indent) - side
+    for first, text in records:
+        lines = textwrap.wrap(text, width, break_on_hyphens=False, break_long_words=False)
+        for index, line in enumerate(lines):
+            formatter.write(f"{indent}{first if index == 0 else '':{side}}{line}\n")
+
+
+def complete(words: Callable[[], tuple[str, ...]]) -> Callable[..., list[CompletionItem]]:
+    """What completes an option: those of ``words`` that begin as what was typed."""
+
+    def completed(_ctx: Any, _param: Any, incomplete: str) -> list[CompletionItem]:
         return [CompletionItem(word) for word in words() if word.startswith(incomplete)]
 
-    return complete
+    return completed
+
+
+def help_text(option: Option, *, compare: bool) -> str:
+    """What help says of an option."""
+    text = help_of(option, flags=True)
+    if compare and option.several:
+        text += " Repeat to compare."
+    default = default_of(option, compare=compare)
+    return f"{text} [default: {default}]" if default else text
 
 
 def _once(option: Option) -> Callable[[Any, Any, tuple[str, ...]], str | None]:
@@ -296,36 +98,39 @@ def _once(option: Option) -> Callable[[Any, Any, tuple[str, ...]], str | None]:
         if len(set(given)) > 1:
             hint = "flashgc compare runs several" if option.several else "give it once"
             found = ", ".join(given)
-            raise ConfigError(f"{option.flag}: found {found}, expected one value; hint: {hint}")
+            raise ConfigError(f"--{option.flag}: found {found}, expected one value; hint: {hint}")
         return given[-1] if given else None
 
     return once
+
+
+class _Option(click.Option):
+    """An option of an experiment, whose help is made when it is asked for."""
+
+    def __init__(self, option: Option, *, several: bool) -> None:
+        self.option, self.compared = option, several
+        super().__init__(
+            [f"--{option.flag}", option.path.replace(".", "__")],
+            metavar=option.metavar,
+            multiple=True,
+            callback=None if several and option.several else _once(option),
+            shell_complete=complete(lambda: choices(option)),
+        )
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """The two columns of the help."""
+        text = help_text(self.option, compare=self.compared)
+        return f"--{self.option.flag} {self.option.metavar}", text
 
 
 def experiment_options(*, several: bool) -> Callable[[F], F]:
     """Adds the options of an experiment to a command; with ``several``, some may be repeated."""
 
     def decorate(command: F) -> F:
-        for option in reversed(OPTIONS):
-            extra: dict[str, Any] = {}
-            if option.words is not None:
-                extra["shell_complete"] = _complete(option.words)
-            help_ = option.help
-            if several and option.path in COMPARED:
-                help_ = f"{help_.partition(' [default')[0]} [default: {COMPARED[option.path]}]"
-            if option.several and several:
-                help_ = help_.replace(" [default", " Repeat to compare. [default")
-                if "Repeat" not in help_:
-                    help_ += " Repeat to compare."
-            command = click.option(
-                option.flag,
-                option.path.replace(".", "__"),
-                metavar=option.metavar,
-                multiple=True,
-                callback=None if option.several and several else _once(option),
-                help=help_,
-                **extra,
-            )(command)
+        made = [_Option(option, several=several) for option in OPTIONS]
+        parameters: list[click.Parameter] = getattr(command, "__click_params__", [])
+        parameters.extend(reversed(made))
+        command.__click_params__ = parameters  # type: ignore[attr-defined]
         return command
 
     return decorate
@@ -353,7 +158,7 @@ def plot_kind_option(command: F) -> F:
     return click.option(
         "--plot-kind",
         metavar="WORD",
-        shell_complete=_complete(lambda: [*output.KINDS]),
+        shell_complete=complete(lambda: tuple(output.KINDS)),
         help="What --plot draws: amplification, histogram (of erases), evolution (of wear) or "
         "survival (of blocks). [default: amplification; of one life evolution, of several "
         "survival]",

@@ -18,9 +18,9 @@ from flashgc.registry import (
     allocations,
     arrivals,
     caches,
-    collectors,
     endurances,
     frontiers,
+    gc_presets,
     generators,
     hints,
     mappings,
@@ -65,7 +65,7 @@ def policies(name: str | None, as_json: bool) -> None:
             "allocations": allocations,
             "wear_levellings": wear_levellings,
             "placements": placements,
-            "collectors": collectors,
+            "gc_presets": gc_presets,
             "caches": caches,
             "hints": hints,
             "mappings": mappings,
@@ -92,10 +92,10 @@ def everything() -> list[tuple[str, Entry]]:
         "block allocation": allocations(),
         "wear levelling": wear_levellings(),
         "placement": placements(),
-        "cache": caches(),
+        "host cache": caches(),
         "way of hinting": hints(),
         "mapping": mappings(),
-        "page cache": page_caches(),
+        "page policy": page_caches(),
         "scheme": schemes(),
         "endurance": endurances(),
         "workload": (*generators(), *request_generators()),
@@ -128,7 +128,7 @@ def listing() -> None:
             ("Block allocations (--allocation)", allocations()),
             ("Wear levelling (--wear-levelling)", wear_levellings()),
             ("Placements (--placement)", placements()),
-            ("Caches of a host (--cache)", caches()),
+            ("Caches of a host (--host-cache)", caches()),
             ("Ways of hinting (--hints)", hints()),
             ("Mappings (--mapping)", mappings()),
             ("Page caches (--page-policy)", page_caches()),
@@ -149,10 +149,10 @@ def listing() -> None:
             made.add_row(own_usage(entry), entry.summary.replace("`", ""))
         show(out, made)
     out.print()
-    out.print("Collectors (--collector)", style="" if is_plain(out) else "bold cyan")
+    out.print("GC presets (--gc-preset)", style="" if is_plain(out) else "bold cyan")
     made = table(out, [("name", LEFT), ("victim policy", LEFT), ("placement", LEFT)])
-    for collector in collectors():
-        made.add_row(collector.name, collector.victim, collector.placement)
+    for preset in gc_presets():
+        made.add_row(preset.name, preset.victim, preset.placement)
     show(out, made)
     out.print()
     own = ", ".join(g.name for g in generators() if all(p.name != "read" for p in g.params))

@@ -13,15 +13,24 @@ import click
 
 import flashgc
 from flashgc.model import models
+from flashgc.options import (
+    OPTIONS,
+    SECTIONS,
+    Option,
+    default_of,
+    help_of,
+    known,
+    of_section,
+)
 from flashgc.presets import device_entries
 from flashgc.registry import (
     Entry,
     allocations,
     arrivals,
     caches,
-    collectors,
     endurances,
     frontiers,
+    gc_presets,
     generators,
     hints,
     mappings,
@@ -56,8 +65,8 @@ def choices() -> str:
         "# Policies, frontiers, workloads",
         GENERATED,
         "What can be given to `--victim`, `--frontier`, `--allocation`, `--wear-levelling`, "
-        "`--placement`, `--endurance`, `--workload`, `--cache` and `--hints`, with the parameters "
-        "and their defaults. `flashgc policies NAME` shows the same in a terminal.",
+        "`--placement`, `--endurance`, `--workload`, `--host-cache` and `--hints`, with "
+        "the parameters and their defaults. `flashgc policies NAME` shows the same in a terminal.",
         "## Victim policies",
         *_entries(policies()),
         "## Write frontiers",
@@ -77,22 +86,22 @@ def choices() -> str:
         *_entries(placements()),
         "## Caches of a host",
         "What stands between the workload, which is then an application's, and the drive "
-        "(`--cache`).",
+        "(`--host-cache`).",
         *_entries(caches()),
         "## Ways of hinting",
         "How the host tells the drive which pages it will overwrite soon (`--hints`), with the "
         "faults that hints may have.",
         *_entries(hints()),
-        "## Collectors",
-        "A victim policy and a placement under one name (`--collector`), in place of both, with "
+        "## GC presets",
+        "A victim policy and a placement under one name (`--gc-preset`), in place of both, with "
         "the pool frontier.",
         "\n".join(
             [
-                "| collector | victim policy | placement | what it is |",
+                "| GC preset | victim policy | placement | what it is |",
                 "|---|---|---|---|",
                 *(
                     f"| `{c.name}` | `{c.victim}` | `{c.placement}` | {c.summary} |"
-                    for c in collectors()
+                    for c in gc_presets()
                 ),
             ]
         ),
@@ -102,7 +111,7 @@ def choices() -> str:
         "log and one for merges.",
         *_entries(mappings()),
         "## Page caches",
-        "Which page leaves memory under a virtual memory system (`--page-cache 4MiB "
+        "Which page leaves memory under a virtual memory system (`--vm-page-cache 4MiB "
         "--page-policy`). Run lengths are then in references, and results are ranked by the time "
         "that flash spends on collections and on pages swapped out.",
         *_entries(page_caches()),
@@ -251,6 +260,9 @@ def _signature(thing: object) -> str:
         for p in inspect.signature(thing).parameters.values()
         if p.name not in ("progress", "control")
     ]
+    if hasattr(thing, "__signature__"):  # The options have a page of their own.
+        own = [name for name in names if name == "victim" or not known(name)]
+        names = [*own, "**options"]
     return f"({', '.join(names)})"
 
 
@@ -262,28 +274,33 @@ def _markdown(text: str) -> str:
 
 def experiment_page() -> str:
     """The keys of an experiment file."""
-    from flashgc.experiment import sections
-
+    lists = ", ".join(f"`{option.key}`" for option in OPTIONS if option.several)
     parts = [
         "# Experiment files",
         GENERATED,
         "TOML, run by `flashgc run FILE` or `flashgc compare FILE`; options override what is "
-        "written. Every key is optional. `victim`, `frontier`, `allocation`, `wear_levelling`, "
-        "`placement`, `collector`, `cache`, `hints`, `spare` and `overprovision` may be lists, "
-        "which `compare` runs in every combination. Keys that are not known are errors. "
+        f"written. Every key is optional. {lists} may be lists, which `compare` runs in every "
+        "combination. Keys that are not known are errors. "
         "[experiment.schema.json](experiment.schema.json) lets editors complete and check "
         "(`flashgc schema` prints it).",
         '```toml\n[drive]\ncapacity = "4GiB"\noverprovision = "28%"\n\n[gc]\n'
         'victim = ["greedy", "d-choices:d=10,c=1"]\n\n[workload]\n'
         'source = "hotcold:f=0.2,r=0.8"\n\n[run]\nuntil = "precision=0.5%"\n```',
     ]
-    for name, section in sections().items():
-        rows = ["| key | default | what it means |", "|---|---|---|"]
-        for key, field in section.model_fields.items():
-            default = "" if field.default is None else f"`{field.default}`"
-            rows.append(f"| `{key}` | {default} | {field.description} |")
-        parts += [f"## [{name}]", "\n".join(rows)]
+    for section in SECTIONS:
+        rows = ["| key | default | drives | what it means |", "|---|---|---|---|"]
+        rows += [
+            f"| `{option.key}` | {_default(option)} | {option.drives} | "
+            f"{help_of(option, flags=False)} |"
+            for option in of_section(section.name)
+        ]
+        parts += [f"## [{section.name}]", f"{section.summary}.", "\n".join(rows)]
     return "\n\n".join(parts) + "\n"
+
+
+def _default(option: Option) -> str:
+    default = default_of(option)
+    return f"`{default}`" if default and default == option.usual else default
 
 
 if __name__ == "__main__":

@@ -313,10 +313,14 @@ def drive(result: Result) -> str:
     """The drive of a result, in words."""
     config = result.config
     size = config.physical_pages * config.page_size
-    return (
+    shape = (
         f"{format_count(config.blocks)} blocks of {config.pages_per_block} pages of "
         f"{format_size(config.page_size)}: {format_size(size)}"
     )
+    if config.capacity is not None:
+        less = format_size(config.capacity - size)
+        shape += f" ({less} less than asked for, to have whole blocks)"
+    return shape
 
 
 def policy(result: Result) -> str:

@@ -11,13 +11,13 @@ from flashgc._core import ConfigError
 from flashgc.command import output
 from flashgc.command.entrance import CONTEXT, INTERRUPTED, OK
 from flashgc.command.options import (
+    GroupedCommand,
     asked,
     experiment_options,
     output_options,
     plot_kind_option,
     plot_option,
 )
-from flashgc.command.timed_options import GroupedCommand
 
 
 @click.command(
@@ -47,7 +47,7 @@ def run(
 ) -> int:
     """Run one drive on one workload and report its write amplification.
 
-    EXPERIMENT is a TOML file with the sections [drive] [gc] [workload] [run]; options override it.
+    EXPERIMENT is a TOML file with the sections below; options override it.
     """
     from flashgc import plot
     from flashgc.command.progress import Bar

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from flashgc.command.entrance import CONTEXT
+from flashgc.options import SECTIONS, Option, default_of, help_of, names, of_section
 
 
 @click.command(
@@ -28,13 +29,51 @@ def schema_text() -> str:
     return json.dumps(json_schema(), indent=2)
 
 
+#: The JSON types of values, by kind; all others are texts.
+_TYPES: dict[str, list[str]] = {
+    "count": ["integer", "string"],
+    "amount": ["number", "string"],
+    "size": ["integer", "string"],
+    "pages": ["integer", "string"],
+    "share": ["number", "string"],
+    "number": ["number", "string"],
+}
+
+
 def json_schema() -> dict[str, Any]:
     """The schema."""
-    from flashgc.experiment import Experiment
-
-    made = Experiment.model_json_schema()
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        **made,
         "title": "flashgc experiment",
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {
+            section.name: {
+                "description": section.summary,
+                "type": "object",
+                "additionalProperties": False,
+                "properties": {
+                    option.key: _property(option) for option in of_section(section.name)
+                },
+            }
+            for section in SECTIONS
+        },
     }
+
+
+def _property(option: Option) -> dict[str, Any]:
+    one: dict[str, Any] = {"type": _TYPES.get(option.kind, "string")}
+    if option.needs_unit:
+        one = {"type": "string"}
+    if option.kind in ("word", "yes-no"):
+        one = {"enum": names(option)}
+    many = {"type": "array", "items": one, "minItems": 1, "uniqueItems": True}
+    made: dict[str, Any] = {"description": help_of(option, flags=False)}
+    made |= {"anyOf": [one, many]} if option.several else one
+    if default := default_of(option):
+        made["default" if default == option.usual else "$comment"] = (
+            default if default == option.usual else f"default: {default}"
+        )
+    if option.example:
+        made["examples"] = [option.example]
+    return made

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from flashgc.command.entrance import CONTEXT, INTERRUPTED, OK, Suggesting
-from flashgc.command.options import OPTIONS, F
+from flashgc.command.options import F, complete, help_text
+from flashgc.options import PATHS, choices
 
 if TYPE_CHECKING:
     from flashgc.results import TraceStat, WorkingSets
@@ -23,14 +25,14 @@ def _reading(*paths: str) -> Callable[[F], F]:
     """The options of reading a trace, as ``run`` and ``compare`` have them."""
 
     def decorate(command: F) -> F:
-        for option in reversed([option for option in OPTIONS if option.path in paths]):
-            name = option.path.split(".")[1]
-            words = option.words
-            extra: dict[str, Any] = {}
-            if words is not None:
-                extra["shell_complete"] = lambda *_, words=words: words()
+        for path in reversed(paths):
+            option = PATHS[path]
             command = click.option(
-                option.flag, name, metavar=option.metavar, help=option.help, **extra
+                f"--{option.flag}",
+                option.key,
+                metavar=option.metavar,
+                help=help_text(option, compare=False),
+                shell_complete=complete(functools.partial(choices, option)),
             )(command)
         return command
 
@@ -298,7 +300,7 @@ def synth(
             raise ConfigError(f"{flag}: found {value}, expected {low} to {high}")
         return value
 
-    check("workload", workload)
+    check("source", workload)
     control = Control()
     with Bar(0, quiet=quiet) as bar:
         trace_synth(

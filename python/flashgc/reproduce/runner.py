@@ -99,14 +99,13 @@ def models(name: str, **params: Any) -> Computation:
     return Computation(f"python -c {shlex.quote(program)}", call, 0.001 * points)
 
 
-#: Options of the command that are called otherwise than the key that they set.
-_CALLED = {"kind": "drive"}
+def _flags(given: Mapping[str, Any]) -> list[str]:
+    from flashgc import options
 
-
-def _flags(options: Mapping[str, Any]) -> list[str]:
     return [
-        f"--{_CALLED.get(key, key).replace('_', '-')} {shlex.quote(str(value))}"
-        for key, value in options.items()
+        f"--{options.find(key).flag if options.known(key) else key.replace('_', '-')} "
+        f"{shlex.quote(str(value))}"
+        for key, value in given.items()
     ]
 
 

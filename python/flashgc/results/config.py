@@ -84,6 +84,8 @@ class Config:
     spare_factor: float
     #: (N b - U) / U, exactly.
     overprovision: float
+    #: Bytes that were asked for, where the physical pages are fewer: they are whole blocks.
+    capacity: int | None = None
     #: The spec of the mapping.
     mapping: str = "page"
     #: The block allocation of the pool.

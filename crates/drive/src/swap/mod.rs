@@ -9,22 +9,10 @@ use flashgc_ftl::Moment;
 use flashgc_ftl::{Costs, Duplicates, FtlError, Mapping, Scheme, Translation};
 use flashgc_host::{Evicted, PageCache, PageCacheSpec};
 use flashgc_workload::{Batch, Op, Workload};
-use serde::{Deserialize, Serialize};
 
 use crate::counting::{Drive, DriveError};
 use crate::extent::{Extent, Plan, Unit};
-
-/// The host's memory, as typed.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SwapConfig {
-    /// Pages that the page cache holds.
-    pub cache_pages: u32,
-    /// The page cache's policy: `3-region`, `lru`.
-    pub policy: String,
-    /// What collections do about pages in memory: `du-gc`, `lda-gc5`.
-    pub scheme: String,
-}
+use crate::options::SwapConfig;
 
 /// The host's memory, checked.
 #[derive(Clone)]

@@ -6,6 +6,7 @@ use flashgc_host::{ClockedHost, HostCounts};
 use flashgc_workload::requests::RequestStream;
 
 use super::clock::{Clock, Event, Next};
+use super::collector::Life;
 use super::config::Settings;
 use super::flash::Job;
 use super::front::{FrontEnd, MOST_WAITING};
@@ -39,6 +40,8 @@ pub enum Stop {
     /// More than [`TimedDrive::MOST_WAITING`] requests wait in front of the drive: they come
     /// faster than it can serve them.
     Overload,
+    /// The drive's life is over: it is read-only, and what is under way stays as it is.
+    WornOut,
 }
 
 /// A drive with a clock, watched by `O`.
@@ -51,6 +54,8 @@ pub struct TimedDrive<O> {
     pub(super) front: FrontEnd,
     pub(super) scheduler: Scheduler,
     totals: Totals,
+    /// Pages that the host had read when the first block wore out.
+    reads_at_first_failure: Option<u64>,
 }
 
 impl<O: Observer> TimedDrive<O> {
@@ -85,6 +90,7 @@ impl<O: Observer> TimedDrive<O> {
             scheduler: Scheduler::new(&settings, &*layer)?,
             shared: Shared::new(clock, layer, observer),
             totals: Totals::default(),
+            reads_at_first_failure: None,
             settings,
         })
     }
@@ -101,12 +107,18 @@ impl<O: Observer> TimedDrive<O> {
     /// # Errors
     /// What the map or the workload says.
     pub fn run(&mut self, until: Until) -> Result<Stop, DriveError> {
+        if self.shared.map.has_ended() {
+            return Ok(Stop::WornOut); // before the clock started, perhaps
+        }
         self.front.start(&mut self.shared, &mut self.scheduler)?;
         loop {
             loop {
                 self.admit()?;
                 let Some(die) = self.scheduler.next_ready() else { break };
                 self.schedule(die)?;
+            }
+            if self.scheduler.life() != Life::Whole && self.note_failure() {
+                return Ok(Stop::WornOut);
             }
             if self.front.is_overloaded() {
                 return Ok(Stop::Overload);
@@ -194,6 +206,24 @@ impl<O: Observer> TimedDrive<O> {
             self.front.done(&mut self.shared, &mut self.scheduler, op);
             op = next;
         }
+    }
+
+    /// A block has worn out: notes when the first did. Returns whether the drive's life is over.
+    #[cold]
+    fn note_failure(&mut self) -> bool {
+        self.reads_at_first_failure.get_or_insert(self.front.pages_read());
+        self.scheduler.life() == Life::Ended
+    }
+
+    /// Pages that the host had read when the first block wore out; `None` while none has, or if it was
+    /// before the clock started.
+    pub fn reads_at_first_failure(&self) -> Option<u64> {
+        self.reads_at_first_failure
+    }
+
+    /// Frees the drive, and keeps who watched.
+    pub fn into_observer(self) -> O {
+        self.shared.observer
     }
 
     fn ended(&self) -> Result<Stop, DriveError> {

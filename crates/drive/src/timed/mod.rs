@@ -11,7 +11,7 @@
 
 mod clock;
 mod collector;
-pub mod config;
+pub(crate) mod config;
 mod drive;
 mod flash;
 mod front;
@@ -27,7 +27,7 @@ mod testing;
 pub(crate) use config::Timed;
 pub use config::{
     Collecting, Hardware, Idle, Loop, Order, Placement, Preemption, Scheduling, Settings, Suspend,
-    TimedConfig, TimedPlan, Unit, words,
+    TimedPlan, Unit, words,
 };
 pub use drive::{Stop, TimedDrive, Until};
 pub(crate) use measure::summarise;
@@ -35,4 +35,4 @@ pub use measure::{
     Cause, CollectionCounts, CollectionResult, Completion, Meter, Observer, Overload, Place,
     Silent, Source, Span, Throughput, TimedResult, Totals, Utilisation, Work,
 };
-pub(crate) use run::run;
+pub(crate) use run::ClockedRun;

@@ -12,11 +12,12 @@ use crate::counting::DriveError;
 
 impl<O: Observer> TimedDrive<O> {
     /// Writes `pages` before the clock starts, with the collections they need: brings a drive to
-    /// its steady state at the speed of the counting drive.
+    /// its steady state at the speed of the counting drive. Returns how many it wrote: not all at the
+    /// end of the drive's life.
     ///
     /// # Errors
     /// What the map says.
-    pub fn precondition(&mut self, pages: &[u32]) -> Result<(), FtlError> {
+    pub fn precondition(&mut self, pages: &[u32]) -> Result<usize, FtlError> {
         const AHEAD: usize = 24;
         for (index, &page) in pages.iter().enumerate() {
             if let Some(&ahead) = pages.get(index + AHEAD) {
@@ -25,13 +26,15 @@ impl<O: Observer> TimedDrive<O> {
             if let Some(&ahead) = pages.get(index + AHEAD / 2) {
                 self.shared.map.prefetch_old(ahead);
             }
-            self.scheduler.write_at_once(&mut *self.shared.map, page)?;
+            if !self.scheduler.write_at_once(&mut *self.shared.map, page)? {
+                return Ok(index);
+            }
         }
-        Ok(())
+        Ok(pages.len())
     }
 
-    /// Does `requests` before the clock starts, until the drive has written `most` pages. Returns how
-    /// many those were.
+    /// Does `requests` before the clock starts, until the drive has written `most` pages, or its life
+    /// has ended. Returns how many those were.
     ///
     /// Behind a host's cache the requests are the application's, on the clock of requests, and the
     /// drive does what the cache asks of it; what has left the cache when the last page is written is
@@ -62,7 +65,7 @@ impl<O: Observer> TimedDrive<O> {
                 Op::Write => pages.extend(self.front.shape().pages_of(request)?),
                 Op::Read | Op::Trim => {}
             }
-            if written == most {
+            if written == most || self.shared.map.has_ended() {
                 return Ok(written);
             }
         }
@@ -72,10 +75,9 @@ impl<O: Observer> TimedDrive<O> {
     /// Writes `pages`, at most so many, and empties them. Returns how many it has written.
     fn write_before(&mut self, pages: &mut Vec<u32>, most: u64) -> Result<u64, DriveError> {
         pages.truncate(usize::try_from(most).unwrap_or(usize::MAX));
-        self.precondition(pages)?;
-        let written = pages.len() as u64;
+        let written = self.precondition(pages)?;
         pages.clear();
-        Ok(written)
+        Ok(written as u64)
     }
 
     /// Does what has left the cache, until `most` pages are written. Returns how many those were.
@@ -87,7 +89,9 @@ impl<O: Observer> TimedDrive<O> {
             match leaving {
                 Leaving::Hint(page) => self.shared.map.hint(&[page])?,
                 Leaving::Command(page, Op::Write) => {
-                    self.precondition(&[page])?;
+                    if self.precondition(&[page])? == 0 {
+                        return Ok(written);
+                    }
                     written += 1;
                 }
                 Leaving::Command(page, Op::Trim) => {

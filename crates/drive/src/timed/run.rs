@@ -2,10 +2,12 @@
 //! which the first are not measured. Stoppable at any moment.
 
 use std::sync::atomic::Ordering;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use flashgc_base::rng::Stream;
-use flashgc_ftl::{Counters, Frontier, Layout, PlaneLayout, Stepwise, ZombieCounts};
+use flashgc_ftl::{
+    Counters, Frontier, FtlError, Layout, Levelled, PlaneLayout, Stepwise, ZombieCounts,
+};
 use flashgc_host::HostCounts;
 use flashgc_workload::requests::{RequestStream, Space, TimedRequest};
 use flashgc_workload::{Op, WorkloadError};
@@ -16,9 +18,9 @@ use super::measure::{CollectionResult, Meter, Overload, Totals, Utilisation};
 use crate::config::Resolved;
 use crate::counting::DriveError;
 use crate::metrics::timeline::Timeline;
-use crate::run::{Control, Finished, INTERVALS, Poll};
+use crate::run::{Control, Finished, INTERVALS, Lengthened, Life, Poll};
 use crate::stats::Interval;
-use crate::wear::{Erases, histogram};
+use crate::wear::{Erases, Worn, histogram};
 
 /// Requests between two looks at whether to stop.
 const BETWEEN_LOOKS: u64 = 8192;
@@ -50,16 +52,18 @@ pub(crate) struct TimedRun {
 struct Moment {
     now: u64,
     counters: Counters,
+    levelled: Option<Levelled>,
     zombies: Option<ZombieCounts>,
     host: Option<HostCounts>,
     totals: Totals,
 }
 
 impl Moment {
-    fn of(drive: &mut TimedDrive<&mut Meter>) -> Self {
+    fn of(drive: &mut TimedDrive<Meter>) -> Self {
         Self {
             now: drive.now(),
             counters: drive.layer().counters(),
+            levelled: drive.layer().levelled(),
             zombies: drive.layer().zombies(),
             host: drive.host_counts(),
             totals: drive.totals().clone(),
@@ -67,123 +71,223 @@ impl Moment {
     }
 }
 
-/// Makes run number `index` and does all of it, or what there is time for until it is cancelled.
-pub(crate) fn run(
-    resolved: &Resolved,
-    timed: &Timed,
-    index: u32,
-    control: &Control,
-    mut poll: Option<Poll<'_>>,
-) -> Result<TimedRun, DriveError> {
-    let started = Instant::now();
-    let seed = resolved.seed(index);
-    let timeline = timed.timeline.filter(|_| index == 0);
-    let timeline = timeline.map(|(from_ns, to_ns)| Timeline::new(from_ns, to_ns));
-    let dies = timed.settings.hardware.all_dies();
-    let mut meter = Meter::new(timed.warmup, timed.plan.resolution_ns, dies, timeline);
-    let requests = open(resolved, timed, seed, timed.passes)?;
-    let requests = Limited { inner: requests, left: timed.requests };
-    let layer = layer(resolved, timed, index)?;
-    let settings = timed.settings.clone();
-    let mut drive = TimedDrive::new(settings, layer, Box::new(requests), &mut meter)
-        .map_err(flashgc_ftl::FtlError::from)?;
-    if let Some(host) = &resolved.host {
-        let (page_size, pages) = (resolved.config.page_size, resolved.geometry.logical_pages());
-        let host = host.open_clocked(page_size, pages, seed);
-        drive = drive.behind(host.map_err(flashgc_ftl::FtlError::from)?);
-    }
-    let mut progress = Progress::new(timed);
-    let mut look = |drive: &TimedDrive<&mut Meter>, done: u64| {
-        progress.report(done, drive.layer().counters().programs(), control);
-        if let Some(poll) = &mut poll {
-            poll();
-        }
-        !control.is_cancelled()
-    };
-    let mut going = precondition(resolved, timed, seed, &mut drive, &mut look)?;
-    let mut start = (timed.warmup == 0).then(|| Moment::of(&mut drive));
-    let (mut settling, mut measured) = (Vec::new(), Vec::new());
-    let mut last = drive.layer().counters();
-    let mut stop = Stop::Reached;
-    let mut completed = 0;
-    for target in targets(timed) {
-        while going && stop == Stop::Reached && completed < target {
-            let next = target.min(completed + BETWEEN_LOOKS);
-            stop = drive.run(Until { completed: next, ..Until::END })?;
-            completed = drive.totals().completed;
-            going = look(&drive, timed.precondition + completed);
-        }
-        let now = drive.layer().counters();
-        let since = now.since(&last);
-        last = now;
-        let interval = Interval { host_pages: since.host_pages, programs: since.programs() };
-        match start {
-            None => settling.push(interval),
-            Some(_) => measured.push(interval),
-        }
-        if completed >= timed.warmup && start.is_none() {
-            start = Some(Moment::of(&mut drive));
-        }
-        if !going || stop != Stop::Reached {
-            break;
-        }
-    }
-    let now = drive.now();
-    drive.observer_mut().finish(now);
-    let end = Moment::of(&mut drive);
-    // Cancelled before anything was measured.
-    let start = start.unwrap_or_else(|| Moment::of(&mut drive));
-    let ns = end.now - start.now;
-    let erases: Vec<u32> = (0..drive.layer().planes())
-        .flat_map(|plane| drive.layer().blocks(plane).erase_counts().to_vec())
-        .collect();
-    let reads = end.totals.pages_read - start.totals.pages_read;
-    let completed = end.totals.completed - start.totals.completed;
-    let finished = Finished {
-        counters: end.counters.since(&start.counters),
-        reads,
-        programs: end.counters.programs(),
-        decisions: drive.layer().decisions(),
-        erases: Erases::of(&erases),
-        histogram: histogram(&erases),
-        life: None,
-        levelled: None,
-        zombies: end.zombies.zip(start.zombies).map(|(end, start)| end.since(&start)),
-        failures: Vec::new(),
-        host: end.host.zip(start.host).map(|(end, start)| end.since(&start)),
-        wearing: Vec::new(),
-        merges: None,
-        map_traffic: None,
-        swapping: None,
-        map_bytes: size_of::<u32>() as u64 * u64::from(drive.layer().geometry().logical_pages()),
-        settling,
-        measured,
-        elapsed: started.elapsed(),
-    };
-    let overload = (stop == Stop::Overload).then(|| overload(&start, &end));
-    drop(drive);
-    Ok(TimedRun {
-        finished,
-        meter,
-        collecting: CollectionResult::between(&start.totals, &end.totals),
-        utilisation: Utilisation::between(&start.totals, &end.totals, ns),
-        ns,
-        completed,
-        request_ns: end.totals.request_ns - start.totals.request_ns,
-        overload,
-    })
+/// A timed run under way.
+pub(crate) struct ClockedRun {
+    drive: TimedDrive<Meter>,
+    seed: u64,
+    /// Preconditioning is done, or was stopped.
+    is_prepared: bool,
+    start: Option<Moment>,
+    settling: Vec<Interval>,
+    measured: Vec<Interval>,
+    wearing: Vec<Worn>,
+    last: Counters,
+    /// Requests completed that the run is to come to, and that it has come to.
+    target: u64,
+    completed: u64,
+    stop: Stop,
+    elapsed: Duration,
 }
 
-/// The requests completed at the ends of the pieces that the run is cut into; one of them is the
-/// end of the warm-up.
-fn targets(timed: &Timed) -> impl Iterator<Item = u64> {
-    let (warmup, total) = (timed.warmup, timed.requests);
-    let piece = |amount: u64, index: u64, pieces: u64| {
-        (u128::from(amount) * u128::from(index) / u128::from(pieces)) as u64
-    };
-    let before = (1..=INTERVALS / 3).map(move |index| piece(warmup, index, INTERVALS / 3));
-    let after = (1..=INTERVALS).map(move |index| warmup + piece(total - warmup, index, INTERVALS));
-    before.filter(move |_| warmup > 0).chain(after)
+impl ClockedRun {
+    /// Run number `index`, at its beginning.
+    pub(crate) fn new(resolved: &Resolved, timed: &Timed, index: u32) -> Result<Self, DriveError> {
+        let started = Instant::now();
+        let seed = resolved.seed(index);
+        let timeline = timed.timeline.filter(|_| index == 0);
+        let timeline = timeline.map(|(from_ns, to_ns)| Timeline::new(from_ns, to_ns));
+        let dies = timed.settings.hardware.all_dies();
+        let meter = Meter::new(timed.warmup, timed.plan.resolution_ns, dies, timeline);
+        // A run that may be lengthened knows no last request.
+        let is_open_ended = resolved.until_failure || resolved.config.precision.is_some();
+        let (passes, left) =
+            if is_open_ended { (None, u64::MAX) } else { (timed.passes, timed.requests) };
+        let requests = Limited { inner: open(resolved, timed, seed, passes)?, left };
+        let layer = layer(resolved, timed, index)?;
+        let mut drive = TimedDrive::new(timed.settings.clone(), layer, Box::new(requests), meter)
+            .map_err(FtlError::from)?;
+        if let Some(host) = &resolved.host {
+            let (page_size, pages) = (resolved.config.page_size, resolved.geometry.logical_pages());
+            let host = host.open_clocked(page_size, pages, seed).map_err(FtlError::from)?;
+            drive = drive.behind(host);
+        }
+        Ok(Self {
+            drive,
+            seed,
+            is_prepared: false,
+            start: None,
+            settling: Vec::new(),
+            measured: Vec::new(),
+            wearing: Vec::new(),
+            last: Counters::default(),
+            target: timed.warmup,
+            completed: 0,
+            stop: Stop::Reached,
+            elapsed: started.elapsed(),
+        })
+    }
+
+    /// Does what comes before the measured part if it is still to come, then the requests of a
+    /// measured part, in [`INTERVALS`] pieces. Returns whether it came to the end of them: not if it
+    /// was cancelled, or the drive or the workload ended.
+    pub(crate) fn advance(
+        &mut self,
+        resolved: &Resolved,
+        timed: &Timed,
+        control: &Control,
+        poll: Option<Poll<'_>>,
+    ) -> Result<bool, DriveError> {
+        let started = Instant::now();
+        let result = self.advance_untimed(resolved, timed, control, poll);
+        self.elapsed += started.elapsed();
+        result
+    }
+
+    fn advance_untimed(
+        &mut self,
+        resolved: &Resolved,
+        timed: &Timed,
+        control: &Control,
+        mut poll: Option<Poll<'_>>,
+    ) -> Result<bool, DriveError> {
+        let programs = self.drive.layer().counters().programs();
+        let mut progress = Progress::new(timed, self.completed, programs);
+        let mut look = |drive: &TimedDrive<Meter>, done: u64| {
+            progress.report(done, drive.layer().counters().programs(), control);
+            if let Some(poll) = &mut poll {
+                poll();
+            }
+            !control.is_cancelled()
+        };
+        if !std::mem::replace(&mut self.is_prepared, true) {
+            let going = precondition(resolved, timed, self.seed, &mut self.drive, &mut look)?;
+            self.last = self.drive.layer().counters();
+            let warmup = timed.warmup;
+            if !going {
+                return Ok(false);
+            }
+            let pieces = if warmup > 0 { INTERVALS / 3 } else { 0 };
+            for piece in 1..=pieces {
+                if !self.interval(part(warmup, piece, pieces), timed, &mut look)? {
+                    return Ok(false);
+                }
+            }
+            self.start = Some(Moment::of(&mut self.drive));
+        }
+        let (from, amount) = (self.target, timed.requests - timed.warmup);
+        self.target += amount;
+        for piece in 1..=INTERVALS {
+            if !self.interval(from + part(amount, piece, INTERVALS), timed, &mut look)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Goes on until so many requests are completed, and records the interval. Returns whether it came
+    /// there.
+    fn interval(
+        &mut self,
+        target: u64,
+        timed: &Timed,
+        look: &mut impl FnMut(&TimedDrive<Meter>, u64) -> bool,
+    ) -> Result<bool, DriveError> {
+        let mut going = true;
+        while going && self.stop == Stop::Reached && self.completed < target {
+            let next = target.min(self.completed + BETWEEN_LOOKS);
+            self.stop = self.drive.run(Until { completed: next, ..Until::END })?;
+            self.completed = self.drive.totals().completed;
+            going = look(&self.drive, timed.precondition + self.completed);
+        }
+        let layer = self.drive.layer();
+        let now = layer.counters();
+        let since = now.since(&self.last);
+        self.last = now;
+        let interval = Interval { host_pages: since.host_pages, programs: since.programs() };
+        match self.start {
+            None => self.settling.push(interval),
+            Some(_) => self.measured.push(interval),
+        }
+        if layer.wear().is_some() && since.host_pages > 0 {
+            self.wearing.push(Worn::of(now.host_pages, &erases(layer)));
+        }
+        Ok(going && self.stop == Stop::Reached)
+    }
+
+    /// Frees the drive: the run cannot go on, but keeps what it counted.
+    pub(crate) fn finish(self) -> TimedRun {
+        let Self { mut drive, start, stop, elapsed, .. } = self;
+        let now = drive.now();
+        drive.observer_mut().finish(now);
+        let end = Moment::of(&mut drive);
+        // Cancelled before anything was measured.
+        let start = start.unwrap_or_else(|| Moment::of(&mut drive));
+        let ns = end.now - start.now;
+        let layer = drive.layer();
+        let erases = erases(layer);
+        let reads = end.totals.pages_read;
+        let life = layer.wear().map(|wear| Life {
+            reserve: wear.reserve(),
+            first_failure: wear.first_failure().zip(drive.reads_at_first_failure()),
+            system_failure: wear.system_failure().map(|(moment, cause)| ((moment, reads), cause)),
+        });
+        let finished = Finished {
+            counters: end.counters.since(&start.counters),
+            reads: reads - start.totals.pages_read,
+            programs: end.counters.programs(),
+            decisions: layer.decisions(),
+            erases: Erases::of(&erases),
+            histogram: histogram(&erases),
+            life,
+            levelled: end.levelled.zip(start.levelled).map(|(end, start)| end.since(&start)),
+            zombies: end.zombies.zip(start.zombies).map(|(end, start)| end.since(&start)),
+            failures: layer.wear().map(|wear| wear.failures().to_vec()).unwrap_or_default(),
+            host: end.host.zip(start.host).map(|(end, start)| end.since(&start)),
+            wearing: self.wearing,
+            merges: None,
+            map_traffic: None,
+            swapping: None,
+            map_bytes: size_of::<u32>() as u64 * u64::from(layer.geometry().logical_pages()),
+            settling: self.settling,
+            measured: self.measured,
+            elapsed,
+        };
+        TimedRun {
+            finished,
+            collecting: CollectionResult::between(&start.totals, &end.totals),
+            utilisation: Utilisation::between(&start.totals, &end.totals, ns),
+            ns,
+            completed: end.totals.completed - start.totals.completed,
+            request_ns: end.totals.request_ns - start.totals.request_ns,
+            overload: (stop == Stop::Overload).then(|| overload(&start, &end)),
+            meter: drive.into_observer(),
+        }
+    }
+}
+
+impl Lengthened for ClockedRun {
+    fn measured(&self) -> &[Interval] {
+        &self.measured
+    }
+
+    fn has_ended(&self) -> bool {
+        self.stop != Stop::Reached
+    }
+
+    fn has_erased(&self) -> bool {
+        self.start.as_ref().is_some_and(|start| self.last.erases > start.counters.erases)
+    }
+}
+
+/// The end of piece `piece` of `count` pieces of `amount` requests.
+fn part(amount: u64, piece: u64, count: u64) -> u64 {
+    (u128::from(amount) * u128::from(piece) / u128::from(count)) as u64
+}
+
+/// Erase counts of all blocks of the drive.
+fn erases(layer: &dyn Stepwise) -> Vec<u32> {
+    let planes = (0..layer.planes()).map(|plane| layer.blocks(plane).erase_counts());
+    planes.flatten().copied().collect()
 }
 
 fn layer(resolved: &Resolved, timed: &Timed, index: u32) -> Result<Box<dyn Stepwise>, DriveError> {
@@ -214,13 +318,13 @@ fn open(
 }
 
 /// Makes the writes that come before the requests: those of the same workload, drawn anew. Returns
-/// whether to go on.
+/// whether nobody stopped it.
 fn precondition(
     resolved: &Resolved,
     timed: &Timed,
     seed: u64,
-    drive: &mut TimedDrive<&mut Meter>,
-    look: &mut impl FnMut(&TimedDrive<&mut Meter>, u64) -> bool,
+    drive: &mut TimedDrive<Meter>,
+    look: &mut impl FnMut(&TimedDrive<Meter>, u64) -> bool,
 ) -> Result<bool, DriveError> {
     if timed.precondition == 0 {
         return Ok(true);
@@ -239,8 +343,9 @@ fn precondition(
         let written = drive.prepare(&requests, left)?;
         left -= written;
         without_write = if written == 0 { without_write + requests.len() as u64 } else { 0 };
-        if !look(drive, timed.precondition - left) {
-            return Ok(false);
+        let ended = drive.layer().has_ended();
+        if !look(drive, timed.precondition - left) || ended {
+            return Ok(!ended);
         }
     }
     Ok(true)
@@ -285,8 +390,11 @@ struct Progress {
 }
 
 impl Progress {
-    fn new(timed: &Timed) -> Self {
-        Self { total: (timed.precondition + timed.requests).max(1), reported: 0, programs: 0 }
+    /// Of a run that has completed so many requests and programmed so many pages.
+    fn new(timed: &Timed, completed: u64, programs: u64) -> Self {
+        // What was done in earlier rounds counts, but moves the bar no more.
+        let total = (timed.precondition + timed.requests).max(completed).max(1);
+        Self { total, reported: 0, programs }
     }
 
     fn report(&mut self, done: u64, programs: u64, control: &Control) {

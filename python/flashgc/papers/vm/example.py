@@ -41,7 +41,7 @@ def example(trace: str, scheme: str) -> Simulation:
     return simulation(
         workload=str(FOLDER / f"{trace}.csv"),
         mapping="fast:log_blocks=2,sequential=0,victim=rr,log_only=yes",
-        page_cache=f"{CACHED[trace] * PAGE}B",
+        vm_page_cache=f"{CACHED[trace] * PAGE}B",
         page_policy="lru:parts=2",
         scheme=SCHEMES[scheme],
         page_size=f"{PAGE}B",

@@ -65,7 +65,7 @@ def drive(
     return simulation(
         workload=str(program),
         mapping=mapping,
-        page_cache=f"{cache}MiB",
+        vm_page_cache=f"{cache}MiB",
         scheme=scheme,
         page_size=PAGE,
         pages_per_block=BLOCK,
@@ -81,7 +81,7 @@ def page_mapped(program: Path, scheme: str, size: Size) -> Simulation:
         workload=str(program),
         victim="fifo",
         frontier="pool:low=2",
-        page_cache=f"{CACHE}MiB",
+        vm_page_cache=f"{CACHE}MiB",
         scheme=scheme,
         page_size=PAGE,
         pages_per_block=BLOCK,

@@ -87,13 +87,13 @@ def micro(
     spec = f"page-cache:size={cache * 1024 / parts:g}MiB,rate={rate / parts:g}"
     return simulation(
         workload=f"skew:h={h:g},read={100 * reads / (1 + reads):.6g}%",
-        collector=COLLECTORS[collector],
+        gc_preset=COLLECTORS[collector],
         frontier="pool",
         blocks=BLOCKS // parts,
         pages_per_block=BLOCK,
         page_size=PAGE,
         spare=SPARE,
-        cache=f"{spec},speed={speed / parts:g}{host}",
+        host_cache=f"{spec},speed={speed / parts:g}{host}",
         hints=hints,
         warmup=warmup or WARMUP[size],
         writes=writes // parts,

@@ -57,7 +57,7 @@ def timed(
         collector,
         workload=f"skew:h={h:g},read={100 * reads / (1 + reads):.6g}%",
         device=device,
-        cache=f"{cache},writeback={WRITEBACK / part:g}s,expire={EXPIRE / part:g}s",
+        host_cache=f"{cache},writeback={WRITEBACK / part:g}s,expire={EXPIRE / part:g}s",
         hints=hints,
         requests=round(WRITES * (1 + reads)) // part,
     )
@@ -74,7 +74,7 @@ def transactions(size: Size, collector: str, spare: str) -> Simulation:
         workload="tpcc:fill=72%",
         device="jasmine-4",
         spare=spare,
-        cache=f"{cache},checkpoint={CHECKPOINT / part:g}s,delay={DELAY / part:g}s",
+        host_cache=f"{cache},checkpoint={CHECKPOINT / part:g}s,delay={DELAY / part:g}s",
         hints="piggyback",
         requests=ACCESSES // part,
     )
@@ -84,8 +84,8 @@ def _simulation(size: Size, part: int, collector: str, **options: Any) -> Simula
     return simulation(
         kind="timed",
         blocks=BLOCKS // part,
-        collector=COLLECTORS[collector],
-        search=SEARCH[collector[-2:]],
+        gc_preset=COLLECTORS[collector],
+        victim_search_time=SEARCH[collector[-2:]],
         arrivals="closed:threads=16",
         warmup=WARMUP[size],
         runs=RUNS[size],

@@ -48,13 +48,13 @@ def database(size: Size, collector: str, cache: float, name: str = "TPC-C1") -> 
     parts = BANKS * scale(size)
     return simulation(
         workload="tpcc:fill=72%",
-        collector=COLLECTORS[collector],
+        gc_preset=COLLECTORS[collector],
         frontier="pool",
         blocks=BLOCKS // parts,
         pages_per_block=BLOCK,
         page_size=PAGE,
         spare=SPARES[name],
-        cache=f"buffer-cache:size={cache * 1024 / parts:g}MiB,rate={RATE / parts:g}",
+        host_cache=f"buffer-cache:size={cache * 1024 / parts:g}MiB,rate={RATE / parts:g}",
         hints="piggyback",
         warmup=WARMUP[size],
         writes=2 * WRITES // parts,

@@ -22,6 +22,27 @@ pub struct Begun {
     pub unit: u32,
 }
 
+/// How far a drive's life is: only collections change it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Life {
+    /// No block has worn out.
+    Whole,
+    /// A block has worn out, and the drive goes on.
+    Failing,
+    /// The drive is read-only: nothing begins any more.
+    Ended,
+}
+
+impl Life {
+    fn of(map: &dyn Stepwise) -> Self {
+        match map.wear() {
+            Some(wear) if wear.has_ended() => Self::Ended,
+            Some(wear) if wear.first_failure().is_some() => Self::Failing,
+            _ => Self::Whole,
+        }
+    }
+}
+
 /// The collections of the drive.
 ///
 /// It owns the domains of collections, what is under way on each die, and the states in which writes
@@ -34,6 +55,7 @@ pub struct Collector {
     units: Units,
     /// The collection of each die.
     under_way: Vec<Option<Collection>>,
+    life: Life,
     counts: CollectionCounts,
 }
 
@@ -47,6 +69,7 @@ impl Collector {
             blocks_per_plane: geometry.blocks() / map.planes(),
             units: Units::new(settings),
             under_way: (0..settings.hardware.all_dies()).map(|_| None).collect(),
+            life: Life::of(map),
             counts: CollectionCounts::default(),
         }
     }
@@ -54,6 +77,12 @@ impl Collector {
     /// What has been counted.
     pub fn counts(&self) -> &CollectionCounts {
         &self.counts
+    }
+
+    /// How far the drive's life is.
+    #[inline]
+    pub fn life(&self) -> Life {
+        self.life
     }
 
     /// The collection under way on a die.
@@ -77,7 +106,8 @@ impl Collector {
         self.under_way[die as usize].as_mut().expect("a collection is under way")
     }
 
-    /// Begins a collection in the unit of `plane`, `idle` if an idle die does; `None` if it can not.
+    /// Begins a collection in the unit of `plane`, `idle` if an idle die does; `None` if it cannot, or if
+    /// the drive's life ends because the victim's pages find no room.
     ///
     /// # Errors
     /// What the map says.
@@ -89,7 +119,10 @@ impl Collector {
     ) -> Result<Option<Begun>, DriveError> {
         let unit = self.units.of_plane(plane);
         let Some(plane) = self.neediest(&*shared.map, unit) else { return Ok(None) };
-        shared.map.begin_collection(plane)?;
+        if shared.map.begin_collection(plane)?.is_none() {
+            self.life = Life::Ended;
+            return Ok(None);
+        }
         let die = self.units.die_of(plane);
         let number = self.counts.started;
         self.counts.started += 1;
@@ -122,6 +155,10 @@ impl Collector {
         self.counts.ended += 1;
         let unit = self.units.of_plane(ended.plane);
         self.units.end(unit, ended.urgent);
+        self.life = Life::of(&*shared.map);
+        if self.life == Life::Ended {
+            return Ok((unit, None));
+        }
         self.update_s2(&*shared.map, unit);
         let goes_on = match ended.idle {
             true => rests && self.is_worth_idling(&*shared.map, unit),
@@ -177,11 +214,10 @@ impl Collector {
             map.close_full(page, plane);
             loop {
                 let Some(neediest) = self.neediest(map, unit) else { return Ok(()) };
-                map.begin_collection(neediest)?;
-                while map.next_move(neediest).is_some() {
-                    map.copy(neediest)?;
+                map.collect_at_once(neediest)?;
+                if map.has_ended() {
+                    return Ok(());
                 }
-                map.erase(neediest);
                 if !self.is_short(map, unit) {
                     break;
                 }

@@ -3,12 +3,12 @@
 mod hardware;
 mod placement;
 mod plan;
-mod resolve;
+pub(crate) mod resolve;
 mod settings;
 pub mod words;
 
 pub use hardware::Hardware;
 pub use placement::{Order, Placement};
-pub use plan::{TimedConfig, TimedPlan, TimelineConfig};
+pub use plan::TimedPlan;
 pub(crate) use resolve::Timed;
 pub use settings::{Collecting, Idle, Loop, Preemption, Scheduling, Settings, Suspend, Unit};

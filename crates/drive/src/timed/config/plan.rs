@@ -1,136 +1,17 @@
-//! What people write of a timed drive, and the [`Settings`] that it comes to.
+//! From the options of a timed drive to its [`Settings`].
 
 use flashgc_base::spec::SpecError;
 use flashgc_ftl::{Geometry, PlacementSpec};
 use flashgc_workload::requests::{Arrivals, Disorder, Requests};
-use serde::{Deserialize, Serialize};
 
 use super::hardware::Hardware;
 use super::placement::Placement;
 use super::settings::{Collecting, Idle, Loop, Settings, Suspend, Unit};
 use super::words::{
-    Threshold, parse_idle, parse_preemption, parse_scheduling, parse_suspend, parse_unit,
-    parse_window, time,
+    Threshold, parse_idle, parse_preemption, parse_scheduling, parse_suspend, parse_unit, time,
 };
+use crate::options::TimedConfig;
 use crate::times::Times;
-
-/// A timed drive and its host, as typed or as read from an experiment file.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct TimedConfig {
-    /// The preset that the rest was taken from; only recorded.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub device: Option<String>,
-    /// Buses that work at the same time.
-    pub channels: u32,
-    /// Packages a channel.
-    pub ways: u32,
-    /// Dies a package.
-    pub dies: u32,
-    /// Planes a die.
-    pub planes: u32,
-    /// `CWDP` or another order, or `dynamic`.
-    pub striping: String,
-    /// `fifo` or `reads-first`.
-    pub scheduling: String,
-    /// Operations of one kind at several planes of a die go together.
-    pub multi_plane: bool,
-    /// Transfers overlap with the cells' work on operations of the same kind.
-    pub cache_commands: bool,
-    /// What counts its erased blocks together: `plane`, `die`, `channel`, `drive`.
-    pub collect_in: String,
-    /// Erased blocks at which collections start: a number a plane, or a share of the blocks.
-    pub low: String,
-    /// Erased blocks above which they stop; `None` for `low`.
-    pub high: Option<String>,
-    /// Erased blocks below which writes wait; 0 for never.
-    pub hard: String,
-    /// See [`parse_preemption`].
-    pub preemption: String,
-    /// `20us`, or `suspend=20us,resume=0us,most=8,least-erase=0us,least-program=0us`.
-    pub suspend: String,
-    /// What the search of a victim takes.
-    pub search: String,
-    /// What a look into the queue takes at a preemption point.
-    pub poll: String,
-    /// Pages are moved inside their die.
-    pub copy_back: bool,
-    /// A collection that is not preempted holds all dies of its unit.
-    pub holds_unit: bool,
-    /// `below=10%,after=1ms`: collections of idle dies; `None` for none.
-    pub idle: Option<String>,
-    /// Pages of the write cache.
-    pub write_cache: u32,
-    /// Requests that the drive works on at a time.
-    pub queue_depth: u32,
-    /// When requests arrive; `None` for the workload's own times.
-    pub arrivals: Option<String>,
-    /// The workload's times are divided by it.
-    pub rate_scale: f64,
-    /// What to do where the times of a trace go back: `refuse` or `sort`.
-    pub disorder: String,
-    /// Length of the slices of what goes on over time; `None` for
-    /// one that makes 256 to 512 of them.
-    pub resolution: Option<String>,
-    /// A timeline of single operations to write; no part of what is simulated, and not recorded.
-    #[serde(skip_serializing)]
-    pub timeline: Option<TimelineConfig>,
-}
-
-/// A timeline to write.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct TimelineConfig {
-    /// The file.
-    pub file: String,
-    /// From when to when, since the start: `0ms:50ms`.
-    pub window: String,
-}
-
-impl TimelineConfig {
-    /// The window in nanoseconds.
-    ///
-    /// # Errors
-    /// No two times, or the wrong way round.
-    pub fn parse(&self) -> Result<(u64, u64), SpecError> {
-        parse_window(&self.window)
-    }
-}
-
-impl Default for TimedConfig {
-    fn default() -> Self {
-        let text = |text: &str| text.to_string();
-        Self {
-            device: None,
-            channels: 1,
-            ways: 1,
-            dies: 1,
-            planes: 1,
-            striping: text("CWDP"),
-            scheduling: text("fifo"),
-            multi_plane: false,
-            cache_commands: false,
-            collect_in: text("plane"),
-            low: text("2"),
-            high: None,
-            hard: text("0"),
-            preemption: text("none"),
-            suspend: text("20us"),
-            search: text("0us"),
-            poll: text("0us"),
-            copy_back: false,
-            holds_unit: false,
-            idle: None,
-            write_cache: 0,
-            queue_depth: 256,
-            arrivals: None,
-            rate_scale: 1.0,
-            disorder: text("refuse"),
-            resolution: None,
-            timeline: None,
-        }
-    }
-}
 
 /// A [`TimedConfig`] with everything in it checked, for a drive whose size is not yet known.
 #[derive(Clone, Debug, PartialEq)]
@@ -172,12 +53,12 @@ impl TimedPlan {
         let placement = Placement::parse(&config.striping)?;
         let (preemption, erase, program) = parse_preemption(&config.preemption)?;
         let suspend = Suspend { erase, program, ..parse_suspend(&config.suspend)? };
-        let low = Threshold::parse("gc_low", &config.low)?;
-        let high = match &config.high {
+        let low = Threshold::parse("gc_low", &config.gc_low)?;
+        let high = match &config.gc_high {
             Some(high) => Threshold::parse("gc_high", high)?,
             None => low,
         };
-        let hard = Threshold::parse("gc_hard", &config.hard)?;
+        let hard = Threshold::parse("gc_hard", &config.gc_hard)?;
         let arrivals = config.arrivals.as_deref().map(Arrivals::parse).transpose()?;
         Disorder::parse(&config.disorder)?;
         if !(config.rate_scale > 0.0 && (1e-6..=1e6).contains(&config.rate_scale)) {
@@ -198,14 +79,14 @@ impl TimedPlan {
             multi_plane: config.multi_plane,
             cache_commands: config.cache_commands,
             collecting: Collecting {
-                unit: parse_unit(&config.collect_in)?,
+                unit: parse_unit(&config.gc_domain)?,
                 low: 0,
                 high: 0,
                 hard: 0,
                 preemption,
-                holds_unit: config.holds_unit,
-                search_ns: time("search", &config.search)?,
-                poll_ns: time("poll", &config.poll)?,
+                holds_unit: config.gc_holds_domain,
+                search_ns: time("victim_search_time", &config.victim_search_time)?,
+                poll_ns: time("preemption_poll_time", &config.preemption_poll_time)?,
                 copy_back: config.copy_back,
                 idle: None,
             },
@@ -303,9 +184,9 @@ mod tests {
         let config = |low: &str, hard: &str, unit: &str| TimedConfig {
             channels: 8,
             planes: 8,
-            collect_in: unit.into(),
-            low: low.into(),
-            hard: hard.into(),
+            gc_domain: unit.into(),
+            gc_low: low.into(),
+            gc_hard: hard.into(),
             ..TimedConfig::default()
         };
         let of = |low, hard, unit| {
@@ -353,7 +234,7 @@ mod tests {
         assert!(with(|config| config.striping = "CWDX".into()).contains("'CWDX'"));
         assert!(with(|config| config.rate_scale = 0.0).contains("rate scale: found 0"));
         assert!(with(|config| config.scheduling = "fofi".into()).contains("did you mean 'fifo'?"));
-        assert!(with(|config| config.poll = "600".into()).contains("has no unit"));
+        assert!(with(|config| config.preemption_poll_time = "600".into()).contains("has no unit"));
         assert!(with(|config| config.resolution = Some("0us".into())).contains("resolution"));
         let zero = Times::parse("read=0us,program=200us,erase=1.5ms").unwrap();
         let error = TimedPlan::new(&TimedConfig::default(), 4096, &zero).unwrap_err().to_string();

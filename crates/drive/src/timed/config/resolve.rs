@@ -1,18 +1,14 @@
 //! From a configuration with a clock to a drive that can be made: geometry, warm-up, length.
 
-use std::sync::Arc;
-
 use flashgc_base::spec::{SpecError, count};
-use flashgc_ftl::{
-    Allocation, Fill, Frontier, FtlError, Geometry, Mapping, PlacementSpec, Victim, VictimSpec,
-};
-use flashgc_host::HostSpec;
+use flashgc_ftl::{Frontier, FtlError, Geometry, PlacementSpec};
 use flashgc_workload::requests::Requests;
 
-use super::plan::{TimedConfig, TimedPlan, TimelineConfig};
+use super::plan::TimedPlan;
 use super::settings::Settings;
-use crate::config::{HostConfig, Resolved, RunConfig};
 use crate::extent::{Extent, Length, Plan, Unit, Warmup};
+use crate::options::{RunConfig, TimedConfig, TimelineConfig};
+use crate::resolve::no_blocks;
 use crate::source::Source;
 use crate::times::Times;
 
@@ -35,143 +31,118 @@ pub(crate) struct Timed {
     pub timeline: Option<(u64, u64)>,
 }
 
-impl Resolved {
-    /// Checks a configuration with a clock.
-    pub(crate) fn with_clock(
-        config: &RunConfig,
+impl Timed {
+    /// Checks what a configuration says of the clock, for pages of its size.
+    ///
+    /// # Errors
+    /// A workload without requests, a drive without times, words that make no sense.
+    pub(crate) fn plan(
         timed: &TimedConfig,
-        source: Arc<dyn Source>,
-        external: bool,
-    ) -> Result<Self, FtlError> {
-        refuse_what_only_counts(config, external)?;
-        let requests = source.requests().ok_or_else(|| {
-            SpecError::new("the workload has no requests with times", "use another workload")
-        })?;
-        let times = config.times.as_deref().map(Times::parse).transpose()?.ok_or_else(|| {
+        config: &RunConfig,
+        times: Option<Times>,
+    ) -> Result<TimedPlan, SpecError> {
+        let times = times.ok_or_else(|| {
             SpecError::new(
                 "a timed drive needs the times of its flash",
                 "--times read=60us,program=800us,erase=1.5ms,transfer=20us, or --device",
             )
         })?;
-        source.check_page_size(config.page_size)?;
-        let plan = TimedPlan::new(timed, config.page_size, &times)?;
-        let placement = PlacementSpec::parse(&config.placement)?;
-        let geometry = geometry(config, &plan, &placement, requests)?;
-        let settings = plan.settings(&geometry, &placement, requests)?;
-        let host = config.host.as_ref().map(|host| HostSpec::parse(&host.cache, &host.hints));
-        let host = host.transpose()?;
-        if let Some(host) = &host {
-            host.check(config.page_size, geometry.logical_pages())?;
-            if host.hints().is_oracle() {
-                return Err(SpecError::new(
-                    "hints: an oracle, found with a timed drive, expected with a counting one: what \
-                     comes depends on the times",
-                    "--drive counting has it, or --hints perfect",
-                )
-                .into());
-            }
-        }
-        let (total, passes) = length(&config.length, requests, &geometry)?;
-        let (warmup, precondition) = warmup(&config.warmup, total, &geometry)?;
-        let victim = VictimSpec::parse(&config.victim)?;
-        let allocation = Allocation::parse(&config.allocation)?;
-        let kept = plan.blocks_kept(geometry.blocks() / settings.hardware.all_planes());
-        let frontier = Frontier::parse(&format!("pool:low={kept}"))?;
-        let config = RunConfig {
-            blocks: Some(geometry.blocks()),
-            victim: victim.to_string(),
-            frontier: frontier.to_string(),
-            allocation: allocation.to_string(),
-            placement: placement.to_string(),
-            wear_levelling: None,
-            times: Some(times.to_string()),
-            timed: Some(TimedConfig {
-                arrivals: plan.arrivals.map(|arrivals| arrivals.to_string()),
-                ..timed.clone()
-            }),
-            host: host
-                .as_ref()
-                .map(|host| HostConfig { cache: host.cache(), hints: host.hints().to_string() }),
-            workload: source.canonical(),
-            ..config.clone()
-        };
+        TimedPlan::new(timed, config.page_size, &times)
+    }
+
+    /// Works the runs out on a drive of this shape.
+    ///
+    /// # Errors
+    /// Blocks that the planes cannot share, a length or warm-up of another kind of drive.
+    pub(crate) fn new(
+        plan: TimedPlan,
+        timed: &TimedConfig,
+        config: &RunConfig,
+        geometry: &Geometry,
+        placement: &PlacementSpec,
+        source: &dyn Source,
+    ) -> Result<Self, SpecError> {
+        let requests = requests(source)?;
+        let settings = plan.settings(geometry, placement, requests)?;
+        let (total, passes) = length(&config.length, requests, geometry)?;
+        let (warmup, precondition) = warmup(&config.warmup, total, geometry)?;
+        Ok(Self {
+            plan,
+            settings,
+            precondition,
+            warmup,
+            requests: total,
+            passes,
+            timeline: timed.timeline.as_ref().map(TimelineConfig::parse).transpose()?,
+        })
+    }
+
+    /// The warm-up and the measured part.
+    pub(crate) fn extents(&self) -> Plan {
         let extent = |amount| Extent { unit: Unit::Requests, amount };
-        let mut resolved = Self {
-            fill: Fill::parse(&config.fill)?,
-            config,
-            geometry,
-            plan: Plan { warmup: extent(warmup), measured: extent(total - warmup) },
-            auto_warmup: false,
-            source,
-            times: Some(times),
-            until_failure: false,
-            timed: Some(Timed {
-                plan,
-                settings,
-                precondition,
-                warmup,
-                requests: total,
-                passes,
-                timeline: timed.timeline.as_ref().map(TimelineConfig::parse).transpose()?,
-            }),
-            swap: None,
-            mapping: Mapping::default(),
-            lifespan: None,
-            levelling: None,
-            placement,
-            host,
-            bytes: 0,
-            victim: Some(Victim::Registered(victim)),
-            frontier,
-            allocation,
-        };
-        resolved.bytes = resolved.layer_bytes()?;
-        Ok(resolved)
+        Plan { warmup: extent(self.warmup), measured: extent(self.requests - self.warmup) }
+    }
+
+    /// The frontier of every plane: a pool that keeps what collections need.
+    pub(crate) fn frontier(&self, geometry: &Geometry) -> Result<Frontier, SpecError> {
+        let planes = self.settings.hardware.all_planes();
+        let kept = self.plan.blocks_kept(geometry.blocks() / planes);
+        Frontier::parse(&format!("pool:low={kept}"))
+    }
+
+    /// The configuration of the clock, every spec written out in full.
+    pub(crate) fn canonical(&self, timed: &TimedConfig) -> TimedConfig {
+        TimedConfig {
+            arrivals: self.plan.arrivals.map(|arrivals| arrivals.to_string()),
+            ..timed.clone()
+        }
     }
 }
 
+/// The workload as requests with times.
+fn requests(source: &dyn Source) -> Result<&Requests, SpecError> {
+    source.requests().ok_or_else(|| {
+        SpecError::new("the workload has no requests with times", "use another workload")
+    })
+}
+
 /// Says of every option that a timed drive would ignore that it has no such thing.
-fn refuse_what_only_counts(config: &RunConfig, external: bool) -> Result<(), SpecError> {
+pub(crate) fn refuse_what_only_counts(config: &RunConfig, external: bool) -> Result<(), SpecError> {
     let levelled = config.wear_levelling.as_deref().is_some_and(|text| text != "none");
     let refused = [
-        (external, "policies written in Python"),
+        (external, "a victim policy written in Python"),
         (config.endurance.is_some(), "an endurance"),
         (levelled, "wear levelling"),
         (config.mapping != "page", "a mapping other than page"),
-        (config.swap.is_some(), "a page cache"),
+        (config.swap.is_some(), "a VM page cache"),
         (config.precision.is_some(), "a precision to reach"),
         (matches!(config.length, Length::Until(_)), "a run until a failure"),
     ];
     match refused.iter().find(|(found, _)| *found) {
         Some((_, what)) => Err(SpecError::new(
-            format!("{what}: found with a timed drive, expected with a counting one"),
-            "--drive counting has it",
+            format!("{what} only applies to --drive counting, found --drive timed"),
+            "leave it out, or choose the other drive",
         )),
-        None if config.runs == 0 => Err(SpecError::new("runs is 0, expected at least 1", "")),
         None => Ok(()),
     }
 }
 
 /// The drive's shape. A trace takes what it addresses of a drive whose blocks are given, and
 /// otherwise gets one as large as it needs, in whole blocks a plane.
-fn geometry(
+pub(crate) fn geometry(
     config: &RunConfig,
+    blocks: Option<u32>,
     plan: &TimedPlan,
     placement: &PlacementSpec,
-    requests: &Requests,
+    source: &dyn Source,
 ) -> Result<Geometry, FtlError> {
     let b = config.pages_per_block;
     let planes = plan.hardware.all_planes();
-    let Some(pages) = requests.fixed_pages(b) else {
-        let blocks = config.blocks.ok_or_else(|| {
-            SpecError::new(
-                "the number of blocks is missing",
-                "give --blocks, for example --blocks 10000",
-            )
-        })?;
+    let Some(pages) = requests(source)?.fixed_pages(b) else {
+        let blocks = blocks.ok_or_else(no_blocks)?;
         return Ok(Geometry::with_spare(blocks, b, config.spare)?);
     };
-    if let Some(blocks) = config.blocks {
+    if let Some(blocks) = blocks {
         let geometry = Geometry::with_spare(blocks, b, config.spare)?;
         if geometry.logical_pages() < pages {
             return Err(SpecError::new(
@@ -237,7 +208,7 @@ fn warmup(text: &str, total: u64, geometry: &Geometry) -> Result<(u64, u64), Spe
         }
         Warmup::Pages(pages) => Ok((0, pages)),
         Warmup::Auto => Err(SpecError::new(
-            "warm-up auto: found with a timed drive, expected with a counting one",
+            "warm-up auto only applies to --drive counting, found --drive timed",
             "write drive writes such as 2x, which are made without the clock, or a share of the \
              requests such as 10%",
         )),

@@ -178,8 +178,11 @@ pub fn parse_suspend(text: &str) -> Result<Suspend, SpecError> {
     Ok(suspend)
 }
 
-/// Reads `below=10%,after=1ms`.
-pub(super) fn parse_idle(text: &str) -> Result<(Threshold, u64), SpecError> {
+/// Reads `below=10%,after=1ms`: the threshold, and the idle time in nanoseconds.
+///
+/// # Errors
+/// An unknown key, no threshold, a value without its unit.
+pub fn parse_idle(text: &str) -> Result<(Threshold, u64), SpecError> {
     let (mut below, mut after) = (None, None);
     for (key, value) in parts("idle", text, "below", &["below", "after"])? {
         match key {
@@ -193,43 +196,40 @@ pub(super) fn parse_idle(text: &str) -> Result<(Threshold, u64), SpecError> {
     Ok((below, after.unwrap_or(0)))
 }
 
-/// Whether `text` is a time.
-///
-/// # Errors
-/// It is not.
-pub fn check_time(name: &str, text: &str) -> Result<(), SpecError> {
-    time(name, text).map(drop)
+const SCHEDULINGS: [(&str, Scheduling); 2] =
+    [("fifo", Scheduling::Fifo), ("reads-first", Scheduling::ReadsFirst)];
+
+/// The words of [`parse_scheduling`].
+pub fn scheduling_words() -> Vec<&'static str> {
+    SCHEDULINGS.iter().map(|(word, _)| *word).collect()
 }
 
-/// Whether `text` says when idle dies collect.
-///
-/// # Errors
-/// It does not.
-pub fn check_idle(text: &str) -> Result<(), SpecError> {
-    parse_idle(text).map(drop)
-}
-
-/// Reads `fifo` or `reads-first`.
+/// Reads the order in which a die serves its requests.
 ///
 /// # Errors
 /// Another word.
 pub fn parse_scheduling(text: &str) -> Result<Scheduling, SpecError> {
-    let words = [("fifo", Scheduling::Fifo), ("reads-first", Scheduling::ReadsFirst)];
-    choose("scheduling", text, &words)
+    choose("scheduling", text, &SCHEDULINGS)
 }
 
-/// Reads `plane`, `die`, `channel` or `drive`.
+const UNITS: [(&str, Unit); 4] = [
+    ("plane", Unit::Plane),
+    ("die", Unit::Die),
+    ("channel", Unit::Channel),
+    ("drive", Unit::Drive),
+];
+
+/// The words of [`parse_unit`].
+pub fn unit_words() -> Vec<&'static str> {
+    UNITS.iter().map(|(word, _)| *word).collect()
+}
+
+/// Reads a GC domain.
 ///
 /// # Errors
 /// Another word.
 pub fn parse_unit(text: &str) -> Result<Unit, SpecError> {
-    let words = [
-        ("plane", Unit::Plane),
-        ("die", Unit::Die),
-        ("channel", Unit::Channel),
-        ("drive", Unit::Drive),
-    ];
-    choose("collect_in", text, &words)
+    choose("GC domain", text, &UNITS)
 }
 
 fn choose<T: Copy>(what: &str, text: &str, words: &[(&str, T)]) -> Result<T, SpecError> {

@@ -141,6 +141,11 @@ impl FrontEnd {
         self.counts.completed
     }
 
+    /// Pages that requests have read.
+    pub fn pages_read(&self) -> u64 {
+        self.counts.pages_read
+    }
+
     /// Requests between arrival and completion.
     pub fn in_system(&self) -> u64 {
         self.counts.in_system

@@ -11,7 +11,7 @@ use flashgc_base::spec::SpecError;
 use flashgc_ftl::{FtlError, Stepwise};
 
 use super::clock::{Event, NEVER};
-use super::collector::{Begun, Collector};
+use super::collector::{Begun, Collector, Life};
 use super::config::{Idle, Scheduling, Settings, Suspend};
 use super::flash::{Flash, Job};
 use super::measure::{CollectionCounts, Observer, Place};
@@ -145,6 +145,9 @@ impl Scheduler {
         die: u32,
     ) -> Result<bool, DriveError> {
         debug_assert!(self.done == NONE);
+        if self.collector.life() == Life::Ended {
+            return Ok(false); // the drive is read-only, and stops
+        }
         let held = self.flash.die(die);
         let has_begun = if !held.is_idle() {
             self.overlap(shared, die)?
@@ -265,15 +268,21 @@ impl Scheduler {
         Ok(())
     }
 
-    /// Writes `page` before the clock starts, with the collections that this needs.
+    /// Writes `page` before the clock starts, with the collections that this needs; whether it did:
+    /// not at the end of the drive's life.
     ///
     /// # Errors
     /// What the map says.
-    pub fn write_at_once(&self, map: &mut dyn Stepwise, page: u32) -> Result<(), FtlError> {
+    pub fn write_at_once(&self, map: &mut dyn Stepwise, page: u32) -> Result<bool, FtlError> {
         let plane = self.spread.home(page);
         self.collector.collect_at_once(map, page, plane)?;
-        map.write_at_once(page, plane, 0, 0)?;
-        Ok(())
+        Ok(!map.has_ended() && map.write_at_once(page, plane, 0, 0)?.is_some())
+    }
+
+    /// How far the drive's life is.
+    #[inline]
+    pub fn life(&self) -> Life {
+        self.collector.life()
     }
 
     /// What happened to collections.

@@ -21,8 +21,9 @@ pub(super) static FORMAT: Format = Format {
               INSERT off 1, blkref #0: rel 1663/5/16384 blk 7",
     detection: "lines that start with rmgr:",
     traps: "each block reference is a page that the database changes in its buffer cache, not a write \
-            to its disk: replay it behind --cache buffer-cache, or convert it with --as-dirty; there \
-            are no times: all are 0; a server built with other than 8 KiB blocks has other offsets",
+            to its disk: replay it behind --host-cache buffer-cache, or convert it with --as-dirty; \
+            there are no times: all are 0; a server built with other than 8 KiB blocks has other \
+            offsets",
     single_device: false,
     references: false,
     sniff: |sample| super::sniff_text(PgWaldump::default(), sample),

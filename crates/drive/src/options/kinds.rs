@@ -1,0 +1,220 @@
+//! What options are told apart by: sections, kinds of values, drives, words and circumstances.
+
+/// A section of an experiment file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Section {
+    /// `[workload]`: what the host asks of the drive.
+    Workload,
+    /// `[drive]`: the flash, its size and its state at first.
+    Drive,
+    /// `[gc]`: garbage collection, and where pages go.
+    Gc,
+    /// `[host]`: what stands between an application and the drive.
+    Host,
+    /// `[swap]`: memory that is swapped to the drive.
+    Swap,
+    /// `[run]`: how long, how often, how exactly.
+    Run,
+}
+
+impl Section {
+    /// Every section, in the order of the reference.
+    pub const ALL: [Self; 6] =
+        [Self::Workload, Self::Drive, Self::Gc, Self::Host, Self::Swap, Self::Run];
+
+    /// The name in an experiment file.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Workload => "workload",
+            Self::Drive => "drive",
+            Self::Gc => "gc",
+            Self::Host => "host",
+            Self::Swap => "swap",
+            Self::Run => "run",
+        }
+    }
+
+    /// One line for people.
+    pub fn summary(self) -> &'static str {
+        match self {
+            Self::Workload => "What the host asks of the drive",
+            Self::Drive => "The drive: N blocks of b pages, of which a share is spare",
+            Self::Gc => "Garbage collection: which block is collected, and where pages go",
+            Self::Host => "A cache that writes back, between an application and the drive",
+            Self::Swap => "Memory of a virtual memory system that is swapped to the drive",
+            Self::Run => "How long, how often, how exactly",
+        }
+    }
+}
+
+/// What a value is, and its unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A whole number.
+    Count,
+    /// A number with or without a unit of the option's own: `2` or `5%`, `20x` or `1000000`.
+    Amount,
+    /// A size in bytes, with its unit.
+    Size,
+    /// A size in bytes, with its unit, or a number of pages.
+    Pages,
+    /// A share: `7%` or `0.07`.
+    Share,
+    /// A real number.
+    Number,
+    /// `yes` or `no`.
+    YesNo,
+    /// One of some words.
+    Word,
+    /// A time span, with its unit.
+    Time,
+    /// A name with parameters: `d-choices:d=10`.
+    Spec,
+    /// Anything else: a path, a text with a form of its own.
+    Text,
+}
+
+impl Kind {
+    /// The name in the listing.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Count => "count",
+            Self::Amount => "amount",
+            Self::Size => "size",
+            Self::Pages => "pages",
+            Self::Share => "share",
+            Self::Number => "number",
+            Self::YesNo => "yes-no",
+            Self::Word => "word",
+            Self::Time => "time",
+            Self::Spec => "spec",
+            Self::Text => "text",
+        }
+    }
+
+    /// What help texts call the value.
+    pub(super) const fn metavar(self) -> &'static str {
+        match self {
+            Self::Count | Self::Amount => "N",
+            Self::Size | Self::Pages => "SIZE",
+            Self::Share => "SHARE",
+            Self::Number => "X",
+            Self::YesNo => "yes|no",
+            Self::Word => "WORD",
+            Self::Time => "TIME",
+            Self::Spec => "SPEC",
+            Self::Text => "TEXT",
+        }
+    }
+}
+
+/// The drives that an option applies to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Drives {
+    /// Every drive.
+    All,
+    /// Drives that count page programs.
+    Counting,
+    /// Drives with a clock.
+    Timed,
+}
+
+impl Drives {
+    /// The name in the listing, which is the word after `--drive`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::All => "all",
+            Self::Counting => "counting",
+            Self::Timed => "timed",
+        }
+    }
+}
+
+/// The struct with the value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holder {
+    /// None: the value becomes part of others.
+    None,
+    /// [`RunConfig`](super::RunConfig).
+    Run,
+    /// [`TraceConfig`](super::TraceConfig).
+    Trace,
+    /// [`HostConfig`](super::HostConfig).
+    Host,
+    /// [`SwapConfig`](super::SwapConfig).
+    Swap,
+    /// [`TimedConfig`](super::TimedConfig).
+    Timed,
+}
+
+impl Holder {
+    /// The name in the listing.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::None => "",
+            Self::Run => "run",
+            Self::Trace => "trace",
+            Self::Host => "host",
+            Self::Swap => "swap",
+            Self::Timed => "timed",
+        }
+    }
+}
+
+/// The words that complete an option, and that its help may list as `{words}`.
+#[derive(Clone, Copy, Debug)]
+pub enum Words {
+    /// None.
+    None,
+    /// These.
+    Fixed(fn() -> Vec<&'static str>),
+    /// The names of this list of the registry.
+    Listed(&'static str),
+}
+
+/// A circumstance in which the default is another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Case {
+    /// The drive has a clock.
+    Timed,
+    /// The workload is a trace.
+    Trace,
+    /// The workload is a trace and the drive has a clock.
+    TimedTrace,
+    /// The drive stands under a virtual memory system.
+    Swap,
+    /// The workload is a trace and the drive stands under a virtual memory system.
+    SwapTrace,
+    /// The run goes on until blocks have failed.
+    UntilFailure,
+    /// Several configurations are compared.
+    Compare,
+}
+
+impl Case {
+    /// The name in the listing.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Timed => "timed",
+            Self::Trace => "trace",
+            Self::TimedTrace => "timed-trace",
+            Self::Swap => "swap",
+            Self::SwapTrace => "swap-trace",
+            Self::UntilFailure => "until-failure",
+            Self::Compare => "compare",
+        }
+    }
+
+    /// The circumstance for people.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Timed => "with a clock",
+            Self::Trace => "for a trace",
+            Self::TimedTrace => "for a trace with a clock",
+            Self::Swap => "with a VM page cache",
+            Self::SwapTrace => "for a trace with a VM page cache",
+            Self::UntilFailure => "until a failure",
+            Self::Compare => "to compare",
+        }
+    }
+}

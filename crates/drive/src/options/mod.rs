@@ -1,0 +1,110 @@
+//! Every option of an experiment, declared once: name, section, kind, unit, default, range, help,
+//! example, and the drives it applies to.
+//!
+//! The command line, experiment files, the JSON schema, the keywords of the Python functions, the
+//! reference pages and the engine's defaults are made from these declarations. [`options`] lists them;
+//! the structs of this module hold what the engine is given.
+
+mod info;
+mod kinds;
+mod run;
+mod timed;
+mod typed;
+
+pub use info::OptionInfo;
+pub use kinds::{Case, Drives, Holder, Kind, Section, Words};
+pub use run::{HostConfig, NONE, RunConfig, SwapConfig, TraceConfig};
+pub use timed::{TimedConfig, TimelineConfig};
+
+/// Declares a struct that the engine reads and the options that fill it, from one text.
+///
+/// A field `name: type => "default", "help", info;` is an option: its default is what a person would
+/// type, and the help is its documentation. A field `name: type = value;` is none.
+macro_rules! holder {
+    (
+        $(#[$meta:meta])*
+        pub struct $name:ident: $holder:ident in $table:ident {
+            $(
+                $(#[$attribute:meta])*
+                $field:ident: $type:ty
+                    $(= $value:expr)?
+                    $(=> $default:literal, $help:literal, $info:expr)?;
+            )*
+        }
+    ) => {
+        $(#[$meta])*
+        pub struct $name {
+            $( $(#[$attribute])* $(#[doc = $help])? pub $field: $type, )*
+        }
+
+        impl Default for $name {
+            fn default() -> Self {
+                Self { $( $field: $($value)? $($crate::options::typed::read($default))?, )* }
+            }
+        }
+
+        /// The options that fill the struct, in the order of its fields.
+        pub(super) static $table: &[$crate::options::OptionInfo] = &[
+            $($(
+                $info.of($crate::options::Holder::$holder, stringify!($field), $default, $help),
+            )?)*
+        ];
+    };
+}
+pub(crate) use holder;
+
+/// Every option, section by section.
+pub fn options() -> Vec<&'static OptionInfo> {
+    let mut all: Vec<_> = run::tables().into_iter().chain(timed::tables()).flatten().collect();
+    all.sort_by_key(|option| option.section); // keeps the order of declaration within a section
+    all
+}
+
+/// The option with this key.
+pub fn find(key: &str) -> Option<&'static OptionInfo> {
+    options().into_iter().find(|option| option.key == key)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn keys_are_unique_and_every_default_is_a_value_of_its_option() {
+        let mut keys = HashSet::new();
+        for option in options() {
+            assert!(keys.insert(option.key), "{} is declared twice", option.key);
+            let others = option.cases.iter().map(|(_, value)| *value);
+            for value in others.chain([option.default]) {
+                // Some defaults are none, or said in words: they depend on the workload.
+                if !["", "none"].contains(&value) && !value.contains(' ') {
+                    assert_eq!(option.check(value), Ok(()), "{} = {value}", option.key);
+                }
+            }
+            if !option.example.is_empty() {
+                assert_eq!(option.check(option.example), Ok(()), "{}", option.key);
+            }
+        }
+    }
+
+    #[test]
+    fn help_is_one_plain_paragraph() {
+        for option in options() {
+            assert!(option.help.ends_with('.'), "{}: {}", option.key, option.help);
+            assert!(!option.help.contains('\n') && !option.help.contains("  "), "{}", option.key);
+        }
+    }
+
+    #[test]
+    fn structs_begin_with_the_defaults_that_are_shown() {
+        let run = RunConfig::default();
+        assert_eq!((run.blocks, run.pages_per_block, run.page_size), (Some(4096), 256, 4096));
+        assert_eq!((run.spare, run.runs, run.seed), (0.1, 1, 1));
+        assert_eq!((run.victim.as_str(), run.endurance), ("d-choices:d=10", None));
+        let timed = TimedConfig::default();
+        assert_eq!((timed.striping.as_str(), timed.queue_depth), ("CWDP", 256));
+        assert_eq!((timed.copy_back, timed.idle, timed.rate_scale), (false, None, 1.0));
+    }
+}

@@ -1,0 +1,313 @@
+//! The options of every drive: its shape, its collections, its host, and the course of the runs.
+
+use flashgc_base::spec::SpecError;
+use flashgc_ftl::{
+    Allocation, EndOfLife, Endurance, Fill, Frontier, Levelling, Mapping, PlacementSpec, Scheme,
+    VictimSpec, collectors,
+};
+use flashgc_host::write_back::HintsSpec;
+use flashgc_host::{HostSpec, PageCacheSpec};
+use flashgc_workload::trace::{TraceError, format};
+use serde::{Deserialize, Serialize};
+
+use super::info::OptionInfo;
+use super::kinds::{Case, Kind, Section};
+use super::timed::TimedConfig;
+use crate::extent::{Length, Plan, Warmup};
+use crate::source;
+use crate::times::Times;
+
+/// Victim policy and write frontier of a mapping that takes none.
+pub const NONE: &str = "none";
+
+const fn workload(kind: Kind) -> OptionInfo {
+    OptionInfo::new(Section::Workload, kind)
+}
+
+const fn drive(kind: Kind) -> OptionInfo {
+    OptionInfo::new(Section::Drive, kind)
+}
+
+const fn gc(kind: Kind) -> OptionInfo {
+    OptionInfo::new(Section::Gc, kind)
+}
+
+const fn host(kind: Kind) -> OptionInfo {
+    OptionInfo::new(Section::Host, kind)
+}
+
+const fn swap(kind: Kind) -> OptionInfo {
+    OptionInfo::new(Section::Swap, kind)
+}
+
+const fn run(kind: Kind) -> OptionInfo {
+    OptionInfo::new(Section::Run, kind)
+}
+
+super::holder! {
+    /// One configuration, as typed or as read from an experiment file.
+    ///
+    /// What was added later is not written where it has its default: digests stay.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields, default)]
+    pub struct RunConfig: Run in RUN {
+        blocks: Option<u32> => "4096",
+            "Physical blocks N.",
+            drive(Kind::Count).cases(&[(Case::Trace, "as many as its pages need")]);
+        #[serde(skip_serializing_if = "Option::is_none")]
+        capacity: Option<u64> => "",
+            "Physical size, instead of {blocks}. It is rounded down to whole blocks, the same number \
+             on every plane, and the result says by how much.",
+            drive(Kind::Size).example("960GB").needs_unit().range(1, u64::MAX);
+        pages_per_block: u32 => "256",
+            "Pages a block b, an even number.",
+            drive(Kind::Count);
+        page_size: u32 => "4KiB",
+            "Size of a page.",
+            drive(Kind::Size).example("16KiB");
+        spare: f64 => "10%",
+            "Spare factor 1 - U/N: the share of the physical space beyond the logical capacity.",
+            drive(Kind::Share).example("7%").several();
+        #[serde(skip_serializing_if = "is_page")]
+        mapping: String => "page",
+            "How logical pages are found on flash: {words}. Log-block mappings (fast, bast) choose \
+             their own blocks, without a victim policy and a write frontier.",
+            gc(Kind::Spec).example("fast:log_blocks=32").several().listed("mappings")
+                .checked(|_, text| Mapping::parse(text).map(drop));
+        victim: String => "d-choices:d=10",
+            "Victim policy, which picks the block to collect: greedy, d-choices:d=10,c=1, \
+             python:FILE.py:NAME and others; see flashgc policies.",
+            gc(Kind::Spec).example("greedy").several().listed("policies")
+                .cases(&[(Case::Compare, "every built-in policy")])
+                .checked(|_, text| VictimSpec::parse(text).map(drop));
+        frontier: String => "single",
+            "Write frontier, the open blocks that pages are written to: {words}.",
+            gc(Kind::Spec).example("pool:low=2").several().listed("frontiers")
+                .counting("every plane has a pool; {gc_low} says how many blocks it keeps")
+                .checked(|_, text| Frontier::parse(text).map(drop));
+        #[serde(skip_serializing_if = "is_fifo")]
+        allocation: String => "fifo",
+            "Erased block of the pool that is used next: {words}.",
+            gc(Kind::Word).example("sfl").several().listed("allocations")
+                .checked(|_, text| Allocation::parse(text).map(drop));
+        #[serde(skip_serializing_if = "Option::is_none")]
+        wear_levelling: Option<String> => "none",
+            "How cold data are moved to level wear, with the pool or mixed frontier: {words}.",
+            gc(Kind::Spec).example("static:threshold=50,interval=10").several()
+                .listed("wear_levellings").counting("")
+                .checked(|_, text| Levelling::parse(text).map(drop));
+        #[serde(skip_serializing_if = "is_none")]
+        placement: String => "none",
+            "Open block that a page goes to, with the pool frontier: {words}.",
+            gc(Kind::Spec).example("dac:regions=3,zombie-block=yes").several().listed("placements")
+                .checked(|_, text| PlacementSpec::parse(text).map(drop));
+        #[serde(skip_serializing_if = "Option::is_none")]
+        endurance: Option<String> => "any number",
+            "Erases that a block bears before it is bad: a number, or one of {words}; with the pool \
+             or mixed frontier.",
+            drive(Kind::Amount).metavar("N|SPEC").example("normal:mean=1000,cv=0.1")
+                .listed("endurances").counting("")
+                .checked(|_, text| Endurance::parse(text).map(drop));
+        #[serde(skip_serializing_if = "Option::is_none")]
+        times: Option<String> => "",
+            "Times of flash operations. A counting drive reports how long the flash was busy; a timed \
+             drive needs them.",
+            drive(Kind::Text).metavar("TIMES")
+                .example("read=60us,program=800us,erase=1.5ms,transfer=20us")
+                .checked(|_, text| Times::parse(text).map(drop));
+        /// The clock, channels and queues of a timed drive; `None` for one that only counts.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        timed: Option<TimedConfig> = None;
+        /// The page cache of a virtual memory system, where there is one.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        swap: Option<SwapConfig> = None;
+        fill: String => "sequential",
+            "State of the drive at first: {words}.",
+            drive(Kind::Word).listed("fills").checked(|_, text| Fill::parse(text).map(drop));
+        /// The cache of a host, where there is one.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        host: Option<HostConfig> = None;
+        workload: String => "uniform",
+            "Generator (hotcold:f=0.2,r=0.8), mixture (0.7*zipf + 0.3*sequential) or trace file.",
+            workload(Kind::Spec).key("source").flag("workload").metavar("SPEC|PATH")
+                .example("hotcold:f=0.2,r=0.8").listed("generators")
+                .checked(|_, text| source::check(text));
+        /// How a trace is read; generators ignore it.
+        trace: TraceConfig = TraceConfig::default();
+        warmup: String => "1/3",
+            "Part of the run that is not measured (1/3, 30%), or what precedes it: drive writes (10x) \
+             or page writes (1000000); or auto. With a clock, writes before the run take no time.",
+            run(Kind::Amount).metavar("PART").example("10x")
+                .cases(&[
+                    (Case::UntilFailure, "0"), (Case::Timed, "2x"), (Case::SwapTrace, "0"),
+                ])
+                .checked(|_, text| Warmup::parse(text).map(drop));
+        /// How long the run is.
+        length: Length = Length::Writes("20x".into());
+        /// Go on until the 95% half width is within this share of the mean.
+        precision: Option<f64> = None;
+        runs: u32 => "1",
+            "Runs, each with a seed of its own.",
+            run(Kind::Count).cases(&[(Case::Compare, "5"), (Case::SwapTrace, "1")]).range(1, u32::MAX as u64);
+        seed: u64 => "1",
+            "Seed of the first run.",
+            run(Kind::Count).range(0, u64::MAX);
+    }
+}
+
+fn is_page(mapping: &str) -> bool {
+    mapping == Mapping::default().to_string()
+}
+
+fn is_fifo(allocation: &str) -> bool {
+    allocation == Allocation::default().to_string()
+}
+
+fn is_none(placement: &str) -> bool {
+    placement == PlacementSpec::default().to_string()
+}
+
+super::holder! {
+    /// How a trace is read.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields, default)]
+    pub struct TraceConfig: Trace in TRACE {
+        format: Option<String> => "found from the file",
+            "Format of the trace; see flashgc trace formats.",
+            workload(Kind::Text).metavar("NAME").example("msr").listed("trace_formats")
+                .checked(check_format);
+        alignment_offset: u64 => "0B",
+            "Added to every offset of the trace before it is cut into pages.",
+            workload(Kind::Size).example("512B").range(0, u32::MAX as u64);
+        on_bad_line: Option<String> => "stop",
+            "Bad lines of the trace: {words} (and count them).",
+            workload(Kind::Word).words(|| vec!["stop", "skip"]);
+    }
+}
+
+fn check_format(_: &str, text: &str) -> Result<(), SpecError> {
+    // The message names the option itself; here the caller knows the place better.
+    let checked = format::find(text).map(drop);
+    checked.map_err(|TraceError { message, hint, .. }| SpecError { message, hint })
+}
+
+super::holder! {
+    /// A host: its cache, and what it tells the drive.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct HostConfig: Host in HOST {
+        cache: String => "none",
+            "Cache of the host, which writes back to the drive: {words}. The workload is then what an \
+             application asks of the cache.",
+            host(Kind::Spec).key("host_cache").example("page-cache:size=4GiB").several()
+                .listed("caches").checked(|_, text| HostSpec::parse(text, NONE).map(drop));
+        hints: String => "none",
+            "How the drive is told which pages are dirty in {host_cache}: {words}.",
+            host(Kind::Spec).example("piggyback").several().listed("hints")
+                .checked(|_, text| HintsSpec::parse(text).map(drop));
+    }
+}
+
+super::holder! {
+    /// The memory of a virtual memory system.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct SwapConfig: Swap in SWAP {
+        /// Pages that the page cache holds.
+        cache_pages: u32 = 0;
+        policy: String => "3-region",
+            "Page that leaves {vm_page_cache}: {words}.",
+            swap(Kind::Spec).key("page_policy").example("lru").listed("page_caches").counting("")
+                .checked(|_, text| PageCacheSpec::parse(text).map(drop));
+        scheme: String => "du-gc",
+            "What collections do about pages that are in memory too: {words}.",
+            swap(Kind::Spec).example("lda-gc5").several().listed("schemes").counting("")
+                .checked(|_, text| Scheme::parse(text).map(drop));
+    }
+}
+
+/// Options that become part of other values; listed before the others of their section.
+static FIRST: &[OptionInfo] = &[
+    drive(Kind::Word).flag("drive").words(|| vec!["counting", "timed"]).named(
+        "kind",
+        "counting",
+        "Drive to simulate: counting (page programs only) or timed (with a clock, channels and \
+         queues).",
+    ),
+    swap(Kind::Size).example("4MiB").counting("").range(0, u64::MAX).named(
+        "vm_page_cache",
+        "none",
+        "Page cache of a virtual memory system, which reads from the drive and swaps out to it. The \
+         workload is then a program's references.",
+    ),
+    run(Kind::Amount)
+        .metavar("N|Nx")
+        .example("20x")
+        .counting("give {requests}, or {passes} of a trace")
+        .checked(check_writes)
+        .named("writes", "20x", "Length of a run in page writes (1000000) or drive writes (20x)."),
+    run(Kind::Count)
+        .counting("give {requests}, or {passes} of a trace")
+        .range(1, 1 << 63)
+        .named("collections", "", "Length of a run in collections, instead of {writes}."),
+    run(Kind::Count)
+        .cases(&[(Case::Timed, "1000000"), (Case::Swap, "5000000")])
+        .range(1, 1 << 63)
+        .named(
+            "requests",
+            "",
+            "Length of a run in page requests, reads included, instead of {writes}; a trace is \
+             replayed whole.",
+        ),
+    run(Kind::Count)
+        .cases(&[(Case::Trace, "3"), (Case::TimedTrace, "1"), (Case::SwapTrace, "1")])
+        .range(1, 1 << 63)
+        .named("passes", "", "Length of a run in replays of a trace, instead of {writes}."),
+    run(Kind::Text)
+        .metavar("END")
+        .example("precision=0.1%")
+        .words(|| vec!["precision=", "first-failure", "system-failure"])
+        .counting("give {requests}, or {passes} of a trace")
+        .checked(check_until)
+        .named(
+            "until",
+            "",
+            "Go on until the 95% interval is within a share of the mean (precision=0.1%), or until a \
+             drive with {endurance} fails: first-failure, system-failure.",
+        ),
+];
+
+/// Options that become part of other values; listed after the others of their section.
+static LAST: &[OptionInfo] = &[
+    drive(Kind::Share).example("28%").several().named(
+        "overprovision",
+        "",
+        "Over-provisioning (N - U)/U, instead of {spare}.",
+    ),
+    gc(Kind::Word).example("zgc-gd").several().words(gc_presets).named(
+        "gc_preset",
+        "",
+        "Victim policy and placement under one name, instead of {victim} and {placement}: {words}.",
+    ),
+    run(Kind::Count).range(0, 4096).named("jobs", "0", "Runs side by side; 0 for one a core."),
+];
+
+fn gc_presets() -> Vec<&'static str> {
+    collectors().iter().map(|preset| preset.name).collect()
+}
+
+fn check_writes(_: &str, text: &str) -> Result<(), SpecError> {
+    // On a drive of any size: only what the text says is checked.
+    Plan::new(Warmup::Auto, &Length::Writes(text.to_string()), 1 << 20, None).map(drop)
+}
+
+fn check_until(_: &str, text: &str) -> Result<(), SpecError> {
+    // A share is read where the value is used.
+    let share = text.contains('=') || text.trim() == "precision";
+    if share { Ok(()) } else { EndOfLife::parse(text).map(drop) }
+}
+
+/// The tables of this file, in the order in which help lists them.
+pub(super) fn tables() -> [&'static [OptionInfo]; 6] {
+    [FIRST, RUN, TRACE, HOST, SWAP, LAST]
+}

@@ -1,0 +1,174 @@
+//! The options of drives with a clock: hardware, collections, arrivals and what is recorded.
+
+use flashgc_base::spec::SpecError;
+use flashgc_workload::requests::{Arrivals, Disorder};
+use serde::{Deserialize, Serialize};
+
+use super::info::OptionInfo;
+use super::kinds::{Kind, Section};
+use crate::timed::Placement;
+use crate::timed::words::{
+    PREEMPTIONS, Threshold, parse_idle, parse_preemption, parse_scheduling, parse_suspend,
+    parse_unit, parse_window, scheduling_words, unit_words,
+};
+
+const fn drive(kind: Kind) -> OptionInfo {
+    OptionInfo::new(Section::Drive, kind).timed()
+}
+
+const fn gc(kind: Kind) -> OptionInfo {
+    OptionInfo::new(Section::Gc, kind).timed()
+}
+
+const fn workload(kind: Kind) -> OptionInfo {
+    OptionInfo::new(Section::Workload, kind).timed()
+}
+
+const fn run(kind: Kind) -> OptionInfo {
+    OptionInfo::new(Section::Run, kind).timed()
+}
+
+super::holder! {
+    /// A timed drive and its host, as typed or as read from an experiment file.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields, default)]
+    pub struct TimedConfig: Timed in FIELDS {
+        #[serde(skip_serializing_if = "Option::is_none")]
+        device: Option<String> => "",
+            "Preset of a drive, for every option that is not given: {words}; see flashgc policies.",
+            drive(Kind::Text).metavar("NAME").example("tlc").listed("devices");
+        channels: u32 => "1",
+            "Channels, each with a bus.",
+            drive(Kind::Count);
+        ways: u32 => "1",
+            "Packages a channel.",
+            drive(Kind::Count);
+        dies: u32 => "1",
+            "Dies a package.",
+            drive(Kind::Count);
+        planes: u32 => "1",
+            "Planes a die.",
+            drive(Kind::Count);
+        striping: String => "CWDP",
+            "Plane of a page: an order of Channel, Way, Die and Plane, the first varying fastest, or \
+             dynamic, which takes the die with the least to do.",
+            drive(Kind::Text).metavar("ORDER").words(|| vec!["CWDP", "PDWC", "dynamic"])
+                .example("dynamic").checked(|_, text| Placement::parse(text).map(drop));
+        scheduling: String => "fifo",
+            "Next request of a die: {words}.",
+            drive(Kind::Word).words(scheduling_words)
+                .checked(|_, text| parse_scheduling(text).map(drop));
+        multi_plane: bool => "no",
+            "Operations of one kind on several planes of a die go together.",
+            drive(Kind::YesNo);
+        cache_commands: bool => "no",
+            "Transfers overlap with the cells' work on operations of the same kind.",
+            drive(Kind::YesNo);
+        gc_domain: String => "plane",
+            "GC domain, which counts its erased blocks together and has one collection at a time: \
+             {words}.",
+            gc(Kind::Word).words(unit_words).checked(|_, text| parse_unit(text).map(drop));
+        gc_low: String => "2",
+            "Erased blocks at which collections start: a number a plane, or a share of all (5%).",
+            gc(Kind::Amount).metavar("N|SHARE").example("5%").checked(threshold);
+        gc_high: Option<String> => "",
+            "Erased blocks above which collections stop, if not above {gc_low}.",
+            gc(Kind::Amount).metavar("N|SHARE").example("6%").checked(threshold);
+        gc_hard: String => "0",
+            "Erased blocks below which writes wait.",
+            gc(Kind::Amount).metavar("N|SHARE").example("1%").checked(threshold);
+        preemption: String => "none",
+            "How collections give way to requests: none; pgc (between flash operations) with +merge, \
+             +pipeline, +erase-suspend; suspend.",
+            gc(Kind::Spec).example("pgc+merge+pipeline").several().words(|| PREEMPTIONS.to_vec())
+                .checked(|_, text| parse_preemption(text).map(drop));
+        suspend: String => "20us",
+            "Time until a suspended operation lets go of its die, or all that suspending takes: suspend, \
+             resume, most (times), least-erase and least-program (what must be left).",
+            gc(Kind::Text).metavar("TIMES").checked(|_, text| parse_suspend(text).map(drop))
+                .example("suspend=20us,resume=5us,most=8");
+        victim_search_time: String => "0us",
+            "Time for which the search for a victim occupies its die.",
+            gc(Kind::Time).example("3.19ms");
+        preemption_poll_time: String => "0us",
+            "Time of a look into the request queue at each preemption point.",
+            gc(Kind::Time).example("600ns");
+        copy_back: bool => "no",
+            "Pages move inside their die, without the bus.",
+            gc(Kind::YesNo);
+        gc_holds_domain: bool => "no",
+            "A collection without preemption occupies every die of its GC domain.",
+            gc(Kind::YesNo);
+        idle: Option<String> => "none",
+            "Collections of idle dies: below how many erased blocks, and after which idle time.",
+            gc(Kind::Spec).example("below=10%,after=1ms")
+                .checked(|_, text| parse_idle(text).map(drop));
+        write_cache: u32 => "0",
+            "Write cache of the drive, as a size or in pages.",
+            drive(Kind::Pages).example("64MiB");
+        queue_depth: u32 => "256",
+            "Requests that the drive works on at a time; others wait in front of it.",
+            drive(Kind::Count);
+        arrivals: Option<String> => "the times of a trace, or closed:threads=1",
+            "When requests arrive: {words}.",
+            workload(Kind::Spec).example("poisson:rate=20000").listed("arrivals")
+                .checked(|_, text| Arrivals::parse(text).map(drop));
+        rate_scale: f64 => "1",
+            "Requests arrive so many times as fast.",
+            workload(Kind::Number).example("2");
+        disorder: String => "refuse",
+            "Times of a trace that go back: {words}.",
+            workload(Kind::Word).words(|| Disorder::NAMES.to_vec())
+                .checked(|_, text| Disorder::parse(text).map(drop));
+        resolution: Option<String> => "for 256 to 512 slices",
+            "Length of the slices of what goes on over time.",
+            run(Kind::Time).example("10ms");
+        /// A timeline of single operations to write; it is not simulated, and not recorded.
+        #[serde(skip_serializing)]
+        timeline: Option<TimelineConfig> = None;
+    }
+}
+
+/// A timeline to write.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TimelineConfig {
+    /// The file.
+    pub file: String,
+    /// From when to when, since the start: `0ms:50ms`.
+    pub window: String,
+}
+
+impl TimelineConfig {
+    /// The window in nanoseconds.
+    ///
+    /// # Errors
+    /// No two times, or the wrong way round.
+    pub fn parse(&self) -> Result<(u64, u64), SpecError> {
+        parse_window(&self.window)
+    }
+}
+
+/// Options that become part of other values.
+static OTHERS: &[OptionInfo] = &[
+    run(Kind::Text).metavar("FILE").example("timeline.json").named(
+        "timeline",
+        "",
+        "File for the single operations of the first run: .json for ui.perfetto.dev, or a picture \
+         as .svg, .pdf or .png.",
+    ),
+    run(Kind::Text)
+        .metavar("FROM:TO")
+        .example("0ms:50ms")
+        .checked(|_, text| parse_window(text).map(drop))
+        .named("window", "0ms:50ms", "Time that {timeline} shows."),
+];
+
+fn threshold(name: &str, text: &str) -> Result<(), SpecError> {
+    Threshold::parse(name, text).map(drop)
+}
+
+/// The tables of this file.
+pub(super) fn tables() -> [&'static [OptionInfo]; 2] {
+    [FIELDS, OTHERS]
+}

@@ -1,0 +1,358 @@
+//! From a configuration to runs that can be made: every spec read, the drive's shape, the course.
+//!
+//! One path for drives with and without a clock. What only a clock needs is in
+//! [`timed::config::resolve`](crate::timed::config::resolve).
+
+use std::sync::Arc;
+
+use flashgc_base::spec::{SpecError, count};
+use flashgc_ftl::{
+    Allocation, Costs, EndOfLife, Endurance, Fill, Frontier, FtlError, Geometry, Levelling,
+    Lifespan, MakePick, Mapping, PlacementSpec, Victim, VictimSpec,
+};
+use flashgc_host::HostSpec;
+
+use crate::config::Resolved;
+use crate::extent::{Length, Plan, Warmup};
+use crate::options::{HostConfig, NONE, RunConfig};
+use crate::source::Source;
+use crate::swap::SwapSpec;
+use crate::timed::Timed;
+use crate::timed::config::resolve as clock;
+use crate::times::Times;
+
+impl Resolved {
+    /// Checks `config`; `external` replaces its victim policy.
+    ///
+    /// # Errors
+    /// Whatever makes no sense, in one line.
+    pub fn new(
+        config: &RunConfig,
+        source: Arc<dyn Source>,
+        external: Option<(String, MakePick)>,
+    ) -> Result<Self, FtlError> {
+        if config.timed.is_some() {
+            clock::refuse_what_only_counts(config, external.is_some())?;
+        }
+        check_numbers(config)?;
+        source.check_page_size(config.page_size)?;
+        let specs = Specs::read(config, external)?;
+        let plan = config.timed.as_ref().map(|timed| Timed::plan(timed, config, specs.times));
+        let plan = plan.transpose()?;
+        let blocks = blocks(config, plan.as_ref().map_or(1, |plan| plan.hardware.all_planes()))?;
+        let geometry = match &plan {
+            Some(plan) => clock::geometry(config, blocks, plan, &specs.placement, &*source)?,
+            None => geometry(config, blocks, &*source)?,
+        };
+        let host = host(config, &specs.mapping, &geometry)?;
+        let timed = config.timed.as_ref().zip(plan).map(|(timed, plan)| {
+            Timed::new(plan, timed, config, &geometry, &specs.placement, &*source)
+        });
+        let timed = timed.transpose()?;
+        let course = match &timed {
+            Some(timed) => Course::of_requests(timed.extents()),
+            None => Course::new(config, specs.lifespan, &geometry, &*source)?,
+        };
+        let swap = swap(config, &specs, host.is_some(), &geometry, &course.plan)?;
+        let frontier = match &timed {
+            Some(timed) => timed.frontier(&geometry)?,
+            None => specs.frontier,
+        };
+        let mut resolved = Self {
+            config: config.clone(),
+            geometry,
+            plan: course.plan,
+            auto_warmup: course.auto_warmup,
+            source,
+            times: specs.times,
+            until_failure: course.until_failure,
+            host,
+            timed,
+            swap,
+            mapping: specs.mapping,
+            lifespan: specs.lifespan,
+            victim: specs.victim,
+            frontier,
+            allocation: specs.allocation,
+            levelling: specs.levelling,
+            placement: specs.placement,
+            fill: specs.fill,
+            bytes: 0,
+        };
+        resolved.config = resolved.canonical();
+        if resolved.timed.is_none() {
+            resolved.check_frontier()?;
+        }
+        resolved.bytes = resolved.layer_bytes()?;
+        Ok(resolved)
+    }
+
+    /// The configuration, every spec written out in full.
+    fn canonical(&self) -> RunConfig {
+        let config = &self.config;
+        let physical = self.geometry.physical_pages() * u64::from(config.page_size);
+        let has_victims = self.mapping.info().has_victims;
+        RunConfig {
+            blocks: Some(self.geometry.blocks()),
+            capacity: config.capacity.filter(|&bytes| bytes != physical),
+            victim: self.victim.as_ref().map_or(NONE.to_string(), Victim::to_string),
+            frontier: if has_victims { self.frontier.to_string() } else { NONE.to_string() },
+            mapping: self.mapping.to_string(),
+            swap: self.swap.as_ref().map(SwapSpec::canonical),
+            timed: self
+                .timed
+                .as_ref()
+                .zip(config.timed.as_ref())
+                .map(|(timed, config)| timed.canonical(config)),
+            allocation: self.allocation.to_string(),
+            wear_levelling: self.levelling.map(|levelling| levelling.to_string()),
+            placement: self.placement.to_string(),
+            endurance: self.lifespan.map(|lifespan| lifespan.endurance.to_string()),
+            times: self.times.map(|times| times.to_string()),
+            host: self
+                .host
+                .as_ref()
+                .map(|host| HostConfig { cache: host.cache(), hints: host.hints().to_string() }),
+            workload: self.source.canonical(),
+            ..config.clone()
+        }
+    }
+}
+
+/// What can be read without a drive.
+struct Specs {
+    mapping: Mapping,
+    victim: Option<Victim>,
+    frontier: Frontier,
+    allocation: Allocation,
+    levelling: Option<Levelling>,
+    placement: PlacementSpec,
+    fill: Fill,
+    lifespan: Option<Lifespan>,
+    times: Option<Times>,
+}
+
+impl Specs {
+    fn read(config: &RunConfig, external: Option<(String, MakePick)>) -> Result<Self, SpecError> {
+        let mapping = Mapping::parse(&config.mapping)?;
+        let has_victims = mapping.info().has_victims;
+        Ok(Self {
+            victim: match external {
+                Some((name, make)) => Some(Victim::External(name, make)),
+                None if has_victims => Some(Victim::Registered(VictimSpec::parse(&config.victim)?)),
+                None => None,
+            },
+            frontier: match has_victims {
+                true => Frontier::parse(&config.frontier)?,
+                false => Frontier::Single,
+            },
+            mapping,
+            allocation: Allocation::parse(&config.allocation)?,
+            levelling: match &config.wear_levelling {
+                Some(text) => Levelling::parse(text)?,
+                None => None,
+            },
+            placement: PlacementSpec::parse(&config.placement)?,
+            fill: Fill::parse(&config.fill)?,
+            lifespan: lifespan(config)?,
+            times: config.times.as_deref().map(Times::parse).transpose()?,
+        })
+    }
+}
+
+/// How long the runs are, and which part of them is measured.
+struct Course {
+    plan: Plan,
+    auto_warmup: bool,
+    until_failure: bool,
+}
+
+impl Course {
+    /// Of a drive without a clock.
+    fn new(
+        config: &RunConfig,
+        lifespan: Option<Lifespan>,
+        geometry: &Geometry,
+        source: &dyn Source,
+    ) -> Result<Self, SpecError> {
+        let warmup = Warmup::parse(&config.warmup)?;
+        let until_failure = lifespan.is_some() && matches!(config.length, Length::Until(_));
+        let length = match lifespan {
+            Some(lifespan) if until_failure => until_failure_of(lifespan, warmup, geometry)?,
+            _ => config.length.clone(),
+        };
+        Ok(Self {
+            plan: Plan::new(warmup, &length, geometry.logical_pages(), source.pass())?,
+            auto_warmup: warmup == Warmup::Auto,
+            until_failure,
+        })
+    }
+
+    /// Of a drive with a clock.
+    fn of_requests(plan: Plan) -> Self {
+        Self { plan, auto_warmup: false, until_failure: false }
+    }
+}
+
+fn check_numbers(config: &RunConfig) -> Result<(), SpecError> {
+    if config.runs == 0 {
+        return Err(SpecError::new("runs is 0, expected at least 1", ""));
+    }
+    match config.precision {
+        Some(share) if !(share > 0.0 && share < 1.0) => Err(SpecError::new(
+            format!("precision is {share}, expected a share between 0 and 1"),
+            "write --until precision=0.1%",
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// The blocks asked for, or those of the capacity asked for: whole blocks, as many on every plane.
+fn blocks(config: &RunConfig, planes: u32) -> Result<Option<u32>, SpecError> {
+    let (None, Some(bytes)) = (config.blocks, config.capacity) else { return Ok(config.blocks) };
+    let block = u64::from(config.pages_per_block) * u64::from(config.page_size);
+    let each = bytes / (block * u64::from(planes)).max(1);
+    if each == 0 {
+        return Err(SpecError::new(
+            format!(
+                "the capacity is {bytes} bytes, expected at least one block of {block} bytes on \
+                 each of {}",
+                count(planes.into(), "plane")
+            ),
+            "use a larger capacity, or smaller blocks",
+        ));
+    }
+    u32::try_from(each * u64::from(planes)).map(Some).map_err(|_| {
+        SpecError::new(
+            format!("{bytes} bytes are more than 2^32 blocks of {block} bytes"),
+            "use larger blocks, or a smaller capacity",
+        )
+    })
+}
+
+/// Said where nothing tells how large the drive is.
+pub(crate) fn no_blocks() -> SpecError {
+    SpecError::new("the number of blocks is missing", "give --blocks, for example --blocks 10000")
+}
+
+/// The shape of a drive without a clock.
+fn geometry(
+    config: &RunConfig,
+    blocks: Option<u32>,
+    source: &dyn Source,
+) -> Result<Geometry, FtlError> {
+    let b = config.pages_per_block;
+    match (blocks, source.fixed_pages(b)) {
+        (Some(blocks), None) => Ok(Geometry::with_spare(blocks, b, config.spare)?),
+        (None, Some(pages)) if u64::from(pages) < 2 * u64::from(b) => Err(SpecError::new(
+            format!(
+                "the workload addresses {}, expected at least two blocks of {b}",
+                count(pages.into(), "page")
+            ),
+            "use fewer pages per block, or a workload with more pages",
+        )
+        .into()),
+        (None, Some(pages)) => Ok(Geometry::for_logical_pages(pages.into(), b, config.spare)?),
+        (Some(blocks), Some(pages)) => fitted(blocks, b, pages, config.spare),
+        (None, None) => Err(no_blocks().into()),
+    }
+}
+
+/// The drive of `blocks` blocks for a workload of `pages` pages, which must leave the spare factor
+/// asked for.
+fn fitted(blocks: u32, b: u32, pages: u32, spare: f64) -> Result<Geometry, FtlError> {
+    let least = Geometry::for_logical_pages(pages.into(), b, spare)?;
+    if blocks < least.blocks() {
+        return Err(SpecError::new(
+            format!(
+                "the workload addresses {}, which need {} at spare factor {spare}; found {}",
+                count(pages.into(), "page"),
+                count(least.blocks().into(), "block"),
+                count(blocks.into(), "block")
+            ),
+            "leave the number of blocks out",
+        )
+        .into());
+    }
+    Ok(Geometry::new(blocks, b, pages.into())?)
+}
+
+/// The cache of the host, if there is one.
+fn host(
+    config: &RunConfig,
+    mapping: &Mapping,
+    geometry: &Geometry,
+) -> Result<Option<HostSpec>, FtlError> {
+    let Some(host) = &config.host else { return Ok(None) };
+    let host = HostSpec::parse(&host.cache, &host.hints)?;
+    host.check(config.page_size, geometry.logical_pages())?;
+    if config.timed.is_some() && host.hints().is_oracle() {
+        return Err(SpecError::new(
+            "hints oracle only applies to --drive counting, found --drive timed: what comes depends \
+             on the times",
+            "--hints perfect",
+        )
+        .into());
+    }
+    if !host.hints().is_none() && !mapping.info().heeds_hints {
+        return Err(SpecError::new(
+            format!("mapping {} heeds no hints, found {}", mapping.info().name, host.hints()),
+            "--hints none, or --mapping page",
+        )
+        .into());
+    }
+    Ok(Some(host))
+}
+
+/// What `config` says of wear: a drive lives until it fails, or until the failure it is run to.
+fn lifespan(config: &RunConfig) -> Result<Option<Lifespan>, SpecError> {
+    let ends_at = match &config.length {
+        Length::Until(end) => EndOfLife::parse(end)?,
+        _ => EndOfLife::SystemFailure,
+    };
+    let endurance = config.endurance.as_deref().map(Endurance::parse).transpose()?;
+    Ok(endurance.map(|endurance| Lifespan { endurance, ends_at }))
+}
+
+/// The length of a run until a failure, in collections: as many as the blocks bear together. More
+/// are run where that is not enough.
+fn until_failure_of(
+    lifespan: Lifespan,
+    warmup: Warmup,
+    geometry: &Geometry,
+) -> Result<Length, SpecError> {
+    if matches!(warmup, Warmup::Share(share) if share > 0.0) {
+        return Err(SpecError::new(
+            "the warm-up is a share of a run that has no length of its own: it goes on until a \
+             failure",
+            "write drive writes such as 2x, or leave it out",
+        ));
+    }
+    let erases = lifespan.endurance.mean() * f64::from(geometry.blocks());
+    Ok(Length::Collections(erases.ceil() as u64))
+}
+
+/// The page cache of a virtual memory system, if there is one.
+fn swap(
+    config: &RunConfig,
+    specs: &Specs,
+    hosted: bool,
+    geometry: &Geometry,
+    plan: &Plan,
+) -> Result<Option<SwapSpec>, SpecError> {
+    let Some(swap) = &config.swap else { return Ok(None) };
+    if hosted {
+        return Err(SpecError::new(
+            "a VM page cache takes references, found a host cache too",
+            "leave one of them out",
+        ));
+    }
+    if specs.lifespan.is_some() {
+        return Err(SpecError::new(
+            "a run with a VM page cache ends with its references, found an endurance",
+            "leave one of them out",
+        ));
+    }
+    let costs = specs.times.map_or(Costs::PAPER, |times| times.costs());
+    SwapSpec::new(swap, geometry.logical_pages(), &specs.mapping, plan, costs).map(Some)
+}

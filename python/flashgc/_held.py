@@ -1,0 +1,87 @@
+"""Values of options as the engine's structs hold them: texts become numbers, by kind."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from flashgc import _core, _places
+from flashgc._core import ConfigError
+from flashgc._kinds import several
+from flashgc._places import Places
+from flashgc.options import PATHS, TEXTS, Option, of_holder
+from flashgc.units import parse_count, parse_page_size, parse_pages, parse_share, parse_size
+
+if TYPE_CHECKING:
+    from flashgc.experiment import Experiment
+
+#: The unit that messages propose.
+_USUAL = {"alignment_offset": "B", "page_size": "B", "vm_page_cache": "MiB"}
+
+
+def values(
+    holder: str, asked: Experiment, page_size: int, places: Places, *, complete: bool = False
+) -> dict[str, Any]:
+    """The fields of a struct that were given, all but those that may be several.
+
+    The engine has the defaults of the others, which are ``complete`` here too if that is asked for.
+    Raises :class:`flashgc.ConfigError` with the value's place.
+    """
+    return {
+        option.field: value(option, asked[option.path], page_size, places)
+        for option in of_holder(holder)
+        if not option.several
+        if option.path in asked or (complete and option.usual is not None)
+    }
+
+
+def value(option: Option, given: Any, page_size: int, places: Places) -> Any:
+    """One value as the engine takes it; ``page_size`` is in bytes."""
+    path = option.path
+    if option.kind in TEXTS:
+        return given == "yes" if option.kind == "yes-no" else str(given)
+    if option.kind in ("share", "number"):
+        return _places.read(places, path, parse_share if option.kind == "share" else _number, given)
+    if option.kind == "pages":
+        number = _places.read(places, path, parse_pages, given, page_size)
+    elif option.key == "page_size":
+        number = _places.read(places, path, parse_page_size, given)
+    elif option.kind == "size":
+        usual = _USUAL.get(option.key, "GiB")
+        number = _places.read(places, path, parse_size, given, "size", usual)
+    else:
+        number = _places.read(places, path, parse_count, given)
+    if option.range is not None:
+        _places.in_range(places, path, number, *option.range)
+    return number
+
+
+def check_texts(asked: Experiment, places: Places, python_victims: Sequence[str]) -> None:
+    """Checks every text that was given, as far as that can be done without a drive.
+
+    The workload is not among them: :func:`check_source`. ``python_victims`` are names that stand
+    for policies written in Python.
+    """
+    for path in asked:
+        option = PATHS[path]
+        if option.kind not in TEXTS or path == "workload.source":
+            continue
+        given = several(asked[path])
+        _places.refuse_twins(_places.elements(places, path, given), given)
+        for index, text in enumerate(map(str, given)):
+            if path != "gc.victim" or text not in python_victims:
+                at = _places.element(places, path, index)
+                _places.read(places, at, _core.check, option.key, text)
+
+
+def check_source(asked: Experiment, places: Places) -> None:
+    """Checks the workload, on the kind of drive that is asked for."""
+    key = "timed_source" if asked["drive.kind"] == "timed" else "source"
+    _places.read(places, "workload.source", _core.check, key, asked["workload.source"])
+
+
+def _number(given: str | float) -> float:
+    try:
+        return float(given)
+    except ValueError:
+        raise ConfigError(f"'{given}' is not a number; hint: write 2") from None

@@ -1,0 +1,106 @@
+"""The keywords of :func:`flashgc.run` and :func:`flashgc.compare` as types: ``make docs``.
+
+``python -m flashgc.command.keywords`` writes ``flashgc/keywords.py``; with ``--check`` it only says
+whether that is up to date.
+"""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from pathlib import Path
+
+from flashgc.options import OPTIONS, Option, default_of, help_of
+
+TARGET = Path(__file__).resolve().parent.parent / "keywords.py"
+#: Options that are parameters of their own.
+_POSITIONAL = ("source", "victim")
+#: The Python types of values, by kind.
+_TYPES = {
+    "count": "int | str",
+    "amount": "float | str",
+    "size": "int | str",
+    "pages": "int | str",
+    "share": "float | str",
+    "number": "float | str",
+    "yes-no": "YesNo",
+}
+_HEADER = '''\
+"""The keywords of :func:`flashgc.run` and :func:`flashgc.compare`, with their types.
+
+Written by ``make docs`` from the declarations of the options; edit those instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, TypeAlias, TypedDict
+
+YesNo: TypeAlias = Literal["yes", "no"]'''
+
+
+def keywords() -> str:
+    """The module as a text."""
+    parts = [_HEADER]
+    for option in OPTIONS:
+        if _enumerated(option):
+            words = ", ".join(f'"{word}"' for word in option.words)
+            parts.append(f"{_alias(option)}: TypeAlias = Literal[{words}]")
+    for name, function, several in (
+        ("RunKeywords", "run", False),
+        ("CompareKeywords", "compare", True),
+    ):
+        parts.append(f"\n\nclass {name}(TypedDict, total=False):")
+        parts.append(f'    """The options of :func:`flashgc.{function}`."""\n')
+        for option in OPTIONS:
+            if option.key not in _POSITIONAL:
+                parts.append(f"    {option.key}: {_type(option, several)}")
+                parts.append(_doc(option, several))
+    return "\n".join(parts) + "\n"
+
+
+def _type(option: Option, several: bool) -> str:
+    one = _TYPES.get(option.kind, "str")
+    if option.needs_unit:
+        one = "str"
+    if _enumerated(option):
+        one = _alias(option)
+    many = f" | Sequence[{one}]" if several and option.several else ""
+    return f"{one}{many} | None"
+
+
+def _doc(option: Option, several: bool) -> str:
+    text = help_of(option, flags=False)
+    default = default_of(option, compare=several)
+    if default:
+        text += f" [default: {default}]"
+    one = f'"""{text}"""'
+    if len(one) <= 96:
+        return f"    {one}"
+    lines = textwrap.wrap(f'"""{text}', 96, break_long_words=False, break_on_hyphens=False)
+    return "\n".join(f"    {line}" for line in [*lines, '"""'])
+
+
+def _enumerated(option: Option) -> bool:
+    """Whether the type lists the option's words."""
+    return option.kind == "word" and bool(option.words) and option.key not in _POSITIONAL
+
+
+def _alias(option: Option) -> str:
+    return "".join(part.capitalize() for part in option.key.split("_"))
+
+
+def main(arguments: list[str]) -> int:
+    """Writes or checks the module, and returns the exit status."""
+    text = keywords()
+    if "--check" in arguments:
+        current = TARGET.exists() and TARGET.read_text(encoding="utf-8") == text
+        if not current:
+            print(f"error: {TARGET} is out of date; hint: make docs", file=sys.stderr)
+        return 0 if current else 1
+    TARGET.write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

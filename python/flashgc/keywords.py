@@ -1,0 +1,405 @@
+"""The keywords of :func:`flashgc.run` and :func:`flashgc.compare`, with their types.
+
+Written by ``make docs`` from the declarations of the options; edit those instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, TypeAlias, TypedDict
+
+YesNo: TypeAlias = Literal["yes", "no"]
+OnBadLine: TypeAlias = Literal["stop", "skip"]
+Disorder: TypeAlias = Literal["refuse", "sort"]
+Kind: TypeAlias = Literal["counting", "timed"]
+Scheduling: TypeAlias = Literal["fifo", "reads-first"]
+GcPreset: TypeAlias = Literal["gc-gd", "gc-cb", "zgc-gd", "zgc-cb", "zgc-gd-nz", "zgc-cb-nz"]
+GcDomain: TypeAlias = Literal["plane", "die", "channel", "drive"]
+
+
+class RunKeywords(TypedDict, total=False):
+    """The options of :func:`flashgc.run`."""
+
+    format: str | None
+    """Format of the trace; see flashgc trace formats. For example msr. [default: found from the
+    file]
+    """
+    alignment_offset: int | str | None
+    """Added to every offset of the trace before it is cut into pages. For example 512B. [default:
+    0B]
+    """
+    on_bad_line: OnBadLine | None
+    """Bad lines of the trace: stop, skip (and count them). [default: stop]"""
+    arrivals: str | None
+    """When requests arrive: poisson, periodic, gaps, bursts, closed. For example
+    poisson:rate=20000. [default: the times of a trace, or closed:threads=1]
+    """
+    rate_scale: float | str | None
+    """Requests arrive so many times as fast. For example 2. [default: 1]"""
+    disorder: Disorder | None
+    """Times of a trace that go back: refuse, sort. [default: refuse]"""
+    kind: Kind | None
+    """Drive to simulate: counting (page programs only) or timed (with a clock, channels and
+    queues). [default: counting]
+    """
+    blocks: int | str | None
+    """Physical blocks N. [default: 4096; for a trace as many as its pages need]"""
+    capacity: str | None
+    """Physical size, instead of blocks. It is rounded down to whole blocks, the same number on
+    every plane, and the result says by how much. For example 960GB.
+    """
+    pages_per_block: int | str | None
+    """Pages a block b, an even number. [default: 256]"""
+    page_size: int | str | None
+    """Size of a page. For example 16KiB. [default: 4KiB]"""
+    spare: float | str | None
+    """Spare factor 1 - U/N: the share of the physical space beyond the logical capacity. For
+    example 7%. [default: 10%]
+    """
+    endurance: float | str | None
+    """Erases that a block bears before it is bad: a number, or one of fixed, normal, weibull; with
+    the pool or mixed frontier. For example normal:mean=1000,cv=0.1. [default: any number]
+    """
+    times: str | None
+    """Times of flash operations. A counting drive reports how long the flash was busy; a timed
+    drive needs them. For example read=60us,program=800us,erase=1.5ms,transfer=20us.
+    """
+    fill: str | None
+    """State of the drive at first: sequential, random, empty. [default: sequential]"""
+    overprovision: float | str | None
+    """Over-provisioning (N - U)/U, instead of spare. For example 28%."""
+    device: str | None
+    """Preset of a drive, for every option that is not given: pgc-slc, jasmine-4, jasmine-16, slc,
+    mlc, tlc, qlc; see flashgc policies.
+    """
+    channels: int | str | None
+    """Channels, each with a bus. [default: 1]"""
+    ways: int | str | None
+    """Packages a channel. [default: 1]"""
+    dies: int | str | None
+    """Dies a package. [default: 1]"""
+    planes: int | str | None
+    """Planes a die. [default: 1]"""
+    striping: str | None
+    """Plane of a page: an order of Channel, Way, Die and Plane, the first varying fastest, or
+    dynamic, which takes the die with the least to do. [default: CWDP]
+    """
+    scheduling: Scheduling | None
+    """Next request of a die: fifo, reads-first. [default: fifo]"""
+    multi_plane: YesNo | None
+    """Operations of one kind on several planes of a die go together. [default: no]"""
+    cache_commands: YesNo | None
+    """Transfers overlap with the cells' work on operations of the same kind. [default: no]"""
+    write_cache: int | str | None
+    """Write cache of the drive, as a size or in pages. For example 64MiB. [default: 0]"""
+    queue_depth: int | str | None
+    """Requests that the drive works on at a time; others wait in front of it. [default: 256]"""
+    mapping: str | None
+    """How logical pages are found on flash: page, fast, bast, dftl. Log-block mappings (fast, bast)
+    choose their own blocks, without a victim policy and a write frontier. For example
+    fast:log_blocks=32. [default: page]
+    """
+    frontier: str | None
+    """Write frontier, the open blocks that pages are written to: single, double, pool, mixed. For
+    example pool:low=2. [default: single]
+    """
+    allocation: str | None
+    """Erased block of the pool that is used next: fifo, lowest-erase, sfl, random. [default: fifo]
+    """
+    wear_levelling: str | None
+    """How cold data are moved to level wear, with the pool or mixed frontier: none, static. For
+    example static:threshold=50,interval=10. [default: none]
+    """
+    placement: str | None
+    """Open block that a page goes to, with the pool frontier: none, dac. For example
+    dac:regions=3,zombie-block=yes. [default: none]
+    """
+    gc_preset: GcPreset | None
+    """Victim policy and placement under one name, instead of victim and placement: gc-gd, gc-cb,
+    zgc-gd, zgc-cb, zgc-gd-nz, zgc-cb-nz.
+    """
+    gc_domain: GcDomain | None
+    """GC domain, which counts its erased blocks together and has one collection at a time: plane,
+    die, channel, drive. [default: plane]
+    """
+    gc_low: float | str | None
+    """Erased blocks at which collections start: a number a plane, or a share of all (5%). [default:
+    2]
+    """
+    gc_high: float | str | None
+    """Erased blocks above which collections stop, if not above gc_low. For example 6%."""
+    gc_hard: float | str | None
+    """Erased blocks below which writes wait. For example 1%. [default: 0]"""
+    preemption: str | None
+    """How collections give way to requests: none; pgc (between flash operations) with +merge,
+    +pipeline, +erase-suspend; suspend. For example pgc+merge+pipeline. [default: none]
+    """
+    suspend: str | None
+    """Time until a suspended operation lets go of its die, or all that suspending takes: suspend,
+    resume, most (times), least-erase and least-program (what must be left). For example
+    suspend=20us,resume=5us,most=8. [default: 20us]
+    """
+    victim_search_time: str | None
+    """Time for which the search for a victim occupies its die. For example 3.19ms. [default: 0us]
+    """
+    preemption_poll_time: str | None
+    """Time of a look into the request queue at each preemption point. For example 600ns. [default:
+    0us]
+    """
+    copy_back: YesNo | None
+    """Pages move inside their die, without the bus. [default: no]"""
+    gc_holds_domain: YesNo | None
+    """A collection without preemption occupies every die of its GC domain. [default: no]"""
+    idle: str | None
+    """Collections of idle dies: below how many erased blocks, and after which idle time. For
+    example below=10%,after=1ms. [default: none]
+    """
+    host_cache: str | None
+    """Cache of the host, which writes back to the drive: page-cache, buffer-cache. The workload is
+    then what an application asks of the cache. For example page-cache:size=4GiB. [default: none]
+    """
+    hints: str | None
+    """How the drive is told which pages are dirty in host_cache: none, piggyback, command, dsm,
+    frequency, perfect, oracle. [default: none]
+    """
+    vm_page_cache: int | str | None
+    """Page cache of a virtual memory system, which reads from the drive and swaps out to it. The
+    workload is then a program's references. For example 4MiB. [default: none]
+    """
+    page_policy: str | None
+    """Page that leaves vm_page_cache: 3-region, lru. [default: 3-region]"""
+    scheme: str | None
+    """What collections do about pages that are in memory too: du-gc, da-gc, ba-gc, lda-gc1,
+    lda-gc2, lda-gc3, lda-gc4, lda-gc5, lda-p. [default: du-gc]
+    """
+    writes: float | str | None
+    """Length of a run in page writes (1000000) or drive writes (20x). [default: 20x]"""
+    collections: int | str | None
+    """Length of a run in collections, instead of writes."""
+    requests: int | str | None
+    """Length of a run in page requests, reads included, instead of writes; a trace is replayed
+    whole. [default: with a clock 1000000; with a VM page cache 5000000]
+    """
+    passes: int | str | None
+    """Length of a run in replays of a trace, instead of writes. [default: for a trace 3; for a
+    trace with a clock 1; for a trace with a VM page cache 1]
+    """
+    until: str | None
+    """Go on until the 95% interval is within a share of the mean (precision=0.1%), or until a drive
+    with endurance fails: first-failure, system-failure.
+    """
+    warmup: float | str | None
+    """Part of the run that is not measured (1/3, 30%), or what precedes it: drive writes (10x) or
+    page writes (1000000); or auto. With a clock, writes before the run take no time. [default: 1/3;
+    until a failure 0; with a clock 2x; for a trace with a VM page cache 0]
+    """
+    runs: int | str | None
+    """Runs, each with a seed of its own. [default: 1; for a trace with a VM page cache 1]"""
+    seed: int | str | None
+    """Seed of the first run. [default: 1]"""
+    jobs: int | str | None
+    """Runs side by side; 0 for one a core. [default: 0]"""
+    resolution: str | None
+    """Length of the slices of what goes on over time. For example 10ms. [default: for 256 to 512
+    slices]
+    """
+    timeline: str | None
+    """File for the single operations of the first run: .json for ui.perfetto.dev, or a picture as
+    .svg, .pdf or .png. For example timeline.json.
+    """
+    window: str | None
+    """Time that timeline shows. For example 0ms:50ms. [default: 0ms:50ms]"""
+
+
+class CompareKeywords(TypedDict, total=False):
+    """The options of :func:`flashgc.compare`."""
+
+    format: str | None
+    """Format of the trace; see flashgc trace formats. For example msr. [default: found from the
+    file]
+    """
+    alignment_offset: int | str | None
+    """Added to every offset of the trace before it is cut into pages. For example 512B. [default:
+    0B]
+    """
+    on_bad_line: OnBadLine | None
+    """Bad lines of the trace: stop, skip (and count them). [default: stop]"""
+    arrivals: str | None
+    """When requests arrive: poisson, periodic, gaps, bursts, closed. For example
+    poisson:rate=20000. [default: the times of a trace, or closed:threads=1]
+    """
+    rate_scale: float | str | None
+    """Requests arrive so many times as fast. For example 2. [default: 1]"""
+    disorder: Disorder | None
+    """Times of a trace that go back: refuse, sort. [default: refuse]"""
+    kind: Kind | None
+    """Drive to simulate: counting (page programs only) or timed (with a clock, channels and
+    queues). [default: counting]
+    """
+    blocks: int | str | None
+    """Physical blocks N. [default: 4096; for a trace as many as its pages need]"""
+    capacity: str | None
+    """Physical size, instead of blocks. It is rounded down to whole blocks, the same number on
+    every plane, and the result says by how much. For example 960GB.
+    """
+    pages_per_block: int | str | None
+    """Pages a block b, an even number. [default: 256]"""
+    page_size: int | str | None
+    """Size of a page. For example 16KiB. [default: 4KiB]"""
+    spare: float | str | Sequence[float | str] | None
+    """Spare factor 1 - U/N: the share of the physical space beyond the logical capacity. For
+    example 7%. [default: 10%]
+    """
+    endurance: float | str | None
+    """Erases that a block bears before it is bad: a number, or one of fixed, normal, weibull; with
+    the pool or mixed frontier. For example normal:mean=1000,cv=0.1. [default: any number]
+    """
+    times: str | None
+    """Times of flash operations. A counting drive reports how long the flash was busy; a timed
+    drive needs them. For example read=60us,program=800us,erase=1.5ms,transfer=20us.
+    """
+    fill: str | None
+    """State of the drive at first: sequential, random, empty. [default: sequential]"""
+    overprovision: float | str | Sequence[float | str] | None
+    """Over-provisioning (N - U)/U, instead of spare. For example 28%."""
+    device: str | None
+    """Preset of a drive, for every option that is not given: pgc-slc, jasmine-4, jasmine-16, slc,
+    mlc, tlc, qlc; see flashgc policies.
+    """
+    channels: int | str | None
+    """Channels, each with a bus. [default: 1]"""
+    ways: int | str | None
+    """Packages a channel. [default: 1]"""
+    dies: int | str | None
+    """Dies a package. [default: 1]"""
+    planes: int | str | None
+    """Planes a die. [default: 1]"""
+    striping: str | None
+    """Plane of a page: an order of Channel, Way, Die and Plane, the first varying fastest, or
+    dynamic, which takes the die with the least to do. [default: CWDP]
+    """
+    scheduling: Scheduling | None
+    """Next request of a die: fifo, reads-first. [default: fifo]"""
+    multi_plane: YesNo | None
+    """Operations of one kind on several planes of a die go together. [default: no]"""
+    cache_commands: YesNo | None
+    """Transfers overlap with the cells' work on operations of the same kind. [default: no]"""
+    write_cache: int | str | None
+    """Write cache of the drive, as a size or in pages. For example 64MiB. [default: 0]"""
+    queue_depth: int | str | None
+    """Requests that the drive works on at a time; others wait in front of it. [default: 256]"""
+    mapping: str | Sequence[str] | None
+    """How logical pages are found on flash: page, fast, bast, dftl. Log-block mappings (fast, bast)
+    choose their own blocks, without a victim policy and a write frontier. For example
+    fast:log_blocks=32. [default: page]
+    """
+    frontier: str | Sequence[str] | None
+    """Write frontier, the open blocks that pages are written to: single, double, pool, mixed. For
+    example pool:low=2. [default: single]
+    """
+    allocation: str | Sequence[str] | None
+    """Erased block of the pool that is used next: fifo, lowest-erase, sfl, random. [default: fifo]
+    """
+    wear_levelling: str | Sequence[str] | None
+    """How cold data are moved to level wear, with the pool or mixed frontier: none, static. For
+    example static:threshold=50,interval=10. [default: none]
+    """
+    placement: str | Sequence[str] | None
+    """Open block that a page goes to, with the pool frontier: none, dac. For example
+    dac:regions=3,zombie-block=yes. [default: none]
+    """
+    gc_preset: GcPreset | Sequence[GcPreset] | None
+    """Victim policy and placement under one name, instead of victim and placement: gc-gd, gc-cb,
+    zgc-gd, zgc-cb, zgc-gd-nz, zgc-cb-nz.
+    """
+    gc_domain: GcDomain | None
+    """GC domain, which counts its erased blocks together and has one collection at a time: plane,
+    die, channel, drive. [default: plane]
+    """
+    gc_low: float | str | None
+    """Erased blocks at which collections start: a number a plane, or a share of all (5%). [default:
+    2]
+    """
+    gc_high: float | str | None
+    """Erased blocks above which collections stop, if not above gc_low. For example 6%."""
+    gc_hard: float | str | None
+    """Erased blocks below which writes wait. For example 1%. [default: 0]"""
+    preemption: str | Sequence[str] | None
+    """How collections give way to requests: none; pgc (between flash operations) with +merge,
+    +pipeline, +erase-suspend; suspend. For example pgc+merge+pipeline. [default: none]
+    """
+    suspend: str | None
+    """Time until a suspended operation lets go of its die, or all that suspending takes: suspend,
+    resume, most (times), least-erase and least-program (what must be left). For example
+    suspend=20us,resume=5us,most=8. [default: 20us]
+    """
+    victim_search_time: str | None
+    """Time for which the search for a victim occupies its die. For example 3.19ms. [default: 0us]
+    """
+    preemption_poll_time: str | None
+    """Time of a look into the request queue at each preemption point. For example 600ns. [default:
+    0us]
+    """
+    copy_back: YesNo | None
+    """Pages move inside their die, without the bus. [default: no]"""
+    gc_holds_domain: YesNo | None
+    """A collection without preemption occupies every die of its GC domain. [default: no]"""
+    idle: str | None
+    """Collections of idle dies: below how many erased blocks, and after which idle time. For
+    example below=10%,after=1ms. [default: none]
+    """
+    host_cache: str | Sequence[str] | None
+    """Cache of the host, which writes back to the drive: page-cache, buffer-cache. The workload is
+    then what an application asks of the cache. For example page-cache:size=4GiB. [default: none]
+    """
+    hints: str | Sequence[str] | None
+    """How the drive is told which pages are dirty in host_cache: none, piggyback, command, dsm,
+    frequency, perfect, oracle. [default: none]
+    """
+    vm_page_cache: int | str | None
+    """Page cache of a virtual memory system, which reads from the drive and swaps out to it. The
+    workload is then a program's references. For example 4MiB. [default: none]
+    """
+    page_policy: str | None
+    """Page that leaves vm_page_cache: 3-region, lru. [default: 3-region]"""
+    scheme: str | Sequence[str] | None
+    """What collections do about pages that are in memory too: du-gc, da-gc, ba-gc, lda-gc1,
+    lda-gc2, lda-gc3, lda-gc4, lda-gc5, lda-p. [default: du-gc]
+    """
+    writes: float | str | None
+    """Length of a run in page writes (1000000) or drive writes (20x). [default: 20x]"""
+    collections: int | str | None
+    """Length of a run in collections, instead of writes."""
+    requests: int | str | None
+    """Length of a run in page requests, reads included, instead of writes; a trace is replayed
+    whole. [default: with a clock 1000000; with a VM page cache 5000000]
+    """
+    passes: int | str | None
+    """Length of a run in replays of a trace, instead of writes. [default: for a trace 3; for a
+    trace with a clock 1; for a trace with a VM page cache 1]
+    """
+    until: str | None
+    """Go on until the 95% interval is within a share of the mean (precision=0.1%), or until a drive
+    with endurance fails: first-failure, system-failure.
+    """
+    warmup: float | str | None
+    """Part of the run that is not measured (1/3, 30%), or what precedes it: drive writes (10x) or
+    page writes (1000000); or auto. With a clock, writes before the run take no time. [default: 1/3;
+    until a failure 0; with a clock 2x; for a trace with a VM page cache 0]
+    """
+    runs: int | str | None
+    """Runs, each with a seed of its own. [default: 5; for a trace with a VM page cache 1]"""
+    seed: int | str | None
+    """Seed of the first run. [default: 1]"""
+    jobs: int | str | None
+    """Runs side by side; 0 for one a core. [default: 0]"""
+    resolution: str | None
+    """Length of the slices of what goes on over time. For example 10ms. [default: for 256 to 512
+    slices]
+    """
+    timeline: str | None
+    """File for the single operations of the first run: .json for ui.perfetto.dev, or a picture as
+    .svg, .pdf or .png. For example timeline.json.
+    """
+    window: str | None
+    """Time that timeline shows. For example 0ms:50ms. [default: 0ms:50ms]"""

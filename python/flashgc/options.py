@@ -1,0 +1,216 @@
+"""The options of an experiment, as the engine declares them: one table for everything.
+
+The command line, experiment files, the JSON schema, the keywords of :func:`flashgc.run` and the
+reference pages are made from it. Nothing about an option is written anywhere else in Python.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from flashgc import _core
+
+#: Kinds whose values are texts that the engine reads.
+TEXTS = ("amount", "yes-no", "word", "time", "spec", "text")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A circumstance in which the default is another."""
+
+    name: str
+    #: For people.
+    words: str
+    #: The default.
+    value: str
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option."""
+
+    #: Its section of an experiment file.
+    section: str
+    #: Its key there, and its keyword in Python.
+    key: str
+    #: Its name on the command line, without the hyphens before it.
+    flag: str
+    #: What a value is, with its unit.
+    kind: str
+    #: What help texts call the value.
+    metavar: str
+    #: The default as typed, or in words; empty if there is none.
+    default: str
+    cases: tuple[Case, ...]
+    #: Plain sentences; see :func:`render` for what stands in braces.
+    help: str
+    #: A value worth showing; empty if there is none.
+    example: str
+    #: A plain number is refused.
+    needs_unit: bool
+    #: Smallest and largest number.
+    range: tuple[int, int] | None
+    #: ``all``, or the kind of drive that it applies to.
+    drives: str
+    #: What to do on other drives; empty if there is nothing to say.
+    instead: str
+    #: Several values make several configurations to compare.
+    several: bool
+    #: The words to choose from, where they are fixed.
+    words: tuple[str, ...]
+    #: The list of the registry whose names are the words; empty if there is none.
+    list: str
+    #: The struct of the engine that has the value, and its field there; empty if there is none.
+    holder: str
+    field: str
+
+    @property
+    def path(self) -> str:
+        """Section and key.
+
+        >>> find("blocks").path
+        'drive.blocks'
+        """
+        return f"{self.section}.{self.key}"
+
+    @property
+    def usual(self) -> str | None:
+        """The default as typed; ``None`` if there is none, or it depends on other values.
+
+        >>> find("victim").usual, find("endurance").usual
+        ('d-choices:d=10', None)
+        """
+        return None if not self.default or " " in self.default else self.default
+
+    def case(self, name: str) -> str:
+        """The default in a circumstance.
+
+        >>> find("runs").case("compare")
+        '5'
+        """
+        return next(case.value for case in self.cases if case.name == name)
+
+
+@dataclass(frozen=True)
+class Section:
+    """A section of an experiment file."""
+
+    name: str
+    #: One line.
+    summary: str
+
+
+def _load() -> tuple[tuple[Section, ...], tuple[Option, ...]]:
+    listing = json.loads(_core.options())
+    made = []
+    for raw in listing["options"]:
+        raw["cases"] = tuple(Case(**case) for case in raw["cases"])
+        raw["words"] = tuple(raw["words"])
+        raw["range"] = None if raw["range"] is None else tuple(raw["range"])
+        made.append(Option(**raw))
+    return tuple(Section(**raw) for raw in listing["sections"]), tuple(made)
+
+
+#: Every section and every option, in the order in which help lists them.
+SECTIONS, OPTIONS = _load()
+PATHS: Mapping[str, Option] = {option.path: option for option in OPTIONS}
+_KEYS: Mapping[str, Option] = {option.key: option for option in OPTIONS}
+
+#: Options that say the same thing in different ways: one that is given later replaces the others.
+ALTERNATIVES: tuple[frozenset[str], ...] = (
+    frozenset({"drive.blocks", "drive.capacity"}),
+    frozenset({"drive.spare", "drive.overprovision"}),
+    frozenset({"run.writes", "run.collections", "run.requests", "run.passes"}),
+)
+
+
+def find(key: str) -> Option:
+    """The option with this key; raises :class:`KeyError` if there is none."""
+    return _KEYS[key]
+
+
+def known(key: str) -> bool:
+    """Whether there is an option with this key."""
+    return key in _KEYS
+
+
+def of_section(name: str) -> tuple[Option, ...]:
+    """The options of a section."""
+    return tuple(option for option in OPTIONS if option.section == name)
+
+
+def of_holder(name: str) -> tuple[Option, ...]:
+    """The options whose values a struct of the engine has."""
+    return tuple(option for option in OPTIONS if option.holder == name)
+
+
+@functools.cache
+def choices(option: Option) -> tuple[str, ...]:
+    """What completes the option: words, or names with their parameters."""
+    if not option.list:
+        return ("yes", "no") if option.kind == "yes-no" else option.words
+    from flashgc import presets, registry
+
+    if option.list == "devices":
+        return tuple(device.name for device in presets.devices())
+    if option.list == "fills":
+        return registry.fills()
+    if option.list == "trace_formats":
+        return tuple(format_.name for format_ in registry.trace_formats())
+    return tuple(entry.usage for entry in getattr(registry, option.list)())
+
+
+def names(option: Option) -> list[str]:
+    """The words to choose from, without parameters.
+
+    >>> names(find("hints"))[:2], names(find("scheduling"))
+    (['none', 'piggyback'], ['fifo', 'reads-first'])
+    """
+    return [choice.split(":")[0] for choice in choices(option)]
+
+
+def render(option: Option, text: str, *, flags: bool) -> str:
+    """``text`` with the option's words and the names of other options as the reader writes them.
+
+    >>> render(find("gc_high"), "above {gc_low}", flags=True)
+    'above --gc-low'
+    >>> render(find("gc_high"), "above {gc_low}", flags=False)
+    'above gc_low'
+    """
+
+    def named(match: re.Match[str]) -> str:
+        if match[1] == "words":
+            return ", ".join(names(option))
+        other = find(match[1])
+        return f"--{other.flag}" if flags else other.key
+
+    return re.sub(r"\{(\w+)\}", named, text)
+
+
+def help_of(option: Option, *, flags: bool) -> str:
+    """What the option is, with an example where that tells more than the words."""
+    text = render(option, option.help, flags=flags)
+    if not option.example or option.example in text or option.kind == "word":
+        return text
+    return f"{text} For example {option.example}."
+
+
+def default_of(option: Option, *, compare: bool | None = None) -> str:
+    """The default in words, with circumstances in which it is another.
+
+    ``compare`` says which command asks: one that compares or one that does not; else both are told.
+
+    >>> default_of(find("runs")), default_of(find("runs"), compare=True)
+    ('1; to compare 5; for a trace with a VM page cache 1', '5; for a trace with a VM page cache 1')
+    """
+    default, cases = option.default, option.cases
+    if compare is not None:
+        own = [case.value for case in cases if case.name == "compare"]
+        default = own[0] if own and compare else default
+        cases = tuple(case for case in cases if case.name != "compare")
+    told = [f"{case.words} {case.value}" for case in cases]
+    return "; ".join([default, *told] if default else told)
