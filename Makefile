@@ -79,7 +79,7 @@ soak: dev ## the property tests, SOAK=20 rounds with fresh seeds
 	    cat $(VENV)/soak.log >&2; \
 	    echo "error: again with: PROPTEST_RNG_SEED=$$seed make test-rust" >&2; exit 1; }; \
 	done
-	$(BIN)/pytest --hypothesis-profile=soak -m hypothesis
+	$(BIN)/pytest --hypothesis-profile=soak -m 'hypothesis or soak'
 
 format: $(VENV)/.installed ## format all code
 	$(CARGO) fmt --all

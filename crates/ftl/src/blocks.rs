@@ -240,10 +240,6 @@ impl BlockTable {
 
     /// Erases `block`; 1 if that took an erase, 0 if it was erased already.
     pub(crate) fn erase(&mut self, block: BlockId) -> u64 {
-        debug_assert_eq!(
-            self.counts[block as usize], NOT_A_CANDIDATE,
-            "block {block} is not empty"
-        );
         let worn = std::mem::replace(&mut self.programmed[block as usize], false);
         self.erases[block as usize] += u32::from(worn);
         u64::from(worn)
