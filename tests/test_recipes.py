@@ -96,7 +96,7 @@ def copy() -> Path:
     target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
     root = target / "recipes"
     root.mkdir(parents=True, exist_ok=True)
-    for old in root.rglob("*.rs"):
+    for old in (root / "crates").rglob("*.rs"):
         if not (ROOT / old.relative_to(root)).exists():
             old.unlink()
     for name in (
@@ -121,7 +121,8 @@ def copy() -> Path:
 
 
 def cargo(root: Path, *arguments: str) -> None:
-    environment = {**os.environ, "CARGO_TARGET_DIR": str(root.parent)}
+    # A folder of its own: cargo takes a package of the copy for that of the workspace.
+    environment = {**os.environ, "CARGO_TARGET_DIR": str(root / "target")}
     made = subprocess.run(
         ["cargo", *arguments], cwd=root, env=environment, capture_output=True, text=True
     )
@@ -147,9 +148,9 @@ def test_a_recipe_names_files_that_exist(name: str) -> None:
             place(ROOT / block["old"], block["line"])
 
 
-def test_what_the_recipes_show_compiles(copy: Path) -> None:
-    packages = [f"--package={package}" for package in TESTS]
-    cargo(copy, "check", "--locked", "--offline", "--quiet", "--profile=checks", *packages)
+def test_what_the_recipes_of_policies_show_compiles(copy: Path) -> None:
+    # The generator's crate needs compression libraries in C: it is compiled in the test below.
+    cargo(copy, "check", "--locked", "--offline", "--quiet", "--package=flashgc-ftl")
 
 
 @pytest.mark.soak
