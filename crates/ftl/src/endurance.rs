@@ -8,7 +8,9 @@ use crate::frontier::Frontier;
 use crate::layout::{PlaneId, PlaneLayout};
 use crate::track::bytes_of;
 use flashgc_base::rng::Stream;
+use flashgc_base::snapshot::{State, Value};
 use flashgc_base::spec::{Kind, Param, Params, Spec, SpecError, suggest};
+use flashgc_base::{state, value, words};
 
 /// What listings and help texts say of one law of endurance.
 pub struct EnduranceInfo {
@@ -254,6 +256,28 @@ pub struct Wear {
 struct PlaneWear {
     bad_blocks: u32,
     reserve: u32,
+}
+
+impl Value for Cause {
+    words!(Reserve, Pool);
+}
+
+impl Value for Moment {
+    value!(counters, bad_blocks);
+}
+
+impl Value for PlaneWear {
+    value!(bad_blocks, reserve);
+}
+
+/// The limits are drawn anew.
+impl State for Wear {
+    state! {
+        named: "wear";
+        values: bad_blocks, failures, first_failure, system_failure;
+        tables: bad, planes;
+        fixed: ends_at, limits;
+    }
 }
 
 impl Wear {

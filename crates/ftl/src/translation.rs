@@ -5,6 +5,7 @@
 //! that does nothing.
 
 use flashgc_base::residency::Residency;
+use flashgc_base::snapshot::State;
 use flashgc_base::spec::SpecError;
 
 use crate::blocks::{BlockId, BlockTable};
@@ -15,7 +16,7 @@ use crate::geometry::Geometry;
 use crate::scheme::{Costs, Duplicates, Scheme};
 
 /// A translation layer, whatever its policy: the one virtual call is at the batch.
-pub trait Translation: Send {
+pub trait Translation: State + Send {
     /// Writes `pages` in order, but stops before a write that needs a collection once there have
     /// been `collections` of them since the layer was made, and at the end of the drive's life.
     /// Returns how many pages it wrote.

@@ -1,8 +1,9 @@
 //! Macros that save structs field by field. Each names every field of its struct.
 
 /// The functions of a [`State`](crate::snapshot::State), inside its `impl`, from the names of its
-/// fields: `values` are replaced, `tables` overwritten at the length they have, `states` are states
-/// themselves, and `fixed` belong to the configuration. `named` is the name of the section.
+/// fields: `values` are replaced, `tables` overwritten at the length they have, `layers` are lists of
+/// such tables, `states` are states themselves, and `fixed` belong to the configuration. `named` is the
+/// name of the section. `then` names a method that checks what would do harm if it were wrong.
 ///
 /// ```
 /// use flashgc_base::snapshot::State;
@@ -19,15 +20,20 @@ macro_rules! state {
         $(named: $name:literal;)?
         $(values: $($value:ident),+ ;)?
         $(tables: $($table:ident),+ ;)?
+        $(layers: $($layers:ident),+ ;)?
         $(states: $($state:ident),+ ;)?
         $(fixed: $($fixed:ident),+ ;)?
+        $(then: $check:ident;)?
     ) => {
         #[allow(unused_variables)]
         fn save(&self, to: &mut $crate::snapshot::Writer<'_>) {
-            let Self { $($($value,)+)? $($($table,)+)? $($($state,)+)? $($($fixed: _,)+)? } = self;
+            let Self {
+                $($($value,)+)? $($($table,)+)? $($($layers,)+)? $($($state,)+)? $($($fixed: _,)+)?
+            } = self;
             $(to.section($name);)?
             $($($crate::snapshot::Value::put($value, to);)+)?
             $($($crate::snapshot::save_table($table, to);)+)?
+            $($($layers.iter().for_each(|table| $crate::snapshot::save_table(table, to));)+)?
             $($($crate::snapshot::State::save($state, to);)+)?
         }
 
@@ -36,11 +42,17 @@ macro_rules! state {
             &mut self,
             from: &mut $crate::snapshot::Reader<'_>,
         ) -> Result<(), $crate::snapshot::Fault> {
-            let Self { $($($value,)+)? $($($table,)+)? $($($state,)+)? $($($fixed: _,)+)? } = self;
+            let Self {
+                $($($value,)+)? $($($table,)+)? $($($layers,)+)? $($($state,)+)? $($($fixed: _,)+)?
+            } = self;
             $(from.section($name)?;)?
             $($(*$value = $crate::snapshot::Value::take(from)?;)+)?
             $($($crate::snapshot::restore_table($table, from)?;)+)?
+            $($(for table in $layers.iter_mut() {
+                $crate::snapshot::restore_table(table, from)?;
+            })+)?
             $($($crate::snapshot::State::restore($state, from)?;)+)?
+            $(self.$check()?;)?
             Ok(())
         }
     };

@@ -68,6 +68,15 @@ impl<S: State> State for Vec<S> {
     }
 }
 
+/// Nothing to save.
+impl State for () {
+    fn save(&self, _: &mut Writer<'_>) {}
+
+    fn restore(&mut self, _: &mut Reader<'_>) -> Result<(), Fault> {
+        Ok(())
+    }
+}
+
 /// Writes a table whose length belongs to the configuration.
 pub fn save_table<T: Value>(table: &[T], to: &mut Writer<'_>) {
     (table.len() as u64).put(to);

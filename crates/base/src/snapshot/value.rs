@@ -1,5 +1,6 @@
 //! What is made from its bytes alone.
 
+use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::time::Duration;
 
@@ -205,6 +206,16 @@ impl<T: Value + Ord> Value for BinaryHeap<T> {
 
     fn take(from: &mut Reader<'_>) -> Result<Self, Fault> {
         Ok(Vec::take(from)?.into())
+    }
+}
+
+impl<T: Value> Value for Reverse<T> {
+    fn put(&self, to: &mut Writer<'_>) {
+        self.0.put(to);
+    }
+
+    fn take(from: &mut Reader<'_>) -> Result<Self, Fault> {
+        Ok(Self(T::take(from)?))
     }
 }
 

@@ -14,6 +14,7 @@ mod fill;
 mod open;
 mod pick;
 mod plane;
+mod snapshot;
 mod sorting;
 mod tables;
 mod zombies;

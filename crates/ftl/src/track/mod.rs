@@ -14,6 +14,8 @@ pub use kinetic::{Course, Kinetic, Score};
 pub use least::{Least, Rank, Ties, Valid};
 pub use window::Window;
 
+use flashgc_base::snapshot::State;
+
 use crate::blocks::{BlockId, BlockTable};
 
 /// Nodes on each level of a tree of `fan` children a node over `blocks` blocks, from the lowest up
@@ -34,7 +36,7 @@ pub(crate) const fn bytes_of<T>(count: usize) -> u64 {
 }
 
 /// Bookkeeping that follows the blocks. The engine calls it at every change.
-pub trait Tracker: Send {
+pub trait Tracker: State + Send {
     /// Whether [`Tracker::pages_lost`] is to be called: the hot path costs nothing otherwise.
     const FOLLOWS_PAGES: bool = false;
 

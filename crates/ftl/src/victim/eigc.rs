@@ -24,7 +24,9 @@ use crate::geometry::Geometry;
 use crate::table::prefetch;
 use crate::track::{Course, Kinetic, Score, bytes_of};
 use flashgc_base::rng::Stream;
+use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param, Params, SpecError};
+use flashgc_base::state;
 
 /// See the module's text.
 #[derive(Clone)]
@@ -32,6 +34,13 @@ pub struct Eigc {
     average: bool,
     /// A block: the clock at its last erase, and c_iu in pages.
     erased: Vec<(u64, f64)>,
+}
+
+impl State for Eigc {
+    state! {
+        tables: erased;
+        fixed: average;
+    }
 }
 
 impl VictimPolicy for Eigc {

@@ -35,6 +35,8 @@ pub use windowed::Windowed;
 pub use z_cost_benefit::ZCostBenefit;
 pub use z_greedy::ZGreedy;
 
+use flashgc_base::snapshot::State;
+
 use crate::blocks::{BlockId, BlockTable};
 use crate::geometry::Geometry;
 use crate::track::Tracker;
@@ -45,7 +47,7 @@ use flashgc_base::spec::{Param, Params, SpecError};
 ///
 /// A policy reads the block table and its tracker and returns one candidate; the engine does the
 /// rest. It keeps no state about blocks of its own that the engine could keep for it.
-pub trait VictimPolicy: Send + Sized + 'static {
+pub trait VictimPolicy: State + Send + Sized + 'static {
     /// What the engine keeps up to date for this policy; `()` for nothing.
     type Tracker: Tracker;
 

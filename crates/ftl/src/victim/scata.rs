@@ -24,7 +24,9 @@ use crate::geometry::Geometry;
 use crate::table::prefetch;
 use crate::track::{Course, Kinetic, Score, bytes_of};
 use flashgc_base::rng::Stream;
+use flashgc_base::snapshot::{State, Value};
 use flashgc_base::spec::{Param, Params, SpecError};
+use flashgc_base::{state, value};
 
 /// See the module's text.
 #[derive(Clone)]
@@ -47,6 +49,14 @@ struct Past {
 }
 
 const NOT_YET: u64 = u64::MAX;
+
+impl State for Scata {
+    state! { tables: past, programmed, dead; }
+}
+
+impl Value for Past {
+    value!(first, youngest, invalid);
+}
 
 impl VictimPolicy for Scata {
     type Tracker = Kinetic<Self>;
