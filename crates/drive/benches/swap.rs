@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use flashgc_base::rng::Stream;
+use flashgc_base::snapshot::{Fault, Reader, State, Writer};
 use flashgc_drive::config::{Resolved, RunConfig};
 use flashgc_drive::extent::Length;
 use flashgc_drive::simulate::{Control, simulate};
@@ -44,6 +45,16 @@ impl Recorded {
         let op = |_| if rng.below(10) < 3 { Op::Write } else { Op::Read };
         let ops: Vec<Op> = (0..RECORDED).map(op).collect();
         Self { pages: touched.into(), ops: ops.into(), at: 0 }
+    }
+}
+
+impl State for Recorded {
+    fn save(&self, to: &mut Writer<'_>) {
+        to.refuse(Fault::new("a benchmark is not saved"));
+    }
+
+    fn restore(&mut self, _: &mut Reader<'_>) -> Result<(), Fault> {
+        Err(Fault::new("a benchmark is not saved"))
     }
 }
 

@@ -32,7 +32,7 @@ macro_rules! state {
             } = self;
             $(to.section($name);)?
             $($($crate::snapshot::Value::put($value, to);)+)?
-            $($($crate::snapshot::save_table($table, to);)+)?
+            $($($crate::snapshot::save_table(&$table[..], to);)+)?
             $($($layers.iter().for_each(|table| $crate::snapshot::save_table(table, to));)+)?
             $($($crate::snapshot::State::save($state, to);)+)?
         }
@@ -47,7 +47,7 @@ macro_rules! state {
             } = self;
             $(from.section($name)?;)?
             $($(*$value = $crate::snapshot::Value::take(from)?;)+)?
-            $($($crate::snapshot::restore_table($table, from)?;)+)?
+            $($($crate::snapshot::restore_table(&mut $table[..], from)?;)+)?
             $($(for table in $layers.iter_mut() {
                 $crate::snapshot::restore_table(table, from)?;
             })+)?

@@ -27,7 +27,9 @@
 
 use std::sync::Arc;
 
+use flashgc_base::snapshot::{State, Value};
 use flashgc_base::spec::{Kind, Param, Params, SpecError, count};
+use flashgc_base::{state, value};
 
 use super::alias::Alias;
 use super::bulk::Bulk;
@@ -170,6 +172,18 @@ struct Draws {
     left: u32,
     scatter: Option<Runs>,
     words: Bulk,
+}
+
+impl Value for Class {
+    value!(first, pages);
+}
+
+impl State for Draws {
+    state! {
+        values: current, page, left;
+        states: words;
+        fixed: choice, classes, burst, scatter;
+    }
 }
 
 impl Blocks for Draws {
