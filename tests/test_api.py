@@ -125,7 +125,7 @@ def test_traces_are_made_counted_converted_and_replayed(tmp_path: Path) -> None:
     ]
     assert runs[0].run_values == runs[1].run_values
     # U = b floor(x / b), of the pages that are read or written.
-    assert runs[0].config["logical_pages"] == stat.pages // 16 * 16
+    assert runs[0].config.logical_pages == stat.pages // 16 * 16
     # A third of three passes is warm-up: two passes are measured. Pages beyond U are left out.
     assert runs[0].host_pages <= 2 * stat.page_writes
     assert runs[0].host_pages >= 2 * stat.page_writes * 0.98

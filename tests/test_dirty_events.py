@@ -11,7 +11,7 @@ import pytest
 
 import flashgc
 from conftest import Command
-from flashgc.papers.zombie_example import TRACE
+from flashgc.papers.zombie.example import TRACE
 
 #: Three blocks of two records, in the form of pg_waldump.
 WAL = "".join(
@@ -47,7 +47,7 @@ def test_statistics_and_drives_know_dirty_events(command: Command) -> None:
     options = EXAMPLE | {"frontier": "pool:low=1", "warmup": "0"}
     result = flashgc.run(str(TRACE), victim="z-greedy", **options)
     assert result.zombies is not None
-    assert result.zombies["marked"] == 7
+    assert result.zombies.marked == 7
 
 
 #: The drive of the worked example: one plane, four blocks of ten pages.
@@ -72,7 +72,7 @@ def test_the_papers_figures_come_out_on_a_drive_with_a_clock() -> None:
         told = flashgc.run(str(TRACE), victim="z-greedy", **options)
         assert (plain.copied_pages, told.copied_pages) == (9, 6)
         assert told.zombies is not None
-        assert (told.zombies["marked"], told.zombies["overwritten"]) == (marked, marked)
+        assert (told.zombies.marked, told.zombies.overwritten) == (marked, marked)
         # What the drive is told is no request.
         assert (told.host_pages, told.reads) == (37, 1)
 
@@ -88,7 +88,7 @@ def test_a_cache_before_the_drive_says_that_it_tells_for_itself(kind: str) -> No
     said = "the trace says what was dirty in its host's cache"
     assert any(warning.startswith(said) for warning in result.warnings)
     assert result.zombies is not None
-    assert result.zombies["marked"] == 0
+    assert result.zombies.marked == 0
 
 
 def test_a_damaged_log_is_one_line(command: Command, tmp_path: Path) -> None:
@@ -185,4 +185,4 @@ def test_false_dirty_events_change_which_blocks_are_taken_and_nothing_else(tmp_p
     assert told.zombies is not None
     # The first lie names 100 pages with data; the others no page that the drive has, one of the
     # 100 again, and one before byte 0.
-    assert told.zombies["marked"] == 100
+    assert told.zombies.marked == 100

@@ -23,8 +23,10 @@ def test_dac_separates_hot_from_cold_and_the_default_leaves_results_as_they_were
     names = [rank.result.placement for rank in ranking]
     assert names == ["dac:regions=3,threshold=0,zombie-block=no", "none"]
     plain = ranking.ranking[1].result
-    assert "placement" not in plain.config
-    assert "host" not in plain.config
+    written = plain.to_dict()["config"]
+    assert "placement" not in written
+    assert "host" not in written
+    assert (plain.config.placement, plain.config.host) == ("none", None)
     assert plain.host is None
     assert plain.zombies is None
 
@@ -57,13 +59,13 @@ def test_hints_spare_copies_and_the_result_says_what_became_of_them() -> None:
     host, zombies = best.host, best.zombies
     assert host is not None
     assert zombies is not None
-    assert host["known_share"] == 1
-    assert 50 < host["mean_dirty_pages"] < 110  # between 10% and 20% of 500, and a little
-    assert host["drive_writes"] < host["writes"]
+    assert host.known_share == 1
+    assert 50 < host.mean_dirty_pages < 110  # between 10% and 20% of 500, and a little
+    assert host.drive_writes < host.writes
     # What was measured on the drive is what the cache wrote, but for a batch on its way.
-    assert abs(host["drive_writes"] - best.host_pages) <= 2 * 4096
-    assert 0.95 < zombies["overwritten"] / zombies["marked"] <= 1.05
-    assert 0 <= zombies["share_of_copies"] < 1
+    assert abs(host.drive_writes - best.host_pages) <= 2 * 4096
+    assert 0.95 < zombies.overwritten / zombies.marked <= 1.05
+    assert 0 <= zombies.share_of_copies < 1
 
 
 @pytest.mark.parametrize(
@@ -77,7 +79,7 @@ def test_the_share_that_the_drive_knows_is_that_of_the_way(
 ) -> None:
     result = flashgc.run("hotcold:f=0.1,r=0.9", victim="z-greedy", cache=CACHE, hints=way, **DRIVE)
     assert result.host is not None
-    assert low <= result.host["known_share"] <= high
+    assert low <= result.host.known_share <= high
 
 
 def test_foresight_is_worth_more_than_hints_and_sees_what_is_not_dirty_yet() -> None:
@@ -88,10 +90,10 @@ def test_foresight_is_worth_more_than_hints_and_sees_what_is_not_dirty_yet() -> 
     assert foretold.host is not None
     assert told.host is not None
     # 5% of 8160 pages are 408 writes ahead, and each write is foretold once.
-    assert foretold.host["known_share"] == 1
-    sent = foretold.host["hints"]["sent"]
-    assert abs(sent - foretold.host["drive_writes"]) <= 2 * 4096
-    assert foretold.host["hints"]["wrong"] == 0
+    assert foretold.host.known_share == 1
+    sent = foretold.host.hints.sent
+    assert abs(sent - foretold.host.drive_writes) <= 2 * 4096
+    assert foretold.host.hints.wrong == 0
 
 
 def test_more_reads_carry_more_hints() -> None:
@@ -101,7 +103,7 @@ def test_more_reads_carry_more_hints() -> None:
         options = {**DRIVE, "writes": "4x"}
         result = flashgc.run(workload, victim="z-greedy", cache=CACHE, hints="piggyback", **options)
         assert result.host is not None
-        shares.append(result.host["known_share"])
+        shares.append(result.host.known_share)
     assert shares == sorted(shares)
     assert shares[0] < shares[-1]
 
@@ -244,8 +246,8 @@ def test_hints_spare_time_before_a_drive_with_a_clock() -> None:
     # millisecond each at least as many milliseconds go by.
     host = alone.host
     assert host is not None
-    assert host["hints"]["commands"] > 0.9 * host["hints"]["due"]
-    assert alone.timing.simulated_seconds > host["hints"]["commands"] / 1000
+    assert host.hints.commands > 0.9 * host.hints.due
+    assert alone.timing.simulated_seconds > host.hints.commands / 1000
     assert alone.timing.simulated_seconds > chasing.timing.simulated_seconds
 
 

@@ -26,19 +26,19 @@ def test_a_life_is_told_in_every_unit() -> None:
     assert result.lifetime is not None
     assert result.wear is not None
     assert result.busy is not None
-    end = result.lifetime["system_failure"]
-    assert (end["runs"], len(end["run_values"])) == (2, 2)
+    end = result.lifetime.system_failure
+    assert (end.runs, len(end.run_values)) == (2, 2)
     # 170 of 200 blocks of 16 pages of 4 KiB are promised.
-    assert end["drive_writes"] == pytest.approx(end["host_pages"] / (170 * 16))
-    assert end["terabytes_written"] == pytest.approx(end["host_pages"] * 4096 / 1e12)
-    assert end["drive_writes_per_day"] == pytest.approx(end["drive_writes"] / 5 / 365)
+    assert end.drive_writes == pytest.approx(end.host_pages / (170 * 16))
+    assert end.terabytes_written == pytest.approx(end.host_pages * 4096 / 1e12)
+    assert end.drive_writes_per_day == pytest.approx(end.drive_writes / 5 / 365)
     seconds = 800e-6 * result.host_pages + 860e-6 * result.copied_pages + 1.5e-3 * result.erases
-    assert result.busy["total_seconds"] == pytest.approx(seconds)
-    assert end["busy_seconds"] == pytest.approx(seconds / 2)
+    assert result.busy.total_seconds == pytest.approx(seconds)
+    assert end.busy_seconds == pytest.approx(seconds / 2)
     # Uniform writes and the least worn block first: nearly all erases that there are.
-    assert result.wear["max"] == 40
-    assert result.lifetime["first_failure"]["drive_writes"] < end["drive_writes"]
-    assert sum(blocks for _, blocks in result.wear["histogram"]) == 200
+    assert result.wear.max == 40
+    assert result.lifetime.first_failure.drive_writes < end.drive_writes
+    assert sum(blocks for _, blocks in result.wear.histogram) == 200
 
 
 def test_the_least_worn_block_first_makes_a_drive_live_longer() -> None:
@@ -47,7 +47,7 @@ def test_the_least_worn_block_first_makes_a_drive_live_longer() -> None:
         until="first-failure", runs=3, **DRIVE,
     )  # fmt: skip
     first = {
-        result.allocation: result.lifetime["first_failure"]["drive_writes"]
+        result.allocation: result.lifetime.first_failure.drive_writes
         for result in ranking.results
         if result.lifetime is not None
     }
@@ -100,7 +100,7 @@ def test_a_python_policy_wears_a_drive_out_too() -> None:
     built_in = flashgc.run(victim="greedy:ties=lowest", **options)
     assert ours.lifetime == built_in.lifetime
     assert ours.lifetime is not None
-    assert ours.lifetime["system_failure"] is not None
+    assert ours.lifetime.system_failure is not None
 
 
 def test_levelling_wear_makes_a_drive_live_longer_and_is_counted(command: Command) -> None:
@@ -145,7 +145,7 @@ def test_python_policies_are_levelled_like_built_in_ones() -> None:
     built_in = flashgc.run(victim="greedy:ties=lowest", **options)
     assert (ours.lifetime, ours.levelling) == (built_in.lifetime, built_in.levelling)
     assert ours.levelling is not None
-    assert ours.levelling["collections"] > 10
+    assert ours.levelling.collections > 10
 
 
 def test_results_of_drives_that_live_for_ever_have_no_life(command: Command) -> None:

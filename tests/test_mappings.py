@@ -38,11 +38,10 @@ def test_mappings_are_ranked_with_what_their_maps_take() -> None:
     assert page.merges is None
     assert page.map_traffic is None
     assert dftl.map_traffic is not None
-    assert dftl.map_traffic["misses"] > dftl.map_traffic["writes"] > 0
+    assert dftl.map_traffic.misses > dftl.map_traffic.writes > 0
     for result in (fast, bast):
         assert result.merges is not None
-        kinds = ("switch", "partial", "full", "dead")
-        assert sum(result.merges[kind] for kind in kinds) == result.collections
+        assert result.merges.total == result.collections
         assert result.policy == result.mapping
         assert result.frontier == "none"
 
@@ -58,17 +57,17 @@ def test_schemes_are_ranked_by_the_time_that_flash_takes() -> None:
         "d-choices:d=10", "zipf:theta=0.9,read=0.7", mapping="fast:log_blocks=32,log_only=yes",
         scheme=["du-gc", "da-gc", "lda-gc5"], **CACHED,
     )  # fmt: skip
-    seconds = [rank.result.swap["io_seconds"] for rank in ranking if rank.result.swap is not None]
+    seconds = [rank.result.swap.io_seconds for rank in ranking if rank.result.swap is not None]
     assert seconds == sorted(seconds)
     assert ranking.best.scheme == "lda-gc5"
     assert ranking.ranking[2].ratio == pytest.approx(seconds[2] / seconds[0])
     best = ranking.best
     assert best.swap is not None
-    assert best.reads == best.swap["swap_ins"]
-    time = 200e-6 * best.swap["swap_outs"] + best.swap["collection_seconds"]
-    assert best.swap["io_seconds"] == pytest.approx(time)
+    assert best.reads == best.swap.swap_ins
+    time = 200e-6 * best.swap.swap_outs + best.swap.collection_seconds
+    assert best.swap.io_seconds == pytest.approx(time)
     # 4 MiB of pages of 2 KiB.
-    assert best.config["swap"]["cache_pages"] == 2048
+    assert best.config.swap.cache_pages == 2048
 
 
 def test_a_picture_of_schemes_names_them_and_has_their_io_times() -> None:
@@ -80,7 +79,7 @@ def test_a_picture_of_schemes_names_them_and_has_their_io_times() -> None:
     assert [tick.get_text() for tick in axes.get_yticklabels()] == ["lda-gc5", "du-gc"]
     assert axes.get_xlabel() == "I/O time (s)"
     drawn = [float(points[0].get_xdata()[0]) for points in axes.containers]
-    assert drawn == [rank.result.swap["io_seconds"] for rank in ranking if rank.result.swap]
+    assert drawn == [rank.result.swap.io_seconds for rank in ranking if rank.result.swap]
 
 
 def test_times_are_weighed_as_they_are_given() -> None:
@@ -95,7 +94,7 @@ def test_times_are_weighed_as_they_are_given() -> None:
     assert slow.swap is not None
     assert usual.swap is not None
     # Where a page from memory takes 5 ms, writing one back never pays.
-    assert slow.swap["flushed"] == 0 < usual.swap["flushed"]
+    assert slow.swap.flushed == 0 < usual.swap.flushed
 
 
 def test_a_run_prints_its_map_and_its_merges(command: Command) -> None:

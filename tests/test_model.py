@@ -175,7 +175,7 @@ def test_every_model_answers_and_is_described() -> None:
         result = model.evaluate(entry.name)
         assert result.write_amplification > 1, entry.name
         assert result.residual <= 1e-10, entry.name
-        assert set(entry.takes) <= {*result.config, "blocks"}
+        assert set(entry.takes) <= {*result.config.given(), "blocks"}
         for part in ("# Valid for", "# Source"):
             assert part in entry.doc, entry.name
 

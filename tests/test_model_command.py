@@ -115,9 +115,9 @@ def test_the_defaults_that_are_said_are_those_that_are_taken() -> None:
         for name, parameter in PARAMETERS.items()
         if (match := re.search(r"\[default: (.*)\]", parameter.help))
     }
-    taken = dict(model.evaluate("fifo", workload="zipf").config)
+    taken = model.evaluate("fifo", workload="zipf").config.given()
     for entry in model.models():
-        taken |= model.evaluate(entry.name).config
+        taken |= model.evaluate(entry.name).config.given()
     assert parse_share(said.pop("spare")) == taken["spare_factor"]
     assert parse_share(said.pop("window")) == taken["window"]
     assert said == {name: str(taken[name]) for name in said}

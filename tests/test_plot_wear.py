@@ -32,13 +32,13 @@ def test_a_line_falls_at_each_failure_and_points_are_those_of_every_run(
         life = rank.result.lifetime
         assert life is not None
         x, y = np.array(line.get_xdata()), np.array(line.get_ydata())
-        for writes, bad in dict(life["failures"]).items():
+        for writes, bad in dict(life.failures).items():
             # The last that failed at this write. Of 200 blocks one is half a percent.
             assert y[x == writes].min() == 100 - bad / 2
-        assert (y[0], y[-1]) == (100, 100 - life["failures"][-1][1] / 2)
+        assert (y[0], y[-1]) == (100, 100 - life.failures[-1][1] / 2)
         shown = sorted(points.lines[0].get_xdata())
-        ends = [life["first_failure"], life["system_failure"]]
-        assert shown == sorted(one for end in ends for one in end["run_values"])
+        ends = [life.first_failure, life.system_failure]
+        assert shown == sorted(one for end in ends for one in end.run_values)
         # 18 blocks of reserve, and the one that was needed.
         assert set(points.lines[0].get_ydata()) == {99.5, 90.5}
 
@@ -52,11 +52,11 @@ def test_a_histogram_has_every_block_in_a_row_of_its_own(lives: flashgc.Comparis
         (stairs,) = axes.patches
         values, edges, _ = stairs.get_data()
         assert [(edge + 0.5, blocks) for edge, blocks in zip(edges[:-1], values, strict=True)] == [
-            tuple(one) for one in wear["histogram"]
+            tuple(one) for one in wear.histogram
         ]
         assert values.sum() == 200
-        assert axes.lines[0].get_xdata()[0] == wear["mean"]
-        assert f"cv {wear['cv']:.4f}, Gini {wear['gini']:.4f}" == axes.get_title(loc="right")
+        assert axes.lines[0].get_xdata()[0] == wear.mean
+        assert f"cv {wear.cv:.4f}, Gini {wear.gini:.4f}" == axes.get_title(loc="right")
 
 
 def test_an_evolution_has_the_mean_between_the_least_and_the_most_worn_block(
@@ -66,20 +66,21 @@ def test_an_evolution_has_the_mean_between_the_least_and_the_most_worn_block(
     above, below = plot.wear_evolution(result).axes
     assert result.wear is not None
     assert result.lifetime is not None
-    series = result.wear["series"]
+    series = result.wear.series
     for axes, key in ((above, "mean"), (below, "deviation")):
-        assert list(axes.lines[0].get_ydata()) == [point[key] for point in series]
+        assert list(axes.lines[0].get_ydata()) == [getattr(point, key) for point in series]
         marks = [line.get_xdata()[0] for line in axes.lines[1:]]
-        first, last = result.lifetime["failures"][0], result.lifetime["failures"][-1]
+        first, last = result.lifetime.failures[0], result.lifetime.failures[-1]
         assert marks == [first[0], last[0]]
     widest, middle = (band.get_paths()[0].get_extents() for band in above.collections)
-    assert (widest.y0, widest.y1) == (0, max(point["deciles"][10] for point in series))
-    assert middle.y1 == max(point["deciles"][9] for point in series)
+    assert (widest.y0, widest.y1) == (0, max(point.deciles[10] for point in series))
+    assert middle.y1 == max(point.deciles[9] for point in series)
     deviation, gini = plot.wear_evolution(lives).axes
     for lines, key in ((deviation.lines, "deviation"), (gini.lines, "gini")):
         for line, rank in zip(lines, lives, strict=True):
             assert rank.result.wear is not None
-            shown = [point[key] for point in rank.result.wear["series"] if point[key] is not None]
+            values = [getattr(point, key) for point in rank.result.wear.series]
+            shown = [value for value in values if value is not None]
             assert [y for y in line.get_ydata() if not np.isnan(y)] == shown
 
 
@@ -91,7 +92,7 @@ def test_the_mean_of_runs_of_unequal_lengths_begins_where_the_first_one_was_meas
     _, mean = axes.lines
     assert mean.get_xdata()[0] == result.measured_from == 2
     assert result.lifetime is not None
-    lengths = result.lifetime["system_failure"]["run_values"]
+    lengths = result.lifetime.system_failure.run_values
     assert len(set(lengths)) > 1
     assert mean.get_xdata()[1] == lengths[0]
 

@@ -137,7 +137,7 @@ def test_a_view_outlives_its_drive() -> None:
     flashgc.run(victim="greedy", **SMALL)  # Memory that was freed would now be used again.
     blocks, valid, counts = kept
     # The drive is full: valid pages of all blocks are its logical pages.
-    assert int((valid & 0x7FFF).sum()) == result.config["logical_pages"]
+    assert int((valid & 0x7FFF).sum()) == result.config.logical_pages
     assert [int(count) for count in valid] == list(counts)
     with pytest.raises(RuntimeError, match="inside a pick"):
         blocks.draw(1)

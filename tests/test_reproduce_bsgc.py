@@ -6,14 +6,14 @@ import functools
 
 import pytest
 
-from flashgc.papers import bsgc, bsgc_readings
-from flashgc.papers.bsgc import HOT, TABLE, WITH_SFL, Agreement
-from flashgc.papers.bsgc_figures import density, half_width
+from flashgc.papers.bsgc import experiment, readings
+from flashgc.papers.bsgc.experiment import HOT, TABLE, WITH_SFL, Agreement
+from flashgc.papers.bsgc.traces import density, half_width
 from flashgc.papers.claims import Claim, claims
 from flashgc.reproduce.execute import programs
 from flashgc.reproduce.runner import Measured, Outcome, Size, runner_of
 from flashgc.reproduce.verdicts import Value, Verdict
-from flashgc.results import Result
+from flashgc.results import Result, WearPoint
 from papers import claim_of, task_of
 
 RUNNABLE = [claim for claim in claims().claims if claim.paper == "bsgc"]
@@ -48,7 +48,7 @@ def test_lives_are_of_eleven_combinations_and_wear_is_of_10_8_writes() -> None:
     assert {one.config()["endurance"] for one in task.simulations.values()} == {"1000"}
     task = task_of(the("fig6"), Size.DEFAULT)
     lengths = [one.config()["length"] for one in task.simulations.values()]
-    assert lengths == [{"writes": "100000000"}] * (3 * 7 * bsgc.SEEDS)
+    assert lengths == [{"writes": "100000000"}] * (3 * 7 * experiment.SEEDS)
 
 
 def as_published(size: Size, shift: dict[str, float] | None = None) -> dict[str, Result]:
@@ -57,9 +57,9 @@ def as_published(size: Size, shift: dict[str, float] | None = None) -> dict[str,
     made = {}
     for trace in HOT:
         told = {
-            figure: bsgc.published(the(claim.removeprefix("bsgc.")), trace)
+            figure: experiment.published(the(claim.removeprefix("bsgc.")), trace)
             for figure, claim in {
-                **bsgc_readings.CLAIMS,
+                **readings.CLAIMS,
                 "response time": "bsgc.fig8",
             }.items()
         }
@@ -78,8 +78,8 @@ def as_published(size: Size, shift: dict[str, float] | None = None) -> dict[str,
                 "config": {"blocks": 2048, "victim": name, "workload": trace},
             }
             for kind in ("life", "wear"):
-                for seed in range(1, bsgc.SEEDS + 1):
-                    made[bsgc.key(kind, trace, name, seed)] = Result.from_dict(raw)
+                for seed in range(1, experiment.SEEDS + 1):
+                    made[experiment.key(kind, trace, name, seed)] = Result.from_dict(raw)
     return made
 
 
@@ -175,20 +175,23 @@ def test_a_trace_gives_its_hot_addresses_what_table_2_says(trace: str) -> None:
     assert share == pytest.approx(1 - hot, abs=1e-6)
     # A standard deviation that is a share of the addresses, and back.
     for skew, sigma in (("sigma", hot), ("half-sigma", hot / 2)):
-        half = half_width(bsgc_readings.hot_of(trace, skew))
+        half = half_width(readings.hot_of(trace, skew))
         assert 0.5 / half == pytest.approx(sigma, rel=1e-4)
 
 
 def test_a_deviation_is_read_off_between_two_moments() -> None:
-    series = [{"drive_writes": 1.0, "deviation": 2.0}, {"drive_writes": 3.0, "deviation": 3.0}]
-    read = [bsgc_readings._deviation_at({"series": series}, at) for at in (0.5, 1.0, 2.0, 9.0)]
+    series = [
+        WearPoint(drive_writes, mean=0.0, deviation=deviation, gini=None, deciles=())
+        for drive_writes, deviation in ((1.0, 2.0), (3.0, 3.0))
+    ]
+    read = [readings._deviation_at(series, at) for at in (0.5, 1.0, 2.0, 9.0)]
     assert read == [1.0, 2.0, 2.5, 3.0]
 
 
 def test_full_readings_are_of_all_surroundings_and_all_forms() -> None:
     task = task_of(the("readings"), Size.FULL)
-    forms = sum(len(bsgc_readings.FORMS[name.rpartition("+")[2]]) for name in TABLE)
-    assert len(bsgc_readings.surroundings(Size.FULL)) == 3 * 4 * 4
+    forms = sum(len(readings.FORMS[name.rpartition("+")[2]]) for name in TABLE)
+    assert len(readings.surroundings(Size.FULL)) == 3 * 4 * 4
     assert len(task.simulations) == 3 * (48 * 7 + forms)
 
 

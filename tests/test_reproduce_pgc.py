@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from flashgc.papers import pgc, pgc_sweeps, pgc_traces
 from flashgc.papers.claims import Claim, claims
+from flashgc.papers.pgc import experiment, sweeps, traces
 from flashgc.reproduce.execute import programs
 from flashgc.reproduce.runner import Measured, Outcome, Size, runner_of
 from flashgc.reproduce.verdicts import Verdict
@@ -39,14 +39,14 @@ def test_every_claim_has_a_task_that_the_engine_understands(claim: Claim, size: 
         if simulation.options.get("device") and simulation.options["workload"] != _part()
     }
     # Table VI: 8 elements of 8 planes of 2048 blocks.
-    assert drives <= {pgc.BLOCKS[size]}
-    assert pgc.BLOCKS[Size.FULL] == 8 * 8 * 2048
+    assert drives <= {experiment.BLOCKS[size]}
+    assert experiment.BLOCKS[Size.FULL] == 8 * 8 * 2048
     if drives and size is not Size.FULL:
         assert task.left_out
 
 
 def _part() -> str:
-    return str(pgc_traces.part())
+    return str(traces.part())
 
 
 def outcome_of(name: str, make: Any) -> Outcome:
@@ -125,7 +125,7 @@ def test_a_gain_must_grow_all_along_its_sweep() -> None:
     def swept(at: Any) -> Outcome:
         def made(key: str, _: Any) -> Result:
             name, _, value = key.rpartition(" ")[0].rpartition(" ")
-            gain = at(name, [f"{one}" for one in pgc_sweeps.SWEEPS[name][0]].index(value))
+            gain = at(name, [f"{one}" for one in sweeps.SWEEPS[name][0]].index(value))
             return timed(1000 * (1 - gain if key.endswith("pgc") else 1), 1e6, 9000)
 
         return outcome_of("synthetic", made)
@@ -137,7 +137,7 @@ def test_a_gain_must_grow_all_along_its_sweep() -> None:
     # The mean at 20% reads over that at 80%: 1 without preemption; with it 0.6 / 0.9, or 0.8 / 0.5.
     assert [one.rows[3].verdict for one in (rising, turned)] == [IN_KIND, MISSED]
     (figure,) = rising.figures
-    assert len(figure.data.rows) == 2 * sum(len(one[0]) for one in pgc_sweeps.SWEEPS.values())
+    assert len(figure.data.rows) == 2 * sum(len(one[0]) for one in sweeps.SWEEPS.values())
 
 
 def test_bandwidth_that_varies_with_writes_and_depth_is_what_is_claimed() -> None:

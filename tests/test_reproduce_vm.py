@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from flashgc.papers.vm_example import CACHED, FOLDER, PAGE
+from flashgc.papers.vm.example import CACHED, FOLDER, PAGE
 
 #: (page, written), the page used longest ago first: what the cache holds beside P6 when that goes.
 #: Of the figures: P2 and P1 in the LRU region, with P6 itself; P5, P11 and P9 in the MRU region.

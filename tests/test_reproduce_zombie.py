@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from flashgc.papers import zombie
 from flashgc.papers.claims import Claim, claims
-from flashgc.papers.zombie_example import TRACE
-from flashgc.papers.zombie_readings import POINTS, STATEMENTS
+from flashgc.papers.zombie import experiment
+from flashgc.papers.zombie.example import TRACE
+from flashgc.papers.zombie.readings import POINTS, STATEMENTS
 from flashgc.reproduce.execute import Work, programs
 from flashgc.reproduce.runner import Measured, Outcome, Size, Task, runner_of
 from flashgc.reproduce.verdicts import Value, Verdict
@@ -35,7 +35,7 @@ def test_the_default_size_is_the_papers() -> None:
     # Section 4.1: 8 GB a bank, effective blocks of 2 MB and pages of 16 KB; 5.1: four banks, 29.8
     # of 31.6 GB; 5.2.1: 5.12 GB written, 16 KB a request; two writes a read; caches of 4 and 2 GB.
     for cache in (4, 2):
-        config = zombie.micro(Size.DEFAULT, "ZGC-GD", 6, cache=cache).config()
+        config = experiment.micro(Size.DEFAULT, "ZGC-GD", 6, cache=cache).config()
         banks = config["runs"]
         size = config["page_size"] * config["pages_per_block"] * config["blocks"]
         assert (banks, size) == (4, 8 << 30)
@@ -44,7 +44,7 @@ def test_the_default_size_is_the_papers() -> None:
         assert int(config["length"]["writes"]) * config["page_size"] * banks == 5.12e9
         assert config["workload"] == "skew:h=6,read=33.3333%"
         assert config["host"]["cache"].startswith(f"page-cache:size={cache * 256}MiB,rate=2500,")
-    config = zombie.micro(Size.DEFAULT, "GC-CB", 6, banks=16).config()
+    config = experiment.micro(Size.DEFAULT, "GC-CB", 6, banks=16).config()
     assert (config["runs"], config["blocks"]) == (16, 1024)
 
 
@@ -73,7 +73,7 @@ def judged(name: str, results: dict[str, Result]) -> Outcome:
 def test_a_gain_is_that_of_runs_on_the_same_writes() -> None:
     task = Task()
     of = with_amplifications({"a": [2.0, 3.0], "b": [4.0, 5.0]})
-    value = zombie.gain(Measured(Size.QUICK, task, of, {}), "a", "b")
+    value = experiment.gain(Measured(Size.QUICK, task, of, {}), "a", "b")
     # 50% and 40%: mean 45, standard deviation 5 sqrt(2), by sqrt(2) runs 5; 12.706 times that.
     assert (value.mean, value.ci95) == pytest.approx((45, 63.53))
 

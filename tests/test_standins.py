@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 import flashgc
 from conftest import Command
 from flashgc import ConfigError, trace_stat
-from flashgc.papers import standins
 from flashgc.papers.claims import Claim, claims
-from flashgc.papers.dchoices_optimum import CHOICES
-from flashgc.papers.dchoices_traces import paired
-from flashgc.papers.standins import Found, Missing, Published, published
+from flashgc.papers.dchoices import standins
+from flashgc.papers.dchoices.optimum import CHOICES
+from flashgc.papers.dchoices.standins import Found, Missing, Published, published
+from flashgc.papers.dchoices.traces import paired
 from flashgc.reproduce.runner import Measured, Outcome, Size, runner_of
 from flashgc.reproduce.verdicts import Verdict
 from flashgc.results import Result

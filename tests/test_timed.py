@@ -13,7 +13,7 @@ import pytest
 import flashgc
 from conftest import Command
 from flashgc import ConfigError, plot
-from flashgc.timed import devices
+from flashgc.presets import devices
 
 SMALL: dict[str, Any] = {
     "kind": "timed",
@@ -35,17 +35,17 @@ def test_a_result_has_its_timing_and_a_counting_one_has_none() -> None:
     timing = result.timing
     assert timing is not None
     assert result.measured
-    assert timing.latency_us["all"]["requests"] == 6000
-    both = [timing.latency_us[side]["requests"] for side in ("read", "write")]
+    assert timing.latency_us.all.requests == 6000
+    both = [timing.latency_us.of(side).requests for side in ("read", "write")]
     assert sum(both) == 6000
     assert result.reads == both[0]
     assert result.host_pages == both[1]
     assert len(timing.mean_us_runs) == 2
-    mean = timing.latency_us["all"]["mean"]
+    mean = timing.latency_us.all.mean
     assert math.isclose(sum(timing.mean_us_runs) / 2, mean, rel_tol=1e-12)
-    assert timing.collecting["preempted"] > 0
+    assert timing.collecting.preempted > 0
     document = json.loads(result.to_json())
-    assert document["latency_us"] == dict(timing.latency_us)
+    assert document["latency_us"]["read"]["p99"] == timing.latency_us.read.p99
     assert document["config"]["timed"]["preemption"] == "pgc"
     counting = flashgc.run(blocks=200, pages_per_block=16, writes="2x")
     assert counting.timing is None
@@ -73,7 +73,7 @@ def test_preemption_bounds_what_a_read_waits_for() -> None:
     met = {}
     for preemption, result in longest.items():
         assert result.timing is not None
-        met[preemption] = result.timing.latency_us["read"]["during_collection"]["max"]
+        met[preemption] = result.timing.latency_us.read.during_collection.max
     assert met["pgc"] <= 1500 + 25 + 10
     # What cannot be suspended is a page that is read and goes over the bus, 25 + 10 us; the read
     # goes before its program, which has not begun. To suspend one takes 20.
@@ -91,7 +91,7 @@ def test_a_ranking_is_by_mean_response_time() -> None:
     first, second = ranking.ranking
     assert first.result.timing is not None
     assert second.result.timing is not None
-    means = [rank.result.timing.latency_us["all"]["mean"] for rank in (first, second)]  # type: ignore[union-attr]
+    means = [rank.result.timing.latency_us.all.mean for rank in (first, second)]  # type: ignore[union-attr]
     assert math.isclose(second.ratio, means[1] / means[0], rel_tol=1e-12)
     assert not second.inside_noise
 
@@ -103,16 +103,16 @@ def test_every_device_runs_and_what_is_given_wins(device: Any) -> None:
         kind="timed", device=device.name, blocks=128 * planes, pages_per_block=32, requests=300,
         warmup="0",
     )  # fmt: skip
-    assert result.config["pages_per_block"] == 32
-    assert result.config["times"].startswith("read=")
+    assert result.config.pages_per_block == 32
+    assert result.config.times.startswith("read=")
     policy = device.values.get("gc", {}).get("victim", "d-choices:d=10,c=0")
-    assert result.config["victim"].startswith(policy)
+    assert result.config.victim.startswith(policy)
     timing = result.timing
     assert timing is not None
     # One thread and no collection: a page over the bus, and the program.
-    times = dict(part.split("=") for part in result.config["times"].split(","))
+    times = dict(part.split("=") for part in result.config.times.split(","))
     write = sum(float(times[key].removesuffix("us")) for key in ("program", "transfer"))
-    assert math.isclose(timing.latency_us["write"]["mean"], write, rel_tol=1e-9)
+    assert math.isclose(timing.latency_us.write.mean, write, rel_tol=1e-9)
 
 
 def test_an_experiment_file_has_the_keys(tmp_path: Path, command: Command) -> None:
@@ -321,7 +321,7 @@ def test_pictures_draw_what_the_timing_says() -> None:
     assert timing is not None
     (axes,) = plot.distribution(result).axes
     read, write = axes.lines
-    points = timing.latency_us["read"]["distribution"]
+    points = timing.latency_us.read.distribution
     assert [tuple(point) for point in zip(*read.get_data(), strict=True)] == [
         tuple(point) for point in points
     ]
@@ -332,9 +332,9 @@ def test_pictures_draw_what_the_timing_says() -> None:
     # Half of the requests lie beyond 2 = 1 / (1 - 50%).
     x, y = axes.lines[0].get_data()
     at = next(index for index, beyond in enumerate(x) if beyond >= 2)
-    assert math.isclose(y[at], timing.latency_us["all"]["p50"], rel_tol=0.05)
+    assert math.isclose(y[at], timing.latency_us.all.p50, rel_tol=0.05)
     upper, lower = plot.over_time(result).axes
-    assert len(upper.lines[0].get_xdata()) == len(timing.over_time["read"]["mean_us"])
+    assert len(upper.lines[0].get_xdata()) == len(timing.over_time.read.mean_us)
     assert lower.get_ylim()[0] == 0
     with pytest.raises(ConfigError, match="has nothing over time"):
         plot.over_time(flashgc.run(blocks=200, pages_per_block=16, writes="2x"))

@@ -20,7 +20,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from flashgc import model, plot
+    from flashgc import model, plot, results
     from flashgc._core import (
         Blocks,
         ConfigError,
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         version,
     )
     from flashgc.conformance import check_policy
+    from flashgc.presets import devices
     from flashgc.recording import Recording, trace_record
     from flashgc.registry import (
         allocations,
@@ -52,10 +53,8 @@ if TYPE_CHECKING:
         trace_formats,
         wear_levellings,
     )
-    from flashgc.results import Comparison, Rank, Result, TraceStat
+    from flashgc.results import Comparison, Rank, Result, Timing, TraceStat
     from flashgc.simulation import Victim, VictimPolicy, compare, run
-    from flashgc.timed import devices
-    from flashgc.timing import Timing
     from flashgc.traces import Trace, trace_convert, trace_stat, trace_synth
 
 __all__ = [
@@ -94,6 +93,7 @@ __all__ = [
     "plot",
     "policies",
     "request_generators",
+    "results",
     "run",
     "schemes",
     "trace_convert",
@@ -111,16 +111,15 @@ _HOMES = {
     **dict.fromkeys(("frontiers", "generators", "hints", "mappings", "page_caches"), "registry"),
     **dict.fromkeys(("placements", "policies", "schemes", "trace_formats"), "registry"),
     **dict.fromkeys(("arrivals", "request_generators", "wear_levellings"), "registry"),
-    "Timing": "timing",
-    "devices": "timed",
-    **dict.fromkeys(("Comparison", "Rank", "Result", "TraceStat"), "results"),
+    "devices": "presets",
+    **dict.fromkeys(("Comparison", "Rank", "Result", "Timing", "TraceStat"), "results"),
     **dict.fromkeys(("Victim", "VictimPolicy", "compare", "run"), "simulation"),
     **dict.fromkeys(("Recording", "trace_record"), "recording"),
     **dict.fromkeys(("Trace", "trace_convert", "trace_stat", "trace_synth"), "traces"),
     "check_policy": "conformance",
 }
 #: Packages below this one that need no import of their own.
-_PACKAGES = ("model", "plot")
+_PACKAGES = ("model", "plot", "results")
 
 
 def __getattr__(name: str) -> object:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import resource
 import signal
 import sys
 import threading
@@ -120,7 +119,11 @@ def simulate(
     return simulated
 
 
-def peak_memory_bytes() -> int:
-    """The largest resident memory of this process so far."""
+def peak_memory_bytes() -> int | None:
+    """The largest resident memory of this process so far; ``None`` where no system call tells."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such module.
+        return None
     largest = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return largest if sys.platform == "darwin" else largest * 1024

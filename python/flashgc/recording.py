@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 from flashgc import _core
 from flashgc._core import ConfigError, Control, TraceError
+from flashgc._documents import Document
 from flashgc._engine import Progress, interruptible
-from flashgc.results import _Json
 from flashgc.traces import Path
 from flashgc.units import parse_page_size
 
@@ -23,7 +23,7 @@ PATIENCE = 5.0
 
 
 @dataclass(frozen=True)
-class Recording(_Json):
+class Recording(Document):
     """What :func:`trace_record` wrote."""
 
     #: Accesses of the program: instruction fetches, loads, stores and modifications.

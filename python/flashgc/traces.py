@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from flashgc import _core
 from flashgc._core import ConfigError, Control
+from flashgc._documents import Document, Json
 from flashgc._engine import Progress, interruptible
-from flashgc.results import TraceStat, _Json
+from flashgc.results import TraceStat
 from flashgc.units import parse_page_size, parse_size
 
 Path: TypeAlias = str | os.PathLike[str]
@@ -28,7 +29,7 @@ def _offset(text: int | str) -> int:
 
 
 @dataclass(frozen=True)
-class Converted(_Json):
+class Converted(Document):
     """What :func:`trace_convert` wrote."""
 
     #: Requests written.
@@ -40,7 +41,7 @@ class Converted(_Json):
     #: What a person should know about how the file was read.
     notes: tuple[str, ...]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Json]:
         """All of it as plain Python values."""
         return {**vars(self), "notes": list(self.notes)}
 

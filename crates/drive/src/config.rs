@@ -334,7 +334,10 @@ impl Resolved {
     /// Bytes of memory of one layer; also finds faults that only the making of one shows.
     pub(crate) fn layer_bytes(&self) -> Result<u64, SpecError> {
         let layout = self.layout(0);
-        self.victim.as_ref().map_or(Ok(layout.bytes(false)), |victim| victim.bytes(&layout))
+        match &self.victim {
+            Some(victim) => victim.bytes(&layout),
+            None => Ok(flashgc_ftl::page_map_bytes(&layout)),
+        }
     }
 
     /// The translation layer of run number `run`, counted from 0.
@@ -388,11 +391,7 @@ impl Resolved {
         if !self.mapping.info().has_victims {
             return Ok(());
         }
-        self.placement.check(self.frontier, self.levelling)?;
-        self.frontier.check(&self.geometry, self.levelling, &self.placement)?;
-        self.allocation.check(self.frontier)?;
-        self.levelling.map_or(Ok(()), |levelling| levelling.check(self.frontier))?;
-        Ok(self.lifespan.map_or(Ok(()), |lifespan| lifespan.check(self.frontier))?)
+        self.layout(0).check()
     }
 }
 

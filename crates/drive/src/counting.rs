@@ -1,7 +1,7 @@
 //! The counting drive: commands in, page programs counted. No clock.
 
-use flashgc_ftl::endurance::{Moment, Wear};
 use flashgc_ftl::{FtlError, Translation};
+use flashgc_ftl::{Moment, Wear};
 use flashgc_workload::{Batch, Op, Workload, WorkloadError};
 
 use crate::extent::{Extent, Unit};

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use flashgc_ftl::endurance::{Cause, Moment};
+use flashgc_ftl::{Cause, Moment};
 use flashgc_ftl::{Counters, FtlError, Levelled, MapTraffic, Merges, ZombieCounts};
 use flashgc_host::{HostCounts, HostWatch};
 use flashgc_workload::{Batch, Workload};

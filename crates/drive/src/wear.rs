@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use flashgc_ftl::Counters;
-use flashgc_ftl::endurance::{Cause, Moment};
+use flashgc_ftl::{Cause, Moment};
 use serde::{Deserialize, Serialize};
 
 use crate::config::Resolved;

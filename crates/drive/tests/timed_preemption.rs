@@ -329,6 +329,32 @@ fn a_suspended_erase_lets_a_request_through_and_goes_on_with_what_was_left() {
 }
 
 #[test]
+fn an_operation_with_just_enough_left_is_suspended() {
+    // At 2500 the erase that began at 2380 has 1380 left, at 2000 the program from 1935 has 135.
+    let with = |least_erase_us: u64, least_program_us: u64, us: u64| {
+        let mut settings = suspending();
+        settings.suspend.least_erase_ns = least_erase_us * US;
+        settings.suspend.least_program_ns = least_program_us * US;
+        completed(&settings, vec![at(us, Op::Read, 10)])
+    };
+    assert_eq!([1380, 1381].map(|least| with(least, 0, 2500)), [[2555], [3880 + 35]]);
+    assert_eq!([135, 136].map(|least| with(0, least, 2000)), [[2055], [2135 + 35]]);
+}
+
+#[test]
+fn a_collection_holds_its_die_while_its_operation_is_let_go() {
+    // As above: the die is the collection's from 1890 until the erase ends at 3935, but for the 35 of
+    // the read that goes before the rest of the erase.
+    let mut plain = drive(&settings(PGC), Vec::new());
+    let without = plain.totals().die_collecting_ns[0];
+    let mut drive = drive(&suspending(), vec![at(2500, Op::Read, 10)]);
+    assert_eq!(drive.totals().die_collecting_ns, [without + 20 * US]);
+    // What the read waited for was the collection: it is not its queue.
+    let read = drive.observer().requests.iter().find(|request| request.number == 9).unwrap();
+    assert_eq!((read.blocked_ns, read.queue_ns), (20 * US, 0));
+}
+
+#[test]
 fn a_suspended_program_lets_reads_through_and_no_writes() {
     // Page 2 is programmed from 1935 to 2135. At 2000: 20 us, a read of 35, and 135 are left.
     assert_eq!(completed(&suspending(), vec![at(2000, Op::Read, 10)]), [2055]);

@@ -8,7 +8,7 @@ use std::any::Any;
 use std::sync::{Arc, Mutex};
 
 use crate::geometry::Geometry;
-use crate::track::bytes_of;
+use crate::table::bytes_of;
 
 /// A block number, 0 to N - 1.
 pub type BlockId = u32;

@@ -25,16 +25,17 @@
 
 use crate::blocks::{BlockId, BlockTable};
 use crate::counters::{Counters, Levelled, MapTraffic, Merges, ZombieCounts};
-use crate::endurance::Wear;
 use crate::error::FtlError;
 use crate::fill::Fill;
 use crate::frontier::Frontier;
 use crate::geometry::Geometry;
 use crate::layout::Layout;
-use crate::mapping::MakePageMap;
 use crate::order::Order;
 use crate::scheme::Duplicates;
-use crate::translation::{FollowsReads, ReportsCopies, SharesMemory, TakesHints, Translation};
+use crate::store::Wear;
+use crate::translation::{
+    FollowsReads, MakePageMap, ReportsCopies, SharesMemory, TakesHints, Translation,
+};
 use flashgc_base::snapshot::{Fault, State};
 use flashgc_base::spec::{Kind, Param, Params, SpecError, count};
 use flashgc_base::state;
@@ -181,10 +182,8 @@ pub(crate) fn check(params: &Params, layout: &Layout) -> Result<(), SpecError> {
         ));
     }
     let (map_pages, inner) = inner_geometry(params, &layout.geometry)?;
-    layout
-        .frontier
-        .check(&inner, layout.levelling, &layout.placement)
-        .map_err(|error| on_flash(map_pages, &error))
+    let with_map = Layout { geometry: inner, ..layout.clone() };
+    with_map.check_spare().map_err(|error| on_flash(map_pages, &error))
 }
 
 /// DFTL over the page map that `make` makes.

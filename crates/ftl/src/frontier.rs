@@ -2,9 +2,6 @@
 
 use std::fmt;
 
-use crate::geometry::{Geometry, GeometryError};
-use crate::levelling::Levelling;
-use crate::placement::PlacementSpec;
 use flashgc_base::spec::{Kind, Param, Params, Spec, SpecError, suggest};
 
 /// Which write frontier a drive has.
@@ -98,58 +95,6 @@ impl Frontier {
     /// Whether erased blocks wait in a pool.
     pub fn has_pool(self) -> bool {
         matches!(self, Self::Pool { .. } | Self::Mixed { .. })
-    }
-
-    /// Blocks that can never hold host data: open ones, of which `levelling` has one and `placement`
-    /// its own, and those kept erased.
-    pub(crate) fn blocks_kept(
-        self,
-        levelling: Option<Levelling>,
-        placement: &PlacementSpec,
-    ) -> u32 {
-        let levelled = u32::from(levelling.is_some());
-        match self {
-            Self::Single => 1,
-            Self::Double => 2,
-            Self::Pool { low } => {
-                low.saturating_add(placement.blocks_kept().unwrap_or(2) + levelled)
-            }
-            Self::Mixed { low } => low.saturating_add(1 + levelled),
-        }
-    }
-
-    /// Whether `geometry` leaves enough spare blocks for this frontier, with `levelling` and
-    /// `placement`.
-    pub fn check(
-        self,
-        geometry: &Geometry,
-        levelling: Option<Levelling>,
-        placement: &PlacementSpec,
-    ) -> Result<(), GeometryError> {
-        let b = geometry.pages_per_block();
-        let kept = u64::from(self.blocks_kept(levelling, placement));
-        let spare_pages = geometry.physical_pages() - u64::from(geometry.logical_pages());
-        if spare_pages >= kept * u64::from(b) {
-            return Ok(());
-        }
-        // Rounded up, so that what is hinted at is enough.
-        let least = (kept as f64 / f64::from(geometry.blocks()) * 1e4).ceil() / 1e4;
-        let hint = match self {
-            Self::Pool { .. } if least >= 1.0 => "a smaller low, or more blocks".to_string(),
-            _ if least >= 1.0 => "more blocks".to_string(),
-            _ => format!("a spare factor of at least {least:.4}, or more blocks"),
-        };
-        Err(GeometryError(format!(
-            "{spare_pages} spare pages (spare factor {:.4}) are too few for the {self} frontier, \
-             which{} keeps {kept} block{} of {b} pages; hint: {hint}",
-            geometry.spare_factor(),
-            match (levelling, placement.is_none()) {
-                (Some(_), _) => " with static wear levelling".to_string(),
-                (None, true) => String::new(),
-                (None, false) => format!(" with {placement}"),
-            },
-            if kept == 1 { "" } else { "s" }
-        )))
     }
 }
 

@@ -3,13 +3,12 @@
 use flashgc_base::rng::Stream;
 
 use crate::allocation::Allocation;
-use crate::blocks::BlockTable;
-use crate::endurance::{Lifespan, Wear};
+use crate::endurance::Lifespan;
 use crate::error::FtlError;
 use crate::fill::Fill;
 use crate::frontier::Frontier;
 use crate::geometry::{Geometry, GeometryError};
-use crate::levelling::{Leveller, Levelling};
+use crate::levelling::Levelling;
 use crate::placement::PlacementSpec;
 
 /// A plane number, 0 to the number of planes - 1.
@@ -53,19 +52,60 @@ impl Layout {
         }
     }
 
-    /// Whether the parts go together; the first fault found.
-    pub(crate) fn check(&self) -> Result<(), FtlError> {
-        let Self { geometry, frontier, levelling, placement, .. } = self;
-        placement.check(*frontier, *levelling)?;
-        frontier.check(geometry, *levelling, placement)?;
-        self.allocation.check(*frontier)?;
-        levelling.map_or(Ok(()), |levelling| levelling.check(*frontier))?;
-        Ok(self.lifespan.map_or(Ok(()), |lifespan| lifespan.check(*frontier))?)
+    /// Whether the parts go together.
+    ///
+    /// # Errors
+    /// The first fault found.
+    pub fn check(&self) -> Result<(), FtlError> {
+        let Self { frontier, levelling, .. } = *self;
+        self.placement.check(frontier, levelling)?;
+        self.check_spare()?;
+        self.allocation.check(frontier)?;
+        levelling.map_or(Ok(()), |levelling| levelling.check(frontier))?;
+        Ok(self.lifespan.map_or(Ok(()), |lifespan| lifespan.check(frontier))?)
     }
 
-    /// Blocks of a plane that can never hold host data: open ones, and those kept erased.
+    /// Whether the geometry leaves enough spare blocks.
+    pub(crate) fn check_spare(&self) -> Result<(), GeometryError> {
+        let Self { geometry, frontier, placement, .. } = self;
+        let b = geometry.pages_per_block();
+        let kept = u64::from(self.blocks_kept());
+        let spare_pages = geometry.physical_pages() - u64::from(geometry.logical_pages());
+        if spare_pages >= kept * u64::from(b) {
+            return Ok(());
+        }
+        // Rounded up, so that what is hinted at is enough.
+        let least = (kept as f64 / f64::from(geometry.blocks()) * 1e4).ceil() / 1e4;
+        let hint = match frontier {
+            Frontier::Pool { .. } if least >= 1.0 => "a smaller low, or more blocks".to_string(),
+            _ if least >= 1.0 => "more blocks".to_string(),
+            _ => format!("a spare factor of at least {least:.4}, or more blocks"),
+        };
+        Err(GeometryError(format!(
+            "{spare_pages} spare pages (spare factor {:.4}) are too few for the {frontier} \
+             frontier, which{} keeps {kept} block{} of {b} pages; hint: {hint}",
+            geometry.spare_factor(),
+            match (self.levelling, placement.is_none()) {
+                (Some(_), _) => " with static wear levelling".to_string(),
+                (None, true) => String::new(),
+                (None, false) => format!(" with {placement}"),
+            },
+            if kept == 1 { "" } else { "s" }
+        )))
+    }
+
+    /// Blocks of a plane that can never hold host data: open ones, of which wear levelling has one and
+    /// a placement its own, and those kept erased.
     pub(crate) fn blocks_kept(&self) -> u32 {
-        self.frontier.blocks_kept(self.levelling, &self.placement)
+        let levelled = u32::from(self.levelling.is_some());
+        match self.frontier {
+            Frontier::Single => 1,
+            Frontier::Double => 2,
+            Frontier::Pool { low } => {
+                low.saturating_add(self.placement.blocks_kept().unwrap_or(2) + levelled)
+            }
+            Frontier::Mixed { low } => low.saturating_add(1 + levelled),
+        }
     }
 
     /// Blocks that wait at most in the pool of a plane of `blocks` blocks that is promised `pages`
@@ -76,22 +116,6 @@ impl Layout {
         }
         let promised = pages.div_ceil(self.geometry.pages_per_block());
         self.fill.erased(blocks, promised, self.blocks_kept())
-    }
-
-    /// Bytes of memory of a page-mapped layer of one plane, without what its policy keeps; with
-    /// zombies if that asks for them, or the placement does.
-    pub fn bytes(&self, for_zombies: bool) -> u64 {
-        let geometry = &self.geometry;
-        crate::store::shared_bytes(self, for_zombies)
-            + crate::store::plane_bytes(self, geometry.blocks(), geometry.logical_pages())
-            + crate::page_map::buffer_bytes(geometry)
-    }
-
-    /// Bytes of what is kept of the wear of `blocks` blocks, and of its levelling.
-    pub(crate) fn wear_bytes(&self, blocks: u32) -> u64 {
-        self.lifespan.map_or(0, |_| Wear::bytes(blocks))
-            + self.levelling.map_or(0, |_| Leveller::bytes(blocks))
-            + BlockTable::bytes(blocks)
     }
 }
 

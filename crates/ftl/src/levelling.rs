@@ -25,7 +25,7 @@ use std::fmt;
 use crate::blocks::{BlockId, BlockTable};
 use crate::counters::Levelled;
 use crate::frontier::Frontier;
-use crate::track::{bytes_of, tree_levels};
+use crate::table::{bytes_of, tree_levels};
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param, Params, Spec, SpecError, header, suggest};
 use flashgc_base::state;
@@ -110,7 +110,7 @@ impl Levelling {
     }
 
     /// Whether a drive with this frontier has blocks to level with.
-    pub fn check(self, frontier: Frontier) -> Result<(), SpecError> {
+    pub(crate) fn check(self, frontier: Frontier) -> Result<(), SpecError> {
         if frontier.has_pool() {
             return Ok(());
         }

@@ -35,7 +35,7 @@ pub use allocation::{Allocation, allocation_policies};
 pub use blocks::{BlockId, BlockTable, NOT_A_CANDIDATE};
 pub use collector::collectors;
 pub use counters::{Counters, Levelled, MapTraffic, Merges, ZombieCounts};
-pub use endurance::{EndOfLife, Endurance, Lifespan, Wear};
+pub use endurance::{EndOfLife, Endurance, Lifespan};
 pub use error::FtlError;
 pub use fill::Fill;
 pub use frontier::Frontier;
@@ -47,7 +47,16 @@ pub use page_map::PageMap;
 pub use placement::{PlacementSpec, placement_policies};
 pub use scheme::{Costs, Duplicates, Scheme, schemes};
 pub use stepwise::{PlaneMap, Stepwise};
+pub use store::{Cause, Moment, Wear};
 pub use table::UNMAPPED;
-pub use translation::{FollowsReads, ReportsCopies, SharesMemory, TakesHints, Translation};
+pub use translation::{
+    FollowsReads, MakePageMap, ReportsCopies, SharesMemory, TakesHints, Translation,
+};
 pub use victim::{External, ExternalPick, MakePick, VictimPolicy};
 pub use victims::{Victim, VictimSpec, victim_policies};
+
+/// Bytes of memory of a page map of this layout without what its policy keeps: an estimate for
+/// mappings that have no victim policy.
+pub fn page_map_bytes(layout: &Layout) -> u64 {
+    page_map::bytes(layout, false)
+}

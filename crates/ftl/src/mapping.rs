@@ -8,11 +8,8 @@ use crate::error::FtlError;
 use crate::layout::Layout;
 use crate::log_map;
 use crate::scheme::Scheme;
-use crate::translation::Translation;
+use crate::translation::{MakePageMap, Translation};
 use flashgc_base::spec::{Param, Params, Spec, SpecError, header, suggest};
-
-/// Makes a page map.
-pub type MakePageMap<'a> = &'a dyn Fn(Layout) -> Result<Box<dyn Translation>, FtlError>;
 
 type Build = fn(&Params, Layout, MakePageMap<'_>) -> Result<Box<dyn Translation>, FtlError>;
 

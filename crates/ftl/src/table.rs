@@ -103,3 +103,20 @@ pub(crate) fn for_words(first: usize, count: usize, mut f: impl FnMut(usize, u64
         bit += here;
     }
 }
+
+/// Nodes on each level of a tree of `fan` children a node over `blocks` blocks, from the lowest up
+/// to the root.
+pub(crate) fn tree_levels(blocks: u32, fan: usize) -> Vec<usize> {
+    let mut size = blocks as usize;
+    let mut levels = Vec::new();
+    while levels.is_empty() || size > 1 {
+        size = size.div_ceil(fan);
+        levels.push(size);
+    }
+    levels
+}
+
+/// Bytes of `count` values of type `T`.
+pub(crate) const fn bytes_of<T>(count: usize) -> u64 {
+    (count * size_of::<T>()) as u64
+}

@@ -10,10 +10,15 @@ use flashgc_base::spec::SpecError;
 
 use crate::blocks::{BlockId, BlockTable};
 use crate::counters::{Counters, Levelled, MapTraffic, Merges, ZombieCounts};
-use crate::endurance::Wear;
+
 use crate::error::FtlError;
 use crate::geometry::Geometry;
+use crate::layout::Layout;
 use crate::scheme::{Costs, Duplicates, Scheme};
+use crate::store::Wear;
+
+/// Makes a page map: what a mapping is, or lies on.
+pub type MakePageMap<'a> = &'a dyn Fn(Layout) -> Result<Box<dyn Translation>, FtlError>;
 
 /// A translation layer, whatever its policy: the one virtual call is at the batch.
 pub trait Translation: State + Send {

@@ -7,7 +7,7 @@ use crate::blocks::{BlockId, BlockTable};
 use crate::error::FtlError;
 use crate::geometry::Geometry;
 use crate::layout::{Layout, PlaneLayout};
-use crate::page_map::PageMap;
+use crate::page_map::{self, PageMap};
 use crate::stepwise::{PlaneMap, Stepwise};
 use crate::track::Tracker;
 use crate::translation::Translation;
@@ -159,7 +159,7 @@ impl VictimSpec {
     /// Bytes of memory of the layer that [`VictimSpec::build`] makes; an error where the policy
     /// cannot be made for a drive of this shape.
     pub fn bytes(&self, layout: &Layout) -> Result<u64, SpecError> {
-        Ok(layout.bytes(self.info.asks_for_zombies)
+        Ok(page_map::bytes(layout, self.info.asks_for_zombies)
             + (self.info.bytes)(&self.params, &layout.geometry)?)
     }
 
@@ -233,7 +233,7 @@ impl Victim {
     pub fn bytes(&self, layout: &Layout) -> Result<u64, SpecError> {
         match self {
             Self::Registered(spec) => spec.bytes(layout),
-            Self::External(..) => Ok(layout.bytes(false)),
+            Self::External(..) => Ok(page_map::bytes(layout, false)),
         }
     }
 

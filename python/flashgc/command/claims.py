@@ -9,13 +9,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from flashgc._documents import dumps
 from flashgc.command.render import LEFT, RIGHT, console, facts, is_plain, show, table, unicode
 from flashgc.papers.claims import Claim, claims
 from flashgc.reproduce.document import Reproduction
 from flashgc.reproduce.runner import Outcome, Row, Size, runner_of
 from flashgc.reproduce.verdicts import Verdict
 from flashgc.reproduce.words import lines
-from flashgc.results import dumps
 
 STYLES = {
     Verdict.MET: "bold green",
@@ -28,18 +28,8 @@ STYLES = {
 def show_claims(made: Reproduction, report: Path | None) -> None:
     """Prints what became of every claim, and where the page is."""
     out = console()
-    for outcome in made.shown():
+    for outcome in made.outcomes:
         _show_claim(out, outcome)
-        out.print()
-    for name, waiting in made.waiting().items():
-        paper = made.papers[name]
-        count = f"{len(waiting)} claims" if len(waiting) != 1 else "1 claim"
-        line = Text(f"{name}: ", style="bold" if not is_plain(out) else "")
-        line.append(
-            f"{count} not-run, {paper.waits_for} is not there yet", style="default not bold"
-        )
-        out.print(line)
-    if made.waiting():
         out.print()
     counts = Text("claims: ", style="bold" if not is_plain(out) else "")
     parts = [(verdict, made.counts()[verdict]) for verdict in Verdict if made.counts()[verdict]]
@@ -121,8 +111,6 @@ def show_list(what: tuple[str, ...], size: Size, *, as_json: bool) -> None:
             out.print()
         out.print(Text(paper.title, style="" if is_plain(out) else "bold cyan"))
         out.print(_text(out, paper.source, "dim"))
-        if paper.waits_for:
-            out.print(_text(out, f"waits for {paper.waits_for}", "yellow"))
         made = table(out, [("claim", LEFT), ("kind", LEFT), ("input", LEFT), ("needs", LEFT)])
         made.columns[0].no_wrap = True
         for claim, needs in rows:
@@ -133,8 +121,6 @@ def show_list(what: tuple[str, ...], size: Size, *, as_json: bool) -> None:
 
 def _needs(claim: Claim, size: Size) -> str:
     """What a claim needs to be run."""
-    if claims().papers[claim.paper].waits_for:
-        return "-"
     runner = runner_of(claim)
     if runner is None:
         return "a runner"

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from flashgc.results import Result
+from flashgc.results import Busy, Levelling, Lifetime, Milestone, Result, Wear
 from flashgc.units import format_count, format_duration
 
 #: Ends of a life, as results name them, and how they are called.
@@ -22,14 +21,14 @@ def rows(result: Result, plus_minus: str) -> list[tuple[str, str]]:
     """Rows on a result's lifetime and busy time, where there are any."""
     made = []
     if result.levelling is not None:
-        made.append(("levelling", _levelling(result)))
+        made.append(("levelling", _levelling(result, result.levelling)))
     if result.lifetime is not None:
         life = result.lifetime
         made += [
-            (name, _failure(life[end], len(result.run_values), plus_minus))
+            (name, _failure(life.of(end), len(result.run_values), plus_minus))
             for end, name in ENDS.items()
         ]
-        made.append(("reserve", f"{format_count(life['reserve_blocks'])} blocks{_why(life)}"))
+        made.append(("reserve", f"{format_count(life.reserve_blocks)} blocks{_why(life)}"))
         made.append(("wear", _wear(result.wear)))
     if result.busy is not None:
         made.append(("busy", _busy(result.busy)))
@@ -38,11 +37,10 @@ def rows(result: Result, plus_minus: str) -> list[tuple[str, str]]:
 
 def cells(result: Result) -> list[str]:
     """The cells of :data:`COLUMNS`."""
-    life, wear = result.lifetime or {}, result.wear or {}
-    ends = [life.get(end) for end in ENDS]
-    cv = wear.get("cv")
+    ends = [_drive_writes(result, end) for end in ENDS]
+    cv = None if result.wear is None else result.wear.cv
     return [
-        *("-" if end is None else f"{end['drive_writes']:.5g}" for end in ends),
+        *("-" if end is None else f"{end:.5g}" for end in ends),
         "-" if cv is None else f"{cv:.4f}",
     ]
 
@@ -65,61 +63,60 @@ def verdict(named: Sequence[tuple[str, Result]]) -> str | None:
 
 
 def _drive_writes(result: Result, end: str) -> float | None:
-    failure = (result.lifetime or {}).get(end)
-    return None if failure is None else float(failure["drive_writes"])
+    failure = None if result.lifetime is None else result.lifetime.of(end)
+    return None if failure is None else failure.drive_writes
 
 
-def _failure(failure: Mapping[str, Any] | None, runs: int, plus_minus: str) -> str:
+def _failure(failure: Milestone | None, runs: int, plus_minus: str) -> str:
     if failure is None:
         return "not reached"
-    half = failure["drive_writes_ci95"]
+    half = failure.drive_writes_ci95
     spread = "" if half is None else f" {plus_minus}{half:.3g}"
-    busy = failure["busy_seconds"]
+    busy = failure.busy_seconds
     parts = [
-        f"{failure['drive_writes']:.5g}{spread} drive writes",
-        f"{failure['drive_writes_per_day']:.3g} a day for 5 years",
-        f"{failure['terabytes_written']:.4g} TB",
+        f"{failure.drive_writes:.5g}{spread} drive writes",
+        f"{failure.drive_writes_per_day:.3g} a day for 5 years",
+        f"{failure.terabytes_written:.4g} TB",
     ]
     if busy is not None:
         parts.append(f"{format_duration(busy)} busy")
-    if failure["runs"] < runs:
-        parts.append(f"{failure['runs']} of {runs} runs")
+    if failure.runs < runs:
+        parts.append(f"{failure.runs} of {runs} runs")
     return ", ".join(parts)
 
 
-def _why(life: Mapping[str, Any]) -> str:
-    reasons = {
-        "reserve_used_up": "used up",
-        "pool_ran_dry": "the pool ran dry before they were bad",
-    }
-    told = [f"{text} in {life[key]}" for key, text in reasons.items() if life[key]]
-    runs = sum(life[key] for key in reasons)
+def _why(life: Lifetime) -> str:
+    reasons = (
+        (life.reserve_used_up, "used up"),
+        (life.pool_ran_dry, "the pool ran dry before they were bad"),
+    )
+    told = [f"{text} in {count}" for count, text in reasons if count]
+    runs = life.reserve_used_up + life.pool_ran_dry
     return f", {', '.join(told)} of {runs} run{'s' if runs != 1 else ''}" if told else ""
 
 
-def _wear(wear: Mapping[str, Any] | None) -> str:
-    if wear is None or wear["cv"] is None:
+def _wear(wear: Wear | None) -> str:
+    if wear is None or wear.cv is None:
         return "no block erased"
     return (
-        f"{wear['mean']:.5g} erases a block, {format_count(wear['min'])} to "
-        f"{format_count(wear['max'])}, cv {wear['cv']:.4f}, Gini {wear['gini']:.4f}"
+        f"{wear.mean:.5g} erases a block, {format_count(wear.min)} to "
+        f"{format_count(wear.max)}, cv {wear.cv:.4f}, Gini {wear.gini:.4f}"
     )
 
 
-def _levelling(result: Result) -> str:
-    cost = result.levelling or {}
-    copies = cost["copied_pages"]
+def _levelling(result: Result, cost: Levelling) -> str:
+    copies = cost.copied_pages
     share = f", {copies / result.copied_pages:.2%} of all" if copies else ""
     return (
         f"{result.wear_levelling}: {format_count(copies)} copies{share}, in "
-        f"{format_count(cost['collections'])} collections"
+        f"{format_count(cost.collections)} collections"
     )
 
 
-def _busy(busy: Mapping[str, Any]) -> str:
-    mean = busy["mean_collection_us"]
+def _busy(busy: Busy) -> str:
+    mean = busy.mean_collection_us
     collection = "" if mean is None else f", {mean / 1e3:.4g} ms a collection"
     return (
-        f"{format_duration(busy['total_seconds'])}, of which collections "
-        f"{format_duration(busy['collection_seconds'])}{collection}"
+        f"{format_duration(busy.total_seconds)}, of which collections "
+        f"{format_duration(busy.collection_seconds)}{collection}"
     )

@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from flashgc._core import ConfigError
+from flashgc._documents import Json, dumps
 from flashgc.command import model_views as views
 from flashgc.command import output
 from flashgc.command.entrance import CONTEXT, INTERRUPTED, OK, Suggesting
@@ -29,7 +30,6 @@ from flashgc.model import (
     write_amplification,
 )
 from flashgc.registry import generators
-from flashgc.results import dumps
 from flashgc.units import parse_count, parse_share
 
 
@@ -365,12 +365,12 @@ def _within(asked: Asked, given: dict[str, str]) -> int:
     ]
     if not asked.as_json:
         views.show_choices(share, greedy, rows)
-    document = {
+    document: dict[str, Json] = {
         "model": "meanfield",
         "within": share,
         "greedy": greedy.write_amplification,
         "choices": [dataclasses.asdict(row) for row in rows],
-        "config": greedy.config,
+        "config": greedy.to_dict()["config"],
         "version": greedy.version,
     }
     deliver(dumps(document), as_json=asked.as_json, out=asked.out)

@@ -21,7 +21,7 @@ from flashgc.command.render import (
     unicode,
 )
 from flashgc.command.results import warn_of
-from flashgc.model import Model, ModelResult, Transient, Validation, models
+from flashgc.model import Model, ModelConfig, ModelResult, Transient, Validation, models
 from flashgc.units import format_count, format_share
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def show_validation(info: Model, both: Validation, *, distribution: bool) -> Non
     rows.append(
         (
             "simulated",
-            f"{simulated.policy}, {format_count(simulated.config['blocks'])} blocks, seed "
+            f"{simulated.policy}, {format_count(simulated.config.blocks)} blocks, seed "
             f"{simulated.seed}, digest {simulated.digest}",
         )
     )
@@ -126,10 +126,10 @@ def _facts(info: Model, result: ModelResult) -> list[tuple[str, Any]]:
         ("parameters", _parameters(config)),
         ("spare", _spare(config)),
     ]
-    if "workload" in config:
-        frontier = f", {config['frontier']} frontier" if "frontier" in config else ""
-        rows.append(("workload", f"{config['workload']}{frontier}"))
-    pages = config["pages_per_block"]
+    if config.workload is not None:
+        frontier = f", {config.frontier} frontier" if config.frontier else ""
+        rows.append(("workload", f"{config.workload}{frontier}"))
+    pages = config.pages_per_block
     kept = pages * (1 - 1 / result.write_amplification)
     if result.victim:
         rows.append(("victim", f"{kept:.2f} of {pages} pages valid on average"))
@@ -145,24 +145,26 @@ def _facts(info: Model, result: ModelResult) -> list[tuple[str, Any]]:
     return rows
 
 
-def _spare(config: Any) -> str:
+def _spare(config: ModelConfig) -> str:
     return (
-        f"{format_share(config['spare_factor'], 4)} of the flash "
-        f"(over-provisioning {format_share(config['overprovision'], 4)})"
+        f"{format_share(config.spare_factor, 4)} of the flash "
+        f"(over-provisioning {format_share(config.overprovision, 4)})"
     )
 
 
-def _parameters(config: Any) -> str:
-    named = [f"{config['pages_per_block']} pages a block"]
-    named += [f"{name}={config[name]}" for name in ("d", "c") if name in config]
-    if "window" in config:
-        named.append(f"window {format_share(config['window'], 2)}")
-    if "cleaner" in config:
-        named.append(f"pools cleaned by {config['cleaner']}")
-    if "ties" in config and config["workload"] != "uniform":
-        named.append(f"ties={config['ties']}")
-    if "blocks" in config:
-        named.append(f"{format_count(config['blocks'])} blocks")
+def _parameters(config: ModelConfig) -> str:
+    named = [f"{config.pages_per_block} pages a block"]
+    for name, value in (("d", config.d), ("c", config.c)):
+        if value is not None:
+            named.append(f"{name}={value}")
+    if config.window is not None:
+        named.append(f"window {format_share(config.window, 2)}")
+    if config.cleaner is not None:
+        named.append(f"pools cleaned by {config.cleaner}")
+    if config.ties is not None and config.workload != "uniform":
+        named.append(f"ties={config.ties}")
+    if config.blocks is not None:
+        named.append(f"{format_count(config.blocks)} blocks")
     return ", ".join(named)
 
 
@@ -197,7 +199,7 @@ def _show_distribution(out: Console, result: ModelResult) -> None:
         columns.append(("best stored", result.memory))
     columns = [(name, shares) for name, shares in columns if shares]
     made = table(out, [("valid pages", RIGHT), *((name, RIGHT) for name, _ in columns)])
-    for pages in range(result.config["pages_per_block"] + 1):
+    for pages in range(result.config.pages_per_block + 1):
         shares = [shares[pages] for _, shares in columns]
         if max(shares) >= RARE:
             made.add_row(str(pages), *(f"{share:.4f}" for share in shares))
@@ -219,9 +221,9 @@ def show_choices(share: float, greedy: ModelResult, rows: Sequence[Choice]) -> N
             [
                 (
                     "greedy",
-                    f"{greedy.write_amplification:.4f}, {config['pages_per_block']} pages a block, "
-                    f"spare {format_share(config['spare_factor'], 4)} (over-provisioning "
-                    f"{format_share(config['overprovision'], 4)})",
+                    f"{greedy.write_amplification:.4f}, {config.pages_per_block} pages a block, "
+                    f"spare {format_share(config.spare_factor, 4)} (over-provisioning "
+                    f"{format_share(config.overprovision, 4)})",
                 ),
                 ("within", f"{100 * share:g}%: up to {limit:.4f}"),
             ],

@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from flashgc.command.entrance import CONTEXT
+from flashgc.presets import device_entries
 from flashgc.registry import (
     Entry,
     allocations,
@@ -30,7 +31,6 @@ from flashgc.registry import (
     wear_levellings,
 )
 from flashgc.registry import policies as victims
-from flashgc.timed import device_entries
 
 
 @click.command(
@@ -50,7 +50,7 @@ def policies(name: str | None, as_json: bool) -> None:
     Where two have the name, as the victim policy and the block allocation fifo, both are described;
     the JSON document is of the first.
     """
-    from flashgc.results import dumps
+    from flashgc._documents import dumps
 
     if name is not None:
         entries = find(name)

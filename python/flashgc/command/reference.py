@@ -13,6 +13,7 @@ import click
 
 import flashgc
 from flashgc.model import models
+from flashgc.presets import device_entries
 from flashgc.registry import (
     Entry,
     allocations,
@@ -31,7 +32,6 @@ from flashgc.registry import (
     schemes,
     wear_levellings,
 )
-from flashgc.timed import device_entries
 
 GENERATED = "<!-- Written by `make docs`; edit the source files' headers instead. -->"
 
@@ -215,7 +215,9 @@ def api_page() -> str:
     for package in packages:
         parts.append(f"## `{package.__name__}`\n\n{_markdown(inspect.getdoc(package) or '')}")
         for name in package.__all__:
-            parts += _described(f"{package.__name__}.{name}", getattr(package, name))
+            thing = getattr(package, name)
+            if not any(thing is getattr(flashgc, known) for known in flashgc.__all__):
+                parts += _described(f"{package.__name__}.{name}", thing)
     return "\n\n".join(parts) + "\n"
 
 

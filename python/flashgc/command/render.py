@@ -7,12 +7,17 @@ import os
 import re
 import sys
 from collections.abc import Iterable
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from rich import box
 from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
+
+from flashgc.units import format_rate, format_size
+
+if TYPE_CHECKING:
+    from flashgc.results import Result
 
 LEFT, RIGHT = "left", "right"
 
@@ -136,3 +141,11 @@ def sparkline(values: list[float], width: int = 24) -> str:
     if high - low <= 1e-12 * abs(high):
         return bars[0] * len(means)
     return "".join(bars[int((value - low) / (high - low) * 7)] for value in means)
+
+
+def speed(result: Result) -> str:
+    """How fast a simulation was, and the memory that the process took where the system tells."""
+    rate = f"{format_rate(result.page_programs_per_second)} a core"
+    if result.peak_memory_bytes is None:
+        return rate
+    return f"{rate}, {format_size(result.peak_memory_bytes)} of memory"

@@ -20,12 +20,13 @@ from flashgc.command.render import (
     is_plain,
     show,
     sparkline,
+    speed,
     table,
     unicode,
     warn,
 )
 from flashgc.results import Comparison, Rank, Result
-from flashgc.units import format_count, format_rate, format_share, format_size
+from flashgc.units import format_count, format_share, format_size
 
 
 def show_run(result: Result) -> None:
@@ -79,11 +80,7 @@ def show_run(result: Result) -> None:
         rows += hosts.rows(result)
     rows += lifetimes.rows(result, plus_minus)
     rows += [
-        (
-            "speed",
-            f"{format_rate(result.page_programs_per_second)} a core, "
-            f"{format_size(result.peak_memory_bytes)} of memory",
-        ),
+        ("speed", speed(result)),
         (
             "repeat",
             f"seed {result.seed}, digest {result.digest}, flashgc {result.version}",
@@ -101,7 +98,7 @@ VARIED: tuple[tuple[str, str, int, Callable[[Result], str]], ...] = (
     ("levelling", LEFT, 13, lambda result: result.wear_levelling),
     ("placement", LEFT, 12, lambda result: result.placement),
     ("host", LEFT, 12, lambda result: result.hosting),
-    ("spare", RIGHT, 6, lambda result: format_share(result.config["spare_factor"])),
+    ("spare", RIGHT, 6, lambda result: format_share(result.config.spare_factor)),
 )
 
 
@@ -186,7 +183,7 @@ def _in_common(comparison: Comparison) -> list[tuple[str, Text | str]]:
     results = comparison.results
     first = results[0]
     rows: list[tuple[str, Text | str]] = [("workload", first.workload), ("drive", drive(first))]
-    if len({result.config["spare_factor"] for result in results}) == 1:
+    if len({result.config.spare_factor for result in results}) == 1:
         rows.append(("spare", spare(first)))
     if len({result.frontier for result in results}) == 1 and first.frontier != "none":
         rows.append(("frontier", first.frontier))
@@ -247,7 +244,7 @@ def _equal(rank: Rank, best: Rank) -> bool:
 
 def _values(result: Result) -> Sequence[float]:
     """What each run was judged by."""
-    return result.run_values if result.swap is None else result.swap["run_values"]
+    return result.run_values if result.swap is None else result.swap.run_values
 
 
 def _nothing(result: Result) -> str:
@@ -315,10 +312,10 @@ def deliver(document: str, *, as_json: bool, out: str | None) -> None:
 def drive(result: Result) -> str:
     """The drive of a result, in words."""
     config = result.config
-    size = config["physical_pages"] * config["page_size"]
+    size = config.physical_pages * config.page_size
     return (
-        f"{format_count(config['blocks'])} blocks of {config['pages_per_block']} pages of "
-        f"{format_size(config['page_size'])}: {format_size(size)}"
+        f"{format_count(config.blocks)} blocks of {config.pages_per_block} pages of "
+        f"{format_size(config.page_size)}: {format_size(size)}"
     )
 
 
@@ -340,8 +337,8 @@ def spare(result: Result) -> str:
     """Spare factor and over-provisioning of a result."""
     config = result.config
     return (
-        f"{format_share(config['spare_factor'], 2)} of the flash "
-        f"(over-provisioning {format_share(config['overprovision'], 2)})"
+        f"{format_share(config.spare_factor, 2)} of the flash "
+        f"(over-provisioning {format_share(config.overprovision, 2)})"
     )
 
 
@@ -384,7 +381,7 @@ def _short(count: float) -> str:
 def _differing(results: Sequence[Result]) -> list[str]:
     """The headings of :data:`VARIED` in which results differ."""
     # The spare space is compared as it was asked for: traces fix it only nearly.
-    spares = {result.config["spare"] for result in results}
+    spares = {result.config.spare for result in results}
     return [
         heading
         for heading, _, _, shown in VARIED

@@ -21,56 +21,57 @@ def rows(result: Result) -> list[tuple[str, str]]:
     if result.mapping != "page":
         made.append(("map", f"{format_size(result.map_bytes)} of the controller's memory"))
     if (traffic := result.map_traffic) is not None:
-        hits = format_share(traffic["hits"] / max(traffic["hits"] + traffic["misses"], 1), 2)
+        hits = format_share(traffic.hits / max(traffic.hits + traffic.misses, 1), 2)
         made.append(
             (
                 "map traffic",
-                f"{hits} of the entries in memory; {format_count(traffic['reads'])} translation "
-                f"pages read, {format_count(traffic['writes'])} programmed",
+                f"{hits} of the entries in memory; {format_count(traffic.reads)} translation "
+                f"pages read, {format_count(traffic.writes)} programmed",
             )
         )
     if result.merges is not None:
         merges = result.merges
-        kinds = ", ".join(f"{format_count(merges[kind])} {kind}" for kind in KINDS)
-        picks = merges["picks"]
-        weighed = f"; {merges['weighed'] / picks:.3g} log blocks weighed a pick" if picks else ""
+        kinds = ", ".join(f"{format_count(getattr(merges, kind))} {kind}" for kind in KINDS)
+        picks = merges.picks
+        weighed = f"; {merges.weighed / picks:.3g} log blocks weighed a pick" if picks else ""
         made.append(("merges", kinds + weighed))
     return made + _cache(result)
 
 
 def _cache(result: Result) -> list[tuple[str, str]]:
     swap = result.swap
-    if swap is None or not swap["references"]:
+    if swap is None or not swap.references:
         return []
-    config = result.config["swap"]
-    size = format_size(config["cache_pages"] * result.config["page_size"])
-    hits = format_share(swap["hits"] / swap["references"], 2)
-    excluded = swap["excluded_per_collection"]
-    mean = swap["mean_collection_us"]
+    config = result.config.swap
+    assert config is not None
+    size = format_size(config.cache_pages * result.config.page_size)
+    hits = format_share(swap.hits / swap.references, 2)
+    excluded = swap.excluded_per_collection
+    mean = swap.mean_collection_us
     return [
-        ("page cache", f"{size}, {config['policy']}"),
+        ("page cache", f"{size}, {config.policy}"),
         (
             "references",
-            f"{format_count(swap['references'])}, {format_count(swap['writes'])} of them writes; "
+            f"{format_count(swap.references)}, {format_count(swap.writes)} of them writes; "
             f"{hits} in memory",
         ),
         (
             "swapped",
-            f"{format_count(swap['swap_outs'])} pages out, {format_count(swap['swap_ins'])} in; "
-            f"{format_count(swap['clean_evictions'])} left clean",
+            f"{format_count(swap.swap_outs)} pages out, {format_count(swap.swap_ins)} in; "
+            f"{format_count(swap.clean_evictions)} left clean",
         ),
         (
             "duplicates",
-            f"{format_count(swap['made_dirty'])} made dirty, "
-            f"{format_count(swap['left_dirty'])} left dirty, "
-            f"{format_count(swap['flushed'])} written back"
+            f"{format_count(swap.made_dirty)} made dirty, "
+            f"{format_count(swap.left_dirty)} left dirty, "
+            f"{format_count(swap.flushed)} written back"
             + ("" if excluded is None else f"; {excluded:.4g} a collection"),
         ),
         (
             "time",
-            f"collections {format_duration(swap['collection_seconds'])}, swapping out "
-            f"{format_duration(swap['swap_out_seconds'])}, in "
-            f"{format_duration(swap['swap_in_seconds'])}"
+            f"collections {format_duration(swap.collection_seconds)}, swapping out "
+            f"{format_duration(swap.swap_out_seconds)}, in "
+            f"{format_duration(swap.swap_in_seconds)}"
             + ("" if mean is None else f"; {mean / 1e3:.4g} ms a collection"),
         ),
     ]
@@ -79,10 +80,10 @@ def _cache(result: Result) -> list[tuple[str, str]]:
 def figure(result: Result) -> str:
     """Seconds that flash spends on I/O, mean over the runs."""
     swap = result.swap
-    return "-" if swap is None or not swap["references"] else f"{swap['io_seconds']:.4f}"
+    return "-" if swap is None or not swap.references else f"{swap.io_seconds:.4f}"
 
 
 def cells(result: Result, short: Callable[[float], str]) -> list[str]:
     """The cells of :data:`COLUMNS`, with counts as ``short`` writes them."""
-    outs = 0 if result.swap is None else result.swap["swap_outs"]
+    outs = 0 if result.swap is None else result.swap.swap_outs
     return [short(outs), short(result.copied_pages), short(result.erases)]

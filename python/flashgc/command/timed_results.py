@@ -8,10 +8,20 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from flashgc._documents import Scalar
 from flashgc.command import hosts
-from flashgc.command.render import LEFT, RIGHT, console, facts, is_plain, show, table, unicode
-from flashgc.results import Comparison, Rank, Result
-from flashgc.timing import Timing
+from flashgc.command.render import (
+    LEFT,
+    RIGHT,
+    console,
+    facts,
+    is_plain,
+    show,
+    speed,
+    table,
+    unicode,
+)
+from flashgc.results import Comparison, Figures, Rank, Result, Timing
 from flashgc.units import format_count, format_rate, format_share, format_size
 
 #: The columns of a table of response times, and the keys of their figures.
@@ -51,38 +61,45 @@ def clock(result: Result) -> Timing:
     return timing
 
 
+def _whole(result: Result) -> Figures:
+    """The response times of all requests of a result that has some."""
+    figures = clock(result).latency_us.all
+    assert figures is not None
+    return figures
+
+
 def figure(result: Result, plus_minus: str) -> str:
     """The mean response time and its interval."""
     timing = clock(result)
-    whole = timing.latency_us["all"]
+    whole = timing.latency_us.all
     if whole is None:
         return "-"
     half = timing.mean_us_ci95
-    return duration(whole["mean"]) + ("" if half is None else f" {plus_minus}{duration(half)}")
+    return duration(whole.mean) + ("" if half is None else f" {plus_minus}{duration(half)}")
 
 
 def _latencies(out: Console, result: Result) -> Any:
     columns = [("", LEFT), ("requests", RIGHT), *((name, RIGHT) for name, _ in PERCENTILES)]
     made = table(out, columns)
     for side in ("read", "write", "trim"):
-        figures = clock(result).latency_us[side]
+        figures = clock(result).latency_us.of(side)
         if figures is None:
             continue
         made.add_row(side, *cells(figures))
-        for key, name in (
-            ("during_collection", "  met a collection"),
-            ("free_of_collection", "  met none"),
+        for part, name in (
+            (figures.during_collection, "  met a collection"),
+            (figures.free_of_collection, "  met none"),
         ):
-            if figures["during_collection"] and figures[key]:
-                made.add_row(name, *cells(figures[key]))
+            if figures.during_collection and part:
+                made.add_row(name, *cells(part))
     return made
 
 
-def cells(figures: Mapping[str, Any]) -> list[str]:
+def cells(figures: Figures) -> list[str]:
     """The cells of a row of response times."""
     return [
-        format_count(figures["requests"]),
-        *(duration(figures[key]) for _, key in PERCENTILES),
+        format_count(figures.requests),
+        *(duration(getattr(figures, key)) for _, key in PERCENTILES),
     ]
 
 
@@ -109,20 +126,16 @@ def _few_digits(count: float) -> str:
 
 def _rows(result: Result, drive: str, spare: str) -> Iterable[tuple[str, str]]:
     config = result.config
-    timed = config["timed"]
+    timed = config.timed or {}
     yield "workload", f"{result.workload}, {_arrivals(timed)}"
     yield "policy", f"{result.policy}, preemption {result.preemption}"
     yield "drive", drive
     yield "hardware", _hardware(timed)
-    yield "times", str(config["times"]).replace(",", ", ")
+    yield "times", str(config.times).replace(",", ", ")
     yield "spare", spare
     if result.measured:
         yield from _measured(result)
-    yield (
-        "speed",
-        f"{format_rate(result.page_programs_per_second)} a core, "
-        f"{format_size(result.peak_memory_bytes)} of memory",
-    )
+    yield "speed", speed(result)
     yield "repeat", f"seed {result.seed}, digest {result.digest}, flashgc {result.version}"
 
 
@@ -130,27 +143,27 @@ def _measured(result: Result) -> Iterable[tuple[str, str]]:
     timing = clock(result)
     throughput, used = timing.throughput, timing.utilisation
     for side in ("read", "write"):
-        shares = timing.time_share[side]
+        shares = timing.time_share.of(side)
         if shares is not None:
             parts = (
-                ("queue", "queue"),
-                ("collections", "collection"),
-                ("bus", "bus"),
-                ("cells", "cell"),
+                ("queue", shares.queue),
+                ("collections", shares.collection),
+                ("bus", shares.bus),
+                ("cells", shares.cell),
             )
-            text = ", ".join(f"{name} {format_share(shares[key])}" for name, key in parts)
+            text = ", ".join(f"{name} {format_share(share)}" for name, share in parts)
             yield f"time of {side}s", text
     yield (
         "throughput",
-        f"{format_rate(throughput['requests_per_second'], 'requests')}, "
-        f"{format_size(throughput['read_bytes_per_second'])}/s read, "
-        f"{format_size(throughput['write_bytes_per_second'])}/s written, "
+        f"{format_rate(throughput.requests_per_second, 'requests')}, "
+        f"{format_size(throughput.read_bytes_per_second)}/s read, "
+        f"{format_size(throughput.write_bytes_per_second)}/s written, "
         f"over {duration(timing.simulated_seconds * 1e6)}",
     )
     yield (
         "in use",
-        f"buses {format_share(used['bus'])}, dies {format_share(used['die'])}, by collections "
-        f"{format_share(used['collection'])}; {_few_digits(timing.requests_in_system)} requests "
+        f"buses {format_share(used.bus)}, dies {format_share(used.die)}, by collections "
+        f"{format_share(used.collection)}; {_few_digits(timing.requests_in_system)} requests "
         "at a time",
     )
     yield "collections", collections(result)
@@ -162,7 +175,7 @@ def _measured(result: Result) -> Iterable[tuple[str, str]]:
 def collections(result: Result) -> str:
     """What happened to collections, in words."""
     counts = clock(result).collecting
-    parts = [f"{format_count(counts['started'])} started"]
+    parts = [f"{format_count(counts.started)} started"]
     named = (
         ("preempted", "preempted"),
         ("preemptions", "page operations served between their steps"),
@@ -177,19 +190,21 @@ def collections(result: Result) -> str:
         ("entered_s3", "times an urgent write stopped preemption"),
         ("starved", "writes starved"),
     )
-    parts += [f"{format_count(counts[key])} {text}" for key, text in named if counts[key]]
+    for key, text in named:
+        if count := getattr(counts, key):
+            parts.append(f"{format_count(count)} {text}")
     return ", ".join(parts)
 
 
-def _arrivals(timed: Mapping[str, Any]) -> str:
+def _arrivals(timed: Mapping[str, Scalar]) -> str:
     chosen = timed.get("arrivals")
     text = "arriving by its own times" if chosen is None else f"arrivals {chosen}"
     scale = timed["rate_scale"]
     return text if scale == 1 else f"{text}, {scale:g} times as fast"
 
 
-def _hardware(timed: Mapping[str, Any]) -> str:
-    def many(number: int, what: str) -> str:
+def _hardware(timed: Mapping[str, Scalar]) -> str:
+    def many(number: Scalar, what: str) -> str:
         return f"{number} {what}{'s' if number != 1 else ''}"
 
     device = f"{timed['device']}: " if timed.get("device") else ""
@@ -205,7 +220,7 @@ VARIED: tuple[tuple[str, Callable[[Result], str]], ...] = (
     ("policy", lambda result: result.policy),
     ("preemption", lambda result: result.preemption),
     ("alloc.", lambda result: result.allocation),
-    ("spare", lambda result: format_share(result.config["spare_factor"])),
+    ("spare", lambda result: format_share(result.config.spare_factor)),
 )
 #: What the columns of a comparison mean.
 LEGEND = "times: mean response time over the least one; p99 and so on: of all requests"
@@ -229,12 +244,12 @@ def show_ranking(comparison: Comparison, drive: str) -> None:
     plus_minus = unicode(out, "±", "+-")
     parts = varied(comparison.results)
     first = comparison.results[0]
-    timed = first.config["timed"]
+    timed = first.config.timed or {}
     rows = [
         ("workload", f"{first.workload}, {_arrivals(timed)}"),
         ("drive", drive),
         ("hardware", _hardware(timed)),
-        ("times", str(first.config["times"]).replace(",", ", ")),
+        ("times", str(first.config.times).replace(",", ", ")),
     ]
     rows += [
         (heading, of(first))
@@ -264,15 +279,15 @@ def show_ranking(comparison: Comparison, drive: str) -> None:
 
 def _cells(out: Console, rank: Rank) -> list[Text | str]:
     result = rank.result
-    whole = clock(result).latency_us["all"]
+    whole = _whole(result)
     best = rank.place == 1
     mark = unicode(out, "≈ ", "~ ") if rank.inside_noise else ""
     return [
         Text(figure(result, unicode(out, "±", "+-")), style="bold green" if best else ""),
         Text("best", style="bold green") if best else Text(f"{mark}{rank.ratio:.3f}x"),
-        duration(whole["p99"]),
-        duration(whole["p99_9"]),
-        duration(whole["max"]),
+        duration(whole.p99),
+        duration(whole.p99_9),
+        duration(whole.max),
         f"{result.write_amplification:.3f}" if result.host_pages else "-",
     ]
 
@@ -283,7 +298,7 @@ def verdicts(told: list[tuple[str, Rank]]) -> list[str]:
     inside = [one for one, rank in told if rank.inside_noise]
     lines = []
     for key, what in (("mean", "mean"), ("p99_9", "99.9th percentile"), ("max", "longest")):
-        low, high = (clock(rank.result).latency_us["all"][key] for rank in (least, most))
+        low, high = (float(getattr(_whole(rank.result), key)) for rank in (least, most))
         if low == high or (key == "mean" and worst in inside):
             continue
         shorter, longer = (best, worst) if low < high else (worst, best)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from flashgc.command.entrance import CONTEXT, INTERRUPTED, OK, Suggesting
 from flashgc.command.options import OPTIONS, F
+
+if TYPE_CHECKING:
+    from flashgc.results import TraceStat, WorkingSets
 
 READ = ("workload.format", "workload.on_bad_line")
 PAGED = ("drive.page_size", "workload.alignment_offset")
@@ -88,32 +91,31 @@ def left_out(lines: int) -> str:
     return "1 bad line was left out" if lines == 1 else f"{lines} bad lines were left out"
 
 
-def show_stat(stat: Any) -> None:
+def show_stat(stat: TraceStat) -> None:
     """Prints the statistics of a trace."""
     from flashgc.command.render import console, facts, show
     from flashgc.units import format_count as n
     from flashgc.units import format_duration, format_share, format_size
 
     out = console()
-    raw = stat.to_dict()
-    page = raw["page_size"]
+    page = stat.page_size
     rows = [
-        ("format", f"{stat.format}, compression: {raw['compression']}"),
+        ("format", f"{stat.format}, compression: {stat.compression}"),
         (
             "requests",
             f"{n(stat.requests)}: {n(stat.writes)} writes ({format_share(stat.write_share)}), "
             f"{n(stat.reads)} reads, {n(stat.discards)} discards"
-            + (f", and {n(raw['dirty'])} dirty events" if raw["dirty"] else ""),
+            + (f", and {n(stat.dirty)} dirty events" if stat.dirty else ""),
         ),
         (
             "bytes",
-            f"{format_size(raw['written_bytes'])} written, {format_size(raw['read_bytes'])} read, "
-            f"{format_size(raw['discarded_bytes'])} discarded",
+            f"{format_size(stat.written_bytes)} written, {format_size(stat.read_bytes)} read, "
+            f"{format_size(stat.discarded_bytes)} discarded",
         ),
         (
             "time",
-            f"{format_duration(stat.duration_seconds)} on {n(raw['devices'])} device"
-            + "s" * (raw["devices"] != 1),
+            f"{format_duration(stat.duration_seconds)} on {n(stat.devices)} device"
+            + "s" * (stat.devices != 1),
         ),
         (
             "pages",
@@ -136,13 +138,13 @@ def show_stat(stat: Any) -> None:
             + " of the pages",
         ),
     ]
-    if raw["working_set"] is not None:
+    if stat.working_set is not None:
         rows = [row for row in rows if row[0] not in ("bytes", "time")]
-        rows[1:2] = reference_rows(stat, raw)
+        rows[1:2] = reference_rows(stat, stat.working_set)
     show(out, facts(out, rows))
 
 
-def reference_rows(stat: Any, raw: dict[str, Any]) -> list[tuple[str, str]]:
+def reference_rows(stat: TraceStat, working_set: WorkingSets) -> list[tuple[str, str]]:
     """What is said of references to memory instead of requests."""
     from flashgc.command.render import console, sparkline, unicode
     from flashgc.units import format_count as n
@@ -152,20 +154,20 @@ def reference_rows(stat: Any, raw: dict[str, Any]) -> list[tuple[str, str]]:
         f"{n(stat.requests)}: {n(stat.writes)} writes ({format_share(stat.write_share)}), "
         f"{n(stat.reads)} reads"
     )
-    recorded = raw["recorded"]
+    recorded = stat.recorded
     rows = [("references", counts)]
     if recorded:
         rows.append(
             (
                 "recorded",
-                f"from {n(recorded['accesses'])} accesses, by pages of "
-                f"{format_size(recorded['page_size'])}, for memories of at least "
-                f"{n(max(recorded['filter'], 1))} pages",
+                f"from {n(recorded.accesses)} accesses, by pages of "
+                f"{format_size(recorded.page_size)}, for memories of at least "
+                f"{n(max(recorded.filter, 1))} pages",
             )
         )
-    pages = raw["working_set"]["pages"]
-    size, window = raw["page_size"], raw["working_set"]["window"]
-    line = unicode(console(), sparkline(pages, len(pages)), "")
+    pages = working_set.pages
+    size, window = stat.page_size, working_set.window
+    line = unicode(console(), sparkline(list(pages), len(pages)), "")
     rows.append(
         (
             "working set",
@@ -323,9 +325,9 @@ def formats(name: str | None, as_json: bool) -> None:
     import dataclasses
 
     from flashgc._core import check
+    from flashgc._documents import dumps
     from flashgc.command.render import LEFT, console, facts, show, table
     from flashgc.registry import trace_formats
-    from flashgc.results import dumps
 
     chosen = trace_formats()
     if name is not None:

@@ -24,6 +24,7 @@ from flashgc.model.answers import (
     write_amplification,
 )
 from flashgc.model.closed import desnoyers, fifo, greedy, random, separation, windowed
+from flashgc.model.config import ModelConfig
 from flashgc.model.inverse import Spare, choices_within, spare_for
 from flashgc.model.parameters import Parameters
 from flashgc.model.transient import Transient, transient
@@ -31,6 +32,7 @@ from flashgc.model.validation import Validation, validate
 
 __all__ = [
     "Model",
+    "ModelConfig",
     "ModelResult",
     "Parameters",
     "Pool",

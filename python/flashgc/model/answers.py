@@ -8,14 +8,16 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Unpack
+from typing import Any, Unpack, cast
 
 import numpy
 
 from flashgc import _core
 from flashgc._core import ConfigError
+from flashgc._documents import Document, Json
+from flashgc._documents import read as from_document
+from flashgc.model.config import ModelConfig
 from flashgc.model.parameters import Parameters, read, scalars, to_json
-from flashgc.results import _Json
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,7 @@ class Pool:
 
 
 @dataclass(frozen=True)
-class ModelResult(_Json):
+class ModelResult(Document):
     """All that a model says at one point."""
 
     #: The model's name.
@@ -105,31 +107,20 @@ class ModelResult(_Json):
     #: The pools of a separation, one a class of pages.
     pools: tuple[Pool, ...]
     #: The parameters that made a difference, defaults written out.
-    config: Mapping[str, Any]
+    config: ModelConfig
     #: Version of flashgc.
     version: str
-    _raw: dict[str, Any] = dataclasses.field(repr=False, compare=False)
+    _raw: dict[str, Json] = dataclasses.field(repr=False, compare=False)
 
     @classmethod
-    def from_dict(cls, raw: dict[str, Any]) -> ModelResult:
+    def from_dict(cls, raw: Mapping[str, Json]) -> ModelResult:
         """The result that :meth:`to_dict` gave."""
-        memory = raw.get("memory")
-        pools = [
+        pools = tuple(
+            # JSON has no infinity: it is null.
             Pool(**{key: math.inf if value is None else value for key, value in pool.items()})
-            for pool in raw.get("pools", ())
-        ]
-        return cls(
-            model=raw["model"],
-            write_amplification=raw["write_amplification"],
-            residual=raw["residual"],
-            valid=tuple(raw.get("valid") or ()),
-            victim=tuple(raw.get("victim") or ()),
-            memory=None if memory is None else tuple(memory),
-            pools=tuple(pools),
-            config=raw["config"],
-            version=raw["version"],
-            _raw=raw,
+            for pool in cast(list[dict[str, float | None]], raw.get("pools", []))
         )
+        return from_document(cls, raw, pools=pools, _raw=raw)
 
 
 def evaluate(model: str, **parameters: Unpack[Parameters]) -> ModelResult:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Unpack
+from typing import Unpack
 
 from flashgc import _core
 from flashgc._core import ConfigError
+from flashgc._documents import Document, Json
 from flashgc.model.answers import evaluate, find
+from flashgc.model.config import ModelConfig
 from flashgc.model.parameters import Parameters, scalars
-from flashgc.results import _Json
 
 
 @dataclass(frozen=True)
-class Transient(_Json):
+class Transient(Document):
     """Write amplification over time, by the mean field of d choices."""
 
     #: What was on the drive at first: ``"random"`` or ``"sequential"``.
@@ -28,15 +28,16 @@ class Transient(_Json):
     #: Write amplification of the steady state.
     steady: float
     #: The parameters, defaults written out.
-    config: Mapping[str, Any]
+    config: ModelConfig
     #: Version of flashgc.
     version: str
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Json]:
         """All of it as plain Python values, with the keys of the JSON document."""
         return {
             "model": "meanfield",
             **{name: getattr(self, name) for name in self.__annotations__},
+            "config": dict(sorted(self.config.given().items())),
         }
 
 

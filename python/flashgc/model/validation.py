@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 import statistics
 from dataclasses import dataclass
-from typing import Any, Unpack
+from typing import Unpack
 
 from flashgc._core import ConfigError, Control
+from flashgc._documents import Document, Json
 from flashgc._engine import Progress
 from flashgc.model.answers import ModelResult, evaluate, find, models
+from flashgc.model.config import ModelConfig
 from flashgc.model.parameters import Parameters
-from flashgc.results import Result, _Json
+from flashgc.results import Result
 from flashgc.units import parse_count
 
 #: What a model may differ by beyond chance: a drive has finitely many blocks.
@@ -21,7 +23,7 @@ BLOCKS = 10_000
 
 
 @dataclass(frozen=True)
-class Validation(_Json):
+class Validation(Document):
     """What the model says and what was measured."""
 
     model: ModelResult
@@ -63,7 +65,7 @@ class Validation(_Json):
         """Whether the simulation was stopped before its end."""
         return self.simulation.interrupted
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Json]:
         """All of it as plain Python values; the model's document with ``simulation`` added."""
         return {
             **self.model.to_dict(),
@@ -101,12 +103,12 @@ def validate(
     answer = evaluate(model, **parameters)
     config = answer.config
     result = run(
-        config.get("workload", "uniform"),
+        config.workload or "uniform",
         victim=_policy(model, config, blocks),
-        frontier=config.get("frontier", "single"),
+        frontier=config.frontier or "single",
         blocks=blocks,
-        pages_per_block=config["pages_per_block"],
-        spare=config["spare_factor"],
+        pages_per_block=config.pages_per_block,
+        spare=config.spare_factor,
         fill="random",
         warmup=warmup,
         writes=writes,
@@ -119,7 +121,7 @@ def validate(
     return Validation(answer, result)
 
 
-def _policy(name: str, config: Any, blocks: int) -> str:
+def _policy(name: str, config: ModelConfig, blocks: int) -> str:
     """The victim policy that the model is of."""
     policy = find(name).policy
     if policy is None:
@@ -127,10 +129,10 @@ def _policy(name: str, config: Any, blocks: int) -> str:
         raise ConfigError(
             f"{name}: no policy of the simulator does it; hint: these have one: {simulated}"
         )
-    if config.get("ties") == "random":
+    if config.ties == "random":
         raise ConfigError(
             f"{name}: found ties=random, expected latest, which the simulator has; hint: for "
             "random ties, meanfield with d=1000"
         )
-    window = max(1, round(config.get("window", 0) * blocks))
-    return policy.format(**{**config, "window": window})
+    window = max(1, round((config.window or 0) * blocks))
+    return policy.format(**{**config.given(), "window": window})

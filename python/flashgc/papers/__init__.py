@@ -1,6 +1,6 @@
-"""The papers' claims, and a module a paper that says how each claim is checked.
+"""The papers' claims, and a folder a paper that says how each claim is checked.
 
-``claims.toml`` holds what was published. A paper's module registers a runner for each of its
+``claims.toml`` holds what was published. A module of a paper registers a runner for each of its
 claims; ``flashgc reproduce`` runs what the runners ask for (all of it in one call of the engine,
 on all cores, cached) and shows what they find. A runner describes and judges; it runs nothing,
 opens no figure and prints nothing:
@@ -39,20 +39,22 @@ opens no figure and prints nothing:
 - A row on a stand-in says so in ``stand_in``; ``conclude`` then grades it met-in-kind at best.
 - Published numbers come from the claim (``rows``, ``value``, ``facts``), never from a runner.
 
-A new paper is a module here, its name in ``MODULES``, and an empty ``waits_for`` in the file.
+A new paper is a folder here with the name that its claims begin with. Every module in it is
+imported before a claim of the paper is looked up, and registers its runners. The module
+``experiment`` holds what the runners of a paper share: its drive and workloads as simulations, and
+what is read from their results.
 """
 
-#: The modules that register the runners of each paper.
-MODULES = {
-    "dchoices": (
-        "dchoices",
-        "dchoices_figures",
-        "dchoices_gain",
-        "dchoices_traces",
-        "dchoices_optimum",
-    ),
-    "zombie": ("zombie_example", "zombie_figures", "zombie_readings", "zombie_tpcc"),
-    "vm": ("vm_example", "vm", "vm_sweeps"),
-    "bsgc": ("bsgc_figures", "bsgc_readings"),
-    "pgc": ("pgc", "pgc_sweeps", "pgc_traces"),
-}
+from __future__ import annotations
+
+import importlib
+import pkgutil
+
+
+def load(paper: str) -> None:
+    """Imports every module of ``paper``, so that its runners are registered."""
+    if paper not in {folder.name for folder in pkgutil.iter_modules(__path__) if folder.ispkg}:
+        return
+    folder = importlib.import_module(f"{__name__}.{paper}")
+    for module in pkgutil.iter_modules(folder.__path__, f"{folder.__name__}."):
+        importlib.import_module(module.name)

@@ -82,8 +82,6 @@ class Paper:
     title: str
     #: Authors, place and year.
     source: str
-    #: The part of flashgc that its claims need and that does not exist yet; empty if none.
-    waits_for: str
 
 
 @dataclass(frozen=True)
@@ -193,7 +191,7 @@ def parse(text: str, place: str) -> Claims:
     _known(place, document, ("paper", "claim"))
     papers = {}
     for name, raw in document.get("paper", {}).items():
-        keys = ("title", "source", "waits_for")
+        keys = ("title", "source")
         at = f"{place}: paper '{name}'"
         _known(at, raw, keys)
         papers[name] = Paper(name, *(_text(at, raw, key) for key in keys))

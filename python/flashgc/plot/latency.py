@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -71,21 +71,22 @@ def over_time(result: Result, *, title: str | None = None) -> Figure:
     ['response time', 'requests a second']
     """
     timing = result.timing
-    series = {} if timing is None else timing.over_time
-    if not series or not series["collecting"]:
+    if timing is None or not timing.over_time.collecting:
         raise ConfigError(
             'result: has nothing over time, expected a drive with a clock; hint: kind="timed"'
         )
-    seconds = float(series["resolution_seconds"])
-    at = (np.arange(len(series["collecting"])) + 0.5) * seconds
+    series = timing.over_time
+    seconds = series.resolution_seconds
+    at = (np.arange(len(series.collecting)) + 0.5) * seconds
     with drawing() as style:
         width, height = style.size
         figure = new_figure(width, 1.5 * height)
         upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(2, 1))
-        _shade(upper, np.asarray(series["collecting"]), seconds)
+        _shade(upper, np.asarray(series.collecting), seconds)
         handles: list[Any] = []
         for side, look in looks(("read", "write")).items():
-            mean, longest = (_numbers(series[side][key]) for key in ("mean_us", "max_us"))
+            served = series.of(side)
+            mean, longest = _numbers(served.mean_us), _numbers(served.max_us)
             if np.isnan(mean).all():
                 continue
             upper.plot(at, mean, color=look.colour, label=f"mean of {side}s")
@@ -97,7 +98,7 @@ def over_time(result: Result, *, title: str | None = None) -> Figure:
                 marker=".",
                 markersize=0.5 * style.medium.marker,
             )
-            rate = _numbers(series[side]["requests_per_second"])
+            rate = _numbers(served.requests_per_second)
             lower.plot(at, rate, color=look.colour)
             handles += [
                 Line2D([], [], color=look.colour, label=f"{side}s, mean"),
@@ -141,7 +142,7 @@ def _shade(axes: Axes, collecting: Numbers, seconds: float) -> None:
             )
 
 
-def _numbers(values: list[float | None]) -> Numbers:
+def _numbers(values: Sequence[float | None]) -> Numbers:
     return np.array([np.nan if value is None else value for value in values], np.float64)
 
 
@@ -182,9 +183,9 @@ def _chosen(results: Result | Mapping[str, Result], of: str) -> dict[str, tuple[
         named = {label: (result, of) for label, result in results.items()}
     found = {}
     for label, (result, side) in named.items():
-        figures = None if result.timing is None else result.timing.latency_us[side]
+        figures = None if result.timing is None else result.timing.latency_us.of(side)
         if figures:
-            times, shares = zip(*figures["distribution"], strict=True)
+            times, shares = zip(*figures.distribution, strict=True)
             found[label] = (np.array(times), np.array(shares))
     if not found:
         raise ConfigError(

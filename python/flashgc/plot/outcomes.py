@@ -98,7 +98,7 @@ def compare(comparison: Comparison, *, title: str | None = None) -> Figure:
             hollow = rank.place > 1 and rank.inside_noise
             swap = rank.result.swap
             axes.errorbar(
-                rank.result.write_amplification if swap is None else swap["io_seconds"],
+                rank.result.write_amplification if swap is None else swap.io_seconds,
                 at,
                 xerr=None if swap is not None else rank.result.write_amplification_ci95,
                 fmt="o",
@@ -153,7 +153,7 @@ def names(results: Sequence[Result]) -> list[str]:
     levellings = len({result.wear_levelling for result in results}) > 1
     placements = len({result.placement for result in results}) > 1
     hosts = len({result.hosting for result in results}) > 1
-    spares = len({result.config["spare_factor"] for result in results}) > 1
+    spares = len({result.config.spare_factor for result in results}) > 1
     preemptions = len({result.preemption for result in results}) > 1
     schemes = len({result.scheme for result in results}) > 1
     policies = len({result.policy for result in results}) > 1
@@ -175,7 +175,7 @@ def names(results: Sequence[Result]) -> list[str]:
         if hosts:
             parts.append(_cut(result.hosting))
         if spares:
-            parts.append(format_share(result.config["spare_factor"]))
+            parts.append(format_share(result.config.spare_factor))
         made.append(literal(", ".join(parts)))
     return made
 
@@ -267,7 +267,7 @@ def _half(result: Result) -> float:
 
 def _figure(result: Result) -> str:
     if result.swap is not None:
-        return f"{result.swap['io_seconds']:.4f} s"
+        return f"{result.swap.io_seconds:.4f} s"
     return _amplification(result)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from flashgc.plot.labels import header
 from flashgc.plot.look import COLOURS, SOFT_INK, Style, drawing, new_figure
 from flashgc.plot.outcomes import names
 from flashgc.plot.series import Series, literal
-from flashgc.results import Comparison, Result
+from flashgc.results import Comparison, Lifetime, Milestone, Result, Wear
 
 #: One result, several, or those of a comparison.
 Results = Result | Comparison | Sequence[Result]
@@ -51,15 +51,15 @@ def wear_histogram(results: Results, *, title: str | None = None) -> Figure:
         grid = figure.subplots(len(made), 1, sharex=True, squeeze=False)[:, 0]
         rows = names(made)
         for at, (wear, axes) in enumerate(zip(wears, grid, strict=True)):
-            least, blocks = np.array(wear["histogram"]).T
+            least, blocks = np.array(wear.histogram).T
             step = np.diff(least)[0] if len(least) > 1 else 1
             colour = COLOURS[at % len(COLOURS)]
             edges = np.append(least, least[-1] + step) - 0.5
             axes.stairs(blocks, edges, fill=True, color=colour, alpha=0.75)
-            axes.axvline(wear["mean"], color=SOFT_INK, linewidth=0.9, dashes=(4, 2))
+            axes.axvline(wear.mean, color=SOFT_INK, linewidth=0.9, dashes=(4, 2))
             axes.set_ylim(0, 1.12 * blocks.max())
             axes.xaxis.set_major_locator(ticks(width))
-            told = f"cv {wear['cv']:.4f}, Gini {wear['gini']:.4f}"
+            told = f"cv {wear.cv:.4f}, Gini {wear.gini:.4f}"
             if alone:
                 axes.set_ylabel("blocks" if step == 1 else f"blocks in each {step} counts")
                 axes.yaxis.set_major_locator(ticks(5))
@@ -97,24 +97,25 @@ def wear_evolution(results: Results, *, title: str | None = None) -> Figure:
     """
     made = _several(results)
     for result in made:
-        if not _wear(result).get("series"):
+        if not _wear(result).series:
             raise ConfigError(
                 f"result of {result.policy}: found no wear over time, expected some; hint: give "
                 "the drive an endurance, such as --endurance 1000"
             )
     if len(made) == 1:
         return _fan(made[0], _title(title, made))
-    lines: dict[str, list[Series]] = {"deviation": [], "gini": []}
+    deviations: list[Series] = []
+    ginis: list[Series] = []
     for name, result in zip(names(made), made, strict=True):
-        points = _wear(result)["series"]
-        x = [point["drive_writes"] for point in points]
-        for key, series in lines.items():
-            y = [math.nan if point[key] is None else point[key] for point in points]
-            series.append(Series(name, x, y))
+        points = _wear(result).series
+        x = [point.drive_writes for point in points]
+        deviations.append(Series(name, x, [point.deviation for point in points]))
+        gini = [math.nan if point.gini is None else point.gini for point in points]
+        ginis.append(Series(name, x, gini))
     return panels(
         [
-            Panel(series=lines["deviation"], y_label="deviation of erases"),
-            Panel(series=lines["gini"], y_label="Gini coefficient"),
+            Panel(series=deviations, y_label="deviation of erases"),
+            Panel(series=ginis, y_label="Gini coefficient"),
         ],
         x_label="drive writes",
         title=_title(title, made),
@@ -122,9 +123,9 @@ def wear_evolution(results: Results, *, title: str | None = None) -> Figure:
 
 
 def _fan(result: Result, title: str | None) -> Figure:
-    points = _wear(result)["series"]
-    x = np.array([point["drive_writes"] for point in points])
-    deciles = np.array([point["deciles"] for point in points])
+    points = _wear(result).series
+    x = np.array([point.drive_writes for point in points])
+    deciles = np.array([point.deciles for point in points])
     with drawing() as style:
         width, height = style.size
         figure = new_figure(width, 1.5 * height)
@@ -132,8 +133,8 @@ def _fan(result: Result, title: str | None) -> Figure:
         colour = COLOURS[0]
         above.fill_between(x, deciles[:, 0], deciles[:, -1], color=colour, alpha=0.15, linewidth=0)
         above.fill_between(x, deciles[:, 1], deciles[:, -2], color=colour, alpha=0.3, linewidth=0)
-        above.plot(x, [point["mean"] for point in points], color=colour)
-        below.plot(x, [point["deviation"] for point in points], color=colour)
+        above.plot(x, [point.mean for point in points], color=colour)
+        below.plot(x, [point.deviation for point in points], color=colour)
         above.set_ylabel("erases of a block")
         below.set_ylabel("deviation")
         below.set_xlabel("drive writes")
@@ -160,13 +161,15 @@ def _fan(result: Result, title: str | None) -> Figure:
 
 def _marks(result: Result) -> list[tuple[float, tuple[float, float], str]]:
     """The failures of the first run: where, with which dashes, and what they are called."""
-    life = result.lifetime or {}
-    marks = []
-    if life.get("failures"):
-        marks.append((life["failures"][0][0], (1.2, 1.2), "first failure"))
-    end = life.get("system_failure")
-    if end is not None and end["runs"] == len(result.run_values):
-        marks.append((end["run_values"][0], (5, 1.6), "system failure"))
+    life = result.lifetime
+    marks: list[tuple[float, tuple[float, float], str]] = []
+    if life is None:
+        return marks
+    if life.failures:
+        marks.append((life.failures[0][0], (1.2, 1.2), "first failure"))
+    end = life.system_failure
+    if end is not None and end.runs == len(result.run_values):
+        marks.append((end.run_values[0], (5, 1.6), "system failure"))
     return marks
 
 
@@ -187,30 +190,30 @@ def survival(results: Results, *, title: str | None = None) -> Figure:
     """
     made = _several(results)
     for result in made:
-        if not (result.lifetime or {}).get("failures"):
+        if result.lifetime is None or not result.lifetime.failures:
             raise ConfigError(
                 f"result of {result.policy}: found no bad block, expected one at least; hint: "
                 "--endurance 1000 --until system-failure"
             )
     lives = [_life(result) for result in made]
-    first = min(point for life in lives for point in life["first_failure"]["run_values"])
-    last = max(life["failures"][-1][0] for life in lives)
+    first = min(point for life in lives for point in _points(life.first_failure))
+    last = max(life.failures[-1][0] for life in lives)
     start = first - _BEFORE * max(last - first, 0.05 * last)
     series = []
     for name, result, life in zip(names(made), made, lives, strict=True):
-        blocks = result.config["blocks"]
-        writes, bad = np.array(life["failures"], float).T
+        blocks = result.config.blocks
+        writes, bad = np.array(life.failures, dtype=float).T
         alive = 100 * (1 - bad / blocks)
         # Steps: down at each failure, level between two.
         x = np.concatenate([[start], np.repeat(writes, 2)])
         y = np.concatenate([[100, 100], np.repeat(alive, 2)[:-1]])
         series.append(Series("blocks", x, y, group=name))
-        at_x, at_y = [], []
-        for end in ("first_failure", "system_failure"):
-            if life[end] is not None:
-                at_x += life[end]["run_values"]
-                share = 100 * (1 - life[end]["bad_blocks"] / blocks)
-                at_y += [share] * len(life[end]["run_values"])
+        at_x: list[float] = []
+        at_y: list[float] = []
+        for end in (life.first_failure, life.system_failure):
+            if end is not None:
+                at_x += end.run_values
+                at_y += [100 * (1 - end.bad_blocks / blocks)] * len(end.run_values)
         label = "first and system failure of each run"
         series.append(Series(label, at_x, at_y, kind="points", group=name))
     return panels(
@@ -234,8 +237,8 @@ def _several(results: Results) -> list[Result]:
     return made
 
 
-def _wear(result: Result) -> Mapping[str, Any]:
-    if result.wear is None or result.wear["cv"] is None:
+def _wear(result: Result) -> Wear:
+    if result.wear is None or result.wear.cv is None:
         raise ConfigError(
             f"result of {result.policy}: no block was erased, expected wear; hint: let the run go "
             "on for longer"
@@ -243,7 +246,12 @@ def _wear(result: Result) -> Mapping[str, Any]:
     return result.wear
 
 
-def _life(result: Result) -> Mapping[str, Any]:
+def _points(end: Milestone | None) -> tuple[float, ...]:
+    """Drive writes of each run until then."""
+    return () if end is None else end.run_values
+
+
+def _life(result: Result) -> Lifetime:
     assert result.lifetime is not None
     return result.lifetime
 

@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from flashgc._documents import Json, dumps
 from flashgc.papers.claims import Claim, Paper
 from flashgc.reproduce.runner import Measured, Outcome, Row, Size, Table
 from flashgc.reproduce.verdicts import Value, Verdict
-from flashgc.results import dumps
 
 
 @dataclass(frozen=True)
@@ -43,18 +43,6 @@ class Reproduction:
         counted = Counter(outcome.verdict for outcome in self.outcomes)
         return {str(verdict): counted[verdict] for verdict in Verdict}
 
-    def waiting(self) -> dict[str, tuple[Outcome, ...]]:
-        """By paper, the claims of those that wait for a part of flashgc."""
-        return {
-            name: tuple(one for one in self.outcomes if one.claim.paper == name)
-            for name, paper in self.papers.items()
-            if paper.waits_for and any(one.claim.paper == name for one in self.outcomes)
-        }
-
-    def shown(self) -> tuple[Outcome, ...]:
-        """The claims of all other papers."""
-        return tuple(one for one in self.outcomes if not self.papers[one.claim.paper].waits_for)
-
     def digest(self, claim: Claim) -> str:
         """Of the digests of a claim's simulations: the same on every machine; empty without any."""
         measured = self.measured.get(claim.id)
@@ -63,7 +51,7 @@ class Reproduction:
             return ""
         return hashlib.blake2b(" ".join(digests).encode(), digest_size=8).hexdigest()
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Json]:
         """All of it as plain Python values."""
         return {
             "version": self.version,
@@ -73,8 +61,8 @@ class Reproduction:
             "interrupted": self.interrupted,
             "counts": self.counts(),
             "papers": [
-                {"name": p.name, "title": p.title, "source": p.source, "waits_for": p.waits_for}
-                for p in self.papers.values()
+                {"name": paper.name, "title": paper.title, "source": paper.source}
+                for paper in self.papers.values()
             ],
             "claims": [self._claim(outcome) for outcome in self.outcomes],
         }
@@ -83,7 +71,7 @@ class Reproduction:
         """All of it as one JSON document."""
         return dumps(self.to_dict(), indent)
 
-    def _claim(self, outcome: Outcome) -> dict[str, Any]:
+    def _claim(self, outcome: Outcome) -> dict[str, Json]:
         claim, task = outcome.claim, outcome.task
         return {
             "id": claim.id,

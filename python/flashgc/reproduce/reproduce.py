@@ -45,8 +45,7 @@ def reproduce(
 def _task(claim: Claim, size: Size) -> Task:
     runner = runner_of(claim)
     if runner is None:
-        part = claims().papers[claim.paper].waits_for
-        return Task(not_run=f"waits for {part}" if part else "nothing here runs it yet")
+        return Task(not_run="nothing here runs it yet")
     return runner.task(claim, size)
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from flashgc import papers
 from flashgc.papers.claims import Claim, Input
 from flashgc.reproduce.verdicts import Judgement, Value, Verdict, relative, together
 from flashgc.results import Result
@@ -317,8 +318,5 @@ def runner(claim_id: str) -> Callable[[R], R]:
 
 def runner_of(claim: Claim) -> Runner | None:
     """The runner of a claim, if its part of flashgc exists."""
-    from flashgc.papers import MODULES
-
-    for module in MODULES.get(claim.paper, ()):
-        importlib.import_module(f"flashgc.papers.{module}")
+    papers.load(claim.paper)
     return _RUNNERS.get(claim.id)

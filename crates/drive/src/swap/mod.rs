@@ -5,7 +5,7 @@ pub mod result;
 
 use flashgc_base::Residency;
 use flashgc_base::spec::SpecError;
-use flashgc_ftl::endurance::Moment;
+use flashgc_ftl::Moment;
 use flashgc_ftl::{Costs, Duplicates, FtlError, Mapping, Scheme, Translation};
 use flashgc_host::{Evicted, PageCache, PageCacheSpec};
 use flashgc_workload::{Batch, Op, Workload};

@@ -4,46 +4,35 @@
 //! [`TimedDrive`] is the entrance: settings, a [`Stepwise`](flashgc_ftl::Stepwise) map and a stream
 //! of requests in, completed requests to an [`Observer`] and [`Totals`] out. Time is whole
 //! nanoseconds since the start; what happens at the same time happens in a fixed order.
+//!
+//! A request goes one way through the rooms of the drive: the front end cuts it into page operations,
+//! the scheduler lets them wait at their dies and says which is next, the flash takes its time over
+//! them, and the collector says what its collections let through. What is done comes back as a value.
 
-mod bus;
-mod cache;
-mod collect;
+mod clock;
+mod collector;
 pub mod config;
-mod die;
-mod engine;
-mod events;
-mod hardware;
-mod host;
-mod meter;
-mod observe;
+mod drive;
+mod flash;
+mod front;
+mod measure;
 mod ops;
-mod placement;
 mod prepare;
-mod report;
-mod requests;
-mod resolve;
-pub mod result;
 mod run;
 mod schedule;
-mod settings;
-mod spread;
-mod states;
-mod summary;
-mod suspend;
-mod totals;
-pub mod words;
-mod work;
-mod write_back;
+mod shared;
+#[cfg(test)]
+mod testing;
 
-pub use config::{TimedConfig, TimedPlan};
-pub use engine::{Stop, TimedDrive, Until};
-pub use hardware::Hardware;
-pub use meter::Meter;
-pub use observe::{Cause, Completion, Observer, Place, Silent, Source, Span, Work};
-pub use placement::{Order, Placement};
-pub(crate) use resolve::Timed;
-pub use result::TimedResult;
+pub(crate) use config::Timed;
+pub use config::{
+    Collecting, Hardware, Idle, Loop, Order, Placement, Preemption, Scheduling, Settings, Suspend,
+    TimedConfig, TimedPlan, Unit, words,
+};
+pub use drive::{Stop, TimedDrive, Until};
+pub(crate) use measure::summarise;
+pub use measure::{
+    Cause, CollectionCounts, CollectionResult, Completion, Meter, Observer, Overload, Place,
+    Silent, Source, Span, Throughput, TimedResult, Totals, Utilisation, Work,
+};
 pub(crate) use run::run;
-pub use settings::{Collecting, Idle, Loop, Preemption, Scheduling, Settings, Suspend, Unit};
-pub(crate) use summary::summarise;
-pub use totals::{CollectionCounts, Totals};

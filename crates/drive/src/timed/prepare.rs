@@ -1,15 +1,35 @@
 //! What comes before the clock: a workload's writes bring the drive into its state, with every
 //! collection at once and no time passing.
 
-use flashgc_host::Leaving;
+use flashgc_ftl::FtlError;
+use flashgc_host::{ClockedHost, Leaving};
 use flashgc_workload::Op;
 use flashgc_workload::requests::TimedRequest;
 
-use super::engine::TimedDrive;
-use super::observe::Observer;
+use super::drive::TimedDrive;
+use super::measure::Observer;
 use crate::counting::DriveError;
 
 impl<O: Observer> TimedDrive<O> {
+    /// Writes `pages` before the clock starts, with the collections they need: brings a drive to
+    /// its steady state at the speed of the counting drive.
+    ///
+    /// # Errors
+    /// What the map says.
+    pub fn precondition(&mut self, pages: &[u32]) -> Result<(), FtlError> {
+        const AHEAD: usize = 24;
+        for (index, &page) in pages.iter().enumerate() {
+            if let Some(&ahead) = pages.get(index + AHEAD) {
+                self.shared.map.prefetch(ahead);
+            }
+            if let Some(&ahead) = pages.get(index + AHEAD / 2) {
+                self.shared.map.prefetch_old(ahead);
+            }
+            self.scheduler.write_at_once(&mut *self.shared.map, page)?;
+        }
+        Ok(())
+    }
+
     /// Does `requests` before the clock starts, until the drive has written `most` pages. Returns how
     /// many those were.
     ///
@@ -21,25 +41,25 @@ impl<O: Observer> TimedDrive<O> {
     /// # Errors
     /// A request beyond the end; what the map says.
     pub fn prepare(&mut self, requests: &[TimedRequest], most: u64) -> Result<u64, DriveError> {
-        let behind = self.host.write_back.is_some();
+        let behind = self.front.host_mut().is_some();
         let (mut pages, mut written) = (Vec::new(), 0);
         for request in requests {
             match request.op {
                 Op::Dirty if !behind => {
                     written += self.write_before(&mut pages, most - written)?;
                     if written < most {
-                        let dirty: Vec<u32> = self.host.pages_of(request)?.collect();
-                        self.layer.hint(&dirty)?;
+                        let dirty: Vec<u32> = self.front.shape().pages_of(request)?.collect();
+                        self.shared.map.hint(&dirty)?;
                     }
                 }
                 Op::Dirty => {}
                 op if behind => {
-                    for page in self.host.pages_of(request)? {
-                        self.write_back().host.request_before(op, page);
+                    for page in self.front.shape().pages_of(request)? {
+                        self.host().request_before(op, page);
                         written += self.follow_cache(most - written)?;
                     }
                 }
-                Op::Write => pages.extend(self.host.pages_of(request)?),
+                Op::Write => pages.extend(self.front.shape().pages_of(request)?),
                 Op::Read | Op::Trim => {}
             }
             if written == most {
@@ -62,20 +82,24 @@ impl<O: Observer> TimedDrive<O> {
     fn follow_cache(&mut self, most: u64) -> Result<u64, DriveError> {
         let mut written = 0;
         while written < most
-            && let Some(leaving) = self.write_back().host.next_leaving()
+            && let Some(leaving) = self.host().next_leaving()
         {
             match leaving {
-                Leaving::Hint(page) => self.layer.hint(&[page])?,
+                Leaving::Hint(page) => self.shared.map.hint(&[page])?,
                 Leaving::Command(page, Op::Write) => {
                     self.precondition(&[page])?;
                     written += 1;
                 }
                 Leaving::Command(page, Op::Trim) => {
-                    self.layer.trim(page)?;
+                    self.shared.map.trim(page)?;
                 }
                 Leaving::Command(..) | Leaving::HintCommand => {}
             }
         }
         Ok(written)
+    }
+
+    fn host(&mut self) -> &mut ClockedHost {
+        self.front.host_mut().expect("only a host with a cache comes here")
     }
 }

@@ -10,11 +10,9 @@ use flashgc_host::HostCounts;
 use flashgc_workload::requests::{RequestStream, Space, TimedRequest};
 use flashgc_workload::{Op, WorkloadError};
 
-use super::engine::{Stop, TimedDrive, Until};
-use super::meter::Meter;
-use super::resolve::Timed;
-use super::result::{CollectionResult, Overload, Utilisation};
-use super::totals::Totals;
+use super::config::Timed;
+use super::drive::{Stop, TimedDrive, Until};
+use super::measure::{CollectionResult, Meter, Overload, Totals, Utilisation};
 use crate::config::Resolved;
 use crate::counting::DriveError;
 use crate::metrics::timeline::Timeline;

@@ -8,7 +8,7 @@ mod sfl;
 
 use crate::blocks::BlockId;
 use crate::frontier::Frontier;
-use crate::track::bytes_of;
+use crate::table::bytes_of;
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Params, Spec, SpecError, header, suggest};
@@ -117,7 +117,7 @@ impl Allocation {
     }
 
     /// Whether a drive with this frontier has anything to allocate.
-    pub fn check(self, frontier: Frontier) -> Result<(), SpecError> {
+    pub(crate) fn check(self, frontier: Frontier) -> Result<(), SpecError> {
         if self.is_default() || frontier.has_pool() {
             return Ok(());
         }

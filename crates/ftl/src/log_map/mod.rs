@@ -12,12 +12,12 @@ mod window;
 
 use crate::blocks::{BlockId, BlockTable};
 use crate::counters::{Counters, Levelled, MapTraffic, Merges, ZombieCounts};
-use crate::endurance::Wear;
 use crate::error::FtlError;
 use crate::fill::Fill;
 use crate::geometry::Geometry;
 use crate::layout::Layout;
 use crate::scheme::{Costs, Duplicates, Scheme};
+use crate::store::Wear;
 use crate::table::UNMAPPED;
 use crate::translation::{FollowsReads, ReportsCopies, SharesMemory, TakesHints, Translation};
 use flashgc_base::residency::{NotCached, Residency};

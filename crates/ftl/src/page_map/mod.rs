@@ -13,15 +13,14 @@ use flashgc_base::state;
 
 use crate::blocks::{BlockId, BlockTable};
 use crate::counters::{Counters, Levelled, MapTraffic, Merges, ZombieCounts};
-use crate::endurance::Wear;
 use crate::error::FtlError;
 use crate::frontier::Frontier;
 use crate::geometry::Geometry;
 use crate::layout::{Layout, PlaneLayout};
 use crate::scheme::{Costs, Duplicates, Scheme};
-use crate::store::{MAP_AHEAD, PageStore, Plane};
+use crate::store::{MAP_AHEAD, PageStore, Plane, Wear, room_for_a_block};
+use crate::table::bytes_of;
 use crate::table::prefetch;
-use crate::track::bytes_of;
 use crate::translation::{FollowsReads, ReportsCopies, SharesMemory, TakesHints, Translation};
 use crate::victim::VictimPolicy;
 
@@ -65,9 +64,16 @@ impl State for Sharing {
 /// The only plane.
 const PLANE: u32 = 0;
 
-/// Bytes of the buffers of a page map.
-pub(crate) fn buffer_bytes(geometry: &Geometry) -> u64 {
-    2 * bytes_of::<u32>(geometry.pages_per_block() as usize)
+/// Bytes of memory of a page map, without what its policy keeps; with zombies if that asks for them, or
+/// the placement does.
+pub(crate) fn bytes(layout: &Layout, for_zombies: bool) -> u64 {
+    crate::store::bytes(layout, for_zombies) + buffer_bytes(&layout.geometry)
+}
+
+/// Bytes of its buffers.
+fn buffer_bytes(geometry: &Geometry) -> u64 {
+    let b = geometry.pages_per_block();
+    bytes_of::<u32>(b as usize + room_for_a_block(b))
 }
 
 impl<P: VictimPolicy> PageMap<P> {
@@ -87,7 +93,7 @@ impl<P: VictimPolicy> PageMap<P> {
             store,
             frontier,
             sharing: None,
-            moving: vec![0; b].into(),
+            moving: vec![0; room_for_a_block(b as u32)].into(),
             moving_len: 0,
             moves_zombies: false,
             old: vec![0; b].into(),

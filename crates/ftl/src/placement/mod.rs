@@ -109,7 +109,11 @@ impl PlacementSpec {
     }
 
     /// Whether a drive with this frontier, and this way to level wear, can have it.
-    pub fn check(&self, frontier: Frontier, levelling: Option<Levelling>) -> Result<(), SpecError> {
+    pub(crate) fn check(
+        &self,
+        frontier: Frontier,
+        levelling: Option<Levelling>,
+    ) -> Result<(), SpecError> {
         if self.is_none() {
             return Ok(());
         }

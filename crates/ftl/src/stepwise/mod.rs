@@ -15,11 +15,10 @@ use flashgc_base::snapshot::State;
 
 use crate::blocks::{BlockId, BlockTable};
 use crate::counters::{Counters, Levelled, ZombieCounts};
-use crate::endurance::Wear;
 use crate::error::FtlError;
 use crate::geometry::Geometry;
 use crate::layout::PlaneId;
-pub use crate::store::{Move, RESERVED_BLOCKS};
+pub use crate::store::{Move, RESERVED_BLOCKS, Wear};
 
 /// What a collection has picked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,12 +8,11 @@ use flashgc_base::state;
 use super::{Move, Room, Stepwise, Victim};
 use crate::blocks::{BlockId, BlockTable};
 use crate::counters::{Counters, Levelled, ZombieCounts};
-use crate::endurance::Wear;
 use crate::error::FtlError;
 use crate::geometry::Geometry;
 use crate::layout::{PlaneId, PlaneLayout};
 use crate::placement::Class;
-use crate::store::{Active, Fate, HOST, PageStore, Plane};
+use crate::store::{Active, Fate, HOST, PageStore, Plane, Wear};
 use crate::table::prefetch;
 use crate::victim::VictimPolicy;
 

@@ -1,7 +1,6 @@
 //! The audit: every invariant of the store, checked by plain counting.
 
-use super::{Active, PageStore, Plane, Tables};
-use crate::endurance::Wear;
+use super::{Active, PageStore, Plane, Tables, Wear};
 use crate::track::Tracker;
 use crate::victim::VictimPolicy;
 

@@ -11,12 +11,14 @@
 mod audit;
 mod collect;
 mod fill;
+mod gather;
 mod open;
 mod pick;
 mod plane;
 mod snapshot;
 mod sorting;
 mod tables;
+mod wear;
 mod zombies;
 
 pub(crate) use open::Active;
@@ -25,14 +27,14 @@ pub use plane::Move;
 pub(crate) use plane::Plane;
 pub use sorting::RESERVED_BLOCKS;
 pub(crate) use sorting::{HOST, Sorting};
-pub(crate) use tables::{LIVE_AHEAD, MAP_AHEAD, Tables};
+pub(crate) use tables::{LIVE_AHEAD, MAP_AHEAD, Tables, room_for_a_block};
+pub use wear::{Cause, Moment, Wear};
 pub(crate) use zombies::{Fate, ZOMBIE};
 
 use flashgc_base::rng::Stream;
 
 use crate::blocks::BlockTable;
 use crate::counters::{Counters, Levelled, ZombieCounts};
-use crate::endurance::Wear;
 use crate::error::FtlError;
 use crate::geometry::Geometry;
 use crate::layout::{Layout, PlaneId, PlaneLayout};
@@ -59,15 +61,26 @@ pub(crate) struct PageStore<P: VictimPolicy> {
 
 /// Bytes of what the planes of a store share, with zombies if the policy asks for them or the
 /// placement does.
-pub(crate) fn shared_bytes(layout: &Layout, for_zombies: bool) -> u64 {
+fn shared_bytes(layout: &Layout, for_zombies: bool) -> u64 {
     let keeps_zombies = for_zombies || layout.placement.asks_for_zombies();
     let zombies = if keeps_zombies { zombies::bytes(&layout.geometry) } else { 0 };
     Tables::bytes(&layout.geometry) + Sorting::bytes(layout) + zombies
 }
 
 /// Bytes of a plane of `blocks` blocks that is promised `pages` pages, without what its policy keeps.
-pub(crate) fn plane_bytes(layout: &Layout, blocks: u32, pages: u32) -> u64 {
-    layout.allocation.bytes(layout.most_waiting(blocks, pages)) + layout.wear_bytes(blocks)
+fn plane_bytes(layout: &Layout, blocks: u32, pages: u32) -> u64 {
+    layout.allocation.bytes(layout.most_waiting(blocks, pages))
+        + layout.lifespan.map_or(0, |_| Wear::bytes(blocks))
+        + layout.levelling.map_or(0, |_| Leveller::bytes(blocks))
+        + BlockTable::bytes(blocks)
+}
+
+/// Bytes of a store of one plane, without what its policy keeps; with zombies if the policy asks for
+/// them, or the placement does.
+pub(crate) fn bytes(layout: &Layout, for_zombies: bool) -> u64 {
+    let geometry = &layout.geometry;
+    shared_bytes(layout, for_zombies)
+        + plane_bytes(layout, geometry.blocks(), geometry.logical_pages())
 }
 
 impl<P: VictimPolicy> PageStore<P> {

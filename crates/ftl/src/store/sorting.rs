@@ -8,7 +8,7 @@ use crate::blocks::BlockId;
 use crate::frontier::Frontier;
 use crate::layout::Layout;
 use crate::placement::{Class, Placement};
-use crate::track::bytes_of;
+use crate::table::bytes_of;
 use crate::victim::VictimPolicy;
 
 /// The class of host writes, without a placement.

@@ -4,6 +4,7 @@ use flashgc_base::snapshot::State;
 use flashgc_base::state;
 
 use super::PlaneId;
+use super::gather::{SLACK, gather_word};
 use crate::blocks::BlockId;
 use crate::geometry::Geometry;
 use crate::table::{Table, for_words, prefetch, set_bits};
@@ -142,31 +143,36 @@ impl Tables {
     }
 
     /// Takes the live pages of `block` off it, into the front of `pages`, in page order; returns how
-    /// many there are. `pages` has room for a block.
+    /// many there are. `pages` has [`room_for_a_block`] entries.
     pub(crate) fn take_live(&mut self, block: BlockId, pages: &mut [u32]) -> usize {
         let b = self.geometry.pages_per_block() as usize;
         let first = self.first_ppn(block) as usize;
-        let base = block as usize * b;
-        let from = &self.reverse[base..base + b];
-        let pages = &mut pages[..b];
+        let from = &self.reverse[block as usize * b..][..b];
         let live = &mut self.live;
         let mut count = 0;
         for_words(first, b, |word, mask| {
-            let mut bits = live[word] & mask;
+            let bits = live[word] & mask;
             live[word] &= !mask;
             // Page of the block that bit 0 stands for; negative where blocks share a word.
             let bit0 = (word * 64).wrapping_sub(first);
+            if let Some(whole) = from.get(bit0..).and_then(<[u32]>::first_chunk) {
+                count = gather_word(whole, bits, pages, count);
+                return;
+            }
+            let mut bits = bits;
             while bits != 0 {
-                let offset = bit0.wrapping_add(bits.trailing_zeros() as usize);
-                // SAFETY: the mask leaves bits of this block alone, so `offset` is below b, the
-                // length of `from`; each bit is met once, so `count` is below b, that of `pages`.
-                unsafe { *pages.get_unchecked_mut(count) = *from.get_unchecked(offset) };
+                pages[count] = from[bit0.wrapping_add(bits.trailing_zeros() as usize)];
                 count += 1;
                 bits &= bits - 1;
             }
         });
         count
     }
+}
+
+/// Entries that [`Tables::take_live`] needs for a block of `pages_per_block` pages.
+pub(crate) fn room_for_a_block(pages_per_block: u32) -> usize {
+    pages_per_block as usize + SLACK
 }
 
 /// Words of live bits: one bit a ppn.

@@ -12,8 +12,9 @@ use super::tables::MAP_AHEAD;
 use crate::blocks::BlockId;
 use crate::counters::ZombieCounts;
 use crate::geometry::Geometry;
+use crate::table::bytes_of;
 use crate::table::{UNMAPPED, prefetch};
-use crate::track::{Tracker, bytes_of};
+use crate::track::Tracker;
 use crate::victim::VictimPolicy;
 
 /// The mark in the map entry of a zombie.

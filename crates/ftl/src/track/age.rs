@@ -1,7 +1,7 @@
 //! How old a block is: since when, on the clock of pages programmed.
 
-use super::bytes_of;
 use crate::blocks::BlockId;
+use crate::table::bytes_of;
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param};
 use flashgc_base::state;

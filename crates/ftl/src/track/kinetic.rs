@@ -4,11 +4,12 @@
 use flashgc_base::snapshot::{State, Value};
 use flashgc_base::{state, value};
 
-use super::{Tracker, bytes_of, tree_levels};
+use super::Tracker;
 use crate::blocks::{BlockId, BlockTable};
 use crate::geometry::Geometry;
 use crate::table::UNMAPPED;
 use crate::table::prefetch;
+use crate::table::{bytes_of, tree_levels};
 
 /// Children a node.
 const FAN: usize = 16;

@@ -3,9 +3,10 @@
 
 use std::marker::PhantomData;
 
-use super::{Tracker, bytes_of, tree_levels};
+use super::Tracker;
 use crate::blocks::{BlockId, BlockTable, NOT_A_CANDIDATE};
 use crate::geometry::Geometry;
+use crate::table::{bytes_of, tree_levels};
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param};
 use flashgc_base::state;

@@ -18,23 +18,6 @@ use flashgc_base::snapshot::State;
 
 use crate::blocks::{BlockId, BlockTable};
 
-/// Nodes on each level of a tree of `fan` children a node over `blocks` blocks, from the lowest up
-/// to the root.
-pub(crate) fn tree_levels(blocks: u32, fan: usize) -> Vec<usize> {
-    let mut size = blocks as usize;
-    let mut levels = Vec::new();
-    while levels.is_empty() || size > 1 {
-        size = size.div_ceil(fan);
-        levels.push(size);
-    }
-    levels
-}
-
-/// Bytes of `count` values of type `T`.
-pub(crate) const fn bytes_of<T>(count: usize) -> u64 {
-    (count * size_of::<T>()) as u64
-}
-
 /// Bookkeeping that follows the blocks. The engine calls it at every change.
 pub trait Tracker: State + Send {
     /// Whether [`Tracker::pages_lost`] is to be called: the hot path costs nothing otherwise.

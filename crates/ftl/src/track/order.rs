@@ -3,8 +3,8 @@
 use flashgc_base::snapshot::{Fault, State};
 use flashgc_base::state;
 
-use super::bytes_of;
 use crate::blocks::BlockId;
+use crate::table::bytes_of;
 
 /// Neighbour of the first, of the last, and of those that are not in it.
 const NONE: BlockId = BlockId::MAX;

@@ -16,7 +16,7 @@
 use super::{VictimPolicy, draw};
 use crate::blocks::{BlockId, BlockTable};
 use crate::geometry::Geometry;
-use crate::track::bytes_of;
+use crate::table::bytes_of;
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param, Params, SpecError};

@@ -21,8 +21,9 @@
 use super::VictimPolicy;
 use crate::blocks::{BlockId, BlockTable};
 use crate::geometry::Geometry;
+use crate::table::bytes_of;
 use crate::table::prefetch;
-use crate::track::{Course, Kinetic, Score, bytes_of};
+use crate::track::{Course, Kinetic, Score};
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param, Params, SpecError};

@@ -1,0 +1,291 @@
+//! What time it is, and what happens next: one event type, each event with at most one time.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
+
+/// A time that does not come.
+pub const NEVER: u64 = u64::MAX;
+
+/// What can happen. Of events at one time the first in this list comes first, and of those of one
+/// kind the one with the lowest number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// The transfer on a channel is over.
+    Transfer(u32),
+    /// The cells of a die are done.
+    Cells(u32),
+    /// A request arrives, or a thread has rested.
+    Arrival,
+    /// A die has been idle for as long as the rule of idle collections says.
+    Idle(u32),
+    /// The host's memory has served a request.
+    Memory,
+    /// A command made for hints is done.
+    Hints,
+    /// Something is due in the host's cache.
+    Look,
+}
+
+/// What comes next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// This event, now.
+    Event(Event),
+    /// An event after the end.
+    Later,
+    /// No event.
+    Nothing,
+}
+
+/// The time, and the times of all events to come.
+///
+/// It knows when something happens, and nothing of what follows from it.
+pub struct Clock {
+    now: u64,
+    channels: usize,
+    dies: usize,
+    timers: Timers,
+    /// The event of each timer.
+    events: Box<[Event]>,
+}
+
+impl Clock {
+    /// Time 0 of a drive of so many channels and dies, with nothing to come.
+    pub fn new(channels: u32, dies: u32) -> Self {
+        let events: Box<[Event]> = (0..channels)
+            .map(Event::Transfer)
+            .chain((0..dies).map(Event::Cells))
+            .chain([Event::Arrival])
+            .chain((0..dies).map(Event::Idle))
+            .chain([Event::Memory, Event::Hints, Event::Look])
+            .collect();
+        let (channels, dies) = (channels as usize, dies as usize);
+        Self { now: 0, channels, dies, timers: Timers::new(events.len()), events }
+    }
+
+    /// Nanoseconds since the start.
+    #[inline]
+    pub fn now(&self) -> u64 {
+        self.now
+    }
+
+    /// Lets `event` come at this time, or not with [`NEVER`].
+    #[inline]
+    pub fn set(&mut self, event: Event, time: u64) {
+        debug_assert!(time >= self.now, "{event:?} at {time} is over at {}", self.now);
+        self.timers.set(self.timer(event), time);
+    }
+
+    /// When `event` comes.
+    #[inline]
+    pub fn time_of(&self, event: Event) -> u64 {
+        self.timers.get(self.timer(event))
+    }
+
+    /// Whether any event is to come.
+    pub fn has_next(&mut self) -> bool {
+        self.timers.first().1 < NEVER
+    }
+
+    /// Goes on to the next event, if it comes until `end`.
+    #[inline]
+    pub fn go_on(&mut self, end: u64) -> Next {
+        let (timer, time) = self.timers.first();
+        if time == NEVER {
+            return Next::Nothing;
+        }
+        if time > end {
+            return Next::Later;
+        }
+        debug_assert!(time >= self.now, "time goes back from {} to {time}", self.now);
+        self.now = time;
+        self.timers.clear(timer);
+        Next::Event(self.events[timer])
+    }
+
+    #[inline]
+    fn timer(&self, event: Event) -> usize {
+        let after_dies = self.channels + self.dies;
+        match event {
+            Event::Transfer(channel) => channel as usize,
+            Event::Cells(die) => self.channels + die as usize,
+            Event::Arrival => after_dies,
+            Event::Idle(die) => after_dies + 1 + die as usize,
+            Event::Memory => after_dies + 1 + self.dies,
+            Event::Hints => after_dies + 2 + self.dies,
+            Event::Look => after_dies + 3 + self.dies,
+        }
+    }
+}
+
+/// The earliest of a fixed number of times. Equal times go by number.
+///
+/// What is no longer the time of its timer stays in the heap until it comes up, or until the heap is
+/// twice as long as there are timers.
+struct Timers {
+    times: Vec<u64>,
+    heap: BinaryHeap<Reverse<Entry>>,
+}
+
+/// A time and, in its low half, the timer.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Entry(u128);
+
+impl Entry {
+    #[inline]
+    fn new(timer: usize, time: u64) -> Self {
+        Self(u128::from(time) << 64 | timer as u128)
+    }
+
+    #[inline]
+    fn timer(self) -> usize {
+        self.0 as u64 as usize
+    }
+
+    #[inline]
+    fn time(self) -> u64 {
+        (self.0 >> 64) as u64
+    }
+
+    /// Whether it is its timer's.
+    #[inline]
+    fn holds(self, times: &[u64]) -> bool {
+        times[self.timer()] == self.time()
+    }
+}
+
+impl Timers {
+    /// `count` timers without a time.
+    fn new(count: usize) -> Self {
+        Self { times: vec![NEVER; count], heap: BinaryHeap::with_capacity(2 * count + 1) }
+    }
+
+    /// Gives a timer this time, or none with [`NEVER`].
+    #[inline]
+    fn set(&mut self, timer: usize, time: u64) {
+        let Self { times, heap } = self;
+        if times[timer] == time {
+            return;
+        }
+        times[timer] = time;
+        if time == NEVER {
+            return;
+        }
+        let entry = Reverse(Entry::new(timer, time));
+        match heap.peek_mut() {
+            // It takes the place of what has just come.
+            Some(mut first) if !first.0.holds(times) => *first = entry,
+            first => {
+                drop(first);
+                heap.push(entry);
+            }
+        }
+        if heap.len() > 2 * times.len() {
+            heap.clear();
+            let set = (0..).zip(&*times).filter(|&(_, &time)| time < NEVER);
+            heap.extend(set.map(|(timer, &time)| Reverse(Entry::new(timer, time))));
+        }
+    }
+
+    /// Takes a timer's time.
+    #[inline]
+    fn clear(&mut self, timer: usize) {
+        self.times[timer] = NEVER;
+    }
+
+    /// The time of a timer.
+    #[inline]
+    fn get(&self, timer: usize) -> u64 {
+        self.times[timer]
+    }
+
+    /// The first timer and its time, which is [`NEVER`] if none has one.
+    #[inline]
+    fn first(&mut self) -> (usize, u64) {
+        while let Some(first) = self.heap.peek_mut() {
+            if first.0.holds(&self.times) {
+                return (first.0.timer(), first.0.time());
+            }
+            PeekMut::pop(first);
+        }
+        (0, NEVER)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use flashgc_base::rng::Stream;
+
+    use super::*;
+
+    #[test]
+    fn events_at_one_time_come_in_the_order_of_their_kinds_and_numbers() {
+        let mut clock = Clock::new(2, 3);
+        let all = [
+            Event::Transfer(0),
+            Event::Transfer(1),
+            Event::Cells(0),
+            Event::Cells(2),
+            Event::Arrival,
+            Event::Idle(0),
+            Event::Idle(2),
+            Event::Memory,
+            Event::Hints,
+            Event::Look,
+        ];
+        all.iter().rev().for_each(|&event| clock.set(event, 7));
+        clock.set(Event::Look, 5);
+        let mut come = Vec::new();
+        while let Next::Event(event) = clock.go_on(7) {
+            assert_eq!(clock.time_of(event), NEVER);
+            come.push((event, clock.now()));
+        }
+        let mut expected = vec![(Event::Look, 5)];
+        expected.extend(all[..9].iter().map(|&event| (event, 7)));
+        assert_eq!(come, expected);
+        assert_eq!(clock.go_on(7), Next::Nothing);
+        clock.set(Event::Arrival, 8);
+        assert_eq!((clock.go_on(7), clock.now()), (Next::Later, 7));
+    }
+
+    #[test]
+    fn the_first_is_that_of_a_plain_search() {
+        for count in [1, 16, 17, 137, 300, 5000] {
+            let mut timers = Timers::new(count);
+            let mut plain = vec![NEVER; count];
+            let mut stream = Stream::new(1, "timers");
+            for _ in 0..3000 {
+                let timer = stream.below(count as u32) as usize;
+                let time = if stream.below(4) == 0 { NEVER } else { stream.below(50).into() };
+                if stream.below(3) == 0 && timers.first().1 < NEVER {
+                    let first = timers.first().0;
+                    timers.set(first, NEVER);
+                    plain[first] = NEVER;
+                    assert_eq!(timers.get(first), NEVER);
+                }
+                timers.set(timer, time);
+                plain[timer] = time;
+                let least = *plain.iter().min().unwrap();
+                let first = plain.iter().position(|&time| time == least).unwrap();
+                if least < NEVER {
+                    assert_eq!(timers.first(), (first, least), "{count} timers");
+                }
+                assert_eq!(timers.first().1, least);
+                assert_eq!(timers.get(timer), time);
+                assert!(timers.heap.len() <= 2 * count);
+            }
+        }
+    }
+
+    #[test]
+    fn times_that_are_taken_back_do_not_pile_up() {
+        let mut timers = Timers::new(3);
+        timers.set(0, 1);
+        for time in (5..1000).flat_map(|time| [time, time, NEVER, 7, NEVER, 7]) {
+            timers.set(1, time);
+            assert!(timers.heap.len() <= 6);
+            assert_eq!(timers.first(), (0, 1));
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! The states of semi-preemptive collection (Lee et al., section on the level of allowed preemption):
+//! S0 none is under way, S1 reads and writes go before it, S2 reads alone, S3 nothing. They say which
+//! page operations of the host may go.
+
+use flashgc_ftl::Stepwise;
+use flashgc_ftl::stepwise::Room;
+
+use super::Collector;
+use crate::timed::config::Preemption;
+use crate::timed::measure::Observer;
+use crate::timed::ops::{Kind, NONE, Ops, PageOp, Waiting};
+use crate::timed::shared::Shared;
+
+impl Collector {
+    /// Whether a collection of another die holds this one.
+    #[inline]
+    pub fn holds(&self, die: u32) -> bool {
+        self.rules.holds_unit
+            && self.rules.preemption == Preemption::None
+            && self.units.is_collected_elsewhere(die)
+    }
+
+    /// Whether a write of `page` to `plane` begins a collection.
+    pub fn is_needed(&self, map: &dyn Stepwise, page: u32, plane: u32) -> bool {
+        self.collects_for(map, plane, map.host_room(page, plane))
+    }
+
+    /// Whether a write that finds this `room` in `plane` begins a collection.
+    #[inline]
+    fn collects_for(&self, map: &dyn Stepwise, plane: u32, room: Room) -> bool {
+        if room.pages > 0 && room.is_open {
+            return false;
+        }
+        self.may_begin(plane) && (self.is_low(map, plane) || room.pages > 0)
+    }
+
+    /// Whether a write or TRIM that waits may go now, as far as blocks are concerned: there is a page
+    /// for it, or it may begin a collection. Counts one that waits because no block is erased.
+    pub fn lets_go<O: Observer>(&mut self, shared: &mut Shared<O>, op: u32) -> bool {
+        let PageOp { plane, page, kind, urgent, .. } = shared.ops[op];
+        if kind == Kind::Trim {
+            return true;
+        }
+        let room = shared.map.host_room(page, plane);
+        if self.collects_for(&*shared.map, plane, room) {
+            return true;
+        }
+        if self.units.is_in_s2(plane) && !(urgent && self.units.lets_urgent_pass(plane)) {
+            return false;
+        }
+        if !room.is_open && !shared.ops[op].starved {
+            shared.ops[op].starved = true;
+            self.counts.starved += 1;
+        }
+        room.is_open
+    }
+
+    /// What a collection lets through between two of its operations: the page operations that came
+    /// before the one of this order; `None` in state S3, which an urgent write at any die of the unit
+    /// brings about.
+    pub fn lets_through<O: Observer>(
+        &mut self,
+        shared: &Shared<O>,
+        waiting: &mut Waiting,
+        die: u32,
+    ) -> Option<u64> {
+        let Shared { map, ops, .. } = shared;
+        let collection = self.under_way[die as usize].as_ref()?;
+        let (plane, mark, mut urgent) = (collection.plane, collection.mark, collection.urgent);
+        let unit = self.units.of_plane(plane);
+        self.update_s2(&**map, unit);
+        if !urgent && self.units.is_in_s2(plane) && !self.units.lets_urgent_pass(plane) {
+            urgent = self
+                .units
+                .dies(unit)
+                .any(|die| self.urgent_write(ops, waiting, die, unit).is_some());
+            if urgent {
+                self.collection(die).urgent = true;
+                self.counts.entered_s3 += 1;
+            }
+        }
+        if urgent {
+            return None;
+        }
+        // While a write waits for a block, only those that waited when the point was reached go
+        // before the collection: it gets on, whatever else comes.
+        let head = waiting.oldest_write(die);
+        let starves = head != NONE
+            && ops[head].kind != Kind::Trim
+            && !map.can_write(ops[head].page, ops[head].plane);
+        Some(if starves { mark } else { u64::MAX })
+    }
+
+    /// The write or TRIM that is next at a die: the first, or an urgent one that goes before those
+    /// that wait in state S2.
+    pub fn first_write(&self, ops: &Ops, waiting: &mut Waiting, die: u32) -> Option<u32> {
+        let head = Some(waiting.oldest_write(die)).filter(|&op| op != NONE)?;
+        let plane = ops[head].plane;
+        if !self.units.lets_urgent_pass(plane) {
+            return Some(head);
+        }
+        self.urgent_write(ops, waiting, die, self.units.of_plane(plane)).or(Some(head))
+    }
+
+    /// A page operation is served: if it is what state S3 was for, the next waits for another.
+    #[inline]
+    pub fn served(&mut self, op: &PageOp) {
+        if op.urgent {
+            self.units.urgent_has_passed(op.plane);
+        }
+    }
+
+    /// Enters state S2 below the hard threshold and leaves it above.
+    pub(super) fn update_s2(&mut self, map: &dyn Stepwise, unit: u32) {
+        let hard = self.rules.hard;
+        if hard == 0 {
+            return;
+        }
+        let free = self.free_blocks(map, unit);
+        if free > hard {
+            self.units.leave_s2(unit);
+        } else if free < hard {
+            self.counts.entered_s2 += u64::from(self.units.enter_s2(unit));
+        }
+    }
+
+    /// The first urgent write to `unit` that waits at `die` and that nothing holds up.
+    fn urgent_write(&self, ops: &Ops, waiting: &mut Waiting, die: u32, unit: u32) -> Option<u32> {
+        waiting.urgent_write(ops, die, |op| self.units.of_plane(op.plane) == unit)
+    }
+}

@@ -1,0 +1,215 @@
+//! What a timed drive is told: hardware, placement, scheduling, collections and the host's side.
+
+use flashgc_base::spec::SpecError;
+use flashgc_ftl::stepwise::RESERVED_BLOCKS;
+
+use super::hardware::Hardware;
+use super::placement::Placement;
+
+/// Everything that a [`TimedDrive`](crate::timed::TimedDrive) is told, but its map and its requests.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// The flash and its buses.
+    pub hardware: Hardware,
+    /// Where pages are written.
+    pub placement: Placement,
+    /// Which of a die's requests is next.
+    pub scheduling: Scheduling,
+    /// Operations of one kind that wait at several planes of an idle die go together.
+    pub multi_plane: bool,
+    /// Cache commands: the transfer of one host operation overlaps the cell time of the next of
+    /// the same kind on that die.
+    pub cache_commands: bool,
+    /// When and how garbage is collected.
+    pub collecting: Collecting,
+    /// What the hardware can interrupt.
+    pub suspend: Suspend,
+    /// Pages of the write cache; 0 for none. A whole page that is written is done when it is in the
+    /// cache, and goes to its die at once; the cache keeps it until it is programmed.
+    pub write_cache: u32,
+    /// Where requests come from in time.
+    pub host: Loop,
+    /// Requests that the drive works on at a time; others wait in front of it.
+    pub queue_depth: u32,
+}
+
+/// Which of the requests that wait at a die is next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scheduling {
+    /// The one that came first.
+    Fifo,
+    /// Reads before writes, but never before an earlier write of the same page.
+    ReadsFirst,
+}
+
+/// What counts its erased blocks together, and has one collection at a time. A die has at most one
+/// collection under way whatever the unit; a victim is searched in the plane of the unit that has
+/// the fewest erased blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Each plane by itself.
+    Plane,
+    /// The planes of a die.
+    Die,
+    /// The planes of a channel.
+    Channel,
+    /// All planes.
+    Drive,
+}
+
+/// How the collector gives way to the host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Preemption {
+    /// Not at all: the die is held until the collection ends (NPGC).
+    None,
+    /// Semi-preemptively: between the operations of a collection (PGC).
+    Semi {
+        /// Requests for the page that is moved use its buffer.
+        merge: bool,
+        /// A request overlaps with the collection's operation of the same kind.
+        pipeline: bool,
+    },
+}
+
+/// When and how garbage is collected. Blocks are erased blocks of a unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Collecting {
+    /// What counts its erased blocks together.
+    pub unit: Unit,
+    /// A write that finds its frontier full starts collections at or below so many blocks.
+    pub low: u32,
+    /// Collections go on until there are more than so many blocks.
+    pub high: u32,
+    /// Below so many blocks writes wait (state S2), until there are more; 0 for never.
+    pub hard: u32,
+    /// How the collector gives way.
+    pub preemption: Preemption,
+    /// Without preemption, a collection holds all dies of its unit, not its own alone.
+    pub holds_unit: bool,
+    /// What the search of a victim takes, in which its die is held.
+    pub search_ns: u64,
+    /// What looking into the queue takes at each preemption point.
+    pub poll_ns: u64,
+    /// Pages are moved inside their die, without the bus.
+    pub copy_back: bool,
+    /// Collections of idle dies.
+    pub idle: Option<Idle>,
+}
+
+/// Collections while nothing else is to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Idle {
+    /// A die collects while its unit has at most so many erased blocks.
+    pub below: u32,
+    /// After it has been idle for so long.
+    pub after_ns: u64,
+}
+
+/// Suspending an operation of the cells to serve a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Suspend {
+    /// Erases can be suspended, by reads and writes.
+    pub erase: bool,
+    /// Programs can be suspended, by reads.
+    pub program: bool,
+    /// Time until a suspended operation has let go of the die.
+    pub suspend_ns: u64,
+    /// Time that it loses when it goes on.
+    pub resume_ns: u64,
+    /// An erase with less left than this is not suspended.
+    pub least_erase_ns: u64,
+    /// A program with less left than this is not suspended.
+    pub least_program_ns: u64,
+    /// Times that one operation is suspended at most: what guarantees that it ends.
+    pub most: u32,
+}
+
+impl Suspend {
+    /// Hardware that suspends nothing.
+    pub const NEVER: Self = Self {
+        erase: false,
+        program: false,
+        suspend_ns: 0,
+        resume_ns: 0,
+        least_erase_ns: 0,
+        least_program_ns: 0,
+        most: 8,
+    };
+}
+
+/// Where requests come from in time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loop {
+    /// At their arrival times, whatever the drive does.
+    Open,
+    /// From so many threads, each with one request at a time and a pause after it.
+    Closed {
+        /// Threads.
+        threads: u32,
+        /// Pause between a completion and the thread's next request.
+        think_ns: u64,
+    },
+}
+
+impl Settings {
+    /// Whether nothing can begin on a die between a page's transfer to it and its program, nor stop
+    /// the program.
+    pub(crate) fn programs_follow_transfers(&self) -> bool {
+        let pipelines =
+            matches!(self.collecting.preemption, Preemption::Semi { pipeline: true, .. });
+        !self.cache_commands && !pipelines && !self.suspend.program
+    }
+
+    /// Whether a drive can be told this.
+    ///
+    /// # Errors
+    /// What [`Hardware::check`] says; thresholds in the wrong order; a host that asks for nothing.
+    pub fn check(&self) -> Result<(), SpecError> {
+        self.hardware.check()?;
+        let Collecting { low, high, hard, unit, .. } = self.collecting;
+        let least = if unit == Unit::Plane { RESERVED_BLOCKS } else { 0 };
+        if low < least {
+            return Err(SpecError::new(
+                format!("low threshold: found {low} blocks, expected at least {least}"),
+                "a collection needs an erased block to move pages to",
+            ));
+        }
+        if high < low || hard > low {
+            return Err(SpecError::new(
+                format!(
+                    "thresholds of collections: found hard {hard}, low {low}, high {high}, \
+                     expected hard <= low <= high"
+                ),
+                "collections start at low, stop above high, and writes wait below hard",
+            ));
+        }
+        if self.collecting.copy_back
+            && matches!(self.collecting.preemption, Preemption::Semi { merge: true, .. })
+        {
+            return Err(SpecError::new(
+                "copy-back: found with merging, expected one of them",
+                "requests share a page that is moved over the bus; say copy_back no, or leave \
+                 out +merge",
+            ));
+        }
+        if self.collecting.idle.is_some_and(|idle| idle.below < high) {
+            return Err(SpecError::new(
+                format!("idle threshold: found less than {high} blocks, where collections stop"),
+                "an idle die collects beyond what others do",
+            ));
+        }
+        if self.queue_depth == 0 || matches!(self.host, Loop::Closed { threads: 0, .. }) {
+            return Err(SpecError::new(
+                "queue depth and threads: found 0, expected at least 1",
+                "with none, no request is ever served",
+            ));
+        }
+        if self.suspend.most == 0 && (self.suspend.erase || self.suspend.program) {
+            return Err(SpecError::new(
+                "most suspends an operation: found 0, expected at least 1",
+                "switch suspending off instead",
+            ));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,257 @@
+//! The drive: its rooms, and the loop over events.
+
+use flashgc_base::spec::SpecError;
+use flashgc_ftl::{FtlError, Stepwise};
+use flashgc_host::{ClockedHost, HostCounts};
+use flashgc_workload::requests::RequestStream;
+
+use super::clock::{Clock, Event, Next};
+use super::config::Settings;
+use super::flash::Job;
+use super::front::{FrontEnd, MOST_WAITING};
+use super::measure::{Observer, Totals};
+use super::ops::NONE;
+use super::schedule::Scheduler;
+use super::shared::Shared;
+use crate::counting::DriveError;
+
+/// How far a drive is to go. It stops at what comes first, after the event that reached it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Until {
+    /// Requests completed since the drive was made.
+    pub completed: u64,
+    /// Nanoseconds since the start: later events wait.
+    pub time_ns: u64,
+}
+
+impl Until {
+    /// The end of the workload.
+    pub const END: Self = Self { completed: u64::MAX, time_ns: u64::MAX };
+}
+
+/// Why a drive stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// It came as far as it was to go.
+    Reached,
+    /// The workload has ended and every request is completed.
+    Ended,
+    /// More than [`TimedDrive::MOST_WAITING`] requests wait in front of the drive: they come
+    /// faster than it can serve them.
+    Overload,
+}
+
+/// A drive with a clock, watched by `O`.
+///
+/// It owns its rooms and carries between them: events to the room that they are for, and what is done
+/// on a die back to the front end. It decides nothing.
+pub struct TimedDrive<O> {
+    settings: Settings,
+    pub(super) shared: Shared<O>,
+    pub(super) front: FrontEnd,
+    pub(super) scheduler: Scheduler,
+    totals: Totals,
+}
+
+impl<O: Observer> TimedDrive<O> {
+    /// Requests that may wait in front of the drive.
+    pub const MOST_WAITING: usize = MOST_WAITING;
+
+    /// A drive at time 0, at the beginning of `requests`.
+    ///
+    /// # Errors
+    /// Settings that do not go together, or not with the planes of `layer`.
+    pub fn new(
+        settings: Settings,
+        layer: Box<dyn Stepwise>,
+        requests: Box<dyn RequestStream>,
+        observer: O,
+    ) -> Result<Self, SpecError> {
+        settings.check()?;
+        let hardware = settings.hardware;
+        if layer.planes() != hardware.all_planes() {
+            return Err(SpecError::new(
+                format!(
+                    "the map has {} planes, the hardware {}",
+                    layer.planes(),
+                    hardware.all_planes()
+                ),
+                "make the map for the same hardware",
+            ));
+        }
+        let clock = Clock::new(hardware.channels, hardware.all_dies());
+        Ok(Self {
+            front: FrontEnd::new(&settings, requests, layer.geometry().logical_pages()),
+            scheduler: Scheduler::new(&settings, &*layer)?,
+            shared: Shared::new(clock, layer, observer),
+            totals: Totals::default(),
+            settings,
+        })
+    }
+
+    /// The same drive behind a host's cache, to which the requests go first.
+    #[must_use]
+    pub fn behind(mut self, host: ClockedHost) -> Self {
+        self.front.put_behind(host);
+        self
+    }
+
+    /// Goes on until `until`.
+    ///
+    /// # Errors
+    /// What the map or the workload says.
+    pub fn run(&mut self, until: Until) -> Result<Stop, DriveError> {
+        self.front.start(&mut self.shared, &mut self.scheduler)?;
+        loop {
+            loop {
+                self.admit()?;
+                let Some(die) = self.scheduler.next_ready() else { break };
+                self.schedule(die)?;
+            }
+            if self.front.is_overloaded() {
+                return Ok(Stop::Overload);
+            }
+            if self.front.completed() >= until.completed {
+                return Ok(Stop::Reached);
+            }
+            match self.shared.clock.go_on(until.time_ns) {
+                Next::Event(event) => self.handle(event)?,
+                Next::Later => return Ok(Stop::Reached),
+                Next::Nothing => return self.ended(),
+            }
+        }
+    }
+
+    /// Has the room that an event is for do what it is at.
+    #[inline]
+    fn handle(&mut self, event: Event) -> Result<(), DriveError> {
+        let Self { shared, front, scheduler, .. } = self;
+        match event {
+            Event::Transfer(channel) => {
+                let (die, job) = scheduler.transfer_done(shared, channel);
+                if let Some(job) = job {
+                    self.finish(die, job)?;
+                }
+                if let Some(job) = self.scheduler.bus_freed(&mut self.shared, die) {
+                    self.finish(die, job)?;
+                }
+                self.admit()?;
+                self.schedule(die)
+            }
+            Event::Cells(die) => {
+                if let Some(job) = scheduler.cells_done(shared, die) {
+                    self.finish(die, job)?;
+                }
+                self.scheduler.program_held(&mut self.shared, die);
+                self.admit()?;
+                self.schedule(die)
+            }
+            Event::Idle(die) => scheduler.idle_for_long(shared, die),
+            Event::Arrival => front.arrivals(shared, scheduler),
+            Event::Memory => front.served_by_memory(shared, scheduler),
+            Event::Hints => front.told(shared, scheduler),
+            Event::Look => front.look(shared, scheduler),
+        }
+    }
+
+    /// Lets in what completions have made room for.
+    #[inline]
+    fn admit(&mut self) -> Result<(), DriveError> {
+        match self.front.is_due() {
+            true => self.front.admit(&mut self.shared, &mut self.scheduler),
+            false => Ok(()),
+        }
+    }
+
+    /// A die begins everything that it can begin now.
+    fn schedule(&mut self, die: u32) -> Result<(), DriveError> {
+        while self.scheduler.begin_next(&mut self.shared, die)? {
+            let done = self.scheduler.take_done();
+            if done != NONE {
+                self.hand_back(die, done);
+            }
+        }
+        self.scheduler.note(self.shared.now(), die);
+        Ok(())
+    }
+
+    /// A job of a die is over.
+    #[inline(always)]
+    fn finish(&mut self, die: u32, job: Job) -> Result<(), DriveError> {
+        let first = self.scheduler.finish(&mut self.shared, die, job)?;
+        if first != NONE {
+            self.hand_back(die, first);
+        }
+        Ok(())
+    }
+
+    /// Gives the page operations that are done on a die, from `first` on, back to the front end.
+    fn hand_back(&mut self, die: u32, first: u32) {
+        let mut op = first;
+        while op != NONE {
+            let next = self.shared.ops[op].next;
+            self.scheduler.leave(&mut self.shared, die, op);
+            self.front.done(&mut self.shared, &mut self.scheduler, op);
+            op = next;
+        }
+    }
+
+    fn ended(&self) -> Result<Stop, DriveError> {
+        match self.front.in_system() {
+            0 => Ok(Stop::Ended),
+            left => Err(FtlError::NoSpace(format!(
+                "{left} requests wait for an erased block, and no collection is under way"
+            ))
+            .into()),
+        }
+    }
+
+    /// Nanoseconds since the start.
+    pub fn now(&self) -> u64 {
+        self.shared.now()
+    }
+
+    /// The map.
+    pub fn layer(&self) -> &dyn Stepwise {
+        &*self.shared.map
+    }
+
+    /// The settings.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Who watches.
+    pub fn observer(&self) -> &O {
+        &self.shared.observer
+    }
+
+    /// Who watches.
+    pub fn observer_mut(&mut self) -> &mut O {
+        &mut self.shared.observer
+    }
+
+    /// The cache of the host, where it has one.
+    pub fn host_counts(&self) -> Option<HostCounts> {
+        self.front.host_counts()
+    }
+
+    /// What has been counted.
+    pub fn totals(&mut self) -> &Totals {
+        let (now, totals) = (self.shared.now(), &mut self.totals);
+        self.front.count(now, totals);
+        totals.collections = *self.scheduler.collections();
+        (totals.suspended_programs, totals.suspended_erases) = self.scheduler.suspended();
+        [totals.bus_busy_ns, totals.die_busy_ns, totals.die_collecting_ns] =
+            self.scheduler.times_until(now);
+        totals
+    }
+
+    /// Tells the drive now that the host will write `pages` soon. A host with a cache does so itself.
+    ///
+    /// # Errors
+    /// A page that the drive does not have.
+    pub fn hint(&mut self, pages: &[u32]) -> Result<(), FtlError> {
+        self.shared.map.hint(pages)
+    }
+}

@@ -1,0 +1,75 @@
+//! The bus of a channel: one transfer at a time, first come, first served.
+
+use std::collections::VecDeque;
+
+/// A channel's bus. Who asks is told at once when its turn comes: the transfers before it are known.
+#[derive(Clone, Debug)]
+pub struct Bus {
+    /// Dies whose transfers end by events of the channel, with the times of these.
+    ends: VecDeque<(u32, u64)>,
+    /// When the last transfer asked for ends.
+    free_at: u64,
+    /// The length of all transfers asked for.
+    asked_ns: u64,
+}
+
+impl Bus {
+    /// The bus of so many dies, free.
+    pub fn new(dies: u32) -> Self {
+        Self { ends: VecDeque::with_capacity(dies as usize), free_at: 0, asked_ns: 0 }
+    }
+
+    /// Takes the next turn for a transfer of this length, asked for `now`. Returns its beginning.
+    #[inline]
+    pub fn take_turn(&mut self, now: u64, length: u64) -> u64 {
+        let begin = self.free_at.max(now);
+        self.free_at = begin + length;
+        self.asked_ns += length;
+        begin
+    }
+
+    /// Has an event of the channel end the transfer of `die` at `end`. Returns when the first of
+    /// those events comes, if this one is the first.
+    pub fn end_by_event(&mut self, die: u32, end: u64) -> Option<u64> {
+        debug_assert!(self.ends.back().is_none_or(|&(_, last)| last <= end), "turns are in order");
+        self.ends.push_back((die, end));
+        (self.ends.len() == 1).then_some(end)
+    }
+
+    /// The event of the channel has come. Returns the die whose transfer is over, and when the next
+    /// of those events comes.
+    pub fn end(&mut self) -> (u32, Option<u64>) {
+        let (die, _) = self.ends.pop_front().expect("a transfer is under way");
+        (die, self.ends.front().map(|&(_, end)| end))
+    }
+
+    /// How long it has been in use until `now`: what is asked for and still to come does not count.
+    pub fn busy_until(&self, now: u64) -> u64 {
+        self.asked_ns - self.free_at.saturating_sub(now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bus_has_been_in_use_for_what_is_over_of_its_transfers() {
+        let mut bus = Bus::new(2);
+        // From 10 to 30; then from 30 to 50, asked for at 15; then, after a pause, from 70 to 90.
+        assert_eq!(bus.take_turn(10, 20), 10);
+        assert_eq!(bus.take_turn(15, 20), 30);
+        assert_eq!([15, 30, 40, 50, 60].map(|now| bus.busy_until(now)), [5, 20, 30, 40, 40]);
+        assert_eq!(bus.take_turn(70, 20), 70);
+        assert_eq!([70, 75, 90, 95].map(|now| bus.busy_until(now)), [40, 45, 60, 60]);
+    }
+
+    #[test]
+    fn transfers_end_in_the_order_of_their_turns() {
+        let mut bus = Bus::new(2);
+        assert_eq!(bus.end_by_event(3, 10), Some(10));
+        assert_eq!(bus.end_by_event(1, 20), None);
+        assert_eq!(bus.end(), (3, Some(20)));
+        assert_eq!(bus.end(), (1, None));
+    }
+}

@@ -1,0 +1,80 @@
+//! The workload's requests, one by one.
+
+use flashgc_ftl::Stepwise;
+use flashgc_workload::WorkloadError;
+use flashgc_workload::requests::{RequestStream, TimedRequest};
+
+use super::shape::Shape;
+
+/// Requests asked of the workload at a time.
+const BATCH: usize = 256;
+/// Requests whose map entries are fetched at once, as long before they are taken: side by side, so
+/// that none waits alone for the translation of its address.
+const AHEAD: usize = 32;
+
+/// The requests of the workload in their order, the next of which can be looked at.
+///
+/// It knows when each wants to arrive, and nothing of what becomes of it.
+pub struct Arrivals {
+    stream: Box<dyn RequestStream>,
+    batch: Vec<TimedRequest>,
+    /// Requests of `batch` that are taken.
+    taken: usize,
+    has_more: bool,
+}
+
+impl Arrivals {
+    pub fn new(stream: Box<dyn RequestStream>) -> Self {
+        Self { stream, batch: Vec::with_capacity(BATCH), taken: 0, has_more: true }
+    }
+
+    /// Whether the workload has another request.
+    pub fn has_more(&self) -> bool {
+        self.has_more
+    }
+
+    /// The next request, which stays there.
+    ///
+    /// # Errors
+    /// What the workload says.
+    pub fn peek(
+        &mut self,
+        map: &dyn Stepwise,
+        shape: &Shape,
+    ) -> Result<Option<TimedRequest>, WorkloadError> {
+        if self.taken == self.batch.len() {
+            self.stream.fill(&mut self.batch, BATCH)?;
+            self.taken = 0;
+            self.fetch_ahead(map, shape, 0);
+        }
+        Ok(self.batch.get(self.taken).copied())
+    }
+
+    /// Takes the next request.
+    ///
+    /// # Errors
+    /// What the workload says.
+    pub fn take(
+        &mut self,
+        map: &dyn Stepwise,
+        shape: &Shape,
+    ) -> Result<Option<TimedRequest>, WorkloadError> {
+        let next = self.peek(map, shape)?;
+        if next.is_some() {
+            if self.taken.is_multiple_of(AHEAD) {
+                self.fetch_ahead(map, shape, self.taken + AHEAD);
+            }
+            self.taken += 1;
+            let is_at_hand = self.taken < self.batch.len();
+            self.has_more = is_at_hand || self.peek(map, shape)?.is_some();
+        }
+        Ok(next)
+    }
+
+    /// Asks for the map entries of the requests of the batch from `first` on.
+    fn fetch_ahead(&self, map: &dyn Stepwise, shape: &Shape, first: usize) {
+        for ahead in self.batch.iter().skip(first).take(AHEAD) {
+            map.prefetch(shape.page_of(ahead.offset) as u32);
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! What becomes of a request in the drive: it is cut into page operations, which are sent to their
+//! dies, and it is done with the last of them.
+
+use flashgc_workload::Op;
+
+use super::FrontEnd;
+use super::cache::Served;
+use super::requests::{Party, Request, Waiting};
+use crate::counting::DriveError;
+use crate::timed::clock::Event;
+use crate::timed::config::Loop;
+use crate::timed::measure::{Completion, Observer};
+use crate::timed::ops::{Kind, NONE, PageOp};
+use crate::timed::schedule::Scheduler;
+use crate::timed::shared::Shared;
+
+/// Where the time of a page operation went, but for its waiting for others: all 0 where there is none.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Times {
+    blocked_ns: u64,
+    bus_ns: u64,
+    cell_ns: u64,
+}
+
+impl FrontEnd {
+    /// Cuts a request into page operations and sends them to their dies.
+    pub(super) fn dispatch<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        dies: &mut Scheduler,
+        waiting: Waiting,
+    ) -> Result<(), DriveError> {
+        let Waiting { request, number, party, hints, .. } = waiting;
+        if request.op == Op::Dirty {
+            let pages: Vec<u32> = self.shape.pages_of(&request)?.collect();
+            return Ok(shared.tell(&pages)?);
+        }
+        self.outstanding += 1;
+        if party == Party::Hints {
+            self.begin_telling(&mut shared.clock, hints);
+            return Ok(());
+        }
+        self.take_hints(shared, hints)?;
+        let pages = self.shape.pages_of(&request)?;
+        let place = self.requests.keep(&waiting, shared.now(), pages.len() as u32);
+        if pages.is_empty() {
+            self.complete(shared, place, Times::default());
+            return Ok(());
+        }
+        for page in pages {
+            let kind = self.shape.kind_of(&request, page);
+            let op = PageOp { urgent: request.urgent, ..PageOp::new(place, page, kind) };
+            let op = shared.ops.add(op, number);
+            self.send(shared, dies, op, kind, page);
+        }
+        Ok(())
+    }
+
+    /// Sends a page operation to its die, or into the cache.
+    fn send<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        dies: &mut Scheduler,
+        op: u32,
+        kind: Kind,
+        page: u32,
+    ) {
+        let counts = &mut self.counts;
+        let what = match kind {
+            Kind::Read => {
+                counts.pages_read += 1;
+                Op::Read
+            }
+            Kind::Write | Kind::Modify => {
+                counts.pages_written += 1;
+                counts.pages_modified += u64::from(kind == Kind::Modify);
+                Op::Write
+            }
+            Kind::Trim => Op::Trim,
+        };
+        shared.observer.dispatched(shared.ops.number(op), what, page);
+        let has_cache = self.cache.exists();
+        // What goes to the cache comes to its die later, and what was told is true by then.
+        if what == Op::Trim || (what == Op::Write && has_cache) {
+            shared.comes_true(page);
+        }
+        let served = if has_cache { self.cache.take(shared, op) } else { Served::Passes };
+        self.follow(shared, dies, op, served);
+    }
+
+    /// Does what follows for `op`, of which the cache has made this.
+    fn follow<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        dies: &mut Scheduler,
+        op: u32,
+        served: Served,
+    ) {
+        match served {
+            Served::Passes => return dies.accept(shared, op),
+            Served::Waits => return,
+            Served::Done => {}
+            Served::Flushes(flush) => dies.accept(shared, flush),
+            Served::Discards(flush) => dies.discard(shared, flush),
+        }
+        self.finish(shared, op);
+    }
+
+    /// A page operation is done on its die.
+    pub fn done<O: Observer>(&mut self, shared: &mut Shared<O>, dies: &mut Scheduler, op: u32) {
+        if shared.ops[op].request != NONE {
+            return self.finish(shared, op);
+        }
+        if let Some(next) = self.cache.flushed(&mut shared.ops, op) {
+            dies.accept(shared, next);
+        }
+        while let Some((op, served)) = self.cache.take_waiting(shared) {
+            self.follow(shared, dies, op, served);
+        }
+    }
+
+    /// A page operation of a request is done.
+    fn finish<O: Observer>(&mut self, shared: &mut Shared<O>, op: u32) {
+        shared.ops.remove(op);
+        // Field by field: what was written last would hold up a copy of the whole.
+        let PageOp { request, met_collection, blocked_ns, bus_ns, cell_ns, .. } = shared.ops[op];
+        let last = Times { blocked_ns, bus_ns, cell_ns };
+        self.part_done(shared, request, last, met_collection);
+    }
+
+    /// A part of the request at `place` is done, whose last page operation took `last`; one that
+    /// `met` a collection or not.
+    pub(super) fn part_done<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        place: u32,
+        last: Times,
+        met: bool,
+    ) {
+        if self.requests.part_done(place, met) {
+            self.complete(shared, place, last);
+        }
+    }
+
+    /// The request at `place` is done, whose last page operation took `last`.
+    fn complete<O: Observer>(&mut self, shared: &mut Shared<O>, place: u32, last: Times) {
+        let Request { request, number, arrived, dispatched, met_collection, party, .. } =
+            self.requests[place];
+        self.requests.forget(place);
+        match party {
+            Party::Workload if self.write_back.is_some() => {}
+            Party::Workload => self.left_drive(),
+            Party::Request(waiting) => {
+                self.left_drive();
+                return self.part_done(shared, waiting, last, met_collection);
+            }
+            Party::Cache | Party::Hints => {
+                self.left_drive();
+                self.is_due = true;
+                return self.done_at_leisure();
+            }
+        }
+        let now = shared.now();
+        self.counts.count_until(now);
+        self.counts.in_system -= 1;
+        self.counts.completed += 1;
+        let Times { blocked_ns, bus_ns, cell_ns } = last;
+        let response = now - arrived;
+        shared.observer.completed(&Completion {
+            number,
+            op: request.op,
+            offset: request.offset,
+            bytes: request.bytes,
+            urgent: request.urgent,
+            arrived_ns: arrived,
+            dispatched_ns: dispatched,
+            completed_ns: now,
+            queue_ns: response - blocked_ns - bus_ns - cell_ns,
+            blocked_ns,
+            bus_ns,
+            cell_ns,
+            met_collection,
+        });
+        match self.host {
+            Loop::Closed { .. } if !self.arrivals.has_more() => {}
+            Loop::Open => {}
+            Loop::Closed { think_ns: 0, .. } => {
+                self.free_threads += 1;
+                self.is_due = true;
+            }
+            Loop::Closed { think_ns, .. } => {
+                let time = now + think_ns;
+                self.resting.push_back(time);
+                if self.resting.len() == 1 {
+                    shared.clock.set(Event::Arrival, time);
+                }
+            }
+        }
+    }
+}

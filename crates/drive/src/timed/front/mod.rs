@@ -1,0 +1,318 @@
+//! The front end: arrivals in an open or a closed loop, the queue depth, and what becomes of a request
+//! between its arrival and its completion.
+
+mod arrivals;
+mod cache;
+mod dispatch;
+mod hosted;
+mod requests;
+mod shape;
+mod write_back;
+
+use std::collections::VecDeque;
+
+use flashgc_host::{ClockedHost, HostCounts};
+use flashgc_workload::Op;
+use flashgc_workload::requests::{RequestStream, TimedRequest};
+
+use super::clock::{Event, NEVER};
+use super::config::{Loop, Settings};
+use super::measure::{Observer, Totals};
+use super::schedule::Scheduler;
+use super::shared::Shared;
+use crate::counting::DriveError;
+use arrivals::Arrivals;
+use cache::WriteCache;
+use requests::{Party, Requests, Waiting};
+use write_back::WriteBack;
+
+pub use shape::Shape;
+
+/// Requests that may wait in front of the drive.
+pub const MOST_WAITING: usize = 1_000_000;
+
+/// What the front end has counted.
+#[derive(Default)]
+struct Counts {
+    arrived: u64,
+    completed: u64,
+    /// Requests between arrival and completion, their sum over time, and until when that is.
+    in_system: u64,
+    request_ns: u128,
+    counted_until: u64,
+    pages_read: u64,
+    pages_written: u64,
+    pages_modified: u64,
+}
+
+impl Counts {
+    /// Adds the requests in the system to their sum over time.
+    fn count_until(&mut self, now: u64) {
+        let since = now - self.counted_until;
+        self.request_ns += u128::from(since) * u128::from(self.in_system);
+        self.counted_until = now;
+    }
+}
+
+/// The host's side of the drive.
+///
+/// It owns the requests: those that wait for the drive, those that it works on, and the caches before
+/// it, the host's and its own. It cuts requests into page operations, hands these to the scheduler,
+/// and is given back what is done. It knows nothing of dies and collections.
+pub struct FrontEnd {
+    host: Loop,
+    queue_depth: u32,
+    shape: Shape,
+    arrivals: Arrivals,
+    has_started: bool,
+    waiting: VecDeque<Waiting>,
+    requests: Requests,
+    /// Commands that the drive works on.
+    outstanding: u32,
+    cache: WriteCache,
+    write_back: Option<Box<WriteBack>>,
+    /// When threads that rest issue their next requests, in order.
+    resting: VecDeque<u64>,
+    /// Threads whose requests were completed and that do not rest.
+    free_threads: u32,
+    /// Requests may be dispatched that could not before.
+    is_due: bool,
+    is_overloaded: bool,
+    counts: Counts,
+}
+
+impl FrontEnd {
+    /// Before the first request of `requests`, for a drive that promises `logical_pages`.
+    pub fn new(settings: &Settings, requests: Box<dyn RequestStream>, logical_pages: u32) -> Self {
+        Self {
+            host: settings.host,
+            queue_depth: settings.queue_depth,
+            shape: Shape::new(settings.hardware.page_bytes, logical_pages),
+            arrivals: Arrivals::new(requests),
+            has_started: false,
+            waiting: VecDeque::new(),
+            requests: Requests::default(),
+            outstanding: 0,
+            cache: WriteCache::new(settings.write_cache),
+            write_back: None,
+            resting: VecDeque::new(),
+            free_threads: 0,
+            is_due: false,
+            is_overloaded: false,
+            counts: Counts::default(),
+        }
+    }
+
+    /// Lets requests go through a host's cache first.
+    pub fn put_behind(&mut self, host: ClockedHost) {
+        self.write_back = Some(Box::new(WriteBack::new(host)));
+    }
+
+    /// How requests lie on pages.
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// The cache of the host, where it has one.
+    pub fn host_mut(&mut self) -> Option<&mut ClockedHost> {
+        self.write_back.as_mut().map(|cache| &mut cache.host)
+    }
+
+    /// What the cache of the host has counted, where it has one.
+    pub fn host_counts(&self) -> Option<HostCounts> {
+        self.write_back.as_ref().map(|cache| cache.host.counts())
+    }
+
+    /// Whether requests may be dispatched that could not before: [`admit`](Self::admit) comes next.
+    #[inline]
+    pub fn is_due(&self) -> bool {
+        self.is_due
+    }
+
+    /// Whether more than [`MOST_WAITING`] requests wait.
+    #[inline]
+    pub fn is_overloaded(&self) -> bool {
+        self.is_overloaded
+    }
+
+    /// Requests completed.
+    #[inline]
+    pub fn completed(&self) -> u64 {
+        self.counts.completed
+    }
+
+    /// Requests between arrival and completion.
+    pub fn in_system(&self) -> u64 {
+        self.counts.in_system
+    }
+
+    /// Puts what has been counted until `now` into `totals`.
+    pub fn count(&mut self, now: u64, totals: &mut Totals) {
+        self.counts.count_until(now);
+        totals.arrived = self.counts.arrived;
+        totals.completed = self.counts.completed;
+        totals.pages_read = self.counts.pages_read;
+        totals.pages_written = self.counts.pages_written;
+        totals.pages_modified = self.counts.pages_modified;
+        totals.cache_hits = self.cache.hits();
+        totals.request_ns = self.counts.request_ns;
+    }
+
+    /// Has the first requests arrive; does nothing when they have.
+    ///
+    /// # Errors
+    /// What the workload or the map says.
+    pub fn start<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        dies: &mut Scheduler,
+    ) -> Result<(), DriveError> {
+        if std::mem::replace(&mut self.has_started, true) {
+            return Ok(());
+        }
+        self.start_write_back(shared, dies)?;
+        match self.host {
+            Loop::Open => self.expect_arrival(shared),
+            Loop::Closed { threads, .. } => {
+                self.free_threads = threads;
+                self.admit(shared, dies)
+            }
+        }
+    }
+
+    /// Dispatches what completions have made room for, and lets free threads go on.
+    ///
+    /// # Errors
+    /// What the workload or the map says.
+    pub fn admit<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        dies: &mut Scheduler,
+    ) -> Result<(), DriveError> {
+        self.is_due = false;
+        loop {
+            let has_room = self.waiting.front().is_some_and(|first| self.has_room(first));
+            if has_room && let Some(waiting) = self.waiting.pop_front() {
+                self.dispatch(shared, dies, waiting)?;
+            } else if self.free_threads > 0 {
+                self.free_threads -= 1;
+                self.issue(shared, dies)?;
+            } else {
+                break;
+            }
+        }
+        self.is_due = false;
+        if self.write_back.is_some() {
+            self.flush_at_leisure(shared, dies)?;
+        }
+        Ok(())
+    }
+
+    /// The time of an arrival has come.
+    ///
+    /// # Errors
+    /// What the workload or the map says.
+    pub fn arrivals<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        dies: &mut Scheduler,
+    ) -> Result<(), DriveError> {
+        match self.host {
+            Loop::Open => {
+                if let Some(request) = self.arrivals.take(&*shared.map, &self.shape)? {
+                    self.arrive(shared, dies, request)?;
+                }
+                self.expect_arrival(shared)
+            }
+            Loop::Closed { .. } => {
+                while self.resting.front().is_some_and(|&time| time <= shared.now()) {
+                    self.resting.pop_front();
+                    self.issue(shared, dies)?;
+                }
+                let next = self.resting.front().copied().unwrap_or(NEVER);
+                shared.clock.set(Event::Arrival, next);
+                Ok(())
+            }
+        }
+    }
+
+    fn expect_arrival<O: Observer>(&mut self, shared: &mut Shared<O>) -> Result<(), DriveError> {
+        let next = self.arrivals.peek(&*shared.map, &self.shape)?;
+        let time = next.map_or(NEVER, |next| next.arrival_ns.max(shared.now()));
+        shared.clock.set(Event::Arrival, time);
+        Ok(())
+    }
+
+    /// A thread issues its next request, or ends. What became dirty before that, it says first.
+    fn issue<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        dies: &mut Scheduler,
+    ) -> Result<(), DriveError> {
+        while let Some(request) = self.arrivals.take(&*shared.map, &self.shape)? {
+            self.arrive(shared, dies, request)?;
+            if request.op != Op::Dirty {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn arrive<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        dies: &mut Scheduler,
+        request: TimedRequest,
+    ) -> Result<(), DriveError> {
+        let (now, party) = (shared.now(), Party::Workload);
+        if request.op == Op::Dirty {
+            // A trace says what is dirty in its host's cache: the drive is told as soon as it has
+            // taken the requests before that. A cache of ours tells of its own.
+            if self.write_back.is_some() {
+                return Ok(());
+            }
+            let waiting = Waiting { request, number: u64::MAX, arrived: now, party, hints: 0 };
+            return self.let_in(shared, dies, waiting);
+        }
+        self.counts.count_until(now);
+        self.counts.in_system += 1;
+        let number = self.counts.arrived;
+        self.counts.arrived += 1;
+        shared.observer.arrived(now);
+        let waiting = Waiting { request, number, arrived: now, party, hints: 0 };
+        if self.write_back.is_some() {
+            return self.ask_cache(shared, dies, waiting);
+        }
+        self.let_in(shared, dies, waiting)
+    }
+
+    /// Dispatches what nothing waits before, or lets it wait.
+    fn let_in<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        dies: &mut Scheduler,
+        waiting: Waiting,
+    ) -> Result<(), DriveError> {
+        if self.waiting.is_empty() && self.has_room(&waiting) {
+            return self.dispatch(shared, dies, waiting);
+        }
+        self.waiting.push_back(waiting);
+        self.is_overloaded |= self.waiting.len() > MOST_WAITING;
+        Ok(())
+    }
+
+    /// Whether the drive may be given this now: what is only told takes no place in it.
+    fn has_room(&self, next: &Waiting) -> bool {
+        let (cache, for_hints) = (self.write_back.as_ref(), next.party == Party::Hints);
+        next.request.op == Op::Dirty
+            || self.outstanding < self.queue_depth
+                && cache.is_none_or(|cache| cache.lets_in(self.outstanding, for_hints))
+    }
+
+    /// A command has left the drive: others may be let in.
+    fn left_drive(&mut self) {
+        debug_assert!(self.outstanding > 0, "a command leaves the drive once");
+        self.outstanding -= 1;
+        self.is_due |= !self.waiting.is_empty();
+    }
+}

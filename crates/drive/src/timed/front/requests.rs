@@ -1,0 +1,101 @@
+//! The requests that the drive works on.
+
+use flashgc_workload::requests::TimedRequest;
+
+/// Whose request it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Party {
+    /// The workload's.
+    Workload,
+    /// A command of the host's cache that the request at this place waits for.
+    Request(u32),
+    /// A command of the cache that nobody waits for.
+    Cache,
+    /// A command of the cache that only brings hints.
+    Hints,
+}
+
+/// A request that waits for its place in the queue depth.
+#[derive(Clone, Copy)]
+pub struct Waiting {
+    pub request: TimedRequest,
+    pub number: u64,
+    pub arrived: u64,
+    pub party: Party,
+    /// Hints that ride on it.
+    pub hints: u32,
+}
+
+/// A request that the drive works on, or the host's cache.
+#[derive(Clone, Copy)]
+pub struct Request {
+    pub request: TimedRequest,
+    pub number: u64,
+    pub arrived: u64,
+    pub dispatched: u64,
+    /// Page operations, or commands of the cache, that are not done.
+    left: u32,
+    pub met_collection: bool,
+    pub party: Party,
+}
+
+/// All requests under way; their places are used again.
+#[derive(Default)]
+pub struct Requests {
+    places: Vec<Request>,
+    free: Vec<u32>,
+}
+
+impl Requests {
+    /// Keeps a request of which `left` parts are to be done; returns its place.
+    pub fn keep(&mut self, waiting: &Waiting, now: u64, left: u32) -> u32 {
+        let Waiting { request, number, arrived, party, .. } = *waiting;
+        let entry = Request {
+            request,
+            number,
+            arrived,
+            dispatched: now,
+            left,
+            met_collection: false,
+            party,
+        };
+        if let Some(place) = self.free.pop() {
+            self.places[place as usize] = entry;
+            return place;
+        }
+        self.places.push(entry);
+        self.places.len() as u32 - 1
+    }
+
+    /// The request at `place` waits for one part more.
+    pub fn waits_for_more(&mut self, place: u32) {
+        self.places[place as usize].left += 1;
+    }
+
+    /// A part of the request at `place` is done, which `met` a collection or not; whether it was the
+    /// last.
+    #[inline]
+    pub fn part_done(&mut self, place: u32, met: bool) -> bool {
+        let request = &mut self.places[place as usize];
+        debug_assert!(request.left > 0, "a request is completed once");
+        request.met_collection |= met;
+        request.left -= 1;
+        request.left == 0
+    }
+
+    /// Forgets the request at `place`, which can be read until the next is kept.
+    #[inline]
+    pub fn forget(&mut self, place: u32) {
+        debug_assert!(self.places[place as usize].left == 0);
+        self.free.push(place);
+    }
+}
+
+impl std::ops::Index<u32> for Requests {
+    type Output = Request;
+
+    #[inline]
+    fn index(&self, place: u32) -> &Request {
+        &self.places[place as usize]
+    }
+}

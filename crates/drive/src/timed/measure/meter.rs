@@ -1,0 +1,211 @@
+//! Measures a timed drive: an [`Observer`] that collects latencies, what goes on over time, and a
+//! timeline. What comes before the first measured request is left out.
+
+use super::observer::{Cause, Completion, Observer, Place, Span, Work};
+use crate::metrics::latency::{Latencies, Split};
+use crate::metrics::series::{Busy, Series};
+use crate::metrics::timeline::{self, Row, Timeline, Whole};
+
+/// Slices of a resolution that was asked for, at most.
+const MOST_SLICES: u32 = 1 << 16;
+
+/// Collects what is measured.
+pub struct Meter {
+    /// Requests with smaller numbers are warm-up.
+    first: u64,
+    /// When the first measured request arrived.
+    began_ns: Option<u64>,
+    /// When the last measured one was complete.
+    ended_ns: u64,
+    bytes: [u64; 3],
+    latencies: Latencies,
+    series: Series,
+    timeline: Option<Timeline>,
+    /// When the collection under way on each die began.
+    collecting: Vec<Option<u64>>,
+    arrived: u64,
+}
+
+impl Meter {
+    /// Measures requests from number `first` on, over time in slices of `resolution_ns` (`None`: of
+    /// a length that makes 256 to 512 of them), on a drive of `dies` dies.
+    pub fn new(
+        first: u64,
+        resolution_ns: Option<u64>,
+        dies: u32,
+        timeline: Option<Timeline>,
+    ) -> Self {
+        let series = match resolution_ns {
+            Some(resolution_ns) => Series::new(0, resolution_ns, MOST_SLICES),
+            None => Series::new(0, 1000, 512),
+        };
+        Self {
+            first,
+            began_ns: None,
+            ended_ns: 0,
+            bytes: [0; 3],
+            latencies: Latencies::default(),
+            series,
+            timeline,
+            collecting: vec![None; dies as usize],
+            arrived: 0,
+        }
+    }
+
+    /// Response times.
+    pub fn latencies(&self) -> &Latencies {
+        &self.latencies
+    }
+
+    /// Bytes of the measured requests: written, read, discarded.
+    pub fn bytes(&self) -> [u64; 3] {
+        self.bytes
+    }
+
+    /// When the first measured request arrived and when the last one was complete; `None` where
+    /// none arrived.
+    pub fn window(&self) -> Option<(u64, u64)> {
+        self.began_ns.map(|began| (began, self.ended_ns.max(began)))
+    }
+
+    /// What went on over time.
+    pub fn series(&self) -> &Series {
+        &self.series
+    }
+
+    /// The timeline, if one was asked for.
+    pub fn take_timeline(&mut self) -> Option<Timeline> {
+        self.timeline.take()
+    }
+
+    /// Ends the measurement at `now`: what is under way counts until then.
+    pub fn finish(&mut self, now: u64) {
+        for die in 0..self.collecting.len() as u32 {
+            self.end_collection(now, die);
+        }
+    }
+
+    fn end_collection(&mut self, now: u64, die: u32) {
+        if let Some(began) = self.collecting[die as usize].take() {
+            if self.began_ns.is_some() {
+                self.series.busy(Busy::Collection, began, now);
+            }
+            if let Some(timeline) = &mut self.timeline {
+                timeline.whole(Whole::Collection(die), began, now);
+            }
+        }
+    }
+}
+
+impl Observer for Meter {
+    fn arrived(&mut self, now: u64) {
+        if self.arrived == self.first {
+            self.began_ns = Some(now);
+            self.series.restart(now);
+        }
+        self.arrived += 1;
+    }
+
+    fn completed(&mut self, request: &Completion) {
+        if let Some(timeline) = &mut self.timeline {
+            let whole = Whole::Request(request.number, request.op);
+            timeline.whole(whole, request.arrived_ns, request.completed_ns);
+        }
+        if request.number < self.first {
+            return;
+        }
+        let split = Split {
+            queue_ns: request.queue_ns,
+            blocked_ns: request.blocked_ns,
+            bus_ns: request.bus_ns,
+            cell_ns: request.cell_ns,
+        };
+        let ns = request.response_ns();
+        self.latencies.record(request.op, ns, request.met_collection, &split);
+        self.bytes[request.op as usize] += u64::from(request.bytes);
+        self.ended_ns = self.ended_ns.max(request.completed_ns);
+        self.series.completed(request.completed_ns, request.op, request.bytes, ns);
+    }
+
+    fn worked(&mut self, span: &Span) {
+        if self.began_ns.is_some() {
+            let what = match span.place {
+                Place::Bus => Busy::Bus,
+                Place::Cells => Busy::Die,
+            };
+            self.series.busy(what, span.begin_ns, span.end_ns);
+        }
+        if let Some(timeline) = &mut self.timeline {
+            let (channel, die) = (span.channel, span.die);
+            timeline.span(timeline::Span {
+                row: match span.place {
+                    Place::Bus => Row::Bus { channel },
+                    Place::Cells => Row::Die { channel, die },
+                },
+                name: name(span),
+                collection: matches!(span.cause, Cause::Collection(_)),
+                page: span.page,
+                from_ns: span.begin_ns,
+                to_ns: span.end_ns,
+            });
+        }
+    }
+
+    fn collection(&mut self, now: u64, die: u32, begins: bool) {
+        if begins {
+            self.collecting[die as usize] = Some(now);
+        } else {
+            self.end_collection(now, die);
+        }
+    }
+}
+
+fn name(span: &Span) -> &'static str {
+    match (span.place, span.work) {
+        (Place::Bus, Work::Read) => "transfer out",
+        (Place::Bus, Work::Program) => "transfer in",
+        (Place::Bus, _) => "command",
+        (Place::Cells, Work::Read) => "read",
+        (Place::Cells, Work::Program) => "program",
+        (Place::Cells, Work::Erase) => "erase",
+        (Place::Cells, Work::Poll) => "poll",
+        (Place::Cells, Work::Suspend) => "suspend",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use flashgc_workload::Op;
+
+    use super::*;
+
+    /// A read of one page, from 10 to `completed_ns`.
+    fn read(number: u64, completed_ns: u64) -> Completion {
+        Completion {
+            number,
+            op: Op::Read,
+            offset: 0,
+            bytes: 4096,
+            urgent: false,
+            arrived_ns: 10,
+            dispatched_ns: 10,
+            completed_ns,
+            queue_ns: 0,
+            blocked_ns: 0,
+            bus_ns: 0,
+            cell_ns: completed_ns - 10,
+            met_collection: false,
+        }
+    }
+
+    #[test]
+    fn the_window_ends_with_the_latest_completion_in_whatever_order_they_are_told() {
+        let mut meter = Meter::new(1, None, 1, None);
+        [5, 10, 10].iter().for_each(|&now| meter.arrived(now));
+        assert_eq!(meter.window(), Some((10, 10)));
+        // The first request is warm-up.
+        [read(0, 900), read(2, 500), read(1, 300)].iter().for_each(|done| meter.completed(done));
+        assert_eq!(meter.window(), Some((10, 500)));
+        assert_eq!((meter.latencies().requests(), meter.bytes()), (2, [0, 2 * 4096, 0]));
+    }
+}

@@ -1,0 +1,157 @@
+//! Puts the timed runs of one configuration together.
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::result::{CollectionResult, Overload, Throughput, TimedResult, Utilisation, interval};
+use crate::config::Resolved;
+use crate::metrics::latency::Latencies;
+use crate::result::{RunResult, summarise as summarise_counts};
+use crate::stats::mean;
+use crate::timed::config::Timed;
+use crate::timed::run::TimedRun;
+
+/// The result of all runs of one configuration.
+pub(crate) fn summarise(
+    resolved: &Resolved,
+    timed: &Timed,
+    runs: Vec<TimedRun>,
+    interrupted: bool,
+) -> RunResult {
+    let (mut finished, mut measures) = (Vec::new(), Vec::new());
+    for run in runs {
+        let TimedRun { finished: one, meter, collecting, utilisation, ns, completed, .. } = run;
+        finished.push(one);
+        measures.push(Measured {
+            meter,
+            collecting,
+            utilisation,
+            ns,
+            completed,
+            request_ns: run.request_ns,
+            overload: run.overload,
+        });
+    }
+    let mut result = summarise_counts(resolved, &finished, interrupted);
+    result.timeline = measures.first_mut().and_then(|run| run.meter.take_timeline());
+    let measured = timed_result(timed, &measures);
+    result.warnings = warnings(&result, &measured);
+    if let Some(host) = &resolved.host {
+        result.warnings.extend(host.warnings(timed.precondition > 0, true).unwrap_or_default());
+    }
+    result.digest = digest(&result.digest, &measures);
+    result.timed = Some(measured);
+    result
+}
+
+/// What is left of a run beside its counts.
+struct Measured {
+    meter: super::meter::Meter,
+    collecting: CollectionResult,
+    utilisation: Utilisation,
+    ns: u64,
+    completed: u64,
+    request_ns: u128,
+    overload: Option<Overload>,
+}
+
+fn timed_result(timed: &Timed, runs: &[Measured]) -> TimedResult {
+    let mut latencies = Latencies::default();
+    for run in runs {
+        latencies.add(run.meter.latencies());
+    }
+    let mean_us_runs: Vec<f64> = runs
+        .iter()
+        .map(|run| run.meter.latencies())
+        .filter(|latencies| latencies.requests() > 0)
+        .map(|latencies| latencies.sum_ns() as f64 / latencies.requests() as f64 / 1e3)
+        .collect();
+    let ns: u64 = runs.iter().map(|run| run.ns).sum();
+    let seconds = ns as f64 / 1e9;
+    let rate = |amount: u64| if ns > 0 { amount as f64 / seconds } else { 0.0 };
+    let bytes = |index: usize| runs.iter().map(|run| run.meter.bytes()[index]).sum::<u64>();
+    let ran: Vec<&Utilisation> =
+        runs.iter().filter(|run| run.ns > 0).map(|run| &run.utilisation).collect();
+    let hardware = &timed.settings.hardware;
+    let (channels, dies) = (hardware.channels, hardware.all_dies());
+    let over_time = runs.first().and_then(|run| {
+        let (_, end) = run.meter.window()?;
+        Some(run.meter.series().result(end, channels, dies, dies))
+    });
+    let request_ns: u128 = runs.iter().map(|run| run.request_ns).sum();
+    TimedResult {
+        latency_us: latencies.result(),
+        mean_us_ci95: interval(&mean_us_runs),
+        mean_us_runs,
+        time_share: latencies.shares(),
+        throughput: Throughput {
+            requests_per_second: rate(runs.iter().map(|run| run.completed).sum()),
+            read_bytes_per_second: rate(bytes(1)),
+            write_bytes_per_second: rate(bytes(0)),
+        },
+        utilisation: if ran.is_empty() { Utilisation::default() } else { Utilisation::mean(&ran) },
+        collecting: runs
+            .iter()
+            .fold(CollectionResult::default(), |sum, run| sum.plus(&run.collecting)),
+        over_time: over_time.unwrap_or_default(),
+        simulated_seconds: seconds,
+        requests_in_system: if ns > 0 { request_ns as f64 / ns as f64 } else { 0.0 },
+        overload: overload(runs),
+    }
+}
+
+/// The overload of the runs that had one: means, and the most that waited.
+fn overload(runs: &[Measured]) -> Option<Overload> {
+    let all: Vec<Overload> = runs.iter().filter_map(|run| run.overload).collect();
+    let over =
+        |figure: &dyn Fn(&Overload) -> f64| mean(&all.iter().map(figure).collect::<Vec<_>>());
+    Some(Overload {
+        outstanding: all.iter().map(|one| one.outstanding).max()?,
+        offered_per_second: over(&|one| one.offered_per_second),
+        sustainable_per_second: over(&|one| one.sustainable_per_second),
+    })
+}
+
+/// What a reader should know before using the figures.
+fn warnings(result: &RunResult, measured: &TimedResult) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if measured.latency_us.all.is_none() {
+        let what =
+            if result.interrupted { "interrupted in the warm-up" } else { "no request came" };
+        warnings.push(format!("{what}: nothing was measured"));
+        return warnings;
+    }
+    if let Some(overload) = &measured.overload {
+        warnings.push(overload.warning());
+    }
+    if result.host_pages > 0 && result.erases == 0 {
+        warnings.push(
+            "no block was erased in the measured part, so no request met a collection; hint: \
+             --warmup 2x writes the drive full first, or more --requests"
+                .to_string(),
+        );
+    }
+    if result.erases > 0 && !result.steady && !result.interrupted && measured.overload.is_none() {
+        warnings.push(
+            "write amplification still moves in the measured part; lengthen the warm-up"
+                .to_string(),
+        );
+    }
+    if measured.collecting.counts.starved > 0 {
+        warnings.push(format!(
+            "{} writes waited because no block was erased; hint: a higher --gc-low, or --gc-hard \
+             to hold writes back in time",
+            measured.collecting.counts.starved
+        ));
+    }
+    warnings
+}
+
+fn digest(counts: &str, runs: &[Measured]) -> String {
+    let mut text = counts.to_string();
+    for run in runs {
+        let latencies = run.meter.latencies();
+        let (requests, sum) = (latencies.requests(), latencies.sum_ns());
+        text.push_str(&format!("|{requests}|{sum}|{}|{:?}", run.ns, run.collecting));
+    }
+    format!("{:016x}", xxh3_64(text.as_bytes()))
+}

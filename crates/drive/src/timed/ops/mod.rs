@@ -1,0 +1,194 @@
+//! Page operations: what requests are cut into. The front end makes and forgets them; on their way
+//! through the other rooms each notes on them what the next must know.
+
+mod queue;
+mod waiting;
+
+pub use queue::Queue;
+pub use waiting::Waiting;
+
+/// No operation, request or die.
+pub const NONE: u32 = u32::MAX;
+
+/// What a page operation does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Read,
+    /// A whole page is written.
+    Write,
+    /// Part of a page is written: it is read before.
+    Modify,
+    Trim,
+}
+
+/// One page of a request.
+#[derive(Clone, Copy, Debug)]
+pub struct PageOp {
+    /// In the order in which they came to their dies.
+    pub order: u64,
+    /// Its request, or [`NONE`] for one of the write cache.
+    pub request: u32,
+    pub page: u32,
+    /// Where it is served; for a write where it goes.
+    pub plane: u32,
+    pub kind: Kind,
+    pub urgent: bool,
+    /// It has been counted as waiting for an erased block.
+    pub starved: bool,
+    /// It met a collection: one was under way on its die when it came there or was done, or held
+    /// the die between.
+    pub met_collection: bool,
+    /// A write that shares the move of its page.
+    pub is_merged: bool,
+    /// A write that has its physical page.
+    pub is_programmed: bool,
+    /// The next in its queue, or in the chain of those that are served together.
+    pub next: u32,
+    /// The one before it in its queue.
+    pub prev: u32,
+    /// Until it is served: what its die had been held by collections when it came. From then on:
+    /// how much of its waiting time that was.
+    pub blocked_ns: u64,
+    pub bus_ns: u64,
+    pub cell_ns: u64,
+}
+
+impl PageOp {
+    /// An operation that is still to be sent to a die.
+    pub fn new(request: u32, page: u32, kind: Kind) -> Self {
+        Self {
+            order: 0,
+            request,
+            page,
+            plane: 0,
+            kind,
+            urgent: false,
+            starved: false,
+            met_collection: false,
+            is_merged: false,
+            is_programmed: false,
+            next: NONE,
+            prev: NONE,
+            blocked_ns: 0,
+            bus_ns: 0,
+            cell_ns: 0,
+        }
+    }
+
+    /// Whether it gives its page new data.
+    #[inline]
+    pub fn writes(&self) -> bool {
+        matches!(self.kind, Kind::Write | Kind::Modify)
+    }
+}
+
+/// What observers know an operation by.
+#[derive(Clone, Copy, Debug)]
+struct Numbers {
+    /// In the order of dispatch. One of the write cache has that of the write whose data it holds.
+    op: u64,
+    /// That of its request.
+    request: u64,
+}
+
+/// All page operations in the drive; their places are used again.
+#[derive(Default)]
+pub struct Ops {
+    places: Vec<PageOp>,
+    /// Beside the operations, as only observers look at them.
+    numbers: Vec<Numbers>,
+    free: Vec<u32>,
+    /// How many there have been.
+    count: u64,
+    /// How many have come to their dies.
+    sent: u64,
+}
+
+impl Ops {
+    /// Numbers and keeps `op` of the request of this number.
+    #[inline]
+    pub fn add(&mut self, op: PageOp, request: u64) -> u32 {
+        let numbers = Numbers { op: self.count, request };
+        self.count += 1;
+        if let Some(place) = self.free.pop() {
+            self.places[place as usize] = op;
+            self.numbers[place as usize] = numbers;
+            return place;
+        }
+        self.places.push(op);
+        self.numbers.push(numbers);
+        self.places.len() as u32 - 1
+    }
+
+    /// Forgets the operation at `place`.
+    #[inline]
+    pub fn remove(&mut self, place: u32) {
+        debug_assert!((place as usize) < self.places.len());
+        self.free.push(place);
+    }
+
+    /// The next order in which operations come to their dies.
+    #[inline]
+    pub fn send(&mut self) -> u64 {
+        self.sent += 1;
+        self.sent - 1
+    }
+
+    /// How many have come to their dies.
+    #[inline]
+    pub fn sent(&self) -> u64 {
+        self.sent
+    }
+
+    /// The number of the operation at `place`.
+    #[inline]
+    pub fn number(&self, place: u32) -> u64 {
+        self.numbers[place as usize].op
+    }
+
+    /// The number of the request of the operation at `place`.
+    #[inline]
+    pub fn request_number(&self, place: u32) -> u64 {
+        self.numbers[place as usize].request
+    }
+
+    /// The operation at `place`, of the write cache, holds the data of write `number`.
+    pub fn holds_data_of(&mut self, place: u32, number: u64) {
+        debug_assert!(!self[place].is_programmed, "what is programmed takes no other data");
+        self.numbers[place as usize].op = number;
+    }
+
+    /// Operations that go together, from the first of them.
+    #[inline]
+    pub fn chain(&self, first: u32) -> impl Iterator<Item = u32> {
+        let present = |op: u32| Some(op).filter(|&op| op != NONE);
+        std::iter::successors(Some(first), move |&op| present(self[op].next))
+    }
+
+    /// Sees to it that each operation of a chain has the times of the first.
+    pub fn share_times(&mut self, first: u32) {
+        let PageOp { bus_ns, cell_ns, next, .. } = self[first];
+        let mut op = next;
+        while op != NONE {
+            self[op].bus_ns = bus_ns;
+            self[op].cell_ns = cell_ns;
+            op = self[op].next;
+        }
+    }
+}
+
+impl std::ops::Index<u32> for Ops {
+    type Output = PageOp;
+
+    #[inline]
+    fn index(&self, place: u32) -> &PageOp {
+        &self.places[place as usize]
+    }
+}
+
+impl std::ops::IndexMut<u32> for Ops {
+    #[inline]
+    fn index_mut(&mut self, place: u32) -> &mut PageOp {
+        &mut self.places[place as usize]
+    }
+}

@@ -1,0 +1,319 @@
+//! The scheduler: what waits at each die, and which of it is next.
+
+mod choose;
+mod points;
+mod serve;
+mod spans;
+mod spread;
+mod suspend;
+
+use flashgc_base::spec::SpecError;
+use flashgc_ftl::{FtlError, Stepwise};
+
+use super::clock::{Event, NEVER};
+use super::collector::{Begun, Collector};
+use super::config::{Idle, Scheduling, Settings, Suspend};
+use super::flash::{Flash, Job};
+use super::measure::{CollectionCounts, Observer, Place};
+use super::ops::{Kind, NONE, PageOp, Waiting};
+use super::shared::Shared;
+use crate::counting::DriveError;
+use spread::Spread;
+
+/// The dies that are looked at before time goes on; the one that was added last is first.
+struct Ready {
+    dies: Vec<u32>,
+    is_in: Vec<bool>,
+}
+
+impl Ready {
+    #[inline]
+    fn add(&mut self, die: u32) {
+        if !std::mem::replace(&mut self.is_in[die as usize], true) {
+            self.dies.push(die);
+        }
+    }
+
+    #[inline]
+    fn pop(&mut self) -> Option<u32> {
+        let die = self.dies.pop()?;
+        self.is_in[die as usize] = false;
+        Some(die)
+    }
+}
+
+/// Which operation each die serves next.
+///
+/// It owns the operations that wait at the dies, where they are sent, and what is suspended for them.
+/// It stands above the flash and the collector and has both: a choice needs what a die does and what
+/// a collection lets through, while neither of these needs to know who chooses. It knows nothing of
+/// requests: page operations come to it, and leave it when they are done.
+pub struct Scheduler {
+    flash: Flash,
+    collector: Collector,
+    waiting: Waiting,
+    spread: Spread,
+    ready: Ready,
+    planes_per_die: u32,
+    rule: Scheduling,
+    multi_plane: bool,
+    cache_commands: bool,
+    suspend: Suspend,
+    idle: Option<Idle>,
+    /// A page operation that took no time and is done, or [`NONE`]: it is given back before its die
+    /// begins anything else.
+    done: u32,
+    suspended_programs: u64,
+    suspended_erases: u64,
+}
+
+impl Scheduler {
+    /// Idle dies, at which nothing waits.
+    ///
+    /// # Errors
+    /// A dynamic placement without room.
+    pub fn new(settings: &Settings, map: &dyn Stepwise) -> Result<Self, SpecError> {
+        let dies = settings.hardware.all_dies();
+        Ok(Self {
+            flash: Flash::new(settings),
+            collector: Collector::new(settings, map),
+            waiting: Waiting::new(dies),
+            spread: Spread::new(settings, map)?,
+            ready: Ready { dies: Vec::new(), is_in: vec![false; dies as usize] },
+            planes_per_die: settings.hardware.planes,
+            rule: settings.scheduling,
+            multi_plane: settings.multi_plane,
+            cache_commands: settings.cache_commands,
+            suspend: settings.suspend,
+            idle: settings.collecting.idle,
+            done: NONE,
+            suspended_programs: 0,
+            suspended_erases: 0,
+        })
+    }
+
+    /// Lets a page operation wait at its die, or share what is done there.
+    pub fn accept<O: Observer>(&mut self, shared: &mut Shared<O>, op: u32) {
+        let plane = self.spread.place(&*shared.map, &shared.ops[op]);
+        let die = plane / self.planes_per_die;
+        let order = shared.ops.send();
+        let now = shared.now();
+        let held = &mut shared.ops[op];
+        held.plane = plane;
+        held.order = order;
+        held.blocked_ns = self.flash.die(die).held_until(now);
+        held.met_collection |= self.collector.is_under_way(die);
+        shared.map.prefetch_old(held.page);
+        if self.joins(shared, die, op) {
+            return;
+        }
+        self.waiting.push(&mut shared.ops, die, op);
+        if self.idle.is_some() {
+            shared.clock.set(Event::Idle(die), NEVER);
+        }
+        self.suspend_for(shared, die, op);
+        self.ready.add(die);
+    }
+
+    /// Makes `op`, a write that waits, a TRIM.
+    pub fn discard<O: Observer>(&mut self, shared: &mut Shared<O>, op: u32) {
+        let PageOp { plane, kind, is_merged, is_programmed, .. } = shared.ops[op];
+        debug_assert!(kind == Kind::Write && !is_merged && !is_programmed);
+        shared.ops[op].kind = Kind::Trim;
+        self.spread.discard(plane);
+    }
+
+    /// The next die to look at before time goes on.
+    #[inline]
+    pub fn next_ready(&mut self) -> Option<u32> {
+        self.ready.pop()
+    }
+
+    /// Whether no die is to be looked at.
+    pub fn is_still(&self) -> bool {
+        self.ready.dies.is_empty()
+    }
+
+    /// A die begins the next thing that it can begin now; whether there was one. What is done with
+    /// that is to be [taken](Self::take_done).
+    ///
+    /// # Errors
+    /// What the map says.
+    pub fn begin_next<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        die: u32,
+    ) -> Result<bool, DriveError> {
+        debug_assert!(self.done == NONE);
+        let held = self.flash.die(die);
+        let has_begun = if !held.is_idle() {
+            self.overlap(shared, die)?
+        } else if held.suspended.is_some() {
+            self.while_suspended(shared, die)?
+        } else if self.collector.is_under_way(die) {
+            self.at_point(shared, die)?
+        } else if self.collector.holds(die) {
+            false
+        } else {
+            self.serve(shared, die)?
+        };
+        Ok(has_begun || self.suspend_for_those_that_wait(shared, die))
+    }
+
+    /// A page operation that is done and was not given back before, or [`NONE`].
+    #[inline]
+    pub fn take_done(&mut self) -> u32 {
+        std::mem::replace(&mut self.done, NONE)
+    }
+
+    /// A die has begun what it can: notes what it is at until the next event.
+    #[inline]
+    pub fn note(&mut self, now: u64, die: u32) {
+        let held = self.collector.holds(die);
+        self.flash.note(die, now, held);
+    }
+
+    /// The transfer on a channel is over. Returns the die, and a job that is over.
+    pub fn transfer_done<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        channel: u32,
+    ) -> (u32, Option<Job>) {
+        let (die, transfer) = self.flash.end_transfer(&mut shared.clock, channel);
+        self.tell(shared, die, &transfer, Place::Bus);
+        (die, self.flash.after_transfer(&mut shared.clock, die, &transfer))
+    }
+
+    /// After a transfer, what the cells of a die have read may go out. Returns a job that is over.
+    pub fn bus_freed<O: Observer>(&mut self, shared: &mut Shared<O>, die: u32) -> Option<Job> {
+        self.flash.bus_freed(&mut shared.clock, &mut shared.ops, die)
+    }
+
+    /// The cells of a die are done. Returns a job that is over.
+    pub fn cells_done<O: Observer>(&mut self, shared: &mut Shared<O>, die: u32) -> Option<Job> {
+        let now = shared.now();
+        let (transfer, work) = self.flash.end_cells(now, &mut shared.ops, die);
+        if let Some(transfer) = transfer {
+            self.tell(shared, die, &transfer, Place::Bus);
+        }
+        self.tell(shared, die, &work, Place::Cells);
+        self.flash.after_cells(&mut shared.clock, &mut shared.ops, die)
+    }
+
+    /// After the work of the cells, what came over the bus meanwhile is programmed.
+    pub fn program_held<O: Observer>(&mut self, shared: &mut Shared<O>, die: u32) {
+        self.flash.program_held(&mut shared.clock, die);
+    }
+
+    /// A job is over. Returns the first of the page operations that are done with it, which are
+    /// chained, or [`NONE`].
+    ///
+    /// # Errors
+    /// What the map says.
+    #[inline(always)]
+    pub fn finish<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        die: u32,
+        job: Job,
+    ) -> Result<u32, DriveError> {
+        let held_ns = self.flash.die(die).held_until(shared.now());
+        let ops = &mut shared.ops;
+        match job {
+            Job::Read(op) | Job::Buffer(op) | Job::Write(op) | Job::ModifyWrite(op) => {
+                ops.share_times(op);
+                return Ok(op);
+            }
+            Job::CopyRead => return Ok(self.collector.page_is_read(ops, die, held_ns)),
+            Job::CopyWrite => return Ok(self.collector.page_is_moved(ops, die, held_ns)),
+            Job::ModifyRead(op) => self.write_back(shared, die, op)?,
+            Job::Erase => self.erased(shared, die)?,
+            Job::Suspend => {
+                // What waits until now goes before what has let go of the die.
+                let mark = shared.ops.sent();
+                if let Some(suspended) = self.flash.suspended_mut(die) {
+                    suspended.mark = mark;
+                }
+            }
+            Job::Poll | Job::Idle => {}
+        }
+        Ok(NONE)
+    }
+
+    /// `op`, which is done, leaves its die.
+    #[inline]
+    pub fn leave<O: Observer>(&mut self, shared: &mut Shared<O>, die: u32, op: u32) {
+        let held = &mut shared.ops[op];
+        self.spread.leave(held);
+        held.met_collection |= held.blocked_ns > 0 || self.collector.is_under_way(die);
+    }
+
+    /// A die has been idle since its timer was set.
+    ///
+    /// # Errors
+    /// What the map says.
+    pub fn idle_for_long<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        die: u32,
+    ) -> Result<(), DriveError> {
+        let held = self.flash.die(die);
+        let rests = held.is_idle() && held.suspended.is_none() && !self.collector.is_under_way(die);
+        if rests && let Some(begun) = self.collector.begin_idle(shared, die)? {
+            self.look_at(begun);
+        }
+        Ok(())
+    }
+
+    /// Writes `page` before the clock starts, with the collections that this needs.
+    ///
+    /// # Errors
+    /// What the map says.
+    pub fn write_at_once(&self, map: &mut dyn Stepwise, page: u32) -> Result<(), FtlError> {
+        let plane = self.spread.home(page);
+        self.collector.collect_at_once(map, page, plane)?;
+        map.write_at_once(page, plane, 0, 0)?;
+        Ok(())
+    }
+
+    /// What happened to collections.
+    pub fn collections(&self) -> &CollectionCounts {
+        self.collector.counts()
+    }
+
+    /// Programs and erases suspended.
+    pub fn suspended(&self) -> (u64, u64) {
+        (self.suspended_programs, self.suspended_erases)
+    }
+
+    /// How long each bus has been in use, each die, and each die been held by collections.
+    pub fn times_until(&self, now: u64) -> [Vec<u64>; 3] {
+        self.flash.times_until(now)
+    }
+
+    /// The victim of a die is erased.
+    #[inline(never)]
+    fn erased<O: Observer>(&mut self, shared: &mut Shared<O>, die: u32) -> Result<(), DriveError> {
+        let rests = self.waiting.is_empty(die);
+        let (unit, begun) = self.collector.end(shared, die, rests)?;
+        if let Some(begun) = begun {
+            self.look_at(begun);
+        }
+        self.look_at_unit(unit);
+        Ok(())
+    }
+
+    /// Has the dies looked at that a collection may hold, its own first.
+    fn look_at(&mut self, Begun { die, unit }: Begun) {
+        self.ready.add(die);
+        self.look_at_unit(unit);
+    }
+
+    /// Has all dies of a unit looked at, where that is more than one.
+    fn look_at_unit(&mut self, unit: u32) {
+        let dies = self.collector.dies_of(unit);
+        if dies.start() < dies.end() {
+            dies.for_each(|die| self.ready.add(die));
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! How a die serves a page operation: alone, with others on its other planes, or while another is
+//! under way.
+
+use flashgc_ftl::FtlError;
+
+use super::Scheduler;
+use super::choose::Allowed;
+use crate::counting::DriveError;
+use crate::timed::clock::{Event, NEVER};
+use crate::timed::flash::Job;
+use crate::timed::measure::Observer;
+use crate::timed::ops::{Kind, NONE, PageOp};
+use crate::timed::shared::Shared;
+
+impl Scheduler {
+    /// An idle die without a collection serves the next operation, begins a collection for it, or
+    /// rests.
+    pub(super) fn serve<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        die: u32,
+    ) -> Result<bool, DriveError> {
+        let Some(op) = self.next_for(shared, die, Allowed::ALL) else {
+            self.rest(shared, die);
+            return Ok(false);
+        };
+        let PageOp { plane, page, .. } = shared.ops[op];
+        if self.needs_collection(shared, op) {
+            shared.map.close_full(page, plane);
+            let Some(begun) = self.collector.begin(shared, plane, false)? else {
+                return Ok(false);
+            };
+            self.look_at(begun);
+            return Ok(true);
+        }
+        self.start(shared, die, op)?;
+        // The next has waited long: what was asked for when it came may have left the cache.
+        let next = self.waiting.oldest_write(die);
+        if next != NONE {
+            shared.map.prefetch_old(shared.ops[next].page);
+        }
+        Ok(true)
+    }
+
+    /// A die has nothing to do: it may collect after a while.
+    fn rest<O: Observer>(&self, shared: &mut Shared<O>, die: u32) {
+        if let Some(rule) = self.idle {
+            let clock = &mut shared.clock;
+            let writes_wait = self.waiting.oldest_write(die) != NONE;
+            if !writes_wait && clock.time_of(Event::Idle(die)) == NEVER {
+                clock.set(Event::Idle(die), clock.now() + rule.after_ns);
+            }
+        }
+    }
+
+    /// A busy die begins what may overlap with what it does.
+    pub(super) fn overlap<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        die: u32,
+    ) -> Result<bool, DriveError> {
+        if self.collector.is_under_way(die) {
+            return self.overlap_collection(shared, die);
+        }
+        let held = self.flash.die(die);
+        if !self.cache_commands || held.suspended.is_some() {
+            return Ok(false);
+        }
+        let kind = match (held.cells.job, held.bus.job) {
+            (Job::Idle, Job::Read(_)) if !held.bus.command => Kind::Read,
+            (Job::Write(_), Job::Idle) => Kind::Write,
+            _ => return Ok(false),
+        };
+        // With a command time the bus must be free for the command.
+        if kind == Kind::Read && self.flash.has_commands() {
+            return Ok(false);
+        }
+        match self.next_for(shared, die, Allowed::ALL) {
+            Some(op) if shared.ops[op].kind == kind && !self.needs_collection(shared, op) => {
+                self.start(shared, die, op)
+            }
+            _ => Ok(false),
+        }
+    }
+
+    /// Whether an operation is a write that begins a collection.
+    fn needs_collection<O: Observer>(&self, shared: &Shared<O>, op: u32) -> bool {
+        let PageOp { plane, page, .. } = shared.ops[op];
+        shared.ops[op].writes() && self.collector.is_needed(&*shared.map, page, plane)
+    }
+
+    /// Serves a page operation that waits at a die, and those that go with it: something has begun.
+    pub(super) fn start<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        die: u32,
+        op: u32,
+    ) -> Result<bool, DriveError> {
+        self.take_out(shared, die, op);
+        self.collector.served(&shared.ops[op]);
+        let PageOp { kind, page, .. } = shared.ops[op];
+        match kind {
+            Kind::Trim => {
+                shared.map.trim(page)?;
+                shared.observer.trimmed(page);
+                self.done = op;
+            }
+            Kind::Read => {
+                let from = shared.map.locate(page);
+                shared.observer.read(shared.ops.number(op), page, from);
+                if from.is_none() {
+                    self.done = op;
+                } else if self.is_in_suspended_program(&shared.ops, die, page) {
+                    let Shared { clock, ops, .. } = shared;
+                    if self.flash.begin_on_bus(clock, ops, die, Job::Buffer(op), 1) {
+                        self.done = op;
+                    }
+                } else {
+                    self.gather(shared, die, op)?;
+                    let Shared { clock, ops, .. } = shared;
+                    self.flash.begin_in_cells(clock, ops, die, Job::Read(op));
+                }
+            }
+            Kind::Modify if shared.map.locate(page).is_some() => {
+                let job = Job::ModifyRead(op);
+                self.flash.begin_in_cells(&mut shared.clock, &mut shared.ops, die, job);
+            }
+            Kind::Write | Kind::Modify => {
+                write(shared, op)?;
+                let pages = 1 + self.gather(shared, die, op)?;
+                let Shared { clock, ops, .. } = shared;
+                self.flash.begin_on_bus(clock, ops, die, Job::Write(op), pages);
+            }
+        }
+        Ok(true)
+    }
+
+    /// The old data of a partial write are read: the whole page is written.
+    #[inline(never)]
+    pub(super) fn write_back<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        die: u32,
+        op: u32,
+    ) -> Result<(), DriveError> {
+        let PageOp { page, plane, .. } = shared.ops[op];
+        if shared.map.can_write(page, plane) {
+            write(shared, op)?;
+            let Shared { clock, ops, .. } = shared;
+            self.flash.begin_on_bus(clock, ops, die, Job::ModifyWrite(op), 1);
+            return Ok(());
+        }
+        // While it was read, its place was taken or it aged into another class: it waits again.
+        let held_ns = self.flash.die(die).held_until(shared.now());
+        let held = &mut shared.ops[op];
+        held.kind = Kind::Write;
+        held.blocked_ns = held_ns - held.blocked_ns;
+        self.waiting.put_back(&mut shared.ops, die, op);
+        Ok(())
+    }
+
+    /// Takes a page operation that waits out of its queue to be served now.
+    fn take_out<O: Observer>(&mut self, shared: &mut Shared<O>, die: u32, op: u32) {
+        let held_ns = self.flash.die(die).held_until(shared.now());
+        self.waiting.take(&mut shared.ops, die, op);
+        let held = &mut shared.ops[op];
+        debug_assert!(held.blocked_ns <= held_ns);
+        held.blocked_ns = held_ns - held.blocked_ns;
+    }
+
+    /// Operations of the same kind on other planes join `first`, a read or a write that is served, in
+    /// one multi-plane operation. Returns how many.
+    fn gather<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        die: u32,
+        first: u32,
+    ) -> Result<u64, DriveError> {
+        let planes = self.planes_per_die;
+        let alone = self.collector.is_under_way(die) || self.flash.die(die).suspended.is_some();
+        if !self.multi_plane || planes == 1 || alone {
+            return Ok(0);
+        }
+        let kind = if shared.ops[first].kind == Kind::Read { Kind::Read } else { Kind::Write };
+        let mut used = vec![false; planes as usize];
+        used[(shared.ops[first].plane % planes) as usize] = true;
+        let mut last = first;
+        let mut joined = 0;
+        let mut next = self.waiting.oldest(die, kind);
+        // Whoever is passed over closes its plane: operations on one plane stay in order.
+        while next != NONE && used.iter().any(|used| !used) {
+            let op = next;
+            let PageOp { page, plane, next: after, kind: its, .. } = shared.ops[op];
+            next = after;
+            let was_used = std::mem::replace(&mut used[(plane % planes) as usize], true);
+            let fits = !was_used
+                && its == kind
+                && match kind {
+                    Kind::Read => {
+                        !self.waiting.write_before(&shared.ops, die, op)
+                            && shared.map.locate(page).is_some()
+                    }
+                    _ => {
+                        !self.waiting.read_before(&shared.ops, die, op)
+                            && !self.needs_collection(shared, op)
+                            && self.collector.lets_go(shared, op)
+                    }
+                };
+            if !fits {
+                continue;
+            }
+            self.take_out(shared, die, op);
+            if kind == Kind::Read {
+                let from = shared.map.locate(page);
+                shared.observer.read(shared.ops.number(op), page, from);
+            } else {
+                write(shared, op)?;
+            }
+            shared.ops[last].next = op;
+            last = op;
+            joined += 1;
+        }
+        Ok(joined)
+    }
+}
+
+/// Gives a write its physical page.
+fn write<O: Observer>(shared: &mut Shared<O>, op: u32) -> Result<(), DriveError> {
+    let PageOp { page, plane, .. } = shared.ops[op];
+    let Some(ppn) = shared.map.write(page, plane)? else {
+        return Err(FtlError::NoSpace("the pool of erased blocks is empty".to_string()).into());
+    };
+    Ok(shared.has_its_page(op, ppn)?)
+}

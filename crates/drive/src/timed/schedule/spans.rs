@@ -1,0 +1,56 @@
+//! What observers are told of the work of dies and buses.
+
+use super::Scheduler;
+use crate::timed::flash::{Job, Stage};
+use crate::timed::measure::{Cause, Observer, Place, Span, Work};
+use crate::timed::shared::Shared;
+
+impl Scheduler {
+    /// Tells the observer what the cells of a die, or its side of the bus, have done.
+    #[inline]
+    pub(super) fn tell<O: Observer>(
+        &self,
+        shared: &mut Shared<O>,
+        die: u32,
+        stage: &Stage,
+        place: Place,
+    ) {
+        let collection = self.collector.on(die);
+        let (page, plane, cause) = match stage.job.op() {
+            Some(place) => {
+                let op = &shared.ops[place];
+                let request = shared.ops.request_number(place);
+                (Some(op.page), op.plane, Cause::Request(request))
+            }
+            None => {
+                let moves = matches!(stage.job, Job::CopyRead | Job::CopyWrite);
+                let moving = collection.and_then(|collection| collection.moving);
+                let first = die * self.planes_per_die;
+                (
+                    moving.filter(|_| moves).map(|moving| moving.page),
+                    collection.map_or(first, |collection| collection.plane),
+                    Cause::Collection(collection.map_or(0, |collection| collection.number)),
+                )
+            }
+        };
+        let work = match stage.job {
+            Job::Erase => Work::Erase,
+            Job::Poll => Work::Poll,
+            Job::Suspend => Work::Suspend,
+            job if job.programs() => Work::Program,
+            _ => Work::Read,
+        };
+        let span = Span {
+            begin_ns: stage.begin,
+            end_ns: stage.begin + stage.length,
+            place,
+            channel: self.flash.die(die).channel,
+            die,
+            plane,
+            work,
+            page,
+            cause,
+        };
+        shared.observer.worked(&span);
+    }
+}

@@ -1,0 +1,75 @@
+//! What the rooms of a timed drive share.
+
+use flashgc_ftl::{FtlError, Stepwise};
+use hashbrown::HashMap;
+
+use super::clock::Clock;
+use super::measure::{Observer, Source};
+use super::ops::{NONE, Ops, PageOp};
+
+/// The time, the map, the page operations under way, and who watches.
+///
+/// It owns what more than one room changes, and knows no room.
+pub struct Shared<O> {
+    pub clock: Clock,
+    pub map: Box<dyn Stepwise>,
+    pub ops: Ops,
+    pub observer: O,
+    /// Pages that the drive was told of and has not written since, with how many operations had been
+    /// sent to dies by then.
+    told: HashMap<u32, u64>,
+}
+
+impl<O: Observer> Shared<O> {
+    /// Time 0, and no operation under way.
+    pub fn new(clock: Clock, map: Box<dyn Stepwise>, observer: O) -> Self {
+        Self { clock, map, ops: Ops::default(), observer, told: HashMap::new() }
+    }
+
+    /// Nanoseconds since the start.
+    #[inline]
+    pub fn now(&self) -> u64 {
+        self.clock.now()
+    }
+
+    /// The host tells of `pages`: it will write them anew after all writes that the drive has taken.
+    ///
+    /// # Errors
+    /// A page that the drive does not have.
+    pub fn tell(&mut self, pages: &[u32]) -> Result<(), FtlError> {
+        self.map.hint(pages)?;
+        let since = self.ops.sent();
+        self.told.extend(pages.iter().map(|&page| (page, since)));
+        Ok(())
+    }
+
+    /// What was told of `page` has come true.
+    #[inline]
+    pub fn comes_true(&mut self, page: u32) {
+        if !self.told.is_empty() {
+            self.told.remove(&page);
+        }
+    }
+
+    /// A write has its physical page, `ppn`. Its data will soon be dead if the host told of its page
+    /// when it was under way.
+    ///
+    /// # Errors
+    /// What the map says of a hint.
+    #[inline]
+    pub fn has_its_page(&mut self, op: u32, ppn: u32) -> Result<(), FtlError> {
+        debug_assert!(!self.ops[op].is_programmed, "a write is programmed once");
+        self.ops[op].is_programmed = true;
+        let PageOp { page, order, request, .. } = self.ops[op];
+        self.observer.programmed(page, ppn, Source::Host(self.ops.number(op)));
+        if self.told.is_empty() {
+            return Ok(());
+        }
+        match self.told.get(&page) {
+            Some(&since) if order < since || request == NONE => self.map.hint(&[page])?,
+            Some(_) => self.comes_true(page),
+            None => {}
+        }
+        Ok(())
+    }
+}

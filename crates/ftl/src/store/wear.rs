@@ -1,0 +1,239 @@
+//! Wear: which blocks are worn out, and when the drive's life ended.
+
+use flashgc_base::snapshot::{State, Value};
+use flashgc_base::{state, value, words};
+
+use crate::blocks::BlockId;
+use crate::counters::Counters;
+use crate::endurance::{EndOfLife, Lifespan};
+use crate::layout::{PlaneId, PlaneLayout};
+use crate::table::bytes_of;
+
+/// Why a drive could not go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// More blocks were bad than the drive has beyond what it promises and keeps.
+    Reserve,
+    /// Valid pages needed an erased block, and the pool was empty: several victims in a row wore
+    /// out.
+    Pool,
+}
+
+/// A moment in a drive's life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moment {
+    /// Everything counted so far.
+    pub counters: Counters,
+    /// Blocks that were bad.
+    pub bad_blocks: u32,
+}
+
+/// The wear of a drive whose blocks bear a limited number of erases.
+///
+/// A block that was erased for the last time is bad: it is used no more. The reserve of a plane is
+/// its blocks less those that its promised pages fill and those that the frontier keeps; the drive
+/// ends with the first plane that needs more.
+#[derive(Clone, Debug)]
+pub struct Wear {
+    ends_at: EndOfLife,
+    limits: Vec<u32>,
+    bad: Vec<bool>,
+    bad_blocks: u32,
+    planes: Vec<PlaneWear>,
+    /// Pages that the host had written when each of the bad blocks wore out.
+    failures: Vec<u64>,
+    first_failure: Option<Moment>,
+    system_failure: Option<(Moment, Cause)>,
+}
+
+/// The wear of one plane.
+#[derive(Clone, Debug)]
+struct PlaneWear {
+    bad_blocks: u32,
+    reserve: u32,
+}
+
+impl Value for Cause {
+    words!(Reserve, Pool);
+}
+
+impl Value for Moment {
+    value!(counters, bad_blocks);
+}
+
+impl Value for PlaneWear {
+    value!(bad_blocks, reserve);
+}
+
+/// The limits are drawn anew.
+impl State for Wear {
+    state! {
+        named: "wear";
+        values: bad_blocks, failures, first_failure, system_failure;
+        tables: bad, planes;
+        fixed: ends_at, limits;
+    }
+}
+
+impl Wear {
+    /// A new drive whose planes are promised so many pages each. The limits of each plane are drawn
+    /// from a stream of its own. The frontier's needs have been checked.
+    pub(crate) fn new(lifespan: Lifespan, planes: &PlaneLayout, promised: &[u32]) -> Self {
+        let Lifespan { endurance, ends_at } = lifespan;
+        let geometry = &planes.layout.geometry;
+        let blocks = geometry.blocks() / planes.planes;
+        let kept = planes.layout.blocks_kept();
+        let mut limits = Vec::with_capacity(geometry.blocks() as usize);
+        for plane in 0..planes.planes {
+            limits.extend(endurance.limits(blocks, &mut planes.stream(plane, "endurance")));
+        }
+        let of_plane = |&pages: &u32| {
+            let filled = pages.div_ceil(geometry.pages_per_block());
+            PlaneWear { bad_blocks: 0, reserve: blocks.saturating_sub(filled).saturating_sub(kept) }
+        };
+        Self {
+            ends_at,
+            limits,
+            bad: vec![false; geometry.blocks() as usize],
+            bad_blocks: 0,
+            planes: promised.iter().map(of_plane).collect(),
+            failures: Vec::new(),
+            first_failure: None,
+            system_failure: None,
+        }
+    }
+
+    /// Bytes that it keeps of `blocks` blocks.
+    pub(crate) fn bytes(blocks: u32) -> u64 {
+        bytes_of::<u32>(blocks as usize) + bytes_of::<bool>(blocks as usize)
+    }
+
+    /// Erases that each block bears.
+    pub fn limits(&self) -> &[u32] {
+        &self.limits
+    }
+
+    /// Whether `block` is worn out.
+    pub fn is_bad(&self, block: BlockId) -> bool {
+        self.bad[block as usize]
+    }
+
+    /// Blocks that are worn out.
+    pub fn bad_blocks(&self) -> u32 {
+        self.bad_blocks
+    }
+
+    /// Blocks that may wear out, spread as evenly as can be, before promises cannot be kept: the sum
+    /// of what the planes have to spare.
+    pub fn reserve(&self) -> u32 {
+        self.planes.iter().map(|plane| plane.reserve).sum()
+    }
+
+    /// Pages that the host had written when each of the bad blocks wore out, in order.
+    pub fn failures(&self) -> &[u64] {
+        &self.failures
+    }
+
+    /// When the first block wore out.
+    pub fn first_failure(&self) -> Option<Moment> {
+        self.first_failure
+    }
+
+    /// When the drive could not go on, and why.
+    pub fn system_failure(&self) -> Option<(Moment, Cause)> {
+        self.system_failure
+    }
+
+    /// Whether the drive's life is over: it is read-only.
+    pub fn has_ended(&self) -> bool {
+        let first = self.ends_at == EndOfLife::FirstFailure && self.first_failure.is_some();
+        first || self.system_failure.is_some()
+    }
+
+    /// Whether an erase of `block`, the `erases`-th, was its last.
+    #[inline]
+    pub(crate) fn is_last(&self, block: BlockId, erases: u32) -> bool {
+        erases >= self.limits[block as usize]
+    }
+
+    /// Retires `block`, of `plane`, which has worn out.
+    pub(crate) fn retire(&mut self, plane: PlaneId, block: BlockId, counters: Counters) {
+        debug_assert!(!self.bad[block as usize], "block {block} wears out twice");
+        self.bad[block as usize] = true;
+        self.bad_blocks += 1;
+        self.failures.push(counters.host_pages);
+        let moment = Moment { counters, bad_blocks: self.bad_blocks };
+        self.first_failure.get_or_insert(moment);
+        let plane = &mut self.planes[plane as usize];
+        plane.bad_blocks += 1;
+        if plane.bad_blocks > plane.reserve {
+            self.system_failure.get_or_insert((moment, Cause::Reserve));
+        }
+    }
+
+    /// Records that the pool had no block for a victim's pages.
+    pub(crate) fn ran_dry(&mut self, counters: Counters) {
+        let moment = Moment { counters, bad_blocks: self.bad_blocks };
+        self.system_failure.get_or_insert((moment, Cause::Pool));
+    }
+
+    /// Whether the planes, of `blocks` blocks each, count their bad ones, and none has lost more than
+    /// its reserve without a failure.
+    pub(crate) fn audit(&self, blocks: u32) -> Result<(), String> {
+        let parts = self.bad.chunks(blocks as usize);
+        for (number, (plane, bad)) in self.planes.iter().zip(parts).enumerate() {
+            let bad = bad.iter().filter(|&&bad| bad).count() as u32;
+            if bad != plane.bad_blocks {
+                return Err(format!(
+                    "plane {number}: {bad} bad blocks, {} counted",
+                    plane.bad_blocks
+                ));
+            }
+            if bad > plane.reserve && self.system_failure.is_none() {
+                return Err(format!(
+                    "plane {number}: {bad} blocks are bad, its reserve is {}, without a failure",
+                    plane.reserve
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::endurance::Endurance;
+    use crate::frontier::Frontier;
+    use crate::geometry::Geometry;
+    use crate::layout::Layout;
+
+    #[test]
+    fn the_reserve_is_what_promises_and_frontier_leave() {
+        // 20 blocks of 4 pages, 62 promised pages: 15.5 blocks, so 16; the pool keeps 3: 1 left.
+        let geometry = Geometry::new(20, 4, 62).unwrap();
+        let lifespan = Lifespan {
+            endurance: Endurance::Fixed { limit: 2 },
+            ends_at: EndOfLife::SystemFailure,
+        };
+        let layout = PlaneLayout::one(Layout {
+            frontier: Frontier::Pool { low: 1 },
+            lifespan: Some(lifespan),
+            seed: 1,
+            ..Layout::new(geometry)
+        });
+        let mut wear = Wear::new(lifespan, &layout, &[62]);
+        assert_eq!(wear.reserve(), 1);
+        let counters = |erases| Counters { erases, host_pages: 4 * erases, ..Counters::default() };
+        assert!(!wear.is_last(5, 1) && wear.is_last(5, 2));
+        wear.retire(0, 5, counters(2));
+        assert!(wear.is_bad(5) && !wear.has_ended());
+        wear.retire(0, 6, counters(4));
+        assert!(wear.has_ended());
+        let first = Moment { counters: counters(2), bad_blocks: 1 };
+        let system = Moment { counters: counters(4), bad_blocks: 2 };
+        assert_eq!(wear.failures(), [8, 16]);
+        assert_eq!(wear.first_failure(), Some(first));
+        assert_eq!(wear.system_failure(), Some((system, Cause::Reserve)));
+    }
+}

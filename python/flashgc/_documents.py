@@ -1,0 +1,120 @@
+"""Results and their JSON documents: how one becomes the other. It knows no result."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import json
+import math
+import types
+import typing
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar, Union
+
+#: A value without parts, as JSON has them.
+Scalar: TypeAlias = bool | int | float | str | None
+#: Any value that JSON has.
+Json: TypeAlias = Union[Scalar, Sequence["Json"], Mapping[str, "Json"]]  # noqa: UP007 - of itself
+
+
+class _Dataclass(Protocol):
+    __dataclass_fields__: ClassVar[dict[str, dataclasses.Field[Any]]]
+
+
+R = TypeVar("R", bound=_Dataclass)
+
+
+class Document:
+    """Something that goes to JSON. One that came from JSON goes back to the same."""
+
+    _raw: dict[str, Json]
+
+    def to_dict(self) -> dict[str, Json]:
+        """All of it as plain Python values, with the keys of the JSON document."""
+        return self._raw
+
+    def to_json(self, indent: int | None = 2) -> str:
+        """All of it as one JSON document."""
+        return dumps(self.to_dict(), indent)
+
+
+def dumps(value: Json, indent: int | None = 2) -> str:
+    """``value`` as strict JSON: what is not a number becomes null."""
+    return json.dumps(_finite(value), indent=indent, allow_nan=False)
+
+
+def _finite(value: Json) -> Json:
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, dict):
+        return {key: _finite(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(inner) for inner in value]
+    return value
+
+
+def read(cls: type[R], raw: Mapping[str, Json], **more: object) -> R:
+    """The dataclass ``cls`` with the values that ``raw`` has under the names of its fields.
+
+    Nested dataclasses are read alike, and lists become tuples. A ``float`` that is null is NaN. A
+    field that ``raw`` lacks has its default; without one it is empty, NaN or ``None``, by its type.
+    ``more`` are values of fields that are not in ``raw``.
+
+    >>> @dataclasses.dataclass
+    ... class Point:
+    ...     at: float
+    ...     heights: tuple[int, ...]
+    >>> read(Point, {"at": None, "heights": [1, 2], "colour": "red"})
+    Point(at=nan, heights=(1, 2))
+    """
+    values = {
+        name: default if name not in raw else reader(raw[name])
+        for name, reader, default in _readers(cls)
+        if name not in more
+    }
+    return cls(**values, **more)
+
+
+_Reader: TypeAlias = Callable[[Any], Any]
+
+
+@functools.cache
+def _readers(cls: type[_Dataclass]) -> tuple[tuple[str, _Reader, object], ...]:
+    """The name of each field, what reads its value, and its value where there is none."""
+    hints = typing.get_type_hints(cls)
+    made = []
+    for field in dataclasses.fields(cls):
+        reader = _reader(hints[field.name])
+        absent = reader(None) if field.default is dataclasses.MISSING else field.default
+        made.append((field.name, reader, absent))
+    return tuple(made)
+
+
+def _reader(hint: Any) -> _Reader:
+    """What makes a value of the type ``hint`` of one of JSON."""
+    origin, inner = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (typing.Union, types.UnionType):
+        (other, *further) = [one for one in inner if one is not types.NoneType]
+        read_other = _as_it_is if further else _reader(other)
+        return lambda value: None if value is None else read_other(value)
+    if origin is tuple and inner[-1] is Ellipsis:
+        each = _reader(inner[0])
+        if each is _as_it_is:
+            return lambda values: tuple(values or ())
+        return lambda values: tuple([each(value) for value in values or ()])
+    if origin is tuple:
+        parts = [_reader(one) for one in inner]
+        return lambda values: tuple(
+            part(value) for part, value in zip(parts, values or (None,) * len(parts), strict=True)
+        )
+    if dataclasses.is_dataclass(hint) and isinstance(hint, type):
+        return lambda value: None if value is None else read(hint, value)
+    return _number if hint is float else _as_it_is
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None else value
+
+
+def _as_it_is(value: object) -> object:
+    return value

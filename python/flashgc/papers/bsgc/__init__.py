@@ -1,0 +1,1 @@
+"""BSGC and SFL: block selection and allocation that level wear, and what they gain."""

@@ -1,0 +1,1 @@
+"""Van Houdt's d-choices with memory: the mean field, the simulations and the traces."""

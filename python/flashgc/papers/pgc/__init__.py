@@ -1,0 +1,1 @@
+"""Lee et al.'s semi-preemptive collector: response times on a drive with a clock."""

@@ -1,0 +1,129 @@
+"""Ji and Shin's drive and the programs on it, as simulations, and what is read from them.
+
+The paper's five traces are not public. Programs of the same kinds, recorded for this project, stand
+in for them; each is run again and again on the same memory, as a person would, until there
+are enough collections to compare.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from flashgc.reproduce.runner import NotMeasuredError, Simulation, Size, Task, simulation
+from flashgc.results import Merges, Result
+
+#: Where the recorded programs are, in a clone of the repository.
+FOLDER = Path(__file__).resolve().parents[4] / "data" / "memory"
+STAND_IN = "programs recorded for this project; the paper's five are not public"
+ABSENT = (
+    "the recorded programs are not here; they are the files data/memory/*.pages.zst of the "
+    "repository, and flashgc must be installed from a clone of it"
+)
+
+#: The schemes of Table II, by the paper's names.
+SCHEMES = {
+    "DU-GC": "du-gc",
+    "DA-GC": "da-gc",
+    "LDA-GC1": "lda-gc1",
+    "LDA-GC2": "lda-gc2",
+    "LDA-GC3": "lda-gc3",
+    "LDA-GC4": "lda-gc4",
+    "LDA-GC5": "lda-gc5",
+}
+#: What is judged beside them, and is not in the paper.
+FURTHER = {"LDA-P": "lda-p"}
+
+#: The drive of the paper, section V.A, and the middle of its sweeps.
+PAGE, BLOCK = "2KiB", 64
+CACHE, LOGS = 4, 32
+#: Erased blocks that are never used cost nothing: room for every number of log blocks.
+SPARE = "90%"
+#: Runs with a page map, by the end of their names, and what it has to spare.
+MAPPED, PAGE_MAPPED_SPARE = " on a page map", "20%"
+#: How often each program runs.
+PASSES = {Size.QUICK: 6, Size.DEFAULT: 24, Size.FULL: 100}
+
+
+def programs() -> dict[str, Path]:
+    """The recorded programs by name; none where there is no clone."""
+    found = sorted(FOLDER.glob("*.pages.zst"))
+    return {path.name.removesuffix(".pages.zst"): path for path in found}
+
+
+def drive(
+    program: Path,
+    scheme: str,
+    size: Size,
+    *,
+    cache: int = CACHE,
+    logs: int = LOGS,
+    window: str = "",
+) -> Simulation:
+    """A program on the paper's drive, ``cache`` in MiB."""
+    mapping = f"fast:log_blocks={logs},log_only=yes" + (f",window={window}" if window else "")
+    return simulation(
+        workload=str(program),
+        mapping=mapping,
+        page_cache=f"{cache}MiB",
+        scheme=scheme,
+        page_size=PAGE,
+        pages_per_block=BLOCK,
+        spare=SPARE,
+        passes=PASSES[size],
+        runs=1,
+    )
+
+
+def page_mapped(program: Path, scheme: str, size: Size) -> Simulation:
+    """A program on a drive with a page map, whose blocks are collected in turn, too."""
+    return simulation(
+        workload=str(program),
+        victim="fifo",
+        frontier="pool:low=2",
+        page_cache=f"{CACHE}MiB",
+        scheme=scheme,
+        page_size=PAGE,
+        pages_per_block=BLOCK,
+        spare=PAGE_MAPPED_SPARE,
+        passes=PASSES[size],
+        runs=1,
+    )
+
+
+def task(size: Size, simulations: Mapping[str, Simulation]) -> Task:
+    """The task with these simulations, or why there is none."""
+    if not programs():
+        return Task(not_run=ABSENT)
+    passes = next(iter(simulations.values())).options["passes"]
+    return Task(
+        simulations,
+        settings=f"{len(programs())} programs, each {passes} times in a row, FAST, blocks of "
+        f"{BLOCK} pages of {PAGE}",
+        left_out="more runs of each program" if size is Size.QUICK else "",
+    )
+
+
+def io(result: Result) -> float:
+    """The I/O time in seconds, as the paper counts it."""
+    return swap(result, "io_seconds")
+
+
+def swap(result: Result, key: str) -> float:
+    """A figure of the page cache's traffic."""
+    value = None if result.swap is None else getattr(result.swap, key)
+    if value is None:
+        raise NotMeasuredError("there was no collection")
+    return float(value)
+
+
+def collections(result: Result) -> float:
+    """Merges of every kind."""
+    return merges(result).total
+
+
+def merges(result: Result) -> Merges:
+    """How log blocks were merged."""
+    if result.merges is None:
+        raise NotMeasuredError("there are no log blocks")
+    return result.merges

@@ -1,0 +1,263 @@
+"""Ji and Shin: what the schemes save on recorded programs, Figures 5 to 10 and Table IV."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+import statistics
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from flashgc.papers.claims import Claim
+from flashgc.papers.vm.drawings import over_schemes
+from flashgc.papers.vm.experiment import (
+    FURTHER,
+    MAPPED,
+    PAGE_MAPPED_SPARE,
+    SCHEMES,
+    STAND_IN,
+    collections,
+    drive,
+    io,
+    merges,
+    page_mapped,
+    programs,
+    swap,
+    task,
+)
+from flashgc.reproduce import verdicts
+from flashgc.reproduce.runner import (
+    Figure,
+    Measured,
+    NotMeasuredError,
+    Outcome,
+    Row,
+    Size,
+    Table,
+    Task,
+    conclude,
+    row,
+    runner,
+)
+from flashgc.reproduce.verdicts import Judgement, Value
+from flashgc.results import Result
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
+#: What Figures 5 to 10 and Table IV show, by heading.
+FIGURES: dict[str, Callable[[Result], float]] = {
+    "I/O time": io,
+    "dirty evictions": lambda result: swap(result, "swap_outs"),
+    "collections": collections,
+    "migrations each": lambda result: result.copied_pages / max(collections(result), 1),
+    "erases each": lambda result: result.erases / max(collections(result), 1),
+    "cost each": lambda result: swap(result, "collection_seconds") / max(collections(result), 1),
+    "full merges": lambda result: merges(result).full,
+}
+
+
+#: Figures 6 to 10, in their order.
+PARTS = ("dirty evictions", "collections", "migrations each", "erases each", "cost each")
+
+
+class _Schemes:
+    """Every scheme on every program, at the middle of the sweeps."""
+
+    def task(self, _claim: Claim, size: Size) -> Task:
+        """A run a program and scheme."""
+        return task(
+            size,
+            {
+                f"{name} {scheme}": drive(path, spec, size)
+                for name, path in programs().items()
+                for scheme, spec in (SCHEMES | FURTHER).items()
+            },
+        )
+
+    @staticmethod
+    def relative(measured: Measured, heading: str, scheme: str, on: str = "") -> dict[str, float]:
+        """The figure of each program against DU-GC's, on FAST or what ``on`` says."""
+        figure, shares = FIGURES[heading], {}
+        for name in programs():
+            base = figure(measured.result(f"{name} DU-GC{on}"))
+            found = figure(measured.result(f"{name} {scheme}{on}"))
+            if base:
+                shares[name] = found / base
+        return shares
+
+    def mean(self, measured: Measured, heading: str, scheme: str) -> float:
+        """The mean over the programs, against DU-GC's."""
+        return statistics.fmean(self.relative(measured, heading, scheme).values())
+
+    def table(self, measured: Measured, headings: Iterable[str]) -> Table:
+        """Every figure of every program and scheme, against DU-GC's."""
+        headings = list(headings)
+        rows: list[tuple[float | str | None, ...]] = []
+        for name in programs():
+            for scheme in SCHEMES | FURTHER:
+                cells: list[float | None] = []
+                for heading in headings:
+                    try:
+                        cells.append(self.relative(measured, heading, scheme).get(name))
+                    except NotMeasuredError:
+                        cells.append(None)
+                rows.append((name, scheme, *cells))
+        return Table(("program", "scheme", *headings), tuple(rows))
+
+    def drawn(self, measured: Measured, headings: Iterable[str]) -> Drawing:
+        """Each figure of every program and scheme, against DU-GC's."""
+        schemes = list(SCHEMES | FURTHER)
+
+        def known(heading: str, name: str, scheme: str) -> float:
+            try:
+                return self.relative(measured, heading, scheme).get(name, math.nan)
+            except NotMeasuredError:
+                return math.nan
+
+        parts = {
+            f"{heading}, DU-GC = 1": {
+                name: [known(heading, name, one) for one in schemes] for name in programs()
+            }
+            for heading in headings
+        }
+        return over_schemes(parts, schemes)
+
+
+@runner("vm.fig5")
+class InputOutputTime(_Schemes):
+    """Figure 5: total I/O time, mean over the programs; and what section III says of page maps."""
+
+    def task(self, claim: Claim, size: Size) -> Task:
+        """Those of all figures, and page maps beside them."""
+        mapped = {
+            f"{name} {scheme}{MAPPED}": page_mapped(path, SCHEMES[scheme], size)
+            for name, path in programs().items()
+            for scheme in ("DU-GC", "DA-GC")
+        }
+        made = super().task(claim, size)
+        return dataclasses.replace(made, simulations={**made.simulations, **mapped})
+
+    def judge(self, claim: Claim, measured: Measured) -> Outcome:
+        """A row for each inequality, and one for what each scheme saves."""
+        rows = [self._below(measured, *pair) for pair in _pairs(claim.holds)]
+        rows += [self._da(measured), self._mapped(measured)]
+        for scheme, published in claim.rows:
+            rows.append(self._saves(measured, str(scheme), float(published)))
+        figure = Figure(
+            "fig5",
+            "I/O time of collections and pages swapped out, DU-GC = 1, mean over the programs",
+            self.table(measured, ["I/O time"]),
+            lambda: self.drawn(measured, ["I/O time"]),
+        )
+        return conclude(
+            claim,
+            measured,
+            rows,
+            heading="statement",
+            figures=[figure],
+            notes=[self._further(measured)],
+        )
+
+    def _below(self, measured: Measured, less: str, more: str) -> Row:
+        def judge() -> tuple[str, Judgement]:
+            one, other = (self.relative(measured, "I/O time", name) for name in (less, more))
+            means = [statistics.fmean(shares.values()) for shares in (one, other)]
+            wins = sum(one[name] < other[name] for name in one)
+            text = f"{means[0]:.3f} against {means[1]:.3f}"
+            why = f"{text} of DU-GC; so on {wins} of {len(one)} programs"
+            return text, verdicts.true(means[0] < means[1], why)
+
+        return row(f"{less} below {more}", "less", judge, stand_in=STAND_IN)
+
+    def _da(self, measured: Measured) -> Row:
+        def judge() -> tuple[Value, Judgement]:
+            share = self.mean(measured, "I/O time", "DA-GC")
+            more = self.mean(measured, "dirty evictions", "DA-GC")
+            why = f"{share:.3f} of DU-GC, with {more:.3f} of its dirty evictions"
+            return Value(share), verdicts.true(share >= 0.98, why)
+
+        return row("DA-GC no better than DU-GC", "similar or inferior", judge, stand_in=STAND_IN)
+
+    def _mapped(self, measured: Measured) -> Row:
+        def judge() -> tuple[Value, Judgement]:
+            shares = self.relative(measured, "I/O time", "DA-GC", on=MAPPED)
+            mean = statistics.fmean(shares.values())
+            said = ", ".join(f"{name} {share:.2f}" for name, share in shares.items())
+            why = f"of DU-GC, with {PAGE_MAPPED_SPARE} spare: {said}"
+            return Value(mean), verdicts.true(mean < 1, why)
+
+        label = "DA-GC below DU-GC on a page map"
+        return row(label, "effective", judge, stand_in=STAND_IN)
+
+    def _saves(self, measured: Measured, scheme: str, published: float) -> Row:
+        def judge() -> tuple[Value, Judgement]:
+            change = (self.mean(measured, "I/O time", scheme) - 1) * 100
+            why = f"{change:+.1f}%, published {published:+g}% on other programs"
+            return Value(change), verdicts.true(change < 0, why)
+
+        return row(f"{scheme} against DU-GC, %", published, judge, stand_in=STAND_IN)
+
+    def _further(self, measured: Measured) -> str:
+        try:
+            share = self.mean(measured, "I/O time", "LDA-P")
+        except NotMeasuredError:
+            return "the break-even per page (LDA-P) was not run"
+        return f"the break-even per page (LDA-P, not in the paper) takes {share:.3f} of DU-GC"
+
+
+def _pairs(holds: str) -> list[tuple[str, str]]:
+    """The inequalities in words like ``A < B < C and D < C``.
+
+    >>> _pairs("A < B < C and D < C")
+    [('A', 'B'), ('B', 'C'), ('D', 'C')]
+    """
+    pairs: list[tuple[str, str]] = []
+    for chain in holds.split(" and "):
+        names = [name.strip() for name in chain.split("<")]
+        pairs += itertools.pairwise(names)
+    return pairs
+
+
+@runner("vm.fig6-10")
+class Parts(_Schemes):
+    """Figures 6 to 10 and Table IV: what the I/O time is made of."""
+
+    def judge(self, claim: Claim, measured: Measured) -> Outcome:
+        """A row for each part of the statement."""
+        rows = [
+            self._above(measured, "dirty evictions", "DA-GC", "27% more"),
+            *(self._fewer(measured, "dirty evictions", name) for name in ("LDA-GC4", "LDA-GC5")),
+            *(self._fewer(measured, "collections", name) for name in ("LDA-GC4", "LDA-GC5")),
+            *(
+                self._fewer(measured, heading, name)
+                for heading in ("migrations each", "erases each", "cost each")
+                for name in ("LDA-GC4", "LDA-GC5")
+            ),
+            *(self._fewer(measured, "full merges", f"LDA-GC{n}") for n in (3, 4, 5)),
+        ]
+        figures = [
+            Figure(
+                "fig6-10",
+                "Evictions, collections, and what each costs, DU-GC = 1",
+                self.table(measured, FIGURES),
+                lambda: self.drawn(measured, PARTS),
+            )
+        ]
+        return conclude(claim, measured, rows, heading="part", figures=figures)
+
+    def _above(self, measured: Measured, heading: str, scheme: str, published: str) -> Row:
+        return self._row(measured, heading, scheme, f"above DU-GC's ({published})", 1)
+
+    def _fewer(self, measured: Measured, heading: str, scheme: str) -> Row:
+        return self._row(measured, heading, scheme, "below DU-GC's", -1)
+
+    def _row(self, measured: Measured, heading: str, scheme: str, published: str, sign: int) -> Row:
+        def judge() -> tuple[Value, Judgement]:
+            shares = self.relative(measured, heading, scheme)
+            mean = statistics.fmean(shares.values())
+            said = ", ".join(f"{name} {share:.2f}" for name, share in shares.items())
+            return Value(mean), verdicts.true((mean - 1) * sign > 0, f"of DU-GC: {said}")
+
+        return row(f"{heading}, {scheme}", published, judge, stand_in=STAND_IN)

@@ -1,0 +1,1 @@
+"""Zombie Chasing: collections that know which pages the host will overwrite."""

@@ -1,0 +1,63 @@
+"""Results, comparisons and trace statistics, typed, with ``to_json``; and what their parts hold.
+
+The fields of a part have the names of the JSON document's keys. A part that a run does not have is
+``None``.
+"""
+
+from flashgc.results.activity import (
+    Collecting,
+    Overload,
+    OverTime,
+    Served,
+    Throughput,
+    Utilisation,
+)
+from flashgc.results.comparison import Comparison, Rank
+from flashgc.results.config import Config, HostConfig, SwapConfig, TraceConfig
+from flashgc.results.flash import Busy, MapTraffic, Merges
+from flashgc.results.host import Hints, HostTraffic, Zombies
+from flashgc.results.latency import Figures, Latencies, Latency, TimeShare, TimeShares
+from flashgc.results.lifetime import Lifetime, Milestone
+from flashgc.results.result import Result
+from flashgc.results.swap import Swap
+from flashgc.results.timing import Timing
+from flashgc.results.trace import Recorded, TraceStat, WorkingSets
+from flashgc.results.wear import Erases, Levelling, Wear, WearPoint
+
+__all__ = [
+    "Busy",
+    "Collecting",
+    "Comparison",
+    "Config",
+    "Erases",
+    "Figures",
+    "Hints",
+    "HostConfig",
+    "HostTraffic",
+    "Latencies",
+    "Latency",
+    "Levelling",
+    "Lifetime",
+    "MapTraffic",
+    "Merges",
+    "Milestone",
+    "OverTime",
+    "Overload",
+    "Rank",
+    "Recorded",
+    "Result",
+    "Served",
+    "Swap",
+    "SwapConfig",
+    "Throughput",
+    "TimeShare",
+    "TimeShares",
+    "Timing",
+    "TraceConfig",
+    "TraceStat",
+    "Utilisation",
+    "Wear",
+    "WearPoint",
+    "WorkingSets",
+    "Zombies",
+]

@@ -1,0 +1,115 @@
+"""What a drive with a clock did: throughput, use of its parts, collections, all of it over time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Throughput:
+    """How much was done in the time."""
+
+    #: Requests completed a second.
+    requests_per_second: float
+    #: Bytes read a second.
+    read_bytes_per_second: float
+    #: Bytes written a second.
+    write_bytes_per_second: float
+
+
+@dataclass(frozen=True)
+class Utilisation:
+    """Shares of the time in which something was in use."""
+
+    #: A bus, mean over the channels.
+    bus: float
+    #: A die, mean over the dies: it reads, programs or erases, or transfers or waits for the bus.
+    die: float
+    #: A die by a collection, mean over the dies.
+    collection: float
+    #: Each channel's bus.
+    channels: tuple[float, ...]
+    #: Each die.
+    dies: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Collecting:
+    """What happened to collections."""
+
+    #: Victims picked.
+    started: int
+    #: Victims erased.
+    ended: int
+    #: Victims that gave way to the host at least once.
+    preempted: int
+    #: Page operations of the host served at preemption points.
+    preemptions: int
+    #: Reads served from the buffer of a page that was moved.
+    merged_reads: int
+    #: Writes programmed in the place of a page that was moved.
+    merged_writes: int
+    #: Reads that overlapped with a read of a collection.
+    pipelined_reads: int
+    #: Writes that overlapped with a program of a collection.
+    pipelined_writes: int
+    #: Times that writes began to wait because their unit was below the hard threshold (state S2).
+    entered_s2: int
+    #: Times that an urgent write stopped preemption (state S3).
+    entered_s3: int
+    #: Writes that waited because no block was erased.
+    starved: int
+    #: Victims picked by idle dies.
+    idle: int
+    #: Programs suspended.
+    suspended_programs: int
+    #: Erases suspended.
+    suspended_erases: int
+
+
+@dataclass(frozen=True)
+class Served:
+    """Reads or writes over time, an entry a slice."""
+
+    #: Requests completed a second.
+    requests_per_second: tuple[float, ...]
+    #: Bytes a second.
+    bytes_per_second: tuple[float, ...]
+    #: Mean response time in microseconds; ``None`` where nothing was completed.
+    mean_us: tuple[float | None, ...]
+    #: Longest response time in microseconds; ``None`` where nothing was completed.
+    max_us: tuple[float | None, ...]
+
+
+@dataclass(frozen=True)
+class OverTime:
+    """What went on over the measured part of the first run, an entry a slice."""
+
+    #: Length of a slice in seconds; the last one may be shorter.
+    resolution_seconds: float
+    #: Reads.
+    read: Served
+    #: Writes.
+    write: Served
+    #: Share of the time that a bus transferred, mean over the channels.
+    bus: tuple[float, ...]
+    #: Share of the time that a die was busy, mean over the dies.
+    die: tuple[float, ...]
+    #: Share of the time that a collection was under way, mean over what collects on its own.
+    collecting: tuple[float, ...]
+
+    def of(self, kind: str) -> Served:
+        """Those of the kind called ``kind``: ``read``, ``write``; else :class:`KeyError`."""
+        return {"read": self.read, "write": self.write}[kind]
+
+
+@dataclass(frozen=True)
+class Overload:
+    """Requests that came faster than the drive could serve them: the runs were stopped."""
+
+    #: Requests that arrived a second.
+    offered_per_second: float
+    #: Requests that were served a second while others waited: what the drive can sustain.
+    sustainable_per_second: float
+    #: Requests that waited when the run was stopped.
+    outstanding: int

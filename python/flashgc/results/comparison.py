@@ -1,0 +1,89 @@
+"""Results of several configurations on the same workload, ranked."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from flashgc._core import DriveError
+from flashgc._documents import Document, Json, read
+from flashgc.results.result import Result
+
+
+@dataclass(frozen=True)
+class Rank:
+    """One result's place among those it was compared with."""
+
+    #: 1 for the least write amplification.
+    place: int
+    #: Write amplification over the least one's.
+    ratio: float
+    #: Write amplification minus the least one's.
+    difference: float
+    #: Half the 95% interval of the difference; ``None`` where it cannot be told.
+    difference_ci95: float | None
+    #: Whether the difference from the least is inside its interval.
+    inside_noise: bool
+    #: The result itself.
+    result: Result
+
+
+@dataclass(frozen=True)
+class Comparison(Document):
+    """Results on the same workload, least write amplification first."""
+
+    ranking: tuple[Rank, ...]
+    #: Results without a figure, which have no place: nothing was measured before they were stopped.
+    unmeasured: tuple[Result, ...]
+    _raw: dict[str, Json] = dataclasses.field(repr=False, compare=False)
+
+    @classmethod
+    def from_dicts(
+        cls, ranks: Sequence[Mapping[str, Json]], results: Sequence[Mapping[str, Json]]
+    ) -> Comparison:
+        """Puts the engine's ranks and results together; ``index`` of a rank is that of a result."""
+        made = [Result.from_dict(result) for result in results]
+        placed = [(cast(int, rank["index"]), rank) for rank in ranks]
+        measured = [(index, rank) for index, rank in placed if made[index].measured]
+        others = [index for index, _ in placed if not made[index].measured]
+        ranking = tuple(read(Rank, rank, result=made[index]) for index, rank in measured)
+        raw: dict[str, Json] = {
+            "interrupted": any(result.interrupted for result in made),
+            "ranking": [
+                {
+                    **{key: rank[key] for key in rank if key != "index"},
+                    "result": results[index],
+                }
+                for index, rank in measured
+            ],
+            "unmeasured": [results[index] for index in others],
+        }
+        return cls(ranking, tuple(made[index] for index in others), raw)
+
+    def __iter__(self) -> Iterator[Rank]:
+        return iter(self.ranking)
+
+    def __len__(self) -> int:
+        return len(self.ranking)
+
+    @property
+    def best(self) -> Result:
+        """The result with the least write amplification.
+
+        Raises :class:`flashgc.DriveError` where nothing was measured.
+        """
+        if not self.ranking:
+            raise DriveError("nothing was measured; hint: let the runs go on for longer")
+        return self.ranking[0].result
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether any of the runs was stopped before its end."""
+        return bool(self._raw["interrupted"])
+
+    @property
+    def results(self) -> tuple[Result, ...]:
+        """The results in their order, those without a figure last."""
+        return (*(rank.result for rank in self.ranking), *self.unmeasured)

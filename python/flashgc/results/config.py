@@ -1,0 +1,104 @@
+"""The whole configuration of a run, as its result has it: defaults and specs written out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from flashgc._documents import Scalar
+
+
+@dataclass(frozen=True)
+class HostConfig:
+    """A host in front of the drive."""
+
+    #: The spec of its cache.
+    cache: str
+    #: The spec of its way of hinting.
+    hints: str
+
+
+@dataclass(frozen=True)
+class SwapConfig:
+    """The page cache of a virtual memory system."""
+
+    #: Pages that it holds.
+    cache_pages: int
+    #: Its policy.
+    policy: str
+    #: What collections do about pages in memory.
+    scheme: str
+
+
+@dataclass(frozen=True)
+class TraceConfig:
+    """How a trace is read; without a trace it means nothing."""
+
+    #: The format; ``None`` detects it.
+    format: str | None
+    #: Bytes added to every offset before it is cut into pages.
+    alignment_offset: int
+    #: What happens at a bad line: ``stop`` or ``skip``; ``None`` for ``stop``.
+    on_bad_line: str | None
+
+
+@dataclass(frozen=True)
+class Config:
+    """What was run."""
+
+    #: Physical blocks (N).
+    blocks: int
+    #: Pages a block (b).
+    pages_per_block: int
+    #: Bytes a page.
+    page_size: int
+    #: The spare factor that was asked for (S_f).
+    spare: float
+    #: The spec of the victim policy; ``none`` where the mapping has its own.
+    victim: str
+    #: The spec of the write frontier; ``none`` where the mapping has its own.
+    frontier: str
+    #: What is on the drive at first: ``sequential``, ``random``, ``empty``.
+    fill: str
+    #: The spec of the workload, or the path of a trace.
+    workload: str
+    #: How a trace is read.
+    trace: TraceConfig
+    #: How much of a run is warm-up.
+    warmup: str
+    #: How long a run is: one of ``writes``, ``collections``, ``requests``, ``passes`` and
+    #: ``until``, with how many or until when.
+    length: Mapping[str, int | str]
+    #: Runs go on until the 95% half width is within this share of the mean; ``None`` where their
+    #: number is given.
+    precision: float | None
+    #: Runs, with seeds of their own.
+    runs: int
+    #: Seed of the first run.
+    seed: int
+    #: Pages promised to the host (U).
+    logical_pages: int
+    #: Pages of flash (N b).
+    physical_pages: int
+    #: 1 - U / (N b), exactly.
+    spare_factor: float
+    #: (N b - U) / U, exactly.
+    overprovision: float
+    #: The spec of the mapping.
+    mapping: str = "page"
+    #: The block allocation of the pool.
+    allocation: str = "fifo"
+    #: The spec of the placement.
+    placement: str = "none"
+    #: How cold data are moved to level wear; ``None`` for not.
+    wear_levelling: str | None = None
+    #: Erases that a block bears; ``None`` for any number.
+    endurance: str | None = None
+    #: How long operations take; ``None`` where that was not given.
+    times: str | None = None
+    #: Clock, channels and queues of a timed drive, by their names; ``None`` without a clock.
+    timed: Mapping[str, Scalar] | None = None
+    #: The page cache of a virtual memory system; ``None`` without one.
+    swap: SwapConfig | None = None
+    #: The host; ``None`` without one.
+    host: HostConfig | None = None

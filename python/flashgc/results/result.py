@@ -1,0 +1,182 @@
+"""The result of all runs of one configuration, as typed Python and as one JSON document."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from flashgc._documents import Document, Json, read
+from flashgc.results.config import Config
+from flashgc.results.flash import Busy, MapTraffic, Merges
+from flashgc.results.host import HostTraffic, Zombies
+from flashgc.results.lifetime import Lifetime
+from flashgc.results.swap import Swap
+from flashgc.results.timing import Timing
+from flashgc.results.wear import Levelling, Wear
+
+
+@dataclass(frozen=True)
+class Result(Document):
+    """The result of all runs of one configuration.
+
+    Counts are of pages of the measured part, summed over the runs.
+    """
+
+    #: Pages programmed per page written by the host, mean over the runs.
+    write_amplification: float
+    #: Half the width of its 95% confidence interval; ``None`` where it cannot be told.
+    write_amplification_ci95: float | None
+    #: Write amplification of each run.
+    run_values: tuple[float, ...]
+    #: Pages written by the host.
+    host_pages: int
+    #: Pages copied by collections.
+    copied_pages: int
+    #: Blocks erased.
+    erases: int
+    #: Blocks collected: picked by the victim policy, or to level wear.
+    collections: int
+    #: Pages that a TRIM found mapped.
+    trimmed_pages: int
+    #: Pages read by the host.
+    reads: int
+    #: What levelling wear cost, which ``collections`` and ``copied_pages`` hold too; ``None``
+    #: without it.
+    levelling: Levelling | None
+    #: Erase counts of the blocks since the drives were made; ``None`` where no run began.
+    wear: Wear | None
+    #: How long drives with an endurance lived; ``None`` without an endurance.
+    lifetime: Lifetime | None
+    #: What a host in front of the drive did; ``None`` without a host.
+    host: HostTraffic | None
+    #: What became of zombies; ``None`` where nothing asks for hints.
+    zombies: Zombies | None
+    #: How long the flash was busy; ``None`` without times.
+    busy: Busy | None
+    #: Bytes that a controller needs in its memory for the map.
+    map_bytes: int
+    #: How log blocks were merged; ``None`` for a mapping without any.
+    merges: Merges | None
+    #: What keeping the map on flash came to (DFTL); ``None`` for a map in memory.
+    map_traffic: MapTraffic | None
+    #: What passed between memory and flash; ``None`` without a page cache.
+    swap: Swap | None
+    #: Pages programmed a second of one core, warm-up included.
+    page_programs_per_second: float
+    #: Largest resident memory of the process so far, in bytes; ``None`` where the system does not
+    #: tell (Windows).
+    peak_memory_bytes: int | None
+    #: Whether write amplification had stopped moving in the measured part.
+    steady: bool
+    #: Whether the runs were stopped before their end.
+    interrupted: bool
+    #: What a reader should know before using the figure.
+    warnings: tuple[str, ...]
+    #: How the first run went: drive writes done, and write amplification of the interval.
+    series: tuple[tuple[float, float], ...]
+    #: Drive writes of the first run before its measured part.
+    measured_from: float
+    #: Seed of the first run.
+    seed: int
+    #: Equal digests, equal runs: of the configuration, every decision and every count.
+    digest: str
+    #: The whole configuration, defaults and specs written out.
+    config: Config
+    #: Version of flashgc.
+    version: str
+    _raw: dict[str, Json] = dataclasses.field(repr=False, compare=False)
+
+    @classmethod
+    def from_dict(cls, raw: Mapping[str, Json]) -> Result:
+        """The result that :meth:`to_dict` gave."""
+        return read(cls, raw, _raw=raw)
+
+    @property
+    def copies_per_host_write(self) -> float:
+        """Pages copied per page written by the host: write amplification less 1."""
+        return self.copied_pages / self.host_pages if self.host_pages else math.nan
+
+    @functools.cached_property
+    def timing(self) -> Timing | None:
+        """Response times and all else that only a drive with a clock has; ``None`` without one."""
+        return Timing.from_dict(self._raw)
+
+    @property
+    def measured(self) -> bool:
+        """Whether there is a figure: a run that was stopped in its warm-up has none."""
+        if (timing := self.timing) is not None:
+            return timing.latency_us.all is not None
+        if self.swap is not None:
+            return bool(self.swap.references)
+        return self.host_pages > 0 and math.isfinite(self.write_amplification)
+
+    @property
+    def mapping(self) -> str:
+        """How pages are found, every parameter written out."""
+        return self.config.mapping
+
+    @property
+    def scheme(self) -> str | None:
+        """What collections do about pages in memory; ``None`` without a page cache."""
+        return None if self.config.swap is None else self.config.swap.scheme
+
+    @property
+    def policy(self) -> str:
+        """The victim policy, every parameter written out; of other mappings, their name too."""
+        victim = self.config.victim
+        names = [] if self.mapping == "page" else [self.mapping]
+        return " ".join([*names, *([] if victim == "none" else [victim])])
+
+    @property
+    def frontier(self) -> str:
+        """The write frontier."""
+        return self.config.frontier
+
+    @property
+    def allocation(self) -> str:
+        """The block allocation of the pool."""
+        return self.config.allocation
+
+    @property
+    def wear_levelling(self) -> str:
+        """How cold data are moved to level wear."""
+        return self.config.wear_levelling or "none"
+
+    @property
+    def placement(self) -> str:
+        """Which open block pages go to."""
+        return self.config.placement
+
+    @property
+    def hosting(self) -> str:
+        """The cache and the way of hinting of a host, in short; ``none`` without one."""
+        from flashgc.registry import brief
+
+        host = self.config.host
+        return "none" if host is None else f"{brief(host.cache)}, {brief(host.hints)}"
+
+    @property
+    def preemption(self) -> str:
+        """How collections give way, on a drive with a clock."""
+        return str((self.config.timed or {}).get("preemption", "none"))
+
+    @property
+    def workload(self) -> str:
+        """The workload, without the shares of reads and TRIMs that are nothing."""
+        return _short_workload(self.config.workload)
+
+
+def _short_workload(workload: str) -> str:
+    """``workload`` without the shares of reads and TRIMs that are nothing.
+
+    >>> _short_workload("0.5*zipf:theta=1,read=0,trim=0 + 0.5*uniform:read=0,trim=0.1")
+    '0.5*zipf:theta=1 + 0.5*uniform:trim=0.1'
+    """
+    return _NOTHING.sub("", workload)
+
+
+_NOTHING = re.compile(r"[,:]read=0,trim=0(?![.0-9])|(?<=:)read=0,(?=trim)|,trim=0(?![.0-9])")

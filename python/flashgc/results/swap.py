@@ -1,0 +1,47 @@
+"""What passed between memory and flash under a virtual memory system."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Swap:
+    """Traffic of a page cache and the time it took, in the measured parts of all runs."""
+
+    #: Seconds of collections and of pages swapped out, mean over the runs. Pages swapped in are
+    #: left out: the I/O time of Ji and Shin, section V.B.
+    io_seconds: float
+    #: The same of each run.
+    run_values: tuple[float, ...]
+    #: Seconds of collections: copies, erases and pages written from memory.
+    collection_seconds: float
+    #: Seconds of pages swapped out.
+    swap_out_seconds: float
+    #: Seconds of pages swapped in.
+    swap_in_seconds: float
+    #: Microseconds that a collection takes, mean; ``None`` where there was none.
+    mean_collection_us: float | None
+    #: References to pages.
+    references: int
+    #: References that write.
+    writes: int
+    #: References to pages in memory.
+    hits: int
+    #: Pages read from flash.
+    swap_ins: int
+    #: Pages that came into memory and were not on flash.
+    first_touches: int
+    #: Dirty pages that left memory and were written to flash.
+    swap_outs: int
+    #: Clean pages that left memory.
+    clean_evictions: int
+    #: Clean pages that collections left to memory, which became dirty.
+    made_dirty: int
+    #: Dirty pages that collections left to memory.
+    left_dirty: int
+    #: Dirty pages that collections wrote from memory, which became clean.
+    flushed: int
+    #: Pages in memory that a collection did not read from flash (N_dup), mean; ``None`` where there
+    #: was no collection.
+    excluded_per_collection: float | None

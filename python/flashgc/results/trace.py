@@ -1,0 +1,100 @@
+"""What a trace consists of."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from flashgc._documents import Document, Json, read
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """How a file of references to memory came about."""
+
+    #: Bytes in its pages.
+    page_size: int
+    #: References are left out that no LRU memory of so many pages or more would notice.
+    filter: int
+    #: Accesses of the program that the references stand for.
+    accesses: int
+
+
+@dataclass(frozen=True)
+class WorkingSets:
+    """Distinct pages in windows of equal numbers of references, one after the other.
+
+    Denning's W(t, T) at t = T, 2T and so on.
+    """
+
+    #: References in a window, a power of two; the last window may have fewer.
+    window: int
+    #: Distinct pages of each window.
+    pages: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class TraceStat(Document):
+    """What a trace consists of. Pages are counted after splitting requests at page boundaries."""
+
+    #: Requests of all kinds, and reads, writes and discards (TRIM) among them.
+    requests: int
+    reads: int
+    writes: int
+    discards: int
+    #: Dirty events, which are no requests: pages that the host has changed in its cache.
+    dirty: int
+    #: Writes over requests.
+    write_share: float
+    #: Distinct pages written, read, and either.
+    pages_written: int
+    pages_read: int
+    pages: int
+    #: Page writes and page reads.
+    page_writes: int
+    page_reads: int
+    #: Page writes over distinct pages written.
+    overwrite: float
+    #: Bytes written, read and discarded.
+    written_bytes: int
+    read_bytes: int
+    discarded_bytes: int
+    #: The highest end of a request on any device, in bytes.
+    span_bytes: int
+    #: Devices.
+    devices: int
+    #: Time of the first request, in nanoseconds since the trace's origin.
+    first_time_ns: int
+    #: Time from the earliest to the latest request, in seconds.
+    duration_seconds: float
+    #: Page writes and page reads together, and the percentage of writes among them.
+    page_requests: int
+    page_write_percent: float
+    #: Distinct pages that are only read, in percent of all distinct pages.
+    read_only_percent: float
+    #: The smallest part of the distinct pages, in percent, that gets 20, 40, 60 and 80% of the
+    #: page requests.
+    locality_percent: tuple[float, float, float, float]
+    #: Bytes in a page.
+    page_size: int
+    #: How references to memory were recorded; ``None`` where the format does not say so.
+    recorded: Recorded | None
+    #: The working set over time of references to memory; ``None`` for requests to a drive.
+    working_set: WorkingSets | None
+    #: Bad lines that were left out.
+    skipped_lines: int
+    #: Good lines that are no requests.
+    ignored_lines: int
+    #: The format that was read.
+    format: str
+    #: What the file was packed in, outermost first, joined by ``+``; ``none`` if in nothing.
+    compression: str
+    #: What a person should know about how the file was read.
+    notes: tuple[str, ...]
+    _raw: dict[str, Json] = dataclasses.field(repr=False, compare=False)
+
+    @classmethod
+    def from_dict(cls, raw: Mapping[str, Json]) -> TraceStat:
+        """The statistics that :meth:`to_dict` gave."""
+        return read(cls, raw, _raw=raw)
