@@ -3,11 +3,14 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use flashgc_base::snapshot::{State, Value};
+use flashgc_base::{state, value};
 use flashgc_ftl::{Cause, Moment};
 use flashgc_ftl::{Counters, FtlError, Levelled, MapTraffic, Merges, ZombieCounts};
 use flashgc_host::{HostCounts, HostWatch};
 use flashgc_workload::{Batch, Workload};
 
+use crate::checkpoint::Turns;
 use crate::config::Resolved;
 use crate::counting::{CountingDrive, Drive, DriveError};
 use crate::extent::{Extent, Unit};
@@ -56,7 +59,37 @@ pub(crate) struct Run {
     wearing: Vec<Worn>,
     host: Option<HostWatch>,
     at_start: Option<Counted>,
+    /// How many times the run was advanced, to the end of that or of the drive's life.
+    rounds: u32,
+    /// It is being advanced once more.
+    under_way: bool,
+    /// Pieces that are done of the warm-up, or of the part that is being measured.
+    pieces: u64,
+    /// Where that part began; `None` between two.
+    origin: Option<u64>,
     elapsed: Duration,
+    /// Since when that counts.
+    since: Instant,
+}
+
+/// The host's counts are those of the workload.
+impl State for Run {
+    state! {
+        named: "run";
+        values: settling, measured, last, wearing, at_start, rounds, under_way, pieces, origin, elapsed;
+        states: drive;
+        fixed: unit, warmup, host, since;
+    }
+}
+
+/// How an interval ended.
+enum End {
+    /// At its target.
+    Target,
+    /// With the drive's life.
+    Life,
+    /// Before, because the run was told to stop.
+    Cancelled,
 }
 
 /// What a drive has counted since it was made, and the host before it.
@@ -76,6 +109,10 @@ macro_rules! since {
     ($now:expr, $then:expr) => {
         $now.as_ref().zip($then.as_ref()).map(|(now, then)| now.since(then))
     };
+}
+
+impl Value for Counted {
+    value!(counters, reads, levelled, zombies, host, merges, map_traffic, swapping);
 }
 
 impl Counted {
@@ -120,7 +157,12 @@ impl Run {
             wearing: Vec::new(),
             host: watch,
             at_start: None,
+            rounds: 0,
+            under_way: false,
+            pieces: 0,
+            origin: None,
             elapsed: Duration::ZERO,
+            since: Instant::now(),
         })
     }
 
@@ -132,11 +174,44 @@ impl Run {
         amount: u64,
         control: &Control,
         poll: Option<Poll<'_>>,
+        turns: &mut Turns<'_>,
     ) -> Result<bool, DriveError> {
-        let started = Instant::now();
-        let result = self.advance_untimed(amount, control, poll);
-        self.elapsed += started.elapsed();
-        result
+        self.since = Instant::now();
+        self.under_way = true;
+        let end = self.advance_untimed(amount, control, poll, turns);
+        self.lap();
+        let end = end?;
+        if !matches!(end, End::Cancelled) {
+            self.under_way = false;
+            self.rounds += 1;
+            self.origin = None;
+        }
+        Ok(matches!(end, End::Target))
+    }
+
+    /// Whether it is still to be advanced to have been so `rounds` times.
+    pub(crate) fn is_due(&self, rounds: u32) -> bool {
+        self.under_way || self.rounds < rounds
+    }
+
+    /// Counts the time until now.
+    fn lap(&mut self) {
+        let now = Instant::now();
+        self.elapsed += now - std::mem::replace(&mut self.since, now);
+    }
+
+    /// Stores the run as it is.
+    fn store(&mut self, turns: &mut Turns<'_>) {
+        self.lap();
+        turns.store(self.rounds + 1, self);
+        self.since = Instant::now();
+    }
+
+    /// Stores a run that has come to the end of what it was to do.
+    pub(crate) fn store_done(&self, turns: &mut Turns<'_>) {
+        if !self.under_way {
+            turns.store(self.rounds, self);
+        }
     }
 
     fn advance_untimed(
@@ -144,30 +219,36 @@ impl Run {
         amount: u64,
         control: &Control,
         mut poll: Option<Poll<'_>>,
-    ) -> Result<bool, DriveError> {
+        turns: &mut Turns<'_>,
+    ) -> Result<End, DriveError> {
         let warming = if self.at_start.is_none() { self.warmup.amount } else { 0 };
         // Progress counts units as if they were all alike: close enough for a bar.
         let mut progress = Progress { total: (warming + amount).max(1), reported: 0 };
         if self.at_start.is_none() {
-            for piece in 1..=WARMUP_INTERVALS {
+            for piece in self.pieces + 1..=WARMUP_INTERVALS {
                 let target = pieces(0, self.warmup.amount, piece, WARMUP_INTERVALS);
                 let target = Extent { unit: self.warmup.unit, amount: target };
-                if !self.interval(target, 0, control, &mut poll, &mut progress)? {
-                    return Ok(false);
+                match self.interval(target, 0, control, &mut poll, &mut progress, turns)? {
+                    End::Target => self.pieces = piece,
+                    end => return Ok(end),
                 }
             }
             self.at_start = Some(self.counted());
         }
-        let origin = self.drive.position(self.unit);
-        for piece in 1..=INTERVALS {
+        if self.origin.is_none() {
+            (self.pieces, self.origin) = (0, Some(self.drive.position(self.unit)));
+        }
+        let origin = self.origin.unwrap_or_default();
+        for piece in self.pieces + 1..=INTERVALS {
             let target = pieces(origin, amount, piece, INTERVALS);
             let target = Extent { unit: self.unit, amount: target };
             let done_before = warming.wrapping_sub(origin);
-            if !self.interval(target, done_before, control, &mut poll, &mut progress)? {
-                return Ok(false);
+            match self.interval(target, done_before, control, &mut poll, &mut progress, turns)? {
+                End::Target => self.pieces = piece,
+                end => return Ok(end),
             }
         }
-        Ok(true)
+        Ok(End::Target)
     }
 
     fn counted(&self) -> Counted {
@@ -192,7 +273,8 @@ impl Run {
         control: &Control,
         poll: &mut Option<Poll<'_>>,
         progress: &mut Progress,
-    ) -> Result<bool, DriveError> {
+        turns: &mut Turns<'_>,
+    ) -> Result<End, DriveError> {
         let mut steps = 0u32;
         let mut programs = self.drive.layer().counters().programs();
         let mut report = |drive: &dyn Drive| {
@@ -211,7 +293,14 @@ impl Run {
                     poll();
                 }
                 cancelled = control.is_cancelled();
+                if turns.is_due() && !cancelled {
+                    self.store(turns);
+                }
             }
+        }
+        if cancelled {
+            // Before the interval is recorded: it goes on.
+            self.store(turns);
         }
         report(&*self.drive);
         if let Some(poll) = poll {
@@ -229,7 +318,11 @@ impl Run {
         if layer.wear().is_some() && since.host_pages > 0 {
             self.wearing.push(Worn::of(now.host_pages, layer.blocks().erase_counts()));
         }
-        Ok(!cancelled && !self.has_ended())
+        Ok(match (cancelled, self.has_ended()) {
+            (true, _) => End::Cancelled,
+            (_, true) => End::Life,
+            _ => End::Target,
+        })
     }
 
     /// Whether the drive's life is over.
@@ -320,6 +413,34 @@ pub(crate) struct Finished {
     /// Intervals measured.
     pub(crate) measured: Vec<Interval>,
     pub(crate) elapsed: Duration,
+}
+
+impl Value for Finished {
+    value!(
+        counters,
+        reads,
+        levelled,
+        zombies,
+        host,
+        merges,
+        map_traffic,
+        swapping,
+        map_bytes,
+        programs,
+        decisions,
+        erases,
+        histogram,
+        life,
+        failures,
+        wearing,
+        settling,
+        measured,
+        elapsed
+    );
+}
+
+impl Value for Life {
+    value!(reserve, first_failure, system_failure);
 }
 
 impl Finished {

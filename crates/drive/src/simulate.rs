@@ -1,9 +1,12 @@
 //! The entrance: configurations in, results out. Runs go side by side on all cores and give the
 //! same digits on one.
 
+use std::sync::atomic::Ordering;
+
 use flashgc_ftl::FtlError;
 use rayon::prelude::*;
 
+use crate::checkpoint::{Found, Keeper, Turns};
 use crate::config::Resolved;
 use crate::counting::DriveError;
 use crate::memory::threads_that_fit;
@@ -33,26 +36,33 @@ pub fn simulate(
     control: &Control,
     poll: Poll<'_>,
 ) -> Result<Vec<RunResult>, DriveError> {
-    simulate_each(configurations, threads, control, poll, &|_, _| ())
+    simulate_each(configurations, threads, control, poll, &|_, _| (), None)
 }
 
 /// Told of each configuration that came to its end, by its index: from any thread, in any order.
 pub type OnResult<'a> = &'a (dyn Fn(usize, &RunResult) + Sync);
 
 /// As [`simulate`], and tells of each result as soon as it is there. What was stopped before its
-/// end is not told.
+/// end is not told. Runs go on from what `keeper` has of them, and are kept by it: it is that of the
+/// only configuration.
 ///
 /// # Errors
-/// Those of [`simulate`].
+/// Those of [`simulate`]; a checkpoint that cannot be gone on from.
 pub fn simulate_each(
     configurations: &[Resolved],
     threads: usize,
     control: &Control,
     poll: Poll<'_>,
     on_result: OnResult<'_>,
+    keeper: Option<&Keeper>,
 ) -> Result<Vec<RunResult>, DriveError> {
+    debug_assert!(
+        keeper.is_none() || configurations.len() == 1,
+        "a keeper is of one configuration"
+    );
     let threads = threads_for(configurations, threads)?;
-    let tell = |index: usize, result: RunResult| {
+    let tell = |index: usize, mut result: RunResult| {
+        result.warnings.extend(keeper.and_then(Keeper::failed));
         if !result.interrupted {
             on_result(index, &result);
         }
@@ -60,7 +70,8 @@ pub fn simulate_each(
     };
     let mut one_by_one = || {
         let each = configurations.iter().enumerate();
-        each.map(|(index, one)| Ok(tell(index, on_this_thread(one, control, poll)?))).collect()
+        each.map(|(index, one)| Ok(tell(index, on_this_thread(one, control, poll, keeper)?)))
+            .collect()
     };
     if configurations.iter().any(Resolved::is_external) {
         return one_by_one();
@@ -70,7 +81,7 @@ pub fn simulate_each(
     match pool {
         Ok(pool) => pool.install(|| {
             let each = configurations.par_iter().enumerate();
-            each.map(|(index, one)| Ok(tell(index, side_by_side(one, control)?))).collect()
+            each.map(|(index, one)| Ok(tell(index, side_by_side(one, control, keeper)?))).collect()
         }),
         // No threads to be had: the same digits, one after the other.
         Err(_) => one_by_one(),
@@ -92,26 +103,35 @@ fn useful_threads(asked: usize, cores: usize, runs: u64) -> usize {
     asked.min(usize::try_from(runs).unwrap_or(usize::MAX)).max(1)
 }
 
-fn side_by_side(resolved: &Resolved, control: &Control) -> Result<RunResult, DriveError> {
+fn side_by_side(
+    resolved: &Resolved,
+    control: &Control,
+    keeper: Option<&Keeper>,
+) -> Result<RunResult, DriveError> {
     // Cancelled, a million runs to come cost nothing.
     let indices =
         (0..resolved.config.runs).into_par_iter().take_any_while(|_| !control.is_cancelled());
     if let Some(timed) = &resolved.timed {
-        let runs: Result<Vec<_>, _> =
-            indices.map(|index| timed::run(resolved, timed, index, control, None)).collect();
+        let runs: Result<Vec<_>, _> = indices
+            .map(|index| timed::run(resolved, timed, index, control, None, keeper))
+            .collect();
         return Ok(timed::summarise(resolved, timed, runs?, control.is_cancelled()));
     }
     match resolved.config.precision {
         None => {
             let runs: Result<Vec<_>, _> =
-                indices.map(|index| complete(resolved, index, control, None)).collect();
+                indices.map(|index| complete(resolved, index, control, None, keeper)).collect();
             Ok(summarise(resolved, &runs?, control.is_cancelled()))
         }
         Some(precision) => {
             let runs: Result<Vec<_>, _> =
-                indices.map(|index| start(resolved, index, control, None)).collect();
-            lengthen(resolved, runs?, precision, control, |runs, amount| {
-                runs.par_iter_mut().map(|run| run.advance(amount, control, None)).collect()
+                indices.map(|index| start(resolved, index, control, None, keeper)).collect();
+            lengthen(resolved, runs?, precision, control, keeper, |runs, amount| {
+                let each = (0..).zip(runs).collect::<Vec<_>>().into_par_iter();
+                each.map(|(index, run)| {
+                    run.advance(amount, control, None, &mut Turns::new(keeper, index))
+                })
+                .collect()
             })
         }
     }
@@ -121,44 +141,67 @@ fn on_this_thread(
     resolved: &Resolved,
     control: &Control,
     poll: Poll<'_>,
+    keeper: Option<&Keeper>,
 ) -> Result<RunResult, DriveError> {
     let indices = (0..resolved.config.runs).take_while(|_| !control.is_cancelled());
     if let Some(timed) = &resolved.timed {
         let runs: Result<Vec<_>, _> = indices
-            .map(|index| timed::run(resolved, timed, index, control, Some(&mut *poll)))
+            .map(|index| timed::run(resolved, timed, index, control, Some(&mut *poll), keeper))
             .collect();
         return Ok(timed::summarise(resolved, timed, runs?, control.is_cancelled()));
     }
     match resolved.config.precision {
         None => {
-            let runs: Result<Vec<_>, _> =
-                indices.map(|index| complete(resolved, index, control, Some(&mut *poll))).collect();
+            let runs: Result<Vec<_>, _> = indices
+                .map(|index| complete(resolved, index, control, Some(&mut *poll), keeper))
+                .collect();
             Ok(summarise(resolved, &runs?, control.is_cancelled()))
         }
         Some(precision) => {
-            let runs: Result<Vec<_>, _> =
-                indices.map(|index| start(resolved, index, control, Some(&mut *poll))).collect();
-            lengthen(resolved, runs?, precision, control, |runs, amount| {
-                runs.iter_mut().map(|run| run.advance(amount, control, Some(&mut *poll))).collect()
+            let runs: Result<Vec<_>, _> = indices
+                .map(|index| start(resolved, index, control, Some(&mut *poll), keeper))
+                .collect();
+            lengthen(resolved, runs?, precision, control, keeper, |runs, amount| {
+                let each = (0..).zip(runs);
+                each.map(|(index, run)| {
+                    let turns = &mut Turns::new(keeper, index);
+                    run.advance(amount, control, Some(&mut *poll), turns)
+                })
+                .collect()
             })
         }
     }
 }
 
-/// Makes run number `index` and does its plan.
+/// Makes run number `index` and does its plan, as often as any run of the keeper has begun to.
 fn start(
     resolved: &Resolved,
     index: u32,
     control: &Control,
     poll: Option<Poll<'_>>,
+    keeper: Option<&Keeper>,
 ) -> Result<Run, DriveError> {
     let mut run = Run::new(resolved, index)?;
+    let mut rounds = 1;
+    if let Some(keeper) = keeper {
+        if let Found::Done = keeper.restore(index, &mut run)? {
+            return Err(DriveError::Checkpoint(
+                "checkpoint: a run to lengthen is done".to_string(),
+            ));
+        }
+        rounds = keeper.rounds().max(1);
+    }
+    let mut turns = Turns::new(keeper, index);
     let amount = resolved.plan.measured.amount;
     let mut poll = poll;
-    // `as_deref_mut` would lend the callback for the whole of the run.
-    while run.advance(amount, control, poll.as_mut().map(|poll| &mut **poll as Poll<'_>))?
-        && resolved.until_failure
-    {}
+    let mut goes_on = run.is_due(rounds);
+    while goes_on {
+        // `as_deref_mut` would lend the callback for the whole of the run.
+        let polled = poll.as_mut().map(|poll| &mut **poll as Poll<'_>);
+        let reached = run.advance(amount, control, polled, &mut turns)?;
+        goes_on = !control.is_cancelled()
+            && if resolved.until_failure { reached } else { run.is_due(rounds) };
+    }
     Ok(run)
 }
 
@@ -168,8 +211,23 @@ fn complete(
     index: u32,
     control: &Control,
     poll: Option<Poll<'_>>,
+    keeper: Option<&Keeper>,
 ) -> Result<Finished, DriveError> {
-    Ok(start(resolved, index, control, poll)?.finish())
+    if let Some(keeper) = keeper
+        && let Some(finished) = keeper.done(index)?
+    {
+        control.done.fetch_add(Control::RUN, Ordering::Relaxed);
+        return Ok(finished);
+    }
+    let run = start(resolved, index, control, poll, keeper)?;
+    let stopped = run.is_due(1);
+    let finished = run.finish();
+    if let Some(keeper) = keeper
+        && !stopped
+    {
+        keeper.keep_done(index, &finished);
+    }
+    Ok(finished)
 }
 
 /// Lengthens the runs until the precision asked for is reached, and sums up.
@@ -178,15 +236,19 @@ fn lengthen(
     mut runs: Vec<Run>,
     precision: f64,
     control: &Control,
+    keeper: Option<&Keeper>,
     mut advance: impl FnMut(&mut [Run], u64) -> Result<Vec<bool>, DriveError>,
 ) -> Result<RunResult, DriveError> {
-    let mut rounds = 1;
+    let mut rounds = keeper.map_or(1, |keeper| keeper.rounds().max(1));
     let mut reached = is_precise(resolved, &runs, precision);
     let ended = |runs: &[Run]| runs.iter().all(Run::has_ended);
     while !reached && rounds < MOST_ROUNDS && !control.is_cancelled() && !ended(&runs) {
         advance(&mut runs, resolved.plan.measured.amount)?;
         rounds += 1;
         reached = is_precise(resolved, &runs, precision);
+    }
+    for (index, run) in (0..).zip(&runs) {
+        run.store_done(&mut Turns::new(keeper, index));
     }
     let runs: Vec<_> = runs.into_iter().map(Run::finish).collect();
     let mut result = summarise(resolved, &runs, control.is_cancelled());

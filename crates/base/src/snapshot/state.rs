@@ -26,6 +26,16 @@ impl<S: State + ?Sized> State for Box<S> {
     }
 }
 
+impl<S: State + ?Sized> State for &mut S {
+    fn save(&self, to: &mut Writer<'_>) {
+        (**self).save(to);
+    }
+
+    fn restore(&mut self, from: &mut Reader<'_>) -> Result<(), Fault> {
+        (**self).restore(from)
+    }
+}
+
 /// Whether there is one belongs to the configuration.
 impl<S: State> State for Option<S> {
     fn save(&self, to: &mut Writer<'_>) {

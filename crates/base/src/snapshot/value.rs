@@ -1,8 +1,11 @@
 //! What is made from its bytes alone.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::{BTreeSet, BinaryHeap, VecDeque};
+use std::hash::Hash;
 use std::time::Duration;
+
+use hashbrown::HashMap;
 
 use super::{Fault, Reader, Writer};
 
@@ -206,6 +209,44 @@ impl<T: Value + Ord> Value for BinaryHeap<T> {
 
     fn take(from: &mut Reader<'_>) -> Result<Self, Fault> {
         Ok(Vec::take(from)?.into())
+    }
+}
+
+/// In the order of the keys: nothing may depend on that of a table of hashes.
+impl<K: Value + Ord + Hash, T: Value> Value for HashMap<K, T> {
+    fn put(&self, to: &mut Writer<'_>) {
+        let mut entries: Vec<_> = self.iter().collect();
+        entries.sort_unstable_by_key(|&(key, _)| key);
+        (entries.len() as u64).put(to);
+        for (key, value) in entries {
+            key.put(to);
+            value.put(to);
+        }
+    }
+
+    fn take(from: &mut Reader<'_>) -> Result<Self, Fault> {
+        Ok(Vec::take(from)?.into_iter().collect())
+    }
+}
+
+impl<T: Value + Ord> Value for BTreeSet<T> {
+    fn put(&self, to: &mut Writer<'_>) {
+        (self.len() as u64).put(to);
+        self.iter().for_each(|one| one.put(to));
+    }
+
+    fn take(from: &mut Reader<'_>) -> Result<Self, Fault> {
+        Ok(Vec::take(from)?.into_iter().collect())
+    }
+}
+
+impl<T: Value> Value for Box<T> {
+    fn put(&self, to: &mut Writer<'_>) {
+        (**self).put(to);
+    }
+
+    fn take(from: &mut Reader<'_>) -> Result<Self, Fault> {
+        Ok(Self::new(T::take(from)?))
     }
 }
 

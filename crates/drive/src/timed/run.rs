@@ -2,9 +2,11 @@
 //! which the first are not measured. Stoppable at any moment.
 
 use std::sync::atomic::Ordering;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use flashgc_base::rng::Stream;
+use flashgc_base::snapshot::{State, Value};
+use flashgc_base::{state, value};
 use flashgc_ftl::{Counters, Frontier, Layout, PlaneLayout, Stepwise, ZombieCounts};
 use flashgc_host::HostCounts;
 use flashgc_workload::requests::{RequestStream, Space, TimedRequest};
@@ -13,6 +15,7 @@ use flashgc_workload::{Op, WorkloadError};
 use super::config::Timed;
 use super::drive::{Stop, TimedDrive, Until};
 use super::measure::{CollectionResult, Meter, Overload, Totals, Utilisation};
+use crate::checkpoint::{Keeper, Turns};
 use crate::config::Resolved;
 use crate::counting::DriveError;
 use crate::metrics::timeline::Timeline;
@@ -55,6 +58,14 @@ struct Moment {
     totals: Totals,
 }
 
+impl Value for Moment {
+    value!(now, counters, zombies, host, totals);
+}
+
+impl Value for TimedRun {
+    value!(finished, meter, collecting, utilisation, ns, completed, request_ns, overload);
+}
+
 impl Moment {
     fn of(drive: &mut TimedDrive<&mut Meter>) -> Self {
         Self {
@@ -67,111 +78,269 @@ impl Moment {
     }
 }
 
-/// Makes run number `index` and does all of it, or what there is time for until it is cancelled.
+/// Makes run number `index` and does all of it, or what there is time for until it is cancelled. It
+/// goes on from what `keeper` has of it.
 pub(crate) fn run(
     resolved: &Resolved,
     timed: &Timed,
     index: u32,
     control: &Control,
     mut poll: Option<Poll<'_>>,
+    keeper: Option<&Keeper>,
 ) -> Result<TimedRun, DriveError> {
-    let started = Instant::now();
-    let seed = resolved.seed(index);
+    if let Some(keeper) = keeper
+        && let Some(done) = keeper.done(index)?
+    {
+        control.done.fetch_add(Control::RUN, Ordering::Relaxed);
+        return Ok(done);
+    }
+    let since = Instant::now();
     let timeline = timed.timeline.filter(|_| index == 0);
     let timeline = timeline.map(|(from_ns, to_ns)| Timeline::new(from_ns, to_ns));
     let dies = timed.settings.hardware.all_dies();
     let mut meter = Meter::new(timed.warmup, timed.plan.resolution_ns, dies, timeline);
-    let requests = open(resolved, timed, seed, timed.passes)?;
-    let requests = Limited { inner: requests, left: timed.requests };
-    let layer = layer(resolved, timed, index)?;
-    let settings = timed.settings.clone();
-    let mut drive = TimedDrive::new(settings, layer, Box::new(requests), &mut meter)
-        .map_err(flashgc_ftl::FtlError::from)?;
-    if let Some(host) = &resolved.host {
-        let (page_size, pages) = (resolved.config.page_size, resolved.geometry.logical_pages());
-        let host = host.open_clocked(page_size, pages, seed);
-        drive = drive.behind(host.map_err(flashgc_ftl::FtlError::from)?);
+    let mut run = Run::new(resolved, timed, index, &mut meter, since)?;
+    if let Some(keeper) = keeper {
+        keeper.restore(index, &mut run)?;
     }
     let mut progress = Progress::new(timed);
-    let mut look = |drive: &TimedDrive<&mut Meter>, done: u64| {
-        progress.report(done, drive.layer().counters().programs(), control);
+    let mut turns = Turns::new(keeper, index);
+    let mut look = |run: &mut Run<'_>, done: u64| {
+        progress.report(done, run.drive.layer().counters().programs(), control);
         if let Some(poll) = &mut poll {
             poll();
         }
-        !control.is_cancelled()
+        let goes_on = !control.is_cancelled();
+        if !goes_on || turns.is_due() {
+            run.lap();
+            turns.store(1, run);
+            run.since = Instant::now();
+        }
+        goes_on
     };
-    let mut going = precondition(resolved, timed, seed, &mut drive, &mut look)?;
-    let mut start = (timed.warmup == 0).then(|| Moment::of(&mut drive));
-    let (mut settling, mut measured) = (Vec::new(), Vec::new());
-    let mut last = drive.layer().counters();
-    let mut stop = Stop::Reached;
-    let mut completed = 0;
-    for target in targets(timed) {
-        while going && stop == Stop::Reached && completed < target {
-            let next = target.min(completed + BETWEEN_LOOKS);
-            stop = drive.run(Until { completed: next, ..Until::END })?;
-            completed = drive.totals().completed;
-            going = look(&drive, timed.precondition + completed);
+    let goes_on = run.precondition(timed, &mut look)? && run.measure(timed, &mut look)?;
+    let left = run.finish();
+    let left = left.with(meter);
+    if let Some(keeper) = keeper
+        && goes_on
+    {
+        keeper.keep_done(index, &left);
+    }
+    Ok(left)
+}
+
+/// A run under way.
+struct Run<'a> {
+    drive: TimedDrive<&'a mut Meter>,
+    precondition: Option<Precondition>,
+    /// The writes before the clock are made.
+    is_prepared: bool,
+    start: Option<Moment>,
+    settling: Vec<Interval>,
+    measured: Vec<Interval>,
+    last: Counters,
+    stop: Stop,
+    completed: u64,
+    /// Pieces of the run that are done.
+    pieces: usize,
+    elapsed: Duration,
+    /// Since when that counts.
+    since: Instant,
+}
+
+impl State for Run<'_> {
+    state! {
+        named: "timed run";
+        values: is_prepared, start, settling, measured, last, stop, completed, pieces, elapsed;
+        states: drive, precondition;
+        fixed: since;
+    }
+}
+
+/// The writes that come before the requests: those of the same workload, drawn anew.
+struct Precondition {
+    stream: Box<dyn RequestStream>,
+    left: u64,
+    without_write: u64,
+}
+
+impl State for Precondition {
+    state! { values: left, without_write; states: stream; }
+}
+
+/// Called between two steps of a run, with how far it is; false means stop.
+type Look<'a> = &'a mut dyn FnMut(&mut Run<'_>, u64) -> bool;
+
+impl<'a> Run<'a> {
+    fn new(
+        resolved: &Resolved,
+        timed: &Timed,
+        index: u32,
+        meter: &'a mut Meter,
+        since: Instant,
+    ) -> Result<Self, DriveError> {
+        let seed = resolved.seed(index);
+        let requests = open(resolved, timed, seed, timed.passes)?;
+        let requests = Limited { inner: requests, left: timed.requests };
+        let layer = layer(resolved, timed, index)?;
+        let settings = timed.settings.clone();
+        let mut drive = TimedDrive::new(settings, layer, Box::new(requests), meter)
+            .map_err(flashgc_ftl::FtlError::from)?;
+        if let Some(host) = &resolved.host {
+            let (page_size, pages) = (resolved.config.page_size, resolved.geometry.logical_pages());
+            let host = host.open_clocked(page_size, pages, seed);
+            drive = drive.behind(host.map_err(flashgc_ftl::FtlError::from)?);
         }
-        let now = drive.layer().counters();
-        let since = now.since(&last);
-        last = now;
-        let interval = Interval { host_pages: since.host_pages, programs: since.programs() };
-        match start {
-            None => settling.push(interval),
-            Some(_) => measured.push(interval),
+        let precondition = match timed.precondition {
+            0 => None,
+            left => {
+                // Streams of their own: the requests that follow are those of a run without this.
+                let seed = Stream::new(seed, "precondition").bits();
+                let stream = open(resolved, timed, seed, None)?;
+                Some(Precondition { stream, left, without_write: 0 })
+            }
+        };
+        Ok(Self {
+            drive,
+            precondition,
+            is_prepared: false,
+            start: None,
+            settling: Vec::new(),
+            measured: Vec::new(),
+            last: Counters::default(),
+            stop: Stop::Reached,
+            completed: 0,
+            pieces: 0,
+            elapsed: Duration::ZERO,
+            since,
+        })
+    }
+
+    /// Counts the time until now.
+    fn lap(&mut self) {
+        let now = Instant::now();
+        self.elapsed += now - std::mem::replace(&mut self.since, now);
+    }
+
+    /// Makes the writes that come before the requests. Returns whether to go on.
+    fn precondition(&mut self, timed: &Timed, look: Look<'_>) -> Result<bool, DriveError> {
+        let mut requests = Vec::new();
+        // A workload of reads, or one whose writes all stay in the cache, changes nothing.
+        while let Some(writes) = &mut self.precondition
+            && writes.left > 0
+            && writes.without_write < MOST_WITHOUT_WRITE
+        {
+            writes.stream.fill(&mut requests, BETWEEN_LOOKS as usize)?;
+            if requests.is_empty() {
+                break;
+            }
+            let written = self.drive.prepare(&requests, writes.left)?;
+            writes.left -= written;
+            writes.without_write =
+                if written == 0 { writes.without_write + requests.len() as u64 } else { 0 };
+            let done = timed.precondition - writes.left;
+            if !look(self, done) {
+                return Ok(false);
+            }
         }
-        if completed >= timed.warmup && start.is_none() {
-            start = Some(Moment::of(&mut drive));
+        if !std::mem::replace(&mut self.is_prepared, true) {
+            self.start = (timed.warmup == 0).then(|| Moment::of(&mut self.drive));
+            self.last = self.drive.layer().counters();
         }
-        if !going || stop != Stop::Reached {
-            break;
+        Ok(true)
+    }
+
+    /// Serves the requests. Returns whether it was not told to stop.
+    fn measure(&mut self, timed: &Timed, look: Look<'_>) -> Result<bool, DriveError> {
+        let mut going = true;
+        for target in targets(timed).skip(self.pieces) {
+            while going && self.stop == Stop::Reached && self.completed < target {
+                let next = target.min(self.completed + BETWEEN_LOOKS);
+                self.stop = self.drive.run(Until { completed: next, ..Until::END })?;
+                self.completed = self.drive.totals().completed;
+                going = look(self, timed.precondition + self.completed);
+            }
+            let now = self.drive.layer().counters();
+            let since = now.since(&self.last);
+            self.last = now;
+            let interval = Interval { host_pages: since.host_pages, programs: since.programs() };
+            match self.start {
+                None => self.settling.push(interval),
+                Some(_) => self.measured.push(interval),
+            }
+            if self.completed >= timed.warmup && self.start.is_none() {
+                self.start = Some(Moment::of(&mut self.drive));
+            }
+            self.pieces += 1;
+            if !going || self.stop != Stop::Reached {
+                break;
+            }
+        }
+        Ok(going)
+    }
+
+    /// What is left when the drive is gone.
+    fn finish(mut self) -> Left {
+        self.lap();
+        let Self { mut drive, start, stop, settling, measured, elapsed, .. } = self;
+        let now = drive.now();
+        drive.observer_mut().finish(now);
+        let end = Moment::of(&mut drive);
+        // Cancelled before anything was measured.
+        let start = start.unwrap_or_else(|| Moment::of(&mut drive));
+        let erases: Vec<u32> = (0..drive.layer().planes())
+            .flat_map(|plane| drive.layer().blocks(plane).erase_counts().to_vec())
+            .collect();
+        let overload = (stop == Stop::Overload).then(|| overload(&start, &end));
+        let pages = u64::from(drive.layer().geometry().logical_pages());
+        let finished = Finished {
+            counters: end.counters.since(&start.counters),
+            reads: end.totals.pages_read - start.totals.pages_read,
+            programs: end.counters.programs(),
+            decisions: drive.layer().decisions(),
+            erases: Erases::of(&erases),
+            histogram: histogram(&erases),
+            life: None,
+            levelled: None,
+            zombies: end.zombies.zip(start.zombies).map(|(end, start)| end.since(&start)),
+            failures: Vec::new(),
+            host: end.host.zip(start.host).map(|(end, start)| end.since(&start)),
+            wearing: Vec::new(),
+            merges: None,
+            map_traffic: None,
+            swapping: None,
+            map_bytes: size_of::<u32>() as u64 * pages,
+            settling,
+            measured,
+            elapsed,
+        };
+        Left { finished, start, end, overload }
+    }
+}
+
+/// What is left of a run without what its meter has measured.
+struct Left {
+    finished: Finished,
+    start: Moment,
+    end: Moment,
+    overload: Option<Overload>,
+}
+
+impl Left {
+    fn with(self, meter: Meter) -> TimedRun {
+        let Self { finished, start, end, overload } = self;
+        let ns = end.now - start.now;
+        TimedRun {
+            finished,
+            meter,
+            collecting: CollectionResult::between(&start.totals, &end.totals),
+            utilisation: Utilisation::between(&start.totals, &end.totals, ns),
+            ns,
+            completed: end.totals.completed - start.totals.completed,
+            request_ns: end.totals.request_ns - start.totals.request_ns,
+            overload,
         }
     }
-    let now = drive.now();
-    drive.observer_mut().finish(now);
-    let end = Moment::of(&mut drive);
-    // Cancelled before anything was measured.
-    let start = start.unwrap_or_else(|| Moment::of(&mut drive));
-    let ns = end.now - start.now;
-    let erases: Vec<u32> = (0..drive.layer().planes())
-        .flat_map(|plane| drive.layer().blocks(plane).erase_counts().to_vec())
-        .collect();
-    let reads = end.totals.pages_read - start.totals.pages_read;
-    let completed = end.totals.completed - start.totals.completed;
-    let finished = Finished {
-        counters: end.counters.since(&start.counters),
-        reads,
-        programs: end.counters.programs(),
-        decisions: drive.layer().decisions(),
-        erases: Erases::of(&erases),
-        histogram: histogram(&erases),
-        life: None,
-        levelled: None,
-        zombies: end.zombies.zip(start.zombies).map(|(end, start)| end.since(&start)),
-        failures: Vec::new(),
-        host: end.host.zip(start.host).map(|(end, start)| end.since(&start)),
-        wearing: Vec::new(),
-        merges: None,
-        map_traffic: None,
-        swapping: None,
-        map_bytes: size_of::<u32>() as u64 * u64::from(drive.layer().geometry().logical_pages()),
-        settling,
-        measured,
-        elapsed: started.elapsed(),
-    };
-    let overload = (stop == Stop::Overload).then(|| overload(&start, &end));
-    drop(drive);
-    Ok(TimedRun {
-        finished,
-        meter,
-        collecting: CollectionResult::between(&start.totals, &end.totals),
-        utilisation: Utilisation::between(&start.totals, &end.totals, ns),
-        ns,
-        completed,
-        request_ns: end.totals.request_ns - start.totals.request_ns,
-        overload,
-    })
 }
 
 /// The requests completed at the ends of the pieces that the run is cut into; one of them is the
@@ -213,39 +382,6 @@ fn open(
     requests.open(space, seed, timed.plan.arrivals.as_ref(), timed.plan.rate_scale, passes)
 }
 
-/// Makes the writes that come before the requests: those of the same workload, drawn anew. Returns
-/// whether to go on.
-fn precondition(
-    resolved: &Resolved,
-    timed: &Timed,
-    seed: u64,
-    drive: &mut TimedDrive<&mut Meter>,
-    look: &mut impl FnMut(&TimedDrive<&mut Meter>, u64) -> bool,
-) -> Result<bool, DriveError> {
-    if timed.precondition == 0 {
-        return Ok(true);
-    }
-    // Streams of their own: the requests that follow are those of a run without this.
-    let mut stream = open(resolved, timed, Stream::new(seed, "precondition").bits(), None)?;
-    let mut requests = Vec::new();
-    let mut left = timed.precondition;
-    let mut without_write = 0;
-    // A workload of reads, or one whose writes all stay in the cache, changes nothing.
-    while left > 0 && without_write < MOST_WITHOUT_WRITE {
-        stream.fill(&mut requests, BETWEEN_LOOKS as usize)?;
-        if requests.is_empty() {
-            break;
-        }
-        let written = drive.prepare(&requests, left)?;
-        left -= written;
-        without_write = if written == 0 { without_write + requests.len() as u64 } else { 0 };
-        if !look(drive, timed.precondition - left) {
-            return Ok(false);
-        }
-    }
-    Ok(true)
-}
-
 /// What overloaded the drive: arrivals a second, and what it served.
 fn overload(start: &Moment, end: &Moment) -> Overload {
     let seconds = (end.now - start.now) as f64 / 1e9;
@@ -261,6 +397,13 @@ fn overload(start: &Moment, end: &Moment) -> Overload {
 struct Limited {
     inner: Box<dyn RequestStream>,
     left: u64,
+}
+
+impl State for Limited {
+    state! {
+        values: left;
+        states: inner;
+    }
 }
 
 impl RequestStream for Limited {

@@ -125,6 +125,11 @@ impl TimedTrace {
         })
     }
 
+    /// Where it lies.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// The statistics.
     pub fn stat(&self) -> &TraceStat {
         &self.stat

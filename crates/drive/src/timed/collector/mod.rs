@@ -7,6 +7,9 @@ mod units;
 
 pub use collection::{Collection, Point};
 
+use flashgc_base::snapshot::State;
+use flashgc_base::state;
+
 use flashgc_ftl::{FtlError, Stepwise};
 
 use super::config::{Collecting, Settings};
@@ -35,6 +38,15 @@ pub struct Collector {
     /// The collection of each die.
     under_way: Vec<Option<Collection>>,
     counts: CollectionCounts,
+}
+
+impl State for Collector {
+    state! {
+        values: counts;
+        tables: under_way;
+        states: units;
+        fixed: rules, pages_per_block, blocks_per_plane;
+    }
 }
 
 impl Collector {
