@@ -82,6 +82,10 @@ impl Source for Recorded {
         None
     }
 
+    fn files(&self) -> Vec<std::path::PathBuf> {
+        Vec::new()
+    }
+
     fn open(&self, _: u32, _: u64) -> Result<Box<dyn Workload>, WorkloadError> {
         Ok(Box::new(self.clone()))
     }

@@ -61,11 +61,13 @@ impl Subject {
                 ),
             ));
         }
-        if other.config != self.config {
+        if let Some(difference) = difference(&other.config, &self.config) {
             return Err(fault(
                 path,
-                "it is of another configuration; hint: give --resume alone, and \
-                 the drive and the workload come from the file",
+                format!(
+                    "it is of another configuration: {difference}; hint: give --resume alone, and drive \
+                     and workload come from the file"
+                ),
             ));
         }
         let changed = other.files.iter().find(|file| !self.files.contains(file));
@@ -77,6 +79,23 @@ impl Subject {
         }
         Ok(())
     }
+}
+
+/// In what two configurations differ, the first of it; `None` if they are the same.
+fn difference(then: &RunConfig, now: &RunConfig) -> Option<String> {
+    if then == now {
+        return None;
+    }
+    let value = |config| serde_json::to_value(config).unwrap_or_default();
+    let (then, now) = (value(then), value(now));
+    let keys = then.as_object()?.keys().chain(now.as_object()?.keys());
+    let text = |value: &serde_json::Value| match value {
+        serde_json::Value::Null => "nothing".to_string(),
+        value => value.to_string(),
+    };
+    let different = keys.into_iter().find(|key| then[key.as_str()] != now[key.as_str()])?;
+    let (then, now) = (text(&then[different.as_str()]), text(&now[different.as_str()]));
+    Some(format!("{different} is {now}, in the checkpoint {then}"))
 }
 
 fn fault(path: &Path, why: impl std::fmt::Display) -> DriveError {
