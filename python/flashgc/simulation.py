@@ -9,7 +9,8 @@ from flashgc import _engine, _faults, _timelines
 from flashgc._core import Blocks, ConfigError, Control
 from flashgc._engine import Progress
 from flashgc._places import Places
-from flashgc.checkpoints import Checkpoint, File, checkpoint as kept, configuration
+from flashgc.checkpoints import Checkpoint, File, configuration
+from flashgc.checkpoints import checkpoint as kept
 from flashgc.configuration import configurations
 from flashgc.experiment import Experiment, experiment, home
 from flashgc.results import Comparison, Result

@@ -265,13 +265,82 @@ fn what_does_not_belong_together_is_refused_in_one_line() {
             path.display()
         )
     );
-    // A file that says it is of this configuration, and is of another drive.
-    let other = RunConfig { blocks: Some(300), ..config.clone() };
-    let elsewhere = folder.path().join("other");
-    attempt(&other, &elsewhere, Duration::ZERO, Duration::from_millis(5));
     let places = Places { write: Some(folder.path().join("no/such")), ..Places::default() };
     let error = Keeper::new(&places, &config, &resolve(&config)).err().unwrap().to_string();
     assert!(error.ends_with("No such file or directory (os error 2)"), "{error}");
+}
+
+/// Where the head of a checkpoint ends, and its first slot begins.
+fn head(bytes: &[u8]) -> usize {
+    let mut length = [0; 8];
+    length.copy_from_slice(&bytes[12..20]);
+    20 + u64::from_le_bytes(length) as usize + 8
+}
+
+/// The checkpoint of the one run of `config`, stopped on its way.
+fn stopped(config: &RunConfig, path: &Path) -> Vec<u8> {
+    for patience in 1..100 {
+        let _ = std::fs::remove_file(path);
+        let long = Duration::from_secs(300);
+        let result = attempt(config, path, long, Duration::from_millis(patience));
+        assert!(result.interrupted, "it was too fast");
+        let bytes = std::fs::read(path).unwrap();
+        if bytes.len() > head(&bytes) {
+            return bytes;
+        }
+    }
+    panic!("it never began");
+}
+
+/// Goes on from `bytes`; the error, if that is refused.
+fn go_on(config: &RunConfig, path: &Path, bytes: &[u8]) -> Result<String, String> {
+    std::fs::write(path, bytes).unwrap();
+    let resolved = resolve(config);
+    let places = Places { resume: Some(path.to_owned()), ..Places::default() };
+    let keeper = Keeper::new(&places, config, &resolved).map_err(|error| error.to_string())?;
+    let control = Control::default();
+    let results = simulate_each(&[resolved], 1, &control, &mut || {}, &|_, _| (), Some(&keeper));
+    results.map(|mut results| digits(results.remove(0))).map_err(|error| error.to_string())
+}
+
+#[test]
+fn a_drive_of_another_shape_under_the_right_name_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = RunConfig { runs: 1, length: Length::Writes("100x".into()), ..counting() };
+    let larger = RunConfig { blocks: Some(300), ..config.clone() };
+    let right = stopped(&config, &folder.path().join("right"));
+    let other = stopped(&larger, &folder.path().join("other"));
+    let spliced = [&right[..head(&right)], &other[head(&other)..]].concat();
+    let error = go_on(&config, &folder.path().join("spliced"), &spliced).unwrap_err();
+    assert!(error.contains("a table has ") && !error.contains('\n'), "{error}");
+}
+
+/// Someone may change a state on purpose and make its digest right. What comes of it is a refusal, or a
+/// run of another drive, but nothing worse.
+#[test]
+fn a_state_that_was_forged_is_refused_or_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = RunConfig { runs: 1, length: Length::Writes("40x".into()), ..counting() };
+    let path = folder.path().join("checkpoint");
+    let bytes = stopped(&config, &path);
+    let (slot, mut random) = (head(&bytes), Stream::new(1, "forged"));
+    let content = slot + 25;
+    let mut refused = 0;
+    for _ in 0..120 {
+        let mut forged = bytes.clone();
+        let at = content + 9 + random.below((bytes.len() - content - 9) as u32) as usize;
+        forged[at] ^= 1 << random.below(8);
+        let digest = xxhash_rust::xxh3::xxh3_64(&forged[content..]);
+        forged[slot + 17..slot + 25].copy_from_slice(&digest.to_le_bytes());
+        match go_on(&config, &path, &forged) {
+            Ok(_) => {}
+            Err(error) => {
+                assert!(!error.contains('\n'), "{error}");
+                refused += 1;
+            }
+        }
+    }
+    assert!(refused > 30, "{refused}");
 }
 
 #[test]

@@ -75,9 +75,11 @@ def run(
 
     keep = checkpoints.checkpoint(checkpoint, resume, places=("--checkpoint", "--resume"))
     given = asked(experiment, typed)
-    is_resumed = resume is not None and given.values.keys() <= {"run"} and set(
-        given.values.get("run", ())
-    ) <= {"jobs"}
+    is_resumed = (
+        resume is not None
+        and given.values.keys() <= {"run"}
+        and set(given.values.get("run", ())) <= {"jobs"}
+    )
     if keep is not None and keep.resume is not None and is_resumed:
         configs = [checkpoints.configuration(keep.resume)]
     else:
@@ -93,9 +95,7 @@ def run(
             jobs = parse_jobs(given.values.get("run", {}).get("jobs", 0), "--jobs")
             raw = resumed(keep, jobs=jobs, progress=bar).results
         else:
-            raw = simulate(
-                what, given.python, places=given.places, progress=bar, keep=keep
-            ).results
+            raw = simulate(what, given.python, places=given.places, progress=bar, keep=keep).results
     result = Result.from_dict(raw[0])
     if not as_json:
         show_run(result)

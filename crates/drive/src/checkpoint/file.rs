@@ -68,6 +68,9 @@ impl Slot {
     }
 }
 
+/// A run and what writes its state.
+pub(super) type New<'a> = (Slot, &'a dyn Fn(&mut Writer<'_>));
+
 /// A checkpoint as it lies on disk, open.
 pub(super) struct Stored {
     file: Option<File>,
@@ -170,7 +173,7 @@ impl Stored {
         &self,
         path: &Path,
         subject: &str,
-        new: Option<(Slot, &dyn Fn(&mut Writer<'_>))>,
+        new: Option<New<'_>>,
     ) -> io::Result<Self> {
         let beside = beside(path);
         let written = self.write(&beside, subject, new).and_then(|stored| {
@@ -185,12 +188,7 @@ impl Stored {
         written
     }
 
-    fn write(
-        &self,
-        path: &Path,
-        subject: &str,
-        new: Option<(Slot, &dyn Fn(&mut Writer<'_>))>,
-    ) -> io::Result<Self> {
+    fn write(&self, path: &Path, subject: &str, new: Option<New<'_>>) -> io::Result<Self> {
         let mut file =
             File::options().read(true).write(true).create(true).truncate(true).open(path)?;
         let mut head = Vec::new();
