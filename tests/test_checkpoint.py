@@ -23,7 +23,7 @@ RUNS = {
     "counting": "--blocks 3000 --victim cost-benefit --writes 60x --runs 2",
     "precision": "--blocks 1500 --victim greedy --writes 15x --until precision=0.06% --runs 2",
     "life": "--blocks 500 --endurance 700 --frontier pool --until system-failure --runs 2",
-    "mixture": "--blocks 1500 --workload 0.7*zipf:theta=0.9+0.3*sequential:trim=0.1 --writes 90x "
+    "mixture": "--blocks 1500 --workload 0.7*zipf:theta=0.9+0.3*sequential:trim=0.1 --writes 30x "
     "--cache page-cache:size=8MiB --hints piggyback --collector zgc-cb --frontier pool",
     "timed": "--drive timed --blocks 1024 --device mlc --workload uniform:read=0.3 "
     "--arrivals poisson:rate=700 --preemption pgc --requests 400_000",

@@ -38,6 +38,7 @@ Examples:
 @click.option(
     "--checkpoint",
     metavar="FILE",
+    type=click.Path(),
     help="Keep the runs in FILE, to go on with --resume; FILE,every=TIME says how often. "
     "[default: every=5min]",
 )

@@ -27,12 +27,13 @@
 
 use std::sync::Arc;
 
-use flashgc_base::snapshot::{State, Value};
+use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param, Params, SpecError, count};
-use flashgc_base::{state, value};
+use flashgc_base::state;
 
 use super::alias::Alias;
 use super::bulk::Bulk;
+use super::class::Class;
 use super::scatter::Runs;
 use super::{BLOCK, Blocks, Generator, GeneratorInfo, READ, Random, TRIM};
 
@@ -156,12 +157,6 @@ impl Generator for Classes {
     }
 }
 
-#[derive(Clone, Copy)]
-struct Class {
-    first: u32,
-    pages: u32,
-}
-
 struct Draws {
     choice: Alias,
     classes: Vec<Class>,
@@ -172,10 +167,6 @@ struct Draws {
     left: u32,
     scatter: Option<Runs>,
     words: Bulk,
-}
-
-impl Value for Class {
-    value!(first, pages);
 }
 
 impl State for Draws {

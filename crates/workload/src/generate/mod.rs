@@ -22,6 +22,7 @@
 
 mod alias;
 mod bulk;
+mod class;
 mod classes;
 mod commands;
 mod frequency;
