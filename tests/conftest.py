@@ -57,6 +57,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--update-snapshots", action="store_true", help="write the expected texts anew"
     )
+    parser.addoption(
+        "--kills", type=int, default=2, help="how often test_checkpoint.py kills each run"
+    )
 
 
 @pytest.fixture

@@ -84,7 +84,9 @@ def simulate(
     poll: Callable[[], Any] | None = None,
     policies: dict[int, tuple[str, object]] | None = None,
     on_result: Callable[[int, str], Any] | None = None,
+    keep: tuple[str | None, float | None, str | None] | None = None,
 ) -> str: ...
+def checkpoint_config(path: str) -> str: ...
 def trace_formats() -> str: ...
 def trace_stat(
     path: str,

@@ -15,6 +15,7 @@ from typing import Any
 
 from flashgc import _core, _faults
 from flashgc._core import Control
+from flashgc.checkpoints import Checkpoint
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,23 @@ def interruptible(control: Control) -> Iterator[bool]:
         signal.signal(signal.SIGINT, before)
 
 
+@contextlib.contextmanager
+def terminable(control: Control, *, wanted: bool) -> Iterator[None]:
+    """Turns the signal to terminate into a request to stop, so that what is done is kept."""
+    if (
+        not wanted
+        or threading.current_thread() is not threading.main_thread()
+        or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL
+    ):
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, lambda *_: control.cancel())
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 def _say_that_it_stops() -> None:
     with contextlib.suppress(OSError):
         os.write(2, IMPATIENT.encode())
@@ -89,16 +107,18 @@ def simulate(
     policies: dict[int, tuple[str, object]] | None = None,
     control: Control | None = None,
     on_result: OnResult | None = None,
+    keep: Checkpoint | None = None,
 ) -> Simulated:
     """Runs configurations and returns the engine's results, with the memory they took.
 
     ``on_result`` is told of each that came to its end, in the order in which they do; what it
-    raises stops the rest and is raised here.
+    raises stops the rest and is raised here. ``keep`` says where the checkpoints of the only
+    configuration are; the signal to terminate then stops the runs as Ctrl-C does.
     """
     control = control or Control()
     poll = None if progress is None else (lambda: progress(control))
     tell = None if on_result is None else (lambda index, text: on_result(index, json.loads(text)))
-    with interruptible(control) as ours:
+    with interruptible(control) as ours, terminable(control, wanted=keep is not None):
         if not policies:
             contained: contextlib.AbstractContextManager[None] = contextlib.nullcontext()
         else:
@@ -111,6 +131,7 @@ def simulate(
                 poll=poll,
                 policies=policies or None,
                 on_result=tell,
+                keep=None if keep is None else keep.as_engine(),
             )
     simulated = Simulated(**json.loads(text))
     memory = peak_memory_bytes()

@@ -10,6 +10,8 @@ from flashgc._core import Blocks, ConfigError, Control
 from flashgc._engine import Progress
 from flashgc._places import Places
 from flashgc._signature import typed_keywords
+from flashgc.checkpoints import Checkpoint, File, configuration
+from flashgc.checkpoints import checkpoint as kept
 from flashgc.configuration import configurations
 from flashgc.experiment import Experiment, experiment
 from flashgc.keywords import CompareKeywords, RunKeywords
@@ -37,6 +39,8 @@ def run(
     workload: str | Trace = "uniform",
     *,
     victim: Victim | None = None,
+    checkpoint: File | None = None,
+    resume: File | None = None,
     progress: Progress | None = None,
     control: Control | None = None,
     **options: Unpack[RunKeywords],
@@ -54,6 +58,10 @@ def run(
 
     Ctrl-C stops the runs and returns what there is, with ``interrupted`` set.
 
+    ``checkpoint`` is a file in which the runs are kept (``"run.ckpt,every=5min"``), and ``resume``
+    one from which they go on, with the digits of runs that were never stopped. With ``resume``
+    alone workload, drive and policy come from the file; what is given beside it must be the same.
+
     Raises :class:`flashgc.ConfigError`, :class:`flashgc.TraceError` or
     :class:`flashgc.DriveError`, and whatever a Python policy raises.
 
@@ -65,8 +73,18 @@ def run(
     ...
     flashgc.ConfigError: victim: unknown victim policy 'gredy'; hint: did you mean 'greedy'?
     """
+    keep = kept(checkpoint, resume)
+    nothing_else = workload == "uniform" and victim is None and options.keys() <= {"jobs"}
+    if resume is not None and nothing_else:
+        simulated = resumed(
+            cast(Checkpoint, keep),
+            jobs=parse_jobs(options.get("jobs", 0), "jobs"),
+            progress=progress,
+            control=control,
+        )
+        return Result.from_dict(simulated.results[0])
     asked, python = _asked(workload, None if victim is None else [victim], {**options})
-    results = simulate(asked, python, progress=progress, control=control).results
+    results = simulate(asked, python, progress=progress, control=control, keep=keep).results
     if len(results) != 1:
         raise ConfigError(
             f"{len(results)} configurations to run, expected one; hint: use flashgc.compare"
@@ -121,8 +139,12 @@ def simulate(
     default_runs: int = 1,
     progress: Progress | None = None,
     control: Control | None = None,
+    keep: Checkpoint | None = None,
 ) -> _engine.Simulated:
-    """Runs what was asked for; ``python`` maps names among its victims to Python policies."""
+    """Runs what was asked for; ``python`` maps names among its victims to Python policies.
+
+    ``keep`` says where the runs of the only configuration are kept, and where they go on from.
+    """
     python = python or {}
     for name, policy in python.items():
         _faults.check(policy, name)
@@ -139,7 +161,20 @@ def simulate(
             progress=progress,
             policies=policies,
             control=control,
+            keep=keep,
         )
+
+
+def resumed(
+    keep: Checkpoint,
+    *,
+    jobs: int = 0,
+    progress: Progress | None = None,
+    control: Control | None = None,
+) -> _engine.Simulated:
+    """Goes on with the runs of a checkpoint, whatever their configuration is."""
+    config = configuration(cast(str, keep.resume))
+    return _engine.simulate([config], jobs=jobs, progress=progress, control=control, keep=keep)
 
 
 def parse_jobs(value: int | str, place: str) -> int:

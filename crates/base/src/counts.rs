@@ -19,6 +19,10 @@ macro_rules! counts {
             $($(#[$field_doc])* pub $field: u64,)+
         }
 
+        impl $crate::snapshot::Value for $name {
+            $crate::value! { $($($now,)+)? $($field),+ }
+        }
+
         impl $name {
             /// What has been counted since `earlier`.
             #[must_use]

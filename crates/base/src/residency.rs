@@ -2,6 +2,9 @@
 //! cached there, whether they are dirty, and how likely each is to be written again. It holds no
 //! cache: the host implements it.
 
+use crate::snapshot::Value;
+use crate::words;
+
 /// The part of a page cache that a page is in, by how it was used last (3-region LRU).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Region {
@@ -11,6 +14,10 @@ pub enum Region {
     Mru,
     /// Next in line to be evicted.
     Lru,
+}
+
+impl Value for Region {
+    words!(Initial, Mru, Lru);
 }
 
 impl Region {

@@ -1,15 +1,21 @@
 //! Random streams. Every component draws from its own, derived from the seed and its name, so that
 //! one component's draws never shift another's.
 
-use rand_core::{RngCore, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use crate::snapshot::Value;
+use crate::value;
 
 /// One component's random numbers: xoshiro256++ seeded from `(seed, name)`.
 ///
 /// The sequence is part of every result, so it must not change between versions: the generator is
 /// a published one and the derivation and the bounded draw are written out here.
 #[derive(Clone, Debug)]
-pub struct Stream(Xoshiro256PlusPlus);
+pub struct Stream {
+    state: [u64; 4],
+}
+
+impl Value for Stream {
+    value!(state);
+}
 
 impl Stream {
     /// The stream of the component called `name` (for example `"victim"`) in a run with `seed`.
@@ -18,13 +24,33 @@ impl Stream {
         let tag = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
         });
-        Self(Xoshiro256PlusPlus::seed_from_u64(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ tag))
+        Self::seeded(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ tag)
+    }
+
+    /// Four words of SplitMix64, as the authors of xoshiro advise (Blackman and Vigna 2021).
+    fn seeded(mut seed: u64) -> Self {
+        let mut word = || {
+            seed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let mixed = (seed ^ (seed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            mixed ^ (mixed >> 31)
+        };
+        Self { state: [word(), word(), word(), word()] }
     }
 
     /// 64 uniform bits.
     #[inline]
     pub fn bits(&mut self) -> u64 {
-        self.0.next_u64()
+        let [a, b, c, d] = &mut self.state;
+        let bits = a.wrapping_add(*d).rotate_left(23).wrapping_add(*a);
+        let shifted = *b << 17;
+        *c ^= *a;
+        *d ^= *b;
+        *b ^= *c;
+        *a ^= *d;
+        *c ^= shifted;
+        *d = d.rotate_left(45);
+        bits
     }
 
     /// A uniform integer in `0..bound`, without bias (Lemire 2019, multiply and reject).
@@ -52,7 +78,19 @@ impl Stream {
 
 #[cfg(test)]
 mod tests {
+    use rand_core::{RngCore, SeedableRng};
+    use rand_xoshiro::Xoshiro256PlusPlus;
+
     use super::*;
+
+    #[test]
+    fn the_generator_is_the_published_one() {
+        for seed in [0, 1, 0xcbf2_9ce4_8422_2325, u64::MAX] {
+            let mut published = Xoshiro256PlusPlus::seed_from_u64(seed);
+            let mut ours = Stream::seeded(seed);
+            assert!((0..1000).all(|_| ours.bits() == published.next_u64()), "{seed}");
+        }
+    }
 
     #[test]
     fn streams_of_different_names_or_seeds_differ() {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use flashgc_base::rng::Stream;
+use flashgc_base::snapshot::{Fault, Reader, State, Writer};
 use flashgc_drive::config::Resolved;
 use flashgc_drive::extent::Length;
 use flashgc_drive::options::{RunConfig, SwapConfig};
@@ -47,6 +48,16 @@ impl Recorded {
     }
 }
 
+impl State for Recorded {
+    fn save(&self, to: &mut Writer<'_>) {
+        to.refuse(Fault::new("a benchmark is not saved"));
+    }
+
+    fn restore(&mut self, _: &mut Reader<'_>) -> Result<(), Fault> {
+        Err(Fault::new("a benchmark is not saved"))
+    }
+}
+
 impl Workload for Recorded {
     fn fill(&mut self, batch: &mut Batch, limit: usize) -> Result<(), WorkloadError> {
         let end = RECORDED.min(self.at + limit);
@@ -69,6 +80,10 @@ impl Source for Recorded {
 
     fn pass(&self) -> Option<u64> {
         None
+    }
+
+    fn files(&self) -> Vec<std::path::PathBuf> {
+        Vec::new()
     }
 
     fn open(&self, _: u32, _: u64) -> Result<Box<dyn Workload>, WorkloadError> {

@@ -13,6 +13,7 @@ use std::time::Instant;
 
 use bare::{Bare, median, writes_with_copies};
 use flashgc_base::rng::Stream;
+use flashgc_base::snapshot::{Fault, Reader, State, Writer};
 use flashgc_drive::timed::{
     Collecting, Hardware, Loop, Order, Placement, Preemption, Scheduling, Settings, Silent,
     Suspend, TimedDrive, Unit, Until,
@@ -56,6 +57,16 @@ struct Uniform {
     stream: Stream,
     pages: u32,
     reads: bool,
+}
+
+impl State for Uniform {
+    fn save(&self, to: &mut Writer<'_>) {
+        to.refuse(Fault::new("a benchmark is not saved"));
+    }
+
+    fn restore(&mut self, _: &mut Reader<'_>) -> Result<(), Fault> {
+        Err(Fault::new("a benchmark is not saved"))
+    }
 }
 
 impl RequestStream for Uniform {

@@ -107,6 +107,20 @@ impl Resolved {
         matches!(self.victim, Some(Victim::External(..)))
     }
 
+    /// Why its runs cannot be saved; `None` if they can.
+    pub(crate) fn why_unsaved(&self) -> Option<&'static str> {
+        if self.is_external() {
+            return Some(
+                "a victim policy written in Python cannot be saved: what it knows is its own; hint: run \
+                 without a checkpoint",
+            );
+        }
+        let timeline = self.timed.as_ref().is_some_and(|timed| timed.timeline.is_some());
+        timeline.then_some(
+            "a timeline cannot be saved; hint: leave out the timeline, or run without a checkpoint",
+        )
+    }
+
     /// Finds faults that only the making of a layer shows, before any long run begins.
     pub(crate) fn check_frontier(&self) -> Result<(), FtlError> {
         self.mapping.check(&self.layout(0))?;

@@ -1,5 +1,7 @@
 //! The counting drive: commands in, page programs counted. No clock.
 
+use flashgc_base::snapshot::{Fault, State};
+use flashgc_base::state;
 use flashgc_ftl::{FtlError, Translation};
 use flashgc_ftl::{Moment, Wear};
 use flashgc_workload::{Batch, Op, Workload, WorkloadError};
@@ -16,10 +18,13 @@ pub enum DriveError {
     /// The workload could not go on.
     #[error(transparent)]
     Workload(#[from] WorkloadError),
+    /// A checkpoint could not be begun, or cannot be gone on from.
+    #[error("{0}")]
+    Checkpoint(String),
 }
 
 /// A drive that a run steps to exact positions.
-pub(crate) trait Drive: Send {
+pub(crate) trait Drive: State + Send {
     /// The translation layer.
     fn layer(&self) -> &dyn Translation;
 
@@ -92,6 +97,26 @@ pub struct CountingDrive {
     told: Vec<u32>,
 }
 
+impl State for CountingDrive {
+    state! {
+        named: "counting drive";
+        values: batch, done, hinted, requests, reads, reads_at_first_failure;
+        states: layer, workload;
+        fixed: batch_len, writes, told;
+        then: check;
+    }
+}
+
+/// Whether what is left of `batch`, of which so many commands are done, makes sense.
+pub(crate) fn check_batch(batch: &Batch, done: usize) -> Result<(), Fault> {
+    let commands = batch.pages.len();
+    let in_order = batch.hints.is_sorted_by_key(|&(before, _)| before);
+    if done <= commands && (batch.ops.is_empty() || batch.ops.len() == commands) && in_order {
+        return Ok(());
+    }
+    Err(Fault::new("a batch of commands contradicts itself"))
+}
+
 impl CountingDrive {
     /// A drive at the beginning of `workload`, which it asks for `batch_len` commands at a time.
     /// Results do not depend on `batch_len`.
@@ -109,6 +134,14 @@ impl CountingDrive {
             writes: Vec::new(),
             told: Vec::new(),
         }
+    }
+
+    fn check(&self) -> Result<(), Fault> {
+        check_batch(&self.batch, self.done)?;
+        if self.hinted > self.batch.hints.len() {
+            return Err(Fault::new("more hints are told than there are"));
+        }
+        self.layer.audit().map_err(Fault)
     }
 
     /// The translation layer.

@@ -3,11 +3,14 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use flashgc_base::snapshot::{State, Value};
+use flashgc_base::{state, value};
 use flashgc_ftl::{Cause, Moment};
 use flashgc_ftl::{Counters, FtlError, Levelled, MapTraffic, Merges, ZombieCounts};
 use flashgc_host::{HostCounts, HostWatch};
 use flashgc_workload::{Batch, Workload};
 
+use crate::checkpoint::Turns;
 use crate::config::Resolved;
 use crate::counting::{CountingDrive, Drive, DriveError};
 use crate::extent::{Extent, Unit};
@@ -43,8 +46,27 @@ pub const INTERVALS: u64 = 120;
 /// Intervals that the warm-up is cut into, for the plot of how the drive settled.
 const WARMUP_INTERVALS: u64 = 40;
 
-/// A run that can be lengthened until what it measures is precise enough.
-pub(crate) trait Lengthened {
+/// A run that can be lengthened: until what it measures is precise enough, or until its drive fails.
+pub(crate) trait Lengthened: State + Send + Sized {
+    /// What it has left when its drive is gone.
+    type Done: Value;
+
+    /// Does what comes before the measured part if it is still to come, then a measured part. Returns
+    /// whether it came to the end of that: not if it was cancelled, or cannot go on.
+    fn advance(
+        &mut self,
+        resolved: &Resolved,
+        control: &Control,
+        poll: Option<Poll<'_>>,
+        turns: &mut Turns<'_>,
+    ) -> Result<bool, DriveError>;
+
+    /// Whether it is still to be advanced to have been so `rounds` times.
+    fn is_due(&self, rounds: u32) -> bool;
+
+    /// Stores a run that has come to the end of what it was to do.
+    fn store_done(&self, turns: &mut Turns<'_>);
+
     /// Intervals measured so far.
     fn measured(&self) -> &[Interval];
 
@@ -53,6 +75,12 @@ pub(crate) trait Lengthened {
 
     /// Whether a block was erased in what was measured so far.
     fn has_erased(&self) -> bool;
+
+    /// Whether the drive may fail if the run goes on.
+    fn may_fail(&self) -> bool;
+
+    /// Frees the drive: the run cannot go on, but keeps what it counted.
+    fn finish(self) -> Self::Done;
 }
 
 /// A run under way.
@@ -68,7 +96,37 @@ pub(crate) struct Run {
     wearing: Vec<Worn>,
     host: Option<HostWatch>,
     at_start: Option<Counted>,
+    /// How many times the run was advanced, to the end of that or of the drive's life.
+    rounds: u32,
+    /// It is being advanced once more.
+    under_way: bool,
+    /// Pieces that are done of the warm-up, or of the part that is being measured.
+    pieces: u64,
+    /// Where that part began; `None` between two.
+    origin: Option<u64>,
     elapsed: Duration,
+    /// Since when that counts.
+    since: Instant,
+}
+
+/// The host's counts are those of the workload.
+impl State for Run {
+    state! {
+        named: "run";
+        values: settling, measured, last, wearing, at_start, rounds, under_way, pieces, origin, elapsed;
+        states: drive;
+        fixed: unit, warmup, host, since;
+    }
+}
+
+/// How an interval ended.
+enum End {
+    /// At its target.
+    Target,
+    /// With the drive's life.
+    Life,
+    /// Before, because the run was told to stop.
+    Cancelled,
 }
 
 /// What a drive has counted since it was made, and the host before it.
@@ -88,6 +146,10 @@ macro_rules! since {
     ($now:expr, $then:expr) => {
         $now.as_ref().zip($then.as_ref()).map(|(now, then)| now.since(then))
     };
+}
+
+impl Value for Counted {
+    value!(counters, reads, levelled, zombies, host, merges, map_traffic, swapping);
 }
 
 impl Counted {
@@ -132,23 +194,26 @@ impl Run {
             wearing: Vec::new(),
             host: watch,
             at_start: None,
+            rounds: 0,
+            under_way: false,
+            pieces: 0,
+            origin: None,
             elapsed: Duration::ZERO,
+            since: Instant::now(),
         })
     }
 
-    /// Runs the warm-up if it is still to come, then `amount` more units, in [`INTERVALS`] pieces.
-    /// Returns whether it came to the end of them: not if it was cancelled, or the drive's life
-    /// ended.
-    pub(crate) fn advance(
-        &mut self,
-        amount: u64,
-        control: &Control,
-        poll: Option<Poll<'_>>,
-    ) -> Result<bool, DriveError> {
-        let started = Instant::now();
-        let result = self.advance_untimed(amount, control, poll);
-        self.elapsed += started.elapsed();
-        result
+    /// Counts the time until now.
+    fn lap(&mut self) {
+        let now = Instant::now();
+        self.elapsed += now - std::mem::replace(&mut self.since, now);
+    }
+
+    /// Stores the run as it is.
+    fn store(&mut self, turns: &mut Turns<'_>) {
+        self.lap();
+        turns.store(self.rounds + 1, self);
+        self.since = Instant::now();
     }
 
     fn advance_untimed(
@@ -156,30 +221,36 @@ impl Run {
         amount: u64,
         control: &Control,
         mut poll: Option<Poll<'_>>,
-    ) -> Result<bool, DriveError> {
+        turns: &mut Turns<'_>,
+    ) -> Result<End, DriveError> {
         let warming = if self.at_start.is_none() { self.warmup.amount } else { 0 };
         // Progress counts units as if they were all alike: close enough for a bar.
         let mut progress = Progress { total: (warming + amount).max(1), reported: 0 };
         if self.at_start.is_none() {
-            for piece in 1..=WARMUP_INTERVALS {
+            for piece in self.pieces + 1..=WARMUP_INTERVALS {
                 let target = pieces(0, self.warmup.amount, piece, WARMUP_INTERVALS);
                 let target = Extent { unit: self.warmup.unit, amount: target };
-                if !self.interval(target, 0, control, &mut poll, &mut progress)? {
-                    return Ok(false);
+                match self.interval(target, 0, control, &mut poll, &mut progress, turns)? {
+                    End::Target => self.pieces = piece,
+                    end => return Ok(end),
                 }
             }
             self.at_start = Some(self.counted());
         }
-        let origin = self.drive.position(self.unit);
-        for piece in 1..=INTERVALS {
+        if self.origin.is_none() {
+            (self.pieces, self.origin) = (0, Some(self.drive.position(self.unit)));
+        }
+        let origin = self.origin.unwrap_or_default();
+        for piece in self.pieces + 1..=INTERVALS {
             let target = pieces(origin, amount, piece, INTERVALS);
             let target = Extent { unit: self.unit, amount: target };
             let done_before = warming.wrapping_sub(origin);
-            if !self.interval(target, done_before, control, &mut poll, &mut progress)? {
-                return Ok(false);
+            match self.interval(target, done_before, control, &mut poll, &mut progress, turns)? {
+                End::Target => self.pieces = piece,
+                end => return Ok(end),
             }
         }
-        Ok(true)
+        Ok(End::Target)
     }
 
     fn counted(&self) -> Counted {
@@ -204,7 +275,8 @@ impl Run {
         control: &Control,
         poll: &mut Option<Poll<'_>>,
         progress: &mut Progress,
-    ) -> Result<bool, DriveError> {
+        turns: &mut Turns<'_>,
+    ) -> Result<End, DriveError> {
         let mut steps = 0u32;
         let mut programs = self.drive.layer().counters().programs();
         let mut report = |drive: &dyn Drive| {
@@ -223,7 +295,14 @@ impl Run {
                     poll();
                 }
                 cancelled = control.is_cancelled();
+                if turns.is_due() && !cancelled {
+                    self.store(turns);
+                }
             }
+        }
+        if cancelled {
+            // Before the interval is recorded: it goes on.
+            self.store(turns);
         }
         report(&*self.drive);
         if let Some(poll) = poll {
@@ -241,11 +320,66 @@ impl Run {
         if layer.wear().is_some() && since.host_pages > 0 {
             self.wearing.push(Worn::of(now.host_pages, layer.blocks().erase_counts()));
         }
-        Ok(!cancelled && !self.has_ended())
+        Ok(match (cancelled, self.has_ended()) {
+            (true, _) => End::Cancelled,
+            (_, true) => End::Life,
+            _ => End::Target,
+        })
+    }
+}
+
+impl Lengthened for Run {
+    type Done = Finished;
+
+    fn advance(
+        &mut self,
+        resolved: &Resolved,
+        control: &Control,
+        poll: Option<Poll<'_>>,
+        turns: &mut Turns<'_>,
+    ) -> Result<bool, DriveError> {
+        let amount = resolved.plan.measured.amount;
+        self.since = Instant::now();
+        self.under_way = true;
+        let end = self.advance_untimed(amount, control, poll, turns);
+        self.lap();
+        let end = end?;
+        if !matches!(end, End::Cancelled) {
+            self.under_way = false;
+            self.rounds += 1;
+            self.origin = None;
+        }
+        Ok(matches!(end, End::Target))
     }
 
-    /// Frees the drive: the run cannot go on, but keeps what it counted.
-    pub(crate) fn finish(self) -> Finished {
+    fn is_due(&self, rounds: u32) -> bool {
+        self.under_way || self.rounds < rounds
+    }
+
+    fn store_done(&self, turns: &mut Turns<'_>) {
+        if !self.under_way {
+            turns.store(self.rounds, self);
+        }
+    }
+
+    fn measured(&self) -> &[Interval] {
+        &self.measured
+    }
+
+    fn has_ended(&self) -> bool {
+        self.drive.has_ended()
+    }
+
+    fn has_erased(&self) -> bool {
+        self.at_start.as_ref().is_some_and(|start| self.last.erases > start.counters.erases)
+    }
+
+    /// It goes on until so many collections are done.
+    fn may_fail(&self) -> bool {
+        true
+    }
+
+    fn finish(self) -> Finished {
         let layer = self.drive.layer();
         let now = layer.counters();
         let erase_counts = layer.blocks().erase_counts();
@@ -280,20 +414,6 @@ impl Run {
             measured: self.measured,
             elapsed: self.elapsed,
         }
-    }
-}
-
-impl Lengthened for Run {
-    fn measured(&self) -> &[Interval] {
-        &self.measured
-    }
-
-    fn has_ended(&self) -> bool {
-        self.drive.has_ended()
-    }
-
-    fn has_erased(&self) -> bool {
-        self.at_start.as_ref().is_some_and(|start| self.last.erases > start.counters.erases)
     }
 }
 
@@ -336,6 +456,34 @@ pub(crate) struct Finished {
     /// Intervals measured.
     pub(crate) measured: Vec<Interval>,
     pub(crate) elapsed: Duration,
+}
+
+impl Value for Finished {
+    value!(
+        counters,
+        reads,
+        levelled,
+        zombies,
+        host,
+        merges,
+        map_traffic,
+        swapping,
+        map_bytes,
+        programs,
+        decisions,
+        erases,
+        histogram,
+        life,
+        failures,
+        wearing,
+        settling,
+        measured,
+        elapsed
+    );
+}
+
+impl Value for Life {
+    value!(reserve, first_failure, system_failure);
 }
 
 impl Finished {

@@ -1,17 +1,20 @@
 //! The entrance: configurations in, results out. Runs go side by side on all cores and give the
 //! same digits on one.
 
+use std::sync::atomic::Ordering;
+
 use flashgc_ftl::FtlError;
 use rayon::prelude::*;
 
+use crate::checkpoint::{Found, Keeper, Turns};
 use crate::config::Resolved;
 use crate::counting::DriveError;
 use crate::memory::threads_that_fit;
 use crate::result::{RunResult, half_width, kept, summarise};
 pub use crate::run::{Control, Poll};
-use crate::run::{Finished, Lengthened, Run};
+use crate::run::{Lengthened, Run};
 use crate::stats::{Interval, mean};
-use crate::timed::{self, ClockedRun, Timed};
+use crate::timed::{self, ClockedRun};
 
 /// More threads than so many times the cores only cost memory.
 const MOST_THREADS_A_CORE: usize = 4;
@@ -33,26 +36,33 @@ pub fn simulate(
     control: &Control,
     poll: Poll<'_>,
 ) -> Result<Vec<RunResult>, DriveError> {
-    simulate_each(configurations, threads, control, poll, &|_, _| ())
+    simulate_each(configurations, threads, control, poll, &|_, _| (), None)
 }
 
 /// Told of each configuration that came to its end, by its index: from any thread, in any order.
 pub type OnResult<'a> = &'a (dyn Fn(usize, &RunResult) + Sync);
 
 /// As [`simulate`], and tells of each result as soon as it is there. What was stopped before its
-/// end is not told.
+/// end is not told. Runs go on from what `keeper` has of them, and are kept by it: it is that of the
+/// only configuration.
 ///
 /// # Errors
-/// Those of [`simulate`].
+/// Those of [`simulate`]; a checkpoint that cannot be gone on from.
 pub fn simulate_each(
     configurations: &[Resolved],
     threads: usize,
     control: &Control,
     poll: Poll<'_>,
     on_result: OnResult<'_>,
+    keeper: Option<&Keeper>,
 ) -> Result<Vec<RunResult>, DriveError> {
+    debug_assert!(
+        keeper.is_none() || configurations.len() == 1,
+        "a keeper is of one configuration"
+    );
     let threads = threads_for(configurations, threads)?;
-    let tell = |index: usize, result: RunResult| {
+    let tell = |index: usize, mut result: RunResult| {
+        result.warnings.extend(keeper.and_then(Keeper::failed));
         if !result.interrupted {
             on_result(index, &result);
         }
@@ -60,7 +70,8 @@ pub fn simulate_each(
     };
     let mut one_by_one = || {
         let each = configurations.iter().enumerate();
-        each.map(|(index, one)| Ok(tell(index, on_this_thread(one, control, poll)?))).collect()
+        each.map(|(index, one)| Ok(tell(index, on_this_thread(one, control, poll, keeper)?)))
+            .collect()
     };
     if configurations.iter().any(Resolved::is_external) {
         return one_by_one();
@@ -70,7 +81,7 @@ pub fn simulate_each(
     match pool {
         Ok(pool) => pool.install(|| {
             let each = configurations.par_iter().enumerate();
-            each.map(|(index, one)| Ok(tell(index, side_by_side(one, control)?))).collect()
+            each.map(|(index, one)| Ok(tell(index, side_by_side(one, control, keeper)?))).collect()
         }),
         // No threads to be had: the same digits, one after the other.
         Err(_) => one_by_one(),
@@ -92,33 +103,22 @@ fn useful_threads(asked: usize, cores: usize, runs: u64) -> usize {
     asked.min(usize::try_from(runs).unwrap_or(usize::MAX)).max(1)
 }
 
-fn side_by_side(resolved: &Resolved, control: &Control) -> Result<RunResult, DriveError> {
-    // Cancelled, a million runs to come cost nothing.
-    let indices =
-        (0..resolved.config.runs).into_par_iter().take_any_while(|_| !control.is_cancelled());
-    if let Some(timed) = &resolved.timed {
-        let runs: Result<Vec<_>, _> =
-            indices.map(|index| start_clocked(resolved, timed, index, control, None)).collect();
-        let (runs, warning) = lengthen(resolved, runs?, control, |runs| {
-            let go_on = |run: &mut ClockedRun| run.advance(resolved, timed, control, None);
-            runs.par_iter_mut().map(go_on).collect()
-        })?;
-        return Ok(summarise_clocked(resolved, timed, runs, warning, control));
-    }
-    match resolved.config.precision {
-        None => {
-            let runs: Result<Vec<_>, _> =
-                indices.map(|index| complete(resolved, index, control, None)).collect();
-            Ok(summarise(resolved, &runs?, control.is_cancelled()))
+fn side_by_side(
+    resolved: &Resolved,
+    control: &Control,
+    keeper: Option<&Keeper>,
+) -> Result<RunResult, DriveError> {
+    match &resolved.timed {
+        Some(timed) => {
+            let make = |index| ClockedRun::new(resolved, timed, index);
+            let (runs, warning) = all_side_by_side(resolved, control, keeper, &make)?;
+            let result = timed::summarise(resolved, timed, runs, control.is_cancelled());
+            Ok(warned(result, warning))
         }
-        Some(_) => {
-            let runs: Result<Vec<_>, _> =
-                indices.map(|index| start(resolved, index, control, None)).collect();
-            let amount = resolved.plan.measured.amount;
-            let (runs, warning) = lengthen(resolved, runs?, control, |runs| {
-                runs.par_iter_mut().map(|run| run.advance(amount, control, None)).collect()
-            })?;
-            Ok(summarise_counted(resolved, runs, warning, control))
+        None => {
+            let make = |index| Run::new(resolved, index);
+            let (runs, warning) = all_side_by_side(resolved, control, keeper, &make)?;
+            Ok(warned(summarise(resolved, &runs, control.is_cancelled()), warning))
         }
     }
 }
@@ -127,121 +127,154 @@ fn on_this_thread(
     resolved: &Resolved,
     control: &Control,
     poll: Poll<'_>,
+    keeper: Option<&Keeper>,
 ) -> Result<RunResult, DriveError> {
-    let indices = (0..resolved.config.runs).take_while(|_| !control.is_cancelled());
-    if let Some(timed) = &resolved.timed {
-        let runs: Result<Vec<_>, _> = indices
-            .map(|index| start_clocked(resolved, timed, index, control, Some(&mut *poll)))
-            .collect();
-        let (runs, warning) = lengthen(resolved, runs?, control, |runs| {
-            let go_on =
-                |run: &mut ClockedRun| run.advance(resolved, timed, control, Some(&mut *poll));
-            runs.iter_mut().map(go_on).collect()
-        })?;
-        return Ok(summarise_clocked(resolved, timed, runs, warning, control));
-    }
-    match resolved.config.precision {
+    match &resolved.timed {
+        Some(timed) => {
+            let make = |index| ClockedRun::new(resolved, timed, index);
+            let (runs, warning) = all_on_this_thread(resolved, control, poll, keeper, &make)?;
+            let result = timed::summarise(resolved, timed, runs, control.is_cancelled());
+            Ok(warned(result, warning))
+        }
         None => {
-            let runs: Result<Vec<_>, _> =
-                indices.map(|index| complete(resolved, index, control, Some(&mut *poll))).collect();
-            Ok(summarise(resolved, &runs?, control.is_cancelled()))
-        }
-        Some(_) => {
-            let runs: Result<Vec<_>, _> =
-                indices.map(|index| start(resolved, index, control, Some(&mut *poll))).collect();
-            let amount = resolved.plan.measured.amount;
-            let (runs, warning) = lengthen(resolved, runs?, control, |runs| {
-                runs.iter_mut().map(|run| run.advance(amount, control, Some(&mut *poll))).collect()
-            })?;
-            Ok(summarise_counted(resolved, runs, warning, control))
+            let make = |index| Run::new(resolved, index);
+            let (runs, warning) = all_on_this_thread(resolved, control, poll, keeper, &make)?;
+            Ok(warned(summarise(resolved, &runs, control.is_cancelled()), warning))
         }
     }
 }
 
-fn summarise_counted(
-    resolved: &Resolved,
-    runs: Vec<Run>,
-    warning: Option<String>,
-    control: &Control,
-) -> RunResult {
-    let runs: Vec<_> = runs.into_iter().map(Run::finish).collect();
-    let mut result = summarise(resolved, &runs, control.is_cancelled());
+fn warned(mut result: RunResult, warning: Option<String>) -> RunResult {
     result.warnings.extend(warning);
     result
 }
 
-fn summarise_clocked(
+/// What runs have left, and what is to be said of them.
+type Left<R> = (Vec<<R as Lengthened>::Done>, Option<String>);
+
+fn all_side_by_side<R: Lengthened>(
     resolved: &Resolved,
-    timed: &Timed,
-    runs: Vec<ClockedRun>,
-    warning: Option<String>,
     control: &Control,
-) -> RunResult {
-    let runs = runs.into_iter().map(ClockedRun::finish).collect();
-    let mut result = timed::summarise(resolved, timed, runs, control.is_cancelled());
-    result.warnings.extend(warning);
-    result
+    keeper: Option<&Keeper>,
+    make: &(impl Fn(u32) -> Result<R, DriveError> + Sync),
+) -> Result<Left<R>, DriveError>
+where
+    R::Done: Send,
+{
+    // Cancelled, a million runs to come cost nothing.
+    let indices =
+        (0..resolved.config.runs).into_par_iter().take_any_while(|_| !control.is_cancelled());
+    let Some(precision) = resolved.config.precision else {
+        let runs: Result<Vec<_>, _> =
+            indices.map(|index| complete(resolved, index, control, None, keeper, make)).collect();
+        return Ok((runs?, None));
+    };
+    let runs: Result<Vec<R>, _> =
+        indices.map(|index| start(resolved, index, control, None, keeper, make)).collect();
+    lengthen(resolved, runs?, precision, control, keeper, |runs| {
+        let each = (0..).zip(runs).collect::<Vec<_>>().into_par_iter();
+        each.map(|(index, run)| {
+            run.advance(resolved, control, None, &mut Turns::new(keeper, index))
+        })
+        .collect()
+    })
 }
 
-/// Makes run number `index` of a drive with a clock and does its plan. A run until a failure goes on
-/// as long as blocks are erased: nothing else wears them.
-fn start_clocked(
+fn all_on_this_thread<R: Lengthened>(
     resolved: &Resolved,
-    timed: &Timed,
+    control: &Control,
+    poll: Poll<'_>,
+    keeper: Option<&Keeper>,
+    make: &impl Fn(u32) -> Result<R, DriveError>,
+) -> Result<Left<R>, DriveError> {
+    let indices = (0..resolved.config.runs).take_while(|_| !control.is_cancelled());
+    let Some(precision) = resolved.config.precision else {
+        let runs: Result<Vec<_>, _> = indices
+            .map(|index| complete(resolved, index, control, Some(&mut *poll), keeper, make))
+            .collect();
+        return Ok((runs?, None));
+    };
+    let runs: Result<Vec<R>, _> = indices
+        .map(|index| start(resolved, index, control, Some(&mut *poll), keeper, make))
+        .collect();
+    lengthen(resolved, runs?, precision, control, keeper, |runs| {
+        let each = (0..).zip(runs);
+        each.map(|(index, run)| {
+            run.advance(resolved, control, Some(&mut *poll), &mut Turns::new(keeper, index))
+        })
+        .collect()
+    })
+}
+
+/// Makes run number `index` and does its plan, as often as any run of the keeper has begun to.
+fn start<R: Lengthened>(
+    resolved: &Resolved,
     index: u32,
     control: &Control,
     mut poll: Option<Poll<'_>>,
-) -> Result<ClockedRun, DriveError> {
-    let mut run = ClockedRun::new(resolved, timed, index)?;
-    // `as_deref_mut` would lend the callback for the whole of the run.
-    while run.advance(
-        resolved,
-        timed,
-        control,
-        poll.as_mut().map(|poll| &mut **poll as Poll<'_>),
-    )? && resolved.until_failure
-        && run.has_erased()
-    {}
-    Ok(run)
-}
-
-/// Makes run number `index` and does its plan.
-fn start(
-    resolved: &Resolved,
-    index: u32,
-    control: &Control,
-    poll: Option<Poll<'_>>,
-) -> Result<Run, DriveError> {
-    let mut run = Run::new(resolved, index)?;
-    let amount = resolved.plan.measured.amount;
-    let mut poll = poll;
-    // `as_deref_mut` would lend the callback for the whole of the run.
-    while run.advance(amount, control, poll.as_mut().map(|poll| &mut **poll as Poll<'_>))?
-        && resolved.until_failure
-    {}
+    keeper: Option<&Keeper>,
+    make: &impl Fn(u32) -> Result<R, DriveError>,
+) -> Result<R, DriveError> {
+    let mut run = make(index)?;
+    let mut rounds = 1;
+    if let Some(keeper) = keeper {
+        if let Found::Done = keeper.restore(index, &mut run)? {
+            return Err(DriveError::Checkpoint(
+                "checkpoint: a run to lengthen is done".to_string(),
+            ));
+        }
+        rounds = keeper.rounds().max(1);
+    }
+    let mut turns = Turns::new(keeper, index);
+    let mut goes_on = run.is_due(rounds);
+    while goes_on {
+        // `as_deref_mut` would lend the callback for the whole of the run.
+        let polled = poll.as_mut().map(|poll| &mut **poll as Poll<'_>);
+        let reached = run.advance(resolved, control, polled, &mut turns)?;
+        let goes_on_to_fail = reached && run.may_fail();
+        goes_on = !control.is_cancelled()
+            && if resolved.until_failure { goes_on_to_fail } else { run.is_due(rounds) };
+    }
     Ok(run)
 }
 
 /// Makes run number `index`, does its plan and frees its drive.
-fn complete(
+fn complete<R: Lengthened>(
     resolved: &Resolved,
     index: u32,
     control: &Control,
     poll: Option<Poll<'_>>,
-) -> Result<Finished, DriveError> {
-    Ok(start(resolved, index, control, poll)?.finish())
+    keeper: Option<&Keeper>,
+    make: &impl Fn(u32) -> Result<R, DriveError>,
+) -> Result<R::Done, DriveError> {
+    if let Some(keeper) = keeper
+        && let Some(finished) = keeper.done(index)?
+    {
+        control.done.fetch_add(Control::RUN, Ordering::Relaxed);
+        return Ok(finished);
+    }
+    let run = start(resolved, index, control, poll, keeper, make)?;
+    let stopped = run.is_due(1);
+    let finished = run.finish();
+    if let Some(keeper) = keeper
+        && !stopped
+    {
+        keeper.keep_done(index, &finished);
+    }
+    Ok(finished)
 }
 
-/// Lengthens the runs until the precision asked for is reached, if one is. Returns them, and what is to
-/// be said if it was not.
+/// Lengthens the runs until the precision asked for is reached. Returns what they have left, and what
+/// is to be said if it was not.
 fn lengthen<R: Lengthened>(
     resolved: &Resolved,
     mut runs: Vec<R>,
+    precision: f64,
     control: &Control,
+    keeper: Option<&Keeper>,
     mut advance: impl FnMut(&mut [R]) -> Result<Vec<bool>, DriveError>,
-) -> Result<(Vec<R>, Option<String>), DriveError> {
-    let Some(precision) = resolved.config.precision else { return Ok((runs, None)) };
-    let mut rounds = 1;
+) -> Result<Left<R>, DriveError> {
+    let mut rounds = keeper.map_or(1, |keeper| keeper.rounds().max(1));
     let mut reached = is_precise(resolved, &runs, precision);
     let ended = |runs: &[R]| runs.iter().all(R::has_ended);
     while !reached && rounds < MOST_ROUNDS && !control.is_cancelled() && !ended(&runs) {
@@ -249,10 +282,13 @@ fn lengthen<R: Lengthened>(
         rounds += 1;
         reached = is_precise(resolved, &runs, precision);
     }
+    for (index, run) in (0..).zip(&runs) {
+        run.store_done(&mut Turns::new(keeper, index));
+    }
     let warning = (!reached && !control.is_cancelled()).then(|| {
         format!("the precision asked for was not reached after {rounds} times the run's length")
     });
-    Ok((runs, warning))
+    Ok((runs.into_iter().map(R::finish).collect(), warning))
 }
 
 fn is_precise<R: Lengthened>(resolved: &Resolved, runs: &[R], precision: f64) -> bool {

@@ -1,6 +1,6 @@
 //! Where a run's commands come from, whatever they are: generators and traces behind one face.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use flashgc_base::spec::{SpecError, count};
 use flashgc_workload::generate::{GeneratorSpec, generators};
@@ -28,6 +28,9 @@ pub trait Source: Send + Sync {
 
     /// The commands of one run, endless, on a drive of `logical_pages`.
     fn open(&self, logical_pages: u32, seed: u64) -> Result<Box<dyn Workload>, WorkloadError>;
+
+    /// The files that it is read from.
+    fn files(&self) -> Vec<PathBuf>;
 
     /// The same workload as requests with times, for a drive with a clock.
     fn requests(&self) -> Option<&Requests> {
@@ -77,6 +80,10 @@ impl Source for GeneratorSpec {
 
     fn pass(&self) -> Option<u64> {
         None
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        GeneratorSpec::files(self)
     }
 
     fn open(&self, logical_pages: u32, seed: u64) -> Result<Box<dyn Workload>, WorkloadError> {
@@ -164,6 +171,10 @@ impl Source for TraceReplay {
         Some(self.pass)
     }
 
+    fn files(&self) -> Vec<PathBuf> {
+        vec![PathBuf::from(&self.path)]
+    }
+
     fn open(&self, logical_pages: u32, _: u64) -> Result<Box<dyn Workload>, WorkloadError> {
         match self.source.open(logical_pages, Replay::Endless) {
             Ok(replay) => Ok(Box::new(replay)),
@@ -207,6 +218,14 @@ impl Source for TimedSource {
 
     fn pass(&self) -> Option<u64> {
         None
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        match &self.requests {
+            Requests::Pages(spec) => spec.files(),
+            Requests::DiskSim(_) => Vec::new(),
+            Requests::Trace(trace) => vec![trace.path().to_owned()],
+        }
     }
 
     fn open(&self, _: u32, _: u64) -> Result<Box<dyn Workload>, WorkloadError> {

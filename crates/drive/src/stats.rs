@@ -1,5 +1,7 @@
 //! The statistics of runs: confidence intervals, batch means, warm-up detection, drift.
 
+use flashgc_base::snapshot::Value;
+use flashgc_base::value;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// The arithmetic mean; NaN of nothing.
@@ -39,6 +41,10 @@ pub struct Interval {
     pub host_pages: u64,
     /// Pages programmed, copies included.
     pub programs: u64,
+}
+
+impl Value for Interval {
+    value!(host_pages, programs);
 }
 
 impl Interval {

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use flashgc_base::snapshot::Value;
+use flashgc_base::value;
 use flashgc_ftl::Counters;
 use flashgc_ftl::{Cause, Moment};
 use serde::{Deserialize, Serialize};
@@ -33,6 +35,10 @@ pub struct Erases {
     pub min: u32,
     /// The most worn block's.
     pub max: u32,
+}
+
+impl Value for Erases {
+    value!(mean, deviation, cv, gini, min, max);
 }
 
 impl Erases {
@@ -91,6 +97,10 @@ pub(crate) struct Worn {
     host_pages: u64,
     erases: Erases,
     deciles: Vec<u32>,
+}
+
+impl Value for Worn {
+    value!(host_pages, erases, deciles);
 }
 
 impl Worn {

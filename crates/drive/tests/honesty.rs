@@ -51,6 +51,10 @@ impl Source for Recorded {
         None
     }
 
+    fn files(&self) -> Vec<std::path::PathBuf> {
+        Vec::new()
+    }
+
     fn open(&self, logical_pages: u32, _: u64) -> Result<Box<dyn Workload>, WorkloadError> {
         Source::open(&self.0, logical_pages, 1)
     }

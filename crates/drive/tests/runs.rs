@@ -211,7 +211,7 @@ fn each_result_is_told_once_and_only_if_it_is_complete() {
         let tell = |index: usize, result: &RunResult| {
             told.lock().unwrap().push((index, result.digest.clone()));
         };
-        let results = simulate_each(&resolved, 2, &control, &mut || {}, &tell).unwrap();
+        let results = simulate_each(&resolved, 2, &control, &mut || {}, &tell, None).unwrap();
         let mut told = told.into_inner().unwrap();
         told.sort();
         let complete = |(index, result): (usize, RunResult)| (index, result.digest);

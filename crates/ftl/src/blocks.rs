@@ -1,6 +1,9 @@
 //! The block table: valid counts, which pages are live, erase counts, and which blocks a policy
 //! may pick.
 
+use flashgc_base::snapshot::State;
+use flashgc_base::state;
+
 use std::any::Any;
 use std::sync::{Arc, Mutex};
 
@@ -42,6 +45,15 @@ pub struct BlockTable {
     pages_per_block: u32,
     clock: u64,
     lent: Lent,
+}
+
+impl State for BlockTable {
+    state! {
+        named: "block table";
+        values: candidates, clock;
+        tables: counts, erases, programmed, zombies;
+        fixed: blocks, pages_per_block, lent;
+    }
 }
 
 impl BlockTable {

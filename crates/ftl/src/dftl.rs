@@ -36,7 +36,9 @@ use crate::store::Wear;
 use crate::translation::{
     FollowsReads, MakePageMap, ReportsCopies, SharesMemory, TakesHints, Translation,
 };
+use flashgc_base::snapshot::{Fault, State};
 use flashgc_base::spec::{Kind, Param, Params, SpecError, count};
+use flashgc_base::state;
 
 pub(crate) const PARAMS: &[Param] = &[
     Param {
@@ -83,7 +85,41 @@ struct Cache {
     capacity: u32,
 }
 
+impl State for Cache {
+    state! {
+        values: entries;
+        tables: slots, changed;
+        states: order;
+        fixed: capacity;
+        then: check;
+    }
+}
+
+impl State for Dftl {
+    state! {
+        named: "dftl";
+        values: moved, copies, traffic;
+        tables: stored;
+        states: inner, cache;
+        fixed: geometry, per_page;
+    }
+}
+
 impl Cache {
+    /// Whether every slot and every page that it names is one.
+    fn check(&self) -> Result<(), Fault> {
+        let (slots, pages) = (self.entries.len(), self.slots.len());
+        let is_slot = |&slot: &u32| slot == NONE || (slot as usize) < slots;
+        let is_page = |&page: &u32| (page as usize) < pages;
+        if slots <= self.capacity as usize
+            && self.slots.iter().all(is_slot)
+            && self.entries.iter().all(is_page)
+        {
+            return Ok(());
+        }
+        Err(Fault::new("a cached map entry names a page that there is not"))
+    }
+
     fn slot(&self, page: u32) -> Option<u32> {
         Some(self.slots[page as usize]).filter(|&slot| slot != NONE)
     }

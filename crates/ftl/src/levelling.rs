@@ -26,7 +26,9 @@ use crate::blocks::{BlockId, BlockTable};
 use crate::counters::Levelled;
 use crate::frontier::Frontier;
 use crate::table::{bytes_of, tree_levels};
+use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param, Params, Spec, SpecError, header, suggest};
+use flashgc_base::state;
 
 /// What listings and help texts say of one way to level wear.
 pub struct LevellingInfo {
@@ -137,6 +139,18 @@ pub(crate) struct Leveller {
     /// Erases of the policy's victims until the next look.
     left: u32,
     pub(crate) levelled: Levelled,
+}
+
+impl State for Leveller {
+    state! {
+        values: most_erases, left, levelled;
+        states: least;
+        fixed: levelling;
+    }
+}
+
+impl State for LeastErased {
+    state! { layers: levels; }
 }
 
 impl Leveller {

@@ -1,6 +1,9 @@
 //! Some of the numbers below a bound, from the oldest to the latest: a list through a table, every
 //! step O(1).
 
+use flashgc_base::snapshot::{Fault, State};
+use flashgc_base::state;
+
 use crate::blocks::BlockId;
 
 const END: u32 = u32::MAX;
@@ -13,12 +16,32 @@ pub(crate) struct Order {
     len: u32,
 }
 
+impl State for Order {
+    state! {
+        values: len;
+        tables: links;
+        then: check;
+    }
+}
+
 impl Order {
     /// No block, of `blocks` that there may be.
     pub(crate) fn new(blocks: u32) -> Self {
         let mut links = vec![(END, END); blocks as usize + 1];
         links[blocks as usize] = (blocks, blocks);
         Self { links, len: 0 }
+    }
+
+    /// Whether every block that it names is one.
+    fn check(&self) -> Result<(), Fault> {
+        let ends = self.ends();
+        let known = |place: u32| place <= ends || place == END;
+        let links = self.links.iter().all(|&(before, after)| known(before) && known(after));
+        let (last, first) = self.links[ends as usize];
+        if links && last <= ends && first <= ends && self.len <= ends {
+            return Ok(());
+        }
+        Err(Fault::new("an order names a block that there is not"))
     }
 
     fn ends(&self) -> u32 {

@@ -8,7 +8,9 @@ use std::fmt;
 
 use crate::counters::Counters;
 use flashgc_base::residency::{Cached, Region, Residency};
+use flashgc_base::snapshot::Value;
 use flashgc_base::spec::{Kind, Param, Params, Spec, SpecError, suggest};
+use flashgc_base::value;
 
 /// What operations cost, in nanoseconds: what a scheme weighs, not a clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -350,6 +352,10 @@ pub struct Duplicates {
     pub left_dirty: u64,
     /// Pages written from memory, which became clean.
     pub flushed: u64,
+}
+
+impl Value for Duplicates {
+    value!(made_dirty, left_dirty, flushed);
 }
 
 impl Duplicates {

@@ -5,6 +5,7 @@
 //! that does nothing.
 
 use flashgc_base::residency::Residency;
+use flashgc_base::snapshot::State;
 use flashgc_base::spec::SpecError;
 
 use crate::blocks::{BlockId, BlockTable};
@@ -20,7 +21,7 @@ use crate::store::Wear;
 pub type MakePageMap<'a> = &'a dyn Fn(Layout) -> Result<Box<dyn Translation>, FtlError>;
 
 /// A translation layer, whatever its policy: the one virtual call is at the batch.
-pub trait Translation: Send {
+pub trait Translation: State + Send {
     /// Writes `pages` in order, but stops before a write that needs a collection once there have
     /// been `collections` of them since the layer was made, and at the end of the drive's life.
     /// Returns how many pages it wrote.

@@ -3,6 +3,7 @@
 mod hinting;
 
 use flashgc_base::rng::Stream;
+use flashgc_base::snapshot::{Fault, Reader, State, Writer};
 use flashgc_base::spec::{Param, Params, SpecError};
 use flashgc_ftl::track::{Kinetic, Score};
 use flashgc_ftl::victim::{
@@ -17,6 +18,16 @@ use hinting::Hinting;
 
 /// A policy that compares every pick of its own with a scan.
 struct Checked<P>(P);
+
+impl<P: State> State for Checked<P> {
+    fn save(&self, to: &mut Writer<'_>) {
+        self.0.save(to);
+    }
+
+    fn restore(&mut self, from: &mut Reader<'_>) -> Result<(), Fault> {
+        self.0.restore(from)
+    }
+}
 
 impl<P: VictimPolicy<Tracker = Kinetic<P>> + Score> VictimPolicy for Checked<P> {
     type Tracker = Kinetic<P>;

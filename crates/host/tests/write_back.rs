@@ -1,11 +1,22 @@
 //! Hosts that write back: what they ask of the drive, request by request, and what they tell it.
 
 use flashgc_base::rng::Stream;
+use flashgc_base::snapshot::{Fault, Reader, State, Writer};
 use flashgc_host::{Host, HostSpec, Leaving};
 use flashgc_workload::{Batch, Op, Workload, WorkloadError};
 
 /// Requests set down one by one; then nothing.
 struct Script(std::vec::IntoIter<(u32, Op)>);
+
+impl State for Script {
+    fn save(&self, to: &mut Writer<'_>) {
+        to.refuse(Fault::new("a script is not saved"));
+    }
+
+    fn restore(&mut self, _: &mut Reader<'_>) -> Result<(), Fault> {
+        Err(Fault::new("a script is not saved"))
+    }
+}
 
 impl Workload for Script {
     fn fill(&mut self, batch: &mut Batch, limit: usize) -> Result<(), WorkloadError> {
@@ -429,6 +440,16 @@ fn an_oracle_tells_of_the_next_writes_and_of_no_others() {
 #[test]
 fn an_application_that_never_reaches_the_drive_is_an_error_and_no_hang() {
     struct Same;
+    impl State for Same {
+        fn save(&self, to: &mut Writer<'_>) {
+            to.refuse(Fault::new("a script is not saved"));
+        }
+
+        fn restore(&mut self, _: &mut Reader<'_>) -> Result<(), Fault> {
+            Err(Fault::new("a script is not saved"))
+        }
+    }
+
     impl Workload for Same {
         fn fill(&mut self, batch: &mut Batch, limit: usize) -> Result<(), WorkloadError> {
             batch.clear();

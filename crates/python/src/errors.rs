@@ -68,6 +68,7 @@ pub(crate) fn drive(error: &EngineError) -> PyErr {
     match error {
         EngineError::Ftl(error) => ftl(error),
         EngineError::Workload(error) => trace(error),
+        EngineError::Checkpoint(text) => config(text),
     }
 }
 

@@ -3,9 +3,11 @@
 
 use std::fs::File;
 use std::io::BufWriter;
+use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::Duration;
 
+use flashgc_drive::checkpoint::{self, Keeper, Places};
 use flashgc_drive::compare::{Rank, compare as rank};
 use flashgc_drive::config::Resolved;
 use flashgc_drive::options::RunConfig;
@@ -29,8 +31,11 @@ struct PyPolicies {
 /// Runs `configs` (a JSON list) on `threads` threads (0: one a core) and returns the results
 /// and their ranking as JSON. `policies` maps the index of a configuration to `(name, policy)`. `poll` is called about
 /// every 50 ms, and `on_result` with the index and the JSON of each result that is complete.
+/// `keep` says where the checkpoints of the only configuration are written, how many seconds apart, and
+/// which one to go on from.
 #[pyfunction]
-#[pyo3(signature = (configs, threads, control, poll=None, policies=None, on_result=None))]
+#[pyo3(signature = (configs, threads, control, poll=None, policies=None, on_result=None, keep=None))]
+#[allow(clippy::too_many_arguments)] // it is called by name, in one place
 pub(crate) fn simulate(
     py: Python<'_>,
     configs: &str,
@@ -39,6 +44,7 @@ pub(crate) fn simulate(
     poll: Option<Py<PyAny>>,
     policies: Option<&Bound<'_, PyDict>>,
     on_result: Option<Py<PyAny>>,
+    keep: Option<Keep>,
 ) -> PyResult<String> {
     let mut external = PyPolicies::default();
     for (index, policy) in policies.into_iter().flatten() {
@@ -47,14 +53,17 @@ pub(crate) fn simulate(
         external.policies.push((index.extract()?, name, policy.unbind()));
     }
     let mut watch = Watch::new(control, poll);
-    let (resolved, notes) = resolve_all(py, configs, &external, &mut watch)?;
+    let configs: Vec<RunConfig> = serde_json::from_str(configs).map_err(errors::config)?;
+    let (resolved, notes) = resolve_all(py, &configs, &external, &mut watch)?;
+    let keeper = keep.map(|keep| keeper(keep, &configs, &resolved)).transpose()?;
+    let keeper = keeper.as_ref();
     let engine = &control.engine;
     let complete = Complete { notes: &notes, callback: on_result, results: Mutex::default() };
     let keep = |index: usize, result: &RunResult| complete.keep(index, result);
     let results = if external.policies.is_empty() {
         py.detach(|| {
             std::thread::scope(|scope| {
-                let run = || simulate_each(&resolved, threads, engine, &mut || (), &keep);
+                let run = || simulate_each(&resolved, threads, engine, &mut || (), &keep, keeper);
                 let runs = scope.spawn(run);
                 while !runs.is_finished() {
                     wait(|| runs.is_finished());
@@ -70,7 +79,7 @@ pub(crate) fn simulate(
             watch.look();
             complete.deliver(&mut watch);
         };
-        simulate_each(&resolved, 1, engine, &mut poll, &keep)
+        simulate_each(&resolved, 1, engine, &mut poll, &keep, keeper)
     };
     complete.deliver(&mut watch);
     if let Some(error) = watch.failed {
@@ -87,6 +96,29 @@ pub(crate) fn simulate(
         result.warnings.extend(notes);
     }
     to_json(&Simulated { ranking: rank(&results), results })
+}
+
+/// Where checkpoints are written, how many seconds apart, and which one to go on from.
+type Keep = (Option<PathBuf>, Option<f64>, Option<PathBuf>);
+
+fn keeper(
+    (write, every, resume): Keep,
+    configs: &[RunConfig],
+    resolved: &[Resolved],
+) -> PyResult<Keeper> {
+    let every = every.map(Duration::try_from_secs_f64).transpose().map_err(errors::config)?;
+    let ([config], [resolved]) = (configs, resolved) else {
+        return Err(errors::config("a checkpoint is of one configuration; hint: flashgc run"));
+    };
+    let places = Places { write, every, resume };
+    Keeper::new(&places, config, resolved).map_err(|error| errors::drive(&error))
+}
+
+/// The configuration that the checkpoint at `path` is of, as JSON.
+#[pyfunction]
+pub(crate) fn checkpoint_config(path: PathBuf) -> PyResult<String> {
+    let subject = checkpoint::subject(&path).map_err(|error| errors::drive(&error))?;
+    to_json(&subject.config)
 }
 
 /// Writes the timeline of a drive with a clock, where one was asked for.
@@ -147,14 +179,13 @@ const UNHEEDED: &str = "neither the victim policy nor the placement asks for hin
 /// The configurations worked out, and notes on how their workloads were read.
 fn resolve_all(
     py: Python<'_>,
-    configs: &str,
+    configs: &[RunConfig],
     external: &PyPolicies,
     watch: &mut Watch<'_>,
 ) -> PyResult<(Vec<Resolved>, Vec<Vec<String>>)> {
-    let configs: Vec<RunConfig> = serde_json::from_str(configs).map_err(errors::config)?;
     let mut all = (Vec::new(), Vec::new());
     for (index, (config, opened)) in
-        configs.iter().zip(sources::open(py, &configs, watch)?).enumerate()
+        configs.iter().zip(sources::open(py, configs, watch)?).enumerate()
     {
         let policy = external.policies.iter().find(|(at, ..)| *at == index);
         let policy = policy.map(|(_, name, policy)| {

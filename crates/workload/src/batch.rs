@@ -1,5 +1,8 @@
 //! What a workload hands to a drive: page commands, in batches.
 
+use flashgc_base::snapshot::{State, Value};
+use flashgc_base::{value, words};
+
 /// What a command does to its page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
@@ -13,6 +16,10 @@ pub enum Op {
     /// The host has changed the page in its cache and will write it: no request. Only traces have this;
     /// a batch has such pages among its hints.
     Dirty = 3,
+}
+
+impl Value for Op {
+    words!(Write, Read, Trim, Dirty);
 }
 
 /// Page commands in the order in which the host issues them.
@@ -31,6 +38,10 @@ pub struct Batch {
     pub hints: Vec<(u32, u32)>,
 }
 
+impl Value for Batch {
+    value!(pages, ops, hints);
+}
+
 impl Batch {
     /// Commands a drive asks for at a time: large enough to look ahead in, small enough for cache.
     pub const DEFAULT_LEN: usize = 4096;
@@ -44,7 +55,7 @@ impl Batch {
 }
 
 /// A stream of page commands.
-pub trait Workload: Send {
+pub trait Workload: State + Send {
     /// Replaces the content of `batch` by the next commands, at most `limit` of them; leaves it
     /// empty when the workload has ended. The commands are the same for every sequence of limits.
     fn fill(&mut self, batch: &mut Batch, limit: usize) -> Result<(), WorkloadError>;

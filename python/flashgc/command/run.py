@@ -29,15 +29,32 @@ Examples:
   flashgc run --workload zipf:theta=0.99 --until precision=0.1%
   flashgc run --workload TRACE.csv.zst --victim greedy --passes 5 --json
   flashgc run --victim fifo --plot fifo.svg
+  flashgc run --writes 1000x --checkpoint run.ckpt
+  flashgc run --resume run.ckpt
   flashgc run experiment.toml --seed 2""",
 )
 @click.argument("experiment", required=False, type=click.Path(path_type=Path))
 @experiment_options(several=False)
+@click.option(
+    "--checkpoint",
+    metavar="FILE",
+    type=click.Path(),
+    help="Keep the runs in FILE, to go on with --resume; FILE,every=TIME says how often. "
+    "[default: every=5min]",
+)
+@click.option(
+    "--resume",
+    metavar="FILE",
+    type=click.Path(),
+    help="Go on from the checkpoint in FILE, whose configuration is taken, and keep it up to date.",
+)
 @plot_option
 @plot_kind_option
 @output_options
 def run(
     experiment: Path | None,
+    checkpoint: str | None,
+    resume: str | None,
     as_json: bool,
     out: str | None,
     quiet: bool,
@@ -49,24 +66,37 @@ def run(
 
     EXPERIMENT is a TOML file with the sections below; options override it.
     """
-    from flashgc import plot
+    from flashgc import checkpoints, plot
     from flashgc.command.progress import Bar
     from flashgc.command.results import deliver, show_run, warn_of
     from flashgc.configuration import configurations
     from flashgc.experiment import experiment as checked
     from flashgc.results import Result
-    from flashgc.simulation import simulate
+    from flashgc.simulation import parse_jobs, resumed, simulate
 
+    keep = checkpoints.checkpoint(checkpoint, resume, places=("--checkpoint", "--resume"))
     given = asked(experiment, typed)
-    what = checked(given.values, given.places)
-    configs = configurations(what, given.places, python_victims=tuple(given.python))
+    is_resumed = (
+        resume is not None
+        and given.values.keys() <= {"run"}
+        and set(given.values.get("run", ())) <= {"jobs"}
+    )
+    if keep is not None and keep.resume is not None and is_resumed:
+        configs = [checkpoints.configuration(keep.resume)]
+    else:
+        what = checked(given.values, given.places)
+        configs = configurations(what, given.places, python_victims=tuple(given.python))
     if len(configs) != 1:
         raise ConfigError(
             f"{experiment}: {len(configs)} configurations, expected one; hint: flashgc compare"
         )
     kind = output.kind(plot_kind, picture, configs, "evolution")
     with Bar(configs[0]["runs"], quiet=quiet) as bar:
-        raw = simulate(what, given.python, places=given.places, progress=bar).results
+        if keep is not None and is_resumed:
+            jobs = parse_jobs(given.values.get("run", {}).get("jobs", 0), "--jobs")
+            raw = resumed(keep, jobs=jobs, progress=bar).results
+        else:
+            raw = simulate(what, given.python, places=given.places, progress=bar, keep=keep).results
     result = Result.from_dict(raw[0])
     if not as_json:
         show_run(result)

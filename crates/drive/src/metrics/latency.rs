@@ -1,5 +1,8 @@
 //! Response times: counts, exact moments, and percentiles from a histogram.
 
+use flashgc_base::snapshot::{Fault, Reader, Value, Writer};
+use flashgc_base::value;
+
 use flashgc_workload::Op;
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
@@ -38,6 +41,27 @@ struct Class {
     sum: u128,
     squares: u128,
     max: u64,
+}
+
+/// The histogram by its bins: a value of each, and how many there are.
+impl Value for Class {
+    fn put(&self, to: &mut Writer<'_>) {
+        let Self { histogram, sum, squares, max } = self;
+        let bins = histogram.iter_recorded();
+        let bins: Vec<(u64, u64)> =
+            bins.map(|bin| (bin.value_iterated_to(), bin.count_at_value())).collect();
+        (bins, *sum, *squares, *max).put(to);
+    }
+
+    fn take(from: &mut Reader<'_>) -> Result<Self, Fault> {
+        let (bins, sum, squares, max): (Vec<(u64, u64)>, _, _, _) = Value::take(from)?;
+        let mut class = Self { sum, squares, max, ..Self::new() };
+        for (value, count) in bins {
+            let recorded = class.histogram.record_n(value, count);
+            recorded.map_err(|_| Fault::new("a response time is too long"))?;
+        }
+        Ok(class)
+    }
 }
 
 impl Class {
@@ -206,6 +230,10 @@ impl Default for Latencies {
         let class = || [Class::new(), Class::new()];
         Self { classes: [class(), class(), class()], parts: [[0; 4]; 3] }
     }
+}
+
+impl Value for Latencies {
+    value!(classes, parts);
 }
 
 impl Latencies {

@@ -1,6 +1,9 @@
 //! What goes on over time: throughput, response times and how busy everything is, in slices of
 //! equal length.
 
+use flashgc_base::snapshot::{Fault, Reader, Value, Writer};
+use flashgc_base::value;
+
 use flashgc_workload::Op;
 use serde::{Deserialize, Serialize};
 
@@ -23,6 +26,10 @@ struct Side {
     max_ns: u64,
 }
 
+impl Value for Side {
+    value!(requests, bytes, sum_ns, max_ns);
+}
+
 impl Side {
     fn add(&mut self, other: &Self) {
         self.requests += other.requests;
@@ -37,6 +44,10 @@ struct Slice {
     reads: Side,
     writes: Side,
     busy_ns: [u64; 3],
+}
+
+impl Value for Slice {
+    value!(reads, writes, busy_ns);
 }
 
 impl Slice {
@@ -56,6 +67,20 @@ pub struct Series {
     resolution_ns: u64,
     most: u64,
     slices: Vec<Slice>,
+}
+
+impl Value for Series {
+    fn put(&self, to: &mut Writer<'_>) {
+        let Self { origin_ns, resolution_ns, most, slices } = self;
+        (*origin_ns, *resolution_ns, *most).put(to);
+        slices.put(to);
+    }
+
+    fn take(from: &mut Reader<'_>) -> Result<Self, Fault> {
+        let (origin_ns, resolution_ns, most) = Value::take(from)?;
+        from.check(resolution_ns > 0 && most > 0, "a series has slices of no length")?;
+        Ok(Self { origin_ns, resolution_ns, most, slices: Value::take(from)? })
+    }
 }
 
 impl Series {

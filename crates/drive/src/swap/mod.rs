@@ -4,13 +4,15 @@
 pub mod result;
 
 use flashgc_base::Residency;
+use flashgc_base::snapshot::{Fault, State, Value};
 use flashgc_base::spec::SpecError;
+use flashgc_base::{state, value};
 use flashgc_ftl::Moment;
 use flashgc_ftl::{Costs, Duplicates, FtlError, Mapping, Scheme, Translation};
 use flashgc_host::{Evicted, PageCache, PageCacheSpec};
 use flashgc_workload::{Batch, Op, Workload};
 
-use crate::counting::{Drive, DriveError};
+use crate::counting::{Drive, DriveError, check_batch};
 use crate::extent::{Extent, Plan, Unit};
 use crate::options::SwapConfig;
 
@@ -110,6 +112,19 @@ pub struct Swapping {
     pub duplicates: Duplicates,
 }
 
+impl Value for Swapping {
+    value!(
+        references,
+        writes,
+        hits,
+        swap_ins,
+        first_touches,
+        swap_outs,
+        clean_evictions,
+        duplicates
+    );
+}
+
 impl Swapping {
     /// What has been counted since `earlier`.
     pub fn since(&self, earlier: &Self) -> Self {
@@ -141,7 +156,21 @@ pub struct SwapDrive {
     counts: Swapping,
 }
 
+impl State for SwapDrive {
+    state! {
+        named: "swap drive";
+        values: batch, done, counts;
+        states: layer, cache, workload;
+        then: check;
+    }
+}
+
 impl SwapDrive {
+    fn check(&mut self) -> Result<(), Fault> {
+        check_batch(&self.batch, self.done)?;
+        self.audit().map_err(Fault)
+    }
+
     /// The page cache.
     pub fn cache(&self) -> &dyn PageCache {
         &*self.cache

@@ -1,5 +1,8 @@
 //! What time it is, and what happens next: one event type, each event with at most one time.
 
+use flashgc_base::snapshot::{Fault, Reader, State, Value, Writer};
+use flashgc_base::state;
+
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
@@ -48,6 +51,14 @@ pub struct Clock {
     timers: Timers,
     /// The event of each timer.
     events: Box<[Event]>,
+}
+
+impl State for Clock {
+    state! {
+        values: now;
+        states: timers;
+        fixed: channels, dies, events;
+    }
 }
 
 impl Clock {
@@ -155,7 +166,32 @@ impl Entry {
     }
 }
 
+impl State for Timers {
+    state! {
+        values: heap;
+        tables: times;
+        then: check;
+    }
+}
+
+impl Value for Entry {
+    fn put(&self, to: &mut Writer<'_>) {
+        self.0.put(to);
+    }
+
+    fn take(from: &mut Reader<'_>) -> Result<Self, Fault> {
+        Ok(Self(Value::take(from)?))
+    }
+}
+
 impl Timers {
+    fn check(&self) -> Result<(), Fault> {
+        if self.heap.iter().all(|entry| entry.0.timer() < self.times.len()) {
+            return Ok(());
+        }
+        Err(Fault::new("an event is of a part that there is not"))
+    }
+
     /// `count` timers without a time.
     fn new(count: usize) -> Self {
         Self { times: vec![NEVER; count], heap: BinaryHeap::with_capacity(2 * count + 1) }

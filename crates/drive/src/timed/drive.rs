@@ -1,6 +1,8 @@
 //! The drive: its rooms, and the loop over events.
 
+use flashgc_base::snapshot::{Fault, State, Value};
 use flashgc_base::spec::SpecError;
+use flashgc_base::{state, words};
 use flashgc_ftl::{FtlError, Stepwise};
 use flashgc_host::{ClockedHost, HostCounts};
 use flashgc_workload::requests::RequestStream;
@@ -44,6 +46,10 @@ pub enum Stop {
     WornOut,
 }
 
+impl Value for Stop {
+    words!(Reached, Ended, Overload, WornOut);
+}
+
 /// A drive with a clock, watched by `O`.
 ///
 /// It owns its rooms and carries between them: events to the room that they are for, and what is done
@@ -56,6 +62,23 @@ pub struct TimedDrive<O> {
     totals: Totals,
     /// Pages that the host had read when the first block wore out.
     reads_at_first_failure: Option<u64>,
+}
+
+/// The totals are counted anew when they are asked for.
+impl<O: State> State for TimedDrive<O> {
+    state! {
+        named: "timed drive";
+        values: reads_at_first_failure;
+        states: shared, front, scheduler;
+        fixed: settings, totals;
+        then: check;
+    }
+}
+
+impl<O> TimedDrive<O> {
+    fn check(&self) -> Result<(), Fault> {
+        self.shared.map.audit().map_err(Fault)
+    }
 }
 
 impl<O: Observer> TimedDrive<O> {

@@ -17,6 +17,7 @@ mod flash;
 mod front;
 mod measure;
 mod ops;
+mod parts;
 mod prepare;
 mod run;
 mod schedule;

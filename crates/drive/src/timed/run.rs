@@ -1,20 +1,20 @@
 //! One timed run: writes without the clock to bring the drive into its state, then requests, of
 //! which the first are not measured. Stoppable at any moment.
 
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use flashgc_base::rng::Stream;
-use flashgc_ftl::{
-    Counters, Frontier, FtlError, Layout, Levelled, PlaneLayout, Stepwise, ZombieCounts,
-};
+use flashgc_base::snapshot::{State, Value};
+use flashgc_base::{state, value};
+use flashgc_ftl::{Counters, FtlError, Levelled, Stepwise, ZombieCounts};
 use flashgc_host::HostCounts;
-use flashgc_workload::requests::{RequestStream, Space, TimedRequest};
-use flashgc_workload::{Op, WorkloadError};
+use flashgc_workload::requests::RequestStream;
 
 use super::config::Timed;
 use super::drive::{Stop, TimedDrive, Until};
 use super::measure::{CollectionResult, Meter, Overload, Totals, Utilisation};
+use super::parts::{Limited, Progress, layer, open};
+use crate::checkpoint::Turns;
 use crate::config::Resolved;
 use crate::counting::DriveError;
 use crate::metrics::timeline::Timeline;
@@ -58,6 +58,14 @@ struct Moment {
     totals: Totals,
 }
 
+impl Value for Moment {
+    value!(now, counters, levelled, zombies, host, totals);
+}
+
+impl Value for TimedRun {
+    value!(finished, meter, collecting, utilisation, ns, completed, request_ns, overload);
+}
+
 impl Moment {
     fn of(drive: &mut TimedDrive<Meter>) -> Self {
         Self {
@@ -74,25 +82,55 @@ impl Moment {
 /// A timed run under way.
 pub(crate) struct ClockedRun {
     drive: TimedDrive<Meter>,
-    seed: u64,
-    /// Preconditioning is done, or was stopped.
+    precondition: Option<Precondition>,
+    /// The writes before the clock are made.
     is_prepared: bool,
     start: Option<Moment>,
     settling: Vec<Interval>,
     measured: Vec<Interval>,
     wearing: Vec<Worn>,
     last: Counters,
-    /// Requests completed that the run is to come to, and that it has come to.
-    target: u64,
-    completed: u64,
     stop: Stop,
+    completed: u64,
+    /// How many times the run was advanced, to the end of that or of the drive.
+    rounds: u32,
+    /// It is being advanced once more.
+    under_way: bool,
+    /// Pieces that are done of the warm-up, or of the part that is being measured.
+    pieces: u64,
     elapsed: Duration,
+    /// Since when that counts.
+    since: Instant,
 }
+
+impl State for ClockedRun {
+    state! {
+        named: "timed run";
+        values: is_prepared, start, settling, measured, wearing, last, stop, completed, rounds,
+            under_way, pieces, elapsed;
+        states: drive, precondition;
+        fixed: since;
+    }
+}
+
+/// The writes that come before the requests: those of the same workload, drawn anew.
+struct Precondition {
+    stream: Box<dyn RequestStream>,
+    left: u64,
+    without_write: u64,
+}
+
+impl State for Precondition {
+    state! { values: left, without_write; states: stream; }
+}
+
+/// Called between two steps of a run, with how far it is; false means stop.
+type Look<'a> = &'a mut dyn FnMut(&mut ClockedRun, u64) -> bool;
 
 impl ClockedRun {
     /// Run number `index`, at its beginning.
     pub(crate) fn new(resolved: &Resolved, timed: &Timed, index: u32) -> Result<Self, DriveError> {
-        let started = Instant::now();
+        let since = Instant::now();
         let seed = resolved.seed(index);
         let timeline = timed.timeline.filter(|_| index == 0);
         let timeline = timeline.map(|(from_ns, to_ns)| Timeline::new(from_ns, to_ns));
@@ -104,100 +142,120 @@ impl ClockedRun {
             if is_open_ended { (None, u64::MAX) } else { (timed.passes, timed.requests) };
         let requests = Limited { inner: open(resolved, timed, seed, passes)?, left };
         let layer = layer(resolved, timed, index)?;
-        let mut drive = TimedDrive::new(timed.settings.clone(), layer, Box::new(requests), meter)
-            .map_err(FtlError::from)?;
+        let settings = timed.settings.clone();
+        let mut drive =
+            TimedDrive::new(settings, layer, Box::new(requests), meter).map_err(FtlError::from)?;
         if let Some(host) = &resolved.host {
             let (page_size, pages) = (resolved.config.page_size, resolved.geometry.logical_pages());
             let host = host.open_clocked(page_size, pages, seed).map_err(FtlError::from)?;
             drive = drive.behind(host);
         }
+        let precondition = match timed.precondition {
+            0 => None,
+            left => {
+                // Streams of their own: the requests that follow are those of a run without this.
+                let seed = Stream::new(seed, "precondition").bits();
+                let stream = open(resolved, timed, seed, None)?;
+                Some(Precondition { stream, left, without_write: 0 })
+            }
+        };
         Ok(Self {
             drive,
-            seed,
+            precondition,
             is_prepared: false,
             start: None,
             settling: Vec::new(),
             measured: Vec::new(),
             wearing: Vec::new(),
             last: Counters::default(),
-            target: timed.warmup,
-            completed: 0,
             stop: Stop::Reached,
-            elapsed: started.elapsed(),
+            completed: 0,
+            rounds: 0,
+            under_way: false,
+            pieces: 0,
+            elapsed: Duration::ZERO,
+            since,
         })
     }
 
-    /// Does what comes before the measured part if it is still to come, then the requests of a
-    /// measured part, in [`INTERVALS`] pieces. Returns whether it came to the end of them: not if it
-    /// was cancelled, or the drive or the workload ended.
-    pub(crate) fn advance(
-        &mut self,
-        resolved: &Resolved,
-        timed: &Timed,
-        control: &Control,
-        poll: Option<Poll<'_>>,
-    ) -> Result<bool, DriveError> {
-        let started = Instant::now();
-        let result = self.advance_untimed(resolved, timed, control, poll);
-        self.elapsed += started.elapsed();
-        result
+    /// Counts the time until now.
+    fn lap(&mut self) {
+        let now = Instant::now();
+        self.elapsed += now - std::mem::replace(&mut self.since, now);
     }
 
-    fn advance_untimed(
-        &mut self,
-        resolved: &Resolved,
-        timed: &Timed,
-        control: &Control,
-        mut poll: Option<Poll<'_>>,
-    ) -> Result<bool, DriveError> {
-        let programs = self.drive.layer().counters().programs();
-        let mut progress = Progress::new(timed, self.completed, programs);
-        let mut look = |drive: &TimedDrive<Meter>, done: u64| {
-            progress.report(done, drive.layer().counters().programs(), control);
-            if let Some(poll) = &mut poll {
-                poll();
-            }
-            !control.is_cancelled()
-        };
-        if !std::mem::replace(&mut self.is_prepared, true) {
-            let going = precondition(resolved, timed, self.seed, &mut self.drive, &mut look)?;
-            self.last = self.drive.layer().counters();
-            let warmup = timed.warmup;
-            if !going {
-                return Ok(false);
-            }
-            let pieces = if warmup > 0 { INTERVALS / 3 } else { 0 };
-            for piece in 1..=pieces {
-                if !self.interval(part(warmup, piece, pieces), timed, &mut look)? {
+    /// Does what comes before the measured part if it is still to come, then the requests of a
+    /// measured part, in [`INTERVALS`] pieces. Returns whether it was not told to stop.
+    fn advance_untimed(&mut self, timed: &Timed, look: Look<'_>) -> Result<bool, DriveError> {
+        if !self.prepare(timed, look)? {
+            return Ok(false);
+        }
+        let warmup = timed.warmup;
+        if self.start.is_none() {
+            let count = if warmup > 0 { INTERVALS / 3 } else { 0 };
+            for piece in self.pieces + 1..=count {
+                if !self.interval(part(warmup, piece, count), timed, look)? {
                     return Ok(false);
                 }
+                if self.stop != Stop::Reached {
+                    return Ok(true);
+                }
+                self.pieces = piece;
             }
+            self.pieces = 0;
             self.start = Some(Moment::of(&mut self.drive));
         }
-        let (from, amount) = (self.target, timed.requests - timed.warmup);
-        self.target += amount;
-        for piece in 1..=INTERVALS {
-            if !self.interval(from + part(amount, piece, INTERVALS), timed, &mut look)? {
+        let amount = timed.requests - warmup;
+        let from = warmup + u64::from(self.rounds) * amount;
+        for piece in self.pieces + 1..=INTERVALS {
+            if !self.interval(from + part(amount, piece, INTERVALS), timed, look)? {
                 return Ok(false);
             }
+            if self.stop != Stop::Reached {
+                return Ok(true);
+            }
+            self.pieces = piece;
         }
         Ok(true)
     }
 
-    /// Goes on until so many requests are completed, and records the interval. Returns whether it came
-    /// there.
-    fn interval(
-        &mut self,
-        target: u64,
-        timed: &Timed,
-        look: &mut impl FnMut(&TimedDrive<Meter>, u64) -> bool,
-    ) -> Result<bool, DriveError> {
+    /// Makes the writes that come before the requests. Returns whether it was not told to stop.
+    fn prepare(&mut self, timed: &Timed, look: Look<'_>) -> Result<bool, DriveError> {
+        let mut requests = Vec::new();
+        // A workload of reads, or one whose writes all stay in the cache, changes nothing.
+        while let Some(writes) = &mut self.precondition
+            && writes.left > 0
+            && writes.without_write < MOST_WITHOUT_WRITE
+            && !self.drive.layer().has_ended()
+        {
+            writes.stream.fill(&mut requests, BETWEEN_LOOKS as usize)?;
+            if requests.is_empty() {
+                break;
+            }
+            let written = self.drive.prepare(&requests, writes.left)?;
+            writes.left -= written;
+            writes.without_write =
+                if written == 0 { writes.without_write + requests.len() as u64 } else { 0 };
+            let done = timed.precondition - writes.left;
+            if !look(self, done) {
+                return Ok(false);
+            }
+        }
+        if !std::mem::replace(&mut self.is_prepared, true) {
+            self.last = self.drive.layer().counters();
+        }
+        Ok(true)
+    }
+
+    /// Goes on until so many requests are completed, and records the interval. Returns whether it was
+    /// not told to stop.
+    fn interval(&mut self, target: u64, timed: &Timed, look: Look<'_>) -> Result<bool, DriveError> {
         let mut going = true;
         while going && self.stop == Stop::Reached && self.completed < target {
             let next = target.min(self.completed + BETWEEN_LOOKS);
             self.stop = self.drive.run(Until { completed: next, ..Until::END })?;
             self.completed = self.drive.totals().completed;
-            going = look(&self.drive, timed.precondition + self.completed);
+            going = look(self, timed.precondition + self.completed);
         }
         let layer = self.drive.layer();
         let now = layer.counters();
@@ -211,11 +269,78 @@ impl ClockedRun {
         if layer.wear().is_some() && since.host_pages > 0 {
             self.wearing.push(Worn::of(now.host_pages, &erases(layer)));
         }
+        Ok(going)
+    }
+}
+
+impl Lengthened for ClockedRun {
+    type Done = TimedRun;
+
+    fn advance(
+        &mut self,
+        resolved: &Resolved,
+        control: &Control,
+        mut poll: Option<Poll<'_>>,
+        turns: &mut Turns<'_>,
+    ) -> Result<bool, DriveError> {
+        let timed = resolved.timed.as_ref().expect("a drive with a clock");
+        self.since = Instant::now();
+        self.under_way = true;
+        let programs = self.drive.layer().counters().programs();
+        let mut progress = Progress::new(timed, self.completed, programs);
+        let mut look = |run: &mut Self, done: u64| {
+            progress.report(done, run.drive.layer().counters().programs(), control);
+            if let Some(poll) = &mut poll {
+                poll();
+            }
+            let goes_on = !control.is_cancelled();
+            if !goes_on || turns.is_due() {
+                // Before the interval is recorded: it goes on.
+                run.lap();
+                turns.store(run.rounds + 1, run);
+                run.since = Instant::now();
+            }
+            goes_on
+        };
+        let going = self.advance_untimed(timed, &mut look);
+        self.lap();
+        let going = going?;
+        if going {
+            self.under_way = false;
+            self.rounds += 1;
+            self.pieces = 0;
+        }
         Ok(going && self.stop == Stop::Reached)
     }
 
-    /// Frees the drive: the run cannot go on, but keeps what it counted.
-    pub(crate) fn finish(self) -> TimedRun {
+    fn is_due(&self, rounds: u32) -> bool {
+        self.under_way || self.rounds < rounds
+    }
+
+    fn store_done(&self, turns: &mut Turns<'_>) {
+        if !self.under_way {
+            turns.store(self.rounds, self);
+        }
+    }
+
+    fn measured(&self) -> &[Interval] {
+        &self.measured
+    }
+
+    fn has_ended(&self) -> bool {
+        self.stop != Stop::Reached
+    }
+
+    fn has_erased(&self) -> bool {
+        self.start.as_ref().is_some_and(|start| self.last.erases > start.counters.erases)
+    }
+
+    /// Nothing but erases wears blocks.
+    fn may_fail(&self) -> bool {
+        self.has_erased()
+    }
+
+    fn finish(self) -> TimedRun {
         let Self { mut drive, start, stop, elapsed, .. } = self;
         let now = drive.now();
         drive.observer_mut().finish(now);
@@ -265,20 +390,6 @@ impl ClockedRun {
     }
 }
 
-impl Lengthened for ClockedRun {
-    fn measured(&self) -> &[Interval] {
-        &self.measured
-    }
-
-    fn has_ended(&self) -> bool {
-        self.stop != Stop::Reached
-    }
-
-    fn has_erased(&self) -> bool {
-        self.start.as_ref().is_some_and(|start| self.last.erases > start.counters.erases)
-    }
-}
-
 /// The end of piece `piece` of `count` pieces of `amount` requests.
 fn part(amount: u64, piece: u64, count: u64) -> u64 {
     (u128::from(amount) * u128::from(piece) / u128::from(count)) as u64
@@ -290,67 +401,6 @@ fn erases(layer: &dyn Stepwise) -> Vec<u32> {
     planes.flatten().copied().collect()
 }
 
-fn layer(resolved: &Resolved, timed: &Timed, index: u32) -> Result<Box<dyn Stepwise>, DriveError> {
-    let hardware = &timed.settings.hardware;
-    let homes = timed.settings.placement.homes(hardware);
-    let planes = hardware.all_planes();
-    let low = timed.plan.blocks_kept(resolved.geometry.blocks() / planes);
-    let layout = PlaneLayout {
-        layout: Layout { frontier: Frontier::Pool { low }, ..resolved.layout(index) },
-        planes,
-        home: &|page| homes[page as usize % homes.len()],
-    };
-    Ok(resolved.stepwise(layout)?)
-}
-
-fn open(
-    resolved: &Resolved,
-    timed: &Timed,
-    seed: u64,
-    passes: Option<u64>,
-) -> Result<Box<dyn RequestStream>, WorkloadError> {
-    let space = Space {
-        logical_pages: resolved.geometry.logical_pages(),
-        page_size: resolved.config.page_size,
-    };
-    let requests = resolved.source.requests().expect("a timed drive's workload has requests");
-    requests.open(space, seed, timed.plan.arrivals.as_ref(), timed.plan.rate_scale, passes)
-}
-
-/// Makes the writes that come before the requests: those of the same workload, drawn anew. Returns
-/// whether nobody stopped it.
-fn precondition(
-    resolved: &Resolved,
-    timed: &Timed,
-    seed: u64,
-    drive: &mut TimedDrive<Meter>,
-    look: &mut impl FnMut(&TimedDrive<Meter>, u64) -> bool,
-) -> Result<bool, DriveError> {
-    if timed.precondition == 0 {
-        return Ok(true);
-    }
-    // Streams of their own: the requests that follow are those of a run without this.
-    let mut stream = open(resolved, timed, Stream::new(seed, "precondition").bits(), None)?;
-    let mut requests = Vec::new();
-    let mut left = timed.precondition;
-    let mut without_write = 0;
-    // A workload of reads, or one whose writes all stay in the cache, changes nothing.
-    while left > 0 && without_write < MOST_WITHOUT_WRITE {
-        stream.fill(&mut requests, BETWEEN_LOOKS as usize)?;
-        if requests.is_empty() {
-            break;
-        }
-        let written = drive.prepare(&requests, left)?;
-        left -= written;
-        without_write = if written == 0 { without_write + requests.len() as u64 } else { 0 };
-        let ended = drive.layer().has_ended();
-        if !look(drive, timed.precondition - left) || ended {
-            return Ok(!ended);
-        }
-    }
-    Ok(true)
-}
-
 /// What overloaded the drive: arrivals a second, and what it served.
 fn overload(start: &Moment, end: &Moment) -> Overload {
     let seconds = (end.now - start.now) as f64 / 1e9;
@@ -359,49 +409,5 @@ fn overload(start: &Moment, end: &Moment) -> Overload {
         offered_per_second: rate(start.totals.arrived, end.totals.arrived),
         sustainable_per_second: rate(start.totals.completed, end.totals.completed),
         outstanding: end.totals.arrived - end.totals.completed,
-    }
-}
-
-/// The first so many requests of a stream.
-struct Limited {
-    inner: Box<dyn RequestStream>,
-    left: u64,
-}
-
-impl RequestStream for Limited {
-    fn fill(&mut self, batch: &mut Vec<TimedRequest>, limit: usize) -> Result<(), WorkloadError> {
-        let limit = limit.min(usize::try_from(self.left).unwrap_or(usize::MAX));
-        if limit == 0 {
-            batch.clear();
-            return Ok(());
-        }
-        self.inner.fill(batch, limit)?;
-        let requests = batch.iter().filter(|request| request.op != Op::Dirty);
-        self.left -= requests.count() as u64;
-        Ok(())
-    }
-}
-
-/// How far a run is, in page writes without the clock and requests: close enough for a bar.
-struct Progress {
-    total: u64,
-    reported: u64,
-    programs: u64,
-}
-
-impl Progress {
-    /// Of a run that has completed so many requests and programmed so many pages.
-    fn new(timed: &Timed, completed: u64, programs: u64) -> Self {
-        // What was done in earlier rounds counts, but moves the bar no more.
-        let total = (timed.precondition + timed.requests).max(completed).max(1);
-        Self { total, reported: 0, programs }
-    }
-
-    fn report(&mut self, done: u64, programs: u64, control: &Control) {
-        let share = u128::from(done.min(self.total)) * u128::from(Control::RUN);
-        let parts = (share / u128::from(self.total)) as u64;
-        control.done.fetch_add(parts.saturating_sub(self.reported), Ordering::Relaxed);
-        control.programs.fetch_add(programs - self.programs, Ordering::Relaxed);
-        (self.reported, self.programs) = (self.reported.max(parts), programs);
     }
 }

@@ -1,5 +1,8 @@
 //! What the rooms of a timed drive share.
 
+use flashgc_base::snapshot::State;
+use flashgc_base::state;
+
 use flashgc_ftl::{FtlError, Stepwise};
 use hashbrown::HashMap;
 
@@ -18,6 +21,13 @@ pub struct Shared<O> {
     /// Pages that the drive was told of and has not written since, with how many operations had been
     /// sent to dies by then.
     told: HashMap<u32, u64>,
+}
+
+impl<O: State> State for Shared<O> {
+    state! {
+        values: told;
+        states: clock, map, ops, observer;
+    }
 }
 
 impl<O: Observer> Shared<O> {

@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 
+use flashgc_base::snapshot::{Fault, Reader, State, Writer};
 use flashgc_drive::timed::{
     Collecting, Completion, Hardware, Loop, Observer, Order, Placement, Preemption, Scheduling,
     Settings, Source, Span, Suspend, TimedDrive, Unit,
@@ -100,6 +101,16 @@ pub struct Listed(std::vec::IntoIter<TimedRequest>);
 impl Listed {
     pub fn new(requests: Vec<TimedRequest>) -> Self {
         Self(requests.into_iter())
+    }
+}
+
+impl State for Listed {
+    fn save(&self, to: &mut Writer<'_>) {
+        to.refuse(Fault::new("a list of requests is not saved"));
+    }
+
+    fn restore(&mut self, _: &mut Reader<'_>) -> Result<(), Fault> {
+        Err(Fault::new("a list of requests is not saved"))
     }
 }
 

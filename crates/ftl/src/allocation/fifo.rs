@@ -11,6 +11,8 @@
 //! # Source
 //! The usual rule; the one that Kim and Kwak compare SFL with (section III.2).
 
+use flashgc_base::snapshot::{Fault, Reader, State, Value, Writer};
+
 use std::collections::VecDeque;
 
 use super::Pool;
@@ -22,6 +24,17 @@ pub(super) struct Fifo(VecDeque<BlockId>);
 impl Fifo {
     pub(super) fn new(room: usize) -> Self {
         Self(VecDeque::with_capacity(room))
+    }
+}
+
+impl State for Fifo {
+    fn save(&self, to: &mut Writer<'_>) {
+        self.0.put(to);
+    }
+
+    fn restore(&mut self, from: &mut Reader<'_>) -> Result<(), Fault> {
+        self.0 = Value::take(from)?;
+        Ok(())
     }
 }
 

@@ -12,6 +12,8 @@
 //! Kwon et al., IEEE Trans. Consumer Electronics 56(3), 2010 (SAGC); "LIF" in Kim and Kwak's Table 4,
 //! which leaves ties open: the lowest number is our choice.
 
+use flashgc_base::snapshot::{Fault, Reader, State, Value, Writer};
+
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -27,6 +29,17 @@ pub(super) type Waiting = Reverse<(u32, BlockId)>;
 impl LowestErase {
     pub(super) fn new(room: usize) -> Self {
         Self(BinaryHeap::with_capacity(room))
+    }
+}
+
+impl State for LowestErase {
+    fn save(&self, to: &mut Writer<'_>) {
+        self.0.put(to);
+    }
+
+    fn restore(&mut self, from: &mut Reader<'_>) -> Result<(), Fault> {
+        self.0 = Value::take(from)?;
+        Ok(())
     }
 }
 

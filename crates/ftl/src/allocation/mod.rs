@@ -10,10 +10,11 @@ use crate::blocks::BlockId;
 use crate::frontier::Frontier;
 use crate::table::bytes_of;
 use flashgc_base::rng::Stream;
+use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Params, Spec, SpecError, header, suggest};
 
 /// A pool of erased blocks that says in which order they are used.
-pub trait Pool: Send {
+pub trait Pool: State + Send {
     /// Puts in `block`, erased `erases` times so far.
     fn put(&mut self, block: BlockId, erases: u32);
 

@@ -13,6 +13,8 @@
 use super::Pool;
 use crate::blocks::BlockId;
 use flashgc_base::rng::Stream;
+use flashgc_base::snapshot::State;
+use flashgc_base::state;
 
 /// See the module's text.
 pub(super) struct Random {
@@ -24,6 +26,10 @@ impl Random {
     pub(super) fn new(room: usize, rng: Stream) -> Self {
         Self { waiting: Vec::with_capacity(room), rng }
     }
+}
+
+impl State for Random {
+    state! { values: waiting, rng; }
 }
 
 impl Pool for Random {

@@ -14,6 +14,9 @@
 //! # Source
 //! Kim and Kwak, "BSGC: Balanced Section-based Garbage Collection", section III.2 and Figure 2.
 
+use flashgc_base::snapshot::State;
+use flashgc_base::state;
+
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -33,6 +36,10 @@ impl Sfl {
     pub(super) fn new(room: usize) -> Self {
         Self { waiting: BinaryHeap::with_capacity(room), arrivals: 0 }
     }
+}
+
+impl State for Sfl {
+    state! { values: waiting, arrivals; }
 }
 
 impl Pool for Sfl {

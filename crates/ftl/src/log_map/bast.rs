@@ -26,7 +26,9 @@ use crate::log_map::hybrid::{Hybrid, NO_BLOCK, Role};
 use crate::log_map::window::Window;
 use crate::order::Order;
 use flashgc_base::residency::Residency;
+use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param};
+use flashgc_base::state;
 
 pub(super) const PARAMS: &[Param] = &[
     super::LOG_BLOCKS,
@@ -54,6 +56,14 @@ pub(crate) struct Bast {
     by_use: bool,
     most: u32,
     chooser: Chooser,
+}
+
+impl State for Bast {
+    state! {
+        tables: logs, owners;
+        states: order, chooser;
+        fixed: by_use, most;
+    }
 }
 
 impl Bast {

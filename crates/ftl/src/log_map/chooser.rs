@@ -7,6 +7,8 @@ use crate::log_map::weigher::Weigher;
 use crate::log_map::window::{Sized, Window};
 use crate::order::Order;
 use flashgc_base::residency::{NotCached, Residency};
+use flashgc_base::snapshot::State;
+use flashgc_base::state;
 
 /// How log blocks are chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +25,13 @@ pub(crate) struct Chooser {
     choice: Choice,
     by_cost: bool,
     window: Sized,
+}
+
+impl State for Chooser {
+    state! {
+        states: window;
+        fixed: choice, by_cost;
+    }
 }
 
 impl Chooser {

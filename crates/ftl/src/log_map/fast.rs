@@ -28,7 +28,9 @@ use crate::log_map::hybrid::{Hybrid, Role};
 use crate::log_map::window::Window;
 use crate::order::Order;
 use flashgc_base::residency::Residency;
+use flashgc_base::snapshot::{State, Value};
 use flashgc_base::spec::{Kind, Param};
+use flashgc_base::{state, value};
 
 pub(super) const PARAMS: &[Param] = &[
     super::LOG_BLOCKS,
@@ -69,6 +71,18 @@ pub(crate) struct Fast {
     /// Random log blocks that there may be.
     most: u32,
     chooser: Chooser,
+}
+
+impl Value for Sequential {
+    value!(block, lbn, next);
+}
+
+impl State for Fast {
+    state! {
+        values: sequential, next;
+        states: random, chooser;
+        fixed: has_sequential, most;
+    }
 }
 
 impl Fast {

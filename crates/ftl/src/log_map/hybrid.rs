@@ -12,6 +12,8 @@ use crate::scheme::{Action, ClassTable, Costs, Duplicates, Scheme};
 use crate::table::Table;
 use crate::table::{UNMAPPED, for_words, set_bits};
 use flashgc_base::residency::Residency;
+use flashgc_base::snapshot::{Fault, Reader, State, Value, Writer};
+use flashgc_base::state;
 
 /// What a block is used for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +56,36 @@ pub(crate) struct Hybrid {
     pub(crate) log_only: bool,
     /// A block is programmed in page order.
     pub(crate) strict_order: bool,
+}
+
+impl Value for Role {
+    fn put(&self, to: &mut Writer<'_>) {
+        match *self {
+            Self::Free => (0u8, 0u32),
+            Self::Data(lbn) => (1, lbn),
+            Self::Log => (2, 0),
+        }
+        .put(to);
+    }
+
+    fn take(from: &mut Reader<'_>) -> Result<Self, Fault> {
+        match <(u8, u32)>::take(from)? {
+            (0, _) => Ok(Self::Free),
+            (1, lbn) => Ok(Self::Data(lbn)),
+            (2, _) => Ok(Self::Log),
+            (other, _) => Err(Fault::new(format!("{other} names no use of a block"))),
+        }
+    }
+}
+
+impl State for Hybrid {
+    state! {
+        named: "log map";
+        values: counters, merges, duplicates, decisions;
+        tables: map, reverse, live, written, roles, data;
+        states: blocks, pool, weigher;
+        fixed: geometry, scheme, costs, log_only, strict_order;
+    }
 }
 
 impl Hybrid {

@@ -21,7 +21,9 @@ use crate::store::Wear;
 use crate::table::UNMAPPED;
 use crate::translation::{FollowsReads, ReportsCopies, SharesMemory, TakesHints, Translation};
 use flashgc_base::residency::{NotCached, Residency};
+use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param, Params, SpecError, count};
+use flashgc_base::state;
 
 use bast::Bast;
 use chooser::Choice;
@@ -62,7 +64,7 @@ const LOG_ONLY: Param = Param {
 
 /// How log blocks are used. It decides where a write goes and which log block is merged; the flash
 /// itself is [`Hybrid`]'s.
-pub(crate) trait LogBuffer: Send {
+pub(crate) trait LogBuffer: State + Send {
     /// Where a write goes.
     type Way: Copy;
 
@@ -211,6 +213,10 @@ pub(crate) fn check(params: &Params, layout: &Layout) -> Result<(), SpecError> {
         ));
     }
     Ok(())
+}
+
+impl<B: LogBuffer> State for LogMap<B> {
+    state! { states: hybrid, buffer; }
 }
 
 impl<B: LogBuffer> LogMap<B> {

@@ -8,6 +8,8 @@ use crate::log_map::hybrid::{Hybrid, NO_BLOCK, Role, logical_blocks};
 use crate::scheme::{CLASSES, class_of};
 use crate::table::UNMAPPED;
 use flashgc_base::residency::Residency;
+use flashgc_base::snapshot::{State, Value};
+use flashgc_base::{state, value};
 
 /// Place of the data block among the counts of a logical block.
 const DATA: usize = CLASSES;
@@ -33,6 +35,18 @@ pub(crate) struct Weigher {
 struct Associated {
     lbns: Vec<u32>,
     pages: Vec<u16>,
+}
+
+impl Value for Associated {
+    value!(lbns, pages);
+}
+
+impl State for Weigher {
+    state! {
+        values: logs, unused, changed;
+        tables: counts, known, slots;
+        fixed: pages_per_block;
+    }
 }
 
 impl Weigher {

@@ -3,7 +3,9 @@
 
 use std::fmt;
 
+use flashgc_base::snapshot::{State, Value};
 use flashgc_base::spec::SpecError;
+use flashgc_base::{state, value};
 
 /// Collections whose mean cost is compared with that of as many before.
 const EPOCH: u32 = 16;
@@ -78,6 +80,17 @@ struct Adapting {
     upwards: bool,
     collections: u32,
     cost: u64,
+}
+
+impl Value for Adapting {
+    value!(step, before, upwards, collections, cost);
+}
+
+impl State for Sized {
+    state! {
+        values: size, adapting;
+        fixed: most;
+    }
 }
 
 impl Sized {

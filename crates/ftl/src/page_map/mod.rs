@@ -7,7 +7,9 @@ mod write;
 
 use flashgc_base::residency::{NotCached, Residency};
 use flashgc_base::rng::Stream;
+use flashgc_base::snapshot::{Fault, State};
 use flashgc_base::spec::SpecError;
+use flashgc_base::state;
 
 use crate::blocks::{BlockId, BlockTable};
 use crate::counters::{Counters, Levelled, MapTraffic, Merges, ZombieCounts};
@@ -42,6 +44,21 @@ struct Sharing {
     scheme: Scheme,
     costs: Costs,
     duplicates: Duplicates,
+}
+
+impl<P: VictimPolicy> State for PageMap<P> {
+    state! {
+        named: "page map";
+        values: moving_len, moves_zombies;
+        tables: moving;
+        states: store, sharing;
+        fixed: frontier, old;
+        then: check;
+    }
+}
+
+impl State for Sharing {
+    state! { values: duplicates; fixed: scheme, costs; }
 }
 
 /// The only plane.
@@ -81,6 +98,16 @@ impl<P: VictimPolicy> PageMap<P> {
             moves_zombies: false,
             old: vec![0; b].into(),
         })
+    }
+
+    /// Whether the pages that are on their way are pages.
+    fn check(&self) -> Result<(), Fault> {
+        let pages = self.geometry().logical_pages();
+        let moving = self.moving.get(..self.moving_len);
+        if moving.is_some_and(|moving| moving.iter().all(|&page| page < pages)) {
+            return Ok(());
+        }
+        Err(Fault::new("a collection moves a page that there is not"))
     }
 
     fn plane(&self) -> &Plane<P> {

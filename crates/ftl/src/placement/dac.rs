@@ -22,7 +22,9 @@
 //! Trans. on Computers 64(4), 2015, sections 3.2.2 and 5.1 (the zombie block, 3 regions).
 
 use super::{Class, Placement, PlacementInfo};
+use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param};
+use flashgc_base::state;
 
 pub(super) const INFO: PlacementInfo = PlacementInfo {
     name: "dac",
@@ -72,6 +74,13 @@ impl Dac {
     /// How long ago the host wrote `page`; `None` without a threshold.
     fn age(&self, page: u32, now: u64) -> Option<u64> {
         Some(now - self.written.get(page as usize)?)
+    }
+}
+
+impl State for Dac {
+    state! {
+        tables: written;
+        fixed: hottest, threshold, zombie_block;
     }
 }
 

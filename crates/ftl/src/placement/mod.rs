@@ -6,6 +6,7 @@ mod none;
 
 use crate::frontier::Frontier;
 use crate::levelling::Levelling;
+use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Param, Params, Spec, SpecError, header, suggest};
 
 /// A class of data. Every class has an open block of its own, and a block keeps the class for which
@@ -13,7 +14,7 @@ use flashgc_base::spec::{Param, Params, Spec, SpecError, header, suggest};
 pub type Class = u8;
 
 /// A rule that sorts pages into classes.
-pub trait Placement: Send {
+pub trait Placement: State + Send {
     /// How many classes there are: 1 or more.
     fn classes(&self) -> usize;
 

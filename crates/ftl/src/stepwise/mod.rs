@@ -11,6 +11,8 @@ mod plane_map;
 
 pub use plane_map::PlaneMap;
 
+use flashgc_base::snapshot::State;
+
 use crate::blocks::{BlockId, BlockTable};
 use crate::counters::{Counters, Levelled, ZombieCounts};
 use crate::error::FtlError;
@@ -41,7 +43,7 @@ pub struct Room {
 /// A collection of a plane is `begin_collection`, then for each [`Move`] that `next_move` gives
 /// `copy` (or `merge`), then `erase`. At most one is under way in a plane. Every other call may come
 /// between any two of these.
-pub trait Stepwise: Send {
+pub trait Stepwise: State + Send {
     /// The whole drive's shape.
     fn geometry(&self) -> &Geometry;
 

@@ -2,6 +2,8 @@
 //! operation at a time.
 
 use flashgc_base::rng::Stream;
+use flashgc_base::snapshot::State;
+use flashgc_base::state;
 
 use super::{Move, Room, Stepwise, Victim};
 use crate::blocks::{BlockId, BlockTable};
@@ -79,6 +81,10 @@ impl<P: VictimPolicy> PlaneMap<P> {
     fn take_moving(&mut self, plane: PlaneId) -> Option<Move> {
         self.plane_mut(plane).under_way.as_mut()?.steps.moving.take()
     }
+}
+
+impl<P: VictimPolicy> State for PlaneMap<P> {
+    state! { states: store; }
 }
 
 impl<P: VictimPolicy> Stepwise for PlaneMap<P> {

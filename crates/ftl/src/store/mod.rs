@@ -15,6 +15,7 @@ mod gather;
 mod open;
 mod pick;
 mod plane;
+mod snapshot;
 mod sorting;
 mod tables;
 mod wear;

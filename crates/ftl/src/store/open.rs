@@ -1,5 +1,8 @@
 //! Open blocks: those that are being programmed.
 
+use flashgc_base::snapshot::Value;
+use flashgc_base::value;
+
 use crate::blocks::BlockId;
 
 /// A block being programmed, page after page.
@@ -9,6 +12,10 @@ pub(crate) struct Active {
     pub(crate) block: BlockId,
     /// Offset of the next page to program; b when full.
     pub(crate) next: u32,
+}
+
+impl Value for Active {
+    value!(block, next);
 }
 
 impl Active {

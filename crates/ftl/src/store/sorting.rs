@@ -1,5 +1,8 @@
 //! Which open block of its plane a page goes to, and what host writes must leave for copies.
 
+use flashgc_base::snapshot::{Fault, State};
+use flashgc_base::state;
+
 use super::plane::Plane;
 use crate::blocks::BlockId;
 use crate::frontier::Frontier;
@@ -29,6 +32,16 @@ pub(crate) struct Sorting {
     clock: u64,
 }
 
+impl State for Sorting {
+    state! {
+        values: clock;
+        tables: class_of;
+        states: rule;
+        fixed: copies, levelled;
+        then: check;
+    }
+}
+
 impl Sorting {
     pub(super) fn new(layout: &Layout) -> Self {
         let rule = layout.placement.make(layout.geometry.logical_pages());
@@ -56,6 +69,15 @@ impl Sorting {
     #[inline]
     pub(crate) fn has_rule(&self) -> bool {
         self.rule.is_some()
+    }
+
+    /// Whether every class is one.
+    fn check(&self) -> Result<(), Fault> {
+        let classes = self.classes();
+        if self.class_of.iter().all(|&class| usize::from(class) < classes) {
+            return Ok(());
+        }
+        Err(Fault::new("a block is of a class that there is not"))
     }
 
     /// Open blocks of a plane.

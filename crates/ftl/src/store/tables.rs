@@ -1,5 +1,8 @@
 //! Where every page is: the map, the reverse map and the live bits, over all planes of the drive.
 
+use flashgc_base::snapshot::State;
+use flashgc_base::state;
+
 use super::PlaneId;
 use super::gather::{SLACK, gather_word};
 use crate::blocks::BlockId;
@@ -23,6 +26,14 @@ pub(crate) struct Tables {
     pub(crate) reverse: Table<u32>,
     /// One bit a ppn: the page holds current data.
     pub(crate) live: Table<u64>,
+}
+
+impl State for Tables {
+    state! {
+        named: "page tables";
+        tables: map, reverse, live;
+        fixed: geometry, blocks_per_plane, reciprocal;
+    }
 }
 
 impl Tables {

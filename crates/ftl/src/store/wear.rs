@@ -1,5 +1,8 @@
 //! Wear: which blocks are worn out, and when the drive's life ended.
 
+use flashgc_base::snapshot::{State, Value};
+use flashgc_base::{state, value, words};
+
 use crate::blocks::BlockId;
 use crate::counters::Counters;
 use crate::endurance::{EndOfLife, Lifespan};
@@ -48,6 +51,28 @@ pub struct Wear {
 struct PlaneWear {
     bad_blocks: u32,
     reserve: u32,
+}
+
+impl Value for Cause {
+    words!(Reserve, Pool);
+}
+
+impl Value for Moment {
+    value!(counters, bad_blocks);
+}
+
+impl Value for PlaneWear {
+    value!(bad_blocks, reserve);
+}
+
+/// The limits are drawn anew.
+impl State for Wear {
+    state! {
+        named: "wear";
+        values: bad_blocks, failures, first_failure, system_failure;
+        tables: bad, planes;
+        fixed: ends_at, limits;
+    }
 }
 
 impl Wear {

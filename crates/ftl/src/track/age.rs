@@ -2,7 +2,9 @@
 
 use crate::blocks::BlockId;
 use crate::table::bytes_of;
+use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param};
+use flashgc_base::state;
 
 /// From which event a block's age counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +35,13 @@ impl AgeBasis {
 pub struct Ages {
     basis: AgeBasis,
     lost: Vec<u64>,
+}
+
+impl State for Ages {
+    state! {
+        tables: lost;
+        fixed: basis;
+    }
 }
 
 impl Ages {

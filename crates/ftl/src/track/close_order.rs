@@ -1,5 +1,8 @@
 //! The order in which blocks became candidates.
 
+use flashgc_base::snapshot::State;
+use flashgc_base::state;
+
 use super::Tracker;
 use super::order::Order;
 use crate::blocks::{BlockId, BlockTable};
@@ -9,6 +12,10 @@ use crate::geometry::Geometry;
 #[derive(Clone, Debug)]
 pub struct CloseOrder {
     order: Order,
+}
+
+impl State for CloseOrder {
+    state! { states: order; }
 }
 
 impl CloseOrder {

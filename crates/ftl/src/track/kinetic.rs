@@ -1,6 +1,9 @@
 //! The candidate with the best score where scores grow with time: exact, without a look at every
 //! block at every pick.
 
+use flashgc_base::snapshot::{State, Value};
+use flashgc_base::{state, value};
+
 use super::Tracker;
 use crate::blocks::{BlockId, BlockTable};
 use crate::geometry::Geometry;
@@ -107,7 +110,7 @@ impl Course {
 }
 
 /// What a policy keeps of the blocks, and the score it makes of it. The largest score is picked.
-pub trait Score: Send {
+pub trait Score: State + Send {
     /// Whether [`Score::programmed`] is to be called.
     const FOLLOWS_PROGRAMS: bool = false;
 
@@ -206,6 +209,10 @@ struct Node {
     base: f64,
 }
 
+impl Value for Node {
+    value!(winner, until, slope, base);
+}
+
 impl Node {
     const EMPTY: Self = Self { winner: NONE, until: NEVER, slope: 0.0, base: 0.0 };
 
@@ -229,6 +236,15 @@ impl Node {
             && course.value < line(now as f64)
             && (course.slope * (1.0 + ROUNDING) <= self.slope
                 || later(self.until as f64) * (1.0 + ROUNDING) < line(self.until as f64))
+    }
+}
+
+impl<S: Score> State for Kinetic<S> {
+    state! {
+        tables: closed;
+        layers: levels;
+        states: score;
+        fixed: offset_bits;
     }
 }
 

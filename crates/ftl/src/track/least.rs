@@ -7,7 +7,9 @@ use super::Tracker;
 use crate::blocks::{BlockId, BlockTable, NOT_A_CANDIDATE};
 use crate::geometry::Geometry;
 use crate::table::{bytes_of, tree_levels};
+use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param};
+use flashgc_base::state;
 
 /// Which of several candidates with equally few valid pages is first. It matters: with 1% of the
 /// pages taking 99% of the writes, and two frontiers, the oldest costs 16% less than the latest.
@@ -120,6 +122,15 @@ pub struct Least<R = Valid> {
     /// has one node in use.
     upper: Vec<Vec<u64>>,
     rank: PhantomData<R>,
+}
+
+impl<R: Rank> State for Least<R> {
+    state! {
+        values: clock, bound, renew_in;
+        tables: tie, leaves;
+        layers: upper;
+        fixed: ties, rank;
+    }
 }
 
 impl<R: Rank> Least<R> {

@@ -14,10 +14,12 @@ pub use kinetic::{Course, Kinetic, Score};
 pub use least::{Least, Rank, Ties, Valid};
 pub use window::Window;
 
+use flashgc_base::snapshot::State;
+
 use crate::blocks::{BlockId, BlockTable};
 
 /// Bookkeeping that follows the blocks. The engine calls it at every change.
-pub trait Tracker: Send {
+pub trait Tracker: State + Send {
     /// Whether [`Tracker::pages_lost`] is to be called: the hot path costs nothing otherwise.
     const FOLLOWS_PAGES: bool = false;
 

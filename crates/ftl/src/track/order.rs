@@ -1,5 +1,8 @@
 //! Blocks in the order in which they came, any of which can leave at O(1).
 
+use flashgc_base::snapshot::{Fault, State};
+use flashgc_base::state;
+
 use crate::blocks::BlockId;
 use crate::table::bytes_of;
 
@@ -16,6 +19,14 @@ pub(super) struct Order {
     len: usize,
 }
 
+impl State for Order {
+    state! {
+        values: first, last, len;
+        tables: links;
+        then: check;
+    }
+}
+
 impl Order {
     /// The order of none of `blocks` blocks.
     pub(super) fn new(blocks: u32) -> Self {
@@ -25,6 +36,17 @@ impl Order {
     /// Bytes that it keeps of `blocks` blocks.
     pub(super) fn bytes(blocks: u32) -> u64 {
         bytes_of::<(BlockId, BlockId)>(blocks as usize)
+    }
+
+    /// Whether every block that it names is one.
+    fn check(&self) -> Result<(), Fault> {
+        let blocks = self.links.len();
+        let is_block = |block: BlockId| block == NONE || (block as usize) < blocks;
+        let links = self.links.iter().all(|&(before, after)| is_block(before) && is_block(after));
+        if links && is_block(self.first) && is_block(self.last) && self.len <= blocks {
+            return Ok(());
+        }
+        Err(Fault::new("an order names a block that there is not"))
     }
 
     pub(super) fn len(&self) -> usize {

@@ -1,5 +1,8 @@
 //! The w candidates that were closed first, and which of them has the fewest valid pages.
 
+use flashgc_base::snapshot::State;
+use flashgc_base::state;
+
 use super::order::Order;
 use super::{Least, Ties, Tracker};
 use crate::blocks::{BlockId, BlockTable};
@@ -13,6 +16,14 @@ pub struct Window {
     least: Least,
     /// Candidates behind the window, longest closed first.
     waiting: Order,
+}
+
+impl State for Window {
+    state! {
+        values: members;
+        states: least, waiting;
+        fixed: size;
+    }
 }
 
 impl Window {

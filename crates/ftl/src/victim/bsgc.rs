@@ -31,7 +31,9 @@ use crate::table::bytes_of;
 use crate::table::prefetch;
 use crate::track::{Course, Kinetic, Score};
 use flashgc_base::rng::Stream;
+use flashgc_base::snapshot::{State, Value};
 use flashgc_base::spec::{Kind, Param, Params, SpecError};
+use flashgc_base::{state, value};
 
 /// See the module's text.
 #[derive(Clone)]
@@ -51,6 +53,18 @@ struct Past {
     interval: f64,
     /// c_iu in pages.
     kept: f64,
+}
+
+impl State for Bsgc {
+    state! {
+        values: least_erases, least_worn;
+        tables: past;
+        fixed: literal, sample, live;
+    }
+}
+
+impl Value for Past {
+    value!(erased, interval, kept);
 }
 
 impl VictimPolicy for Bsgc {

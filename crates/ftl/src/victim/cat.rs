@@ -22,12 +22,18 @@ use crate::blocks::{BlockId, BlockTable};
 use crate::geometry::Geometry;
 use crate::track::{AgeBasis, Ages, Course, Kinetic, Score};
 use flashgc_base::rng::Stream;
+use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Param, Params, SpecError};
+use flashgc_base::state;
 
 /// See the module's text.
 #[derive(Clone)]
 pub struct Cat {
     ages: Ages,
+}
+
+impl State for Cat {
+    state! { states: ages; }
 }
 
 impl VictimPolicy for Cat {

@@ -24,7 +24,9 @@ use crate::blocks::{BlockId, BlockTable};
 use crate::geometry::Geometry;
 use crate::track::{AgeBasis, Ages, Course, Kinetic, Score};
 use flashgc_base::rng::Stream;
+use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param, Params, SpecError};
+use flashgc_base::state;
 
 /// See the module's text.
 #[derive(Clone)]
@@ -38,6 +40,13 @@ enum Form {
     Kawaguchi,
     Lfs,
     Sqrt,
+}
+
+impl State for CostBenefit {
+    state! {
+        states: ages;
+        fixed: form;
+    }
 }
 
 impl VictimPolicy for CostBenefit {

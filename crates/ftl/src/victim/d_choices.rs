@@ -18,7 +18,9 @@ use crate::blocks::{BlockId, BlockTable};
 use crate::geometry::Geometry;
 use crate::table::bytes_of;
 use flashgc_base::rng::Stream;
+use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param, Params, SpecError};
+use flashgc_base::state;
 
 /// See the module's text.
 pub struct DChoices {
@@ -27,6 +29,13 @@ pub struct DChoices {
     stored: Vec<BlockId>,
     /// The `memory + 1` best of the present pick, best first.
     best: Vec<(u16, BlockId)>,
+}
+
+impl State for DChoices {
+    state! {
+        values: stored;
+        fixed: draws, memory, best;
+    }
 }
 
 impl VictimPolicy for DChoices {

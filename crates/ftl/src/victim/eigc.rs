@@ -25,7 +25,9 @@ use crate::table::bytes_of;
 use crate::table::prefetch;
 use crate::track::{Course, Kinetic, Score};
 use flashgc_base::rng::Stream;
+use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param, Params, SpecError};
+use flashgc_base::state;
 
 /// See the module's text.
 #[derive(Clone)]
@@ -33,6 +35,13 @@ pub struct Eigc {
     average: bool,
     /// A block: the clock at its last erase, and c_iu in pages.
     erased: Vec<(u64, f64)>,
+}
+
+impl State for Eigc {
+    state! {
+        tables: erased;
+        fixed: average;
+    }
 }
 
 impl VictimPolicy for Eigc {

@@ -8,6 +8,7 @@ use crate::blocks::{BlockId, BlockTable};
 use crate::error::FtlError;
 use crate::geometry::Geometry;
 use flashgc_base::rng::Stream;
+use flashgc_base::snapshot::{Fault, Reader, State, Writer};
 use flashgc_base::spec::{Param, Params, SpecError};
 
 /// Picks a candidate from the block table; `None` stops the drive with "no reclaimable space".
@@ -24,6 +25,18 @@ impl External {
     /// The policy that asks `pick`.
     pub fn from_pick(pick: ExternalPick) -> Self {
         Self(pick)
+    }
+}
+
+impl State for External {
+    fn save(&self, to: &mut Writer<'_>) {
+        to.refuse(Fault::new(
+            "a victim policy written in Python keeps what it knows to itself, and cannot be saved",
+        ));
+    }
+
+    fn restore(&mut self, _: &mut Reader<'_>) -> Result<(), Fault> {
+        Err(Fault::new("a victim policy written in Python cannot be restored"))
     }
 }
 

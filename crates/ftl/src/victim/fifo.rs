@@ -17,10 +17,16 @@ use crate::blocks::{BlockId, BlockTable};
 use crate::geometry::Geometry;
 use crate::track::CloseOrder;
 use flashgc_base::rng::Stream;
+use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Param, Params, SpecError};
+use flashgc_base::state;
 
 /// See the module's text.
 pub struct Fifo;
+
+impl State for Fifo {
+    state! {}
+}
 
 impl VictimPolicy for Fifo {
     type Tracker = CloseOrder;

@@ -19,11 +19,17 @@ use crate::blocks::{BlockId, BlockTable};
 use crate::geometry::Geometry;
 use crate::track::{Least, Ties};
 use flashgc_base::rng::Stream;
+use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Param, Params, SpecError};
+use flashgc_base::state;
 
 /// See the module's text.
 pub struct Greedy {
     ties: Ties,
+}
+
+impl State for Greedy {
+    state! { fixed: ties; }
 }
 
 impl VictimPolicy for Greedy {

@@ -22,6 +22,8 @@ pub mod z_greedy;
 
 pub use external::{External, ExternalPick, MakePick};
 
+use flashgc_base::snapshot::State;
+
 use crate::blocks::{BlockId, BlockTable};
 use crate::geometry::Geometry;
 use crate::track::Tracker;
@@ -51,7 +53,7 @@ pub(crate) static POLICIES: &[VictimInfo] = &[
 ///
 /// A policy reads the block table and its tracker and returns one candidate; the engine does the
 /// rest. It keeps no state about blocks of its own that the engine could keep for it.
-pub trait VictimPolicy: Send + Sized + 'static {
+pub trait VictimPolicy: State + Send + Sized + 'static {
     /// What the engine keeps up to date for this policy; `()` for nothing.
     type Tracker: Tracker;
 

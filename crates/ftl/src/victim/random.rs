@@ -15,10 +15,16 @@ use super::{VictimPolicy, draw};
 use crate::blocks::{BlockId, BlockTable};
 use crate::geometry::Geometry;
 use flashgc_base::rng::Stream;
+use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Param, Params, SpecError};
+use flashgc_base::state;
 
 /// See the module's text.
 pub struct Random;
+
+impl State for Random {
+    state! {}
+}
 
 impl VictimPolicy for Random {
     type Tracker = ();

@@ -25,7 +25,9 @@ use crate::table::bytes_of;
 use crate::table::prefetch;
 use crate::track::{Course, Kinetic, Score};
 use flashgc_base::rng::Stream;
+use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param, Params, SpecError};
+use flashgc_base::state;
 
 /// See the module's text.
 #[derive(Clone)]
@@ -33,6 +35,13 @@ pub struct Sagc {
     ratio: bool,
     /// A block: the sum of the clock at which its invalid pages became so.
     sums: Vec<u64>,
+}
+
+impl State for Sagc {
+    state! {
+        tables: sums;
+        fixed: ratio;
+    }
 }
 
 impl VictimPolicy for Sagc {

@@ -25,7 +25,9 @@ use crate::table::bytes_of;
 use crate::table::prefetch;
 use crate::track::{Course, Kinetic, Score};
 use flashgc_base::rng::Stream;
+use flashgc_base::snapshot::{State, Value};
 use flashgc_base::spec::{Param, Params, SpecError};
+use flashgc_base::{state, value};
 
 /// See the module's text.
 #[derive(Clone)]
@@ -48,6 +50,14 @@ struct Past {
 }
 
 const NOT_YET: u64 = u64::MAX;
+
+impl State for Scata {
+    state! { tables: past, programmed, dead; }
+}
+
+impl Value for Past {
+    value!(first, youngest, invalid);
+}
 
 impl VictimPolicy for Scata {
     type Tracker = Kinetic<Self>;

@@ -23,7 +23,9 @@ use crate::blocks::{BlockId, BlockTable};
 use crate::geometry::Geometry;
 use crate::track::{Course, Kinetic, Score};
 use flashgc_base::rng::Stream;
+use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param, Params, SpecError};
+use flashgc_base::state;
 
 /// See the module's text.
 #[derive(Clone)]
@@ -32,6 +34,13 @@ pub struct WearAware {
     /// The most erases of a block, and the same with those since the last pick.
     most_erases: u32,
     next_most: u32,
+}
+
+impl State for WearAware {
+    state! {
+        values: most_erases, next_most;
+        fixed: lambda;
+    }
 }
 
 impl VictimPolicy for WearAware {

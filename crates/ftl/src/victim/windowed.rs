@@ -18,11 +18,17 @@ use crate::blocks::{BlockId, BlockTable};
 use crate::geometry::Geometry;
 use crate::track::Window;
 use flashgc_base::rng::Stream;
+use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param, Params, SpecError};
+use flashgc_base::state;
 
 /// See the module's text.
 pub struct Windowed {
     size: u32,
+}
+
+impl State for Windowed {
+    state! { fixed: size; }
 }
 
 impl VictimPolicy for Windowed {

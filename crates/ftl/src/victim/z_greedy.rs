@@ -20,11 +20,17 @@ use crate::blocks::{BlockId, BlockTable};
 use crate::geometry::Geometry;
 use crate::track::{Least, Rank, Ties};
 use flashgc_base::rng::Stream;
+use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Param, Params, SpecError};
+use flashgc_base::state;
 
 /// See the module's text.
 pub struct ZGreedy {
     ties: Ties,
+}
+
+impl State for ZGreedy {
+    state! { fixed: ties; }
 }
 
 impl VictimPolicy for ZGreedy {

@@ -18,7 +18,9 @@
 //! stand-in for the regions of Ji and Shin 2010, to compare with.
 
 use flashgc_base::residency::Region;
+use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param, Params};
+use flashgc_base::state;
 
 use super::regions::Regions;
 use super::{Evicted, PageCache, Policy, by_regions};
@@ -46,6 +48,14 @@ impl Policy for Lru {
     fn new(params: &Params, pages: u32, capacity: u32) -> Self {
         let lru = (capacity / params.integer("parts") as u32).max(1);
         Self { regions: Regions::new(pages, capacity, GAIN), recent: capacity - lru }
+    }
+}
+
+impl State for Lru {
+    state! {
+        named: "page cache";
+        states: regions;
+        fixed: recent;
     }
 }
 

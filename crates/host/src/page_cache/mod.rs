@@ -27,6 +27,7 @@ mod three_region;
 use std::fmt;
 
 use flashgc_base::residency::{Region, Residency};
+use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Param, Params, Spec, SpecError, count, header, suggest};
 
 pub use lru::Lru;
@@ -45,7 +46,7 @@ pub struct Evicted {
 ///
 /// Pages are numbered from 0; a number at or beyond the swap space that the cache was built for is
 /// a bug of the caller and panics.
-pub trait PageCache: Residency + Send {
+pub trait PageCache: Residency + State + Send {
     /// Pages that fit.
     fn capacity(&self) -> u32;
 

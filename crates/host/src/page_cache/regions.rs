@@ -6,6 +6,8 @@
 //! in one place of 12 bytes, found by its number, and moving it is a handful of stores.
 
 use flashgc_base::residency::{Cached, Region};
+use flashgc_base::snapshot::{Fault, State, Value};
+use flashgc_base::{state, value};
 
 /// Links and state of one page, or of the two ends of a list.
 #[derive(Clone, Copy, Debug)]
@@ -69,6 +71,23 @@ pub(super) struct Regions {
     changed: Vec<u32>,
 }
 
+impl Value for Node {
+    value!(newer, older, state);
+}
+
+impl Value for Stays {
+    value!(written, unwritten);
+}
+
+impl State for Regions {
+    state! {
+        values: lengths, stays, probability, inserted, following, changed;
+        tables: nodes;
+        fixed: pages, capacity, gain;
+        then: check;
+    }
+}
+
 impl Regions {
     /// No page cached, of `pages` pages; epochs weigh `gain` in the update probabilities.
     pub fn new(pages: u32, capacity: u32, gain: f64) -> Self {
@@ -90,6 +109,16 @@ impl Regions {
             following: false,
             changed: Vec::new(),
         }
+    }
+
+    /// Whether every page that it names is one.
+    fn check(&self) -> Result<(), Fault> {
+        let nodes = self.nodes.len() as u32;
+        let is_node = |node: &Node| node.newer < nodes && node.older < nodes;
+        if self.nodes.iter().all(is_node) && self.changed.iter().all(|&page| page < self.pages) {
+            return Ok(());
+        }
+        Err(Fault::new("a page cache names a page that there is not"))
     }
 
     pub fn len(&self) -> u32 {

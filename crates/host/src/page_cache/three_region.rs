@@ -30,7 +30,9 @@
 //! 2008. Neither gives the rules; those above are ours, built on what the former says of them.
 
 use flashgc_base::residency::Region;
+use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param, Params, SpecError};
+use flashgc_base::state;
 
 use super::regions::Regions;
 use super::{Evicted, PageCache, Policy, by_regions};
@@ -111,6 +113,15 @@ impl Policy for ThreeRegion {
             lru_hits: [0; 2],
             came: [0; 2],
         }
+    }
+}
+
+impl State for ThreeRegion {
+    state! {
+        named: "page cache";
+        values: sizes, mru_hits, lru_hits, came;
+        states: regions;
+        fixed: floor, step, resize;
     }
 }
 

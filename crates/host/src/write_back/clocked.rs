@@ -2,6 +2,9 @@
 //! for the drive out. What the drive takes for it is the drive's business. Before that clock starts it
 //! has that of requests, so that a drive can be brought into the state that it has behind this cache.
 
+use flashgc_base::snapshot::State;
+use flashgc_base::state;
+
 use flashgc_workload::Op;
 
 use super::hints::HintsSpec;
@@ -16,6 +19,15 @@ pub struct ClockedHost {
     now_ns: u64,
     memory_ns: u64,
     hints: HintsSpec,
+}
+
+impl State for ClockedHost {
+    state! {
+        named: "host";
+        values: now_ns;
+        states: served;
+        fixed: gap_ns, memory_ns, hints;
+    }
 }
 
 impl ClockedHost {

@@ -17,7 +17,9 @@
 //! are, but that the writer there adapts its rounds to the need; Lee et al., IEEE Trans. on Computers
 //! 64(4), 2015, section 4.3.2 (a database that tells of what is dirty).
 
+use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param, Params, SpecError};
+use flashgc_base::state;
 
 use super::outlet::Outlet;
 use super::pages::{Lists, Pages};
@@ -111,6 +113,15 @@ struct BufferCache {
     checkpoint: (u64, u32),
     /// Where it goes on, in address order.
     sweep: u32,
+}
+
+impl State for BufferCache {
+    state! {
+        named: "buffer cache";
+        values: now, next_round, next_checkpoint, checkpoint, sweep;
+        states: cached, dirty, lists, due;
+        fixed: settings, capacity;
+    }
 }
 
 impl BufferCache {

@@ -3,7 +3,9 @@
 use std::collections::VecDeque;
 
 use flashgc_base::rng::Stream;
+use flashgc_base::snapshot::{State, Value};
 use flashgc_base::spec::{Kind, Param, Params, Spec, SpecError, suggest};
+use flashgc_base::{state, value};
 
 use super::pages::Pages;
 use super::time;
@@ -308,6 +310,22 @@ pub(super) struct Hints {
     /// Dirty pages that the drive has a hint of.
     known: Pages,
     pub(super) counts: HintCounts,
+}
+
+impl Value for Extent {
+    value!(first, count);
+}
+
+impl Value for HintCounts {
+    value!(due, sent, overtaken, lost, late, wrong, commands);
+}
+
+impl State for Hints {
+    state! {
+        values: rng, queue, under_way, commands, written_last, updating, told_by_read, counts;
+        states: waiting, dirty, known;
+        fixed: way, lost, wrong, adverse, late, pages, extent_pages;
+    }
 }
 
 impl Hints {

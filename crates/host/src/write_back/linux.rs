@@ -24,7 +24,9 @@
 //! Linux 2.6.34, mm/page-writeback.c and fs/fs-writeback.c: the parameters and the throttling; Lee et
 //! al., IEEE Trans. on Computers 64(4), 2015, Table 2 (the values).
 
+use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param, Params, SpecError};
+use flashgc_base::state;
 
 use super::outlet::Outlet;
 use super::pages::{Lists, Pages};
@@ -158,6 +160,24 @@ struct LinuxCache {
     credit: u64,
     /// Pages written by the host since a writer last looked.
     since_look: u32,
+}
+
+/// Writing takes no time of the daemon as soon as the drive has the clock.
+impl State for Settings {
+    state! {
+        values: page_ns;
+        fixed: writeback_ns, expire_ns, background, limit, by_page;
+    }
+}
+
+impl State for LinuxCache {
+    state! {
+        named: "page cache";
+        values: now, next_look, dirty_since, sweep, expired, expired_before, in_background, credit, since_look;
+        tables: dirtied_at;
+        states: settings, cached, dirty, lists;
+        fixed: capacity, background, middle, limit, turn;
+    }
 }
 
 impl LinuxCache {

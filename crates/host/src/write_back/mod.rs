@@ -15,7 +15,9 @@ mod pages;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use flashgc_base::snapshot::{Fault, Reader, State, Value, Writer};
 use flashgc_base::spec::{Kind, Param, Params, Spec, SpecError, count, header, suggest};
+use flashgc_base::{state, value};
 use flashgc_workload::units::Quantity;
 use flashgc_workload::{Batch, Op, Workload, WorkloadError};
 
@@ -27,7 +29,7 @@ use hints::Hints;
 use outlet::{Ahead, Outlet};
 
 /// A cache that writes back: it asks the drive for what it needs.
-trait Cache: Send {
+trait Cache: State + Send {
     /// `ns` pass before the next request.
     fn pass(&mut self, ns: u64, out: &mut Outlet);
 
@@ -297,6 +299,10 @@ pub struct HostCounts {
     pub moments: u128,
 }
 
+impl Value for HostCounts {
+    value!(reads, writes, drive_reads, drive_writes, hints, dirty, known, moments);
+}
+
 impl HostCounts {
     /// Requests of the application, of one page each.
     pub fn requests(&self) -> u64 {
@@ -359,6 +365,10 @@ impl HostWatch {
     pub fn counts(&self) -> HostCounts {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    fn tell(&self, counts: HostCounts) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = counts;
+    }
 }
 
 /// An application behind a cache: the workload that the drive sees.
@@ -385,6 +395,32 @@ struct Served {
     cache: Box<dyn Cache>,
     outlet: Outlet,
     counts: HostCounts,
+}
+
+impl State for Served {
+    state! { values: counts; states: cache, outlet; }
+}
+
+/// What the host has done is read through the watch, wherever that is.
+impl State for HostWatch {
+    fn save(&self, to: &mut Writer<'_>) {
+        self.counts().put(to);
+    }
+
+    fn restore(&mut self, from: &mut Reader<'_>) -> Result<(), Fault> {
+        self.tell(Value::take(from)?);
+        Ok(())
+    }
+}
+
+impl State for Host {
+    state! {
+        named: "host";
+        values: batch, done, unseen;
+        states: application, served, shared;
+        fixed: gap_ns, foresees;
+        then: check;
+    }
 }
 
 impl Served {
@@ -433,6 +469,13 @@ impl Served {
 impl Host {
     /// Requests in a row that may all stay in the cache: an hour and a half of them at the usual rate.
     const MOST_UNSEEN: u32 = 50_000_000;
+
+    fn check(&self) -> Result<(), Fault> {
+        if self.done <= self.batch.pages.len() {
+            return Ok(());
+        }
+        Err(Fault::new("more commands of the application are done than there are"))
+    }
 
     /// The counts, to be read while a drive has the host.
     pub fn watch(&self) -> HostWatch {
@@ -490,7 +533,7 @@ impl Workload for Host {
             while self.served.outlet.commands < limit && self.request()? {}
             self.served.outlet.hand_out(batch, limit);
         }
-        *self.shared.0.lock().unwrap_or_else(PoisonError::into_inner) = self.served.counts();
+        self.shared.tell(self.served.counts());
         Ok(())
     }
 }

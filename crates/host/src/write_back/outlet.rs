@@ -1,5 +1,8 @@
 //! Where a cache's commands leave for the drive, with the hints that ride on them.
 
+use flashgc_base::snapshot::{Fault, Reader, State, Value, Writer};
+use flashgc_base::state;
+
 use std::collections::VecDeque;
 
 use flashgc_workload::{Batch, Op};
@@ -16,6 +19,14 @@ pub(super) struct Ahead {
     coming: Vec<u32>,
     /// A page that was written just now and will be again: its hint comes before the next command.
     again: Option<u32>,
+}
+
+impl State for Ahead {
+    state! {
+        values: seen, writes, again;
+        tables: coming;
+        fixed: horizon;
+    }
 }
 
 impl Ahead {
@@ -46,6 +57,33 @@ pub(super) struct Outlet {
     /// Pages that the drive was asked to read, and to write, so far.
     pub(super) reads: u64,
     pub(super) writes: u64,
+}
+
+impl Value for Leaving {
+    fn put(&self, to: &mut Writer<'_>) {
+        match *self {
+            Self::Hint(page) => (0u8, page, Op::Write),
+            Self::Command(page, op) => (1, page, op),
+            Self::HintCommand => (2, 0, Op::Write),
+        }
+        .put(to);
+    }
+
+    fn take(from: &mut Reader<'_>) -> Result<Self, Fault> {
+        match <(u8, u32, Op)>::take(from)? {
+            (0, page, _) => Ok(Self::Hint(page)),
+            (1, page, op) => Ok(Self::Command(page, op)),
+            (2, ..) => Ok(Self::HintCommand),
+            (other, ..) => Err(Fault::new(format!("{other} is nothing that leaves a host"))),
+        }
+    }
+}
+
+impl State for Outlet {
+    state! {
+        values: leaving, commands, reads, writes;
+        states: hints, ahead;
+    }
 }
 
 impl Outlet {

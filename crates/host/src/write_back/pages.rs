@@ -1,10 +1,20 @@
 //! Sets and lists of pages in flat arrays: constant time an operation.
 
+use flashgc_base::snapshot::{Fault, State};
+use flashgc_base::state;
+
 /// A set of pages: a bit each.
 #[derive(Clone)]
 pub(super) struct Pages {
     words: Vec<u64>,
     count: u32,
+}
+
+impl State for Pages {
+    state! {
+        values: count;
+        tables: words;
+    }
 }
 
 impl Pages {
@@ -62,11 +72,28 @@ pub(super) struct Lists {
     pages: u32,
 }
 
+impl State for Lists {
+    state! {
+        tables: next, previous;
+        fixed: pages;
+        then: check;
+    }
+}
+
 impl Lists {
     /// `lists` empty lists of `pages` pages.
     pub(super) fn new(pages: u32, lists: u32) -> Self {
         let own: Vec<u32> = (0..pages + lists).collect();
         Self { next: own.clone(), previous: own, pages }
+    }
+
+    /// Whether every page that it names is one, or a head.
+    fn check(&self) -> Result<(), Fault> {
+        let ends = self.next.len() as u32;
+        if self.next.iter().chain(&self.previous).all(|&page| page < ends) {
+            return Ok(());
+        }
+        Err(Fault::new("a list of pages names a page that there is not"))
     }
 
     pub(super) fn push_front(&mut self, list: u32, page: u32) {

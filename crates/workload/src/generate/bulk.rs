@@ -5,6 +5,8 @@
 //! compiled twice, and integer arithmetic has one result.
 
 use flashgc_base::rng::Stream;
+use flashgc_base::snapshot::{Fault, State};
+use flashgc_base::state;
 use multiversion::multiversion;
 
 /// Generators side by side. Of eight the compiler makes scalar code, of sixteen a vector loop.
@@ -25,6 +27,14 @@ pub(super) struct Bulk {
     used: usize,
 }
 
+impl State for Bulk {
+    state! {
+        values: state, used;
+        tables: words;
+        then: check;
+    }
+}
+
 impl Bulk {
     /// The words of the component called `name` in a run with `seed`.
     pub fn new(seed: u64, name: &str) -> Self {
@@ -37,6 +47,13 @@ impl Bulk {
             }
         }
         Self { state, words: [0; WORDS], used: WORDS }
+    }
+
+    fn check(&self) -> Result<(), Fault> {
+        if self.used <= WORDS {
+            return Ok(());
+        }
+        Err(Fault::new("more random words are used than there are"))
     }
 
     /// The next word.

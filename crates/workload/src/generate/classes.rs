@@ -27,10 +27,13 @@
 
 use std::sync::Arc;
 
+use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param, Params, SpecError, count};
+use flashgc_base::state;
 
 use super::alias::Alias;
 use super::bulk::Bulk;
+use super::class::Class;
 use super::scatter::Runs;
 use super::{BLOCK, Blocks, Generator, GeneratorInfo, READ, Random, TRIM};
 
@@ -154,12 +157,6 @@ impl Generator for Classes {
     }
 }
 
-#[derive(Clone, Copy)]
-struct Class {
-    first: u32,
-    pages: u32,
-}
-
 struct Draws {
     choice: Alias,
     classes: Vec<Class>,
@@ -170,6 +167,14 @@ struct Draws {
     left: u32,
     scatter: Option<Runs>,
     words: Bulk,
+}
+
+impl State for Draws {
+    state! {
+        values: current, page, left;
+        states: words;
+        fixed: choice, classes, burst, scatter;
+    }
 }
 
 impl Blocks for Draws {

@@ -1,6 +1,9 @@
 //! From pages to commands: reads and TRIMs among the writes, mixtures of generators, and batches
 //! of any size. It knows no distribution but those two choices.
 
+use flashgc_base::snapshot::{Fault, State};
+use flashgc_base::state;
+
 use std::hint::select_unpredictable;
 
 use multiversion::multiversion;
@@ -60,7 +63,36 @@ impl Part {
     }
 }
 
+impl State for Commands {
+    state! {
+        named: "generator";
+        values: used;
+        tables: pages, ops;
+        states: source;
+        fixed: writes_only;
+        then: check;
+    }
+}
+
+impl State for Source {
+    state! { states: parts, choices; }
+}
+
+impl State for Running {
+    state! {
+        values: used;
+        tables: pages;
+        states: source;
+        fixed: part_below, read_below, trim_below;
+        then: check;
+    }
+}
+
 impl Commands {
+    fn check(&self) -> Result<(), Fault> {
+        check_used(self.used)
+    }
+
     /// There must be a part; weights sum to 1, and so do `read` and `trim` at most in each part.
     pub fn new(parts: Vec<Part>, choices: Bulk) -> Self {
         let writes_only = parts.iter().all(Part::only_writes);
@@ -131,7 +163,16 @@ fn choose(parts: &mut [Running], word: u64) -> &mut Running {
     &mut parts[chosen]
 }
 
+/// Whether no more of a block is used than there is.
+fn check_used(used: usize) -> Result<(), Fault> {
+    if used <= BLOCK { Ok(()) } else { Err(Fault::new("more commands are used than there are")) }
+}
+
 impl Running {
+    fn check(&self) -> Result<(), Fault> {
+        check_used(self.used)
+    }
+
     #[inline(always)]
     fn next(&mut self) -> u32 {
         if self.used == BLOCK {

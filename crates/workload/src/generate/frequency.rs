@@ -22,7 +22,9 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param, SpecError, count};
+use flashgc_base::state;
 
 use super::alias::Alias;
 use super::bulk::Bulk;
@@ -77,6 +79,13 @@ impl Generator for Frequency {
 struct Draws {
     choice: Alias,
     words: Bulk,
+}
+
+impl State for Draws {
+    state! {
+        states: words;
+        fixed: choice;
+    }
 }
 
 impl Blocks for Draws {

@@ -22,6 +22,7 @@
 
 mod alias;
 mod bulk;
+mod class;
 mod classes;
 mod commands;
 mod frequency;
@@ -41,6 +42,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use flashgc_base::rng::Stream;
+use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param, Params, SpecError};
 
 use crate::Op;
@@ -140,7 +142,7 @@ trait Generator: fmt::Debug + Send + Sync {
 }
 
 /// An endless sequence of logical pages.
-trait Blocks: Send {
+trait Blocks: State + Send {
     /// The next [`BLOCK`] pages.
     fn block(&mut self, pages: &mut [u32; BLOCK]);
 

@@ -22,7 +22,9 @@
 
 use std::sync::Arc;
 
+use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param, SpecError};
+use flashgc_base::state;
 
 use super::alias::Alias;
 use super::bulk::Bulk;
@@ -136,6 +138,13 @@ struct Draws {
     choice: Alias,
     strips: Vec<Strip>,
     words: Bulk,
+}
+
+impl State for Draws {
+    state! {
+        states: words;
+        fixed: pages, half, narrow, choice, strips;
+    }
 }
 
 impl Blocks for Draws {

@@ -25,7 +25,9 @@
 use std::sync::Arc;
 
 use flashgc_base::rng::Stream;
+use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param, SpecError};
+use flashgc_base::state;
 
 use super::zipf::Zipf;
 use super::{BLOCK, Blocks, Generator, GeneratorInfo, READ, Random, TRIM};
@@ -112,6 +114,15 @@ struct Running {
     /// Commands left in this phase.
     left: u64,
     changes: Stream,
+}
+
+impl State for Running {
+    state! {
+        values: left, changes;
+        tables: order;
+        states: ranks;
+        fixed: members, leaving, length;
+    }
 }
 
 impl Running {

@@ -13,7 +13,9 @@
 
 use std::sync::Arc;
 
+use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param, SpecError};
+use flashgc_base::state;
 
 use super::{BLOCK, Blocks, Generator, GeneratorInfo, READ, Random, TRIM};
 
@@ -71,6 +73,13 @@ struct Walk {
     next: u64,
     stride: u64,
     pages: u64,
+}
+
+impl State for Walk {
+    state! {
+        values: next;
+        fixed: stride, pages;
+    }
 }
 
 impl Blocks for Walk {

@@ -2,6 +2,7 @@
 //! running workload. It knows no generator but through the registry.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use flashgc_base::spec::{Params, Spec, SpecError, suggest};
@@ -93,6 +94,12 @@ impl GeneratorSpec {
     /// in a mixture, the largest.
     pub fn fixed_pages(&self) -> Option<u32> {
         self.parts.iter().filter_map(|part| part.plan.fixed_pages()).max()
+    }
+
+    /// The files that its parts are read from.
+    pub fn files(&self) -> Vec<PathBuf> {
+        let frequency = self.parts.iter().filter(|part| part.params.owner() == "frequency");
+        frequency.map(|part| PathBuf::from(part.params.text("path"))).collect()
     }
 
     /// Whether the workload suits pages of so many bytes.

@@ -2,7 +2,9 @@
 //! both uniform inside. What `hotcold` and `skew` have in common; no generator by itself.
 
 use flashgc_base::rng::Stream;
+use flashgc_base::snapshot::State;
 use flashgc_base::spec::{SpecError, count};
+use flashgc_base::state;
 use multiversion::multiversion;
 
 use super::bulk::{Bulk, WORDS};
@@ -68,6 +70,14 @@ struct Draws {
 /// Words looked at together for a rejection.
 const CHUNK: usize = 32;
 const LOW: u64 = u32::MAX as u64;
+
+impl State for Draws {
+    state! {
+        values: redraw;
+        states: words;
+        fixed: hot, cold, hot_below;
+    }
+}
 
 impl Blocks for Draws {
     fn block(&mut self, pages: &mut [u32; BLOCK]) {

@@ -15,7 +15,9 @@
 use std::sync::Arc;
 
 use flashgc_base::rng::Stream;
+use flashgc_base::snapshot::State;
 use flashgc_base::spec::SpecError;
+use flashgc_base::state;
 use multiversion::multiversion;
 
 use super::bulk::{Bulk, WORDS};
@@ -48,6 +50,14 @@ struct Draws {
 
 /// Words looked at together for a rejection.
 const CHUNK: usize = 32;
+
+impl State for Draws {
+    state! {
+        values: redraw;
+        states: words;
+        fixed: pages, reject_below;
+    }
+}
 
 impl Blocks for Draws {
     fn block(&mut self, pages: &mut [u32; BLOCK]) {

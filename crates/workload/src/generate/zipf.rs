@@ -27,7 +27,9 @@
 
 use std::sync::Arc;
 
+use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param, SpecError};
+use flashgc_base::state;
 
 use super::alias::Alias;
 use super::bulk::Bulk;
@@ -117,6 +119,13 @@ struct Draws {
     strips: Vec<Strip>,
     scatter: Option<Scatter>,
     words: Bulk,
+}
+
+impl State for Draws {
+    state! {
+        states: words;
+        fixed: pages, theta, choice, strips, scatter;
+    }
 }
 
 impl Blocks for Draws {

@@ -3,7 +3,9 @@
 use std::fmt;
 
 use flashgc_base::rng::Stream;
+use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param, Params, Spec, SpecError, suggest};
+use flashgc_base::state;
 
 use super::distribution::Distribution;
 use crate::units::Quantity;
@@ -273,6 +275,13 @@ pub struct Clock {
     now_ns: u64,
     /// Nanoseconds left of the burst.
     left_ns: f64,
+}
+
+impl State for Clock {
+    state! {
+        values: stream, now_ns, left_ns;
+        fixed: arrivals;
+    }
 }
 
 impl Clock {

@@ -25,7 +25,9 @@
 //! 2013.
 
 use flashgc_base::rng::Stream;
+use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param, Params, Spec, SpecError};
+use flashgc_base::state;
 
 use super::arrivals::{Arrivals, Clock};
 use super::distribution::Distribution;
@@ -182,6 +184,15 @@ pub struct DiskSimRequests {
     kinds: Stream,
     /// The unit behind the last request.
     next: Option<u64>,
+}
+
+impl State for DiskSimRequests {
+    state! {
+        named: "requests";
+        values: sizes, places, kinds, next;
+        states: clock;
+        fixed: size, unit, units, sequential, reads, urgent;
+    }
 }
 
 impl DiskSimRequests {

@@ -14,6 +14,9 @@ pub use pages::PageRequests;
 pub use source::{Requests, RequestsInfo, Space, request_generators};
 pub use trace::{Disorder, TimedTrace, TraceRequests};
 
+use flashgc_base::snapshot::{State, Value};
+use flashgc_base::value;
+
 use crate::{Op, WorkloadError};
 
 /// One request of the host.
@@ -39,8 +42,12 @@ impl TimedRequest {
     }
 }
 
+impl Value for TimedRequest {
+    value!(arrival_ns, offset, bytes, op, urgent);
+}
+
 /// A stream of requests in the order of their arrival.
-pub trait RequestStream: Send {
+pub trait RequestStream: State + Send {
     /// Replaces the content of `batch` by the next requests, at most `limit` of them; leaves it
     /// empty when the workload has ended. The requests are the same for every sequence of limits.
     /// A trace's dirty events are among them.

@@ -1,6 +1,9 @@
 //! Page commands of any workload as requests of one page each, which arrive by a process of their
 //! own.
 
+use flashgc_base::snapshot::State;
+use flashgc_base::state;
+
 use super::arrivals::Clock;
 use super::{RequestStream, TimedRequest};
 use crate::{Batch, Op, Workload, WorkloadError};
@@ -17,6 +20,15 @@ impl PageRequests {
     /// The commands of `workload` on pages of `page_size` bytes, arriving by `clock`.
     pub fn new(workload: Box<dyn Workload>, clock: Clock, page_size: u32) -> Self {
         Self { workload, clock, page_size, commands: Batch::default() }
+    }
+}
+
+impl State for PageRequests {
+    state! {
+        named: "requests";
+        values: commands;
+        states: workload, clock;
+        fixed: page_size;
     }
 }
 

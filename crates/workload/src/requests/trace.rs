@@ -7,7 +7,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use flashgc_base::snapshot::State;
 use flashgc_base::spec::{SpecError, count};
+use flashgc_base::state;
 
 use super::arrivals::Clock;
 use super::{RequestStream, TimedRequest};
@@ -121,6 +123,11 @@ impl TimedTrace {
             requests: requests.into(),
             sorted: backwards,
         })
+    }
+
+    /// Where it lies.
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
     /// The statistics.
@@ -286,6 +293,15 @@ pub struct TraceRequests {
     pass_ns: u64,
     rate_scale: f64,
     clock: Option<Clock>,
+}
+
+impl State for TraceRequests {
+    state! {
+        named: "requests";
+        values: next, pass;
+        states: clock;
+        fixed: requests, space, passes, pass_ns, rate_scale;
+    }
 }
 
 impl RequestStream for TraceRequests {

@@ -4,6 +4,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use flashgc_base::snapshot::{Fault, Reader, State, Value, Writer};
+use flashgc_base::{state, value};
+
 use super::address_map::{AddressMap, PagingOptions, push};
 use super::error::TraceError;
 use super::reader::{ReadOptions, TraceReader};
@@ -29,6 +32,10 @@ pub(crate) struct Commands {
     pages: Vec<u32>,
     ops: Vec<Op>,
     hints: Vec<(u32, u32)>,
+}
+
+impl Value for Commands {
+    value!(pages, ops, hints);
 }
 
 impl Commands {
@@ -127,6 +134,8 @@ struct Stream {
     reader: TraceReader,
     block: Vec<Request>,
     next: usize,
+    /// Requests of this pass that were expanded.
+    expanded: u64,
     commands: Commands,
 }
 
@@ -149,6 +158,7 @@ impl Stream {
                 .expand(request, &mut self.commands)
                 .map_err(|text| WorkloadError(format!("{}: {text}", self.path.display())))?;
             self.next += 1;
+            self.expanded += 1;
         }
         Ok(!self.commands.pages.is_empty())
     }
@@ -157,8 +167,76 @@ impl Stream {
         self.reader = TraceReader::open(&self.path, &self.options).map_err(to_workload)?;
         self.block.clear();
         self.next = 0;
+        self.expanded = 0;
         self.commands = Commands::default();
         Ok(())
+    }
+}
+
+/// Where in its pass the reader is; the requests before are read again, and passed over.
+impl State for Stream {
+    fn save(&self, to: &mut Writer<'_>) {
+        let Self {
+            path: _,
+            options: _,
+            expander: _,
+            reader: _,
+            block: _,
+            next: _,
+            expanded,
+            commands,
+        } = self;
+        expanded.put(to);
+        commands.put(to);
+    }
+
+    fn restore(&mut self, from: &mut Reader<'_>) -> Result<(), Fault> {
+        let fault = |WorkloadError(text)| Fault(text);
+        self.restart().map_err(fault)?;
+        self.expanded = Value::take(from)?;
+        self.commands = Value::take(from)?;
+        let mut left = self.expanded;
+        while left > self.block.len() as u64 {
+            left -= self.block.len() as u64;
+            let more = self.reader.next_block(&mut self.block);
+            if !more.map_err(to_workload).map_err(fault)? {
+                return Err(Fault::new(format!("{}: the trace is shorter", self.path.display())));
+            }
+        }
+        self.next = left as usize;
+        Ok(())
+    }
+}
+
+impl State for Origin {
+    fn save(&self, to: &mut Writer<'_>) {
+        match self {
+            Self::Kept(_) => false.put(to),
+            Self::Streamed(stream) => {
+                true.put(to);
+                stream.save(to);
+            }
+        }
+    }
+
+    /// Commands that did not fit into memory before may fit now, or the other way round: that would
+    /// be another place.
+    fn restore(&mut self, from: &mut Reader<'_>) -> Result<(), Fault> {
+        match (bool::take(from)?, self) {
+            (true, Self::Streamed(stream)) => stream.restore(from),
+            (false, Self::Kept(_)) => Ok(()),
+            _ => Err(Fault::new("the trace is kept in memory, or was, and not both times")),
+        }
+    }
+}
+
+impl State for Replayer {
+    state! {
+        named: "replay";
+        values: at, passes, issued, issued_in_pass, ended, carried;
+        states: origin;
+        fixed: logical_pages, replay;
+        then: check;
     }
 }
 
@@ -201,6 +279,7 @@ impl Replayer {
             reader: TraceReader::open(path, options)?,
             block: Vec::new(),
             next: 0,
+            expanded: 0,
             commands: Commands::default(),
         };
         Ok(Self::new(Origin::Streamed(Box::new(stream)), logical_pages, replay))
@@ -218,6 +297,17 @@ impl Replayer {
             ended: matches!(replay, Replay::Passes(0) | Replay::AtLeast(0)),
             carried: Vec::new(),
         }
+    }
+
+    fn check(&self) -> Result<(), Fault> {
+        let commands = match &self.origin {
+            Origin::Kept(commands) => commands,
+            Origin::Streamed(stream) => &stream.commands,
+        };
+        if self.at <= commands.pages.len() {
+            return Ok(());
+        }
+        Err(Fault::new("the replay is behind the end of its trace"))
     }
 
     /// Whole passes replayed so far.

@@ -1,5 +1,8 @@
 //! A collection under way.
 
+use flashgc_base::snapshot::Value;
+use flashgc_base::{value, words};
+
 use flashgc_ftl::stepwise::Move;
 
 use crate::timed::ops::{NONE, Queue};
@@ -39,6 +42,27 @@ pub struct Collection {
     pub idle: bool,
     /// No preemption until the erase: an urgent write waits (state S3).
     pub urgent: bool,
+}
+
+impl Value for Point {
+    words!(B, Reading, A, Writing, Erasing);
+}
+
+impl Value for Collection {
+    value!(
+        number,
+        plane,
+        point,
+        moving,
+        merged_reads,
+        merged_write,
+        polled,
+        searched,
+        gave_way,
+        mark,
+        idle,
+        urgent
+    );
 }
 
 impl Collection {

@@ -7,6 +7,9 @@ mod units;
 
 pub use collection::{Collection, Point};
 
+use flashgc_base::snapshot::{State, Value};
+use flashgc_base::{state, words};
+
 use flashgc_ftl::{FtlError, Stepwise};
 
 use super::config::{Collecting, Settings};
@@ -33,6 +36,10 @@ pub enum Life {
     Ended,
 }
 
+impl Value for Life {
+    words!(Whole, Failing, Ended);
+}
+
 impl Life {
     fn of(map: &dyn Stepwise) -> Self {
         match map.wear() {
@@ -57,6 +64,15 @@ pub struct Collector {
     under_way: Vec<Option<Collection>>,
     life: Life,
     counts: CollectionCounts,
+}
+
+impl State for Collector {
+    state! {
+        values: counts, life;
+        tables: under_way;
+        states: units;
+        fixed: rules, pages_per_block, blocks_per_plane;
+    }
 }
 
 impl Collector {

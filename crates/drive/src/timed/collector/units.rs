@@ -1,6 +1,9 @@
 //! The domains of collections: planes that count their erased blocks together and have one
 //! collection at a time.
 
+use flashgc_base::snapshot::State;
+use flashgc_base::state;
+
 use std::ops::{Range, RangeInclusive};
 
 use crate::timed::config::{Settings, Unit};
@@ -18,6 +21,13 @@ pub struct Units {
     below_hard: Vec<bool>,
     /// A collection in state S3 has ended: one urgent write goes before the next.
     lets_urgent_pass: Vec<bool>,
+}
+
+impl State for Units {
+    state! {
+        tables: collecting, below_hard, lets_urgent_pass;
+        fixed: planes_per_unit, planes_per_die;
+    }
 }
 
 impl Units {

@@ -1,5 +1,8 @@
 //! The bus of a channel: one transfer at a time, first come, first served.
 
+use flashgc_base::snapshot::Value;
+use flashgc_base::value;
+
 use std::collections::VecDeque;
 
 /// A channel's bus. Who asks is told at once when its turn comes: the transfers before it are known.
@@ -11,6 +14,10 @@ pub struct Bus {
     free_at: u64,
     /// The length of all transfers asked for.
     asked_ns: u64,
+}
+
+impl Value for Bus {
+    value!(ends, free_at, asked_ns);
 }
 
 impl Bus {

@@ -1,5 +1,8 @@
 //! A die: what its cells and its side of the bus do.
 
+use flashgc_base::snapshot::{Fault, Reader, Value, Writer};
+use flashgc_base::value;
+
 use crate::timed::clock::NEVER;
 
 /// What the cells or the bus of a die are at. A host operation is named by the first of the page
@@ -21,6 +24,58 @@ pub enum Job {
     Poll,
     /// Letting go of what is being suspended.
     Suspend,
+}
+
+impl Value for Job {
+    fn put(&self, to: &mut Writer<'_>) {
+        match *self {
+            Self::Idle => (0u8, 0u32),
+            Self::Read(op) => (1u8, op),
+            Self::Write(op) => (2u8, op),
+            Self::ModifyRead(op) => (3u8, op),
+            Self::ModifyWrite(op) => (4u8, op),
+            Self::Buffer(op) => (5u8, op),
+            Self::CopyRead => (6u8, 0u32),
+            Self::CopyWrite => (7u8, 0u32),
+            Self::Erase => (8u8, 0u32),
+            Self::Poll => (9u8, 0u32),
+            Self::Suspend => (10u8, 0u32),
+        }
+        .put(to);
+    }
+
+    fn take(from: &mut Reader<'_>) -> Result<Self, Fault> {
+        Ok(match <(u8, u32)>::take(from)? {
+            (0, _) => Self::Idle,
+            (1, op) => Self::Read(op),
+            (2, op) => Self::Write(op),
+            (3, op) => Self::ModifyRead(op),
+            (4, op) => Self::ModifyWrite(op),
+            (5, op) => Self::Buffer(op),
+            (6, _) => Self::CopyRead,
+            (7, _) => Self::CopyWrite,
+            (8, _) => Self::Erase,
+            (9, _) => Self::Poll,
+            (10, _) => Self::Suspend,
+            (other, _) => return Err(Fault::new(format!("{other} is no Job"))),
+        })
+    }
+}
+
+impl Value for Stage {
+    value!(job, begin, length, held, command);
+}
+
+impl Value for Suspended {
+    value!(job, left, times, mark);
+}
+
+impl Value for Stopwatch {
+    value!(since, total);
+}
+
+impl Value for Die {
+    value!(channel, cells, bus, suspended, suspends, in_use, held);
 }
 
 impl Job {

@@ -5,6 +5,9 @@ mod die;
 
 pub use die::{Die, Job, Stage, Suspended};
 
+use flashgc_base::snapshot::State;
+use flashgc_base::state;
+
 use super::clock::{Clock, Event, NEVER};
 use super::config::{Hardware, Settings};
 use super::ops::Ops;
@@ -23,6 +26,13 @@ pub struct Flash {
     programs_follow_transfers: bool,
     dies: Vec<Die>,
     buses: Vec<Bus>,
+}
+
+impl State for Flash {
+    state! {
+        tables: dies, buses;
+        fixed: hardware, copies_back, programs_follow_transfers;
+    }
 }
 
 impl Flash {

@@ -1,5 +1,8 @@
 //! The workload's requests, one by one.
 
+use flashgc_base::snapshot::State;
+use flashgc_base::state;
+
 use flashgc_ftl::Stepwise;
 use flashgc_workload::WorkloadError;
 use flashgc_workload::requests::{RequestStream, TimedRequest};
@@ -21,6 +24,13 @@ pub struct Arrivals {
     /// Requests of `batch` that are taken.
     taken: usize,
     has_more: bool,
+}
+
+impl State for Arrivals {
+    state! {
+        values: batch, taken, has_more;
+        states: stream;
+    }
 }
 
 impl Arrivals {

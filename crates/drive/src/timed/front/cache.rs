@@ -1,6 +1,9 @@
 //! The write cache: writes are done when they are in it, and it sends them to their dies. Pages
 //! that are written again while they wait there are programmed once.
 
+use flashgc_base::snapshot::{State, Value};
+use flashgc_base::{state, value};
+
 use std::collections::VecDeque;
 
 use hashbrown::HashMap;
@@ -48,6 +51,17 @@ pub struct WriteCache {
     /// Operations that wait for a place, and reads of their pages, in order.
     waiting: VecDeque<u32>,
     hits: u64,
+}
+
+impl Value for Entry {
+    value!(flush, number, is_newer, is_discarded);
+}
+
+impl State for WriteCache {
+    state! {
+        values: entries, waiting, hits;
+        fixed: capacity;
+    }
 }
 
 impl WriteCache {

@@ -9,6 +9,9 @@ mod requests;
 mod shape;
 mod write_back;
 
+use flashgc_base::snapshot::{State, Value};
+use flashgc_base::{state, value};
+
 use std::collections::VecDeque;
 
 use flashgc_host::{ClockedHost, HostCounts};
@@ -45,6 +48,19 @@ struct Counts {
     pages_modified: u64,
 }
 
+impl Value for Counts {
+    value!(
+        arrived,
+        completed,
+        in_system,
+        request_ns,
+        counted_until,
+        pages_read,
+        pages_written,
+        pages_modified
+    );
+}
+
 impl Counts {
     /// Adds the requests in the system to their sum over time.
     fn count_until(&mut self, now: u64) {
@@ -79,6 +95,15 @@ pub struct FrontEnd {
     is_due: bool,
     is_overloaded: bool,
     counts: Counts,
+}
+
+impl State for FrontEnd {
+    state! {
+        named: "front end";
+        values: has_started, waiting, requests, outstanding, resting, free_threads, is_due, is_overloaded, counts;
+        states: arrivals, cache, write_back;
+        fixed: host, queue_depth, shape;
+    }
 }
 
 impl FrontEnd {

@@ -1,5 +1,8 @@
 //! The requests that the drive works on.
 
+use flashgc_base::snapshot::{Fault, Reader, Value, Writer};
+use flashgc_base::value;
+
 use flashgc_workload::requests::TimedRequest;
 
 /// Whose request it is.
@@ -39,11 +42,45 @@ pub struct Request {
     pub party: Party,
 }
 
+impl Value for Party {
+    fn put(&self, to: &mut Writer<'_>) {
+        match *self {
+            Self::Workload => (0u8, 0u32),
+            Self::Request(op) => (1u8, op),
+            Self::Cache => (2u8, 0u32),
+            Self::Hints => (3u8, 0u32),
+        }
+        .put(to);
+    }
+
+    fn take(from: &mut Reader<'_>) -> Result<Self, Fault> {
+        Ok(match <(u8, u32)>::take(from)? {
+            (0, _) => Self::Workload,
+            (1, op) => Self::Request(op),
+            (2, _) => Self::Cache,
+            (3, _) => Self::Hints,
+            (other, _) => return Err(Fault::new(format!("{other} is no Party"))),
+        })
+    }
+}
+
+impl Value for Waiting {
+    value!(request, number, arrived, party, hints);
+}
+
+impl Value for Request {
+    value!(request, number, arrived, dispatched, left, met_collection, party);
+}
+
 /// All requests under way; their places are used again.
 #[derive(Default)]
 pub struct Requests {
     places: Vec<Request>,
     free: Vec<u32>,
+}
+
+impl Value for Requests {
+    value!(places, free);
 }
 
 impl Requests {

@@ -1,5 +1,8 @@
 //! The host's cache before the drive, and what of it is under way.
 
+use flashgc_base::snapshot::{State, Value};
+use flashgc_base::{state, value};
+
 use std::collections::VecDeque;
 
 use flashgc_host::ClockedHost;
@@ -12,6 +15,10 @@ const MOST_AT_LEISURE: u32 = 128;
 #[derive(Default)]
 struct Ends {
     times: VecDeque<(u64, u32)>,
+}
+
+impl Value for Ends {
+    value!(times);
 }
 
 impl Ends {
@@ -55,6 +62,13 @@ pub struct WriteBack {
     telling: Ends,
     /// The hints of these.
     told: VecDeque<u32>,
+}
+
+impl State for WriteBack {
+    state! {
+        values: hints, riding, in_memory, at_leisure, telling, told;
+        states: host;
+    }
 }
 
 impl WriteBack {

@@ -1,6 +1,8 @@
 //! Measures a timed drive: an [`Observer`] that collects latencies, what goes on over time, and a
 //! timeline. What comes before the first measured request is left out.
 
+use flashgc_base::snapshot::{Fault, Reader, State, Value, Writer};
+
 use super::observer::{Cause, Completion, Observer, Place, Span, Work};
 use crate::metrics::latency::{Latencies, Split};
 use crate::metrics::series::{Busy, Series};
@@ -24,6 +26,57 @@ pub struct Meter {
     /// When the collection under way on each die began.
     collecting: Vec<Option<u64>>,
     arrived: u64,
+}
+
+/// Without its timeline, which is not saved.
+impl Value for Meter {
+    fn put(&self, to: &mut Writer<'_>) {
+        let Self {
+            first,
+            began_ns,
+            ended_ns,
+            bytes,
+            latencies,
+            series,
+            timeline: _,
+            collecting,
+            arrived,
+        } = self;
+        (*first, *began_ns, *ended_ns, *bytes).put(to);
+        latencies.put(to);
+        series.put(to);
+        collecting.put(to);
+        arrived.put(to);
+    }
+
+    fn take(from: &mut Reader<'_>) -> Result<Self, Fault> {
+        let (first, began_ns, ended_ns, bytes) = Value::take(from)?;
+        Ok(Self {
+            first,
+            began_ns,
+            ended_ns,
+            bytes,
+            latencies: Value::take(from)?,
+            series: Value::take(from)?,
+            timeline: None,
+            collecting: Value::take(from)?,
+            arrived: Value::take(from)?,
+        })
+    }
+}
+
+impl State for Meter {
+    fn save(&self, to: &mut Writer<'_>) {
+        self.put(to);
+    }
+
+    fn restore(&mut self, from: &mut Reader<'_>) -> Result<(), Fault> {
+        let meter = Self::take(from)?;
+        let holds = meter.collecting.len() == self.collecting.len() && meter.first == self.first;
+        from.check(holds, "what was measured is of another drive")?;
+        *self = meter;
+        Ok(())
+    }
 }
 
 impl Meter {

@@ -1,6 +1,8 @@
 //! What a timed run comes to beside the counts that every drive has.
 
+use flashgc_base::snapshot::Value;
 use flashgc_base::spec::count;
+use flashgc_base::value;
 use serde::{Deserialize, Serialize};
 
 use super::totals::{CollectionCounts, Totals};
@@ -101,6 +103,18 @@ impl Overload {
             count(self.outstanding, "request"),
         )
     }
+}
+
+impl Value for CollectionResult {
+    value!(counts, suspended_programs, suspended_erases);
+}
+
+impl Value for Utilisation {
+    value!(bus, die, collection, channels, dies);
+}
+
+impl Value for Overload {
+    value!(offered_per_second, sustainable_per_second, outstanding);
 }
 
 impl CollectionResult {

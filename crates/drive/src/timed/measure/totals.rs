@@ -1,5 +1,8 @@
 //! What a timed drive counts.
 
+use flashgc_base::snapshot::Value;
+use flashgc_base::value;
+
 use serde::{Deserialize, Serialize};
 
 /// What happened to collections.
@@ -29,6 +32,23 @@ pub struct CollectionCounts {
     pub starved: u64,
     /// Victims picked by idle dies.
     pub idle: u64,
+}
+
+impl Value for CollectionCounts {
+    value!(
+        started,
+        ended,
+        preempted,
+        preemptions,
+        merged_reads,
+        merged_writes,
+        pipelined_reads,
+        pipelined_writes,
+        entered_s2,
+        entered_s3,
+        starved,
+        idle
+    );
 }
 
 impl CollectionCounts {
@@ -81,4 +101,22 @@ pub struct Totals {
     /// Sum over time of the requests in the system, from arrival to completion: divided by the
     /// time it is L of Little's law.
     pub request_ns: u128,
+}
+
+impl Value for Totals {
+    value!(
+        arrived,
+        completed,
+        pages_read,
+        pages_written,
+        pages_modified,
+        cache_hits,
+        suspended_programs,
+        suspended_erases,
+        collections,
+        bus_busy_ns,
+        die_busy_ns,
+        die_collecting_ns,
+        request_ns
+    );
 }

@@ -1,6 +1,9 @@
 //! Page operations: what requests are cut into. The front end makes and forgets them; on their way
 //! through the other rooms each notes on them what the next must know.
 
+use flashgc_base::snapshot::{State, Value};
+use flashgc_base::{state, value, words};
+
 mod queue;
 mod waiting;
 
@@ -102,6 +105,38 @@ pub struct Ops {
     count: u64,
     /// How many have come to their dies.
     sent: u64,
+}
+
+impl Value for Kind {
+    words!(Read, Write, Modify, Trim);
+}
+
+impl Value for PageOp {
+    value!(
+        order,
+        request,
+        page,
+        plane,
+        kind,
+        urgent,
+        starved,
+        met_collection,
+        is_merged,
+        is_programmed,
+        next,
+        prev,
+        blocked_ns,
+        bus_ns,
+        cell_ns
+    );
+}
+
+impl Value for Numbers {
+    value!(op, request);
+}
+
+impl State for Ops {
+    state! { values: places, numbers, free, count, sent; }
 }
 
 impl Ops {

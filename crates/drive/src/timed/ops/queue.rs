@@ -1,5 +1,8 @@
 //! The operations that wait for one thing, in order, with an index where they are many.
 
+use flashgc_base::snapshot::Value;
+use flashgc_base::value;
+
 use std::collections::BTreeSet;
 
 use hashbrown::HashMap;
@@ -51,6 +54,14 @@ impl Index {
             }
         }
     }
+}
+
+impl Value for Queue {
+    value!(head, tail, len, urgent, index);
+}
+
+impl Value for Index {
+    value!(pages, candidates);
 }
 
 impl Queue {

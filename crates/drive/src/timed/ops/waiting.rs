@@ -1,5 +1,8 @@
 //! The page operations that wait at each die.
 
+use flashgc_base::snapshot::{State, Value};
+use flashgc_base::{state, value};
+
 use super::{Kind, Ops, PageOp, Queue};
 
 /// What waits at one die.
@@ -15,6 +18,14 @@ struct Line {
 /// It knows that operations on one page keep their order, and nothing of blocks, times or rules.
 pub struct Waiting {
     dies: Vec<Line>,
+}
+
+impl Value for Line {
+    value!(reads, writes);
+}
+
+impl State for Waiting {
+    state! { tables: dies; }
 }
 
 impl Waiting {

@@ -7,7 +7,9 @@ mod spans;
 mod spread;
 mod suspend;
 
+use flashgc_base::snapshot::State;
 use flashgc_base::spec::SpecError;
+use flashgc_base::state;
 use flashgc_ftl::{FtlError, Stepwise};
 
 use super::clock::{Event, NEVER};
@@ -24,6 +26,13 @@ use spread::Spread;
 struct Ready {
     dies: Vec<u32>,
     is_in: Vec<bool>,
+}
+
+impl State for Ready {
+    state! {
+        values: dies;
+        tables: is_in;
+    }
 }
 
 impl Ready {
@@ -65,6 +74,15 @@ pub struct Scheduler {
     done: u32,
     suspended_programs: u64,
     suspended_erases: u64,
+}
+
+impl State for Scheduler {
+    state! {
+        named: "scheduler";
+        values: done, suspended_programs, suspended_erases;
+        states: flash, collector, waiting, spread, ready;
+        fixed: planes_per_die, rule, multi_plane, cache_commands, suspend, idle;
+    }
 }
 
 impl Scheduler {

@@ -1,7 +1,9 @@
 //! Which plane serves a page operation: by the number of its page, or, with dynamic placement, a write
 //! goes to the die with the least to do.
 
+use flashgc_base::snapshot::State;
 use flashgc_base::spec::SpecError;
+use flashgc_base::state;
 use flashgc_ftl::Stepwise;
 use hashbrown::HashMap;
 
@@ -29,6 +31,14 @@ pub struct Spread {
     pending: HashMap<u32, (u32, u32)>,
     /// Valid pages that a plane holds at most.
     most_valid: u64,
+}
+
+impl State for Spread {
+    state! {
+        values: next_die, pending;
+        tables: loads, coming, next_plane;
+        fixed: homes, planes_per_die, is_dynamic, most_valid;
+    }
 }
 
 impl Spread {

@@ -1,6 +1,8 @@
 //! TPC-C's five transactions (clause 2), as page commands.
 
 use flashgc_base::rng::Stream;
+use flashgc_base::snapshot::{Fault, State};
+use flashgc_base::state;
 
 use super::nurand::NuRand;
 use super::tables::{
@@ -28,6 +30,15 @@ pub(super) struct Transactions {
     ops: [Op; BLOCK],
 }
 
+impl State for Transactions {
+    state! {
+        values: payments, random, asked, used;
+        tables: next, ops;
+        fixed: tables, warehouses, customer, item, name, named;
+        then: check;
+    }
+}
+
 impl Transactions {
     pub(super) fn new(warehouses: u32, room: u32, random: &Random) -> Self {
         let mut stream = Stream::new(random.seed, &random.name);
@@ -51,6 +62,13 @@ impl Transactions {
             used: 0,
             ops: [Op::Write; BLOCK],
         }
+    }
+
+    fn check(&self) -> Result<(), Fault> {
+        if self.used <= self.asked.len() {
+            return Ok(());
+        }
+        Err(Fault::new("more commands are used than there are"))
     }
 
     fn ask(&mut self, table: Table, row: u64, op: Op) {

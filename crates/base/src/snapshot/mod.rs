@@ -1,0 +1,47 @@
+//! Snapshots: the state of an object as bytes, and back.
+//!
+//! There are two ways to be saved. A [`Value`] is made from its bytes alone: numbers, lists, counters.
+//! A [`State`] is first made anew from the configuration it had, and then overwritten in place: so a
+//! policy's parameters, a drive's shape and what kind of thing a trait object is need no bytes. Both
+//! are written with the macros [`value!`](crate::value), [`state!`](crate::state) and
+//! [`words!`](crate::words), which name every field: one that is added and forgotten does not
+//! compile.
+//!
+//! Bytes are little-endian. [`Writer`] and [`Reader`] count and hash them (XXH3), so that whoever keeps
+//! them can tell damage before anything is read. A reader knows how many bytes there are, and nothing
+//! it takes is larger than they allow. It checks what would break memory or loop for ever if it were
+//! wrong, not whether every figure makes sense: owners audit what they have read.
+
+mod fields;
+mod reader;
+mod state;
+mod value;
+mod writer;
+
+pub use reader::Reader;
+pub use state::{State, restore_table, save_table};
+pub use value::Value;
+pub use writer::Writer;
+
+/// Why a snapshot cannot be read, or not be made, in one line.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Fault(pub String);
+
+impl Fault {
+    /// A fault with this text.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+}
+
+/// The tag of a section: FNV-1a of its name, folded.
+fn tag(name: &str) -> u32 {
+    let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    });
+    (hash ^ (hash >> 32)) as u32
+}
+
+#[cfg(test)]
+mod tests;

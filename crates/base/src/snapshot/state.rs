@@ -1,0 +1,103 @@
+//! What is made anew from its configuration and then overwritten.
+
+use super::{Fault, Reader, Value, Writer};
+
+/// An object whose state can be saved, and restored into one made from the same configuration.
+///
+/// After an error the object is of no use.
+pub trait State {
+    /// Writes its state; tells the writer where it cannot be saved.
+    fn save(&self, to: &mut Writer<'_>);
+
+    /// Overwrites its state with one that was saved.
+    ///
+    /// # Errors
+    /// The bytes end, or do not belong to an object like this.
+    fn restore(&mut self, from: &mut Reader<'_>) -> Result<(), Fault>;
+}
+
+impl<S: State + ?Sized> State for Box<S> {
+    fn save(&self, to: &mut Writer<'_>) {
+        (**self).save(to);
+    }
+
+    fn restore(&mut self, from: &mut Reader<'_>) -> Result<(), Fault> {
+        (**self).restore(from)
+    }
+}
+
+impl<S: State + ?Sized> State for &mut S {
+    fn save(&self, to: &mut Writer<'_>) {
+        (**self).save(to);
+    }
+
+    fn restore(&mut self, from: &mut Reader<'_>) -> Result<(), Fault> {
+        (**self).restore(from)
+    }
+}
+
+/// Whether there is one belongs to the configuration.
+impl<S: State> State for Option<S> {
+    fn save(&self, to: &mut Writer<'_>) {
+        self.is_some().put(to);
+        if let Some(state) = self {
+            state.save(to);
+        }
+    }
+
+    fn restore(&mut self, from: &mut Reader<'_>) -> Result<(), Fault> {
+        match (bool::take(from)?, self) {
+            (true, Some(state)) => state.restore(from),
+            (false, None) => Ok(()),
+            _ => Err(Fault::new("a part is there that should not be, or the other way round")),
+        }
+    }
+}
+
+/// How many there are belongs to the configuration.
+impl<S: State> State for [S] {
+    fn save(&self, to: &mut Writer<'_>) {
+        (self.len() as u64).put(to);
+        self.iter().for_each(|state| state.save(to));
+    }
+
+    fn restore(&mut self, from: &mut Reader<'_>) -> Result<(), Fault> {
+        let count = u64::take(from)?;
+        from.check(count == self.len() as u64, "a list of parts has another length")?;
+        self.iter_mut().try_for_each(|state| state.restore(from))
+    }
+}
+
+impl<S: State> State for Vec<S> {
+    fn save(&self, to: &mut Writer<'_>) {
+        self.as_slice().save(to);
+    }
+
+    fn restore(&mut self, from: &mut Reader<'_>) -> Result<(), Fault> {
+        self.as_mut_slice().restore(from)
+    }
+}
+
+/// Nothing to save.
+impl State for () {
+    fn save(&self, _: &mut Writer<'_>) {}
+
+    fn restore(&mut self, _: &mut Reader<'_>) -> Result<(), Fault> {
+        Ok(())
+    }
+}
+
+/// Writes a table whose length belongs to the configuration.
+pub fn save_table<T: Value>(table: &[T], to: &mut Writer<'_>) {
+    (table.len() as u64).put(to);
+    T::put_all(table, to);
+}
+
+/// Reads such a table in its place.
+///
+/// # Errors
+/// Those of reading; another length.
+pub fn restore_table<T: Value>(table: &mut [T], from: &mut Reader<'_>) -> Result<(), Fault> {
+    from.count_of(table.len())?;
+    T::take_into(table, from)
+}

@@ -1,0 +1,95 @@
+//! What a timed run is made of: its map, its requests, and how far it is.
+
+use std::sync::atomic::Ordering;
+
+use flashgc_base::snapshot::State;
+use flashgc_base::state;
+use flashgc_ftl::{Frontier, Layout, PlaneLayout, Stepwise};
+use flashgc_workload::requests::{RequestStream, Space, TimedRequest};
+use flashgc_workload::{Op, WorkloadError};
+
+use super::config::Timed;
+use crate::config::Resolved;
+use crate::counting::DriveError;
+use crate::run::Control;
+
+pub(super) fn layer(
+    resolved: &Resolved,
+    timed: &Timed,
+    index: u32,
+) -> Result<Box<dyn Stepwise>, DriveError> {
+    let hardware = &timed.settings.hardware;
+    let homes = timed.settings.placement.homes(hardware);
+    let planes = hardware.all_planes();
+    let low = timed.plan.blocks_kept(resolved.geometry.blocks() / planes);
+    let layout = PlaneLayout {
+        layout: Layout { frontier: Frontier::Pool { low }, ..resolved.layout(index) },
+        planes,
+        home: &|page| homes[page as usize % homes.len()],
+    };
+    Ok(resolved.stepwise(layout)?)
+}
+
+pub(super) fn open(
+    resolved: &Resolved,
+    timed: &Timed,
+    seed: u64,
+    passes: Option<u64>,
+) -> Result<Box<dyn RequestStream>, WorkloadError> {
+    let space = Space {
+        logical_pages: resolved.geometry.logical_pages(),
+        page_size: resolved.config.page_size,
+    };
+    let requests = resolved.source.requests().expect("a timed drive's workload has requests");
+    requests.open(space, seed, timed.plan.arrivals.as_ref(), timed.plan.rate_scale, passes)
+}
+
+/// The first so many requests of a stream.
+pub(super) struct Limited {
+    pub(super) inner: Box<dyn RequestStream>,
+    pub(super) left: u64,
+}
+
+impl State for Limited {
+    state! {
+        values: left;
+        states: inner;
+    }
+}
+
+impl RequestStream for Limited {
+    fn fill(&mut self, batch: &mut Vec<TimedRequest>, limit: usize) -> Result<(), WorkloadError> {
+        let limit = limit.min(usize::try_from(self.left).unwrap_or(usize::MAX));
+        if limit == 0 {
+            batch.clear();
+            return Ok(());
+        }
+        self.inner.fill(batch, limit)?;
+        let requests = batch.iter().filter(|request| request.op != Op::Dirty);
+        self.left -= requests.count() as u64;
+        Ok(())
+    }
+}
+
+/// How far a run is, in page writes without the clock and requests: close enough for a bar.
+pub(super) struct Progress {
+    total: u64,
+    reported: u64,
+    programs: u64,
+}
+
+impl Progress {
+    /// Of a run that has completed so many requests and programmed so many pages.
+    pub(super) fn new(timed: &Timed, completed: u64, programs: u64) -> Self {
+        let total = (timed.precondition + timed.requests).max(completed).max(1);
+        Self { total, reported: 0, programs }
+    }
+
+    pub(super) fn report(&mut self, done: u64, programs: u64, control: &Control) {
+        let share = u128::from(done.min(self.total)) * u128::from(Control::RUN);
+        let parts = (share / u128::from(self.total)) as u64;
+        control.done.fetch_add(parts.saturating_sub(self.reported), Ordering::Relaxed);
+        control.programs.fetch_add(programs - self.programs, Ordering::Relaxed);
+        (self.reported, self.programs) = (self.reported.max(parts), programs);
+    }
+}

@@ -1,0 +1,84 @@
+"""Checkpoints: where the runs of a configuration are kept, and where they go on from."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from os import PathLike, fspath
+from typing import Any, TypeAlias
+
+from flashgc import _core
+from flashgc._core import ConfigError
+
+#: Seconds of a unit of time.
+_SECONDS = {"ms": 0.001, "s": 1.0, "min": 60.0, "h": 3600.0}
+
+_TIME = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]+)")
+
+#: The path of a file.
+File: TypeAlias = str | PathLike[str]
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """What is to be kept, and gone on from; times in seconds."""
+
+    #: The file that checkpoints are written to; none if there is only one to go on from, which then
+    #: is written on.
+    file: str | None = None
+    #: From one checkpoint of a run to its next; 5 minutes if nobody says otherwise.
+    every: float | None = None
+    #: The checkpoint to go on from.
+    resume: str | None = None
+
+    def as_engine(self) -> tuple[str | None, float | None, str | None]:
+        """As the engine takes it."""
+        return self.file, self.every, self.resume
+
+
+def checkpoint(
+    text: File | None, resume: File | None, *, places: tuple[str, str] = ("checkpoint", "resume")
+) -> Checkpoint | None:
+    """Reads ``FILE`` or ``FILE,every=TIME``, and the file to go on from; ``None`` of neither.
+
+    Raises :class:`flashgc.ConfigError` with the place.
+
+    >>> checkpoint("run.ckpt,every=200ms", None)
+    Checkpoint(file='run.ckpt', every=0.2, resume=None)
+    >>> checkpoint("run.ckpt,every=5", None)
+    Traceback (most recent call last):
+    ...
+    flashgc.ConfigError: checkpoint: every=5 is not a time; hint: write every=5min, 200ms, 30s or 2h
+    """
+    if text is None and resume is None:
+        return None
+    gone_on_from = None if resume is None else fspath(resume)
+    if gone_on_from == "":
+        raise ConfigError(f"{places[1]}: no file is named; hint: write {places[1]} run.ckpt")
+    if text is None:
+        return Checkpoint(resume=gone_on_from)
+    file, _, rest = fspath(text).partition(",every=")
+    if not file or file.startswith("every="):
+        raise ConfigError(
+            f"{places[0]}: no file is named in '{fspath(text)}'; hint: write run.ckpt,every=5min"
+        )
+    return Checkpoint(file, _seconds(rest, places[0]) if rest else None, gone_on_from)
+
+
+def configuration(resume: str) -> dict[str, Any]:
+    """The configuration of the runs that a checkpoint is of.
+
+    Raises :class:`flashgc.ConfigError` where the file is no checkpoint of this version.
+    """
+    config: dict[str, Any] = json.loads(_core.checkpoint_config(resume))
+    return config
+
+
+def _seconds(text: str, place: str) -> float:
+    found = _TIME.fullmatch(text.strip())
+    if found is None or found[2] not in _SECONDS:
+        raise ConfigError(
+            f"{place}: every={text} is not a time; hint: write every=5min, 200ms, 30s or 2h"
+        )
+    return float(found[1]) * _SECONDS[found[2]]
