@@ -36,6 +36,15 @@ pub struct Room {
     pub is_open: bool,
 }
 
+/// What has become of a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// It was written by who uses the map, or discarded.
+    Written(u32),
+    /// A collection moved it.
+    Copied(u32),
+}
+
 /// A page map that collects step by step, whatever its policy: a virtual call an operation.
 ///
 /// A collection of a plane is `begin_collection`, then for each [`Move`] that `next_move` gives
@@ -144,6 +153,12 @@ pub trait Stepwise: Send {
     fn has_ended(&self) -> bool {
         self.wear().is_some_and(Wear::has_ended)
     }
+
+    /// From now on every change of where a page lies is noted.
+    fn follow_changes(&mut self);
+
+    /// Puts the changes since the last call behind `changes`, in order.
+    fn drain_changes(&mut self, changes: &mut Vec<Change>);
 
     /// Picks a victim in `plane`; a full host frontier becomes a candidate before, where
     /// [`Stepwise::closes_frontier`] says so. `None` if the victim's pages find no room, which ends
