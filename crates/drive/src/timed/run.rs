@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use flashgc_base::rng::Stream;
 use flashgc_ftl::{
-    Counters, Frontier, FtlError, Layout, Levelled, PlaneLayout, Stepwise, ZombieCounts,
+    Counters, Frontier, FtlError, Layout, Levelled, MapTraffic, PlaneLayout, Stepwise, ZombieCounts,
 };
 use flashgc_host::HostCounts;
 use flashgc_workload::requests::{RequestStream, Space, TimedRequest};
@@ -54,6 +54,7 @@ struct Moment {
     counters: Counters,
     levelled: Option<Levelled>,
     zombies: Option<ZombieCounts>,
+    map_traffic: Option<MapTraffic>,
     host: Option<HostCounts>,
     totals: Totals,
 }
@@ -62,9 +63,11 @@ impl Moment {
     fn of(drive: &mut TimedDrive<Meter>) -> Self {
         Self {
             now: drive.now(),
-            counters: drive.layer().counters(),
+            counters: drive.counters(),
             levelled: drive.layer().levelled(),
-            zombies: drive.layer().zombies(),
+            // A map on flash heeds no hints.
+            zombies: drive.layer().zombies().filter(|_| drive.map_traffic().is_none()),
+            map_traffic: drive.map_traffic(),
             host: drive.host_counts(),
             totals: drive.totals().clone(),
         }
@@ -106,6 +109,10 @@ impl ClockedRun {
         let layer = layer(resolved, timed, index)?;
         let mut drive = TimedDrive::new(timed.settings.clone(), layer, Box::new(requests), meter)
             .map_err(FtlError::from)?;
+        let locate = |page| drive.layer().locate(page);
+        if let Some(cache) = resolved.mapping.cache(&resolved.geometry, locate) {
+            drive = drive.mapped(cache).map_err(FtlError::from)?;
+        }
         if let Some(host) = &resolved.host {
             let (page_size, pages) = (resolved.config.page_size, resolved.geometry.logical_pages());
             let host = host.open_clocked(page_size, pages, seed).map_err(FtlError::from)?;
@@ -161,7 +168,7 @@ impl ClockedRun {
         };
         if !std::mem::replace(&mut self.is_prepared, true) {
             let going = precondition(resolved, timed, self.seed, &mut self.drive, &mut look)?;
-            self.last = self.drive.layer().counters();
+            self.last = self.drive.counters();
             let warmup = timed.warmup;
             if !going {
                 return Ok(false);
@@ -199,8 +206,8 @@ impl ClockedRun {
             self.completed = self.drive.totals().completed;
             going = look(&self.drive, timed.precondition + self.completed);
         }
+        let now = self.drive.counters();
         let layer = self.drive.layer();
-        let now = layer.counters();
         let since = now.since(&self.last);
         self.last = now;
         let interval = Interval { host_pages: since.host_pages, programs: since.programs() };
@@ -245,9 +252,12 @@ impl ClockedRun {
             host: end.host.zip(start.host).map(|(end, start)| end.since(&start)),
             wearing: self.wearing,
             merges: None,
-            map_traffic: None,
+            map_traffic: end
+                .map_traffic
+                .zip(start.map_traffic)
+                .map(|(end, start)| end.since(&start)),
             swapping: None,
-            map_bytes: size_of::<u32>() as u64 * u64::from(layer.geometry().logical_pages()),
+            map_bytes: drive.map_bytes(),
             settling: self.settling,
             measured: self.measured,
             elapsed,
@@ -295,8 +305,13 @@ fn layer(resolved: &Resolved, timed: &Timed, index: u32) -> Result<Box<dyn Stepw
     let homes = timed.settings.placement.homes(hardware);
     let planes = hardware.all_planes();
     let low = timed.plan.blocks_kept(resolved.geometry.blocks() / planes);
+    let below = resolved.mapping.geometry_below(&resolved.geometry);
     let layout = PlaneLayout {
-        layout: Layout { frontier: Frontier::Pool { low }, ..resolved.layout(index) },
+        layout: Layout {
+            geometry: below.map_err(FtlError::from)?,
+            frontier: Frontier::Pool { low },
+            ..resolved.layout(index)
+        },
         planes,
         home: &|page| homes[page as usize % homes.len()],
     };
