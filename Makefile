@@ -1,6 +1,7 @@
 # flashgc: build, test and show, from a clone with Rust, Python 3.11, gcc and make.
 #
 #   make build   the command at .venv/bin/flashgc
+#   make dev     the same, compiled in seconds after a change, for trying it
 #   make test    every test, format check and lint, Rust and Python
 #   make demo    which policy writes least, on a real trace and on hot and cold data
 #   make help    the rest
@@ -9,16 +10,21 @@ PYTHON ?= $(or $(shell command -v python3.11),$(shell command -v python3),python
 VENV := .venv
 BIN := $(VENV)/bin
 CARGO ?= cargo
-# The module is rebuilt when anything it is made of changes.
+# The module is rebuilt when anything it is made of changes. One is there at a time; `.built-PROFILE`
+# says which: `release` for users, `checks` for tests and for trying a change.
 RUST := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -name '*.rs' -o -name Cargo.toml)
+# What needs a module and not its speed takes the one that is there.
+MODULE := $(or $(firstword $(wildcard $(VENV)/.built-*)),$(VENV)/.built-checks)
 
 .DEFAULT_GOAL := help
-.PHONY: help build test test-rust test-python soak lint format demo bench docs clean tools
+.PHONY: help build dev test test-rust test-python soak lint format demo bench docs clean tools
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-build: $(VENV)/.built ## the command at .venv/bin/flashgc
+build: $(VENV)/.built-release ## the command at .venv/bin/flashgc
+
+dev: $(VENV)/.built-checks ## the command without link-time optimisation, soon after a change
 
 tools:
 	@command -v $(PYTHON) >/dev/null || { \
@@ -38,17 +44,18 @@ $(VENV)/.installed: requirements-dev.txt | tools
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.txt
 	@touch $@
 
-$(VENV)/.built: $(VENV)/.installed $(RUST)
+$(VENV)/.built-%: $(VENV)/.installed $(RUST)
 	@echo "building the engine and its Python module (some minutes the first time)"
-	@VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --locked >$(VENV)/build.log 2>&1 || { \
+	@rm -f $(VENV)/.built-*
+	@VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --profile $* --locked >$(VENV)/build.log 2>&1 || { \
 	  cat $(VENV)/build.log >&2; exit 1; }
 	@touch $@
 
 test: lint test-rust test-python ## every test, format check and lint
 
-lint: build ## format checks and lints
+lint: $(VENV)/.installed ## format checks and lints
 	$(CARGO) fmt --all --check
-	$(CARGO) clippy --locked --workspace --all-targets --quiet -- -D warnings
+	$(CARGO) clippy --locked --workspace --all-targets --profile checks --quiet -- -D warnings
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
 	$(BIN)/mypy
@@ -56,14 +63,14 @@ lint: build ## format checks and lints
 test-rust: ## the Rust tests
 	$(CARGO) test --locked --workspace --profile checks --quiet
 
-test-python: build ## the Python tests, doctests, and the commands of the documentation
+test-python: dev ## the Python tests, doctests, and the commands of the documentation
 	$(BIN)/pytest
 
 # Property tests draw the same cases in `make test`; here each round draws others.
 SOAK ?= 20
 PROPERTIES = --lib $(addprefix --test ,$(basename $(notdir $(shell grep -ls 'proptest!' crates/*/tests/*.rs))))
 
-soak: build ## the property tests, SOAK=20 rounds with fresh seeds
+soak: dev ## the property tests, SOAK=20 rounds with fresh seeds
 	@for round in $$(seq $(SOAK)); do \
 	  seed=$$(od -An -N4 -tu4 /dev/urandom | tr -d ' '); \
 	  echo "round $$round of $(SOAK): PROPTEST_RNG_SEED=$$seed"; \
@@ -72,14 +79,14 @@ soak: build ## the property tests, SOAK=20 rounds with fresh seeds
 	    cat $(VENV)/soak.log >&2; \
 	    echo "error: again with: PROPTEST_RNG_SEED=$$seed make test-rust" >&2; exit 1; }; \
 	done
-	$(BIN)/pytest --hypothesis-profile=soak -m hypothesis
+	$(BIN)/pytest --hypothesis-profile=soak -m 'hypothesis or soak'
 
-format: build ## format all code
+format: $(VENV)/.installed ## format all code
 	$(CARGO) fmt --all
 	$(BIN)/ruff format --quiet .
 	$(BIN)/ruff check --fix --quiet .
 
-docs: build ## write the generated reference pages and the typed keywords again
+docs: $(MODULE) ## write the generated reference pages and the typed keywords again
 	$(BIN)/python -m flashgc.command.reference docs/reference
 	$(BIN)/python -m flashgc.command.keywords
 

@@ -1,4 +1,4 @@
-"""What drives with a clock share with counting ones: wear, lifetimes, precision, policies in Python."""
+"""What both kinds of drives share: wear, lifetimes, precision, policies in Python."""
 
 from __future__ import annotations
 
@@ -32,14 +32,17 @@ def test_both_drives_live_equally_long() -> None:
         "runs": 2,
     }
     counting, clocked = flashgc.run(HOT, **DRIVE, **life), timed(HOT, **life)
-    assert clocked.lifetime is not None and counting.lifetime is not None
+    assert clocked.lifetime is not None
+    assert counting.lifetime is not None
     assert clocked.lifetime.failures == counting.lifetime.failures
     for end in ("first_failure", "system_failure"):
         ours, theirs = clocked.lifetime.of(end), counting.lifetime.of(end)
-        assert ours is not None and theirs is not None
+        assert ours is not None
+        assert theirs is not None
         assert (ours.run_values, ours.erases) == (theirs.run_values, theirs.erases)
     assert clocked.levelling == counting.levelling
-    assert clocked.levelling is not None and clocked.levelling.collections > 0
+    assert clocked.levelling is not None
+    assert clocked.levelling.collections > 0
     assert clocked.erases == counting.erases
 
 
@@ -64,7 +67,8 @@ def test_a_policy_in_python_decides_as_the_built_in_one_on_every_plane() -> None
     mine, built_in = run(lowest_greedy), run("greedy:ties=lowest")
     assert mine.erases == built_in.erases > 0
     assert mine.run_values == built_in.run_values
-    assert mine.timing is not None and built_in.timing is not None
+    assert mine.timing is not None
+    assert built_in.timing is not None
     assert mine.timing.latency_us == built_in.timing.latency_us
 
 
@@ -74,7 +78,8 @@ def test_a_timed_run_goes_on_until_it_is_precise() -> None:
     assert once.write_amplification_ci95 is not None
     assert once.write_amplification_ci95 > 0.005 * once.write_amplification
     half = precise.write_amplification_ci95
-    assert half is not None and half <= 0.005 * precise.write_amplification
+    assert half is not None
+    assert half <= 0.005 * precise.write_amplification
     assert precise.host_pages > once.host_pages
 
 

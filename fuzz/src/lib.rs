@@ -2,15 +2,18 @@
 //! out. No input may panic, hang, or make requests that end beyond 2^63.
 
 use std::io::Cursor;
+use std::sync::LazyLock;
 
-use flashgc_workload::trace::format::{FORMATS, Format};
+use flashgc_workload::trace::format::{Format, find};
 use flashgc_workload::trace::{OnBadLine, PagingOptions, ReadOptions, StatBuilder, TraceReader};
 
-/// Reads bytes as the format called `name`.
-pub fn format(name: &str, data: &[u8]) {
-    let format = FORMATS.iter().find(|format| format.name == name).copied();
-    assert!(format.is_some(), "no format is called {name}");
-    read(format, data);
+/// Reads bytes as the format that `FORMAT` in the environment names.
+pub fn format(data: &[u8]) {
+    static FORMAT: LazyLock<&Format> = LazyLock::new(|| {
+        let name = std::env::var("FORMAT").expect("FORMAT names a trace format");
+        find(&name).unwrap_or_else(|error| panic!("{error}"))
+    });
+    read(Some(*FORMAT), data);
 }
 
 /// Reads bytes as whatever they look like.

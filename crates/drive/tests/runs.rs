@@ -118,7 +118,7 @@ fn golden_counts_are_those_of_the_naive_reference() {
         };
         let (pages, seed) = (544, config.seed);
         let mut drive = reference::Reference::sequential(40, 16, pages, naive, seed);
-        let mut pick = reference::naive_pick(victim);
+        let mut pick = reference::picks::naive_pick(victim);
         let mut batch = flashgc_workload::Batch::default();
         let mut workload = GeneratorSpec::parse("uniform").unwrap().open(pages, seed).unwrap();
         workload.fill(&mut batch, 8 * pages as usize).unwrap();

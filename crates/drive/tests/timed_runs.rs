@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 
 use flashgc_drive::config::Resolved;
 use flashgc_drive::extent::Length;
-use flashgc_drive::options::{HostConfig, RunConfig, TimedConfig, TimelineConfig};
+use flashgc_drive::options::{HostConfig, RunConfig, SwapConfig, TimedConfig, TimelineConfig};
 use flashgc_drive::result::RunResult;
 use flashgc_drive::simulate::{Control, simulate};
 use flashgc_drive::source::TimedSource;
@@ -258,10 +258,13 @@ fn a_trace_gets_a_drive_of_whole_planes_or_a_part_of_one() {
 #[test]
 fn what_a_timed_drive_has_not_is_refused() {
     let error = |config: &RunConfig| resolve(config).err().expect("it is wrong");
-    let endurance = RunConfig { endurance: Some("1000".into()), ..config() };
-    assert!(error(&endurance).starts_with("an endurance only applies to --drive counting"));
-    let precision = RunConfig { precision: Some(0.01), ..config() };
-    assert!(error(&precision).starts_with("a precision to reach"));
+    let mapping = RunConfig { mapping: "fast".into(), ..config() };
+    assert!(
+        error(&mapping).starts_with("a mapping other than page only applies to --drive counting")
+    );
+    let memory = SwapConfig { cache_pages: 8, policy: "lru".into(), scheme: "du-gc".into() };
+    let swap = RunConfig { swap: Some(memory), ..config() };
+    assert!(error(&swap).starts_with("a VM page cache only applies to --drive counting"));
     let writes = RunConfig { length: Length::Writes("2x".into()), ..config() };
     assert!(error(&writes).contains("a number of requests, or passes of a trace"));
     let auto = RunConfig { warmup: "auto".into(), ..config() };

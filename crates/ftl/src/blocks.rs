@@ -225,6 +225,7 @@ impl BlockTable {
     /// Sets the count of a block that is not a candidate.
     pub(crate) fn set_open_count(&mut self, block: BlockId, valid: u32) {
         debug_assert!(!self.is_candidate(block));
+        debug_assert!(valid <= self.pages_per_block);
         self.counts[block as usize] = NOT_A_CANDIDATE | valid as u16;
     }
 

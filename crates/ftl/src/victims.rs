@@ -1,4 +1,5 @@
-//! The registry of victim policies: their names and parameters, and the layers made with them.
+//! The registry of victim policies: their names and parameters, and the layers made with them. Their
+//! list is beside their files, in [`victim`](crate::victim).
 
 use flashgc_base::rng::Stream;
 use flashgc_base::spec::{Param, Params, Spec, SpecError, header, suggest};
@@ -11,10 +12,7 @@ use crate::page_map::{self, PageMap};
 use crate::stepwise::{PlaneMap, Stepwise};
 use crate::track::Tracker;
 use crate::translation::Translation;
-use crate::victim::{
-    Bsgc, Cat, CostBenefit, DChoices, Eigc, External, Fifo, Greedy, MakePick, Random, Sagc, Scata,
-    VictimPolicy, WearAware, Windowed, ZCostBenefit, ZGreedy,
-};
+use crate::victim::{External, MakePick, POLICIES, VictimPolicy};
 
 /// One registered policy, as listings, help texts and constructors need it.
 pub struct VictimInfo {
@@ -37,6 +35,42 @@ type BuildStepwise = fn(&Params, PlaneLayout) -> Result<Box<dyn Stepwise>, FtlEr
 type PickFrom = fn(&Params, &BlockTable, &[BlockId], u64) -> Result<Option<BlockId>, SpecError>;
 
 impl VictimInfo {
+    /// The entry of policy `P`, whose source file is `source`.
+    pub(crate) const fn of<P: VictimPolicy>(source: &'static str) -> Self {
+        Self {
+            name: P::NAME,
+            params: P::PARAMS,
+            source,
+            build: |params, layout| {
+                let make =
+                    |blocks: &mut BlockTable, rng: &mut Stream| Ok(P::new(params, blocks, rng)?);
+                Ok(Box::new(PageMap::<P>::with_policy(layout, make)?))
+            },
+            build_stepwise: |params, layout| {
+                let make =
+                    |blocks: &mut BlockTable, rng: &mut Stream| Ok(P::new(params, blocks, rng)?);
+                Ok(Box::new(PlaneMap::<P>::with_policy(layout, make)?))
+            },
+            asks_for_zombies: P::Tracker::FOLLOWS_ZOMBIES,
+            bytes: |params, shape| {
+                let (blocks, mut rng) = (BlockTable::of_shape(shape), Stream::new(0, "check"));
+                Ok(P::new(params, &blocks, &mut rng)?.bytes(shape))
+            },
+            pick: |params, blocks, closed, seed| {
+                let mut rng = Stream::new(seed, "victim");
+                let mut policy = P::new(params, blocks, &mut rng)?;
+                let mut tracker = policy.tracker(blocks);
+                let mut blocks = blocks.clone();
+                for &block in closed {
+                    blocks.tick(blocks.pages_per_block().into());
+                    tracker.closed(&blocks, block);
+                }
+                tracker.settle(&blocks);
+                Ok(policy.pick(&blocks, &tracker, &mut rng))
+            },
+        }
+    }
+
     /// The documentation in Markdown: summary, description, formula, cost and source.
     pub fn doc(&self) -> String {
         header(self.source)
@@ -58,62 +92,6 @@ impl VictimInfo {
     ) -> Result<Option<BlockId>, SpecError> {
         (self.pick)(params, blocks, closed, seed)
     }
-}
-
-macro_rules! victim_policies {
-    ($($policy:ty = $file:literal),+ $(,)?) => {
-        static POLICIES: &[VictimInfo] = &[$(VictimInfo {
-            name: <$policy as VictimPolicy>::NAME,
-            params: <$policy as VictimPolicy>::PARAMS,
-            source: include_str!(concat!("victim/", $file)),
-            build: |params, layout| {
-                Ok(Box::new(PageMap::<$policy>::with_policy(layout, |blocks, rng| {
-                    Ok(<$policy as VictimPolicy>::new(params, blocks, rng)?)
-                })?))
-            },
-            build_stepwise: |params, layout| {
-                Ok(Box::new(PlaneMap::<$policy>::with_policy(layout, |blocks, rng| {
-                    Ok(<$policy as VictimPolicy>::new(params, blocks, rng)?)
-                })?))
-            },
-            asks_for_zombies: <$policy as VictimPolicy>::Tracker::FOLLOWS_ZOMBIES,
-            bytes: |params, shape| {
-                let (blocks, mut rng) = (BlockTable::of_shape(shape), Stream::new(0, "check"));
-                let policy = <$policy as VictimPolicy>::new(params, &blocks, &mut rng)?;
-                Ok(policy.bytes(shape))
-            },
-            pick: |params, blocks, closed, seed| {
-                let mut rng = Stream::new(seed, "victim");
-                let mut policy = <$policy as VictimPolicy>::new(params, blocks, &mut rng)?;
-                let mut tracker = policy.tracker(blocks);
-                let mut blocks = blocks.clone();
-                for &block in closed {
-                    blocks.tick(blocks.pages_per_block().into());
-                    tracker.closed(&blocks, block);
-                }
-                tracker.settle(&blocks);
-                Ok(policy.pick(&blocks, &tracker, &mut rng))
-            },
-        }),+];
-    };
-}
-
-// The list of policies: a new one is one file and one line here.
-victim_policies! {
-    Fifo = "fifo.rs",
-    Greedy = "greedy.rs",
-    Random = "random.rs",
-    Windowed = "windowed.rs",
-    DChoices = "d_choices.rs",
-    CostBenefit = "cost_benefit.rs",
-    Cat = "cat.rs",
-    Sagc = "sagc.rs",
-    Scata = "scata.rs",
-    Eigc = "eigc.rs",
-    Bsgc = "bsgc.rs",
-    WearAware = "wear_aware.rs",
-    ZGreedy = "z_greedy.rs",
-    ZCostBenefit = "z_cost_benefit.rs",
 }
 
 /// Every registered policy, in the order in which listings show them.

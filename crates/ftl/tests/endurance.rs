@@ -8,7 +8,8 @@ use flashgc_ftl::{
     Translation, VictimSpec, allocation_policies, victim_policies,
 };
 use proptest::prelude::*;
-use reference::{Frontier as Naive, Reference, naive_allocation, naive_pick};
+use reference::picks::naive_pick;
+use reference::{Frontier as Naive, Reference, naive_allocation};
 
 fn layer(
     victim: &str,

@@ -5,7 +5,10 @@ mod hinting;
 use flashgc_base::rng::Stream;
 use flashgc_base::spec::{Param, Params, SpecError};
 use flashgc_ftl::track::{Kinetic, Score};
-use flashgc_ftl::victim::{Bsgc, Cat, CostBenefit, Eigc, Sagc, Scata, WearAware, ZCostBenefit};
+use flashgc_ftl::victim::{
+    bsgc::Bsgc, cat::Cat, cost_benefit::CostBenefit, eigc::Eigc, sagc::Sagc, scata::Scata,
+    wear_aware::WearAware, z_cost_benefit::ZCostBenefit,
+};
 use flashgc_ftl::{
     Allocation, BlockId, BlockTable, Fill, Frontier, Geometry, Layout, PageMap, Translation,
     VictimPolicy, VictimSpec,

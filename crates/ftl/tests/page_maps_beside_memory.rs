@@ -18,7 +18,8 @@ use flashgc_ftl::{
 };
 use page_cache::{Cache, Fate};
 use proptest::prelude::*;
-use reference::{Frontier as Naive, NaivePick, Reference, naive_pick};
+use reference::picks::{NaivePick, naive_pick};
+use reference::{Frontier as Naive, Reference};
 
 /// Those that choose no log blocks by their cost.
 const SCHEMES: [&str; 5] = ["du-gc", "da-gc", "ba-gc", "lda-gc2", "lda-gc4"];

@@ -5,7 +5,7 @@ mod hinting;
 
 use flashgc_base::rng::Stream;
 use flashgc_base::spec::{Param, Params, SpecError};
-use flashgc_ftl::victim::ZGreedy;
+use flashgc_ftl::victim::z_greedy::ZGreedy;
 use flashgc_ftl::{
     BlockId, BlockTable, Fill, Frontier, FtlError, Geometry, Layout, PageMap, PlacementSpec,
     Translation, VictimPolicy, VictimSpec,

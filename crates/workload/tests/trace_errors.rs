@@ -5,7 +5,7 @@ mod trace_common;
 use std::fs;
 use std::io::Read;
 
-use flashgc_workload::trace::format::find;
+use flashgc_workload::trace::format::{FORMATS, find};
 use flashgc_workload::trace::{
     Fault, NativeFile, NativeWriter, OnBadLine, PagingOptions, ReadOptions, SourceOptions,
     StatBuilder, TraceError, TraceReader, TraceSource, TraceStat,
@@ -162,9 +162,8 @@ fn bytes_that_are_no_text_are_escaped() {
              bytes{HINT}"
         )
     );
-    let names = "msr, alibaba, tencent, systor, fiu, spc, blkparse, fio1, fio2, fio3, vscsi1, \
-                 vscsi2, cloudphysics, disksim, ssdsim, flashsim, diskmon, rmem, biotracer, \
-                 wiscsee, lackey, pg-waldump, csv, flashgc, pages";
+    let names: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
+    let names = names.join(", ");
     assert_eq!(
         read(b"\0\x01 neither\x07 text nor a trace we know of, and quite long\n")
             .unwrap_err()

@@ -278,12 +278,3 @@ fn devices(path: &std::path::Path, options: &ReadOptions) -> BTreeSet<u32> {
     let requests = TraceReader::open(path, options).unwrap().requests();
     requests.map(|request| request.unwrap().device).collect()
 }
-
-#[test]
-fn every_format_has_a_fuzz_target() {
-    let manifest = std::fs::read_to_string(fuzz_folder().join("Cargo.toml")).unwrap();
-    for name in FORMATS.iter().map(|format| format.name).chain(["packed"]) {
-        let target = fuzz_folder().join("fuzz_targets").join(format!("{name}.rs"));
-        assert!(target.exists() && manifest.contains(&format!("name = \"{name}\"\n")), "{name}");
-    }
-}

@@ -124,9 +124,7 @@ def _few_digits(count: float) -> str:
     return f"{count:.3g}" if count < 999.5 else format_count(count)
 
 
-def _rows(
-    result: Result, drive: str, spare: str, plus_minus: str
-) -> Iterable[tuple[str, str]]:
+def _rows(result: Result, drive: str, spare: str, plus_minus: str) -> Iterable[tuple[str, str]]:
     config = result.config
     timed = config.timed or {}
     yield "workload", f"{result.workload}, {_arrivals(timed)}"

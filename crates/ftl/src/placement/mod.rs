@@ -74,7 +74,7 @@ impl PlacementInfo {
     }
 }
 
-// The list of policies: a new one is one file and one line here. The first is the default.
+// The list of policies; the first is the default.
 static POLICIES: &[PlacementInfo] = &[none::INFO, dac::INFO];
 
 /// Every registered policy, in the order in which listings show them.

@@ -61,7 +61,7 @@ impl<P: VictimPolicy> PlaneMap<P> {
         let held = self.plane(plane);
         match held.room(class) {
             0 => held.pool.len() as u32 > self.store.sorting.reserved(),
-            _ => self.store.sorting.leaves_room(held, class),
+            _ => !self.store.sorting.has_rule() || self.store.sorting.leaves_room(held, class),
         }
     }
 

@@ -121,6 +121,15 @@ impl<P: VictimPolicy> PageStore<P> {
             // SAFETY: lifted pages are what the reverse map says of live pages, which are below the
             // number of logical pages (an invariant of the store, checked by the audit).
             let entry = unsafe { map.get_unchecked_mut(page as usize) };
+            debug_assert!(
+                held.under_way.as_ref().is_none_or(|victim| {
+                    let is_zombie = self.zombies.is_some() && is_marked(*entry);
+                    let from = if is_zombie { *entry & !ZOMBIE } else { *entry };
+                    let block = from >> self.tables.geometry.offset_bits();
+                    block == held.first_block + victim.block
+                }),
+                "page {page} was not lifted from the victim"
+            );
             let mark = if with_zombies && is_marked(*entry) { ZOMBIE } else { 0 };
             zombies += (mark >> 31) as u16;
             *entry = ppn | mark;
@@ -176,6 +185,12 @@ impl<P: VictimPolicy> PageStore<P> {
     pub(crate) fn finish(&mut self, plane: PlaneId) -> BlockId {
         let held = &mut self.planes[plane as usize];
         let ended = held.under_way.take().expect("a collection is under way");
+        debug_assert_eq!(
+            self.tables.next_live(held.first_block + ended.block, 0),
+            None,
+            "block {} is erased with a live page",
+            ended.block
+        );
         held.erase(ended.block);
         let (block, erases) = (ended.block, held.blocks.erase_count(ended.block));
         if let Some(leveller) = &mut held.leveller {

@@ -91,6 +91,7 @@ impl<P: VictimPolicy> Plane<P> {
     pub(crate) fn program(&mut self, tables: &mut Tables, class: Class, pages: &[u32]) -> u32 {
         let active = &mut self.open[usize::from(class)];
         let Active { block, next } = *active;
+        debug_assert!(block != Active::NO_BLOCK, "class {class} has no open block");
         active.next += pages.len() as u32;
         let first = tables.program(self.first_block + block, next, pages);
         self.blocks.program(block, pages.len() as u16);
@@ -140,6 +141,7 @@ impl<P: VictimPolicy> Plane<P> {
                 lost += 1;
             }
         }
+        debug_assert!(self.valid_pages >= lost as u64, "more pages die than are valid");
         self.valid_pages -= lost as u64;
         if P::Tracker::FOLLOWS_PAGES && is_told {
             self.tracker.pages_lost(&self.blocks, &old[..lost]);
@@ -185,6 +187,12 @@ impl<P: VictimPolicy> Plane<P> {
         } else {
             self.pool.take()
         };
+        debug_assert!(
+            block.is_none_or(|block| !self.blocks.is_programmed(block)
+                && self.blocks.valid(block) == 0
+                && !self.blocks.is_candidate(block)),
+            "a block from the pool is not erased"
+        );
         block.ok_or_else(|| FtlError::NoSpace("the pool of erased blocks is empty".to_string()))
     }
 }

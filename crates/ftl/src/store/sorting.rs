@@ -127,6 +127,7 @@ impl Sorting {
     /// class that finds the pool empty leaves (C - 1) b at most to the others, so b pages have been
     /// copied. The host's writes leave that much, and b less what is still to be copied while a
     /// victim is under way.
+    #[inline(never)]
     pub(crate) fn leaves_room<P: VictimPolicy>(&self, plane: &Plane<P>, class: Class) -> bool {
         let Some(rule) = &self.rule else { return true };
         let reserved = rule.copy_classes();

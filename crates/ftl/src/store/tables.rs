@@ -81,8 +81,11 @@ impl Tables {
         debug_assert!(offset as usize + pages.len() <= b, "block {block} overflows");
         let first = self.first_ppn(block) | offset;
         let place = block as usize * b + offset as usize;
+        debug_assert!(
+            (first..).zip(pages).all(|(ppn, _)| !self.is_live(ppn)),
+            "block {block} is programmed twice at page {offset} or after"
+        );
         if let &[page] = pages {
-            debug_assert!(!self.is_live(first), "ppn {first:#x} is programmed twice");
             self.reverse[place] = page;
             self.live[(first >> 6) as usize] |= 1 << (first & 63);
         } else {

@@ -73,6 +73,7 @@ impl ZombieCounts {
             Fate::Trimmed => (&mut self.trimmed, pages),
             Fate::Copied => (&mut self.copied, 0),
         };
+        debug_assert!(self.known >= gone, "more zombies die than are known");
         *count += pages;
         self.known -= gone;
     }

@@ -1,6 +1,15 @@
 //! Picks of the policies that weigh age and wear, worked out by hand: drives of a few blocks of
 //! four pages, whose writes, losses and erases the tests set down one by one.
 
+use super::bsgc::Bsgc;
+use super::cat::Cat;
+use super::cost_benefit::CostBenefit;
+use super::eigc::Eigc;
+use super::sagc::Sagc;
+use super::scata::Scata;
+use super::wear_aware::WearAware;
+use super::z_cost_benefit::ZCostBenefit;
+use super::z_greedy::ZGreedy;
 use super::*;
 use crate::table::UNMAPPED;
 use crate::victims::VictimSpec;

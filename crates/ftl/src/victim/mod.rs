@@ -1,45 +1,51 @@
 //! Victim selection: which block the garbage collector empties next. One policy a file; this file
-//! is the interface. The registry is in [`victims`](crate::victims).
+//! is the interface and the list of policies. What is made of the list is in
+//! [`victims`](crate::victims).
 
-mod bsgc;
+pub mod bsgc;
 #[cfg(test)]
 mod by_hand;
-mod cat;
-mod cost_benefit;
-mod d_choices;
-mod eigc;
+pub mod cat;
+pub mod cost_benefit;
+pub mod d_choices;
+pub mod eigc;
 mod external;
-mod fifo;
-mod greedy;
-mod random;
-mod sagc;
-mod scata;
-mod wear_aware;
-mod windowed;
-mod z_cost_benefit;
-mod z_greedy;
+pub mod fifo;
+pub mod greedy;
+pub mod random;
+pub mod sagc;
+pub mod scata;
+pub mod wear_aware;
+pub mod windowed;
+pub mod z_cost_benefit;
+pub mod z_greedy;
 
-pub use bsgc::Bsgc;
-pub use cat::Cat;
-pub use cost_benefit::CostBenefit;
-pub use d_choices::DChoices;
-pub use eigc::Eigc;
 pub use external::{External, ExternalPick, MakePick};
-pub use fifo::Fifo;
-pub use greedy::Greedy;
-pub use random::Random;
-pub use sagc::Sagc;
-pub use scata::Scata;
-pub use wear_aware::WearAware;
-pub use windowed::Windowed;
-pub use z_cost_benefit::ZCostBenefit;
-pub use z_greedy::ZGreedy;
 
 use crate::blocks::{BlockId, BlockTable};
 use crate::geometry::Geometry;
 use crate::track::Tracker;
+use crate::victims::VictimInfo;
 use flashgc_base::rng::Stream;
 use flashgc_base::spec::{Param, Params, SpecError};
+
+/// The policies, in the order in which listings show them.
+pub(crate) static POLICIES: &[VictimInfo] = &[
+    VictimInfo::of::<fifo::Fifo>(include_str!("fifo.rs")),
+    VictimInfo::of::<greedy::Greedy>(include_str!("greedy.rs")),
+    VictimInfo::of::<random::Random>(include_str!("random.rs")),
+    VictimInfo::of::<windowed::Windowed>(include_str!("windowed.rs")),
+    VictimInfo::of::<d_choices::DChoices>(include_str!("d_choices.rs")),
+    VictimInfo::of::<cost_benefit::CostBenefit>(include_str!("cost_benefit.rs")),
+    VictimInfo::of::<cat::Cat>(include_str!("cat.rs")),
+    VictimInfo::of::<sagc::Sagc>(include_str!("sagc.rs")),
+    VictimInfo::of::<scata::Scata>(include_str!("scata.rs")),
+    VictimInfo::of::<eigc::Eigc>(include_str!("eigc.rs")),
+    VictimInfo::of::<bsgc::Bsgc>(include_str!("bsgc.rs")),
+    VictimInfo::of::<wear_aware::WearAware>(include_str!("wear_aware.rs")),
+    VictimInfo::of::<z_greedy::ZGreedy>(include_str!("z_greedy.rs")),
+    VictimInfo::of::<z_cost_benefit::ZCostBenefit>(include_str!("z_cost_benefit.rs")),
+];
 
 /// A rule that picks the block to collect.
 ///

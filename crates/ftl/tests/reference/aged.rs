@@ -2,7 +2,8 @@
 //! every candidate's score worked out from the formula. Quotients are taken last, so that equal
 //! scores are equal.
 
-use super::{Event, NaivePick, View};
+use super::picks::NaivePick;
+use super::{Event, View};
 
 /// What the history says of one block.
 #[derive(Clone, Default)]

@@ -2,6 +2,7 @@
 //! minute. It shares no code with the engine but the random stream.
 
 mod aged;
+pub mod picks;
 mod placed;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -410,87 +411,4 @@ pub fn naive_allocation(name: &str, seed: u64) -> NaiveAllocation {
         }
         other => panic!("no naive form of {other}: write one here when an allocation is added"),
     }
-}
-
-/// A pick that owns what it remembers.
-pub type NaivePick = Box<dyn FnMut(&View, &mut Stream) -> usize>;
-
-/// The naive pick of a policy, by its spec.
-pub fn naive_pick(spec: &str) -> NaivePick {
-    let (name, params) = spec.split_once(':').unwrap_or((spec, ""));
-    let param = |key: &str| params.split(',').find_map(|p| p.strip_prefix(key)?.strip_prefix('='));
-    let number = |key, default| param(key).map_or(default, |value| value.parse().unwrap());
-    let default = if name == "windowed" { "oldest" } else { "latest" };
-    let ties = param("ties").unwrap_or(default).to_string();
-    let fewest = move |set: &[usize], view: &View| {
-        let key = |place: usize| match ties.as_str() {
-            "latest" => (view.counts[set[place]], u64::MAX - view.touched[set[place]], 0),
-            "oldest" => (view.counts[set[place]], 0, place),
-            _ => (view.counts[set[place]], 0, set[place]),
-        };
-        set[(0..set.len()).min_by_key(|&place| key(place)).unwrap()]
-    };
-    match name {
-        "fifo" => Box::new(|view, _| view.candidates[0]),
-        "greedy" => Box::new(move |view, _| fewest(&view.candidates, view)),
-        // The paper's score, i - min(z, i/2); those that are best, then the one with most invalid
-        // pages.
-        "z-greedy" => Box::new(move |view, _| {
-            let score = |&block: &usize| {
-                let (i, z) = ((view.b - view.counts[block]) as f64, view.zombies[block] as f64);
-                i - z.min(i / 2.0)
-            };
-            let best = view.candidates.iter().map(score).fold(f64::NEG_INFINITY, f64::max);
-            let equal: Vec<usize> =
-                view.candidates.iter().filter(|block| score(block) == best).copied().collect();
-            fewest(&equal, view)
-        }),
-        "random" => Box::new(draw),
-        "windowed" => {
-            let w = number("w", 500);
-            Box::new(move |view, _| fewest(&view.candidates[..w.min(view.candidates.len())], view))
-        }
-        "d-choices" => {
-            let (d, c) = (number("d", 10), number("c", 0));
-            let mut stored: Option<Vec<usize>> = None;
-            Box::new(move |view, rng| {
-                let stored = stored.get_or_insert_with(|| distinct(c, view.counts.len(), rng));
-                let mut set: Vec<usize> = (0..d).map(|_| draw(view, rng)).collect();
-                set.extend(stored.iter().filter(|block| view.candidates.contains(block)));
-                let mut seen = Vec::new();
-                set.retain(|&block| {
-                    !seen.contains(&block) && {
-                        seen.push(block);
-                        true
-                    }
-                });
-                set.sort_by_key(|&block| view.counts[block]); // stable: the first drawn wins
-                *stored = set[1..].iter().copied().take(c).collect();
-                set[0]
-            })
-        }
-        _ => aged::naive_pick(spec),
-    }
-}
-
-fn draw(view: &View, rng: &mut Stream) -> usize {
-    loop {
-        let block = rng.below(view.counts.len() as u32) as usize;
-        if view.candidates.contains(&block) {
-            return block;
-        }
-    }
-}
-
-/// `count` distinct random blocks: the memory before the first pick. The engine draws them when
-/// the drive is made, which is before any pick, so the stream is at the same place.
-fn distinct(count: usize, n: usize, rng: &mut Stream) -> Vec<usize> {
-    let mut blocks = Vec::new();
-    while blocks.len() < count {
-        let block = rng.below(n as u32) as usize;
-        if !blocks.contains(&block) {
-            blocks.push(block);
-        }
-    }
-    blocks
 }

@@ -1,0 +1,134 @@
+//! What each victim policy picks: in its naive form, and on a table worked out by hand. A new policy
+//! adds both here.
+
+use flashgc_base::rng::Stream;
+
+use super::{View, aged};
+
+/// A pick that owns what it remembers.
+pub type NaivePick = Box<dyn FnMut(&View, &mut Stream) -> usize>;
+
+/// The naive pick of a policy, by its spec.
+pub fn naive_pick(spec: &str) -> NaivePick {
+    let (name, params) = spec.split_once(':').unwrap_or((spec, ""));
+    let param = |key: &str| params.split(',').find_map(|p| p.strip_prefix(key)?.strip_prefix('='));
+    let number = |key, default| param(key).map_or(default, |value| value.parse().unwrap());
+    let default = if name == "windowed" { "oldest" } else { "latest" };
+    let ties = param("ties").unwrap_or(default).to_string();
+    let fewest = move |set: &[usize], view: &View| {
+        let key = |place: usize| match ties.as_str() {
+            "latest" => (view.counts[set[place]], u64::MAX - view.touched[set[place]], 0),
+            "oldest" => (view.counts[set[place]], 0, place),
+            _ => (view.counts[set[place]], 0, set[place]),
+        };
+        set[(0..set.len()).min_by_key(|&place| key(place)).unwrap()]
+    };
+    match name {
+        "fifo" => Box::new(|view, _| view.candidates[0]),
+        "greedy" => Box::new(move |view, _| fewest(&view.candidates, view)),
+        // The paper's score, i - min(z, i/2); those that are best, then the one with most invalid
+        // pages.
+        "z-greedy" => Box::new(move |view, _| {
+            let score = |&block: &usize| {
+                let (i, z) = ((view.b - view.counts[block]) as f64, view.zombies[block] as f64);
+                i - z.min(i / 2.0)
+            };
+            let best = view.candidates.iter().map(score).fold(f64::NEG_INFINITY, f64::max);
+            let equal: Vec<usize> =
+                view.candidates.iter().filter(|block| score(block) == best).copied().collect();
+            fewest(&equal, view)
+        }),
+        "random" => Box::new(draw),
+        "windowed" => {
+            let w = number("w", 500);
+            Box::new(move |view, _| fewest(&view.candidates[..w.min(view.candidates.len())], view))
+        }
+        "d-choices" => {
+            let (d, c) = (number("d", 10), number("c", 0));
+            let mut stored: Option<Vec<usize>> = None;
+            Box::new(move |view, rng| {
+                let stored = stored.get_or_insert_with(|| distinct(c, view.counts.len(), rng));
+                let mut set: Vec<usize> = (0..d).map(|_| draw(view, rng)).collect();
+                set.extend(stored.iter().filter(|block| view.candidates.contains(block)));
+                let mut seen = Vec::new();
+                set.retain(|&block| {
+                    !seen.contains(&block) && {
+                        seen.push(block);
+                        true
+                    }
+                });
+                set.sort_by_key(|&block| view.counts[block]); // stable: the first drawn wins
+                *stored = set[1..].iter().copied().take(c).collect();
+                set[0]
+            })
+        }
+        _ => aged::naive_pick(spec),
+    }
+}
+
+/// The table that picks are worked out on by hand: valid pages of eight blocks of 64, of which 2 and
+/// 5 are open.
+pub const TABLE: [Option<u16>; 8] =
+    [Some(30), Some(12), None, Some(12), Some(64), None, Some(40), Some(20)];
+
+/// The order in which they were closed, with 64 pages programmed before each.
+pub const CLOSED: [u32; 6] = [7, 0, 3, 1, 6, 4];
+
+/// Parameters that change the pick, beside the defaults of every policy.
+pub const MORE_BY_HAND: [&str; 7] = [
+    "greedy:ties=oldest",
+    "greedy:ties=lowest",
+    "windowed:w=1",
+    "windowed:w=2",
+    "d-choices:d=1",
+    "d-choices:d=2",
+    "cost-benefit:form=lfs",
+];
+
+/// The pick from [`TABLE`], worked out by hand; `draws` are the first candidates that random policies
+/// see.
+pub fn by_hand(spec: &str, draws: &[u32]) -> u32 {
+    let best_of = |draws: &[u32]| *draws.iter().min_by_key(|&&b| TABLE[b as usize]).unwrap();
+    match spec {
+        "fifo" => 7,                // closed first
+        "greedy" | "z-greedy" => 1, // 12 valid pages like block 3, but closed later
+        "greedy:ties=oldest" => 3,  // 12 like block 1, but closed first
+        "greedy:ties=lowest" => 1,  // 12 like block 3, but the lower number
+        "windowed:w=1" => 7,        // the window is block 7 alone
+        "windowed:w=2" => 7,        // 20 < 30
+        "windowed" => 3,            // all of them; 12, closed before block 1
+        "random" | "d-choices:d=1" => draws[0],
+        "d-choices:d=2" => best_of(&draws[..2]),
+        "d-choices" => best_of(&draws[..10]),
+        // Ages, 64 pages programmed before each closing: 320, 256, 192, 128, 64 and 0, in closing
+        // order; no page died since. a i/(2v): 320 * 44/40 = 352, 256 * 34/60 = 145, 192 * 52/24 =
+        // 416, 128 * 52/24 = 277, ... With (b + v) below: 168, 93, 131, ...
+        "cost-benefit" | "cat" | "z-cost-benefit" => 3,
+        "cost-benefit:form=lfs" => 7,
+        // All times are the same; 12 like block 1, but closed first.
+        "sagc" | "scata" | "eigc" | "bsgc" | "wear-aware" => 3,
+        other => panic!("work out by hand what {other} picks and add it here"),
+    }
+}
+
+fn draw(view: &View, rng: &mut Stream) -> usize {
+    loop {
+        let block = rng.below(view.counts.len() as u32) as usize;
+        if view.candidates.contains(&block) {
+            return block;
+        }
+    }
+}
+
+/// `count` distinct random blocks: the memory before the first pick. The engine draws them when
+/// the drive is made, which is before any pick, so the stream is at the same place.
+fn distinct(count: usize, n: usize, rng: &mut Stream) -> Vec<usize> {
+    let mut blocks = Vec::new();
+    while blocks.len() < count {
+        let block = rng.below(n as u32) as usize;
+        if !blocks.contains(&block) {
+            blocks.push(block);
+        }
+    }
+    blocks
+}

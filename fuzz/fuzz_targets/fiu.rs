@@ -1,4 +1,0 @@
-//! Fuzzes the reader of the `fiu` format.
-#![no_main]
-
-libfuzzer_sys::fuzz_target!(|data: &[u8]| flashgc_fuzz::format("fiu", data));
