@@ -82,6 +82,43 @@ def test_preemption_bounds_what_a_read_waits_for() -> None:
     assert met["none"] > 2000
 
 
+def test_a_map_on_flash_is_read_and_programmed_on_the_dies() -> None:
+    options = {**SMALL, "spare": "30%", "arrivals": "closed:threads=1,think=1s", "warmup": 0}
+    whole = flashgc.run("uniform:read=0.4", **options)
+    assert whole.map_traffic is None
+    results = [
+        flashgc.run("uniform:read=0.4", mapping=f"dftl:entries={entries},per_page=64", **options)
+        for entries in (100_000, 500, 5)
+    ]
+    misses, means = [], []
+    for result in results:
+        traffic, timing = result.map_traffic, result.timing
+        assert traffic is not None
+        assert timing is not None
+        # One look-up a page; every one of one page here.
+        assert traffic.hits + traffic.misses == result.reads + result.host_pages == 3000
+        assert traffic.reads >= traffic.misses
+        # Translation pages are counted as copies.
+        assert result.copied_pages >= traffic.writes > 0
+        misses.append(traffic.misses)
+        means.append(timing.latency_us.all.mean)
+    assert misses == sorted(misses)
+    assert means == sorted(means)
+    # A miss reads a page, 25 + 10 us, and may write one back, 25 + 10 + 10 + 200 us.
+    smallest = results[-1].timing
+    assert smallest is not None
+    assert smallest.latency_us.read.p50 >= 2 * (25 + 10)
+    again = flashgc.run("uniform:read=0.4", mapping="dftl:entries=5,per_page=64", **options)
+    assert again.digest == results[-1].digest
+
+
+@pytest.mark.parametrize("mapping", ["fast", "bast:log_blocks=8"])
+def test_log_blocks_have_no_clock(mapping: str) -> None:
+    options = {key: value for key, value in SMALL.items() if key != "victim"}
+    with pytest.raises(ConfigError, match="only applies to --drive counting, found --drive timed"):
+        flashgc.run("uniform:read=0.4", mapping=mapping, **options)
+
+
 def test_a_ranking_is_by_mean_response_time() -> None:
     ranking = flashgc.compare(
         "greedy", "uniform:read=0.4", preemption=["none", "pgc"], runs=3,

@@ -43,10 +43,14 @@ impl Resolved {
         let geometry = match &plan {
             Some(plan) => {
                 let levels = specs.levelling.is_some();
-                clock::geometry(config, blocks, plan, &specs.placement, levels, &*source)?
+                let Specs { mapping, placement, .. } = &specs;
+                clock::geometry(config, blocks, plan, mapping, placement, levels, &*source)?
             }
             None => geometry(config, blocks, &*source)?,
         };
+        if plan.is_some() {
+            specs.mapping.geometry_below(&geometry)?;
+        }
         let host = host(config, &specs.mapping, &geometry)?;
         let timed = config.timed.as_ref().zip(plan).map(|(timed, plan)| {
             Timed::new(plan, timed, config, &geometry, &specs.placement, specs.lifespan, &*source)

@@ -259,9 +259,7 @@ fn a_trace_gets_a_drive_of_whole_planes_or_a_part_of_one() {
 fn what_a_timed_drive_has_not_is_refused() {
     let error = |config: &RunConfig| resolve(config).err().expect("it is wrong");
     let mapping = RunConfig { mapping: "fast".into(), ..config() };
-    assert!(
-        error(&mapping).starts_with("a mapping other than page only applies to --drive counting")
-    );
+    assert!(error(&mapping).starts_with("mapping fast only applies to --drive counting"));
     let memory = SwapConfig { cache_pages: 8, policy: "lru".into(), scheme: "du-gc".into() };
     let swap = RunConfig { swap: Some(memory), ..config() };
     assert!(error(&swap).starts_with("a VM page cache only applies to --drive counting"));

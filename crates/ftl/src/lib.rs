@@ -5,7 +5,7 @@
 //! [`page_map`]; the policies are in [`victim`].
 
 mod counters;
-mod dftl;
+pub mod dftl;
 mod error;
 mod layout;
 mod log_map;

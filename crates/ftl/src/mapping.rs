@@ -3,8 +3,9 @@
 
 use std::fmt;
 
-use crate::dftl;
+use crate::dftl::{self, MapCache};
 use crate::error::FtlError;
+use crate::geometry::Geometry;
 use crate::layout::Layout;
 use crate::log_map;
 use crate::scheme::Scheme;
@@ -23,6 +24,8 @@ pub struct MappingInfo {
     pub has_victims: bool,
     /// Whether it keeps zombies, where its policies ask.
     pub heeds_hints: bool,
+    /// Whether a drive with a clock can have it.
+    pub has_clock: bool,
     /// Whether collections have a use for a scheme.
     check_scheme: fn(Scheme) -> Result<(), SpecError>,
     /// A text that begins with its documentation as `//!` lines.
@@ -57,6 +60,7 @@ static MAPPINGS: &[MappingInfo] = &[
         params: &[],
         has_victims: true,
         heeds_hints: true,
+        has_clock: true,
         source: PAGE,
         check: |_, _| Ok(()),
         check_scheme: Scheme::check_page_map,
@@ -67,6 +71,7 @@ static MAPPINGS: &[MappingInfo] = &[
         params: log_map::FAST_PARAMS,
         has_victims: false,
         heeds_hints: false,
+        has_clock: false,
         source: include_str!("log_map/fast.rs"),
         check: log_map::check,
         check_scheme: |_| Ok(()),
@@ -77,6 +82,7 @@ static MAPPINGS: &[MappingInfo] = &[
         params: log_map::BAST_PARAMS,
         has_victims: false,
         heeds_hints: false,
+        has_clock: false,
         source: include_str!("log_map/bast.rs"),
         check: log_map::check,
         check_scheme: |_| Ok(()),
@@ -87,7 +93,8 @@ static MAPPINGS: &[MappingInfo] = &[
         params: dftl::PARAMS,
         has_victims: true,
         heeds_hints: false,
-        source: include_str!("dftl.rs"),
+        has_clock: true,
+        source: include_str!("dftl/mod.rs"),
         check: dftl::check,
         check_scheme: Scheme::check_unaware,
         build: dftl::dftl,
@@ -131,6 +138,38 @@ impl Mapping {
     /// Whether it is the one that a drive has if nobody says otherwise.
     pub fn is_default(&self) -> bool {
         self.info.name == MAPPINGS[0].name
+    }
+
+    /// Whether a part of the map lies on flash, read and programmed like data.
+    pub fn is_on_flash(&self) -> bool {
+        self.info.name == "dftl"
+    }
+
+    /// Pages of flash that the map of `pages` logical pages takes.
+    pub fn pages_on_flash(&self, pages: u32) -> u32 {
+        if self.is_on_flash() { dftl::map_pages(&self.params, pages) } else { 0 }
+    }
+
+    /// The shape of a page map below, for a drive of this shape: with the pages of the map itself,
+    /// where that lies on flash.
+    ///
+    /// # Errors
+    /// A drive that has no room for them.
+    pub fn geometry_below(&self, geometry: &Geometry) -> Result<Geometry, SpecError> {
+        if !self.is_on_flash() {
+            return Ok(*geometry);
+        }
+        dftl::with_map(&self.params, geometry)
+    }
+
+    /// The map entries in memory of a drive of this shape, where the map lies on flash. The page map
+    /// below has `place` of each page.
+    pub fn cache(
+        &self,
+        geometry: &Geometry,
+        place: impl Fn(u32) -> Option<u32>,
+    ) -> Option<MapCache> {
+        self.is_on_flash().then(|| dftl::cache(&self.params, geometry, place))
     }
 
     /// Whether a drive with this layout can be mapped so.

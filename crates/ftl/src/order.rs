@@ -53,6 +53,11 @@ impl Order {
         self.len
     }
 
+    /// Whether a block is in it.
+    pub(crate) fn contains(&self, block: BlockId) -> bool {
+        self.links[block as usize].0 != END
+    }
+
     /// Puts a block that is not in it behind all others.
     pub(crate) fn push(&mut self, block: BlockId) {
         let ends = self.ends();

@@ -17,6 +17,11 @@ KINDS = ("switch", "partial", "full", "dead")
 
 def rows(result: Result) -> list[tuple[str, str]]:
     """Rows on the map, the merges of log blocks and the page cache, where there is any to tell."""
+    return map_rows(result) + _cache(result)
+
+
+def map_rows(result: Result) -> list[tuple[str, str]]:
+    """Rows on the map and the merges of log blocks, where there is any to tell."""
     made = []
     if result.mapping != "page":
         made.append(("map", f"{format_size(result.map_bytes)} of the controller's memory"))
@@ -35,7 +40,7 @@ def rows(result: Result) -> list[tuple[str, str]]:
         picks = merges.picks
         weighed = f"; {merges.weighed / picks:.3g} log blocks weighed a pick" if picks else ""
         made.append(("merges", kinds + weighed))
-    return made + _cache(result)
+    return made
 
 
 def _cache(result: Result) -> list[tuple[str, str]]:

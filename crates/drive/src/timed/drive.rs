@@ -3,7 +3,8 @@
 use flashgc_base::snapshot::{Fault, State, Value};
 use flashgc_base::spec::SpecError;
 use flashgc_base::{state, words};
-use flashgc_ftl::{FtlError, Stepwise};
+use flashgc_ftl::dftl::MapCache;
+use flashgc_ftl::{Counters, FtlError, MapTraffic, Stepwise};
 use flashgc_host::{ClockedHost, HostCounts};
 use flashgc_workload::requests::RequestStream;
 
@@ -12,6 +13,7 @@ use super::collector::Life;
 use super::config::Settings;
 use super::flash::Job;
 use super::front::{FrontEnd, MOST_WAITING};
+use super::mapping::Mapping;
 use super::measure::{Observer, Totals};
 use super::ops::NONE;
 use super::schedule::Scheduler;
@@ -125,6 +127,26 @@ impl<O: Observer> TimedDrive<O> {
         self
     }
 
+    /// The same drive with its map on flash: `cache` has the entries in memory, and the map below the
+    /// translation pages behind the host's pages.
+    ///
+    /// # Errors
+    /// A map of another size.
+    pub fn mapped(mut self, cache: MapCache) -> Result<Self, SpecError> {
+        let (found, expected) = (self.shared.map.geometry().logical_pages(), cache.pages_below());
+        if found != expected {
+            return Err(SpecError::new(
+                format!("the map below has {found} pages, expected {expected}"),
+                "make it with the pages of the map on flash",
+            ));
+        }
+        let pages = cache.pages();
+        self.shared.heeds_hints = false;
+        let mapping = Mapping::new(cache, &mut *self.shared.map);
+        self.front.put_before(mapping, pages);
+        Ok(self)
+    }
+
     /// Goes on until `until`.
     ///
     /// # Errors
@@ -144,6 +166,9 @@ impl<O: Observer> TimedDrive<O> {
                 return Ok(Stop::WornOut);
             }
             if self.front.is_overloaded() {
+                if let Some(mapping) = self.front.mapping() {
+                    mapping.check(&*self.shared.map)?;
+                }
                 return Ok(Stop::Overload);
             }
             if self.front.completed() >= until.completed {
@@ -216,6 +241,8 @@ impl<O: Observer> TimedDrive<O> {
         let first = self.scheduler.finish(&mut self.shared, die, job)?;
         if first != NONE {
             self.hand_back(die, first);
+        } else if job == Job::Erase {
+            self.front.erased(&mut self.shared, &mut self.scheduler);
         }
         Ok(())
     }
@@ -269,6 +296,37 @@ impl<O: Observer> TimedDrive<O> {
         &*self.shared.map
     }
 
+    /// What the map has counted. Translation pages that were programmed are copies.
+    pub fn counters(&mut self) -> Counters {
+        let map = &mut *self.shared.map;
+        match self.front.mapping_mut() {
+            Some(mapping) => mapping.counters(map),
+            None => map.counters(),
+        }
+    }
+
+    /// What the map on flash came to; `None` where all of it is in memory.
+    pub fn map_traffic(&mut self) -> Option<MapTraffic> {
+        let map = &mut *self.shared.map;
+        self.front.mapping_mut().map(|mapping| mapping.traffic(map))
+    }
+
+    /// Bytes of memory that the drive needs for its map.
+    pub fn map_bytes(&self) -> u64 {
+        let whole = || size_of::<u32>() as u64 * u64::from(self.layer().geometry().logical_pages());
+        self.front.mapping().map_or_else(whole, Mapping::map_bytes)
+    }
+
+    /// Checks every invariant of the map; the text says which does not hold. O(physical pages).
+    ///
+    /// # Errors
+    /// The first invariant that does not hold.
+    pub fn audit(&mut self) -> Result<(), String> {
+        self.shared.map.audit()?;
+        let map = &mut *self.shared.map;
+        self.front.mapping_mut().map_or(Ok(()), |mapping| mapping.audit(map))
+    }
+
     /// The settings.
     pub fn settings(&self) -> &Settings {
         &self.settings
@@ -305,6 +363,6 @@ impl<O: Observer> TimedDrive<O> {
     /// # Errors
     /// A page that the drive does not have.
     pub fn hint(&mut self, pages: &[u32]) -> Result<(), FtlError> {
-        self.shared.map.hint(pages)
+        self.shared.hint(pages)
     }
 }

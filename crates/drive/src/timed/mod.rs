@@ -6,7 +6,7 @@
 //! nanoseconds since the start; what happens at the same time happens in a fixed order.
 //!
 //! A request goes one way through the rooms of the drive: the front end cuts it into page operations,
-//! the scheduler lets them wait at their dies and says which is next, the flash takes its time over
+//! the map lets them wait for their entries where it lies on flash, the scheduler lets them wait at their dies and says which is next, the flash takes its time over
 //! them, and the collector says what its collections let through. What is done comes back as a value.
 
 mod clock;
@@ -15,6 +15,7 @@ pub(crate) mod config;
 mod drive;
 mod flash;
 mod front;
+mod mapping;
 mod measure;
 mod ops;
 mod parts;

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use flashgc_base::snapshot::State;
 use flashgc_base::state;
-use flashgc_ftl::{Frontier, Layout, PlaneLayout, Stepwise};
+use flashgc_ftl::{Frontier, FtlError, Layout, PlaneLayout, Stepwise};
 use flashgc_workload::requests::{RequestStream, Space, TimedRequest};
 use flashgc_workload::{Op, WorkloadError};
 
@@ -22,8 +22,13 @@ pub(super) fn layer(
     let homes = timed.settings.placement.homes(hardware);
     let planes = hardware.all_planes();
     let low = timed.plan.blocks_kept(resolved.geometry.blocks() / planes);
+    let below = resolved.mapping.geometry_below(&resolved.geometry);
     let layout = PlaneLayout {
-        layout: Layout { frontier: Frontier::Pool { low }, ..resolved.layout(index) },
+        layout: Layout {
+            geometry: below.map_err(FtlError::from)?,
+            frontier: Frontier::Pool { low },
+            ..resolved.layout(index)
+        },
         planes,
         home: &|page| homes[page as usize % homes.len()],
     };

@@ -26,7 +26,12 @@ impl<O: Observer> TimedDrive<O> {
             if let Some(&ahead) = pages.get(index + AHEAD / 2) {
                 self.shared.map.prefetch_old(ahead);
             }
-            if !self.scheduler.write_at_once(&mut *self.shared.map, page)? {
+            let map = &mut *self.shared.map;
+            let written = match self.front.mapping_mut() {
+                Some(mapping) => mapping.write_at_once(map, &self.scheduler, page)?,
+                None => self.scheduler.write_at_once(map, page)?,
+            };
+            if !written {
                 return Ok(index);
             }
         }
@@ -52,7 +57,7 @@ impl<O: Observer> TimedDrive<O> {
                     written += self.write_before(&mut pages, most - written)?;
                     if written < most {
                         let dirty: Vec<u32> = self.front.shape().pages_of(request)?.collect();
-                        self.shared.map.hint(&dirty)?;
+                        self.shared.hint(&dirty)?;
                     }
                 }
                 Op::Dirty => {}
@@ -87,7 +92,7 @@ impl<O: Observer> TimedDrive<O> {
             && let Some(leaving) = self.host().next_leaving()
         {
             match leaving {
-                Leaving::Hint(page) => self.shared.map.hint(&[page])?,
+                Leaving::Hint(page) => self.shared.hint(&[page])?,
                 Leaving::Command(page, Op::Write) => {
                     if self.precondition(&[page])? == 0 {
                         return Ok(written);
@@ -95,7 +100,13 @@ impl<O: Observer> TimedDrive<O> {
                     written += 1;
                 }
                 Leaving::Command(page, Op::Trim) => {
-                    self.shared.map.trim(page)?;
+                    let map = &mut *self.shared.map;
+                    match self.front.mapping_mut() {
+                        Some(mapping) => mapping.trim_at_once(map, &self.scheduler, page)?,
+                        None => {
+                            map.trim(page)?;
+                        }
+                    }
                 }
                 Leaving::Command(..) | Leaving::HintCommand => {}
             }

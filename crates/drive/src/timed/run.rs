@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::{State, Value};
 use flashgc_base::{state, value};
-use flashgc_ftl::{Counters, FtlError, Levelled, Stepwise, ZombieCounts};
+use flashgc_ftl::{Counters, FtlError, Levelled, MapTraffic, Stepwise, ZombieCounts};
 use flashgc_host::HostCounts;
 use flashgc_workload::requests::RequestStream;
 
@@ -54,12 +54,13 @@ struct Moment {
     counters: Counters,
     levelled: Option<Levelled>,
     zombies: Option<ZombieCounts>,
+    map_traffic: Option<MapTraffic>,
     host: Option<HostCounts>,
     totals: Totals,
 }
 
 impl Value for Moment {
-    value!(now, counters, levelled, zombies, host, totals);
+    value!(now, counters, levelled, zombies, host, map_traffic, totals);
 }
 
 impl Value for TimedRun {
@@ -70,9 +71,11 @@ impl Moment {
     fn of(drive: &mut TimedDrive<Meter>) -> Self {
         Self {
             now: drive.now(),
-            counters: drive.layer().counters(),
+            counters: drive.counters(),
             levelled: drive.layer().levelled(),
-            zombies: drive.layer().zombies(),
+            // A map on flash heeds no hints.
+            zombies: drive.layer().zombies().filter(|_| drive.map_traffic().is_none()),
+            map_traffic: drive.map_traffic(),
             host: drive.host_counts(),
             totals: drive.totals().clone(),
         }
@@ -145,6 +148,10 @@ impl ClockedRun {
         let settings = timed.settings.clone();
         let mut drive =
             TimedDrive::new(settings, layer, Box::new(requests), meter).map_err(FtlError::from)?;
+        let locate = |page| drive.layer().locate(page);
+        if let Some(cache) = resolved.mapping.cache(&resolved.geometry, locate) {
+            drive = drive.mapped(cache).map_err(FtlError::from)?;
+        }
         if let Some(host) = &resolved.host {
             let (page_size, pages) = (resolved.config.page_size, resolved.geometry.logical_pages());
             let host = host.open_clocked(page_size, pages, seed).map_err(FtlError::from)?;
@@ -242,7 +249,7 @@ impl ClockedRun {
             }
         }
         if !std::mem::replace(&mut self.is_prepared, true) {
-            self.last = self.drive.layer().counters();
+            self.last = self.drive.counters();
         }
         Ok(true)
     }
@@ -257,8 +264,8 @@ impl ClockedRun {
             self.completed = self.drive.totals().completed;
             going = look(self, timed.precondition + self.completed);
         }
+        let now = self.drive.counters();
         let layer = self.drive.layer();
-        let now = layer.counters();
         let since = now.since(&self.last);
         self.last = now;
         let interval = Interval { host_pages: since.host_pages, programs: since.programs() };
@@ -370,9 +377,12 @@ impl Lengthened for ClockedRun {
             host: end.host.zip(start.host).map(|(end, start)| end.since(&start)),
             wearing: self.wearing,
             merges: None,
-            map_traffic: None,
+            map_traffic: end
+                .map_traffic
+                .zip(start.map_traffic)
+                .map(|(end, start)| end.since(&start)),
             swapping: None,
-            map_bytes: size_of::<u32>() as u64 * u64::from(layer.geometry().logical_pages()),
+            map_bytes: drive.map_bytes(),
             settling: self.settling,
             measured: self.measured,
             elapsed,

@@ -21,19 +21,22 @@ pub struct Shared<O> {
     /// Pages that the drive was told of and has not written since, with how many operations had been
     /// sent to dies by then.
     told: HashMap<u32, u64>,
+    /// Whether the drive heeds what it is told.
+    pub heeds_hints: bool,
 }
 
 impl<O: State> State for Shared<O> {
     state! {
         values: told;
         states: clock, map, ops, observer;
+        fixed: heeds_hints;
     }
 }
 
 impl<O: Observer> Shared<O> {
     /// Time 0, and no operation under way.
     pub fn new(clock: Clock, map: Box<dyn Stepwise>, observer: O) -> Self {
-        Self { clock, map, ops: Ops::default(), observer, told: HashMap::new() }
+        Self { clock, map, ops: Ops::default(), observer, told: HashMap::new(), heeds_hints: true }
     }
 
     /// Nanoseconds since the start.
@@ -47,10 +50,21 @@ impl<O: Observer> Shared<O> {
     /// # Errors
     /// A page that the drive does not have.
     pub fn tell(&mut self, pages: &[u32]) -> Result<(), FtlError> {
+        if !self.heeds_hints {
+            return Ok(());
+        }
         self.map.hint(pages)?;
         let since = self.ops.sent();
         self.told.extend(pages.iter().map(|&page| (page, since)));
         Ok(())
+    }
+
+    /// The host tells now that it will write `pages`.
+    ///
+    /// # Errors
+    /// A page that the drive does not have.
+    pub fn hint(&mut self, pages: &[u32]) -> Result<(), FtlError> {
+        if self.heeds_hints { self.map.hint(pages) } else { Ok(()) }
     }
 
     /// What was told of `page` has come true.

@@ -11,7 +11,7 @@ mod plane_map;
 
 pub use plane_map::PlaneMap;
 
-use flashgc_base::snapshot::State;
+use flashgc_base::snapshot::{Fault, Reader, State, Value, Writer};
 
 use crate::blocks::{BlockId, BlockTable};
 use crate::counters::{Counters, Levelled, ZombieCounts};
@@ -36,6 +36,29 @@ pub struct Room {
     pub pages: u32,
     /// The write may go: what it needs is not kept for copies.
     pub is_open: bool,
+}
+
+/// What has become of a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// It was written by who uses the map, or discarded.
+    Written(u32),
+    /// A collection moved it.
+    Copied(u32),
+}
+
+impl Value for Change {
+    fn put(&self, to: &mut Writer<'_>) {
+        match *self {
+            Self::Written(page) => (false, page).put(to),
+            Self::Copied(page) => (true, page).put(to),
+        }
+    }
+
+    fn take(from: &mut Reader<'_>) -> Result<Self, Fault> {
+        let (copied, page) = Value::take(from)?;
+        Ok(if copied { Self::Copied(page) } else { Self::Written(page) })
+    }
 }
 
 /// A page map that collects step by step, whatever its policy: a virtual call an operation.
@@ -146,6 +169,12 @@ pub trait Stepwise: State + Send {
     fn has_ended(&self) -> bool {
         self.wear().is_some_and(Wear::has_ended)
     }
+
+    /// From now on every change of where a page lies is noted.
+    fn follow_changes(&mut self);
+
+    /// Puts the changes since the last call behind `changes`, in order.
+    fn drain_changes(&mut self, changes: &mut Vec<Change>);
 
     /// Picks a victim in `plane`; a full host frontier becomes a candidate before, where
     /// [`Stepwise::closes_frontier`] says so. `None` if the victim's pages find no room, which ends

@@ -5,7 +5,7 @@ use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::State;
 use flashgc_base::state;
 
-use super::{Move, Room, Stepwise, Victim};
+use super::{Change, Move, Room, Stepwise, Victim};
 use crate::blocks::{BlockId, BlockTable};
 use crate::counters::{Counters, Levelled, ZombieCounts};
 use crate::error::FtlError;
@@ -19,6 +19,8 @@ use crate::victim::VictimPolicy;
 /// The page map over planes with victim policy `P`. See the module's text.
 pub struct PlaneMap<P: VictimPolicy> {
     store: PageStore<P>,
+    /// What has become of pages since somebody asked; `None` while nobody does.
+    changes: Option<Vec<Change>>,
 }
 
 /// Pages of a victim whose map entries are asked for at once. One by one, each request would wait
@@ -34,7 +36,7 @@ impl<P: VictimPolicy> PlaneMap<P> {
         layout: PlaneLayout,
         make: impl FnMut(&mut BlockTable, &mut Stream) -> Result<P, FtlError>,
     ) -> Result<Self, FtlError> {
-        Ok(Self { store: PageStore::new(&layout, make)? })
+        Ok(Self { store: PageStore::new(&layout, make)?, changes: None })
     }
 
     fn plane(&self, plane: PlaneId) -> &Plane<P> {
@@ -78,13 +80,24 @@ impl<P: VictimPolicy> PlaneMap<P> {
         !self.store.sorting.has_rule() && self.plane(plane).room(HOST) == 0
     }
 
+    /// Notes a change, where somebody asks.
+    #[inline]
+    fn note(&mut self, change: Change) {
+        if let Some(changes) = &mut self.changes {
+            changes.push(change);
+        }
+    }
+
     fn take_moving(&mut self, plane: PlaneId) -> Option<Move> {
         self.plane_mut(plane).under_way.as_mut()?.steps.moving.take()
     }
 }
 
 impl<P: VictimPolicy> State for PlaneMap<P> {
-    state! { states: store; }
+    state! {
+        values: changes;
+        states: store;
+    }
 }
 
 impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
@@ -198,6 +211,7 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
         self.plane_mut(plane).counters.host_pages += 1;
         let ppn = self.store.program(plane, class, page, Fate::Overwritten);
         self.store.sorting.wrote(page);
+        self.note(Change::Written(page));
         Ok(Some(ppn))
     }
 
@@ -206,6 +220,7 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
         if self.store.has_ended() {
             return Err(self.store.read_only());
         }
+        self.note(Change::Written(page));
         Ok(self.store.discard(page))
     }
 
@@ -237,6 +252,16 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
 
     fn levelled(&self) -> Option<Levelled> {
         self.store.levelled()
+    }
+
+    fn follow_changes(&mut self) {
+        self.changes.get_or_insert_default();
+    }
+
+    fn drain_changes(&mut self, changes: &mut Vec<Change>) {
+        if let Some(noted) = &mut self.changes {
+            changes.append(noted);
+        }
     }
 
     fn begin_collection(&mut self, plane: PlaneId) -> Result<Option<Victim>, FtlError> {
@@ -302,7 +327,9 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
         if !self.store.tables.is_live(from) {
             return Ok(None);
         }
-        self.store.copy(plane, page, from).map(Some)
+        let ppn = self.store.copy(plane, page, from)?;
+        self.note(Change::Copied(page));
+        Ok(Some(ppn))
     }
 
     fn merge(&mut self, plane: PlaneId) -> Result<u32, FtlError> {
@@ -312,6 +339,7 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
         let ppn = self.store.program(plane, class, page, Fate::Overwritten);
         self.store.sorting.wrote(page);
         self.plane_mut(plane).counters.host_pages += 1;
+        self.note(Change::Written(page));
         Ok(ppn)
     }
 

@@ -1,7 +1,7 @@
 //! From a configuration with a clock to a drive that can be made: geometry, warm-up, length.
 
 use flashgc_base::spec::{SpecError, count};
-use flashgc_ftl::{Frontier, FtlError, Geometry, Lifespan, PlacementSpec};
+use flashgc_ftl::{Frontier, FtlError, Geometry, Lifespan, Mapping, PlacementSpec};
 use flashgc_workload::requests::Requests;
 
 use super::plan::TimedPlan;
@@ -112,17 +112,19 @@ fn requests(source: &dyn Source) -> Result<&Requests, SpecError> {
 
 /// Says of every option that a timed drive would ignore that it has no such thing.
 pub(crate) fn refuse_what_only_counts(config: &RunConfig) -> Result<(), SpecError> {
-    let refused = [
-        (config.mapping != "page", "a mapping other than page"),
-        (config.swap.is_some(), "a VM page cache"),
-    ];
-    match refused.iter().find(|(found, _)| *found) {
-        Some((_, what)) => Err(SpecError::new(
-            format!("{what} only applies to --drive counting, found --drive timed"),
-            "leave it out, or choose the other drive",
-        )),
-        None => Ok(()),
+    let refuse = |what: &str, hint| {
+        let message = format!("{what} only applies to --drive counting, found --drive timed");
+        Err(SpecError::new(message, hint))
+    };
+    let mapping = Mapping::parse(&config.mapping)?;
+    if !mapping.info().has_clock {
+        let what = format!("mapping {}", mapping.info().name);
+        return refuse(&what, "choose mapping page or dftl, or the other drive");
     }
+    if config.swap.is_some() {
+        return refuse("a VM page cache", "leave it out, or choose the other drive");
+    }
+    Ok(())
 }
 
 /// The drive's shape. A trace takes what it addresses of a drive whose blocks are given, and
@@ -131,6 +133,7 @@ pub(crate) fn geometry(
     config: &RunConfig,
     blocks: Option<u32>,
     plan: &TimedPlan,
+    mapping: &Mapping,
     placement: &PlacementSpec,
     levels: bool,
     source: &dyn Source,
@@ -157,10 +160,11 @@ pub(crate) fn geometry(
         return Ok(geometry);
     }
     let wanted = Geometry::for_logical_pages(pages.into(), b, config.spare)?;
-    // Each plane needs its share of the pages, its open blocks, and what its pool keeps.
+    // Each plane needs its share of the pages and of the map on flash, its open blocks, and what its pool keeps.
     let open = placement.blocks_kept().unwrap_or(2) + u32::from(levels);
     let blocks = u64::from(wanted.blocks()).div_ceil(u64::from(planes)).max(1);
-    let full = u64::from(pages).div_ceil(u64::from(planes)).div_ceil(u64::from(b));
+    let held = u64::from(pages) + u64::from(mapping.pages_on_flash(pages));
+    let full = held.div_ceil(u64::from(planes)).div_ceil(u64::from(b));
     let kept = |blocks: u64| u64::from(plan.blocks_kept(u32::try_from(blocks).unwrap_or(u32::MAX)));
     let mut each = blocks;
     // A plane that must keep nearly all its blocks has no room at any size; the map says so.

@@ -10,7 +10,7 @@ use crate::counting::DriveError;
 use crate::timed::clock::Event;
 use crate::timed::config::Loop;
 use crate::timed::measure::{Completion, Observer};
-use crate::timed::ops::{Kind, NONE, PageOp};
+use crate::timed::ops::{Kind, MAP, NONE, PageOp};
 use crate::timed::schedule::Scheduler;
 use crate::timed::shared::Shared;
 
@@ -97,25 +97,49 @@ impl FrontEnd {
         served: Served,
     ) {
         match served {
-            Served::Passes => return dies.accept(shared, op),
+            Served::Passes => return self.send_to_die(shared, dies, op),
             Served::Waits => return,
             Served::Done => {}
-            Served::Flushes(flush) => dies.accept(shared, flush),
-            Served::Discards(flush) => dies.discard(shared, flush),
+            Served::Flushes(flush) => self.send_to_die(shared, dies, flush),
+            Served::Discards(flush) => match &self.mapping {
+                Some(mapping) if mapping.holds(shared, flush) => {
+                    shared.ops[flush].kind = Kind::Trim;
+                }
+                _ => dies.discard(shared, flush),
+            },
         }
         self.finish(shared, op);
     }
 
     /// A page operation is done on its die.
     pub fn done<O: Observer>(&mut self, shared: &mut Shared<O>, dies: &mut Scheduler, op: u32) {
-        if shared.ops[op].request != NONE {
-            return self.finish(shared, op);
+        let request = shared.ops[op].request;
+        if request < MAP {
+            self.finish(shared, op);
+        } else if request == NONE {
+            if let Some(next) = self.cache.flushed(&mut shared.ops, op) {
+                self.send_to_die(shared, dies, next);
+            }
+            while let Some((op, served)) = self.cache.take_waiting(shared) {
+                self.follow(shared, dies, op, served);
+            }
         }
-        if let Some(next) = self.cache.flushed(&mut shared.ops, op) {
-            dies.accept(shared, next);
+        if let Some(mapping) = &mut self.mapping {
+            if request == MAP {
+                mapping.done(shared, dies, op);
+                self.is_overloaded |= mapping.is_endless(&*shared.map);
+            } else {
+                mapping.note_done(shared, dies);
+            }
         }
-        while let Some((op, served)) = self.cache.take_waiting(shared) {
-            self.follow(shared, dies, op, served);
+    }
+
+    /// Sends a page operation to its die, through the map where that lies on flash.
+    #[inline]
+    fn send_to_die<O: Observer>(&mut self, shared: &mut Shared<O>, dies: &mut Scheduler, op: u32) {
+        match &mut self.mapping {
+            Some(mapping) => mapping.send(shared, dies, op),
+            None => dies.accept(shared, op),
         }
     }
 

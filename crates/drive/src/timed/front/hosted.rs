@@ -94,7 +94,7 @@ impl FrontEnd {
                 Leaving::Hint(page) => {
                     let cache = self.write_back();
                     if cache.host.hints().is_at_once() {
-                        shared.map.hint(&[page])?;
+                        shared.hint(&[page])?;
                     } else {
                         cache.ride(page);
                     }
@@ -158,7 +158,7 @@ impl FrontEnd {
         dies: &mut Scheduler,
     ) -> Result<(), DriveError> {
         while let Some(pages) = self.write_back().next_told(shared.now()) {
-            shared.map.hint(&pages)?;
+            shared.hint(&pages)?;
             self.left_drive();
         }
         let next = self.write_back().told_at().unwrap_or(NEVER);

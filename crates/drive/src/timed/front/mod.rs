@@ -20,6 +20,7 @@ use flashgc_workload::requests::{RequestStream, TimedRequest};
 
 use super::clock::{Event, NEVER};
 use super::config::{Loop, Settings};
+use super::mapping::Mapping;
 use super::measure::{Observer, Totals};
 use super::schedule::Scheduler;
 use super::shared::Shared;
@@ -86,6 +87,8 @@ pub struct FrontEnd {
     /// Commands that the drive works on.
     outstanding: u32,
     cache: WriteCache,
+    /// Where the map lies on flash, what operations go through to their dies.
+    mapping: Option<Box<Mapping>>,
     write_back: Option<Box<WriteBack>>,
     /// When threads that rest issue their next requests, in order.
     resting: VecDeque<u64>,
@@ -101,7 +104,7 @@ impl State for FrontEnd {
     state! {
         named: "front end";
         values: has_started, waiting, requests, outstanding, resting, free_threads, is_due, is_overloaded, counts;
-        states: arrivals, cache, write_back;
+        states: arrivals, cache, mapping, write_back;
         fixed: host, queue_depth, shape;
     }
 }
@@ -119,6 +122,7 @@ impl FrontEnd {
             requests: Requests::default(),
             outstanding: 0,
             cache: WriteCache::new(settings.write_cache),
+            mapping: None,
             write_back: None,
             resting: VecDeque::new(),
             free_threads: 0,
@@ -131,6 +135,23 @@ impl FrontEnd {
     /// Lets requests go through a host's cache first.
     pub fn put_behind(&mut self, host: ClockedHost) {
         self.write_back = Some(Box::new(WriteBack::new(host)));
+    }
+
+    /// Lets page operations go through a map on flash, of so many pages of the host and beside them
+    /// those of the map.
+    pub fn put_before(&mut self, mapping: Mapping, logical_pages: u32) {
+        self.shape = self.shape.with_pages(logical_pages);
+        self.mapping = Some(Box::new(mapping));
+    }
+
+    /// The map, where it lies on flash.
+    pub fn mapping_mut(&mut self) -> Option<&mut Mapping> {
+        self.mapping.as_deref_mut()
+    }
+
+    /// The same.
+    pub fn mapping(&self) -> Option<&Mapping> {
+        self.mapping.as_deref()
     }
 
     /// How requests lie on pages.
@@ -154,7 +175,16 @@ impl FrontEnd {
         self.is_due
     }
 
-    /// Whether more than [`MOST_WAITING`] requests wait.
+    /// A block was erased.
+    pub fn erased<O: Observer>(&mut self, shared: &mut Shared<O>, dies: &mut Scheduler) {
+        if let Some(mapping) = &mut self.mapping {
+            mapping.erased(shared, dies);
+            self.is_overloaded |= mapping.is_endless(&*shared.map);
+        }
+    }
+
+    /// Whether more than [`MOST_WAITING`] requests wait, or the drive does nothing but to write its
+    /// map.
     #[inline]
     pub fn is_overloaded(&self) -> bool {
         self.is_overloaded

@@ -19,6 +19,11 @@ impl Shape {
         Self { page_bytes, logical_pages }
     }
 
+    /// The same, of a drive that promises `logical_pages`.
+    pub fn with_pages(&self, logical_pages: u32) -> Self {
+        Self { logical_pages, ..*self }
+    }
+
     /// The pages that a request touches; of a discard those that it covers, as parts of pages keep
     /// their data.
     ///

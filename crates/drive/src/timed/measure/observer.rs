@@ -22,7 +22,8 @@ pub struct Completion {
     pub dispatched_ns: u64,
     /// When its last page was done.
     pub completed_ns: u64,
-    /// Time spent waiting for other requests, before and in the drive.
+    /// Time spent waiting for other requests, before and in the drive, and for the entry of a map on
+    /// flash.
     pub queue_ns: u64,
     /// Time in which its die was held by a collection. These four times are those of the page that
     /// was done last and sum to the response time.
@@ -75,7 +76,9 @@ pub enum Work {
 /// For whom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// The request of that number; several pages of one multi-plane operation count as the first.
+    /// The request of that number; several pages of one multi-plane operation count as the first. The
+    /// largest number stands for what no request waits for itself: programs of the write cache,
+    /// translation pages of a map on flash.
     Request(u64),
     /// The collection of that number.
     Collection(u64),
@@ -107,13 +110,15 @@ pub struct Span {
 /// Where the data of a page come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// From the host, by its page operation of that number.
+    /// From the host, or for a page behind the host's from the map on flash: by the page operation of
+    /// that number.
     Host(u64),
     /// From another physical page, by a collection.
     Copy(u32),
 }
 
-/// Watches a drive. Page operations are numbered in the order of dispatch.
+/// Watches a drive. Page operations are numbered in the order of dispatch. Those of a map on flash are
+/// among them: their pages are behind the host's.
 pub trait Observer {
     /// A request arrived at `now`.
     fn arrived(&mut self, now: u64) {

@@ -12,6 +12,8 @@ pub use waiting::Waiting;
 
 /// No operation, request or die.
 pub const NONE: u32 = u32::MAX;
+/// The request of a page operation on a page of the map. Those of the host are below.
+pub const MAP: u32 = NONE - 1;
 
 /// What a page operation does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +31,7 @@ pub enum Kind {
 pub struct PageOp {
     /// In the order in which they came to their dies.
     pub order: u64,
-    /// Its request, or [`NONE`] for one of the write cache.
+    /// Its request, or [`NONE`] for one of the write cache, or [`MAP`].
     pub request: u32,
     pub page: u32,
     /// Where it is served; for a write where it goes.

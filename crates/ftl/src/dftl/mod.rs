@@ -11,6 +11,9 @@
 //! pages behind the host's. They are counted as copies. The frontier must keep copies apart (double,
 //! pool): mixed with translation pages, they would have to be moved with every collection.
 //!
+//! On a drive with a clock a command waits for the translation pages that finding its entry takes, and
+//! nobody waits for those that a collection has rewritten, but the dies are busy with them.
+//!
 //! # Cost
 //!
 //! O(1) for a cached entry; a program and O(`per_page` / 64) for one that leaves changed, and O(1) for
@@ -23,20 +26,22 @@
 //! where the paper has a segmented list; translation pages share the page map's frontiers, where the
 //! paper gives them blocks of their own.
 
+mod cache;
+
+pub use cache::{LookUp, MapCache};
+
 use crate::blocks::{BlockId, BlockTable};
 use crate::counters::{Counters, Levelled, MapTraffic, Merges, ZombieCounts};
 use crate::error::FtlError;
-use crate::fill::Fill;
 use crate::frontier::Frontier;
 use crate::geometry::Geometry;
 use crate::layout::Layout;
-use crate::order::Order;
 use crate::scheme::Duplicates;
 use crate::store::Wear;
 use crate::translation::{
     FollowsReads, MakePageMap, ReportsCopies, SharesMemory, TakesHints, Translation,
 };
-use flashgc_base::snapshot::{Fault, State};
+use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param, Params, SpecError, count};
 use flashgc_base::state;
 
@@ -55,113 +60,33 @@ pub(crate) const PARAMS: &[Param] = &[
     },
 ];
 
-/// Place of a page without data; slot of a page whose entry is not cached.
-const NONE: u32 = u32::MAX;
-
 pub(crate) struct Dftl {
     inner: Box<dyn Translation>,
     /// What the host is promised; `inner` holds the translation pages behind it.
     geometry: Geometry,
-    per_page: u32,
-    cache: Cache,
-    /// What the map on flash says of every page: physical page, or [`NONE`].
-    stored: Vec<u32>,
-    /// Pages that were moved and whose entries are not cached: the map on flash is wrong.
-    moved: Vec<u32>,
+    cache: MapCache,
     /// Copies as the page map below reports them.
     copies: Vec<u32>,
-    traffic: MapTraffic,
-}
-
-/// The cached map entries, in the order of their last use.
-struct Cache {
-    /// Page to its slot, or [`NONE`].
-    slots: Vec<u32>,
-    /// Slot to its page.
-    entries: Vec<u32>,
-    /// A bit a page: its entry is cached and differs from the map on flash.
-    changed: Vec<u64>,
-    order: Order,
-    capacity: u32,
-}
-
-impl State for Cache {
-    state! {
-        values: entries;
-        tables: slots, changed;
-        states: order;
-        fixed: capacity;
-        then: check;
-    }
 }
 
 impl State for Dftl {
     state! {
         named: "dftl";
-        values: moved, copies, traffic;
-        tables: stored;
+        values: copies;
         states: inner, cache;
-        fixed: geometry, per_page;
+        fixed: geometry;
     }
 }
 
-impl Cache {
-    /// Whether every slot and every page that it names is one.
-    fn check(&self) -> Result<(), Fault> {
-        let (slots, pages) = (self.entries.len(), self.slots.len());
-        let is_slot = |&slot: &u32| slot == NONE || (slot as usize) < slots;
-        let is_page = |&page: &u32| (page as usize) < pages;
-        if slots <= self.capacity as usize
-            && self.slots.iter().all(is_slot)
-            && self.entries.iter().all(is_page)
-        {
-            return Ok(());
-        }
-        Err(Fault::new("a cached map entry names a page that there is not"))
-    }
-
-    fn slot(&self, page: u32) -> Option<u32> {
-        Some(self.slots[page as usize]).filter(|&slot| slot != NONE)
-    }
-
-    fn is_changed(&self, page: u32) -> bool {
-        self.changed[page as usize / 64] >> (page % 64) & 1 == 1
-    }
-
-    /// The entry of `page`, if it is cached, differs from the map on flash.
-    fn change(&mut self, page: u32) -> bool {
-        let cached = self.slot(page).is_some();
-        self.changed[page as usize / 64] |= u64::from(cached) << (page % 64);
-        cached
-    }
-
-    /// The first changed entry of pages `from` to `end`, which is then as the map on flash.
-    fn take_changed(&mut self, from: u32, end: u32) -> Option<u32> {
-        let mut wanted = !0 << (from % 64);
-        for word in from / 64..end.div_ceil(64) {
-            let bits = &mut self.changed[word as usize];
-            let page = 64 * word + (*bits & wanted).trailing_zeros();
-            if *bits & wanted != 0 {
-                let inside = page < end;
-                *bits &= !(u64::from(inside) << (page % 64));
-                return inside.then_some(page);
-            }
-            wanted = !0;
-        }
-        None
-    }
-
-    /// Puts an entry behind all others, which are used earlier.
-    fn touch(&mut self, slot: u32) {
-        self.order.remove(slot);
-        self.order.push(slot);
-    }
+/// Translation pages of a map of `pages` pages.
+pub(crate) fn map_pages(params: &Params, pages: u32) -> u32 {
+    pages.div_ceil(params.integer("per_page") as u32)
 }
 
 /// Translation pages of a map of `geometry`'s logical pages, and a drive that holds them too.
 fn inner_geometry(params: &Params, geometry: &Geometry) -> Result<(u32, Geometry), SpecError> {
     let pages = geometry.logical_pages();
-    let map_pages = pages.div_ceil(params.integer("per_page") as u32);
+    let map_pages = map_pages(params, pages);
     let both = u64::from(pages) + u64::from(map_pages);
     let inner = Geometry::new(geometry.blocks(), geometry.pages_per_block(), both);
     inner.map(|inner| (map_pages, inner)).map_err(|error| on_flash(map_pages, &error))
@@ -170,6 +95,19 @@ fn inner_geometry(params: &Params, geometry: &Geometry) -> Result<(u32, Geometry
 fn on_flash(map_pages: u32, error: &impl std::fmt::Display) -> SpecError {
     let map = count(map_pages.into(), "page");
     SpecError::new(format!("dftl has {map} of its map on flash beside the data: {error}"), "")
+}
+
+/// Translation pages that are written in a row because collections moved pages, at most: more would
+/// never end.
+pub fn most_in_a_row(geometry: &Geometry) -> u64 {
+    4 * geometry.physical_pages()
+}
+
+/// The error of a drive that has written `most` translation pages in a row.
+pub fn endless(most: u64) -> FtlError {
+    FtlError::NoSpace(format!(
+        "{most} translation pages in a row were written because collections moved pages"
+    ))
 }
 
 /// Whether DFTL can be made with this layout.
@@ -186,6 +124,21 @@ pub(crate) fn check(params: &Params, layout: &Layout) -> Result<(), SpecError> {
     with_map.check_spare().map_err(|error| on_flash(map_pages, &error))
 }
 
+/// The shape of a drive that holds the map of `geometry`'s pages too.
+pub(crate) fn with_map(params: &Params, geometry: &Geometry) -> Result<Geometry, SpecError> {
+    inner_geometry(params, geometry).map(|(_, inner)| inner)
+}
+
+/// The entries of a map of `geometry`'s pages, which are where `place` says.
+pub(crate) fn cache(
+    params: &Params,
+    geometry: &Geometry,
+    place: impl Fn(u32) -> Option<u32>,
+) -> MapCache {
+    let [per_page, entries] = ["per_page", "entries"].map(|name| params.integer(name) as u32);
+    MapCache::new(geometry.logical_pages(), per_page, entries, place)
+}
+
 /// DFTL over the page map that `make` makes.
 pub(crate) fn dftl(
     params: &Params,
@@ -193,136 +146,82 @@ pub(crate) fn dftl(
     make: MakePageMap<'_>,
 ) -> Result<Box<dyn Translation>, FtlError> {
     check(params, &layout)?;
-    let (_, inner) = inner_geometry(params, &layout.geometry)?;
-    let pages = layout.geometry.logical_pages();
-    let capacity = (params.integer("entries") as u32).min(pages);
-    let mut layer = Dftl {
-        inner: make(Layout { geometry: inner, ..layout.clone() })?,
-        geometry: layout.geometry,
-        per_page: params.integer("per_page") as u32,
-        cache: Cache {
-            slots: vec![NONE; pages as usize],
-            entries: Vec::new(),
-            changed: vec![0; pages.div_ceil(64) as usize],
-            order: Order::new(capacity),
-            capacity,
-        },
-        stored: vec![NONE; pages as usize],
-        moved: Vec::new(),
-        copies: Vec::new(),
-        traffic: MapTraffic::default(),
-    };
-    if layout.fill != Fill::Empty {
-        for page in 0..pages {
-            layer.stored[page as usize] = layer.place(page);
-        }
-    }
-    let Some(copies) = layer.inner.copies() else {
+    let geometry = layout.geometry;
+    let inner = with_map(params, &geometry)?;
+    let mut inner = make(Layout { geometry: inner, ..layout })?;
+    let Some(copies) = inner.copies() else {
         return Err(SpecError::new("dftl needs a page map that reports its copies", "").into());
     };
     copies.follow();
-    Ok(Box::new(layer))
+    let cache = cache(params, &geometry, |page| place(&*inner, page));
+    Ok(Box::new(Dftl { inner, geometry, cache, copies: Vec::new() }))
+}
+
+/// The physical page of `page`; `None` if it has no data.
+fn place(inner: &dyn Translation, page: u32) -> Option<u32> {
+    let b = inner.geometry().pages_per_block();
+    inner.locate(page).map(|(block, offset)| block * b + offset)
 }
 
 impl Dftl {
-    /// The physical page of `page`, or [`NONE`].
-    fn place(&self, page: u32) -> u32 {
-        let b = self.geometry.pages_per_block();
-        self.inner.locate(page).map_or(NONE, |(block, offset)| block * b + offset)
-    }
-
-    /// The page of `inner` that holds a translation page.
-    fn map_page(&self, number: u32) -> u32 {
-        self.geometry.logical_pages() + number
-    }
-
     /// Makes the entry of `page` cached. False at the end of the drive's life.
     fn look_up(&mut self, page: u32) -> Result<bool, FtlError> {
-        if let Some(slot) = self.cache.slot(page) {
-            self.traffic.hits += 1;
-            self.cache.touch(slot);
-            return Ok(true);
+        let LookUp::Miss { write_back } = self.cache.look_up(page) else { return Ok(true) };
+        if let Some(number) = write_back
+            && !self.write_back(number)?
+        {
+            return Ok(false);
         }
-        self.traffic.misses += 1;
-        let slot = if self.cache.order.len() == self.cache.capacity {
-            let Some(slot) = self.cache.order.iter().next() else { return Ok(false) };
-            let old = self.cache.entries[slot as usize];
-            if self.cache.is_changed(old) && !self.write_back(old / self.per_page)? {
-                return Ok(false);
-            }
-            self.cache.slots[old as usize] = NONE;
-            self.cache.order.remove(slot);
-            slot
-        } else {
-            self.cache.entries.push(page);
-            self.cache.entries.len() as u32 - 1
-        };
-        let number = self.map_page(page / self.per_page);
-        self.traffic.reads += u64::from(self.inner.locate(number).is_some());
-        self.cache.entries[slot as usize] = page;
-        self.cache.slots[page as usize] = slot;
-        self.cache.order.push(slot);
+        self.read(self.cache.number_of(page));
+        self.cache.arrived(page);
         Ok(true)
+    }
+
+    /// Reads a translation page, if there is one.
+    fn read(&mut self, number: u32) {
+        if self.inner.locate(self.cache.page_of(number)).is_some() {
+            self.cache.count_read();
+        }
     }
 
     /// Hears of the pages that collections moved.
     fn note_copies(&mut self) {
-        let mut copies = std::mem::take(&mut self.copies);
-        copies.clear();
+        self.copies.clear();
         if let Some(reported) = self.inner.copies() {
-            reported.drain(&mut copies);
+            reported.drain(&mut self.copies);
         }
-        for &page in copies.iter().filter(|&&page| page < self.geometry.logical_pages()) {
-            if !self.cache.change(page) {
-                self.moved.push(page);
-            }
+        let logical_pages = self.geometry.logical_pages();
+        for &page in self.copies.iter().filter(|&&page| page < logical_pages) {
+            self.cache.change(page);
         }
-        self.copies = copies;
     }
 
     /// Programs a translation page with everything that is known of its pages. Collections come
     /// before the program, so that it knows of the moves they make. False at the end of the drive's
     /// life.
     fn write_back(&mut self, number: u32) -> Result<bool, FtlError> {
-        let map_page = self.map_page(number);
-        self.traffic.reads += u64::from(self.inner.locate(map_page).is_some());
-        if self.inner.write_until(&[map_page], u64::MAX)? == 0 {
+        self.read(number);
+        let written = self.inner.write_until(&[self.cache.page_of(number)], u64::MAX)?;
+        self.note_copies();
+        if written == 0 {
             return Ok(false);
         }
-        self.traffic.writes += 1;
-        self.note_copies();
-        let mut from = number * self.per_page;
-        let end = from.saturating_add(self.per_page).min(self.geometry.logical_pages());
-        while let Some(page) = self.cache.take_changed(from, end) {
-            self.stored[page as usize] = self.place(page);
-            from = page + 1;
-        }
-        let mut moved = std::mem::take(&mut self.moved);
-        moved.retain(|&page| {
-            let here = page / self.per_page == number;
-            if here {
-                self.stored[page as usize] = self.place(page);
-            }
-            !here
-        });
-        self.moved = moved;
+        self.cache.written(number, |page| place(&*self.inner, page));
         Ok(true)
     }
 
     /// Brings the map on flash up to date with what collections moved. False at the end of the
     /// drive's life.
     fn settle(&mut self) -> Result<bool, FtlError> {
-        let most = 4 * self.geometry.physical_pages();
+        let most = most_in_a_row(&self.geometry);
         for _ in 0..most {
             self.note_copies();
-            let Some(&page) = self.moved.first() else { return Ok(true) };
-            if !self.write_back(page / self.per_page)? {
+            let Some(number) = self.cache.first_moved() else { return Ok(true) };
+            if !self.write_back(number)? {
                 return Ok(false);
             }
         }
-        Err(FtlError::NoSpace(format!(
-            "{most} translation pages in a row were written because collections moved pages"
-        )))
+        Err(endless(most))
     }
 
     fn check_range(&self, pages: &[u32]) -> Result<(), FtlError> {
@@ -341,6 +240,7 @@ impl Dftl {
             return Ok(false);
         }
         if self.inner.write_until(&[page], u64::MAX)? == 0 {
+            self.note_copies();
             return Ok(false);
         }
         self.cache.change(page);
@@ -408,7 +308,7 @@ impl Translation for Dftl {
     }
 
     fn map_traffic(&self) -> Option<MapTraffic> {
-        Some(self.traffic)
+        Some(self.cache.traffic())
     }
 
     fn wear(&self) -> Option<&Wear> {
@@ -425,7 +325,7 @@ impl Translation for Dftl {
 
     fn counters(&self) -> Counters {
         let Counters { host_pages, copied_pages, .. } = self.inner.counters();
-        let writes = self.traffic.writes;
+        let writes = self.cache.traffic().writes;
         Counters {
             host_pages: host_pages - writes,
             copied_pages: copied_pages + writes,
@@ -442,41 +342,18 @@ impl Translation for Dftl {
         self.inner.locate(page)
     }
 
-    /// What the map on flash says is true of every page whose entry is not cached and changed.
+    /// At the end of the drive's life its map on flash may be behind.
     fn audit(&self) -> Result<(), String> {
         self.inner.audit()?;
-        for page in 0..self.geometry.logical_pages() {
-            let entry = self.cache.slot(page).map(|slot| self.cache.entries[slot as usize]);
-            if entry.is_some_and(|other| other != page) {
-                return Err(format!("the entry of page {page} is another page's"));
-            }
-            let changed = self.cache.is_changed(page);
-            if changed && entry.is_none() {
-                return Err(format!("the entry of page {page} is changed and not cached"));
-            }
-            let (stored, place) = (self.stored[page as usize], self.place(page));
-            if stored != place && !changed && !self.has_ended() {
-                return Err(format!("the map on flash has page {page} at {stored}, not {place}"));
-            }
-        }
-        let cached = self.cache.slots.iter().filter(|&&slot| slot != NONE).count() as u32;
-        if cached != self.cache.order.len() || cached > self.cache.capacity {
-            return Err(format!("{cached} entries cached, {} in order", self.cache.order.len()));
-        }
-        Ok(())
+        self.cache.audit(|page| place(&*self.inner, page), |_| self.has_ended())
     }
 
     fn map_bytes(&self) -> u64 {
-        let map_pages = self.geometry.logical_pages().div_ceil(self.per_page);
-        8 * u64::from(self.cache.capacity) + 4 * u64::from(map_pages)
+        self.cache.map_bytes()
     }
 
     fn memory_bytes(&self) -> u64 {
-        let pages = u64::from(self.geometry.logical_pages());
-        self.inner.memory_bytes()
-            + 8 * pages
-            + 8 * pages.div_ceil(64)
-            + 12 * u64::from(self.cache.capacity)
+        self.inner.memory_bytes() + self.cache.memory_bytes()
     }
 }
 

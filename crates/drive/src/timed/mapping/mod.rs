@@ -1,0 +1,327 @@
+//! A map on flash: page operations whose map entry is not in memory wait while translation pages are
+//! read and programmed on their dies.
+
+mod at_once;
+
+use std::collections::VecDeque;
+
+use flashgc_base::snapshot::{State, Value};
+use flashgc_base::{state, value};
+use flashgc_ftl::dftl::{LookUp, MapCache, endless, most_in_a_row};
+use flashgc_ftl::stepwise::Change;
+use flashgc_ftl::{Counters, FtlError, MapTraffic, Stepwise};
+use flashgc_workload::Op;
+use hashbrown::HashMap;
+
+use super::measure::Observer;
+use super::ops::{Kind, MAP, PageOp};
+use super::schedule::Scheduler;
+use super::shared::Shared;
+
+/// A translation page that is being written back.
+struct WriteBack {
+    /// The page operation that reads and programs it.
+    op: u32,
+    /// Pages whose look-ups wait for it.
+    pages: Vec<u32>,
+    /// It is to be written once more, as entries have changed since it was programmed: pages whose
+    /// look-ups wait for that.
+    again: Option<Vec<u32>>,
+    /// Pages were moved: what comes of writing it is brought up to date next.
+    settles: bool,
+}
+
+impl Value for WriteBack {
+    value!(op, pages, again, settles);
+}
+
+/// The map of a drive that keeps it on flash, with the entries in use in memory.
+///
+/// Page operations of the front end go through it to their dies, in order for each page. It sends
+/// page operations of its own there, for translation pages, which lie behind the host's pages. It hears
+/// of what has become of pages from the page map; it knows no dies and no requests.
+///
+/// An operation that is done, or an erase while none is under way, has the translation pages written of
+/// which collections moved pages that are not cached: no request waits for those, but for their dies.
+pub struct Mapping {
+    cache: MapCache,
+    /// Pages whose entries are on their way, with the operations that wait for them, in order.
+    fetches: HashMap<u32, VecDeque<u32>>,
+    /// Operations that read translation pages, with the page whose entry is wanted.
+    reads: HashMap<u32, u32>,
+    /// Translation pages that are being written back.
+    write_backs: HashMap<u32, WriteBack>,
+    /// Operations of the front end that are not done.
+    under_way: u64,
+    /// Translation pages that were to be written because pages were moved, since an operation was
+    /// done.
+    in_a_row: u64,
+    /// What has become of pages, while it is looked at.
+    changes: Vec<Change>,
+}
+
+/// Changes are looked at within one event.
+impl State for Mapping {
+    state! {
+        named: "mapping";
+        values: fetches, reads, write_backs, under_way, in_a_row;
+        states: cache;
+        fixed: changes;
+    }
+}
+
+impl Mapping {
+    /// Nothing is under way. `map` notes from now on what becomes of its pages.
+    pub fn new(cache: MapCache, map: &mut dyn Stepwise) -> Self {
+        map.follow_changes();
+        Self {
+            cache,
+            fetches: HashMap::new(),
+            reads: HashMap::new(),
+            write_backs: HashMap::new(),
+            under_way: 0,
+            in_a_row: 0,
+            changes: Vec::new(),
+        }
+    }
+
+    /// What has been counted.
+    pub fn traffic(&mut self, map: &mut dyn Stepwise) -> MapTraffic {
+        self.hear(map);
+        self.cache.traffic()
+    }
+
+    /// What `map` has counted, with the translation pages programmed as copies.
+    pub fn counters(&mut self, map: &mut dyn Stepwise) -> Counters {
+        let MapTraffic { writes, .. } = self.traffic(map);
+        let counters = map.counters();
+        let Counters { host_pages, copied_pages, .. } = counters;
+        Counters {
+            host_pages: host_pages - writes,
+            copied_pages: copied_pages + writes,
+            ..counters
+        }
+    }
+
+    /// Bytes of memory that the drive needs for its map.
+    pub fn map_bytes(&self) -> u64 {
+        self.cache.map_bytes()
+    }
+
+    /// Checks what is known of the map on flash.
+    ///
+    /// # Errors
+    /// The first thing that does not hold.
+    pub fn audit(&mut self, map: &mut dyn Stepwise) -> Result<(), String> {
+        self.hear(map);
+        let will_be_written = |number| {
+            let is_sent = self.write_backs.contains_key(&number);
+            is_sent || self.cache.is_moved(number) || map.has_ended()
+        };
+        self.cache.audit(|page| map.locate(page), will_be_written)
+    }
+
+    /// Sends a page operation to its die, as soon as its map entry is in memory.
+    pub fn send<O: Observer>(&mut self, shared: &mut Shared<O>, dies: &mut Scheduler, op: u32) {
+        self.under_way += 1;
+        let page = shared.ops[op].page;
+        match self.fetches.get_mut(&page) {
+            Some(waiting) => waiting.push_back(op),
+            None => self.send_in_order(shared, dies, page, VecDeque::from([op])),
+        }
+    }
+
+    /// Whether `op` waits for its map entry.
+    pub fn holds<O: Observer>(&self, shared: &Shared<O>, op: u32) -> bool {
+        let waiting = self.fetches.get(&shared.ops[op].page);
+        waiting.is_some_and(|waiting| waiting.contains(&op))
+    }
+
+    /// A page operation that was sent is done.
+    pub fn note_done<O: Observer>(&mut self, shared: &mut Shared<O>, dies: &mut Scheduler) {
+        debug_assert!(self.under_way > 0, "an operation is done once");
+        self.under_way -= 1;
+        self.in_a_row = 0;
+        self.settle(shared, dies);
+    }
+
+    /// A block was erased: if nothing else is under way, what was moved is brought up to date now.
+    pub fn erased<O: Observer>(&mut self, shared: &mut Shared<O>, dies: &mut Scheduler) {
+        if self.under_way == 0 {
+            self.settle(shared, dies);
+        }
+    }
+
+    /// A page operation of the map is done: who waited for it goes on.
+    pub fn done<O: Observer>(&mut self, shared: &mut Shared<O>, dies: &mut Scheduler, op: u32) {
+        self.hear(&mut *shared.map);
+        let PageOp { page, kind, met_collection, .. } = shared.ops[op];
+        shared.ops.remove(op);
+        if kind == Kind::Read {
+            let wanted = self.reads.remove(&op).expect("a translation page is read for a page");
+            self.note_collection(shared, wanted, met_collection);
+            return self.fetched(shared, dies, wanted);
+        }
+        let number = page - self.cache.pages();
+        let ended = self.write_backs.remove(&number).expect("it was being written back");
+        if let Some(pages) = ended.again {
+            self.begin_write_back(shared, dies, number, pages, ended.settles);
+        }
+        for page in ended.pages {
+            self.note_collection(shared, page, met_collection);
+            self.read(shared, dies, page);
+        }
+        if ended.settles {
+            self.settle(shared, dies);
+        }
+    }
+
+    /// Whether the drive does nothing any more but to write its map.
+    ///
+    /// # Errors
+    /// It does.
+    pub fn check(&self, map: &dyn Stepwise) -> Result<(), FtlError> {
+        let most = most_in_a_row(map.geometry());
+        if self.in_a_row > most { Err(endless(most)) } else { Ok(()) }
+    }
+
+    /// Whether the drive has ceased to do anything but to write its map.
+    pub fn is_endless(&self, map: &dyn Stepwise) -> bool {
+        self.check(map).is_err()
+    }
+
+    /// The operation that waits for the entry of `page` has met a collection on the way, if `met`.
+    fn note_collection<O: Observer>(&self, shared: &mut Shared<O>, page: u32, met: bool) {
+        if let Some(&first) = self.fetches.get(&page).and_then(VecDeque::front) {
+            shared.ops[first].met_collection |= met;
+        }
+    }
+
+    /// Learns what has become of pages.
+    fn hear(&mut self, map: &mut dyn Stepwise) {
+        map.drain_changes(&mut self.changes);
+        for change in self.changes.drain(..) {
+            let pages = self.cache.pages();
+            match change {
+                Change::Written(page) | Change::Copied(page) if page < pages => {
+                    self.cache.change(page);
+                }
+                Change::Written(page) => {
+                    self.cache.written(page - pages, |page| map.locate(page));
+                }
+                Change::Copied(_) => {} // memory has where translation pages are
+            }
+        }
+    }
+
+    /// Sends operations on `page` to their dies until one misses its entry: that and the others wait.
+    fn send_in_order<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        dies: &mut Scheduler,
+        page: u32,
+        mut waiting: VecDeque<u32>,
+    ) {
+        self.hear(&mut *shared.map);
+        while let Some(&op) = waiting.front() {
+            if let LookUp::Miss { write_back } = self.cache.look_up(page) {
+                self.fetches.insert(page, waiting);
+                match write_back {
+                    Some(number) => self.write_back(shared, dies, number, Some(page)),
+                    None => self.read(shared, dies, page),
+                }
+                return;
+            }
+            waiting.pop_front();
+            dies.accept(shared, op);
+        }
+    }
+
+    /// The entry of `page` is there: the operation that missed it goes to its die, and others that
+    /// waited behind it look for it in turn.
+    fn fetched<O: Observer>(&mut self, shared: &mut Shared<O>, dies: &mut Scheduler, page: u32) {
+        self.cache.arrived(page);
+        let mut waiting = self.fetches.remove(&page).expect("an operation waits for the entry");
+        if let Some(op) = waiting.pop_front() {
+            dies.accept(shared, op);
+        }
+        self.send_in_order(shared, dies, page, waiting);
+    }
+
+    /// Reads the translation page with the entry of `page`, if there is one.
+    fn read<O: Observer>(&mut self, shared: &mut Shared<O>, dies: &mut Scheduler, page: u32) {
+        let holder = self.cache.page_of(self.cache.number_of(page));
+        if shared.map.locate(holder).is_none() {
+            return self.fetched(shared, dies, page);
+        }
+        self.cache.count_read();
+        let op = self.begin(shared, dies, holder, Kind::Read);
+        self.reads.insert(op, page);
+    }
+
+    /// Writes translation page `number` back; the look-up of page `waits` waits for that.
+    fn write_back<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        dies: &mut Scheduler,
+        number: u32,
+        waits: Option<u32>,
+    ) {
+        let settles = waits.is_none();
+        match self.write_backs.get_mut(&number) {
+            None => {
+                let pages = waits.into_iter().collect();
+                self.begin_write_back(shared, dies, number, pages, settles);
+            }
+            Some(one) => {
+                one.settles |= settles;
+                // What is not programmed yet will have what has changed until then.
+                match shared.ops[one.op].is_programmed {
+                    true => one.again.get_or_insert_default().extend(waits),
+                    false => one.pages.extend(waits),
+                }
+            }
+        }
+    }
+
+    /// Sends the operation that reads a translation page, if there is one, and programs it.
+    fn begin_write_back<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        dies: &mut Scheduler,
+        number: u32,
+        pages: Vec<u32>,
+        settles: bool,
+    ) {
+        let page = self.cache.page_of(number);
+        if shared.map.locate(page).is_some() {
+            self.cache.count_read();
+        }
+        let op = self.begin(shared, dies, page, Kind::Modify);
+        self.write_backs.insert(number, WriteBack { op, pages, again: None, settles });
+    }
+
+    /// Sends an operation on a translation page to its die.
+    fn begin<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        dies: &mut Scheduler,
+        page: u32,
+        kind: Kind,
+    ) -> u32 {
+        let op = shared.ops.add(PageOp::new(MAP, page, kind), u64::MAX);
+        let what = if kind == Kind::Read { Op::Read } else { Op::Write };
+        shared.observer.dispatched(shared.ops.number(op), what, page);
+        dies.accept(shared, op);
+        op
+    }
+
+    /// Has the translation pages written of which pages were moved that are not cached.
+    fn settle<O: Observer>(&mut self, shared: &mut Shared<O>, dies: &mut Scheduler) {
+        self.hear(&mut *shared.map);
+        for number in self.cache.take_moved() {
+            self.in_a_row += 1;
+            self.write_back(shared, dies, number, None);
+        }
+    }
+}

@@ -1,0 +1,332 @@
+//! The map of DFTL as memory knows it: which entries are cached, and which differ from the map on
+//! flash. No I/O: it says which translation pages must be read and programmed, and is told what was.
+
+use flashgc_base::snapshot::{Fault, State};
+use flashgc_base::state;
+
+use crate::counters::MapTraffic;
+use crate::order::Order;
+
+/// Place of a page without data; slot of a page whose entry is not cached.
+const NONE: u32 = u32::MAX;
+
+/// What finding a map entry takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LookUp {
+    /// Nothing: it is cached.
+    Hit,
+    /// Its translation page is read, if there is one.
+    Miss {
+        /// The translation page that is written back before: an entry that has left the cache differs
+        /// from it.
+        write_back: Option<u32>,
+    },
+}
+
+/// The map entries of a drive that keeps its map on flash: a cache of those in use, least recently used
+/// first, and what is not yet on flash.
+///
+/// Translation pages are numbered from 0. On the drive they lie behind the host's pages.
+pub struct MapCache {
+    /// Logical pages of the host.
+    pages: u32,
+    /// Entries of a translation page.
+    per_page: u32,
+    /// Page to its slot, or [`NONE`].
+    slots: Vec<u32>,
+    /// Slot to its page.
+    entries: Vec<u32>,
+    /// Slot to whether its entry has been read: until then it is kept free for it.
+    is_here: Vec<bool>,
+    /// Slots in the order of their last use.
+    order: Order,
+    capacity: u32,
+    /// A bit a page: its entry differs from the map on flash.
+    changed: Vec<u64>,
+    /// Translation pages with entries that differ and are not cached, since the first did.
+    moved: Order,
+    /// What the map on flash says of every page: physical page, or [`NONE`].
+    stored: Vec<u32>,
+    traffic: MapTraffic,
+}
+
+impl State for MapCache {
+    state! {
+        named: "map cache";
+        values: entries, is_here, traffic;
+        tables: slots, changed, stored;
+        states: order, moved;
+        fixed: pages, per_page, capacity;
+        then: check;
+    }
+}
+
+impl MapCache {
+    /// Whether every slot and every page that it names is one.
+    fn check(&self) -> Result<(), Fault> {
+        let slots = self.entries.len();
+        let is_slot = |&slot: &u32| slot == NONE || (slot as usize) < slots;
+        if slots <= self.capacity as usize
+            && self.is_here.len() == slots
+            && self.slots.iter().all(is_slot)
+            && self.entries.iter().all(|&page| page < self.pages)
+        {
+            return Ok(());
+        }
+        Err(Fault::new("a cached map entry names a page that there is not"))
+    }
+
+    /// An empty cache of `entries` entries for `pages` pages of the host, `per_page` to a translation
+    /// page. The map on flash has each page where `place` says.
+    pub(super) fn new(
+        pages: u32,
+        per_page: u32,
+        entries: u32,
+        place: impl Fn(u32) -> Option<u32>,
+    ) -> Self {
+        let capacity = entries.min(pages);
+        Self {
+            pages,
+            per_page,
+            slots: vec![NONE; pages as usize],
+            entries: Vec::new(),
+            is_here: Vec::new(),
+            order: Order::new(capacity),
+            capacity,
+            changed: vec![0; pages.div_ceil(64) as usize],
+            moved: Order::new(pages.div_ceil(per_page)),
+            stored: (0..pages).map(|page| place(page).unwrap_or(NONE)).collect(),
+            traffic: MapTraffic::default(),
+        }
+    }
+
+    /// Logical pages of the host: those of the map are behind them.
+    pub fn pages(&self) -> u32 {
+        self.pages
+    }
+
+    /// Logical pages of the drive: the host's and those of the map.
+    pub fn pages_below(&self) -> u32 {
+        self.pages + self.pages.div_ceil(self.per_page)
+    }
+
+    /// The translation page with the entry of `page`.
+    pub fn number_of(&self, page: u32) -> u32 {
+        page / self.per_page
+    }
+
+    /// The logical page of the drive that is translation page `number`.
+    pub fn page_of(&self, number: u32) -> u32 {
+        self.pages + number
+    }
+
+    /// Uses the entry of `page`. At a miss it gets a slot, for which the entry that was used longest ago
+    /// may leave, and must be [read](Self::arrived).
+    pub fn look_up(&mut self, page: u32) -> LookUp {
+        if let Some(slot) = self.slot(page) {
+            self.traffic.hits += 1;
+            self.order.remove(slot);
+            self.order.push(slot);
+            return LookUp::Hit;
+        }
+        self.traffic.misses += 1;
+        let oldest = self.order.iter().next().filter(|_| self.order.len() == self.capacity);
+        let (slot, write_back) = match oldest {
+            Some(slot) => {
+                let old = self.entries[slot as usize];
+                self.slots[old as usize] = NONE;
+                self.order.remove(slot);
+                self.entries[slot as usize] = page;
+                self.is_here[slot as usize] = false;
+                (slot, self.is_changed(old).then_some(old / self.per_page))
+            }
+            None => {
+                self.entries.push(page);
+                self.is_here.push(false);
+                (self.entries.len() as u32 - 1, None)
+            }
+        };
+        self.slots[page as usize] = slot;
+        self.order.push(slot);
+        LookUp::Miss { write_back }
+    }
+
+    /// The entry of `page` has been read: it is cached, unless it had to leave on the way.
+    pub fn arrived(&mut self, page: u32) {
+        if let Some(slot) = self.slot(page) {
+            self.is_here[slot as usize] = true;
+        }
+    }
+
+    /// `page` lies elsewhere now, or nowhere: its entry differs from the map on flash.
+    pub fn change(&mut self, page: u32) {
+        self.changed[page as usize / 64] |= 1 << (page % 64);
+        let number = self.number_of(page);
+        if !self.is_cached(page) && !self.moved.contains(number) {
+            self.moved.push(number);
+        }
+    }
+
+    /// Translation page `number` is programmed with everything that is known of its pages, which are
+    /// where `place` says.
+    pub fn written(&mut self, number: u32, place: impl Fn(u32) -> Option<u32>) {
+        self.traffic.writes += 1;
+        if self.moved.contains(number) {
+            self.moved.remove(number);
+        }
+        let mut from = number * self.per_page;
+        let end = from.saturating_add(self.per_page).min(self.pages);
+        while let Some(page) = self.take_changed(from, end) {
+            self.stored[page as usize] = place(page).unwrap_or(NONE);
+            from = page + 1;
+        }
+    }
+
+    /// A translation page is read.
+    pub fn count_read(&mut self) {
+        self.traffic.reads += 1;
+    }
+
+    /// The translation page that must be written because pages were moved whose entries are not
+    /// cached: the one of which that has been so for longest.
+    pub fn first_moved(&self) -> Option<u32> {
+        self.moved.iter().next()
+    }
+
+    /// The same, all of them; whoever takes them writes them.
+    pub fn take_moved(&mut self) -> Vec<u32> {
+        let moved: Vec<u32> = self.moved.iter().collect();
+        moved.iter().for_each(|&number| self.moved.remove(number));
+        moved
+    }
+
+    /// Whether translation page `number` must be written because pages were moved.
+    pub fn is_moved(&self, number: u32) -> bool {
+        self.moved.contains(number)
+    }
+
+    /// What has been counted.
+    pub fn traffic(&self) -> MapTraffic {
+        self.traffic
+    }
+
+    /// Checks that every entry is where the cache has it, and that the map on flash is right of every
+    /// page whose entry is not changed. Only the cache may have changed entries, and translation pages
+    /// that will be written.
+    ///
+    /// # Errors
+    /// The first of these that does not hold.
+    pub fn audit(
+        &self,
+        place: impl Fn(u32) -> Option<u32>,
+        will_be_written: impl Fn(u32) -> bool,
+    ) -> Result<(), String> {
+        for page in 0..self.pages {
+            let entry = self.slot(page).map(|slot| self.entries[slot as usize]);
+            if entry.is_some_and(|other| other != page) {
+                return Err(format!("the entry of page {page} is another page's"));
+            }
+            let changed = self.is_changed(page);
+            if changed && !self.is_cached(page) && !will_be_written(self.number_of(page)) {
+                return Err(format!("the entry of page {page} is changed and not cached"));
+            }
+            let (stored, place) = (self.stored[page as usize], place(page).unwrap_or(NONE));
+            if stored != place && !changed {
+                return Err(format!("the map on flash has page {page} at {stored}, not {place}"));
+            }
+        }
+        let cached = self.slots.iter().filter(|&&slot| slot != NONE).count() as u32;
+        if cached != self.order.len() || cached > self.capacity {
+            return Err(format!("{cached} entries cached, {} in order", self.order.len()));
+        }
+        Ok(())
+    }
+
+    /// Bytes of memory that the drive needs for its map: the cache, and where the translation pages
+    /// are.
+    pub fn map_bytes(&self) -> u64 {
+        8 * u64::from(self.capacity) + 4 * u64::from(self.pages.div_ceil(self.per_page))
+    }
+
+    /// Bytes of memory that all this takes.
+    pub fn memory_bytes(&self) -> u64 {
+        let pages = u64::from(self.pages);
+        8 * pages
+            + 8 * pages.div_ceil(64)
+            + 13 * u64::from(self.capacity)
+            + 8 * u64::from(self.pages.div_ceil(self.per_page))
+    }
+
+    fn slot(&self, page: u32) -> Option<u32> {
+        Some(self.slots[page as usize]).filter(|&slot| slot != NONE)
+    }
+
+    fn is_cached(&self, page: u32) -> bool {
+        self.slot(page).is_some_and(|slot| self.is_here[slot as usize])
+    }
+
+    fn is_changed(&self, page: u32) -> bool {
+        self.changed[page as usize / 64] >> (page % 64) & 1 == 1
+    }
+
+    /// The first changed entry of pages `from` to `end`, which is then as the map on flash.
+    fn take_changed(&mut self, from: u32, end: u32) -> Option<u32> {
+        let mut wanted = !0 << (from % 64);
+        for word in from / 64..end.div_ceil(64) {
+            let bits = &mut self.changed[word as usize];
+            let page = 64 * word + (*bits & wanted).trailing_zeros();
+            if *bits & wanted != 0 {
+                let inside = page < end;
+                *bits &= !(u64::from(inside) << (page % 64));
+                return inside.then_some(page);
+            }
+            wanted = !0;
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changed_entries_that_leave_name_their_translation_page() {
+        // Two entries of eight pages, four to a translation page.
+        let mut cache = MapCache::new(8, 4, 2, Some);
+        let miss = LookUp::Miss { write_back: None };
+        assert_eq!(
+            [cache.look_up(0), cache.look_up(5), cache.look_up(0)],
+            [miss, miss, LookUp::Hit]
+        );
+        cache.arrived(0);
+        cache.change(0);
+        // Page 5 was used longest ago and is unchanged, page 0 is next.
+        assert_eq!(cache.look_up(1), miss);
+        assert_eq!(cache.look_up(2), LookUp::Miss { write_back: Some(0) });
+        assert_eq!(cache.first_moved(), None);
+        let place = |page: u32| Some(if page == 0 { 100 } else { page });
+        assert!(cache.audit(place, |_| false).is_err());
+        cache.audit(place, |number| number == 0).unwrap();
+        cache.written(0, place);
+        cache.audit(place, |_| false).unwrap();
+        assert_eq!(cache.traffic(), MapTraffic { hits: 1, misses: 4, reads: 0, writes: 1 });
+    }
+
+    #[test]
+    fn moved_pages_that_are_not_cached_have_their_translation_pages_written() {
+        let mut cache = MapCache::new(12, 4, 2, Some);
+        cache.look_up(1);
+        cache.arrived(1);
+        cache.look_up(4); // not read yet
+        for page in [9, 1, 4, 8] {
+            cache.change(page);
+        }
+        assert_eq!(cache.first_moved(), Some(2));
+        cache.written(2, Some);
+        // Page 1 is cached: nothing has to be written for it.
+        assert_eq!((cache.is_moved(1), cache.is_moved(0)), (true, false));
+        assert_eq!(cache.take_moved(), [1]);
+        assert_eq!(cache.first_moved(), None);
+    }
+}
