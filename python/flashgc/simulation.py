@@ -52,7 +52,7 @@ def run(
     with ``kind="timed"`` also those of drives with a clock (``device="tlc"``,
     ``arrivals="poisson:rate=20000"``). :class:`flashgc.keywords.RunKeywords` lists all of them.
 
-    Ctrl-C stops the runs and returns what there is, with ``interrupted`` set.
+    Ctrl-C stops the runs and returns the results so far, with ``interrupted`` set.
 
     Raises :class:`flashgc.ConfigError`, :class:`flashgc.TraceError` or
     :class:`flashgc.DriveError`, and whatever a Python policy raises.

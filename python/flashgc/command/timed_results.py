@@ -124,9 +124,7 @@ def _few_digits(count: float) -> str:
     return f"{count:.3g}" if count < 999.5 else format_count(count)
 
 
-def _rows(
-    result: Result, drive: str, spare: str, plus_minus: str
-) -> Iterable[tuple[str, str]]:
+def _rows(result: Result, drive: str, spare: str, plus_minus: str) -> Iterable[tuple[str, str]]:
     config = result.config
     timed = config.timed or {}
     yield "workload", f"{result.workload}, {_arrivals(timed)}"
@@ -312,11 +310,10 @@ def verdicts(told: list[tuple[str, Rank]]) -> list[str]:
             f"({format_share(1 - low / high)} less)."
         )
     if inside:
-        verb = "is" if len(inside) == 1 else "are"
         lines.append(
-            f"Inside the noise: the mean of {', '.join(inside)} {verb} not told from {best}'s; "
-            "more --runs or --requests would."
+            f"Inside the noise: the mean of {', '.join(inside)} is too close to that of {best} to "
+            "tell; hint: more --runs or --requests."
         )
     if least.result.interrupted:
-        lines.append("Interrupted: figures are of what had been run.")
+        lines.append("Interrupted: the figures cover the part that was run.")
     return lines
