@@ -259,7 +259,7 @@ fn wrong_mixtures_are_refused_with_what_to_try() {
     assert!(error("0.5*zipf").contains("sum to 0.5, expected 1"));
     assert!(error("zipf + sequential").contains("hint: write WEIGHT*NAME + WEIGHT*NAME"));
     assert!(error("0.7*zipf + sequential").contains("hint: write WEIGHT*NAME + WEIGHT*NAME"));
-    assert!(error("zipf + 0.3*sequential").starts_with("'zipf' in "));
+    assert!(error("zipf + 0.3*sequential").starts_with("the weight of 'zipf' is missing in "));
     assert!(error("0*zipf + 1*sequential").contains("the weight 0 in"));
     assert!(error("-0.5*zipf + 1.5*sequential").contains("the weight -0.5 in"));
     assert!(error("nan*zipf + 1*sequential").contains("the weight NaN in"));
