@@ -352,7 +352,7 @@ fn what_cannot_be_is_refused_in_one_line() {
         error("page-cache:size=1MiB", "pigyback"),
         "unknown way of hinting 'pigyback'; hint: did you mean 'piggyback'?"
     );
-    assert!(error("page-cache:size=1MiB", "perfect:lost=0.7,wrong=0.7").contains("1.4 of all"));
+    assert!(error("page-cache:size=1MiB", "perfect:lost=0.7,wrong=0.7").contains("sum to 1.4"));
     assert!(error("buffer-cache:size=1MiB,delay=0s", "none").contains("delay=0s"));
     assert!(error("page-cache:size=1MiB,expire=3", "none").contains("expire=3 has no unit"));
     let spec = HostSpec::parse("page-cache:size=256MiB", "piggyback").unwrap();
