@@ -68,11 +68,14 @@ def refused(made: object, *parts: str) -> str:
             ["run", *SMALL, "--endurance", "9", "--frontier", "pool:low=9"],
             ["pool:low=9 frontier", "keeps 11 blocks", "hint"],
         ),
-        (["run", "--until", "first-failure"], ["--until", "wear out", "hint: give an endurance"]),
+        (
+            ["run", "--until", "first-failure"],
+            ["--until", "needs an endurance", "hint: give an endurance"],
+        ),
         (["run", *POOL, "--until", "frist-failure"], ["--until", "'first-failure'"]),
         (
             ["run", *POOL, "--endurance", "9", "--until", "first-failure", "--writes", "2x"],
-            ["--until", "--writes", "no other length"],
+            ["--until", "--writes", "ends at the failure"],
         ),
         (
             ["run", *POOL, "--endurance", "9", "--until", "first-failure", "--warmup", "1/3"],

@@ -85,7 +85,7 @@ def test_a_cache_before_the_drive_says_that_it_tells_for_itself(kind: str) -> No
         options |= {"kind": kind, "device": "slc", "gc_low": 1, "warmup": "0x"}
         del options["frontier"]
     result = flashgc.run(str(TRACE), **options)
-    said = "the trace says what was dirty in its host's cache"
+    said = "the dirty events of the trace are left out"
     assert any(warning.startswith(said) for warning in result.warnings)
     assert result.zombies is not None
     assert result.zombies.marked == 0
@@ -151,7 +151,7 @@ def test_a_packed_log_is_read_and_a_pipe_refused(command: Command, tmp_path: Pat
     assert len((tmp_path / "wal.csv").read_text().splitlines()) == 4
     refused = command("trace", "convert", "/dev/null", "none.csv", "--as-dirty")
     assert refused.returncode == 2
-    assert "a pipe can be read once" in refused.stderr
+    assert "a pipe can be read only once" in refused.stderr
 
 
 def test_a_full_disk_is_a_failure_in_one_line(command: Command, tmp_path: Path) -> None:

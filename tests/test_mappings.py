@@ -147,7 +147,7 @@ def test_references_to_memory_without_a_memory_are_warned_of(
     trace = tmp_path / "made.lackey"
     trace.write_text("".join(f" S {page << 12:x},8\n" for page in [*range(64), *range(64)] * 5))
     typed = ("run", "--workload", trace, "--pages-per-block", 4, "--runs", 1)
-    said = "without a page cache every page it writes is written to the drive; give --vm-page-cache"
+    said = "without a VM page cache every one that writes is a host write; hint: --vm-page-cache"
     assert said in command(*typed, *drive).stderr
     assert said not in command(*typed, "--vm-page-cache", "64KiB").stderr
 
@@ -172,11 +172,14 @@ def test_references_to_memory_without_a_memory_are_warned_of(
         (["--vm-page-cache", "4"], ["--vm-page-cache", "has no unit", "4MiB"]),
         (["--vm-page-cache", "4MiB", "--page-policy", "rlu"], ["--page-policy", "'lru'"]),
         (["--vm-page-cache", "4MiB", "--scheme", "lda-gc6"], ["--scheme", "'lda-gc1'"]),
-        (["--vm-page-cache", "4MiB", "--scheme", "lda-gc5"], ["log blocks by their cost", "hint"]),
-        (["--vm-page-cache", "4MiB", "--writes", "2x"], ["length in references", "--requests"]),
+        (
+            ["--vm-page-cache", "4MiB", "--scheme", "lda-gc5"],
+            ["needs a mapping with log blocks", "hint"],
+        ),
+        (["--vm-page-cache", "4MiB", "--writes", "2x"], ["in references", "--requests"]),
         (
             ["--vm-page-cache", "4MiB", "--mapping", "dftl", "--scheme", "da-gc"],
-            ["know nothing of memory", "du-gc"],
+            ["only takes scheme du-gc", "du-gc"],
         ),
     ],
 )

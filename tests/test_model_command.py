@@ -171,7 +171,7 @@ def test_validation_shows_both(command: Command) -> None:
     expected = found["write_amplification"] / written - 1  # type: ignore[operator]
     assert found["difference"] == pytest.approx(expected)
     one = command("model", "fifo", *small[:4], "--runs", 1, "--validate")
-    assert "a single run does not tell" in one.stdout
+    assert "one run cannot tell" in one.stdout
 
 
 def test_pictures_are_drawn(command: Command, tmp_path: Path) -> None:
@@ -229,10 +229,13 @@ def test_out_writes_the_json_and_prints_the_answer(command: Command, tmp_path: P
         ("windowed --workload hotcold", ["windowed: found hot and cold data", "meanfield"]),
         ("separation --cleaner gredy", ["--cleaner: found 'gredy'", "'greedy'"]),
         ("separation --validate", ["unknown option '--validate'"]),
-        ("separation --distribution", ["--distribution", "separation says nothing"]),
-        ("desnoyers --plot x.svg", ["--plot", "desnoyers says nothing"]),
-        ("random --workload zipf --plot x.svg", ["--plot", "random says nothing"]),
-        ("random --workload hotcold --validate --distribution", ["--distribution", "nothing"]),
+        ("separation --distribution", ["--distribution", "separation gives no distribution"]),
+        ("desnoyers --plot x.svg", ["--plot", "desnoyers gives no distribution"]),
+        ("random --workload zipf --plot x.svg", ["--plot", "random gives no distribution"]),
+        (
+            "random --workload hotcold --validate --distribution",
+            ["--distribution", "no distribution"],
+        ),
         ("greedy --plot x.gif", ["--plot", "'.gif'", "x.svg"]),
         ("greedy --out missing/x.json", ["--out", "no such folder"]),
         ("greedy --wanted 0.5", ["--wanted", "0.5", "more than 1"]),

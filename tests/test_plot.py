@@ -272,8 +272,8 @@ def test_paper_has_the_widths_and_letters_of_journals(
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Series("a", [], []), r"series 'a': x: found no value, expected one at least"),
-        (lambda: Series("a", [1, 2], [1]), r"found 2 x and 1 y, expected as many of each"),
+        (lambda: Series("a", [], []), r"series 'a': x: found no value, expected at least one"),
+        (lambda: Series("a", [1, 2], [1]), r"found 2 x and 1 y, expected the same number"),
         (lambda: Series("a", [1, 2], [math.nan] * 2), r"found no number in y"),
         (lambda: Series("a", [math.nan], [1]), r"x\[0\] is nan"),
         (lambda: Series("a", [1], [math.inf]), r"y: found inf at \[0\], expected finite"),
@@ -359,7 +359,7 @@ def test_nothing_is_drawn_of_what_was_not_measured() -> None:
         plot.run(nothing)
     with pytest.raises(ConfigError, match=r"result at 0.1: nothing was measured"):
         plot.model_beside_simulation("s", {0.1: 10}, {0.1: nothing})
-    with pytest.raises(ConfigError, match=r"found one at 0.2 and no model value there"):
+    with pytest.raises(ConfigError, match=r"found a result at 0.2 without a model value"):
         plot.model_beside_simulation("s", {0.1: 10}, {0.2: nothing})
     ranks = [{"index": 0, "place": 1, "ratio": None, "difference": None,
               "difference_ci95": None, "inside_noise": True}]  # fmt: skip

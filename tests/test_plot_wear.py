@@ -100,13 +100,13 @@ def test_the_mean_of_runs_of_unequal_lengths_begins_where_the_first_one_was_meas
 def test_wear_that_is_not_there_is_not_drawn() -> None:
     endless = flashgc.run(victim="greedy", writes="4x", **DRIVE)
     new = flashgc.run(victim="greedy", writes="0.01x", fill="empty", warmup="0", **DRIVE)
-    with pytest.raises(ConfigError, match=r"found no bad block, expected one at least; hint: --en"):
+    with pytest.raises(ConfigError, match=r"found no bad block, expected at least one; hint: --en"):
         plot.survival(endless)
     with pytest.raises(ConfigError, match=r"found no wear over time, expected some; hint: give"):
         plot.wear_evolution([endless])
     with pytest.raises(ConfigError, match=r"result of greedy:ties=latest: no block was erased"):
         plot.wear_histogram(new)
-    with pytest.raises(ConfigError, match=r"results: found none, expected one at least"):
+    with pytest.raises(ConfigError, match=r"results: found none, expected at least one"):
         plot.survival([])
 
 
@@ -134,7 +134,7 @@ def test_the_command_draws_what_fits_or_what_was_asked_for(
     ("typed", "message"),
     [
         (("--plot-kind", "survivl"), "unknown kind 'survivl'; hint: did you mean 'survival'?"),
-        (("--plot-kind", "survival"), "survival needs blocks that wear out; hint: give --endur"),
+        (("--plot-kind", "survival"), "survival needs an endurance, found none; hint: give"),
     ],
 )
 def test_a_kind_that_cannot_be_is_refused_before_the_work(

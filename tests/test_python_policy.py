@@ -165,8 +165,8 @@ def test_an_exception_reaches_the_caller_with_its_traceback() -> None:
         ("first", "returned 'first', a str, expected a block number"),
         (3.5, "returned 3.5, a float"),
         (200, "picked block 200, which does not exist"),
-        (-1, "returned -1, which is no block of this drive"),
-        (2**40, "returned 1099511627776, which is no block of this drive"),
+        (-1, "returned -1, which is not a block of this drive"),
+        (2**40, "returned 1099511627776, which is not a block of this drive"),
     ],
 )
 def test_a_bad_block_number_is_a_clear_error(returned: object, message: str) -> None:

@@ -52,7 +52,7 @@ class Blocks:
         """Candidates drawn at random, with replacement, from the drive's random stream."""
 
 class Control:
-    """Stops what the engine does and tells how far it is."""
+    """Stops the engine's work and shows its progress."""
 
     def __init__(self) -> None: ...
     def cancel(self) -> None: ...

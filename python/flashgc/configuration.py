@@ -1,4 +1,4 @@
-"""What an experiment comes to for the engine: drive, length and combinations. It runs nothing."""
+"""From an experiment to the engine's configurations. It runs nothing."""
 
 from __future__ import annotations
 
@@ -143,7 +143,9 @@ def _percent_hint(value: str | float) -> str | None:
 def _length(
     asked: Experiment, trace: bool, usual: dict[str, Any], places: Places
 ) -> dict[str, Any]:
-    given = _only_one(asked, places, [f"run.{name}" for name in LENGTHS], "a run has one length")
+    given = _only_one(
+        asked, places, [f"run.{name}" for name in LENGTHS], "a run has one length, give one"
+    )
     if given is None:
         return usual
     option = find(given.split(".")[1])
@@ -194,11 +196,11 @@ def _course(asked: Experiment, trace: bool, places: Places) -> dict[str, Any]:
         asked,
         places,
         [*(f"run.{name}" for name in LENGTHS), "run.until"],
-        f"a run until {until} has no other length",
+        f"a run until {until} ends at the failure; leave the length out",
     )
     if "drive.endurance" not in asked:
         raise ConfigError(
-            f"{places.get('run.until', 'until')}: {until} needs blocks that wear out; "
+            f"{places.get('run.until', 'until')}: {until} needs an endurance, found none; "
             "hint: give an endurance, for example 1000"
         )
     return {

@@ -27,7 +27,7 @@ class Conformance:
 
 
 def check_policy(policy: object) -> Conformance:
-    """Holds ``policy`` to what every built-in victim policy is held to.
+    """Checks ``policy`` by the tests of every built-in victim policy.
 
     - it picks from hand-built tables, among them some with a single candidate, and never an open
       block;
@@ -36,7 +36,7 @@ def check_policy(policy: object) -> Conformance:
     - with each write frontier, under even writes, hammered pages and TRIM, the drive goes on, and
       an audit of map and block table finds nothing wrong.
 
-    Raises :class:`flashgc.PolicyError` with what is wrong and where, or the policy's own exception.
+    Raises :class:`flashgc.PolicyError` with the fault and its place, or the policy's own exception.
 
     >>> def greedy(blocks):
     ...     return blocks.valid.argmin()

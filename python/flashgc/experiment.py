@@ -1,7 +1,7 @@
 """What a person asks for: the values of options, checked against their declarations.
 
 The command's options, the keyword arguments of the API and experiment files all become one
-:class:`Experiment`. What it comes to for the engine is in :mod:`flashgc.configuration`.
+:class:`Experiment`. The engine's configuration is made in :mod:`flashgc.configuration`.
 """
 
 from __future__ import annotations

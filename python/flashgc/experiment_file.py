@@ -21,7 +21,7 @@ LONGEST = 2**20
 def load(path: Path) -> tuple[dict[str, Any], dict[str, str]]:
     """The values of the file at ``path``, and the place (``file:line:column``) of each key.
 
-    Raises :class:`flashgc.ConfigError` where the file cannot be read or is no TOML.
+    Raises :class:`flashgc.ConfigError` where the file cannot be read or is not TOML.
     """
     text = _read(path)
     try:
@@ -53,10 +53,10 @@ def _read(path: Path) -> str:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ConfigError(
-            f"{path}: byte {error.start} is not UTF-8, so it is no TOML; hint: {_trace(path)}"
+            f"{path}: byte {error.start} is not UTF-8, so it is not TOML; hint: {_trace(path)}"
         ) from None
     if "\0" in text:
-        raise ConfigError(f"{path}: is no text, so it is no TOML; hint: {_trace(path)}")
+        raise ConfigError(f"{path}: is not text, so it is not TOML; hint: {_trace(path)}")
     return text
 
 

@@ -35,9 +35,9 @@ class RunKeywords(TypedDict, total=False):
     poisson:rate=20000. [default: the times of a trace, or closed:threads=1]
     """
     rate_scale: float | str | None
-    """Requests arrive so many times as fast. For example 2. [default: 1]"""
+    """Factor on the arrival rate: 2 makes requests arrive twice as fast. [default: 1]"""
     disorder: Disorder | None
-    """Times of a trace that go back: refuse, sort. [default: refuse]"""
+    """How to replay a trace whose times go back: refuse, sort. [default: refuse]"""
     kind: Kind | None
     """Drive to simulate: counting (page programs only) or timed (with a clock, channels and
     queues). [default: counting]
@@ -57,8 +57,8 @@ class RunKeywords(TypedDict, total=False):
     example 7%. [default: 10%]
     """
     endurance: float | str | None
-    """Erases that a block bears before it is bad: a number, or one of fixed, normal, weibull; with
-    the pool or mixed frontier. For example normal:mean=1000,cv=0.1. [default: any number]
+    """Erases that a block withstands before it is bad: a number, or one of fixed, normal, weibull;
+    with the pool or mixed frontier. For example normal:mean=1000,cv=0.1. [default: any number]
     """
     times: str | None
     """Times of flash operations. A counting drive reports how long the flash was busy; a timed
@@ -87,13 +87,15 @@ class RunKeywords(TypedDict, total=False):
     scheduling: Scheduling | None
     """Next request of a die: fifo, reads-first. [default: fifo]"""
     multi_plane: YesNo | None
-    """Operations of one kind on several planes of a die go together. [default: no]"""
+    """Several planes of a die carry out operations of one kind together. [default: no]"""
     cache_commands: YesNo | None
     """Transfers overlap with the cells' work on operations of the same kind. [default: no]"""
     write_cache: int | str | None
-    """Write cache of the drive, as a size or in pages. For example 64MiB. [default: 0]"""
+    """Write cache inside the drive: a size, or a number of pages. For example 64MiB. [default: 0]
+    """
     queue_depth: int | str | None
-    """Requests that the drive works on at a time; others wait in front of it. [default: 256]"""
+    """Requests that the drive works on at a time; further requests wait in the host. [default: 256]
+    """
     mapping: str | None
     """How logical pages are found on flash: page, fast, bast, dftl. Log-block mappings (fast, bast)
     choose their own blocks, without a victim policy and a write frontier. For example
@@ -135,41 +137,40 @@ class RunKeywords(TypedDict, total=False):
     +pipeline, +erase-suspend; suspend. For example pgc+merge+pipeline. [default: none]
     """
     suspend: str | None
-    """Time until a suspended operation lets go of its die, or all that suspending takes: suspend,
-    resume, most (times), least-erase and least-program (what must be left). For example
-    suspend=20us,resume=5us,most=8. [default: 20us]
+    """Time until a suspended operation frees its die; or all parameters of suspension: suspend,
+    resume, most (suspensions of one operation), least-erase and least-program (the least remaining
+    time). For example suspend=20us,resume=5us,most=8. [default: 20us]
     """
     victim_search_time: str | None
     """Time for which the search for a victim occupies its die. For example 3.19ms. [default: 0us]
     """
     preemption_poll_time: str | None
-    """Time of a look into the request queue at each preemption point. For example 600ns. [default:
-    0us]
+    """Time to check the request queue at each preemption point. For example 600ns. [default: 0us]
     """
     copy_back: YesNo | None
     """Pages move inside their die, without the bus. [default: no]"""
     gc_holds_domain: YesNo | None
     """A collection without preemption occupies every die of its GC domain. [default: no]"""
     idle: str | None
-    """Collections of idle dies: below how many erased blocks, and after which idle time. For
+    """Collections on idle dies: below is the number of erased blocks, after is the idle time. For
     example below=10%,after=1ms. [default: none]
     """
     host_cache: str | None
-    """Cache of the host, which writes back to the drive: page-cache, buffer-cache. The workload is
-    then what an application asks of the cache. For example page-cache:size=4GiB. [default: none]
+    """Write-back cache of the host: page-cache, buffer-cache. The workload is then an application's
+    requests to the cache. For example page-cache:size=4GiB. [default: none]
     """
     hints: str | None
-    """How the drive is told which pages are dirty in host_cache: none, piggyback, command, dsm,
-    frequency, perfect, oracle. [default: none]
+    """How the host tells the drive which pages are dirty in host_cache: none, piggyback, command,
+    dsm, frequency, perfect, oracle. [default: none]
     """
     vm_page_cache: int | str | None
-    """Page cache of a virtual memory system, which reads from the drive and swaps out to it. The
-    workload is then a program's references. For example 4MiB. [default: none]
+    """Page cache of a virtual memory system that swaps to the drive. The workload is then a
+    program's memory references. For example 4MiB. [default: none]
     """
     page_policy: str | None
-    """Page that leaves vm_page_cache: 3-region, lru. [default: 3-region]"""
+    """Replacement policy of vm_page_cache: 3-region, lru. [default: 3-region]"""
     scheme: str | None
-    """What collections do about pages that are in memory too: du-gc, da-gc, ba-gc, lda-gc1,
+    """How collections treat valid pages that are also in memory: du-gc, da-gc, ba-gc, lda-gc1,
     lda-gc2, lda-gc3, lda-gc4, lda-gc5, lda-p. [default: du-gc]
     """
     writes: float | str | None
@@ -189,9 +190,9 @@ class RunKeywords(TypedDict, total=False):
     with endurance fails: first-failure, system-failure.
     """
     warmup: float | str | None
-    """Part of the run that is not measured (1/3, 30%), or what precedes it: drive writes (10x) or
-    page writes (1000000); or auto. With a clock, writes before the run take no time. [default: 1/3;
-    until a failure 0; with a clock 2x; for a trace with a VM page cache 0]
+    """Share of the run that is not measured (1/3, 30%); or writes before the run, as drive writes
+    (10x) or page writes (1000000); or auto. With a clock, writes before the run take no time.
+    [default: 1/3; until a failure 0; with a clock 2x; for a trace with a VM page cache 0]
     """
     runs: int | str | None
     """Runs, each with a seed of its own. [default: 1; for a trace with a VM page cache 1]"""
@@ -200,15 +201,15 @@ class RunKeywords(TypedDict, total=False):
     jobs: int | str | None
     """Runs side by side; 0 for one a core. [default: 0]"""
     resolution: str | None
-    """Length of the slices of what goes on over time. For example 10ms. [default: for 256 to 512
+    """Length of a time slice in the series over time. For example 10ms. [default: for 256 to 512
     slices]
     """
     timeline: str | None
-    """File for the single operations of the first run: .json for ui.perfetto.dev, or a picture as
-    .svg, .pdf or .png. For example timeline.json.
+    """File for the timeline of the first run's flash operations: .json for ui.perfetto.dev, or a
+    picture as .svg, .pdf or .png. For example timeline.json.
     """
     window: str | None
-    """Time that timeline shows. For example 0ms:50ms. [default: 0ms:50ms]"""
+    """Window of time that timeline shows. For example 0ms:50ms. [default: 0ms:50ms]"""
 
 
 class CompareKeywords(TypedDict, total=False):
@@ -229,9 +230,9 @@ class CompareKeywords(TypedDict, total=False):
     poisson:rate=20000. [default: the times of a trace, or closed:threads=1]
     """
     rate_scale: float | str | None
-    """Requests arrive so many times as fast. For example 2. [default: 1]"""
+    """Factor on the arrival rate: 2 makes requests arrive twice as fast. [default: 1]"""
     disorder: Disorder | None
-    """Times of a trace that go back: refuse, sort. [default: refuse]"""
+    """How to replay a trace whose times go back: refuse, sort. [default: refuse]"""
     kind: Kind | None
     """Drive to simulate: counting (page programs only) or timed (with a clock, channels and
     queues). [default: counting]
@@ -251,8 +252,8 @@ class CompareKeywords(TypedDict, total=False):
     example 7%. [default: 10%]
     """
     endurance: float | str | None
-    """Erases that a block bears before it is bad: a number, or one of fixed, normal, weibull; with
-    the pool or mixed frontier. For example normal:mean=1000,cv=0.1. [default: any number]
+    """Erases that a block withstands before it is bad: a number, or one of fixed, normal, weibull;
+    with the pool or mixed frontier. For example normal:mean=1000,cv=0.1. [default: any number]
     """
     times: str | None
     """Times of flash operations. A counting drive reports how long the flash was busy; a timed
@@ -281,13 +282,15 @@ class CompareKeywords(TypedDict, total=False):
     scheduling: Scheduling | None
     """Next request of a die: fifo, reads-first. [default: fifo]"""
     multi_plane: YesNo | None
-    """Operations of one kind on several planes of a die go together. [default: no]"""
+    """Several planes of a die carry out operations of one kind together. [default: no]"""
     cache_commands: YesNo | None
     """Transfers overlap with the cells' work on operations of the same kind. [default: no]"""
     write_cache: int | str | None
-    """Write cache of the drive, as a size or in pages. For example 64MiB. [default: 0]"""
+    """Write cache inside the drive: a size, or a number of pages. For example 64MiB. [default: 0]
+    """
     queue_depth: int | str | None
-    """Requests that the drive works on at a time; others wait in front of it. [default: 256]"""
+    """Requests that the drive works on at a time; further requests wait in the host. [default: 256]
+    """
     mapping: str | Sequence[str] | None
     """How logical pages are found on flash: page, fast, bast, dftl. Log-block mappings (fast, bast)
     choose their own blocks, without a victim policy and a write frontier. For example
@@ -329,41 +332,40 @@ class CompareKeywords(TypedDict, total=False):
     +pipeline, +erase-suspend; suspend. For example pgc+merge+pipeline. [default: none]
     """
     suspend: str | None
-    """Time until a suspended operation lets go of its die, or all that suspending takes: suspend,
-    resume, most (times), least-erase and least-program (what must be left). For example
-    suspend=20us,resume=5us,most=8. [default: 20us]
+    """Time until a suspended operation frees its die; or all parameters of suspension: suspend,
+    resume, most (suspensions of one operation), least-erase and least-program (the least remaining
+    time). For example suspend=20us,resume=5us,most=8. [default: 20us]
     """
     victim_search_time: str | None
     """Time for which the search for a victim occupies its die. For example 3.19ms. [default: 0us]
     """
     preemption_poll_time: str | None
-    """Time of a look into the request queue at each preemption point. For example 600ns. [default:
-    0us]
+    """Time to check the request queue at each preemption point. For example 600ns. [default: 0us]
     """
     copy_back: YesNo | None
     """Pages move inside their die, without the bus. [default: no]"""
     gc_holds_domain: YesNo | None
     """A collection without preemption occupies every die of its GC domain. [default: no]"""
     idle: str | None
-    """Collections of idle dies: below how many erased blocks, and after which idle time. For
+    """Collections on idle dies: below is the number of erased blocks, after is the idle time. For
     example below=10%,after=1ms. [default: none]
     """
     host_cache: str | Sequence[str] | None
-    """Cache of the host, which writes back to the drive: page-cache, buffer-cache. The workload is
-    then what an application asks of the cache. For example page-cache:size=4GiB. [default: none]
+    """Write-back cache of the host: page-cache, buffer-cache. The workload is then an application's
+    requests to the cache. For example page-cache:size=4GiB. [default: none]
     """
     hints: str | Sequence[str] | None
-    """How the drive is told which pages are dirty in host_cache: none, piggyback, command, dsm,
-    frequency, perfect, oracle. [default: none]
+    """How the host tells the drive which pages are dirty in host_cache: none, piggyback, command,
+    dsm, frequency, perfect, oracle. [default: none]
     """
     vm_page_cache: int | str | None
-    """Page cache of a virtual memory system, which reads from the drive and swaps out to it. The
-    workload is then a program's references. For example 4MiB. [default: none]
+    """Page cache of a virtual memory system that swaps to the drive. The workload is then a
+    program's memory references. For example 4MiB. [default: none]
     """
     page_policy: str | None
-    """Page that leaves vm_page_cache: 3-region, lru. [default: 3-region]"""
+    """Replacement policy of vm_page_cache: 3-region, lru. [default: 3-region]"""
     scheme: str | Sequence[str] | None
-    """What collections do about pages that are in memory too: du-gc, da-gc, ba-gc, lda-gc1,
+    """How collections treat valid pages that are also in memory: du-gc, da-gc, ba-gc, lda-gc1,
     lda-gc2, lda-gc3, lda-gc4, lda-gc5, lda-p. [default: du-gc]
     """
     writes: float | str | None
@@ -383,9 +385,9 @@ class CompareKeywords(TypedDict, total=False):
     with endurance fails: first-failure, system-failure.
     """
     warmup: float | str | None
-    """Part of the run that is not measured (1/3, 30%), or what precedes it: drive writes (10x) or
-    page writes (1000000); or auto. With a clock, writes before the run take no time. [default: 1/3;
-    until a failure 0; with a clock 2x; for a trace with a VM page cache 0]
+    """Share of the run that is not measured (1/3, 30%); or writes before the run, as drive writes
+    (10x) or page writes (1000000); or auto. With a clock, writes before the run take no time.
+    [default: 1/3; until a failure 0; with a clock 2x; for a trace with a VM page cache 0]
     """
     runs: int | str | None
     """Runs, each with a seed of its own. [default: 5; for a trace with a VM page cache 1]"""
@@ -394,12 +396,12 @@ class CompareKeywords(TypedDict, total=False):
     jobs: int | str | None
     """Runs side by side; 0 for one a core. [default: 0]"""
     resolution: str | None
-    """Length of the slices of what goes on over time. For example 10ms. [default: for 256 to 512
+    """Length of a time slice in the series over time. For example 10ms. [default: for 256 to 512
     slices]
     """
     timeline: str | None
-    """File for the single operations of the first run: .json for ui.perfetto.dev, or a picture as
-    .svg, .pdf or .png. For example timeline.json.
+    """File for the timeline of the first run's flash operations: .json for ui.perfetto.dev, or a
+    picture as .svg, .pdf or .png. For example timeline.json.
     """
     window: str | None
-    """Time that timeline shows. For example 0ms:50ms. [default: 0ms:50ms]"""
+    """Window of time that timeline shows. For example 0ms:50ms. [default: 0ms:50ms]"""

@@ -30,7 +30,7 @@ class Recording(Document):
     accesses: int
     #: References to pages in the file: what is left of the accesses.
     references: int
-    #: Lines of Valgrind's output that were no accesses; one may be cut off where a program is
+    #: Lines of Valgrind's output that were not accesses; one may be cut off where a program is
     #: killed.
     skipped: int
     #: The program's exit code; minus the number of the signal that ended it. ``None`` if the
@@ -53,8 +53,9 @@ def trace_record(
     ``target`` is in the format ``pages``, compressed if its name ends in ``.zst`` or ``.gz``.
     ``page_size`` is in bytes, or a text with a unit; 2 KiB by default. ``filter`` leaves out
     references that make no difference to an LRU memory of so many pages or more (64 by default;
-    0 leaves out none but references in a row to one page). After ``accesses`` accesses, or when
-    stopped by Ctrl-C or ``control``, the program is ended and the file holds what came before.
+    0 leaves out only repeated references in a row to one page). After ``accesses`` accesses, or
+    when stopped by Ctrl-C or ``control``, the program is ended and the file holds the references
+    so far.
 
     Only the program itself is recorded, not the programs that it starts. Its standard input and
     output are those of this process. It runs some hundred times slower. Raises

@@ -173,7 +173,7 @@ def caches() -> tuple[Entry, ...]:
 
 
 def hints() -> tuple[Entry, ...]:
-    """Every way in which a host can tell a drive what it will overwrite.
+    """Every way in which a host can tell a drive which pages it will overwrite.
 
     >>> [way.name for way in hints()]
     ['none', 'piggyback', 'command', 'dsm', 'frequency', 'perfect', 'oracle']
@@ -231,7 +231,7 @@ def page_caches() -> tuple[Entry, ...]:
 
 
 def schemes() -> tuple[Entry, ...]:
-    """Every scheme of what collections do about pages in memory.
+    """Every scheme for collections of pages that are also in memory.
 
     >>> [scheme.name for scheme in schemes()][:2]
     ['du-gc', 'da-gc']

@@ -56,7 +56,7 @@ def run(
     with ``kind="timed"`` also those of drives with a clock (``device="tlc"``,
     ``arrivals="poisson:rate=20000"``). :class:`flashgc.keywords.RunKeywords` lists all of them.
 
-    Ctrl-C stops the runs and returns what there is, with ``interrupted`` set.
+    Ctrl-C stops the runs and returns the results so far, with ``interrupted`` set.
 
     ``checkpoint`` is a file in which the runs are kept (``"run.ckpt,every=5min"``), and ``resume``
     one from which they go on, with the digits of runs that were never stopped. With ``resume``

@@ -109,7 +109,9 @@ def trace_convert(
     if not os.fspath(target).removesuffix(".zst").removesuffix(".gz").endswith(".pages"):
         for name, value in (("page_size", page_size), ("filter", filter)):
             if value is not None:
-                raise ConfigError(f"{name}: found {value}, but only .pages takes one; leave it out")
+                raise ConfigError(
+                    f"{name}: found {value}, but only .pages takes it; hint: leave it out"
+                )
     control = control or Control()
     with interruptible(control):
         text = _core.trace_convert(
@@ -194,7 +196,7 @@ class Trace:
         return path if _core.is_trace(path) else os.path.join(os.curdir, path)
 
     def stat(self, page_size: int | str | None = None) -> TraceStat:
-        """What it consists of."""
+        """The statistics of the trace."""
         return trace_stat(
             self.path,
             format=self.format,

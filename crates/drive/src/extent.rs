@@ -128,7 +128,7 @@ impl Plan {
             Length::Passes(count) => {
                 let pass = pass.ok_or_else(|| {
                     SpecError::new(
-                        "passes are counted for traces, and this workload is a generator",
+                        "passes only apply to traces, and the workload is a generator",
                         "give --writes, for example --writes 20x",
                     )
                 })?;
@@ -136,7 +136,7 @@ impl Plan {
             }
             Length::Until(end) => {
                 return Err(SpecError::new(
-                    format!("a run until {end} needs blocks that wear out"),
+                    format!("a run until {end} needs an endurance, found none"),
                     "give --endurance, for example --endurance 1000",
                 ));
             }
@@ -158,7 +158,7 @@ impl Plan {
         };
         if measured.amount == 0 {
             return Err(SpecError::new(
-                "the run's length is 0: nothing would be measured",
+                "the run's length is 0, expected at least 1",
                 "give --writes, for example --writes 20x",
             ));
         }
@@ -205,7 +205,7 @@ mod tests {
         assert_eq!(plan_of.measured, Extent { unit: Unit::Requests, amount: 1200 });
         assert_eq!(plan("0", Length::Passes(2)).measured.amount, 600);
         let no_end = Plan::new(Warmup::Share(0.0), &Length::Passes(2), 1000, None);
-        assert!(no_end.unwrap_err().to_string().contains("passes are counted for traces"));
+        assert!(no_end.unwrap_err().to_string().contains("passes only apply to traces"));
     }
 
     #[test]

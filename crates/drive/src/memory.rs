@@ -61,13 +61,13 @@ fn fit(mut groups: Vec<Group>, threads: usize, available: u64) -> Result<usize, 
             let (what, hint) = match group.runs {
                 1 => ("the drive needs".to_string(), "use a smaller drive"),
                 runs => (
-                    format!("{runs} runs with a precision to reach need"),
+                    format!("{runs} runs until a precision need"),
                     "use fewer runs, or a smaller drive",
                 ),
             };
             return Err(SpecError::new(
                 format!(
-                    "{what} about {:.1} GiB of memory, {:.1} GiB are available",
+                    "{what} about {:.1} GiB of memory, found {:.1} GiB available",
                     needed as f64 / GIB,
                     available as f64 / GIB
                 ),
@@ -112,7 +112,7 @@ mod tests {
         let error = fit(&[(1, 1), (u64::MAX, 2)], 8).unwrap_err().to_string();
         assert_eq!(
             error,
-            "the drive needs about 17179869184.0 GiB of memory, 0.0 GiB are available; hint: use \
+            "the drive needs about 17179869184.0 GiB of memory, found 0.0 GiB available; hint: use \
              a smaller drive"
         );
     }

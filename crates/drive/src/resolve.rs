@@ -252,7 +252,7 @@ fn geometry(
         (Some(blocks), None) => Ok(Geometry::with_spare(blocks, b, config.spare)?),
         (None, Some(pages)) if u64::from(pages) < 2 * u64::from(b) => Err(SpecError::new(
             format!(
-                "the workload addresses {}, expected at least two blocks of {b}",
+                "the workload addresses {}, expected at least two blocks of {b} pages",
                 count(pages.into(), "page")
             ),
             "use fewer pages per block, or a workload with more pages",
@@ -294,15 +294,15 @@ fn host(
     host.check(config.page_size, geometry.logical_pages())?;
     if config.timed.is_some() && host.hints().is_oracle() {
         return Err(SpecError::new(
-            "hints oracle only applies to --drive counting, found --drive timed: what comes depends \
-             on the times",
+            "hints oracle only applies to --drive counting, found --drive timed: the order of \
+             later writes depends on response times",
             "--hints perfect",
         )
         .into());
     }
     if !host.hints().is_none() && !mapping.info().heeds_hints {
         return Err(SpecError::new(
-            format!("mapping {} heeds no hints, found {}", mapping.info().name, host.hints()),
+            format!("mapping {} uses no hints, found {}", mapping.info().name, host.hints()),
             "--hints none, or --mapping page",
         )
         .into());
@@ -329,8 +329,7 @@ fn until_failure_of(
 ) -> Result<Length, SpecError> {
     if matches!(warmup, Warmup::Share(share) if share > 0.0) {
         return Err(SpecError::new(
-            "the warm-up is a share of a run that has no length of its own: it goes on until a \
-             failure",
+            "the warm-up is a share of the run, but a run until a failure has no fixed length",
             "write drive writes such as 2x, or leave it out",
         ));
     }
@@ -349,13 +348,13 @@ fn swap(
     let Some(swap) = &config.swap else { return Ok(None) };
     if hosted {
         return Err(SpecError::new(
-            "a VM page cache takes references, found a host cache too",
+            "a VM page cache and a host cache cannot be combined",
             "leave one of them out",
         ));
     }
     if specs.lifespan.is_some() {
         return Err(SpecError::new(
-            "a run with a VM page cache ends with its references, found an endurance",
+            "a VM page cache and an endurance cannot be combined",
             "leave one of them out",
         ));
     }

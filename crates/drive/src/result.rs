@@ -1,4 +1,4 @@
-//! What a run comes to: write amplification with its interval, counts, and everything needed to
+//! The result of a run: write amplification with its interval, counts, and everything needed to
 //! make it again.
 
 use flashgc_base::spec::count;
@@ -152,7 +152,7 @@ pub struct FullConfig {
     /// As typed, specs written out in full.
     #[serde(flatten)]
     pub run: RunConfig,
-    /// Pages promised to the host.
+    /// Logical capacity in pages.
     pub logical_pages: u64,
     /// Pages of flash.
     pub physical_pages: u64,
@@ -191,15 +191,15 @@ pub(crate) fn summarise(resolved: &Resolved, runs: &[Finished], interrupted: boo
     let unsettled = |run: &Finished| !run.measured.is_empty() && mser(&run.measured).is_none();
     if resolved.auto_warmup && !values.is_empty() && runs.iter().any(unsettled) {
         warnings.push(
-            "no end of the warm-up was found: what is reported is the second half of the run; \
-             make it longer"
+            "no end of the warm-up was found; the result covers the second half of the run; hint: \
+             a longer run"
                 .to_string(),
         );
     }
     let alike = all_equal(&values);
     if alike {
         warnings.push(format!(
-            "all {} runs are alike: nothing random decides in this policy and workload; the \
+            "all {} runs are identical: the policy and the workload use no random numbers; the \
              interval is over {BATCHES} batches of one run",
             values.len()
         ));
@@ -299,8 +299,8 @@ fn died_early(resolved: &Resolved, runs: &[Finished]) -> Option<String> {
     let ended = runs.iter().filter(|run| run.has_ended()).count();
     (ended > 0 && !resolved.until_failure).then(|| {
         format!(
-            "{ended} of {} came to the end of the drive's life before the end of the run; hint: \
-             --until system-failure measures a life",
+            "in {ended} of {} the drive failed before the end of the run; hint: --until \
+             system-failure measures the lifetime",
             count(runs.len() as u64, "run")
         )
     })

@@ -230,7 +230,7 @@ impl Source for TimedSource {
 
     fn open(&self, _: u32, _: u64) -> Result<Box<dyn Workload>, WorkloadError> {
         Err(WorkloadError(format!(
-            "{} makes requests with times, expected page commands; hint: --drive timed",
+            "{} makes requests with arrival times, expected page commands; hint: --drive timed",
             self.name
         )))
     }

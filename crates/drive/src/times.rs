@@ -38,7 +38,7 @@ impl Times {
         let mut found = [None; NAMES.len()];
         for part in text.split(',') {
             let Some((name, value)) = part.split_once('=') else {
-                let message = format!("'{}' is not an operation and its time", part.trim());
+                let message = format!("'{}' is not OPERATION=TIME", part.trim());
                 return Err(SpecError::new(message, HINT));
             };
             let name = name.trim();
@@ -185,7 +185,7 @@ mod tests {
         let error = |text: &str| Times::parse(text).unwrap_err().to_string();
         let hint = format!("; hint: {HINT}");
         assert_eq!(error("read=60us,erase=1ms"), format!("the time of 'program' is missing{hint}"));
-        assert_eq!(error("60us"), format!("'60us' is not an operation and its time{hint}"));
+        assert_eq!(error("60us"), format!("'60us' is not OPERATION=TIME{hint}"));
         assert_eq!(error("raed=60us"), "unknown operation 'raed'; hint: did you mean 'read'?");
         assert_eq!(
             error("read=60"),

@@ -211,7 +211,7 @@ pub struct Milestone {
     pub runs: usize,
     /// Pages that the host had written.
     pub host_pages: f64,
-    /// The same in drive writes (promised capacities).
+    /// The same in drive writes (multiples of the logical capacity).
     pub drive_writes: f64,
     /// Half the 95% interval of that, over the runs; `None` for one run.
     pub drive_writes_ci95: Option<f64>,
@@ -272,7 +272,7 @@ fn amplification(counters: &Counters) -> f64 {
 /// How long drives whose blocks wear out lived.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Lifetime {
-    /// Blocks that may be bad before the drive cannot keep its promises.
+    /// Bad blocks that the drive can bear before it fails.
     pub reserve_blocks: u32,
     /// The first block at its limit; `None` where no run came to it.
     pub first_failure: Option<Milestone>,

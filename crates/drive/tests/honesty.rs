@@ -74,7 +74,7 @@ fn runs_that_are_all_alike_have_the_interval_of_one() {
     assert!(one.write_amplification_ci95.unwrap() > 0.0);
     assert_eq!(many.write_amplification_ci95, one.write_amplification_ci95);
     assert_eq!(many.steady, one.steady);
-    let note = "all 5 runs are alike: nothing random decides in this policy and workload; the \
+    let note = "all 5 runs are identical: the policy and the workload use no random numbers; the \
                 interval is over 20 batches of one run";
     assert_eq!(many.warnings.iter().filter(|text| *text == note).count(), 1);
     assert!(!one.warnings.iter().any(|text| text.contains("alike")));
@@ -195,11 +195,8 @@ fn drives_beyond_the_memory_are_refused_before_they_are_made() {
     let config = RunConfig { precision: Some(0.01), runs: u32::MAX, ..config() };
     let error = simulate(&[resolve(&config)], 0, &Control::default(), &mut || {}).unwrap_err();
     let error = error.to_string();
-    assert!(error.starts_with("4294967295 runs with a precision to reach need about "), "{error}");
-    assert!(
-        error.contains(" GiB are available; hint: use fewer runs, or a smaller drive"),
-        "{error}"
-    );
+    assert!(error.starts_with("4294967295 runs until a precision need about "), "{error}");
+    assert!(error.contains(" GiB available; hint: use fewer runs, or a smaller drive"), "{error}");
 }
 
 #[test]
@@ -218,7 +215,7 @@ fn a_workload_of_too_few_pages_says_how_many_are_needed() {
     let error = Resolved::new(&config, source, None).err().unwrap().to_string();
     assert_eq!(
         error,
-        "the workload addresses 2 pages, expected at least two blocks of 16; hint: use fewer pages \
-         per block, or a workload with more pages"
+        "the workload addresses 2 pages, expected at least two blocks of 16 pages; hint: use fewer \
+         pages per block, or a workload with more pages"
     );
 }

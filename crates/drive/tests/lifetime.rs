@@ -150,7 +150,7 @@ fn a_drive_that_dies_in_its_run_says_so() {
     let config = RunConfig { length: Length::Writes("1000x".into()), ..config() };
     let result = run(&config, 0);
     assert!(result.lifetime.as_ref().unwrap().system_failure.is_some());
-    let expected = "3 of 3 runs came to the end of the drive's life before the end of the run";
+    let expected = "in 3 of 3 runs the drive failed before the end of the run";
     assert!(result.warnings.iter().any(|text| text.starts_with(expected)), "{:?}", result.warnings);
     // One that does not die has no failures, and no warning.
     let short = run(&RunConfig { length: Length::Writes("3x".into()), ..config }, 0);
@@ -186,7 +186,7 @@ fn bad_lifespans_are_refused_with_a_hint() {
     let forever = fault(|config| config.endurance = None);
     assert_eq!(
         forever,
-        "a run until system-failure needs blocks that wear out; hint: give --endurance, for \
+        "a run until system-failure needs an endurance, found none; hint: give --endurance, for \
          example --endurance 1000"
     );
     let zero = fault(|config| config.endurance = Some("0".into()));
@@ -194,7 +194,10 @@ fn bad_lifespans_are_refused_with_a_hint() {
     let end = fault(|config| config.length = Length::Until("frist-failure".into()));
     assert_eq!(end, "unknown end 'frist-failure'; hint: did you mean 'first-failure'?");
     let share = fault(|config| config.warmup = "1/3".into());
-    assert!(share.contains("the warm-up is a share of a run that has no length"), "{share}");
+    assert!(
+        share.contains("the warm-up is a share of the run, but a run until a failure"),
+        "{share}"
+    );
     let frontier = fault(|config| {
         config.frontier = "double".into();
         config.allocation = "fifo".into();

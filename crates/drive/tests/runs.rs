@@ -257,7 +257,7 @@ fn bad_configurations_are_refused_with_a_hint() {
     let frontier = fault(&|config| config.frontier = "dubble".into());
     assert_eq!(frontier, "unknown write frontier 'dubble'; hint: did you mean 'double'?");
     let memory = fault(&|config| config.victim = "d-choices:c=400".into());
-    assert!(memory.contains("c=400 is not below the number of blocks, 400"), "{memory}");
+    assert!(memory.contains("c=400, expected less than the number of blocks, 400"), "{memory}");
     assert!(fault(&|config| config.runs = 0).contains("runs is 0"));
     assert!(fault(&|config| config.warmup = "5/4".into()).contains("less than all of it"));
     assert!(fault(&|config| config.blocks = None).contains("number of blocks is missing"));

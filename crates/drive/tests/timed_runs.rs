@@ -270,7 +270,7 @@ fn what_a_timed_drive_has_not_is_refused() {
     let times = RunConfig { times: None, ..config() };
     assert!(error(&times).starts_with("a timed drive needs the times of its flash"));
     let passes = RunConfig { length: Length::Passes(1), ..config() };
-    assert!(error(&passes).contains("this workload is a generator"));
+    assert!(error(&passes).contains("the workload is a generator"));
     let zero = RunConfig { times: Some("read=0us,program=1us,erase=1us".into()), ..config() };
     assert!(error(&zero).contains("read time: found 0 ns"));
     // More planes than blocks shows where the map is made.
@@ -279,7 +279,7 @@ fn what_a_timed_drive_has_not_is_refused() {
         simulate(&[resolved], 1, &Control::default(), &mut || {}).unwrap_err().to_string()
     });
     let text = made.unwrap_or_else(|error| error);
-    assert!(text.contains("256 blocks do not divide among 512 planes"), "{text}");
+    assert!(text.contains("found 256 blocks for 512 planes"), "{text}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Endurance: how many erases each block bears, and what ends a drive's life.
+//! Endurance: how many erases each block withstands, and when a drive fails.
 
 use std::fmt;
 
@@ -26,19 +26,19 @@ const fn erases(name: &'static str, help: &'static str) -> Param {
 static LAWS: &[EnduranceInfo] = &[
     EnduranceInfo {
         name: "fixed",
-        summary: "every block bears the same number of erases; a plain number says the same",
-        params: &[erases("limit", "erases that a block bears")],
+        summary: "the same number of erases for every block; a plain number means the same",
+        params: &[erases("limit", "erases that a block withstands")],
     },
     EnduranceInfo {
         name: "normal",
-        summary: "drawn for each block from a normal distribution, again where that is below 1",
+        summary: "drawn for each block from a normal distribution; draws below 1 are repeated",
         params: &[
             erases("mean", "mean number of erases"),
             Param {
                 name: "cv",
                 kind: Kind::Real { min: 0.0, max: 1.0 },
                 default: Some("0.1"),
-                help: "standard deviation by mean",
+                help: "standard deviation divided by the mean",
             },
         ],
     },
@@ -46,12 +46,13 @@ static LAWS: &[EnduranceInfo] = &[
         name: "weibull",
         summary: "drawn for each block from a Weibull distribution, the usual law of wear-out",
         params: &[
-            erases("scale", "erases that 36.8% of the blocks bear (1/e)"),
+            erases("scale", "erases that 36.8% (1/e) of the blocks survive"),
             Param {
                 name: "shape",
                 kind: Kind::Real { min: 0.5, max: 1000.0 },
                 default: Some("10"),
-                help: "how alike blocks are; 10 is a coefficient of variation of 0.12",
+                help: "the larger, the more alike the blocks; 10 is a coefficient of variation of \
+                       0.12",
             },
         ],
     },
@@ -200,8 +201,8 @@ impl Lifespan {
         }
         Err(SpecError::new(
             format!(
-                "an endurance needs the pool or mixed frontier, found {frontier}: without a pool no erased \
-                 block waits to take the place of a bad one"
+                "an endurance needs the pool or mixed frontier, found {frontier}: without a pool \
+                 no erased block can replace a bad one"
             ),
             "give --frontier pool",
         ))
@@ -254,7 +255,7 @@ mod tests {
         assert_eq!(
             error("0"),
             "fixed: limit=0 is not a whole number from 1 to 1000000000; hint: erases that a block \
-             bears, for example limit=1"
+             withstands, for example limit=1"
         );
         assert_eq!(error("nromal"), "unknown endurance 'nromal'; hint: did you mean 'normal'?");
         assert_eq!(

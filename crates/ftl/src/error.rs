@@ -14,7 +14,10 @@ pub enum FtlError {
     #[error(transparent)]
     Spec(#[from] SpecError),
     /// The system has not enough memory for the map.
-    #[error("no memory for a map of {pages} pages; hint: a drive needs about 9 bytes a page")]
+    #[error(
+        "no memory for a map of {pages} pages; hint: use a smaller drive, as it needs about 9 \
+             bytes a page"
+    )]
     Memory {
         /// Logical pages of the drive.
         pages: u32,
@@ -30,7 +33,7 @@ pub enum FtlError {
     /// Collecting garbage frees nothing.
     #[error("no reclaimable space: {0}")]
     NoSpace(String),
-    /// The drive has come to its end of life.
+    /// The drive is at the end of its life.
     #[error("the drive is worn out and read-only: {bad_blocks} of its blocks are bad")]
     ReadOnly {
         /// How many blocks are worn out.

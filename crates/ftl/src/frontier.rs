@@ -65,7 +65,7 @@ const LOW: Param = Param {
     name: "low",
     kind: Kind::Integer { min: 1, max: u32::MAX as u64 / 2 },
     default: Some("2"),
-    help: "erased blocks at or below which garbage is collected",
+    help: "low-water mark: collections start at so many erased blocks",
 };
 
 /// Every frontier, in the order in which listings show them.

@@ -1,4 +1,4 @@
-//! The shape of a drive: N blocks of b pages, of which U pages are promised to the host.
+//! The shape of a drive: N blocks of b pages, and a logical capacity of U blocks.
 
 use std::fmt;
 
@@ -23,7 +23,8 @@ impl Geometry {
     /// Largest number of pages a block may have.
     pub const MAX_PAGES_PER_BLOCK: u32 = 1 << 14;
 
-    /// A drive of `blocks` blocks of `pages_per_block` pages that promises `logical_pages` pages.
+    /// A drive of `blocks` blocks of `pages_per_block` pages with a logical capacity of
+    /// `logical_pages` pages.
     pub fn new(
         blocks: u32,
         pages_per_block: u32,
@@ -50,8 +51,8 @@ impl Geometry {
         let physical = u64::from(blocks) * u64::from(b);
         if logical_pages == 0 || logical_pages >= physical {
             return fault(format!(
-                "{logical_pages} logical pages do not fit a drive of {physical} pages with room to \
-                 spare; hint: the spare factor must be above 0 and below 1"
+                "{logical_pages} logical pages leave no spare space on a drive of {physical} \
+                 pages; hint: the spare factor must be above 0 and below 1"
             ));
         }
         Ok(Self { blocks, pages_per_block: b, logical_pages: logical_pages as u32, offset_bits })
@@ -97,7 +98,7 @@ impl Geometry {
         self.pages_per_block
     }
 
-    /// U times b: the number of pages promised to the host.
+    /// U times b: the logical capacity in pages.
     pub fn logical_pages(&self) -> u32 {
         self.logical_pages
     }
@@ -176,6 +177,6 @@ mod tests {
         assert!(text(Geometry::with_spare(100, 64, 0.0)).contains("spare factor is 0"));
         assert!(text(Geometry::with_spare(100, 64, f64::NAN)).contains("spare factor is NaN"));
         assert!(text(Geometry::new(1 << 30, 64, 1 << 20)).contains("32 bits"));
-        assert!(text(Geometry::new(10, 64, 640)).contains("do not fit"));
+        assert!(text(Geometry::new(10, 64, 640)).contains("leave no spare space"));
     }
 }

@@ -108,7 +108,7 @@ impl Layout {
         }
     }
 
-    /// Blocks that wait at most in the pool of a plane of `blocks` blocks that is promised `pages`
+    /// Upper bound on the blocks in the pool of a plane of `blocks` blocks with `pages` logical
     /// pages. The pool is fullest at the start: no block is collected beyond its mark.
     pub(crate) fn most_waiting(&self, blocks: u32, pages: u32) -> u32 {
         if !self.frontier.has_pool() {
@@ -148,14 +148,14 @@ impl PlaneLayout<'_> {
         if planes == 0 || blocks / planes < 2 || !blocks.is_multiple_of(planes) {
             let nearest = (blocks / planes.max(1)).max(2).saturating_mul(planes.max(1));
             return Err(GeometryError(format!(
-                "{blocks} blocks do not divide among {planes} planes, expected a multiple of the \
-                 number of planes and two a plane at least; hint: try {nearest} blocks"
+                "found {blocks} blocks for {planes} planes, expected a multiple of {planes} and at \
+                 least two blocks a plane; hint: try {nearest} blocks"
             )));
         }
         Ok(blocks / planes)
     }
 
-    /// Pages that are promised on each plane.
+    /// Logical pages of each plane.
     ///
     /// # Errors
     /// A plane that has no room for them.
@@ -172,7 +172,7 @@ impl PlaneLayout<'_> {
         Ok(promised)
     }
 
-    /// Whether a plane that is promised `promised` pages keeps enough blocks.
+    /// Whether a plane with `promised` logical pages keeps enough blocks.
     fn check_room(&self, plane: PlaneId, promised: u32) -> Result<(), GeometryError> {
         let b = self.layout.geometry.pages_per_block();
         let blocks = self.blocks_per_plane()?;
@@ -181,9 +181,9 @@ impl PlaneLayout<'_> {
             return Ok(());
         }
         Err(GeometryError(format!(
-            "plane {plane} has {blocks} blocks of {b} pages for {promised} promised pages, \
-             expected {kept} blocks more than the pages fill, which its open blocks and its pool \
-             keep; hint: more spare space, larger planes, or a lower threshold of collections"
+            "plane {plane} has {blocks} blocks of {b} pages for {promised} logical pages, expected \
+             {kept} more blocks than these pages fill, for open blocks and the pool; hint: more \
+             spare space, more blocks, or a lower --gc-low"
         )))
     }
 

@@ -1,24 +1,25 @@
-//! Data of the block erased least often move into the one erased most often.
+//! Data of the least worn block move into the most worn erased block.
 //!
-//! Blocks of cold data are never collected and never wear, while the others share all erases.
-//! Every `interval` erases of the policy's victims, if the most erased block of the drive is more
-//! than `threshold` erases ahead of the least erased candidate, that candidate is collected in place
-//! of the policy's next victim (among equals: the lowest number). Its valid pages go to a frontier of
-//! their own, apart from host writes and other copies, whose blocks are the most erased ones that
-//! wait in the pool (among equals: the lowest number): cold data come to rest in worn blocks, and
-//! the little worn block goes to the pool. The frontier keeps one block more. Needs a
-//! frontier with a pool. Where the pool is empty, it waits for the next interval.
+//! Blocks of cold data are never collected and never wear, while the other blocks share all erases.
+//! After every `interval` erases of the policy's victims, the most erased block of the drive is
+//! compared with the least erased candidate. If the difference exceeds `threshold`, that candidate
+//! is collected in place of the policy's next victim (among equals: the lowest block number). Its
+//! valid pages go to a separate write frontier, apart from host writes and other copies. The blocks
+//! of that frontier are the most erased ones in the pool (among equals: the lowest block number).
+//! Cold data thus rest in worn blocks, and the little worn block enters the pool. The frontier
+//! keeps one more block. It needs a frontier with a pool. If the pool is empty, it waits for the
+//! next interval.
 //!
 //! Rule: `if max ec - min ec > threshold: victim = argmin (ec, block)`.
 //!
 //! # Cost
-//! A collection: log16(N) nodes of a tournament tree; a block of the levelling frontier: a look at
-//! every block of the pool. 0.6 bytes a block. Copies: at most b for `interval` erases.
+//! A collection: log16(N) nodes of a tournament tree; a block of the levelling frontier: a scan
+//! of the pool. 0.6 bytes a block. Copies: at most b for `interval` erases.
 //!
 //! # Source
-//! The rule of Linux's UBI (MTD_UBI_WL_THRESHOLD, drivers/mtd/ubi/wl.c) and Micron TN-29-42; cold data
-//! into worn blocks as in Chang, "On Efficient Wear Leveling for Large-Scale Flash-Memory Storage
-//! Systems", SAC 2007. The interval, the frontier and the ties are our choice.
+//! The rule of Linux's UBI (MTD_UBI_WL_THRESHOLD, drivers/mtd/ubi/wl.c) and Micron TN-29-42; cold
+//! data into worn blocks as in Chang, "On Efficient Wear Leveling for Large-Scale Flash-Memory
+//! Storage Systems", SAC 2007. The interval, the frontier and the ties are our choice.
 
 use std::fmt;
 
@@ -65,13 +66,14 @@ static LEVELLINGS: &[LevellingInfo] = &[
                 name: "threshold",
                 kind: Kind::Integer { min: 1, max: 1_000_000_000 },
                 default: Some("50"),
-                help: "erases by which the most erased block is ahead of the least erased one",
+                help: "difference in erases between the most and the least worn block at which \
+                       data are moved",
             },
             Param {
                 name: "interval",
                 kind: Kind::Integer { min: 1, max: 1_000_000_000 },
                 default: Some("10"),
-                help: "erases of the policy's victims from one look to the next",
+                help: "erases of the policy's victims between two checks",
             },
         ],
         doc: include_str!("levelling.rs"),
@@ -116,8 +118,8 @@ impl Levelling {
         }
         Err(SpecError::new(
             format!(
-                "static wear levelling needs the pool or mixed frontier, found {frontier}: \
-                 without a pool no worn block waits for the cold data"
+                "static wear levelling needs the pool or mixed frontier, found {frontier}: without \
+                 a pool no worn block is free for the cold data"
             ),
             "give --frontier pool",
         ))
@@ -337,7 +339,7 @@ mod tests {
         assert_eq!(
             error("static:interval=0"),
             "static: interval=0 is not a whole number from 1 to 1000000000; hint: erases of the \
-             policy's victims from one look to the next, for example interval=10"
+             policy's victims between two checks, for example interval=10"
         );
         assert!(error("static:treshold=5").contains("did you mean 'threshold'?"));
         assert_eq!(

@@ -48,9 +48,9 @@ impl MappingInfo {
 
 /// What is said of the page map, whose file documents the engine rather than its use.
 const PAGE: &str = "\
-//! Every page anywhere, in a map of all pages.
+//! A page map: every logical page may be on any physical page.
 //!
-//! Victim policy, write frontier and block allocation say how it collects garbage.
+//! The victim policy, the write frontier and the block allocation decide its collections.
 ";
 
 // The list of mappings. The first is the default.

@@ -145,7 +145,7 @@ static SCHEMES: &[SchemeInfo] = &[
             name: "below",
             kind: Kind::Real { min: 0.0, max: 1.0 },
             default: Some("1"),
-            help: "chance of another write up to which a dirty page is written back",
+            help: "largest chance of another write at which a dirty page is written back",
         }],
         ..scheme(
             "ba-gc",
@@ -233,8 +233,8 @@ impl Scheme {
             return Ok(());
         }
         Err(SpecError::new(
-            format!("scheme {self} chooses log blocks by their cost, and a page map has none"),
-            "du-gc, da-gc, ba-gc, lda-gc2 or lda-gc4, or a mapping with log blocks",
+            format!("scheme {self} needs a mapping with log blocks, found a page map"),
+            "du-gc, da-gc, ba-gc, lda-gc2 or lda-gc4; or --mapping fast or bast",
         ))
     }
 
@@ -244,7 +244,7 @@ impl Scheme {
             return Ok(());
         }
         Err(SpecError::new(
-            format!("the collections of this mapping know nothing of memory, found scheme {self}"),
+            format!("this mapping only takes scheme du-gc, found scheme {self}"),
             "du-gc, or another mapping",
         ))
     }

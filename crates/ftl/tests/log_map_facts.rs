@@ -392,7 +392,7 @@ fn what_cannot_be_mapped_so_is_refused_with_a_hint() {
     };
     assert_eq!(
         error("fast:log_blocks=20", Fill::Sequential),
-        "fast: 20 log blocks and 1 for merges need 21 spare blocks, found 12 beside the 52 blocks \
+        "fast: 20 log blocks and 1 for merges need 21 spare blocks, found 12 beyond the 52 blocks \
          of data; hint: a spare factor of at least 0.2877, or fewer log blocks"
     );
     // 1 - 52/73 = 0.28767, rounded up.
@@ -401,7 +401,7 @@ fn what_cannot_be_mapped_so_is_refused_with_a_hint() {
         "fast: log_blocks=1, expected at least 2: one for random and one for sequential writes; \
          hint: more log blocks, or sequential=0"
     );
-    assert!(error("bast", Fill::Random).contains("initial state 'random' has none"));
+    assert!(error("bast", Fill::Random).contains("found initial state 'random'"));
     let tight = Geometry::new(53, 32, 52 * 32).unwrap();
     assert!(build("bast", tight, Fill::Sequential).is_err());
 }

@@ -358,18 +358,18 @@ fn what_cannot_be_is_refused_in_one_line() {
     assert!(error("page-cache:size=4", "none").contains("size=4 has no unit"));
     assert!(error("page-cache:size=1KiB", "none").contains("holds no page of 4096 bytes"));
     let text = error("page-cache:size=1GiB", "none");
-    assert!(text.contains("the drive promises only 1000 pages"), "{text}");
+    assert!(text.contains("the logical capacity is only 1000 pages"), "{text}");
     assert_eq!(
         error("page-cache:size=1MiB", "pigyback"),
         "unknown way of hinting 'pigyback'; hint: did you mean 'piggyback'?"
     );
-    assert!(error("page-cache:size=1MiB", "perfect:lost=0.7,wrong=0.7").contains("1.4 of all"));
+    assert!(error("page-cache:size=1MiB", "perfect:lost=0.7,wrong=0.7").contains("sum to 1.4"));
     assert!(error("buffer-cache:size=1MiB,delay=0s", "none").contains("delay=0s"));
     assert!(error("page-cache:size=1MiB,expire=3", "none").contains("expire=3 has no unit"));
     let spec = HostSpec::parse("page-cache:size=256MiB", "piggyback").unwrap();
     // 256 sectors do not fit eight bits; 2^32 sectors are 2 TiB.
     let text = spec.check(131_072, 1 << 20).unwrap_err().to_string();
-    assert!(text.contains("not 1 to 255 sectors"), "{text}");
+    assert!(text.contains("expected 1 to 255 sectors"), "{text}");
     assert!(spec.check(65_536, 1 << 25).is_ok());
     let text = spec.check(65_536, (1 << 25) + 1).unwrap_err().to_string();
     assert!(text.contains("more than 2^32 sectors"), "{text}");
@@ -460,8 +460,5 @@ fn an_application_that_never_reaches_the_drive_is_an_error_and_no_hang() {
     let spec = HostSpec::parse("page-cache:size=400KiB,writeback=0s", "perfect").unwrap();
     let mut host = spec.open(Box::new(Same), 4096, PAGES, 5).unwrap();
     let WorkloadError(text) = host.fill(&mut Batch::default(), 100).unwrap_err();
-    assert!(
-        text.starts_with("cache: found 50000000 requests in a row that all stay in it"),
-        "{text}"
-    );
+    assert!(text.starts_with("cache: 50000000 requests in a row stayed in the cache"), "{text}");
 }

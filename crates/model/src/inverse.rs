@@ -18,10 +18,7 @@ pub const MOST_SPARE: f64 = 1.0 - 1e-6;
 pub fn spare_for(model: &ModelInfo, query: &Query, wanted: f64) -> Result<f64, ModelError> {
     if wanted.is_nan() || wanted <= 1.0 {
         return Err(ModelError::new(
-            format!(
-                "wanted: found a write amplification of {wanted}, expected more than 1, what the \
-                 host itself writes"
-            ),
+            format!("wanted: found a write amplification of {wanted}, expected more than 1"),
             "2 is low, 5 is usual",
         ));
     }
@@ -80,9 +77,7 @@ pub fn choices_within(
 ) -> Result<Option<u32>, ModelError> {
     if !(share > 0.0 && share.is_finite()) {
         return Err(ModelError::new(
-            format!(
-                "within: found {share}, expected a share above 0: only greedy itself is greedy"
-            ),
+            format!("within: found {share}, expected a share above 0"),
             "write 1%",
         ));
     }

@@ -125,9 +125,9 @@ impl Query {
             }
             Number::Spare => self.spare = checked_spare(value)?,
             Number::D => {
-                self.d = whole("d", value, 1, MOST_CHOICES, "d=10 is near greedy already")?;
+                self.d = whole("d", value, 1, MOST_CHOICES, "d=10 is already near greedy")?;
             }
-            Number::C => self.c = whole("c", value, 0, MOST_STORED, "most gain is there by c=5")?,
+            Number::C => self.c = whole("c", value, 0, MOST_STORED, "c=5 gives most of the gain")?,
             Number::Window => {
                 let hint = "a share of all blocks, such as 10%; 0 is fifo, 1 is greedy";
                 self.window = between("window", value, 0.0, 1.0, hint)?;

@@ -201,7 +201,10 @@ fn uniform_only(name: &str, query: &Query) -> Result<(), ModelError> {
         return Ok(());
     }
     Err(ModelError::new(
-        format!("{name}: found {}, expected uniform writes: it tells no pages apart", said(query)),
+        format!(
+            "{name}: found {}, expected uniform writes: the model treats all pages alike",
+            said(query)
+        ),
         "meanfield and greedy take hot and cold data, fifo takes all",
     ))
 }

@@ -301,7 +301,7 @@ fn workload(query: &mut Query, text: &str) -> PyResult<()> {
     };
     let params = Params::resolve(&spec, info.params).map_err(errors::config)?;
     if !info.decides_ops() && params.real("trim") > 0.0 {
-        return Err(wrong(format!("found '{text}', expected no TRIM"), "models know none"));
+        return Err(wrong(format!("found '{text}', expected no TRIM"), "the models have no TRIM"));
     }
     let set = |query: &mut Query, number, name| {
         query.set(number, params.real(name)).map_err(errors::config)
@@ -318,7 +318,7 @@ fn workload(query: &mut Query, text: &str) -> PyResult<()> {
             Workload::Zipf
         }
         "classes" => Workload::Classes(classes(&params)?),
-        other => return Err(wrong(format!("found '{other}', of which no model is known"), KNOWN)),
+        other => return Err(wrong(format!("found '{other}', for which there is no model"), KNOWN)),
     };
     Ok(())
 }

@@ -65,8 +65,8 @@ pub(crate) fn callable<'py>(policy: &Bound<'py, PyAny>) -> PyResult<Bound<'py, P
         return Ok(object);
     }
     Err(PyTypeError::new_err(format!(
-        "{} is not a victim policy; hint: give a function pick(blocks) -> int, or an object with \
-         such a method",
+        "{} is not a victim policy; hint: give a function pick(blocks) -> int, or an object with a \
+         method pick",
         object.repr()?
     )))
 }
@@ -148,7 +148,7 @@ impl Call {
                 "the victim policy returned {}, {}; hint: return the number of a candidate, 0 to {}",
                 picked.repr()?,
                 if picked.is_instance_of::<PyInt>() {
-                    "which is no block of this drive".to_string()
+                    "which is not a block of this drive".to_string()
                 } else {
                     format!("a {}, expected a block number", picked.get_type().name()?)
                 },

@@ -173,8 +173,8 @@ struct Simulated {
 }
 
 /// Said where hints change nothing.
-const UNHEEDED: &str = "neither the victim policy nor the placement asks for hints: nothing depends \
-    on what the drive is told; --gc-preset zgc-gd and zgc-cb heed it";
+const UNHEEDED: &str = "the hints have no effect: neither the victim policy nor the placement uses \
+                        them; hint: --gc-preset zgc-gd or zgc-cb";
 
 /// The configurations worked out, and notes on how their workloads were read.
 fn resolve_all(

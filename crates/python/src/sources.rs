@@ -28,13 +28,12 @@ pub(crate) struct Opened {
 }
 
 /// Said where nothing stands for the memory that references are made to.
-const NO_MEMORY: &str = "the trace has a program's references to memory, and without a page cache \
-    every page it writes is written to the drive; give --vm-page-cache, for example 4MiB";
+const NO_MEMORY: &str = "the trace holds a program's memory references, and without a VM page \
+                         cache every one that writes is a host write; hint: --vm-page-cache 4MiB";
 
 /// Said where the cache of a host tells of what is dirty.
-const OWN_HINTS: &str = "the trace says what was dirty in its host's cache, and the cache before the \
-    drive tells of its own: the dirty events of the trace are left out; leave out --host-cache to heed \
-    them";
+const OWN_HINTS: &str = "the dirty events of the trace are left out, because --host-cache makes \
+                         its own; hint: leave out --host-cache to use the trace's";
 
 /// The sources of `configs`; equal workloads are opened once. Traces are read here.
 pub(crate) fn open(

@@ -206,16 +206,19 @@ fn wrong_specs_are_refused_with_what_to_try() {
     }
     assert_eq!(
         error("classes:pages=1/x"),
-        "classes: pages=1/x is not numbers of at least 0, not all 0, between '/'; \
-         hint: the parts of the pages, by class, as proportions, for example pages=20/80"
+        "classes: found pages=1/x, expected numbers from 0 separated by '/', at least one above 0; \
+         hint: pages of each class, as proportions, for example pages=20/80"
     );
     for bad in ["", "1/", "1//2", "-1/2", "nan/1", "inf/1", "0/0", "1e308/1e308", "1;2"] {
-        assert!(error(&format!("classes:shares={bad}")).contains(" is not numbers of "), "{bad}");
+        assert!(
+            error(&format!("classes:shares={bad}")).contains("expected numbers from 0"),
+            "{bad}"
+        );
     }
     assert_eq!(
         error("classes:pages=1/2/3"),
-        "classes: found 3 in pages and 2 in shares, expected as many; \
-         hint: each class has one of each, for example pages=1/9/90,shares=60/30/10"
+        "classes: found 3 values in pages and 2 in shares, expected the same number; hint: give one \
+         of each for every class, for example pages=1/9/90,shares=60/30/10"
     );
     for text in ["classes:run=0", "classes:burst=0", "classes:run=4294967296"] {
         assert!(error(text).contains(" is not a whole number from 1 to 4294967295"), "{text}");
@@ -226,8 +229,8 @@ fn wrong_specs_are_refused_with_what_to_try() {
     assert!(error("").contains("has no name"));
     assert_eq!(
         error("uniform:read=0.6,trim=0.5"),
-        "uniform: read and trim sum to 1.1, more than 1; \
-         hint: they are shares of all commands; the rest are writes"
+        "uniform: read and trim sum to 1.1, expected at most 1; hint: they are shares of all \
+         commands; the rest are writes"
     );
 }
 
@@ -235,16 +238,16 @@ fn wrong_specs_are_refused_with_what_to_try() {
 fn workloads_without_writes_are_refused() {
     assert_eq!(
         error("uniform:read=1"),
-        "'uniform:read=1' leaves no writes; hint: read + trim must be below 1"
+        "'uniform:read=1' has no writes; hint: read + trim must be below 1"
     );
     // The last: all 2^32 words of a choice are reads.
     for text in ["zipf:trim=1", "uniform:read=0.5,trim=0.5", "uniform:read=0.99999999999"] {
-        assert!(error(text).contains(" leaves no writes; hint: "), "{text}");
+        assert!(error(text).contains(" has no writes; hint: "), "{text}");
     }
     assert_eq!(
         error("0.5*uniform:read=1 + 0.5*zipf:trim=1"),
-        "'0.5*uniform:read=1 + 0.5*zipf:trim=1' leaves no writes; hint: read + trim must be below \
-         1 in at least one part"
+        "'0.5*uniform:read=1 + 0.5*zipf:trim=1' has no writes; hint: read + trim must be below 1 \
+         in at least one part"
     );
     spec("0.999*uniform:read=1 + 0.001*uniform");
     spec("uniform:read=0.999999");
@@ -254,13 +257,13 @@ fn workloads_without_writes_are_refused() {
 fn wrong_mixtures_are_refused_with_what_to_try() {
     assert_eq!(
         error("0.7*zipf + 0.4*sequential"),
-        "the weights of '0.7*zipf + 0.4*sequential' sum to 1.1, not to 1; \
-         hint: change one of them"
+        "the weights of '0.7*zipf + 0.4*sequential' sum to 1.1, expected 1; hint: change one of \
+         them"
     );
-    assert!(error("0.5*zipf").contains("sum to 0.5, not to 1"));
+    assert!(error("0.5*zipf").contains("sum to 0.5, expected 1"));
     assert!(error("zipf + sequential").contains("hint: write WEIGHT*NAME + WEIGHT*NAME"));
     assert!(error("0.7*zipf + sequential").contains("hint: write WEIGHT*NAME + WEIGHT*NAME"));
-    assert!(error("zipf + 0.3*sequential").starts_with("'zipf' in "));
+    assert!(error("zipf + 0.3*sequential").starts_with("the weight of 'zipf' is missing in "));
     assert!(error("0*zipf + 1*sequential").contains("the weight 0 in"));
     assert!(error("-0.5*zipf + 1.5*sequential").contains("the weight -0.5 in"));
     assert!(error("nan*zipf + 1*sequential").contains("the weight NaN in"));
@@ -273,22 +276,28 @@ fn wrong_mixtures_are_refused_with_what_to_try() {
 fn too_few_pages_are_refused_with_what_to_try() {
     assert_eq!(
         error("hotcold:f=0.001,r=0.5"),
-        "hotcold: of 100 pages none is hot, but 0.5 of the commands are; \
-         hint: use more logical pages, or make the hot class larger"
+        "hotcold: none of 100 pages is hot, and 0.5 of the commands go to hot pages; hint: use \
+         more logical pages, or make the hot class larger"
     );
     assert_eq!(
         error("classes:pages=1/1e3/1,shares=0/1/1"),
-        "classes: of 100 pages none is in class 3, which has a share of the commands; \
-         hint: use more logical pages, or make the class larger"
+        "classes: none of 100 pages is in class 3, which has a share of the commands; hint: use \
+         more logical pages, or make the class larger"
     );
-    assert!(error("hotcold:f=0.999,r=0.8").contains("is cold, but 0.2 of the commands are;"));
-    assert!(error("skew:h=0.1").starts_with("skew: of 100 pages none is hot, but 0.999 of"));
+    assert!(
+        error("hotcold:f=0.999,r=0.8")
+            .contains("is cold, and 0.2 of the commands go to cold pages;")
+    );
+    assert!(error("skew:h=0.1").starts_with("skew: none of 100 pages is hot, and 0.999 of"));
     assert_eq!(
         error("sequential:start=100"),
-        "sequential: start=100 is not a page of 0 to 99; \
-         hint: start within the logical pages of the drive"
+        "sequential: found start=100, expected a logical page from 0 to 99; hint: start within the \
+         logical pages of the drive"
     );
-    assert!(error("sequential:stride=101").contains("stride=101 is more than the 100 pages"));
+    assert!(
+        error("sequential:stride=101")
+            .contains("found stride=101, expected at most the 100 logical pages")
+    );
     let none = spec("uniform").open(0, 1).err().expect("an error").to_string();
     assert_eq!(none, "a workload needs at least 1 logical page, found 0");
 }

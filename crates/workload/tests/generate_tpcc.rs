@@ -154,12 +154,18 @@ fn what_does_not_fit_is_said() {
     assert_eq!(open("tpcc", 4727), None);
     assert_eq!(
         open("tpcc", 4726).unwrap(),
-        "tpcc: 1 warehouse have 4727 pages, found 4726 logical pages; hint: a larger drive"
+        "tpcc: found 4726 logical pages, expected 4727 pages for 1 warehouse; hint: a larger drive"
     );
     let found = open("tpcc:warehouses=3", 10_000).unwrap();
     assert!(found.contains("13166 pages") && found.ends_with("or warehouses=2"), "{found}");
     let found = open("tpcc:page=512B", 100_000).unwrap();
-    assert!(found.starts_with("tpcc: 512 bytes of a page hold no row of 655"), "{found}");
+    assert!(
+        found.starts_with(
+            "tpcc: rows have 512 bytes of a page, expected at least 655, the \
+                               longest row"
+        ),
+        "{found}"
+    );
     let suits = |text: &str, bytes| {
         let spec = GeneratorSpec::parse(text).unwrap();
         spec.check_page_size(bytes).err().map(|error| error.to_string())
@@ -168,8 +174,8 @@ fn what_does_not_fit_is_said() {
     assert_eq!(suits("0.5*tpcc:page=8KiB + 0.5*uniform", 8192), None);
     assert_eq!(
         suits("0.5*uniform + 0.5*tpcc", 4096).unwrap(),
-        "tpcc: its pages have 16384 bytes, the drive's 4096; hint: tpcc:page=4KiB, or a page size \
-         of 16KiB"
+        "tpcc: found pages of 16384 bytes, expected the drive's 4096 bytes; hint: tpcc:page=4KiB, \
+         or a page size of 16KiB"
     );
     let found = open("tpcc:read=10%", 100_000).unwrap();
     assert!(found.contains("no parameter 'read'"), "{found}");

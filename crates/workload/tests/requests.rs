@@ -232,7 +232,7 @@ fn a_footprint_is_the_beginning_of_the_space() {
     assert!((8150..=8192).contains(&highest), "{highest}");
     assert!(ends("disksim").unwrap() > 65_000);
     let error = DiskSim::parse("disksim:footprint=0").unwrap_err().to_string();
-    assert!(error.starts_with("disksim: footprint is 0, expected more; hint: "), "{error}");
+    assert!(error.starts_with("disksim: footprint is 0, expected more than 0; hint: "), "{error}");
 }
 
 #[test]
@@ -275,17 +275,17 @@ fn faults_name_what_to_try() {
     );
     assert_eq!(
         arrivals("gaps:gap=unifrom:1ms:2ms"),
-        "gap=unifrom:1ms:2ms names the unknown distribution 'unifrom'; hint: did you mean 'uniform'?"
+        "gap=unifrom:1ms:2ms: unknown distribution 'unifrom'; hint: did you mean 'uniform'?"
     );
     assert_eq!(
         arrivals("gaps:gap=uniform:1ms"),
-        "gap=uniform:1ms has the wrong number of values, 1; hint: write gap=uniform:LOW:HIGH"
+        "gap=uniform:1ms: 1 is the wrong number of values; hint: write gap=uniform:LOW:HIGH"
     );
     assert!(arrivals("gaps:gap=uniform:5ms:1ms").contains("the lower value is above the higher"));
     assert!(arrivals("bursts:rate=1,on=1us,off=1s").contains("fewer than 0.001 arrivals"));
     let disksim = |text| DiskSim::parse(text).unwrap_err().to_string();
     assert!(disksim("disksim:size=constant:0B").contains("the mean of size is 0"));
-    assert!(disksim("disksim:unit=0.5B").contains("is not 1B to 1GiB"));
+    assert!(disksim("disksim:unit=0.5B").contains("expected 1B to 1GiB"));
     assert!(disksim("disksim:raeds=1").contains("did you mean 'reads'?"));
-    assert!(disksim("disksim:size=pareto:1KiB:1").contains("no shape above 1"));
+    assert!(disksim("disksim:size=pareto:1KiB:1").contains("expected a shape above 1"));
 }

@@ -346,5 +346,5 @@ fn a_damaged_native_file_names_the_block_and_the_byte() {
 fn an_action_is_for_blkparse_only() {
     let options = ReadOptions { blkparse_action: Some('Q'), ..ReadOptions::default() };
     let text = reader(msr_lines(3).as_bytes(), &options).unwrap_err().to_string();
-    assert!(text.contains("which only blkparse output has, but the format is msr"), "{text}");
+    assert!(text.contains("only applies to blkparse output, found format msr"), "{text}");
 }

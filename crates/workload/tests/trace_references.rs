@@ -170,8 +170,8 @@ fn pages_of_a_program_are_numbered_as_they_are_first_touched_and_must_fit_the_sw
     assert_eq!(error.fault, Fault::Option);
     assert!(
         error.to_string().ends_with(
-            "found references to 4 distinct pages, beyond the swap space of 3 pages; hint: a swap \
-             space of 4 pages or more holds them"
+            "found references to 4 distinct pages, beyond the swap space of 3 pages; hint: use a \
+             swap space of at least 4 pages"
         ),
         "{error}"
     );
@@ -213,8 +213,8 @@ fn conversion_keeps_what_is_left_out_and_what_it_stands_for() {
     let error = to(&file("b.pages.zst"), "d.pages", 2048, 0).unwrap_err().to_string();
     assert!(
         error.ends_with(
-            "found pages of 2048 bytes, expected at least the 4096 by which the references were \
-             recorded; hint: use --page-size 4096B, or record again"
+            "found a page size of 2048 bytes, expected at least the 4096 bytes of the recording; \
+             hint: use --page-size 4096B, or record again"
         ),
         "{error}"
     );

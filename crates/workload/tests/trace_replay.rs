@@ -124,7 +124,7 @@ fn writes_alone_carry_no_operations() {
     let options = SourceOptions { kinds: Kinds::Writes, ..SourceOptions::default() };
     let source = TraceSource::load(&path, options).unwrap();
     let error = source.open(4, Replay::Endless).unwrap().fill(&mut batch, 10).unwrap_err();
-    assert!(error.0.contains("found no command for the first 4 logical pages"), "{error}");
+    assert!(error.0.contains("has no command for its first 4 logical pages"), "{error}");
 }
 
 #[test]

@@ -88,7 +88,7 @@ def _failure(failure: Milestone | None, runs: int, plus_minus: str) -> str:
 def _why(life: Lifetime) -> str:
     reasons = (
         (life.reserve_used_up, "used up"),
-        (life.pool_ran_dry, "the pool ran dry before they were bad"),
+        (life.pool_ran_dry, "the pool ran out of erased blocks before that"),
     )
     told = [f"{text} in {count}" for count, text in reasons if count]
     runs = life.reserve_used_up + life.pool_ran_dry

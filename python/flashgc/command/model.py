@@ -60,7 +60,9 @@ PARAMETERS = {
     "d": Parameter("N", "Blocks drawn a collection. [default: 10]", parse_count),
     "c": Parameter("N", "Blocks stored for later collections. [default: 0]", parse_count),
     "window": Parameter(
-        "SHARE", "Share of the blocks among which it chooses. [default: 10%]", parse_share
+        "SHARE",
+        "Window: share of the blocks, oldest first, that the policy chooses from. [default: 10%]",
+        parse_share,
     ),
     "workload": Parameter(
         "SPEC",
@@ -183,16 +185,15 @@ def _option(name: str) -> click.Option:
 
 def _actions(info: Model) -> list[Callable[[Any], Any]]:
     """The options that ask something else than the write amplification."""
-    wanted = "The other way round: the spare space for a write amplification of WA."
+    wanted = "Solve for the spare factor that gives a write amplification of WA."
     actions = [click.option("--wanted", metavar="WA", help=wanted)]
     if info.name == "meanfield":
         within = (
-            "The other way round: the smallest d within SHARE of greedy, for each of several --c "
-            f"({STORED})."
+            f"Solve for the smallest d within SHARE of greedy, for each of several --c ({STORED})."
         )
         course = (
-            "The way to the steady state from a drive filled at random, or sequentially: random, "
-            "sequential."
+            "The transient to the steady state, from a drive that was filled at random or "
+            "sequentially: random, sequential."
         )
         actions += [
             click.option("--within", metavar="SHARE", help=within),
@@ -210,7 +211,7 @@ def _actions(info: Model) -> list[Callable[[Any], Any]]:
         ]
     if info.policy is not None:
         actions += [
-            click.option("--validate", is_flag=True, help="Simulate the same drive beside it."),
+            click.option("--validate", is_flag=True, help="Simulate the same drive and compare."),
             click.option("--runs", metavar="N", help="Runs of the simulation. [default: 4]"),
             click.option(
                 "--seed", metavar="N", help="Seed of the simulation's first run. [default: 1]"
@@ -331,8 +332,8 @@ def _check_shown(asked: Asked, result: ModelResult) -> None:
     for flag, shown in (("distribution", asked.distribution), ("plot", asked.picture)):
         if shown:
             raise ConfigError(
-                f"--{flag}: {result.model} says nothing of the distribution of valid pages here; "
-                "hint: meanfield, greedy and fifo do"
+                f"--{flag}: {result.model} gives no distribution of valid pages here; "
+                "hint: use meanfield, greedy or fifo"
             )
 
 

@@ -111,7 +111,7 @@ def _difference(both: Validation) -> Text:
     if both.standard_errors is not None:
         text.append(f", {both.standard_errors:+.1f} standard errors")
     if both.agrees is None:
-        text.append(": a single run does not tell whether by chance; give --runs 4")
+        text.append(": one run cannot tell chance from a difference; give --runs 4")
     elif both.agrees:
         text.append(": they agree, within 3 standard errors plus 0.05%", style="green")
     else:

@@ -160,8 +160,8 @@ def plot_kind_option(command: F) -> F:
         metavar="WORD",
         shell_complete=complete(lambda: tuple(output.KINDS)),
         help="What --plot draws: amplification, histogram (of erases), evolution (of wear) or "
-        "survival (of blocks). [default: amplification; of one life evolution, of several "
-        "survival]",
+        "survival (of blocks). [default: amplification; with --until and a failure, "
+        "evolution of one run and survival of several]",
     )(command)
 
 
@@ -232,7 +232,7 @@ def load_policy(text: str, place: str) -> object:
         raise ConfigError(f"{place}: {file}: no such file; hint: write python:FILE.py:NAME")
     spec = importlib.util.spec_from_file_location(f"flashgc_policy_{path.stem}", path)
     if spec is None or spec.loader is None:
-        raise ConfigError(f"{place}: {file} is no Python file; hint: its name must end in .py")
+        raise ConfigError(f"{place}: {file} is not a Python file; hint: its name must end in .py")
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     with contained():

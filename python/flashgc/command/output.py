@@ -63,7 +63,7 @@ def kind(
         raise ConfigError("--plot-kind: there is no picture; hint: give --plot FILE as well")
     if asked in _MORTAL and not mortal:
         raise ConfigError(
-            f"--plot-kind: {asked} needs blocks that wear out; hint: give --endurance 1000"
+            f"--plot-kind: {asked} needs an endurance, found none; hint: give --endurance 1000"
         )
     return asked
 

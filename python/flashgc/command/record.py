@@ -35,7 +35,7 @@ recorded.""",
     "filter_",
     metavar="PAGES",
     default="64",
-    help="Leave out references that make no difference to an LRU memory of so many pages or more; "
+    help="Leave out references that make no difference to an LRU memory of at least so many pages; "
     "0 keeps all. [default: 64]",
 )
 @click.option(
@@ -88,10 +88,10 @@ def record(
             f"{format_count(made.accesses)} accesses, {format_size(target.stat().st_size)}"
         )
     if control.cancelled:
-        warn("stopped before the program ended; the trace holds what came before", quiet=quiet)
+        warn("stopped before the program ended; the trace holds the references so far", quiet=quiet)
         return INTERRUPTED
     if made.skipped:
-        warn(f"{made.skipped} lines of Valgrind's output were no accesses", quiet=quiet)
+        warn(f"{made.skipped} lines of Valgrind's output were not accesses", quiet=quiet)
     if made.exit_code:
         warn(f"the program ended with {describe_exit(made.exit_code)}", quiet=quiet)
     return OK

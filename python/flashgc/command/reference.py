@@ -64,7 +64,7 @@ def choices() -> str:
     parts = [
         "# Policies, frontiers, workloads",
         GENERATED,
-        "What can be given to `--victim`, `--frontier`, `--allocation`, `--wear-levelling`, "
+        "Values of `--victim`, `--frontier`, `--allocation`, `--wear-levelling`, "
         "`--placement`, `--endurance`, `--workload`, `--host-cache` and `--hints`, with "
         "the parameters and their defaults. `flashgc policies NAME` shows the same in a terminal.",
         "## Victim policies",
@@ -76,17 +76,16 @@ def choices() -> str:
         *_entries(allocations()),
         "## Wear levelling",
         "Whether cold data are moved (`--wear-levelling`), with the pool or mixed frontier. "
-        "Which erased block is used next levels wear too, but only of blocks that come to be "
-        "collected.",
+        "Block allocation levels wear too, but only among blocks that are collected.",
         *_entries(wear_levellings()),
         "## Placements",
-        "Which open block a page goes to, with the pool frontier. Every class of data has an open "
-        "block of its own; the collector keeps the low-water mark of erased blocks, and one more "
-        "for every class of copies but the first.",
+        "Which open block a page goes to, with the pool frontier. Every class of data has its own "
+        "open block. The collector keeps as many erased blocks as the low-water mark, and one "
+        "more for every class of copies except the first.",
         *_entries(placements()),
         "## Caches of a host",
-        "What stands between the workload, which is then an application's, and the drive "
-        "(`--host-cache`).",
+        "A write-back cache between an application and the drive (`--host-cache`). The workload is "
+        "then that of the application.",
         *_entries(caches()),
         "## Ways of hinting",
         "How the host tells the drive which pages it will overwrite soon (`--hints`), with the "
@@ -111,24 +110,23 @@ def choices() -> str:
         "log and one for merges.",
         *_entries(mappings()),
         "## Page caches",
-        "Which page leaves memory under a virtual memory system (`--vm-page-cache 4MiB "
-        "--page-policy`). Run lengths are then in references, and results are ranked by the time "
-        "that flash spends on collections and on pages swapped out.",
+        "Replacement policies for the pages in memory (`--vm-page-cache 4MiB --page-policy`). Run "
+        "lengths are then in references, and results are ranked by the time that flash spends on "
+        "collections and on pages swapped out.",
         *_entries(page_caches()),
         "## Collections beside a page cache",
-        "What a collection does about pages that are in memory too (`--scheme`). Times are those "
+        "How a collection treats valid pages that are also in memory (`--scheme`). Times are those "
         "of Ji and Shin (read 25 us, program 200 us, erase 2 ms, and 50 us for a page from memory) "
         "unless `--times read=...,program=...,erase=...,memory=...` says otherwise.",
         *_entries(schemes()),
         "## Endurance",
-        "How many erases a block bears (`--endurance`), with the pool or mixed frontier. A block "
-        "that was erased for the last time is bad, and the reserve is one block smaller: the "
-        "reserve is N less the blocks that the promised pages fill and those that the frontier "
-        "keeps. The first bad block is the first failure. The system fails when an erased block "
-        "that is needed can no longer be had: when more blocks are bad than the reserve has, or "
-        "when several victims in a row wear out and the pool is empty (a low-water mark of some "
-        "percent of the blocks keeps that away). From then on the drive is read-only, with all "
-        "its data.",
+        "How many erases a block withstands (`--endurance`), with the pool or mixed frontier. "
+        "After its last erase a block is bad, and the reserve is one block smaller. The reserve "
+        "is N minus the blocks that the logical capacity fills and those that the frontier keeps. "
+        "The first bad block is the first failure. The system fails when no erased block is left: "
+        "either more blocks are bad than the reserve has, or several victims in a row wear out "
+        "and the pool is empty (a low-water mark of a few percent of the blocks prevents that). "
+        "From then on the drive is read-only. All its data remain readable.",
         *_entries(endurances()),
         "## Workload generators",
         "Mixtures are written `0.7*zipf:theta=0.9 + 0.3*sequential`; the weights sum to 1.",
@@ -137,10 +135,10 @@ def choices() -> str:
         "With `--drive timed`: requests of any size, with the times at which they arrive.",
         *_entries(request_generators()),
         "## Arrivals",
-        "With `--drive timed`: when requests arrive (`--arrivals`), whatever asks for them.",
+        "With `--drive timed`: when requests arrive (`--arrivals`).",
         *_entries(arrivals()),
         "## Devices",
-        "With `--drive timed`: presets (`--device`) for what is not given.",
+        "With `--drive timed`: presets (`--device`) for options that are not given.",
         *_entries(device_entries()),
     ]
     return "\n\n".join(parts) + "\n"
@@ -167,7 +165,7 @@ def models_page() -> str:
     parts = [
         "# Analytic models",
         GENERATED,
-        "What `flashgc model` and `flashgc.model` work out, for a drive of infinitely many blocks. "
+        "The models of `flashgc model` and `flashgc.model`, for a drive of infinitely many blocks. "
         "b is the pages a block, S_f the spare factor, rho = 1 - S_f, alpha = 1 / rho, and WA the "
         "write amplification. `flashgc model NAME --help` shows the same in a terminal.",
     ]
@@ -187,8 +185,8 @@ def command_page() -> str:
     parts = ["# The command", GENERATED]
     parts.append(
         "Results go to standard output, progress and warnings to standard error. Exit codes: 0 "
-        "done, 1 the work failed, 2 the input was wrong, 130 interrupted by Ctrl-C (what had been "
-        "run is printed)."
+        "done, 1 the work failed, 2 the input was wrong, 130 interrupted by Ctrl-C (the part that "
+        "was run is printed)."
     )
     for path, text in helps(cli, "flashgc"):
         parts.append(f"## `{path}`\n\n```text\n{text.rstrip()}\n```")

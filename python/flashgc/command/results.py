@@ -225,16 +225,15 @@ def verdicts(comparison: Comparison, plus_minus: str) -> list[str]:
     if equal:
         lines.append(f"Equal in every run: {', '.join([names[0], *equal])}.")
     if inside:
-        verb = "is" if len(inside) == 1 else "are"
         lines.append(
-            f"Inside the noise: {', '.join(inside)} {verb} not told from {names[0]}; "
-            "more --runs or --writes would."
+            f"Inside the noise: {', '.join(inside)} too close to {names[0]} to tell; "
+            "hint: more --runs or --writes."
         )
     lives = lifetimes.verdict([(name, rank.result) for rank, name in told])
     if lives is not None:
         lines.append(lives)
     if best.result.interrupted:
-        lines.append("Interrupted: figures are of what had been run.")
+        lines.append("Interrupted: the figures cover the part that was run.")
     return lines
 
 
@@ -260,7 +259,7 @@ def warn_of(results: list[Result], *, quiet: bool) -> None:
         warn(line, quiet=quiet)
     # Of runs that measured nothing, the engine's own warning has said so.
     if any(result.interrupted and result.measured for result in results):
-        warn("interrupted: this is what had been run", quiet=quiet)
+        warn("interrupted: the figures cover the part that was run", quiet=quiet)
 
 
 def warnings_of(results: list[Result]) -> list[str]:

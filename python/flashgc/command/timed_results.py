@@ -311,11 +311,10 @@ def verdicts(told: list[tuple[str, Rank]]) -> list[str]:
             f"({format_share(1 - low / high)} less)."
         )
     if inside:
-        verb = "is" if len(inside) == 1 else "are"
         lines.append(
-            f"Inside the noise: the mean of {', '.join(inside)} {verb} not told from {best}'s; "
-            "more --runs or --requests would."
+            f"Inside the noise: the mean of {', '.join(inside)} is too close to that of {best} to "
+            "tell; hint: more --runs or --requests."
         )
     if least.result.interrupted:
-        lines.append("Interrupted: figures are of what had been run.")
+        lines.append("Interrupted: the figures cover the part that was run.")
     return lines

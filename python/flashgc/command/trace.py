@@ -206,8 +206,8 @@ Examples:
     "--filter",
     "filter_",
     metavar="PAGES",
-    help="Leave out of .pages what makes no difference to an LRU memory of so many pages or more. "
-    "[default: 64]",
+    help="Leave out of .pages the references that make no difference to an LRU memory of at least "
+    "so many pages. [default: 64]",
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress and no warnings.")

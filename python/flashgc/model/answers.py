@@ -22,7 +22,7 @@ from flashgc.model.parameters import Parameters, read, scalars, to_json
 
 @dataclass(frozen=True)
 class Model:
-    """A model, and what is known of it."""
+    """A model, with its description."""
 
     #: As typed.
     name: str

@@ -37,7 +37,7 @@ def spare_for(model: str, wanted: float, **parameters: Unpack[Parameters]) -> Sp
     """
     for name in ("spare", "overprovision"):
         if parameters.get(name) is not None:
-            raise ConfigError(f"{name}: it is what is sought; hint: leave it out")
+            raise ConfigError(f"{name}: spare_for solves for it; hint: leave it out")
     query = scalars(find(model).parameters, parameters, "ask for one at a time")
     spare = _core.model_spare_for(model, query, float(wanted))
     return Spare(spare, spare / (1 - spare))

@@ -18,7 +18,7 @@ Numbers: TypeAlias = Any
 
 
 class Parameters(TypedDict, total=False):
-    """What a model may be asked about; each model takes those that its description names."""
+    """The parameters of models; each model takes those that its description names."""
 
     #: Pages a block, b. Usually 64 here.
     pages_per_block: Numbers
@@ -110,7 +110,7 @@ def _imply_workload(given: dict[str, Any]) -> None:
             workload = given.setdefault("workload", kind)
             if str(workload).split(":", maxsplit=1)[0].strip() != kind:
                 raise ConfigError(
-                    f"{name}: the workload is '{workload}', of which it is no parameter; hint: "
+                    f"{name} only applies to workload {kind!r}, found '{workload}'; hint: "
                     f"workload={kind!r}"
                 )
 

@@ -50,8 +50,8 @@ def transient(
 ) -> Transient:
     """The course of d choices with memory under uniform writes, at ``points`` + 1 even moments.
 
-    ``initial`` is what is on the drive at first: pages lie anywhere (``"random"``) or fill the
-    first blocks (``"sequential"``), and the others are empty.
+    ``initial`` is the state of the drive at the start: pages lie anywhere (``"random"``) or fill
+    the first blocks (``"sequential"``), and the others are empty.
 
     >>> course = transient("sequential", d=10, spare=0.1, drive_writes=20)
     >>> round(course.write_amplification[0], 4)  # 1 / (1 - 0.9^10): 10 draws may all be full

@@ -16,7 +16,7 @@ from flashgc.model.parameters import Parameters
 from flashgc.results import Result
 from flashgc.units import parse_count
 
-#: What a model may differ by beyond chance: a drive has finitely many blocks.
+#: Allowed difference beyond chance, because a drive has finitely many blocks.
 TOLERANCE = 0.0005
 #: Physical blocks of the drive that is simulated, if nobody says otherwise.
 BLOCKS = 10_000
@@ -24,7 +24,7 @@ BLOCKS = 10_000
 
 @dataclass(frozen=True)
 class Validation(Document):
-    """What the model says and what was measured."""
+    """The answer of a model and the measured result."""
 
     model: ModelResult
     simulation: Result
@@ -89,7 +89,7 @@ def validate(
     control: Control | None = None,
     **parameters: Unpack[Parameters],
 ) -> Validation:
-    """Simulates what ``model`` is a model of, on a drive of ``blocks`` (10 000) filled at random.
+    """Simulates the policy of ``model`` on a drive of ``blocks`` (10 000) filled at random.
 
     ``warmup`` and ``writes`` are drive writes; the other options are those of :func:`flashgc.run`.
 
@@ -127,12 +127,12 @@ def _policy(name: str, config: ModelConfig, blocks: int) -> str:
     if policy is None:
         simulated = ", ".join(model.name for model in models() if model.policy)
         raise ConfigError(
-            f"{name}: no policy of the simulator does it; hint: these have one: {simulated}"
+            f"{name}: the simulator has no such policy; hint: these models have one: {simulated}"
         )
     if config.ties == "random":
         raise ConfigError(
-            f"{name}: found ties=random, expected latest, which the simulator has; hint: for "
-            "random ties, meanfield with d=1000"
+            f"{name}: found ties=random, expected latest, as in the simulator; hint: for "
+            "random ties, use meanfield with d=1000"
         )
     window = max(1, round((config.window or 0) * blocks))
     return policy.format(**{**config.given(), "window": window})

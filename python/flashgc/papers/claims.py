@@ -200,7 +200,7 @@ def parse(text: str, place: str) -> Claims:
         claim = _claim(f"{place}: claim {number}", raw)
         at = f"{place}: claim '{claim.id}'"
         if claim.id in made:
-            raise ConfigError(f"{at} is there twice")
+            raise ConfigError(f"{at} is given twice")
         if claim.paper not in papers:
             raise ConfigError(f"{at}: there is no [paper.{claim.paper}]")
         made[claim.id] = claim

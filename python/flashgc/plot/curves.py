@@ -94,7 +94,7 @@ def panels(
     """
     given = list(parts) if isinstance(parts, Iterable) else []
     if not given:
-        raise ConfigError("panels: found none, expected one at least; hint: give some series")
+        raise ConfigError("panels: found none, expected at least one; hint: give some series")
     check_text(x_label, "x_label")
     check_text(y_label, "y_label")
     if title is not None:
@@ -170,7 +170,7 @@ def _resolved(part: Panel, x_label: str, y_label: str, x_log: bool) -> _Resolved
     given: object = part.get("series", ())
     series = tuple(given) if isinstance(given, Iterable) else (given,)
     if not series:
-        raise ConfigError("series: found none, expected one at least; hint: Series(label, x, y)")
+        raise ConfigError("series: found none, expected at least one; hint: Series(label, x, y)")
     for one in series:
         if not isinstance(one, Series):
             raise ConfigError(

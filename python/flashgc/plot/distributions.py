@@ -15,7 +15,7 @@ from flashgc.plot.series import Numbers, Series, check_mapping, check_text, half
 
 #: By how much the shares of a distribution may miss 1: what rounding to three digits does.
 _TOLERANCE = 1e-3
-#: Less than this share of the largest one is not told from nothing in a picture.
+#: Shares below this part of the largest one cannot be seen in a picture.
 _RARE = 1e-3
 #: Distributions over so few numbers of pages get a marker on each.
 _FEW = 24
@@ -46,7 +46,7 @@ def valid_pages(
     check_mapping(distributions, "distributions", '{"greedy": shares}')
     check_mapping(measured, "measured", '{"greedy": (shares, half_widths)}')
     if not distributions and not measured:
-        raise ConfigError("distributions: found none, expected one at least; hint: give one")
+        raise ConfigError("distributions: found none, expected at least one; hint: give one")
     lines = {label: _shares(shares, label) for label, shares in distributions.items()}
     points = {label: _shares(shares, label) for label, (shares, _) in measured.items()}
     both = [*lines.items(), *points.items()]
@@ -55,7 +55,7 @@ def valid_pages(
         if len(shares) != len(reference):
             raise ConfigError(
                 f"distribution '{label}': found {len(shares)} shares, expected {len(reference)} as "
-                f"in '{first}'; hint: compare blocks of one size"
+                f"in '{first}'; hint: use the same pages per block"
             )
     largest = max(shares.max() for _, shares in both)
     several = len({label for label, _ in both}) > 1

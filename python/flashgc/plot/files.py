@@ -63,7 +63,7 @@ def to_svg(figure: Figure, *, prefix: str, label: str | None = None) -> str:
     """A picture as an ``<svg>`` element for a page of HTML.
 
     Every id in it begins with ``prefix``, so that several pictures in one page keep to themselves;
-    give each one of its own. ``label`` says what there is to see to those who do not see it.
+    give each one of its own. ``label`` describes the picture for readers who cannot see it.
 
     Raises :class:`flashgc.ConfigError` if ``prefix`` cannot begin an id.
 

@@ -48,7 +48,7 @@ def distribution(
 ) -> Figure:
     """Draws the share of the requests that took at most so long against the response time.
 
-    What is drawn is chosen as for :func:`percentiles`, and refused alike.
+    Results are chosen and refused as in :func:`percentiles`.
 
     >>> import flashgc
     >>> result = flashgc.run(kind="timed", device="mlc", requests=2000, warmup="0")
@@ -61,7 +61,7 @@ def distribution(
 def over_time(result: Result, *, title: str | None = None) -> Figure:
     """Draws mean and longest response times over the time of the first run.
 
-    Behind them, the darker the more dies have a collection under way. Below is what was served.
+    Behind them, the darker the more dies have a collection under way. Below is the throughput.
 
     Raises :class:`flashgc.ConfigError` where there is nothing over time.
 
@@ -73,7 +73,7 @@ def over_time(result: Result, *, title: str | None = None) -> Figure:
     timing = result.timing
     if timing is None or not timing.over_time.collecting:
         raise ConfigError(
-            'result: has nothing over time, expected a drive with a clock; hint: kind="timed"'
+            'result: found no series over time, expected a drive with a clock; hint: kind="timed"'
         )
     series = timing.over_time
     seconds = series.resolution_seconds
@@ -189,7 +189,7 @@ def _chosen(results: Result | Mapping[str, Result], of: str) -> dict[str, tuple[
             found[label] = (np.array(times), np.array(shares))
     if not found:
         raise ConfigError(
-            'results: have no such response times, expected some; hint: kind="timed", and '
+            'results: found no such response times, expected some; hint: kind="timed", and '
             "requests of that kind"
         )
     return found

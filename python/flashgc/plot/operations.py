@@ -119,7 +119,7 @@ def _read(file: Path) -> list[dict[str, Any]]:
 
 def _no_timeline(file: str | os.PathLike[str]) -> ConfigError:
     return ConfigError(
-        f"{os.fspath(file)}: this is no timeline of flashgc; hint: write one with "
+        f"{os.fspath(file)}: this is not a timeline of flashgc; hint: write one with "
         "flashgc run --drive timed --timeline FILE.json"
     )
 

@@ -40,9 +40,7 @@ def run(result: Result, *, title: str | None = None) -> Figure:
     if result.timing is not None and result.measured:
         return over_time(result, title=title)
     if not result.measured or not result.series:
-        raise ConfigError(
-            "result: nothing was measured, expected a figure; hint: let the run go on for longer"
-        )
+        raise ConfigError("result: nothing was measured, expected a figure; hint: a longer run")
     x, y = zip(*result.series, strict=True)
     runs = len(result.run_values)
     mean = f"mean {_amplification(result)} (95%, {runs} run{'s' if runs != 1 else ''})"
@@ -66,9 +64,10 @@ def run(result: Result, *, title: str | None = None) -> Figure:
 def compare(comparison: Comparison, *, title: str | None = None) -> Figure:
     """Draws a ranking: a row for each configuration, a point and its 95% interval in each.
 
-    Hollow points are not told from the best by the runs there were. Under a page cache it is the
-    I/O time, without intervals; of drives with a clock, their percentiles of response times
-    (:func:`percentiles`). Without ``title`` it is the workload; an empty one is none.
+    Hollow points are inside the noise: the runs do not tell them from the best. Under a page
+    cache it is the I/O time, without intervals; of drives with a clock, their percentiles of
+    response times (:func:`percentiles`). The default ``title`` is the workload; an empty text
+    means no title.
 
     Raises :class:`flashgc.ConfigError` where nothing was measured.
 
@@ -79,10 +78,7 @@ def compare(comparison: Comparison, *, title: str | None = None) -> Figure:
     """
     ranks = comparison.ranking
     if not ranks:
-        raise ConfigError(
-            "comparison: nothing was measured, expected a figure; hint: let the runs go on for "
-            "longer"
-        )
+        raise ConfigError("comparison: nothing was measured, expected a figure; hint: longer runs")
     rows = names([rank.result for rank in ranks])
     if ranks[0].result.timing is not None:
         by_name = {row: rank.result for row, rank in zip(rows, ranks, strict=True)}
@@ -225,17 +221,16 @@ def model_beside_simulation(
     check_mapping(model_values, "model_values", "{0.1: 4.82}")
     check_mapping(results, "results", "{0.1: flashgc.run(spare=0.1)}")
     if not results:
-        raise ConfigError("results: found none, expected one at least; hint: give one")
+        raise ConfigError("results: found none, expected at least one; hint: give one")
     for at, result in results.items():
         if at not in model_values:
             raise ConfigError(
-                f"results: found one at {at:g} and no model value there; hint: evaluate the model "
-                "there too"
+                f"results: found a result at {at:g} without a model value; hint: "
+                f"evaluate the model at {at:g} too"
             )
         if not result.measured:
             raise ConfigError(
-                f"result at {at:g}: nothing was measured, expected a figure; hint: let the run go "
-                "on for longer"
+                f"result at {at:g}: nothing was measured, expected a figure; hint: a longer run"
             )
     x = sorted(model_values)
     model = Series("model", x, [model_values[at] for at in x])

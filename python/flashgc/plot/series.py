@@ -27,12 +27,12 @@ class Series:
     line a band. Series with the same ``group`` show the same thing and share its colour, such as a
     model as a line and its simulation as points; without one a series is a group of its own.
 
-    Raises :class:`flashgc.ConfigError` for what cannot be drawn.
+    Raises :class:`flashgc.ConfigError` if the values cannot be drawn.
 
     >>> Series("greedy", [0.1, 0.2], [4.8])
     Traceback (most recent call last):
     ...
-    flashgc.ConfigError: series 'greedy': found 2 x and 1 y, expected as many of each; hint: \
+    flashgc.ConfigError: series 'greedy': found 2 x and 1 y, expected the same number; hint: \
 write nan for a gap
     """
 
@@ -55,14 +55,14 @@ write nan for a gap
         x, y = numbers(self.x, f"{what}: x"), numbers(self.y, f"{what}: y")
         if len(x) != len(y):
             raise ConfigError(
-                f"{what}: found {len(x)} x and {len(y)} y, expected as many of each; hint: write "
+                f"{what}: found {len(x)} x and {len(y)} y, expected the same number; hint: write "
                 "nan for a gap"
             )
         if np.isnan(x).any():
             raise ConfigError(f"{what}: x[{np.isnan(x).argmax()}] is nan; hint: only y has gaps")
         if np.isnan(y).all():
             raise ConfigError(
-                f"{what}: found no number in y, expected one at least; hint: leave the series out"
+                f"{what}: found no number in y, expected at least one; hint: leave the series out"
             )
         object.__setattr__(self, "x", x)
         object.__setattr__(self, "y", y)
@@ -99,7 +99,7 @@ def numbers(values: ArrayLike, what: str) -> Numbers:
         )
     if not len(array):
         raise ConfigError(
-            f"{what}: found no value, expected one at least; hint: leave the series out"
+            f"{what}: found no value, expected at least one; hint: leave the series out"
         )
     if np.isinf(array).any():
         place = np.isinf(array).argmax()
@@ -116,7 +116,7 @@ def half_widths(values: ArrayLike, count: int, what: str) -> Numbers:
     error = numbers(values, f"{what}: error")
     if len(error) != count:
         raise ConfigError(
-            f"{what}: found {len(error)} errors, expected {count}, as many as points; hint: write "
+            f"{what}: found {len(error)} errors, expected {count}, one a point; hint: write "
             "nan where none is known"
         )
     if (error < 0).any():

@@ -192,7 +192,7 @@ def survival(results: Results, *, title: str | None = None) -> Figure:
     for result in made:
         if result.lifetime is None or not result.lifetime.failures:
             raise ConfigError(
-                f"result of {result.policy}: found no bad block, expected one at least; hint: "
+                f"result of {result.policy}: found no bad block, expected at least one; hint: "
                 "--endurance 1000 --until system-failure"
             )
     lives = [_life(result) for result in made]
@@ -233,15 +233,14 @@ def _several(results: Results) -> list[Result]:
     else:
         made = list(results)
     if not made:
-        raise ConfigError("results: found none, expected one at least; hint: give one")
+        raise ConfigError("results: found none, expected at least one; hint: give one")
     return made
 
 
 def _wear(result: Result) -> Wear:
     if result.wear is None or result.wear.cv is None:
         raise ConfigError(
-            f"result of {result.policy}: no block was erased, expected wear; hint: let the run go "
-            "on for longer"
+            f"result of {result.policy}: no block was erased, expected wear; hint: a longer run"
         )
     return result.wear
 

@@ -1,4 +1,4 @@
-"""Results, comparisons and trace statistics, typed, with ``to_json``; and what their parts hold.
+"""Results, comparisons and trace statistics, typed, with ``to_json``, and their parts.
 
 The fields of a part have the names of the JSON document's keys. A part that a run does not have is
 ``None``.

@@ -35,7 +35,7 @@ class Utilisation:
 
 @dataclass(frozen=True)
 class Collecting:
-    """What happened to collections."""
+    """Counts of collections."""
 
     #: Victims picked.
     started: int
@@ -83,7 +83,7 @@ class Served:
 
 @dataclass(frozen=True)
 class OverTime:
-    """What went on over the measured part of the first run, an entry a slice."""
+    """Time series of the measured part of the first run, one entry a slice."""
 
     #: Length of a slice in seconds; the last one may be shorter.
     resolution_seconds: float

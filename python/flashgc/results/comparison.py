@@ -75,7 +75,7 @@ class Comparison(Document):
         Raises :class:`flashgc.DriveError` where nothing was measured.
         """
         if not self.ranking:
-            raise DriveError("nothing was measured; hint: let the runs go on for longer")
+            raise DriveError("nothing was measured; hint: longer runs")
         return self.ranking[0].result
 
     @property

@@ -26,7 +26,7 @@ class SwapConfig:
     cache_pages: int
     #: Its policy.
     policy: str
-    #: What collections do about pages in memory.
+    #: How collections treat pages that are also in memory.
     scheme: str
 
 
@@ -44,7 +44,7 @@ class TraceConfig:
 
 @dataclass(frozen=True)
 class Config:
-    """What was run."""
+    """The configuration of a run."""
 
     #: Physical blocks (N).
     blocks: int

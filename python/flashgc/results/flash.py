@@ -44,7 +44,7 @@ class Merges:
 
 @dataclass(frozen=True)
 class MapTraffic:
-    """What keeping the map on flash came to in the measured parts of all runs."""
+    """The cost of keeping the map on flash, in the measured parts of all runs."""
 
     #: Commands whose map entry was in memory.
     hits: int

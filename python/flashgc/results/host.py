@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Hints:
-    """What became of hints in the measured parts, in pages."""
+    """Counts of hints in the measured parts, in pages."""
 
     #: Pages that became dirty: what there was to tell.
     due: int
@@ -27,7 +27,7 @@ class Hints:
 
 @dataclass(frozen=True)
 class HostTraffic:
-    """What the hosts of all runs did in the measured parts, in pages."""
+    """Counts of the hosts of all runs in the measured parts, in pages."""
 
     #: Pages read by the application.
     reads: int
@@ -43,13 +43,13 @@ class HostTraffic:
     mean_known_pages: float
     #: ``mean_known_pages`` over ``mean_dirty_pages``; ``None`` if nothing was ever dirty.
     known_share: float | None
-    #: What became of hints.
+    #: Counts of hints.
     hints: Hints
 
 
 @dataclass(frozen=True)
 class Zombies:
-    """What became of zombies in the measured parts of all runs, in pages.
+    """Counts of zombies in the measured parts of all runs, in pages.
 
     A zombie is a live page of which a hint has said that it will be overwritten soon.
     """

@@ -68,7 +68,7 @@ class Latencies:
 
 @dataclass(frozen=True)
 class TimeShare:
-    """What requests spent their time on: shares of the sum of all response times."""
+    """The parts of response times: shares of the sum of all response times."""
 
     #: Waiting for other requests.
     queue: float
@@ -82,7 +82,7 @@ class TimeShare:
 
 @dataclass(frozen=True)
 class TimeShares:
-    """What reads and writes spent their time on; ``None`` where there were none."""
+    """The parts of response times of reads and of writes; ``None`` if there were none."""
 
     #: Reads.
     read: TimeShare | None

@@ -44,7 +44,7 @@ class Result(Document):
     trimmed_pages: int
     #: Pages read by the host.
     reads: int
-    #: What levelling wear cost, which ``collections`` and ``copied_pages`` hold too; ``None``
+    #: The cost of wear levelling, included in ``collections`` and ``copied_pages``; ``None``
     #: without it.
     levelling: Levelling | None
     #: Erase counts of the blocks since the drives were made; ``None`` where no run began.
@@ -53,7 +53,7 @@ class Result(Document):
     lifetime: Lifetime | None
     #: What a host in front of the drive did; ``None`` without a host.
     host: HostTraffic | None
-    #: What became of zombies; ``None`` where nothing asks for hints.
+    #: Counts of zombies; ``None`` if nothing uses hints.
     zombies: Zombies | None
     #: How long the flash was busy; ``None`` without times.
     busy: Busy | None
@@ -61,7 +61,7 @@ class Result(Document):
     map_bytes: int
     #: How log blocks were merged; ``None`` for a mapping without any.
     merges: Merges | None
-    #: What keeping the map on flash came to (DFTL); ``None`` for a map in memory.
+    #: The cost of keeping the map on flash (DFTL); ``None`` for a map in memory.
     map_traffic: MapTraffic | None
     #: What passed between memory and flash; ``None`` without a page cache.
     swap: Swap | None
@@ -121,7 +121,7 @@ class Result(Document):
 
     @property
     def scheme(self) -> str | None:
-        """What collections do about pages in memory; ``None`` without a page cache."""
+        """How collections treat pages that are also in memory; ``None`` without a page cache."""
         return None if self.config.swap is None else self.config.swap.scheme
 
     @property

@@ -20,15 +20,15 @@ class Timing:
     mean_us_runs: tuple[float, ...]
     #: Half the width of its 95% interval over the runs; ``None`` for one run.
     mean_us_ci95: float | None
-    #: What reads and writes spent their time on.
+    #: The parts of response times of reads and of writes.
     time_share: TimeShares
     #: How much was done in the time.
     throughput: Throughput
     #: Shares of the time in which buses and dies were in use.
     utilisation: Utilisation
-    #: What happened to collections.
+    #: Counts of collections.
     collecting: Collecting
-    #: What went on over time in the first run.
+    #: Time series of the first run.
     over_time: OverTime
     #: Time that passed in the drive, in seconds, all runs together.
     simulated_seconds: float

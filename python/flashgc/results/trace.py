@@ -1,4 +1,4 @@
-"""What a trace consists of."""
+"""Statistics of a trace."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class WorkingSets:
 
 @dataclass(frozen=True)
 class TraceStat(Document):
-    """What a trace consists of. Pages are counted after splitting requests at page boundaries."""
+    """Statistics of a trace. Pages are counted after splitting requests at page boundaries."""
 
     #: Requests of all kinds, and reads, writes and discards (TRIM) among them.
     requests: int

@@ -56,7 +56,7 @@ class Wear(Erases):
 
 @dataclass(frozen=True)
 class Levelling:
-    """What levelling wear cost in the measured parts of all runs."""
+    """The cost of wear levelling in the measured parts of all runs."""
 
     #: Blocks collected to level wear, in place of a victim of the policy.
     collections: int

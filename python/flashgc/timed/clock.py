@@ -1,4 +1,4 @@
-"""What the options of a drive with a clock come to: the engine's values for them."""
+"""The engine's values for the options of a timed drive."""
 
 from __future__ import annotations
 

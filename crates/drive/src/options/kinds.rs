@@ -37,12 +37,12 @@ impl Section {
     /// One line for people.
     pub fn summary(self) -> &'static str {
         match self {
-            Self::Workload => "What the host asks of the drive",
-            Self::Drive => "The drive: N blocks of b pages, of which a share is spare",
+            Self::Workload => "Reads, writes and TRIMs of the host",
+            Self::Drive => "N blocks of b pages, and the spare factor",
             Self::Gc => "Garbage collection: which block is collected, and where pages go",
-            Self::Host => "A cache that writes back, between an application and the drive",
-            Self::Swap => "Memory of a virtual memory system that is swapped to the drive",
-            Self::Run => "How long, how often, how exactly",
+            Self::Host => "A write-back cache between an application and the drive",
+            Self::Swap => "A virtual memory system that swaps to the drive",
+            Self::Run => "Length, warm-up, number of runs and precision",
         }
     }
 }

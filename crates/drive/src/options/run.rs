@@ -103,8 +103,8 @@ super::holder! {
                 .checked(|_, text| PlacementSpec::parse(text).map(drop));
         #[serde(skip_serializing_if = "Option::is_none")]
         endurance: Option<String> => "any number",
-            "Erases that a block bears before it is bad: a number, or one of {words}; with the pool \
-             or mixed frontier.",
+            "Erases that a block withstands before it is bad: a number, or one of {words}; with \
+             the pool or mixed frontier.",
             drive(Kind::Amount).metavar("N|SPEC").example("normal:mean=1000,cv=0.1")
                 .listed("endurances")
                 .checked(|_, text| Endurance::parse(text).map(drop));
@@ -135,8 +135,9 @@ super::holder! {
         /// How a trace is read; generators ignore it.
         trace: TraceConfig = TraceConfig::default();
         warmup: String => "1/3",
-            "Part of the run that is not measured (1/3, 30%), or what precedes it: drive writes (10x) \
-             or page writes (1000000); or auto. With a clock, writes before the run take no time.",
+            "Share of the run that is not measured (1/3, 30%); or writes before the run, as drive \
+             writes (10x) or page writes (1000000); or auto. With a clock, writes before the run \
+             take no time.",
             run(Kind::Amount).metavar("PART").example("10x")
                 .cases(&[
                     (Case::UntilFailure, "0"), (Case::Timed, "2x"), (Case::SwapTrace, "0"),
@@ -197,12 +198,12 @@ super::holder! {
     #[serde(deny_unknown_fields)]
     pub struct HostConfig: Host in HOST {
         cache: String => "none",
-            "Cache of the host, which writes back to the drive: {words}. The workload is then what an \
-             application asks of the cache.",
+            "Write-back cache of the host: {words}. The workload is then an application's requests \
+             to the cache.",
             host(Kind::Spec).key("host_cache").example("page-cache:size=4GiB").several()
                 .listed("caches").checked(|_, text| HostSpec::parse(text, NONE).map(drop));
         hints: String => "none",
-            "How the drive is told which pages are dirty in {host_cache}: {words}.",
+            "How the host tells the drive which pages are dirty in {host_cache}: {words}.",
             host(Kind::Spec).example("piggyback").several().listed("hints")
                 .checked(|_, text| HintsSpec::parse(text).map(drop));
     }
@@ -216,11 +217,11 @@ super::holder! {
         /// Pages that the page cache holds.
         cache_pages: u32 = 0;
         policy: String => "3-region",
-            "Page that leaves {vm_page_cache}: {words}.",
+            "Replacement policy of {vm_page_cache}: {words}.",
             swap(Kind::Spec).key("page_policy").example("lru").listed("page_caches").counting("")
                 .checked(|_, text| PageCacheSpec::parse(text).map(drop));
         scheme: String => "du-gc",
-            "What collections do about pages that are in memory too: {words}.",
+            "How collections treat valid pages that are also in memory: {words}.",
             swap(Kind::Spec).example("lda-gc5").several().listed("schemes").counting("")
                 .checked(|_, text| Scheme::parse(text).map(drop));
     }
@@ -237,8 +238,8 @@ static FIRST: &[OptionInfo] = &[
     swap(Kind::Size).example("4MiB").counting("").range(0, u64::MAX).named(
         "vm_page_cache",
         "none",
-        "Page cache of a virtual memory system, which reads from the drive and swaps out to it. The \
-         workload is then a program's references.",
+        "Page cache of a virtual memory system that swaps to the drive. The workload is then a \
+         program's memory references.",
     ),
     run(Kind::Amount)
         .metavar("N|Nx")

@@ -59,7 +59,7 @@ super::holder! {
             drive(Kind::Word).words(scheduling_words)
                 .checked(|_, text| parse_scheduling(text).map(drop));
         multi_plane: bool => "no",
-            "Operations of one kind on several planes of a die go together.",
+            "Several planes of a die carry out operations of one kind together.",
             drive(Kind::YesNo);
         cache_commands: bool => "no",
             "Transfers overlap with the cells' work on operations of the same kind.",
@@ -83,15 +83,16 @@ super::holder! {
             gc(Kind::Spec).example("pgc+merge+pipeline").several().words(|| PREEMPTIONS.to_vec())
                 .checked(|_, text| parse_preemption(text).map(drop));
         suspend: String => "20us",
-            "Time until a suspended operation lets go of its die, or all that suspending takes: suspend, \
-             resume, most (times), least-erase and least-program (what must be left).",
+            "Time until a suspended operation frees its die; or all parameters of suspension: \
+             suspend, resume, most (suspensions of one operation), least-erase and least-program \
+             (the least remaining time).",
             gc(Kind::Text).metavar("TIMES").checked(|_, text| parse_suspend(text).map(drop))
                 .example("suspend=20us,resume=5us,most=8");
         victim_search_time: String => "0us",
             "Time for which the search for a victim occupies its die.",
             gc(Kind::Time).example("3.19ms");
         preemption_poll_time: String => "0us",
-            "Time of a look into the request queue at each preemption point.",
+            "Time to check the request queue at each preemption point.",
             gc(Kind::Time).example("600ns");
         copy_back: bool => "no",
             "Pages move inside their die, without the bus.",
@@ -100,28 +101,29 @@ super::holder! {
             "A collection without preemption occupies every die of its GC domain.",
             gc(Kind::YesNo);
         idle: Option<String> => "none",
-            "Collections of idle dies: below how many erased blocks, and after which idle time.",
+            "Collections on idle dies: below is the number of erased blocks, after is the idle \
+             time.",
             gc(Kind::Spec).example("below=10%,after=1ms")
                 .checked(|_, text| parse_idle(text).map(drop));
         write_cache: u32 => "0",
-            "Write cache of the drive, as a size or in pages.",
+            "Write cache inside the drive: a size, or a number of pages.",
             drive(Kind::Pages).example("64MiB");
         queue_depth: u32 => "256",
-            "Requests that the drive works on at a time; others wait in front of it.",
+            "Requests that the drive works on at a time; further requests wait in the host.",
             drive(Kind::Count);
         arrivals: Option<String> => "the times of a trace, or closed:threads=1",
             "When requests arrive: {words}.",
             workload(Kind::Spec).example("poisson:rate=20000").listed("arrivals")
                 .checked(|_, text| Arrivals::parse(text).map(drop));
         rate_scale: f64 => "1",
-            "Requests arrive so many times as fast.",
+            "Factor on the arrival rate: 2 makes requests arrive twice as fast.",
             workload(Kind::Number).example("2");
         disorder: String => "refuse",
-            "Times of a trace that go back: {words}.",
+            "How to replay a trace whose times go back: {words}.",
             workload(Kind::Word).words(|| Disorder::NAMES.to_vec())
                 .checked(|_, text| Disorder::parse(text).map(drop));
         resolution: Option<String> => "for 256 to 512 slices",
-            "Length of the slices of what goes on over time.",
+            "Length of a time slice in the series over time.",
             run(Kind::Time).example("10ms");
         /// A timeline of single operations to write; it is not simulated, and not recorded.
         #[serde(skip_serializing)]
@@ -154,14 +156,14 @@ static OTHERS: &[OptionInfo] = &[
     run(Kind::Text).metavar("FILE").example("timeline.json").named(
         "timeline",
         "",
-        "File for the single operations of the first run: .json for ui.perfetto.dev, or a picture \
-         as .svg, .pdf or .png.",
+        "File for the timeline of the first run's flash operations: .json for ui.perfetto.dev, or \
+         a picture as .svg, .pdf or .png.",
     ),
     run(Kind::Text)
         .metavar("FROM:TO")
         .example("0ms:50ms")
         .checked(|_, text| parse_window(text).map(drop))
-        .named("window", "0ms:50ms", "Time that {timeline} shows."),
+        .named("window", "0ms:50ms", "Window of time that {timeline} shows."),
 ];
 
 fn threshold(name: &str, text: &str) -> Result<(), SpecError> {

@@ -47,9 +47,9 @@ impl SwapSpec {
             || plan.measured.unit != Unit::Requests
         {
             return Err(SpecError::new(
-                "a run with a page cache has a length in references: how many of them are written \
-                 to flash is what it measures",
-                "give --requests 1e7, or --passes 1 for a trace, and a share as the warm-up",
+                "a run with a VM page cache has a length and a warm-up in references, found page \
+                 writes",
+                "give --requests 1e7, or --passes 1 for a trace, and a share such as --warmup 1/3",
             ));
         }
         Ok(spec)

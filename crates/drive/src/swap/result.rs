@@ -1,4 +1,4 @@
-//! What a run under a virtual memory system comes to: how much passed between memory and flash, and
+//! The result of a run under a virtual memory system: how much passed between memory and flash, and
 //! how long flash took over it.
 
 use flashgc_ftl::{Costs, Counters, Duplicates, MapTraffic, Merges};

@@ -1,6 +1,6 @@
 //! The block that has been erased for longest.
 //!
-//! Blocks are used in the order in which they came into the pool, whatever their wear. A new
+//! Blocks are used in the order in which they entered the pool, whatever their wear. A new
 //! drive's blocks come in order of block number.
 //!
 //! Rule: `argmin t_erased`.
@@ -9,7 +9,7 @@
 //! A block: O(1). 4 bytes a block of the pool.
 //!
 //! # Source
-//! The usual rule; the one that Kim and Kwak compare SFL with (section III.2).
+//! The usual rule; Kim and Kwak compare SFL with it (section III.2).
 
 use flashgc_base::snapshot::{Fault, Reader, State, Value, Writer};
 

@@ -1,7 +1,7 @@
 //! The block erased least often; among equals the one with the lowest number.
 //!
-//! What a controller does that scans its pool from block 0 for the least worn block. SFL differs
-//! in its ties alone.
+//! A controller does this if it scans its pool from block 0 for the least worn block. SFL differs
+//! only in its ties.
 //!
 //! Rule: `argmin (ec, block)`.
 //!
@@ -9,8 +9,8 @@
 //! A block: O(log n) for a pool of n. 8 bytes a block of the pool.
 //!
 //! # Source
-//! Kwon et al., IEEE Trans. Consumer Electronics 56(3), 2010 (SAGC); "LIF" in Kim and Kwak's Table 4,
-//! which leaves ties open: the lowest number is our choice.
+//! Kwon et al., IEEE Trans. Consumer Electronics 56(3), 2010 (SAGC); "LIF" in Kim and Kwak's Table
+//! 4, which leaves ties open: the lowest number is our choice.
 
 use flashgc_base::snapshot::{Fault, Reader, State, Value, Writer};
 

@@ -123,8 +123,8 @@ impl Allocation {
         }
         Err(SpecError::new(
             format!(
-                "block allocation {self} needs the pool or mixed frontier, found {frontier}: without a pool \
-                 the victim itself is used next, and there is nothing to choose"
+                "block allocation {self} needs the pool or mixed frontier, found {frontier}: \
+                 without a pool the erased victim is used next, so there is no choice"
             ),
             "give --frontier pool",
         ))

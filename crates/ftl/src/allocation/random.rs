@@ -1,6 +1,6 @@
 //! A block of the pool drawn at random, each as likely as the others.
 //!
-//! Wear-blind, and without the order that FIFO keeps: the baseline for what an order is worth.
+//! It ignores wear and has no order. It is a baseline that shows the effect of an order.
 //!
 //! Rule: `uniform`.
 //!

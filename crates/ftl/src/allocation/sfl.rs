@@ -1,14 +1,13 @@
 //! The block erased least often; among equals the one that has waited longest.
 //!
-//! SFL, the search-first linked list: a list of erased blocks sorted by erase count, into which a
-//! block is inserted behind those of the same count, and from whose head blocks are used. A heap
-//! ordered by erase count and then by arrival gives the same blocks in the same order, and does not
-//! walk the list.
+//! SFL, the search-first linked list, is a list of erased blocks sorted by erase count. A block is
+//! inserted behind those with the same count, and blocks are taken from the head. Here a heap,
+//! ordered by erase count and then by arrival, gives the same order without walking a list.
 //!
 //! Rule: `argmin (ec, t_erased)`.
 //!
 //! # Cost
-//! A block: O(log n) for a pool of n, where the list takes O(n) to insert. 16 bytes a block of the
+//! A block: O(log n) for a pool of n; the list would need O(n) to insert. 16 bytes a block of the
 //! pool.
 //!
 //! # Source

@@ -1,22 +1,24 @@
 //! BAST: every log block belongs to one data block.
 //!
-//! A write that finds its place in its data block programmed goes to the log block of its logical
-//! block. When that is full, or all log blocks are in use and the logical block has none, a log
-//! block is merged: switched if it holds all pages in order, completed if it holds the first of
-//! them in order, else written anew together with its data block (full merge).
+//! If the page's place in its data block is programmed, the write goes to the log block of its
+//! logical block. A log block is merged when it is full, or when all log blocks are in use and the
+//! logical block has none. If it holds all pages in order, it becomes the data block (switch
+//! merge). If it holds the first pages in order, the rest is copied to it (partial merge).
+//! Otherwise both blocks are copied to a new one (full merge).
 //!
-//! A write whose place in its data block is still erased goes there, unless `log_only` is set.
+//! If the page's place in its data block is still erased, the write goes there, unless `log_only`
+//! is set.
 //!
 //! # Cost
 //!
 //! A merge: 1 or 2 erases and up to b copies. On random writes most log blocks are merged with few
-//! pages in them: it thrashes.
+//! pages in them.
 //!
 //! # Source
 //!
 //! Kim et al., "A space-efficient flash translation layer for compact flash systems", IEEE Trans.
 //! Consumer Electronics 48(2), 2002. The paper does not say which log block is merged when all are
-//! in use; here the one written longest ago (`lru`).
+//! in use; here it is the one written longest ago (`lru`).
 
 use crate::blocks::BlockId;
 use crate::error::FtlError;

@@ -1,12 +1,13 @@
 //! FAST: any page in any log block, and one log block for sequential writes.
 //!
-//! A write that begins a logical block opens the sequential log block; writes that continue it in
-//! order follow there, and when it is complete it becomes the data block (switch merge). Every
-//! other write goes to the next page of the random log blocks, whichever data block it belongs to.
-//! When those are full, one of them is merged: each data block of which it has a current page is
-//! written anew from the newest copies, wherever they are (full merge).
+//! A write to the first page of a logical block opens the sequential log block. Writes that
+//! continue in order follow there. When the sequential log block is complete, it becomes the data
+//! block (switch merge). Every other write goes to the next page of the random log blocks. When
+//! these are full, one of them is merged: each data block that has a valid page in it is programmed
+//! again in a new block, from the newest copies of its pages (full merge).
 //!
-//! A write whose place in its data block is still erased goes there, unless `log_only` is set.
+//! If the page's place in its data block is still erased, the write goes there, unless `log_only`
+//! is set.
 //!
 //! # Cost
 //!
@@ -16,9 +17,9 @@
 //! # Source
 //!
 //! Lee et al., "A log buffer-based flash translation layer using fully-associative sector
-//! translation", ACM TECS 6(3), 2007; Ji and Shin 2010 (victim by cost, window). A write inside the
-//! logical block of the sequential log block that does not continue it merges that first. The
-//! sequential log block counts as one of `log_blocks`.
+//! translation", ACM TECS 6(3), 2007; Ji and Shin 2010 (victim by cost, window). A write to the
+//! logical block of the sequential log block that does not continue it merges the sequential log
+//! block first. The sequential log block counts as one of `log_blocks`.
 
 use crate::blocks::BlockId;
 use crate::error::FtlError;

@@ -1,5 +1,5 @@
-//! Log-block mappings: data blocks mapped by blocks, and a few log blocks mapped by pages that take
-//! the writes. What they need of a controller's memory is a fraction of a page map. Start reading at
+//! Log-block mappings: data blocks are mapped by blocks, and a few log blocks, mapped by pages,
+//! take the host writes. They need a fraction of the memory of a page map. Start reading at
 //! [`hybrid`]; the ways to use log blocks are in [`fast`] and [`bast`].
 
 mod audit;
@@ -45,7 +45,7 @@ const WINDOW: Param = Param {
     name: "window",
     kind: Kind::Text,
     default: Some("all"),
-    help: "oldest log blocks that are weighed: all, a number, adaptive-START-STEP",
+    help: "oldest log blocks that are compared for a merge: all, a number, adaptive-START-STEP",
 };
 
 const STRICT_ORDER: Param = Param {
@@ -159,7 +159,7 @@ pub(crate) fn log_blocks(params: &Params, geometry: &Geometry) -> Result<u32, Sp
         let least = lbns + RESERVE + asked;
         return Err(SpecError::new(
             format!(
-                "{}: {} and {RESERVE} for merges need {}, found {} beside the {} of data",
+                "{}: {} and {RESERVE} for merges need {}, found {} beyond the {} of data",
                 params.owner(),
                 count(asked.into(), "log block"),
                 count((asked + RESERVE).into(), "spare block"),
@@ -189,26 +189,26 @@ pub(crate) fn check(params: &Params, layout: &Layout) -> Result<(), SpecError> {
     if layout.fill == Fill::Random {
         return Err(SpecError::new(
             format!(
-                "{name} keeps the pages of a data block in order: initial state 'random' has none"
+                "{name} keeps the pages of a data block in order, found initial state 'random'"
             ),
-            "sequential or empty",
+            "--fill sequential, or --fill empty",
         ));
     }
     if layout.levelling.is_some() {
         return Err(SpecError::new(
-            format!("wear is levelled on a page map alone, found mapping {name}"),
+            format!("wear levelling needs a page map, found mapping {name}"),
             "leave the wear levelling out, or use --mapping page",
         ));
     }
     if !layout.placement.is_none() {
         return Err(SpecError::new(
-            format!("{name} decides itself where pages go, found placement {}", layout.placement),
+            format!("mapping {name} takes no placement, found {}", layout.placement),
             "leave the placement out, or use --mapping page",
         ));
     }
     if layout.lifespan.is_some() {
         return Err(SpecError::new(
-            format!("blocks wear out on a page map alone, found mapping {name}"),
+            format!("an endurance needs a page map, found mapping {name}"),
             "leave the endurance out, or use --mapping page",
         ));
     }

@@ -1,4 +1,4 @@
-//! What merging each log block would come to, kept up to date: for every logical block, how many of
+//! The cost of merging each log block, kept up to date: for every logical block, how many of
 //! its live pages are in each class; for every log block, of which logical blocks it has current
 //! pages. Weighing a log block is then a sum over those, without a look at a page.
 

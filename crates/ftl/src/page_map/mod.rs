@@ -247,8 +247,8 @@ impl<P: VictimPolicy> SharesMemory for PageMap<P> {
         let sorts = self.store.sorting.has_rule() || self.store.zombies.is_some();
         if !scheme.is_unaware() && sorts {
             return Err(SpecError::new(
-                "collections that leave pages to memory go neither with a placement nor with \
-                 zombies",
+                "a scheme that leaves valid pages to memory cannot be combined with a placement or \
+                 with hints",
                 "give --placement none, and a victim policy that does not ask for hints",
             ));
         }

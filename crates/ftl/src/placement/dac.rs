@@ -1,21 +1,21 @@
 //! Dynamic data clustering: regions from cold to hot; an update promotes a page, a copy demotes it.
 //!
-//! Region 0 is the coldest, R-1 the hottest, and a block keeps the region for which it was opened.
-//! A page that is written for the first time goes to region 0; one that the host updates goes one
-//! region up from the block it lay on, one that a collection copies one region down. With a
-//! threshold only a page last written by the host less than so many programs ago is promoted, and
-//! only an older one demoted; 0 switches this test off, which is what the FTLs that cite DAC do.
+//! Region 0 is the coldest, R-1 the hottest. A block keeps the region for which it was opened. The
+//! first write of a page goes to region 0. An update by the host goes one region above the block
+//! that held the page; a copy goes one region below. With a threshold, a page is young if its last
+//! host write is fewer page programs ago. Only young pages are promoted, and only older pages are
+//! demoted. A threshold of 0 switches this test off, as in the FTLs that cite DAC.
 //!
-//! With `zombie-block=yes` copies of zombies, pages whose new version waits in the host's cache, go
-//! to an open block of their own. It counts as region R-1: an update of a page on it stays hot, and
-//! what is left of it goes to region R-2.
+//! Zombies are pages whose new version waits in the host's cache. With `zombie-block=yes` their
+//! copies go to a separate open block, which counts as region R-1: an update of a page on it stays
+//! hot, and a later copy goes to region R-2.
 //!
 //! Rule: update: `min(r+1, R-1)`; copy: `max(r-1, 0)`, a zombie to the zombie block.
 //!
 //! # Cost
-//! A write: the class of one block is read. One open block a region, one for zombies; the collector
-//! keeps an erased block for each beside the low-water mark of the pool. 1 byte a block, and with a
-//! threshold 8 bytes a logical page.
+//! A write: the class of one block is read. There is one open block a region, and one for zombies.
+//! For each of them the collector keeps an erased block beyond the pool's low-water mark. 1 byte a
+//! block; with a threshold also 8 bytes a logical page.
 //!
 //! # Source
 //! Chiang, Lee, Chang, Software Practice and Experience 29, 1999 (DAC); Lee, Kim, Lee, Maeng, IEEE
@@ -39,8 +39,8 @@ pub(super) const INFO: PlacementInfo = PlacementInfo {
             name: "threshold",
             kind: Kind::Integer { min: 0, max: u64::MAX },
             default: Some("0"),
-            help: "pages programmed since a page's last host write below which it is young; 0: \
-                   every update promotes, every copy demotes",
+            help: "age below which a page is young, in pages programmed since its last host write; \
+                   0: every update promotes, every copy demotes",
         },
         Param {
             name: "zombie-block",

@@ -1,4 +1,4 @@
-//! Placement: which open block a host write or a copy goes to. One policy a file; this file is the
+//! Placement: the open block for each host write and each copy. One policy a file; this file is the
 //! interface and the registry.
 
 mod dac;
@@ -119,7 +119,7 @@ impl PlacementSpec {
         }
         if levelling.is_some() {
             return Err(SpecError::new(
-                format!("placement {self} and static wear levelling do not go together yet"),
+                format!("placement {self} and static wear levelling cannot be combined"),
                 "give one or the other",
             ));
         }

@@ -1,9 +1,9 @@
-//! Host writes and copies go where the write frontier has them.
+//! The write frontier alone decides where host writes and copies go.
 //!
-//! Nothing is known of a page but whether the host or the collector writes it: the single frontier
-//! mixes both, the others keep them apart.
+//! The single and mixed frontiers put both in one block; the double and pool frontiers keep them
+//! apart.
 //!
-//! Rule: the frontier's.
+//! Rule: that of the write frontier.
 //!
 //! # Cost
 //! None.

@@ -1,7 +1,7 @@
 //! The page store: where every page is, the state of every block, and the transitions between such
 //! states. Any logical page may lie on any physical page.
 //!
-//! The store decides nothing by itself but what its policies decide, and knows no order of events:
+//! Its policies take all decisions. The store knows no order of events:
 //! the [page map](crate::page_map) drives it in batches, [stepwise](crate::stepwise) one operation
 //! at a time. Its blocks are shared evenly by *planes*, each with open blocks, a pool, a victim
 //! policy and random streams of its own; the page map has one.

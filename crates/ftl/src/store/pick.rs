@@ -74,8 +74,8 @@ fn check_progress(blocks: &BlockTable, fruitless: u64) -> Result<(), FtlError> {
     }
     if fruitless >= 1000 * u64::from(blocks.len()) {
         return Err(FtlError::NoSpace(format!(
-            "{fruitless} collections in a row freed nothing, though {reclaimable} blocks have \
-             invalid pages; hint: the victim policy never picks one of them"
+            "{fruitless} collections in a row freed nothing, because the victim policy picks none \
+             of the {reclaimable} blocks with invalid pages; hint: another victim policy"
         )));
     }
     Ok(())

@@ -1,24 +1,25 @@
 //! Balanced selection: cost-benefit with a block's past erase intervals and its relative wear.
 //!
-//! Prefers, among equally full blocks, the one whose erases lie far apart, now and before, the one
-//! that used to be collected with many valid pages, and the least worn one. At each erase the block
-//! averages `interval <- (since its last erase + interval)/2` and `c_iu <- (u + c_iu)/2`, both from
-//! 0 (`first=zero`) or from the first of each (`first=sample`); before a pick `time` is what passed
-//! since its last erase plus the interval, in pages programmed, at least 1. With `ratio=live` the
-//! ratio at the pick goes into c_iu. 1 - c_iu is at least 1/b. min_ec is over all blocks; the
-//! paper's divisors, 1 + max_ec - min_ec and the endurance, are the same for all and left out.
+//! Among equally full blocks it prefers three kinds: blocks with long intervals between erases,
+//! blocks that had many valid pages at earlier collections, and blocks with little wear. At each
+//! erase the block averages `interval <- (time since its last erase + interval)/2` and
+//! `c_iu <- (u + c_iu)/2`. Both averages start from 0 (`first=zero`) or from the first sample
+//! (`first=sample`). At a pick, `time` is the time since the last erase plus the interval, in page
+//! programs, at least 1. With `ratio=live` the valid ratio at the pick also enters c_iu. 1 - c_iu
+//! is at least 1/b. min_ec is taken over all blocks. The paper's divisors, 1 + max_ec - min_ec and
+//! the endurance, are equal for all blocks and are left out.
 //!
-//! The paper's symbols for times can be read as durations, which is done here, or as moments, which
-//! is `reading=literal`: the average is then one of the clocks at which the block was erased, and
-//! `time` is the clock plus that. Equal scores: fewer erases, then closed earlier, then the lower
-//! number; so among blocks with no valid page the least worn.
+//! The paper's symbols for times can mean durations (the default) or moments (`reading=literal`).
+//! With moments, the average is one of the clock times at which the block was erased, and `time` is
+//! the clock plus that average. Equal scores: fewer erases, then closed earlier, then the lower
+//! block number. Among blocks with no valid page, the least worn is therefore taken.
 //!
 //! Formula: `argmin u/(1-u) * (1 - c_iu)/time * (1 + ec - min_ec)`.
 //!
 //! # Cost
-//! A collection: log16(N) nodes of a kinetic tournament tree, some of them made anew, 16 scores
-//! each, and a new tree where min_ec rises, which takes N erases. A write: one look and two scores,
-//! amortised. Exact. 34 bytes a block.
+//! A collection: log16(N) nodes of a kinetic tournament tree, some of them rebuilt, 16 scores
+//! each. When min_ec rises, at most once in N erases, the tree is rebuilt. A write: one lookup and
+//! two scores, amortised. Exact. 34 bytes a block.
 //!
 //! # Source
 //! Kim and Kwak, J. of the Korea Society of Computer and Information, 2016 (BSGC), section III.3,

@@ -1,5 +1,5 @@
-//! Picks of the policies that weigh age and wear, worked out by hand: drives of a few blocks of
-//! four pages, whose writes, losses and erases the tests set down one by one.
+//! Tests of the policies that weigh age and wear, with picks computed by hand. The drives have a
+//! few blocks of four pages, and each test lists every write, lost page and erase.
 
 use super::bsgc::Bsgc;
 use super::cat::Cat;

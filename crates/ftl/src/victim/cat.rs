@@ -1,16 +1,17 @@
-//! Cost, age and times: cost-benefit that spares blocks that were erased often.
+//! Cost, age and times: cost-benefit that spares blocks with many erases.
 //!
-//! Cost-benefit's score divided by the block's erases. The erase count goes in plus 1: with 0 every
-//! block of a new drive would cost nothing. The paper that BSGC compares with it takes the plain
-//! age, counted here in pages programmed since the block was filled or last lost a page; CAT's own
-//! paper maps the age through a table of steps and keeps hot and cold pages apart while copying,
-//! which this does not. Equal scores: fewer erases, then closed earlier, then the lower number.
+//! The score is that of cost-benefit divided by the block's erase count plus 1. Without the 1,
+//! every block of a new drive would cost nothing. As in the BSGC paper, the age is not mapped; it
+//! counts page programs since the block was filled or since it last lost a page. CAT's own paper
+//! maps the age through a table of steps and separates hot from cold pages when it copies; this
+//! policy does neither. Equal scores: fewer erases, then closed earlier, then the lower block
+//! number.
 //!
 //! Formula: `argmin u/(1-u) * 1/age * (ec + 1)`.
 //!
 //! # Cost
-//! A collection: log16(N) nodes of a kinetic tournament tree, some of them made anew, 16 scores
-//! each. A write: one look and one or two scores. Exact. 10 bytes a block, 18 with
+//! A collection: log16(N) nodes of a kinetic tournament tree, some of them rebuilt, 16 scores
+//! each. A write: one lookup and one or two scores. Exact. 10 bytes a block, 18 with
 //! `last_invalidate`.
 //!
 //! # Source

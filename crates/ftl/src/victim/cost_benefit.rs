@@ -1,18 +1,18 @@
-//! The block whose space, weighed by its age, is worth most beside the cost of emptying it.
+//! The block with the best ratio of benefit (free space times age) to cost (copies).
 //!
-//! A young block with few valid pages will soon have fewer: it is left alone; an old one will not,
-//! and is taken though it holds more. `kawaguchi` charges reading and writing the valid pages,
-//! `lfs` reading the whole segment, `sqrt` is what the simulator of SepBIT computes under this
-//! name. The age counts pages programmed, host writes and copies, since the block was filled or,
-//! with `age=last_invalidate`, since it last lost a page; below 1 it is 1. A block with no valid
-//! page comes first and a full one last, but for `lfs`, where an empty one is worth its age. Equal
-//! scores: fewer erases, then closed earlier, then the lower number.
+//! A young block with few valid pages will soon have fewer, so it is left alone. An old block loses
+//! few further pages, so it is taken even with more valid pages. `kawaguchi` charges the reads and
+//! programs of the valid pages. `lfs` charges the read of the whole segment. `sqrt` is the formula
+//! in the SepBIT simulator. The age counts page programs (host writes and copies) since the block
+//! was filled or, with `age=last_invalidate`, since it last lost a page. It is at least 1. A block
+//! with no valid page comes first and a full block last; with `lfs` an empty block scores its age.
+//! Equal scores: fewer erases, then closed earlier, then the lower block number.
 //!
 //! Formula: `argmax age (1-u)/(2u)`; `lfs`: `(1-u) age/(1+u)`; `sqrt`: `(1-u)/u sqrt(age)`.
 //!
 //! # Cost
-//! A collection: log16(N) nodes of a kinetic tournament tree, some of them made anew, 16 scores
-//! each. A write: one look and one or two scores. Exact. 10 bytes a block, 18 with
+//! A collection: log16(N) nodes of a kinetic tournament tree, some of them rebuilt, 16 scores
+//! each. A write: one lookup and one or two scores. Exact. 10 bytes a block, 18 with
 //! `last_invalidate`.
 //!
 //! # Source

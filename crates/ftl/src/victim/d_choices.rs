@@ -1,14 +1,15 @@
 //! The best of d random blocks and of c that earlier picks left over.
 //!
-//! Draws d candidates with replacement and takes the one with the fewest valid pages among them
-//! and the c stored ones; the next c best become the stored ones. Counts of stored blocks are read
-//! anew at each pick. Equal counts: the first drawn wins, drawn before stored. With c = 0 this is
-//! plain d-choices, with d = 1 and c = 0 random.
+//! Each pick draws d candidates with replacement. The victim is the block with the fewest valid
+//! pages among the drawn and the c stored blocks. The next c best blocks are stored for the next
+//! pick. Counts of stored blocks are read again at each pick. Equal counts: the first drawn block
+//! wins, and drawn blocks win over stored ones. With c = 0 this is plain d-choices; with d = 1 and
+//! c = 0 it is random.
 //!
 //! Formula: `S = draws + stored; victim = argmin_S v; stored = the c smallest of S without it`.
 //!
 //! # Cost
-//! A collection: d random numbers and d + c looks at the block table. A write: nothing.
+//! A collection: d random numbers and d + c reads of the block table. A write: nothing.
 //!
 //! # Source
 //! Van Houdt, ValueTools 2013, section 2.3; d-choices: Van Houdt, SIGMETRICS 2013.
@@ -61,10 +62,10 @@ impl VictimPolicy for DChoices {
         if memory as u64 >= u64::from(blocks.len()) {
             return Err(SpecError::new(
                 format!(
-                    "d-choices: c={memory} is not below the number of blocks, {}",
+                    "d-choices: c={memory}, expected less than the number of blocks, {}",
                     blocks.len()
                 ),
-                "use greedy to know every block",
+                "a smaller c, or greedy, which knows every block",
             ));
         }
         let mut stored = Vec::with_capacity(memory);

@@ -1,22 +1,23 @@
 //! Erase-interval based garbage collection: cost-benefit with the age since the last erase.
 //!
-//! Prefers, among equally full blocks, the one erased longest ago, the one that was fuller when it
-//! was last collected, which tells cold data, and the one erased less often. The time counts pages
-//! programmed since the block's last erase, or since the start for a block that had none; below 1
-//! it is 1. c_iu is the valid ratio that the block had at its last collection (`ratio=last`) or
-//! half of that and the former c_iu (`ratio=average`); 0 before the first. 1 - c_iu is at least 1/b
-//! and the erase count goes in plus 1: with 0 every block of a new drive would cost nothing. Equal
-//! scores: fewer erases, then closed earlier, then the lower number.
+//! Among equally full blocks it prefers three kinds: blocks erased long ago, blocks that were
+//! fuller at their last collection (a sign of cold data), and blocks with fewer erases. The time
+//! counts page programs since the block's last erase, or since the start if it was never erased. It
+//! is at least 1. c_iu is the valid ratio at the block's last collection (`ratio=last`) or the mean
+//! of that and the former c_iu (`ratio=average`). It is 0 before the first collection. 1 - c_iu is
+//! at least 1/b. The formula uses the erase count plus 1: without the 1, every block of a new drive
+//! would cost nothing. Equal scores: fewer erases, then closed earlier, then the lower block
+//! number.
 //!
 //! Formula: `argmin u/(1-u) * (1 - c_iu)/time * (ec + 1)`.
 //!
 //! # Cost
-//! A collection: log16(N) nodes of a kinetic tournament tree, some of them made anew, 16 scores
-//! each. A write: one look and one or two scores. Exact. 26 bytes a block.
+//! A collection: log16(N) nodes of a kinetic tournament tree, some of them rebuilt, 16 scores
+//! each. A write: one lookup and one or two scores. Exact. 26 bytes a block.
 //!
 //! # Source
 //! Kim and Kwak, Int. J. of Applied Engineering Research 11(7), 2016, as their BSGC paper, 2016,
-//! states it in section II.2; over how many intervals c_iu averages is not said there.
+//! states it in section II.2. The paper does not say over how many intervals c_iu is averaged.
 
 use super::VictimPolicy;
 use crate::blocks::{BlockId, BlockTable};
@@ -51,7 +52,7 @@ impl VictimPolicy for Eigc {
         name: "ratio",
         kind: Kind::Word(&["last", "average"]),
         default: Some("last"),
-        help: "c_iu: the valid ratio at the last erase, or half of it and of the former c_iu",
+        help: "c_iu: the valid ratio at the last erase, or the mean of it and the former c_iu",
     }];
 
     fn new(params: &Params, _: &BlockTable, _: &mut Stream) -> Result<Self, SpecError> {

@@ -1,8 +1,8 @@
 //! The block that was closed first.
 //!
-//! Blocks are collected in the order in which they filled, whatever they hold: a cyclic order, as
-//! in a log that is cleaned from its tail. Also called LRU (Desnoyers). It may pick a block whose
-//! pages are all valid, which frees nothing and is counted.
+//! Blocks are collected in the order in which they were filled, whatever they hold. The order is
+//! cyclic, as in a log that is cleaned from its tail. Desnoyers calls this policy LRU. It may pick
+//! a block whose pages are all valid. Such a collection frees nothing and is counted.
 //!
 //! Formula: `argmin t_closed`. For uniform writes WA = a/(a + W0(-a e^-a)) with a = 1/(1 - S_f).
 //!

@@ -1,15 +1,16 @@
 //! The block with the fewest valid pages.
 //!
-//! Optimal for uniform random writes with one frontier; not for hot and cold data with two. Which of several equals is taken
-//! changes nothing for uniform writes but up to 16% for hot and cold data: see `ties`. Taking the
-//! one that lost a page last is the worst of the rules and what bucket lists do; the oldest is
-//! the best.
+//! Optimal for uniform random writes with one write frontier, but not for hot and cold data with
+//! two. Several blocks may have the fewest valid pages; `ties` says which of them is taken. On
+//! uniform writes the rule makes no difference. On hot and cold data it changes write amplification
+//! by up to 16%. The worst rule takes the block that lost a page last, as bucket lists do; the best
+//! rule takes the oldest.
 //!
 //! Formula: `argmin v`.
 //!
 //! # Cost
-//! A collection: log16(N) nodes of a tournament tree. A write: one store and one comparison, amortised
-//! O(1). 4.6 bytes a block.
+//! A collection: log16(N) nodes of a tournament tree. A write: one store and one comparison,
+//! amortised O(1). 4.6 bytes a block.
 //!
 //! # Source
 //! Bux and Iliadis, Performance Evaluation 2010; Van Houdt, ValueTools 2013, section 2.2.

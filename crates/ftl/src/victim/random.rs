@@ -1,7 +1,7 @@
 //! A block drawn at random.
 //!
-//! Uniform over the candidates. It may pick a block whose pages are all valid, which frees
-//! nothing and is counted. The same as `d-choices:d=1`.
+//! Every candidate is equally likely. It may pick a block whose pages are all valid. Such a
+//! collection frees nothing and is counted. The same as `d-choices:d=1`.
 //!
 //! Formula: for uniform writes WA = 1/S_f, for any b.
 //!

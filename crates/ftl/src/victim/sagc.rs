@@ -1,18 +1,17 @@
-//! Swap-aware garbage collection: the block whose invalid pages have waited longest, together.
+//! Swap-aware garbage collection: the block with the largest sum of ages of its invalid pages.
 //!
-//! Every invalid page counts the pages programmed since it became invalid; the largest sum wins. No
-//! time a page is kept: the sum over i invalid pages of now - t is i * now minus the sum of the t,
-//! which is one number a block. Pages that were invalid from the start count from clock 0. A sum
-//! below 1 is 1; a block without invalid pages comes last. `weight=ratio` weighs the sum with what
-//! emptying the block costs, as cost-benefit does. Equal scores: fewer erases, then closed earlier,
-//! then the lower number. The paper pairs it with allocation by least wear, which is not part of
-//! it.
+//! The age of an invalid page counts the page programs since it became invalid. No time a page is
+//! stored: for i invalid pages the sum of now - t is i * now minus the sum of all t, one number a
+//! block. Pages that were invalid at the start count from clock 0. The sum is at least 1; a block
+//! without invalid pages comes last. `weight=ratio` multiplies the sum by the benefit-to-cost ratio
+//! of cost-benefit. Equal scores: fewer erases, then closed earlier, then the lower block number.
+//! The paper combines it with allocation by least wear, which is a separate option here.
 //!
 //! Formula: `argmax sum over invalid pages of (now - t_invalidated)`; `ratio`: times `(1-u)/(2u)`.
 //!
 //! # Cost
-//! A collection: log16(N) nodes of a kinetic tournament tree, some of them made anew, 16 scores
-//! each. A write: one addition, one look and two scores, amortised. Exact. 18 bytes a block.
+//! A collection: log16(N) nodes of a kinetic tournament tree, some of them rebuilt, 16 scores
+//! each. A write: one addition, one lookup and two scores, amortised. Exact. 18 bytes a block.
 //!
 //! # Source
 //! Kwon et al., IEEE Trans. Consumer Electronics 2010, as Kim and Kwak, 2016 (BSGC), state it in
@@ -51,7 +50,7 @@ impl VictimPolicy for Sagc {
         name: "weight",
         kind: Kind::Word(&["none", "ratio"]),
         default: Some("none"),
-        help: "what the sum of ages is multiplied with: nothing, or (1-u)/(2u)",
+        help: "factor on the sum of ages: none, or (1-u)/(2u)",
     }];
 
     fn new(params: &Params, _: &BlockTable, _: &mut Stream) -> Result<Self, SpecError> {

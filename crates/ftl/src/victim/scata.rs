@@ -1,17 +1,17 @@
 //! Swap-aware cost, age and times: the age of the oldest garbage times that of the youngest data.
 //!
-//! A block scores high when its first invalid page has been so for long and its youngest valid page
-//! was written long ago, and low when it was erased often, the count plus 1. Ages count pages
-//! programmed; below 1 they are 1. A page counts as written when it is programmed, by the host or
-//! by a copy; pages on the drive from the start, and pages invalid from the start, date from clock
-//! 0. A block without an invalid page comes last, one without a valid page first. Equal scores:
-//! fewer erases, then closed earlier, then the lower number.
+//! A block scores high if its oldest invalid page became invalid long ago and its youngest valid
+//! page was written long ago. It scores low if it has many erases; the formula uses the erase count
+//! plus 1. Ages count page programs and are at least 1. A page is written when it is programmed, by
+//! a host write or by a copy. Pages that were valid or invalid at the start date from clock 0. A
+//! block without an invalid page comes last, a block without a valid page first. Equal scores:
+//! fewer erases, then closed earlier, then the lower block number.
 //!
 //! Formula: `argmax max(age of invalid pages) * min(age of valid pages) * (1-u)/(1+u) / (ec + 1)`.
 //!
 //! # Cost
-//! A collection: log16(N) nodes of a kinetic tournament tree, some of them made anew, 16 scores
-//! each. A write: one time, one bit, one look and two scores, amortised. Exact. 4 bytes and a bit a
+//! A collection: log16(N) nodes of a kinetic tournament tree, some of them rebuilt, 16 scores each.
+//! A write: one time, one bit, one lookup and two scores, amortised. Exact. 4 bytes and a bit a
 //! page, for the time at which each was programmed, and 34 bytes a block.
 //!
 //! # Source

@@ -1,19 +1,19 @@
 //! Greedy with a bounded preference for blocks that were erased less often.
 //!
-//! A weighted mean of how full a block is and how worn, beside the most worn block of the drive.
-//! With `lambda` 0 this is greedy. The preference is bounded: an unworn block is taken before the
-//! most worn one only if it holds at most `b lambda/(1-lambda)` pages more, 11% of a block at the
-//! default. Blocks without an invalid page come last. Kim and Lee let lambda grow with the spread
-//! of the erase counts; here it is fixed. Equal indexes: fewer erases, then closed earlier, then
-//! the lower number.
+//! The index is a weighted mean of the block's valid ratio and of its wear relative to the most
+//! worn block. With `lambda=0` this is greedy. The preference is bounded: an unworn block is taken
+//! before the most worn one only if it has at most `b lambda/(1-lambda)` more valid pages, which is
+//! 11% of a block at the default. Blocks without an invalid page come last. In Kim and Lee lambda
+//! grows with the spread of the erase counts; here it is fixed. Equal indexes: fewer erases, then
+//! closed earlier, then the lower block number.
 //!
 //! Formula: `argmin (1-lambda) u + lambda ec/(1 + max_ec)`.
 //!
 //! # Cost
-//! A collection: log16(N) nodes of a tournament tree, some of them made anew, 16 scores each, and a
-//! new tree where max_ec rises: on even wear once in N erases, on uneven wear as much more often as
-//! the most worn block is above the mean. A write: one look and one or two scores. Exact. 10 bytes
-//! a block.
+//! A collection: log16(N) nodes of a tournament tree, some of them rebuilt, 16 scores each. When
+//! max_ec rises, the tree is rebuilt: with even wear once in N erases, with uneven wear more often
+//! by the ratio of the most worn block to the mean. A write: one lookup and one or two scores.
+//! Exact. 10 bytes a block.
 //!
 //! # Source
 //! After the cleaning index of Kim and Lee, IEICE Trans. on Information and Systems E85-D(6), 2002.
@@ -50,7 +50,7 @@ impl VictimPolicy for WearAware {
         name: "lambda",
         kind: Kind::Real { min: 0.0, max: 1.0 },
         default: Some("0.1"),
-        help: "weight of the wear, 0 to 1; the rest is that of the valid pages",
+        help: "weight of the wear, from 0 to 1; the valid pages have the rest",
     }];
 
     fn new(params: &Params, _: &BlockTable, _: &mut Stream) -> Result<Self, SpecError> {

@@ -1,14 +1,14 @@
 //! The block with the fewest valid pages among the w that were closed first.
 //!
-//! Between FIFO (w = 1) and greedy with `ties=oldest` (w = N): a real controller searches a window
-//! of its log. The block that is taken leaves the window and the next in closing order enters.
-//! Among equals the one closed first is taken.
+//! The policy lies between FIFO (w = 1) and greedy with `ties=oldest` (w = N). Real controllers
+//! search such a window of their log. The victim leaves the window, and the next block in closing
+//! order enters. Among equal blocks the one closed first is taken.
 //!
 //! Formula: `argmin v` over the w blocks of smallest `t_closed`.
 //!
 //! # Cost
-//! A collection: log16(N) nodes of a tournament tree. A write: one look and one comparison, amortised
-//! O(1). 12.6 bytes a block.
+//! A collection: log16(N) nodes of a tournament tree. A write: one lookup and one comparison,
+//! amortised O(1). 12.6 bytes a block.
 //!
 //! # Source
 //! Hu, Eleftheriou, Haas, Iliadis, Pletka, SYSTOR 2009; Van Houdt, ValueTools 2013, section 2.2.
@@ -38,7 +38,7 @@ impl VictimPolicy for Windowed {
         name: "w",
         kind: Kind::Integer { min: 1, max: u32::MAX as u64 },
         default: Some("500"),
-        help: "blocks in the window, from the longest closed",
+        help: "blocks in the window: those closed longest ago",
     }];
 
     fn new(params: &Params, _: &BlockTable, _: &mut Stream) -> Result<Self, SpecError> {

@@ -1,17 +1,18 @@
-//! Cost-benefit, where pages that will die soon count against a block.
+//! Cost-benefit that avoids blocks with zombies, pages that will soon be overwritten.
 //!
-//! As `cost-benefit` in the form of Kawaguchi, but the benefit is that of `z-greedy`: zombies z,
-//! valid pages whose new version waits in the host's cache, count against at most half of the
-//! invalid pages i. The age counts pages programmed, host writes and copies, since the block was
-//! filled or, with `age=last_invalidate`, since it last lost a page; below 1 it is 1. A block with
-//! no valid page comes first and a full one last. Equal scores: more invalid pages, then fewer
-//! erases, then closed earlier, then the lower number.
+//! Zombies are valid pages whose new version waits in the host's cache. The score is that of
+//! `cost-benefit` in Kawaguchi's form with the benefit of `z-greedy`: the z zombies reduce the
+//! benefit of the i invalid pages by at most half. The age counts page programs (host writes and
+//! copies) since the block was filled or, with `age=last_invalidate`, since it last lost a page. It
+//! is at least 1. A block with no valid page comes first and a full block last. Equal scores: more
+//! invalid pages, then fewer erases, then closed earlier, then the lower block number.
 //!
 //! Formula: `argmax age (i - min(z, i/2))/(2v)`, the numerator as `2i - min(2z, i)`.
 //!
 //! # Cost
-//! That of cost-benefit, and 2 bytes a block for the zombies; the map tells which pages they are. A hint that
-//! concerns the best of 16 neighbouring blocks: the nodes above it are made anew at the next pick.
+//! That of cost-benefit, and 2 bytes a block for the count of zombies; a mark in the map says which
+//! pages they are. If a hint concerns the best of 16 neighbouring blocks, the nodes above that
+//! block are rebuilt at the next pick.
 //!
 //! # Source
 //! Lee, Kim, Lee, Maeng, IEEE Trans. on Computers 64(4), 2015, Eq. 3.

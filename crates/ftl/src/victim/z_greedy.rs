@@ -1,16 +1,16 @@
-//! The block with the most invalid pages, where pages that will die soon count against it.
+//! Greedy that avoids blocks with zombies, pages that will soon be overwritten.
 //!
-//! Zombies are valid pages whose new version waits in the host's cache: the host has hinted that it
-//! will overwrite them. A block with many is better left alone until they are dead. They count
-//! against at most half of its invalid pages i, so that the block chosen has at least half as many
-//! as any other. Without hints this is greedy. Equal scores: more invalid pages, then `ties`. A
-//! block without an invalid page comes last.
+//! Zombies are valid pages whose new version waits in the host's cache; the host has hinted that it
+//! will overwrite them. A block with many zombies is better left alone until they are invalid. The
+//! z zombies reduce the score of the i invalid pages by at most half. The victim therefore has at
+//! least half as many invalid pages as any other block. Without hints this is greedy. Equal scores:
+//! more invalid pages, then `ties`. A block without an invalid page comes last.
 //!
 //! Formula: `argmax i - min(z, i/2)`, compared as `2i - min(2z, i)`.
 //!
 //! # Cost
-//! That of greedy, and 2 bytes a block for the zombies; which pages they are is told by the map. A hint that
-//! concerns the first of 16 neighbouring blocks: 16 ranks.
+//! That of greedy, and 2 bytes a block for the count of zombies; a mark in the map says which pages
+//! they are. If a hint concerns the first of 16 neighbouring blocks: 16 ranks.
 //!
 //! # Source
 //! Lee, Kim, Lee, Maeng, IEEE Trans. on Computers 64(4), 2015, Eq. 2.

@@ -1,16 +1,17 @@
 //! Plain LRU, whose oldest pages count as the LRU region.
 //!
-//! The page that was not touched for the longest goes. For the collectors that ask for regions, the
-//! last `C / parts` pages of the list, rounded down but at least one, are the LRU region and the
-//! others the MRU region; there is no initial region. Regions change nothing about what is evicted.
-//! Update probabilities are learnt as in `3-region`.
+//! The least recently used page is evicted. For collections that ask for regions, the last
+//! `C / parts` pages of the list (rounded down, at least one) are the LRU region and the others are
+//! the MRU region. There is no initial region. Regions do not affect evictions. Update probabilities
+//! are learnt as in `3-region`.
 //!
-//! Formula: evict the page of least `t_last`; `P_upd(L) = P(L)`, `P_upd(M) = P(M) + (1 - P(M)) P(L)`.
+//! Formula: evict the page of least `t_last`; `P_upd(L) = P(L)`,
+//! `P_upd(M) = P(M) + (1 - P(M)) P(L)`.
 //!
 //! # Cost
 //!
-//! A reference: constant, some stores to one node of 12 bytes and its neighbours, twice where the page
-//! comes from the LRU region. 12 bytes a page of the swap space.
+//! A reference: constant, some stores to one node of 12 bytes and its neighbours, twice where the
+//! page comes from the LRU region. 12 bytes a page of the swap space.
 //!
 //! # Source
 //!
@@ -41,7 +42,7 @@ impl Policy for Lru {
         name: "parts",
         kind: Kind::Integer { min: 1, max: 1 << 20 },
         default: Some("3"),
-        help: "the LRU region is one of so many equal parts of the cache",
+        help: "number of equal parts of the cache; the LRU region is one of them",
     }];
     const FEWEST: u32 = 1;
 

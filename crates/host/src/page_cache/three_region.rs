@@ -1,33 +1,33 @@
-//! 3-region LRU: pages touched once, pages touched again, and the next to go, in sizes that adapt.
+//! 3-region LRU: pages touched once, touched again, and near eviction; the sizes adapt.
 //!
-//! A page comes into the initial region I. Touched again, wherever it is, it goes to the head of the
-//! MRU region M. What overflows from I or M goes to the head of the LRU region L, and the tail of L
-//! is evicted (that of I, then of M, while L is empty). Of the C pages, I and M may hold `sI` and
-//! `sM`; L holds the rest.
+//! A new page enters the initial region I. When it is touched again, in any region, it moves to the
+//! head of the MRU region M. Pages that overflow from I or M move to the head of the LRU region L,
+//! and the tail of L is evicted (while L is empty, the tail of I, then of M). Of the C pages, I and
+//! M may hold `sI` and `sM`; L holds the rest.
 //!
-//! Each region has an update probability: the share P of the stays in it during which the host
-//! writes the page (a stay that begins with the page's write on coming in is not one). It is learnt
-//! once an epoch, of C insertions, with weight `g`, from 0.5 on. A page that leaves I or M unwritten
-//! still passes through L:
+//! Each region has an update probability P: the share of stays in the region during which the host
+//! writes the page. The write that brings the page in does not count. P starts at 0.5 and is
+//! updated with weight `g` once an epoch of C insertions. A page that leaves I or M unwritten still
+//! passes through L:
 //!
 //! Formula: `P_upd(L) = P(L)`, `P_upd(R) = P(R) + (1 - P(R)) P(L)` for I and M.
 //!
 //! With `resize=yes` the sizes follow the transition rates once an epoch, in steps of
-//! `d = max(1, C/32)` pages, each region keeping at least C/16: I grows by d at the cost of M if pages
-//! that came to L from I are hit there more often (for each page that came) than those from M, and
-//! shrinks if less often; then M grows by d at the cost of L if a page of L is hit less than a page
-//! of M is the other way round, that is, if (hits in L) / (pages of L) > (hits in M) / (pages of M).
+//! `d = max(1, C/32)` pages. Each region keeps at least C/16. I grows by d at the cost of M if pages that came
+//! to L from I are hit there more often, for each page that came, than those from M; it shrinks by
+//! d if they are hit less often. Then M grows by d at the cost of L if L has more hits a page than
+//! M: (hits in L) / (pages of L) > (hits in M) / (pages of M).
 //!
 //! # Cost
 //!
-//! A reference: constant, some stores to one node of 12 bytes and its neighbours. 12 bytes a page of
-//! the swap space.
+//! A reference: constant, some stores to one node of 12 bytes and its neighbours. 12 bytes a page
+//! of the swap space.
 //!
 //! # Source
 //!
 //! Ji and Shin, "An Efficient Garbage Collection for Flash Memory-Based Virtual Memory Systems",
 //! IEEE Trans. Consumer Electronics 2010, section IV, who take it from Lee, Shin and Kim, IWSSPS
-//! 2008. Neither gives the rules; those above are ours, built on what the former says of them.
+//! 2008. Neither gives the rules; those above are ours, based on the description in the former.
 
 use flashgc_base::residency::Region;
 use flashgc_base::snapshot::State;
@@ -68,7 +68,7 @@ impl Policy for ThreeRegion {
             name: "lru",
             kind: Kind::Real { min: FLOOR, max: 1.0 - 2.0 * FLOOR },
             default: Some("0.25"),
-            help: "share of the cache for the pages that go next, at the start",
+            help: "share of the cache for the pages that are evicted next, at the start",
         },
         Param {
             name: "resize",

@@ -1,21 +1,22 @@
 //! The buffer cache of a database, with checkpoints and a background writer.
 //!
-//! A page that is read or updated is brought into the cache; the page used least recently makes
-//! room, and is written first if it is dirty. At a checkpoint, every `checkpoint`, all pages then
-//! dirty are written in address order, evenly over the share `completion` of the time to the next
-//! one. Every `delay` the background writer looks at the `scan` of the cache used least recently and
-//! writes up to `pages` dirty pages of it, so that evictions need not wait.
+//! A page that is read or updated is brought into the cache. The least recently used page makes
+//! room; if it is dirty, it is written first. A checkpoint starts at every interval `checkpoint`.
+//! It writes all pages that are dirty at its start, in address order, evenly over the share
+//! `completion` of the interval. At every interval `delay` the background writer examines the least
+//! recently used share `scan` of the cache and writes up to `pages` dirty pages of it, so that
+//! evictions need not wait.
 //!
-//! The clock is that of requests: `rate` of them a second; before a drive with a clock it is the
-//! drive's, from when that starts.
+//! With the counting drive, the clock counts requests, `rate` a second. With the timed drive, it is
+//! the drive's clock from its start.
 //!
 //! # Cost
-//! A request: constant, and the background writer's looks. 8.4 bytes a page of the drive.
+//! A request: constant, and the scans of the background writer. 8.4 bytes a page of the drive.
 //!
 //! # Source
 //! PostgreSQL 16, chapters 20.4.5 (background writer) and 30.5 (checkpoints), whose defaults these
-//! are, but that the writer there adapts its rounds to the need; Lee et al., IEEE Trans. on Computers
-//! 64(4), 2015, section 4.3.2 (a database that tells of what is dirty).
+//! are; PostgreSQL's background writer also adapts its rounds to the demand; Lee et al., IEEE
+//! Trans. on Computers 64(4), 2015, section 4.3.2 (a database that tells of what is dirty).
 
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param, Params, SpecError};
@@ -51,13 +52,13 @@ pub(super) const INFO: CacheInfo = CacheInfo {
             name: "pages",
             kind: Kind::Integer { min: 0, max: u32::MAX as u64 },
             default: Some("100"),
-            help: "dirty pages that it writes a round, at most",
+            help: "upper bound on the dirty pages it writes in a round",
         },
         Param {
             name: "scan",
             kind: Kind::Real { min: 0.0, max: 1.0 },
             default: Some("10%"),
-            help: "share of the cache that it looks at, from the end",
+            help: "share of the cache that it examines, from the end",
         },
         RATE,
         MEMORY,
@@ -83,8 +84,8 @@ fn settings(params: &Params) -> Result<Settings, SpecError> {
     let delay_ns = time(params, "delay")?;
     if delay_ns == 0 {
         return Err(SpecError::new(
-            "buffer-cache: delay=0s is no time between two rounds",
-            "the background writer rests with pages=0, for example delay=200ms,pages=0",
+            "buffer-cache: found delay=0s, expected more than 0s",
+            "to switch the background writer off, write pages=0, for example delay=200ms,pages=0",
         ));
     }
     Ok(Settings {

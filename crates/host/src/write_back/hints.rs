@@ -27,7 +27,7 @@ const fn share(name: &'static str, help: &'static str) -> Param {
     Param { name, kind: Kind::Real { min: 0.0, max: 1.0 }, default: Some("0"), help }
 }
 
-const LOST: Param = share("lost", "share of the hints that never come");
+const LOST: Param = share("lost", "share of the hints that are lost");
 const WRONG: Param = share("wrong", "share of the hints that name a page drawn at random");
 const ADVERSE: Param =
     share("adverse", "share of the hints that name the page written last, the least likely one");
@@ -35,14 +35,14 @@ const LATE: Param = Param {
     name: "late",
     kind: Kind::Integer { min: 0, max: u32::MAX as u64 },
     default: Some("0"),
-    help: "commands by which a hint comes later than it was sent",
+    help: "delay of a hint, in commands",
 };
 
 const HORIZON: Param = Param {
     name: "horizon",
     kind: Kind::Real { min: 1e-6, max: 100.0 },
     default: Some("5%"),
-    help: "how far it sees, in writes as a share of the drive's pages",
+    help: "how far ahead the oracle sees: host writes, as a share of the logical capacity",
 };
 
 const fn cost(default: &'static str) -> Param {
@@ -50,7 +50,7 @@ const fn cost(default: &'static str) -> Param {
         name: "cost",
         kind: Kind::Text,
         default: Some(default),
-        help: "time that the drive takes for such a command, where it has a clock",
+        help: "time that the drive takes for such a command, with a clock",
     }
 }
 
@@ -59,7 +59,8 @@ const fn queued(default: &'static str) -> Param {
         name: "queued",
         kind: Kind::Word(&["no", "yes"]),
         default: Some(default),
-        help: "such a command goes beside others; no: it waits for all before it, and all others for it",
+        help: "yes: such a command runs beside others; no: it waits for all earlier commands, and \
+               later ones wait for it",
     }
 }
 
@@ -85,7 +86,7 @@ static WAYS: &[HintsInfo] = &[
                 name: "ranges",
                 kind: Kind::Integer { min: 1, max: 256 },
                 default: Some("256"),
-                help: "ranges that wait for one command",
+                help: "ranges in one command",
             },
             cost("20us"),
             queued("yes"),
@@ -165,8 +166,11 @@ impl HintsSpec {
         let faulty = made.share("lost") + made.share("wrong") + made.share("adverse");
         if faulty > 1.0 {
             return Err(SpecError::new(
-                format!("{text}: lost, wrong and adverse hints are {faulty} of all together"),
-                "shares that sum to 1 at most",
+                format!(
+                    "{text}: the shares of lost, wrong and adverse hints sum to {faulty}, \
+                         expected at most 1"
+                ),
+                "make one of them smaller",
             ));
         }
         Ok(made)
@@ -225,8 +229,8 @@ impl HintsSpec {
         if !page_size.is_multiple_of(SECTOR) || sectors > u8::MAX.into() || sectors == 0 {
             return Err(SpecError::new(
                 format!(
-                    "piggyback: a page of {page_size} bytes is not 1 to 255 sectors of {SECTOR}, \
-                     which an extent can name"
+                    "piggyback: found pages of {page_size} bytes, expected 1 to 255 sectors of \
+                     {SECTOR} bytes"
                 ),
                 "hints=perfect, or another page size",
             ));
@@ -234,7 +238,7 @@ impl HintsSpec {
         if u64::from(pages) * u64::from(sectors) > 1 << 32 {
             return Err(SpecError::new(
                 format!("piggyback: {pages} pages of {page_size} bytes are more than 2^32 sectors"),
-                "hints=perfect, or a drive of 2 TiB at most",
+                "hints=perfect, or a drive of at most 2 TiB",
             ));
         }
         Ok(u32::from(u8::MAX) / sectors)

@@ -1,28 +1,28 @@
 //! The page cache of Linux before a raw block device, with its flush daemon.
 //!
-//! Writes stay in memory and dirty pages go to the drive later. Every `writeback` the daemon looks:
-//! if the device has been dirty for `expire`, all its dirty pages are written; if more than
-//! `background` of the cache is dirty, pages are written until that is no longer so. A writer that
-//! finds the dirty pages above the middle between `background` and `limit` starts the daemon and
-//! writes one and a half times what it has dirtied since it last looked, a thirty-second of the cache
-//! and 4 MiB at most; above `limit` it writes until they are below. Pages are written in address order from where the last flush stopped, around the
-//! end: a sweep, not the oldest first. With `expiry=page` each page has its own time, and the oldest
-//! goes first. Reads are served from the cache; a clean page that was used least recently makes
-//! room.
+//! Writes stay in memory, and dirty pages go to the drive later. The flush daemon checks at every
+//! interval `writeback`. If the device has been dirty for `expire`, it writes all dirty pages. If
+//! more than the share `background` of the cache is dirty, it writes pages until the share is
+//! lower. If a writer finds the dirty pages above the middle between `background` and `limit`, it
+//! starts the daemon and writes one and a half times the data that it made dirty since its last
+//! check, at most a thirty-second of the cache and 4 MiB. Above `limit` it writes until they are
+//! below it. Pages are written in address order from the end of the last flush, in a circle, and
+//! not oldest first. With `expiry=page` each page has its own age, and the oldest is written first.
+//! Reads are served from the cache. The least recently used clean page makes room.
 //!
-//! The clock is that of requests: `rate` of them a second, and a page written to the drive takes
-//! 1/`speed`. Before a drive with a clock it is the drive's: there `rate` and `speed` matter for what
-//! comes before the clock alone, the daemon has 128 pages under way at most, and a writer waits until
-//! the drive has what it writes. A `background` of at least `limit` is taken as half of it, as Linux
-//! does.
+//! With the counting drive, the clock counts requests, `rate` a second, and a page written to the
+//! drive takes 1/`speed`. With the timed drive, the clock is the drive's; `rate` and `speed` then
+//! matter only for the warm-up before that clock starts. The daemon has at most 128 pages under
+//! way, and a writer waits until its pages are written. If `background` is not below `limit`, half
+//! of `limit` is used, as in Linux.
 //!
 //! # Cost
-//! A request: constant, but for the search of the next dirty page, a bit each. 8.5 bytes a page of the
-//! drive, 16.5 with `expiry=page`.
+//! A request: constant, except for the search for the next dirty page, one bit a page. 8.5 bytes a
+//! page of the drive, 16.5 with `expiry=page`.
 //!
 //! # Source
-//! Linux 2.6.34, mm/page-writeback.c and fs/fs-writeback.c: the parameters and the throttling; Lee et
-//! al., IEEE Trans. on Computers 64(4), 2015, Table 2 (the values).
+//! Linux 2.6.34, mm/page-writeback.c and fs/fs-writeback.c: the parameters and the throttling; Lee
+//! et al., IEEE Trans. on Computers 64(4), 2015, Table 2 (the values).
 
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param, Params, SpecError};
@@ -40,7 +40,8 @@ pub(super) const INFO: CacheInfo = CacheInfo {
             name: "writeback",
             kind: Kind::Text,
             default: Some("5s"),
-            help: "time between two looks of the flush daemon; 0s: it looks only when a writer asks",
+            help: "time between two checks of the flush daemon; 0s: it checks only when a writer \
+                   asks",
         },
         Param {
             name: "expire",
@@ -64,14 +65,14 @@ pub(super) const INFO: CacheInfo = CacheInfo {
             name: "expiry",
             kind: Kind::Word(&["inode", "page"]),
             default: Some("inode"),
-            help: "what has an age: the device as a whole, or every page",
+            help: "whose age counts: that of the device as a whole, or that of every page",
         },
         RATE,
         Param {
             name: "speed",
             kind: Kind::Real { min: 1e-3, max: 1e9 },
             default: Some("1000"),
-            help: "pages that the drive writes a second",
+            help: "write bandwidth of the drive, in pages a second",
         },
         MEMORY,
     ],

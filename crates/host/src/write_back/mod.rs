@@ -1,10 +1,10 @@
-//! A host in front of a drive: what an application reads and writes goes through a cache that writes
-//! back later, and the drive may be told of what is dirty.
+//! Write-back caches of a host in front of a drive, and the hints about dirty pages.
 //!
-//! [`Host`] is a workload around a workload: commands of an application in, commands for the drive
-//! and hints out, so that every drive takes it. Its clock is that of requests. [`ClockedHost`] is the
-//! same on the clock of a drive that has one, from when that starts. A cache is a file with its documentation and a line in
-//! the list below; the ways of hinting are in [`hints`].
+//! [`Host`] is a workload around a workload: commands of an application go in, commands for the
+//! drive and hints come out. Every drive can therefore use it. Its clock counts requests.
+//! [`ClockedHost`] is the same on the clock of a timed drive, from the start of that clock. To add
+//! a cache, write a file with its documentation and add a line to the list below. The ways of
+//! hinting are in [`hints`].
 
 mod clocked;
 mod database;
@@ -115,7 +115,7 @@ const MEMORY: Param = Param {
     name: "memory",
     kind: Kind::Text,
     default: Some("5us"),
-    help: "time of a request that memory serves, before a drive with a clock",
+    help: "time of a request that memory serves, with a clock",
 };
 
 // The list of caches: a new one is one file and one line here.
@@ -203,7 +203,7 @@ impl HostSpec {
         if capacity > f64::from(pages) {
             return Err(SpecError::new(
                 format!(
-                    "a cache of {size} holds {capacity} pages, the drive promises only {}: \
+                    "a cache of {size} holds {capacity} pages, the logical capacity is only {}: \
                      everything would stay in memory",
                     count(pages.into(), "page")
                 ),
@@ -501,7 +501,7 @@ impl Host {
         self.unseen = if is_seen { 0 } else { self.unseen + 1 };
         if self.unseen > Self::MOST_UNSEEN {
             return Err(WorkloadError(format!(
-                "cache: found {} requests in a row that all stay in it, expected some that reach the \
+                "cache: {} requests in a row stayed in the cache, expected some that reach the \
                  drive; hint: a smaller cache, or one that writes back earlier",
                 Self::MOST_UNSEEN
             )));

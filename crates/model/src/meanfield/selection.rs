@@ -57,13 +57,13 @@ impl Selection {
         if !(1..=MOST_CHOICES).contains(&d) {
             return Err(ModelError::new(
                 format!("d: found {d}, expected 1 to {MOST_CHOICES} blocks drawn a collection"),
-                "d=10 is near greedy already",
+                "d=10 is already near greedy",
             ));
         }
         if c > MOST_STORED {
             return Err(ModelError::new(
                 format!("c: found {c}, expected 0 to {MOST_STORED} stored blocks"),
-                "most of the gain is there by c=5",
+                "c=5 gives most of the gain",
             ));
         }
         if d == 1 && c > 0 {

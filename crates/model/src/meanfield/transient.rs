@@ -55,8 +55,8 @@ pub fn evolve(
 ) -> Result<Vec<Moment>, ModelError> {
     let Selection::DChoices { d, c } = *selection else {
         return Err(ModelError::new(
-            "transient: greedy has no smooth course",
-            "use d choices with a large d, such as d=1000",
+            "transient: found greedy, expected d choices: greedy has no smooth transient",
+            "a large d, such as d=1000, is near greedy",
         ));
     };
     if !(drive_writes > 0.0 && drive_writes <= 1e6) || points == 0 {
@@ -64,7 +64,7 @@ pub fn evolve(
             format!(
                 "transient: found {drive_writes} drive writes in {points} points, expected more than 0"
             ),
-            "a drive settles in some 10 drive writes",
+            "most drives settle within 10 drive writes",
         ));
     }
     let mut course = Course::new(drive, d, c, start(drive, initial)?)?;

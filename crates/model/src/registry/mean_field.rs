@@ -46,11 +46,7 @@ pub(super) fn two_classes(
         }
         _ => {
             return Err(ModelError::new(
-                format!(
-                    "{name}: found {}, expected uniform writes or two classes: it tells no more \
-                     apart",
-                    said(query)
-                ),
+                format!("{name}: found {}, expected uniform writes or two classes", said(query)),
                 "fifo, desnoyers, random and separation take it",
             ));
         }

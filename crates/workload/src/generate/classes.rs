@@ -1,19 +1,20 @@
-//! Classes of pages: each has a part of the pages and a part of the commands.
+//! Classes of pages, each with a share of the pages and a share of the commands.
 //!
-//! The parts are proportions and need not sum to 1: `pages=1/9/90,shares=60/30/10` sends 60% of the
+//! Both are proportions and need not sum to 1: `pages=1/9/90,shares=60/30/10` sends 60% of the
 //! commands to 1% of the pages, 30% to the next 9% and 10% to the last 90%. Every page of a class
-//! is equally likely: P(page) = share of its class / pages of its class. A class of share 0 is
-//! never requested: data at rest, or data that another part of a mixture only reads.
+//! is equally likely: P(page) = share of its class / pages of its class. A class with
+//! share 0 is never requested: it holds data at rest, or data that only another part of a mixture
+//! reads.
 //!
-//! Classes begin at whole pages, class boundaries being rounded; one that rounds to no page while
-//! it has a share is an error. With scatter=no they follow each other from page 0 on. With
+//! Class boundaries are rounded to whole pages. A class that has a share of the commands and rounds
+//! to no page is an error. With scatter=no the classes follow each other from page 0. With
 //! scatter=yes the pages are cut into runs of `run` pages, and a fixed pseudo-random permutation,
-//! the same for every seed, puts the runs anywhere on the drive: the larger `run`, the more pages
-//! of one class are neighbours. It matters to a drive only through its initial fill.
+//! the same for every seed, places the runs anywhere on the drive. The larger `run` is, the more
+//! neighbouring pages are of one class. This affects a drive only through its preconditioning.
 //!
-//! With burst=B a draw is followed by commands for the next B - 1 pages of its class (after its
-//! last page comes its first), as large requests are; each page is as likely as without, but pages
-//! written together tend to die together.
+//! With burst=B each draw is followed by commands for the next B - 1 pages of its class, as in
+//! large requests; the first page follows the last. Every page is as likely as without bursts, but
+//! pages written together tend to become invalid together.
 //!
 //! # Cost
 //!
@@ -41,31 +42,31 @@ const PAGES: Param = Param {
     name: "pages",
     kind: Kind::Text,
     default: Some("20/80"),
-    help: "the parts of the pages, by class, as proportions",
+    help: "pages of each class, as proportions",
 };
 const SHARES: Param = Param {
     name: "shares",
     kind: Kind::Text,
     default: Some("80/20"),
-    help: "the parts of the commands, by class, as proportions",
+    help: "commands of each class, as proportions",
 };
 const SCATTER: Param = Param {
     name: "scatter",
     kind: Kind::Word(&["yes", "no"]),
     default: Some("yes"),
-    help: "whether classes lie all over the drive or one after the other",
+    help: "yes: the classes are scattered over the drive; no: they lie one after the other",
 };
 const RUN: Param = Param {
     name: "run",
     kind: Kind::Integer { min: 1, max: u32::MAX as u64 },
     default: Some("1"),
-    help: "pages that scattering keeps together",
+    help: "consecutive pages that scattering keeps together",
 };
 const BURST: Param = Param {
     name: "burst",
     kind: Kind::Integer { min: 1, max: u32::MAX as u64 },
     default: Some("1"),
-    help: "pages of a class requested one after the other",
+    help: "consecutive pages of a class that are requested in a row",
 };
 
 pub(super) const INFO: GeneratorInfo = GeneratorInfo {
@@ -92,11 +93,11 @@ impl Classes {
         if pages.len() != shares.len() {
             return Err(SpecError::new(
                 format!(
-                    "classes: found {} in pages and {} in shares, expected as many",
+                    "classes: found {} values in pages and {} in shares, expected the same number",
                     pages.len(),
                     shares.len()
                 ),
-                "each class has one of each, for example pages=1/9/90,shares=60/30/10",
+                "give one of each for every class, for example pages=1/9/90,shares=60/30/10",
             ));
         }
         Ok(Self {
@@ -118,7 +119,10 @@ fn proportions(text: &str, param: &Param) -> Result<Vec<f64>, SpecError> {
     parsed.filter(usable).ok_or_else(|| {
         let name = param.name;
         SpecError::new(
-            format!("classes: {name}={text} is not numbers of at least 0, not all 0, between '/'"),
+            format!(
+                "classes: found {name}={text}, expected numbers from 0 separated by '/', at \
+                     least one above 0"
+            ),
             format!("{}, for example {name}={}", param.help, param.default.unwrap_or_default()),
         )
     })
@@ -134,7 +138,7 @@ impl Generator for Classes {
             if end == first && *share > 0.0 {
                 return Err(SpecError::new(
                     format!(
-                        "classes: of {} none is in class {number}, which has a share of the \
+                        "classes: none of {} is in class {number}, which has a share of the \
                          commands",
                         count(pages.into(), "page")
                     ),

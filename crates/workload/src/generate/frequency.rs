@@ -1,12 +1,12 @@
 //! Independent draws from a table of how often a real volume's addresses were requested.
 //!
 //! The table is a CSV file, plain or compressed (gzip, bzip2, xz, zstd), whose header is
-//! `LBA,Frequency`: an offset in bytes and its number of requests. Offsets are taken down to pages
-//! of 4 KiB, several offsets of a page add up, and the pages are numbered densely in the order in
-//! which they first appear: P(page) = requests of the page / all requests.
+//! `LBA,Frequency`: an offset in bytes and its number of requests. Offsets are rounded down to
+//! pages of 4 KiB, and the requests of all offsets in a page are added. Pages are numbered densely
+//! in the order in which they first appear: P(page) = requests of the page / all requests.
 //!
-//! The table determines the number of logical pages, as a trace does. On a drive with more of them
-//! the others are never requested.
+//! The table determines the number of logical pages, as a trace does. If the drive has more logical
+//! pages, the others are never requested.
 //!
 //! # Cost
 //!

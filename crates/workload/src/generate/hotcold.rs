@@ -1,12 +1,13 @@
-//! Rosenblum's hot and cold pages: a fraction f of the pages gets a share r of the commands.
+//! Rosenblum's hot and cold pages: a share f of the pages gets a share r of the commands.
 //!
 //! The first round(f U) of the U pages are hot. Each command goes to a hot page with probability
 //! r, else to a cold one, and every page of a class is equally likely:
 //! P(page) = r / (hot pages) if it is hot, (1 - r) / (cold pages) if it is cold.
 //!
-//! The hot pages are the first and not scattered: a page-mapped drive does not care, except that a
-//! sequential initial fill puts them into the same blocks, which the warm-up undoes. A class that
-//! rounds to no page while it has a share is an error. r is rounded to a multiple of 2^-32.
+//! The hot pages are the first ones and are not scattered. For a page map this matters only after
+//! sequential preconditioning, which puts them into the same blocks; the warm-up undoes that. A
+//! class that has a share of the commands and rounds to no page is an error. r is rounded to a
+//! multiple of 2^-32.
 //!
 //! # Cost
 //!
@@ -27,7 +28,7 @@ const F: Param = Param {
     name: "f",
     kind: Kind::Real { min: 0.0, max: 1.0 },
     default: Some("0.2"),
-    help: "fraction of the pages that are hot",
+    help: "share of the pages that are hot",
 };
 const R: Param = Param {
     name: "r",

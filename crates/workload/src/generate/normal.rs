@@ -2,13 +2,14 @@
 //!
 //! A page is floor(x), where x is normal with mean U/2, cut to [0, U):
 //! P(page) = (Phi((page + 1 - U/2) / sigma) - Phi((page - U/2) / sigma)) / (2 Phi(U / 2 sigma) - 1).
-//! sigma is such that the central fraction `hot` of the addresses gets the share 1 - hot of the
+//! sigma is chosen so that the central share `hot` of the addresses gets the share 1 - hot of the
 //! commands: hot = 0.15 means 85% to the middle 15%; 0.5 is uniform.
 //!
-//! The draw is exact but for the pages more than 10 sigma from the middle, which together have a
-//! probability below 2^-75: a strip of the curve is drawn from an alias table by its highest
-//! density, a place in it evenly, which is kept with the ratio of its density to the highest, else
-//! all is drawn again. Probabilities, also of sets of pages, are off by at most 2^-32.
+//! The draw is exact except for pages more than 10 sigma from the middle, which together have a
+//! probability below 2^-75. An alias table gives a strip of the curve by its highest density, and a
+//! place in the strip is drawn uniformly. The place is accepted with the ratio of its density to
+//! the highest one; otherwise the draw is repeated. Probabilities, also of sets of pages, are off
+//! by at most 2^-32.
 //!
 //! # Cost
 //!

@@ -1,15 +1,16 @@
-//! Working sets and phases: commands stay within a set of pages for a while, then part of it changes.
+//! Working sets and phases: commands stay within a set of pages, then part of it changes.
 //!
-//! At any time the working set has S = max(1, round(set U)) of the U pages. A command goes to a page
-//! of the set, to the one of rank k with probability in proportion to 1/k^theta. A phase lasts for
-//! a number of commands with the mean `length` (geometric); then round((1 - keep) S) members of
-//! the set, chosen at random, give their rank to pages drawn from those outside.
-//! P(page of rank k | in the set) = k^-theta / (1^-theta + ... + S^-theta); P(page | not in it) = 0;
-//! over many phases every page is as likely as any other.
+//! At any time the working set has S = max(1, round(set U)) of the U pages. Every command goes to a
+//! page of the set; the probability of the page of rank k is proportional to 1/k^theta. A phase
+//! lasts for a geometrically distributed number of commands with mean `length`. Then
+//! round((1 - keep) S) random members of the set give their ranks to pages drawn from outside.
+//! P(page of rank k | in the set) = k^-theta / (1^-theta + ... + S^-theta); P(page | not in it) = 0.
+//! Over many phases every page is as likely as any other.
 //!
-//! A program's memory has pages that are only read and pages that are written: a mixture of two
-//! working sets, such as `0.7*phases:set=0.1,read=1 + 0.3*phases:set=0.05`, whose phases change
-//! independently. The share kept is what phases overlap; keep=0 are the disjoint ones.
+//! A program's memory has pages that are only read and pages that are written. A mixture of two
+//! working sets models both, such as `0.7*phases:set=0.1,read=1 + 0.3*phases:set=0.05`; their
+//! phases change independently. Consecutive phases share the part `keep` of the set; with keep=0
+//! they are disjoint.
 //!
 //! # Cost
 //!
@@ -19,8 +20,8 @@
 //! # Source
 //!
 //! Denning and Kahn, "A study of program locality and lifetime functions", SOSP 1975: a macromodel
-//! of locality sets with holding times, and within them a micromodel. Theirs of the ranks are
-//! cyclic, sawtooth and random; the power law is ours.
+//! of locality sets with holding times, and within them a micromodel. Their
+//! micromodels are cyclic, sawtooth and random; the power law is ours.
 
 use std::sync::Arc;
 
@@ -48,13 +49,13 @@ const KEEP: Param = Param {
     name: "keep",
     kind: Kind::Real { min: 0.0, max: 1.0 },
     default: Some("0.5"),
-    help: "share of the set that the next phase keeps",
+    help: "share of the working set that the next phase keeps",
 };
 const THETA: Param = Param {
     name: "theta",
     kind: Kind::Real { min: 0.0, max: f64::INFINITY },
     default: Some("0.8"),
-    help: "exponent of the popularity within the set, 0 for uniform",
+    help: "exponent of the popularity within the working set, 0 for uniform",
 };
 
 pub(super) const INFO: GeneratorInfo = GeneratorInfo {

@@ -29,7 +29,7 @@ const STRIDE: Param = Param {
     name: "stride",
     kind: Kind::Integer { min: 1, max: u32::MAX as u64 },
     default: Some("1"),
-    help: "logical pages from one command to the next",
+    help: "distance from one command to the next, in logical pages",
 };
 
 pub(super) const INFO: GeneratorInfo = GeneratorInfo {
@@ -55,13 +55,20 @@ impl Generator for Sequential {
         let pages = u64::from(pages);
         if self.start >= pages {
             return Err(SpecError::new(
-                format!("sequential: start={} is not a page of 0 to {}", self.start, pages - 1),
+                format!(
+                    "sequential: found start={}, expected a logical page from 0 to {}",
+                    self.start,
+                    pages - 1
+                ),
                 "start within the logical pages of the drive",
             ));
         }
         if self.stride > pages {
             return Err(SpecError::new(
-                format!("sequential: stride={} is more than the {pages} pages", self.stride),
+                format!(
+                    "sequential: found stride={}, expected at most the {pages} logical pages",
+                    self.stride
+                ),
                 "use a smaller stride",
             ));
         }

@@ -14,8 +14,8 @@
 //! # Source
 //!
 //! The skewed micro-benchmark of "Zombie Chasing: Efficient Flash Management Considering Dirty
-//! Data in the Buffer Cache" (IEEE TC 2015), whose text says "top h%": that the lowest addresses
-//! are meant, and that the rest is uniform over the other pages, is our reading.
+//! Data in the Buffer Cache" (IEEE TC 2015), whose text says "top h%". In our reading these
+//! are the lowest addresses, and the rest is uniform over the other pages.
 
 use std::sync::Arc;
 

@@ -55,11 +55,16 @@ impl GeneratorSpec {
         let mut parts = Vec::with_capacity(pieces.len());
         for (weight, piece) in pieces {
             let Some(weight) = weight else {
-                return Err(SpecError::new(format!("'{piece}' in '{text}' has no weight"), FORM));
+                return Err(SpecError::new(
+                    format!("the weight of '{piece}' is missing in '{text}'"),
+                    FORM,
+                ));
             };
             if !(weight > 0.0 && weight <= 1.0) {
                 return Err(SpecError::new(
-                    format!("the weight {weight} in '{text}' is not above 0 and at most 1"),
+                    format!(
+                        "found the weight {weight} in '{text}', expected above 0 and at most 1"
+                    ),
                     FORM,
                 ));
             }
@@ -70,7 +75,7 @@ impl GeneratorSpec {
             // Rounded for the eye: 0.7 + 0.4 is 1.1.
             let sum = (sum * 1e12).round() / 1e12;
             return Err(SpecError::new(
-                format!("the weights of '{text}' sum to {sum}, not to 1"),
+                format!("the weights of '{text}' sum to {sum}, expected 1"),
                 "change one of them",
             ));
         }
@@ -85,7 +90,7 @@ impl GeneratorSpec {
         }
         let place = if self.mixture { " in at least one part" } else { "" };
         Err(SpecError::new(
-            format!("'{text}' leaves no writes"),
+            format!("'{text}' has no writes"),
             format!("read + trim must be below 1{place}"),
         ))
     }
@@ -108,7 +113,10 @@ impl GeneratorSpec {
             if let Some(size) = part.plan.page_size().filter(|&size| size != bytes as f64) {
                 let name = part.params.owner();
                 return Err(SpecError::new(
-                    format!("{name}: its pages have {size} bytes, the drive's {bytes}"),
+                    format!(
+                        "{name}: found pages of {size} bytes, expected the drive's {bytes} \
+                             bytes"
+                    ),
                     format!(
                         "{name}:page={}KiB, or a page size of {}KiB",
                         bytes as f64 / 1024.0,
@@ -161,7 +169,7 @@ impl Weighted {
         let sum = read + trim;
         if sum > 1.0 {
             return Err(SpecError::new(
-                format!("{}: read and trim sum to {sum}, more than 1", info.name),
+                format!("{}: read and trim sum to {sum}, expected at most 1", info.name),
                 "they are shares of all commands; the rest are writes",
             ));
         }

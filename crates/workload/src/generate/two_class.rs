@@ -1,5 +1,5 @@
 //! Pages of two classes: the first `hot_pages` get a share of the commands, the others the rest,
-//! both uniform inside. What `hotcold` and `skew` have in common; no generator by itself.
+//! both uniform inside. Shared by `hotcold` and `skew`; not a generator by itself.
 
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::State;
@@ -24,7 +24,7 @@ pub(super) fn open(
         let share = (share * 1e12).round() / 1e12;
         SpecError::new(
             format!(
-                "{owner}: of {} none is {class}, but {share} of the commands are",
+                "{owner}: none of {} is {class}, and {share} of the commands go to {class} pages",
                 count(pages.into(), "page")
             ),
             format!("use more logical pages, or make the {class} class larger"),

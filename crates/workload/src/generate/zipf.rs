@@ -1,23 +1,23 @@
 //! Zipf: the k-th most popular page gets commands in proportion to 1/k^theta.
 //!
 //! P(page of rank k) = k^-theta / (1^-theta + 2^-theta + ... + U^-theta), k = 1..U, for any
-//! theta >= 0: 0 is uniform, 0.99 is YCSB's, 1 and more are as good as any other.
+//! theta >= 0: 0 is uniform, 0.99 is the value of YCSB; 1 and more are allowed.
 //!
-//! With scatter=yes a fixed pseudo-random permutation, the same for every seed, says which page
-//! has which rank, as popular pages of a real volume are not neighbours; with scatter=no page 0 is
-//! the most popular, page 1 the next.
+//! With scatter=yes a fixed pseudo-random permutation, the same for every seed, assigns ranks to
+//! pages, because popular pages of a real volume are not neighbours. With scatter=no page 0 is the
+//! most popular, page 1 the next.
 //!
-//! The draw is exact, not the usual approximation: ranks are taken in strips of a 32nd of an
-//! octave, a strip is drawn from an alias table by its length times the probability of its first
-//! rank, a rank of the strip evenly, and it is kept with the ratio of its probability to that of
-//! the first, else all is drawn again. Probabilities, also of sets of pages, are off by at
-//! most 2^-32.
+//! The draw is exact, not the usual approximation. Ranks are grouped in strips of a 32nd of an
+//! octave. An alias table gives a strip by its length times the probability of its first rank, and
+//! a rank of the strip is drawn uniformly. The rank is accepted with the ratio of its probability
+//! to that of the first rank; otherwise the draw is repeated. Probabilities, also of sets of pages,
+//! are off by at most 2^-32.
 //!
 //! # Cost
 //!
 //! Two random words and a table access a command; a power in one of some 50/theta commands. The
 //! permutation adds four rounds of four multiplications, eight pages at a time. Memory: 12 KiB at
-//! 2^20 pages, whatever theta is.
+//! 2^20 pages, for any theta.
 //!
 //! # Source
 //!
@@ -46,7 +46,7 @@ const SCATTER: Param = Param {
     name: "scatter",
     kind: Kind::Word(&["yes", "no"]),
     default: Some("yes"),
-    help: "whether popular pages lie all over the drive or at its start",
+    help: "yes: popular pages are scattered over the drive; no: they are at its start",
 };
 
 pub(super) const INFO: GeneratorInfo = GeneratorInfo {

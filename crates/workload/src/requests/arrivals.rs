@@ -76,7 +76,7 @@ const THINK: Param = Param {
     name: "think",
     kind: Kind::Text,
     default: Some("0us"),
-    help: "time from the end of a request to the thread's next",
+    help: "think time, from the end of a request to the thread's next request",
 };
 
 /// The one list.
@@ -89,8 +89,8 @@ static ARRIVALS: [ArrivalsInfo; 5] = [
     },
     ArrivalsInfo {
         name: "periodic",
-        summary: "Arrivals at a fixed distance.",
-        doc: "Arrivals at a fixed distance.",
+        summary: "Arrivals at fixed intervals.",
+        doc: "Arrivals at fixed intervals.",
         params: &[MEAN],
     },
     ArrivalsInfo {
@@ -113,9 +113,9 @@ static ARRIVALS: [ArrivalsInfo; 5] = [
     ArrivalsInfo {
         name: "closed",
         summary: "A closed loop: so many threads, each with one request under way.",
-        doc: "A closed loop: each thread has one request under way, and issues its next one a \
-              think time after that is complete. The drive is never overloaded; what is measured \
-              is what it can do.",
+        doc: "A closed loop: each thread has one request under way. It issues the next one a think \
+              time after that request is complete. The drive is never overloaded, so the \
+              throughput is the highest it can reach.",
         params: &[THREADS, THINK],
     },
 ];

@@ -1,14 +1,13 @@
 //! Requests of random size and place, as DiskSim's synthetic generator makes them.
 //!
-//! Size, time between arrivals, sequential share and read share are each on their own.
-//! A request is sequential, with probability `sequential`, if it starts right after the last byte
-//! of the one before it (behind the end of the space follows its beginning). Any other starts at a
-//! uniformly chosen multiple of `unit` from which it fits. Sizes are drawn from `size` and rounded
-//! to the nearest multiple of `unit`, but at least one unit and at most the whole space; times
-//! between arrivals are drawn from `gap`. With probability `reads` a request is a read, else a
-//! write, and with probability `urgent` it is urgent. All draws are independent. With a `footprint`
-//! below 1 the space is that share of the drive, from its beginning: what DiskSim calls the storage
-//! capacity of a device.
+//! All draws are independent. With probability `sequential` a request is sequential: it starts
+//! right after the last byte of the previous one (after the end of the address range, at its
+//! beginning). Any other request starts at a uniformly chosen multiple of `unit` at which it fits.
+//! Sizes are drawn from `size` and rounded to the nearest multiple of `unit`, at least one unit and
+//! at most the whole range. Times between arrivals are drawn from `gap`. With probability `reads` a
+//! request is a read, otherwise a write; with probability `urgent` it is urgent. The address range
+//! is the share `footprint` of the logical capacity, from its beginning. DiskSim calls it the
+//! storage capacity of a device.
 //!
 //! Distributions: `constant:VALUE`, `uniform:LOW:HIGH`, `exponential:MEAN`,
 //! `normal:MEAN:DEVIATION`, `pareto:MEAN:SHAPE`.
@@ -59,7 +58,7 @@ pub const PARAMS: &[Param] = &[
         name: "sequential",
         kind: Kind::Real { min: 0.0, max: 1.0 },
         default: Some("0.4"),
-        help: "probability that a request starts where the one before it ended",
+        help: "probability that a request starts at the end of the previous one",
     },
     Param {
         name: "reads",
@@ -77,13 +76,13 @@ pub const PARAMS: &[Param] = &[
         name: "footprint",
         kind: Kind::Real { min: 0.0, max: 1.0 },
         default: Some("1"),
-        help: "share of the space that requests address, from its beginning",
+        help: "share of the logical capacity that requests address, from its beginning",
     },
     Param {
         name: "unit",
         kind: Kind::Text,
         default: Some("4KiB"),
-        help: "sizes and places are multiples of it",
+        help: "unit of sizes and offsets; all are multiples of it",
     },
 ];
 
@@ -110,11 +109,12 @@ impl DiskSim {
         let gaps = Distribution::parse("gap", params.text("gap"), Quantity::Time)?;
         let unit = Quantity::Size.parse("unit", params.text("unit"), "write unit=4KiB")?;
         if !((1.0..=LARGEST).contains(&unit) && unit.fract() == 0.0) {
-            let message = format!("{NAME}: unit={} is not 1B to 1GiB", params.text("unit"));
+            let message =
+                format!("{NAME}: found unit={}, expected 1B to 1GiB", params.text("unit"));
             return Err(SpecError::new(message, "write unit=4KiB"));
         }
         if params.real("footprint") == 0.0 {
-            let message = format!("{NAME}: footprint is 0, expected more");
+            let message = format!("{NAME}: footprint is 0, expected more than 0");
             return Err(SpecError::new(
                 message,
                 "footprint=0.125 is the first eighth of the drive",
@@ -142,7 +142,11 @@ impl DiskSim {
         let units = space / self.unit;
         if units == 0 {
             return Err(SpecError::new(
-                format!("{NAME}: the space is {space} bytes, less than one unit of {}", self.unit),
+                format!(
+                    "{NAME}: the address range is {space} bytes, expected at least one unit of \
+                         {}",
+                    self.unit
+                ),
                 "use a smaller unit or a larger footprint",
             ));
         }

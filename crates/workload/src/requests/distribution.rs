@@ -50,7 +50,7 @@ impl Distribution {
         let values: Vec<&str> = pieces.collect();
         let Some((_, usage)) = LAWS.iter().find(|(known, _)| *known == law) else {
             return Err(SpecError::new(
-                format!("{name}={text} names the unknown distribution '{law}'"),
+                format!("{name}={text}: unknown distribution '{law}'"),
                 suggest(law, LAWS.map(|(known, _)| known)),
             ));
         };
@@ -69,7 +69,7 @@ impl Distribution {
                 let shape = shape.parse().ok().filter(|shape: &f64| *shape > 1.0 && *shape <= 1e3);
                 let shape = shape.ok_or_else(|| {
                     SpecError::new(
-                        format!("{name}={text} has no shape above 1 and at most 1000"),
+                        format!("{name}={text}: expected a shape above 1 and at most 1000"),
                         form.clone(),
                     )
                 })?;
@@ -78,7 +78,7 @@ impl Distribution {
             _ => {
                 let found = values.len();
                 return Err(SpecError::new(
-                    format!("{name}={text} has the wrong number of values, {found}"),
+                    format!("{name}={text}: {found} is the wrong number of values"),
                     form,
                 ));
             }

@@ -103,7 +103,7 @@ pub struct Unmapped {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MapFull {
     /// More distinct pages than a `u32` numbers.
-    #[error("the trace touches more than 2^32 - 1 distinct pages, which a drive here cannot have")]
+    #[error("the trace touches too many distinct pages, expected at most 2^32 - 1")]
     Pages,
     /// A page number outside -2^43..2^43.
     #[error("page {0} is beyond the 2^43 pages of a device that can be mapped")]

@@ -154,7 +154,7 @@ impl TraceReader {
             let message = "the trace is empty, expected at least one request";
             let error = TraceError::new(&path, Fault::Empty, message);
             let is_pipe = std::fs::metadata(&path).is_ok_and(|meta| !meta.is_file());
-            let hint = "a pipe can be read once, and is read more often here: write it to a file";
+            let hint = "a pipe can be read only once, and this needs more: write it to a file";
             return Err(if is_pipe { error.hint(hint) } else { error });
         }
         let format = match options.format {
@@ -163,7 +163,7 @@ impl TraceReader {
         };
         if options.blkparse_action.is_some() && format.name != "blkparse" {
             let message = format!(
-                "an action is chosen, which only blkparse output has, but the format is {}",
+                "blkparse_action only applies to blkparse output, found format {}",
                 format.name
             );
             return Err(
@@ -292,8 +292,8 @@ impl TraceReader {
         match self.recorded() {
             Some(recorded) if recorded.page_size > page_size => {
                 let message = format!(
-                    "found pages of {page_size} bytes, expected at least the {} by which the \
-                     references were recorded",
+                    "found a page size of {page_size} bytes, expected at least the {} bytes of the \
+                     recording",
                     recorded.page_size
                 );
                 Err(TraceError::new(&self.path, Fault::Option, message)

@@ -333,8 +333,8 @@ impl Replayer {
     fn end_pass(&mut self) -> Result<(), WorkloadError> {
         if self.issued_in_pass == 0 {
             return Err(WorkloadError(format!(
-                "found no command for the first {} logical pages of the trace in a whole pass, \
-                 expected some; hint: use smaller blocks or a longer trace",
+                "a whole pass of the trace has no command for its first {} logical pages, expected \
+                 some; hint: use smaller blocks or a longer trace",
                 self.logical_pages
             )));
         }

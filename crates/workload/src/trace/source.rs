@@ -193,7 +193,7 @@ impl TraceSource {
                 count(logical_pages.into(), "page")
             );
             return Err(TraceError::new(&self.path, Fault::Option, message)
-                .hint(format!("a swap space of {pages} pages or more holds them")));
+                .hint(format!("use a swap space of at least {pages} pages")));
         }
         if !self.stat.has_references() && (logical_pages == 0 || logical_pages as usize > pages) {
             let message = format!(

@@ -310,7 +310,7 @@ fn no_requests(reader: &TraceReader) -> TraceError {
     } else if reader.format().name == "blkparse" {
         "record the events D (sent to the device), Q (queued) or C (completed)"
     } else {
-        "is this the right file?"
+        "check the file"
     };
     TraceError::new(reader.path(), Fault::Empty, message).hint(hint)
 }

@@ -58,10 +58,10 @@ impl OutputFormat {
             Some("flashgc") => Ok(Self::Native),
             Some("pages") => Ok(Self::Pages),
             _ => {
-                let message = "found a name that does not say the format to write, expected one \
-                               that ends in .csv, .flashgc or .pages, then nothing, .zst or .gz";
+                let message = "found a name without a known format, expected one that ends in \
+                               .csv, .flashgc or .pages, optionally followed by .zst or .gz";
                 Err(TraceError::new(path, Fault::Format, message)
-                    .hint("name the file trace.csv or trace.flashgc.zst, for example"))
+                    .hint("for example trace.csv or trace.flashgc.zst"))
             }
         }
     }

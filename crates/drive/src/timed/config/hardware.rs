@@ -70,7 +70,7 @@ impl Hardware {
             if count == 0 || count > 1024 {
                 return Err(SpecError::new(
                     format!("{name}: found {count}, expected 1 to 1024"),
-                    format!("{name} is how many there are of them in what holds them"),
+                    format!("for example {name}=2"),
                 ));
             }
         }
@@ -78,11 +78,15 @@ impl Hardware {
         if planes > 1 << 16 {
             return Err(SpecError::new(
                 format!("the drive has {planes} planes in all, expected at most {}", 1 << 16),
-                "channels x ways x dies x planes",
+                "fewer channels, ways, dies or planes",
             ));
         }
         if self.page_bytes == 0 {
-            return Err(SpecError::new("page size: found 0, expected at least 1 byte", "4096"));
+            return Err(SpecError::new(
+                "page size: found 0, expected at least 1 byte",
+                "for example \
+                 4096",
+            ));
         }
         const HOUR: u64 = 3_600_000_000_000;
         let times = [
@@ -96,7 +100,7 @@ impl Hardware {
             if time < least || time > HOUR {
                 return Err(SpecError::new(
                     format!("{name}: found {time} ns, expected {least} ns to an hour"),
-                    "a flash operation takes time, for example 25us, 200us or 1.5ms",
+                    "for example 25us, 200us or 1.5ms",
                 ));
             }
         }

@@ -70,7 +70,10 @@ impl TimedPlan {
         let resolution_ns =
             config.resolution.as_deref().map(|text| time("resolution", text)).transpose()?;
         if resolution_ns == Some(0) {
-            return Err(SpecError::new("resolution: found 0, expected more", "for example 10ms"));
+            return Err(SpecError::new(
+                "resolution: found 0, expected more than 0",
+                "for example 10ms",
+            ));
         }
         let settings = Settings {
             hardware,

@@ -199,7 +199,7 @@ fn length(
         (Length::Requests(amount), Some(pass)) => Ok((*amount, Some(amount.div_ceil(pass.max(1))))),
         (Length::Passes(passes), Some(pass)) => Ok((passes.saturating_mul(pass), Some(*passes))),
         (Length::Passes(_), None) => Err(SpecError::new(
-            "passes are counted for traces, and this workload is a generator",
+            "passes only apply to traces, and the workload is a generator",
             "give --requests, for example --requests 1000000",
         )),
         _ => Err(SpecError::new(
@@ -219,8 +219,7 @@ fn warmup(text: &str, total: u64, geometry: &Geometry) -> Result<(u64, u64), Spe
         Warmup::Pages(pages) => Ok((0, pages)),
         Warmup::Auto => Err(SpecError::new(
             "warm-up auto only applies to --drive counting, found --drive timed",
-            "write drive writes such as 2x, which are made without the clock, or a share of the \
-             requests such as 10%",
+            "write drive writes such as 2x, or a share of the requests such as 10%",
         )),
     }
 }

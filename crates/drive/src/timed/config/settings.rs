@@ -171,14 +171,14 @@ impl Settings {
         if low < least {
             return Err(SpecError::new(
                 format!("low threshold: found {low} blocks, expected at least {least}"),
-                "a collection needs an erased block to move pages to",
+                "a collection needs an erased block for the pages it moves",
             ));
         }
         if high < low || hard > low {
             return Err(SpecError::new(
                 format!(
-                    "thresholds of collections: found hard {hard}, low {low}, high {high}, \
-                     expected hard <= low <= high"
+                    "collection thresholds: found hard {hard}, low {low}, high {high}, expected \
+                     hard <= low <= high"
                 ),
                 "collections start at low, stop above high, and writes wait below hard",
             ));
@@ -187,27 +187,30 @@ impl Settings {
             && matches!(self.collecting.preemption, Preemption::Semi { merge: true, .. })
         {
             return Err(SpecError::new(
-                "copy-back: found with merging, expected one of them",
-                "requests share a page that is moved over the bus; say copy_back no, or leave \
-                 out +merge",
+                "copy-back and merging are both on, expected one of them",
+                "merging needs pages that move over the bus: switch copy-back off, or leave out \
+                 +merge",
             ));
         }
         if self.collecting.idle.is_some_and(|idle| idle.below < high) {
             return Err(SpecError::new(
-                format!("idle threshold: found less than {high} blocks, where collections stop"),
-                "an idle die collects beyond what others do",
+                format!(
+                    "idle threshold: found less than {high} blocks, expected at least the \
+                         number at which collections stop"
+                ),
+                "a larger below of --idle, or a lower --gc-high",
             ));
         }
         if self.queue_depth == 0 || matches!(self.host, Loop::Closed { threads: 0, .. }) {
             return Err(SpecError::new(
                 "queue depth and threads: found 0, expected at least 1",
-                "with none, no request is ever served",
+                "write 1 or more",
             ));
         }
         if self.suspend.most == 0 && (self.suspend.erase || self.suspend.program) {
             return Err(SpecError::new(
-                "most suspends an operation: found 0, expected at least 1",
-                "switch suspending off instead",
+                "suspend: found most=0, expected at least 1",
+                "leave suspension out of the preemption, or write most=8",
             ));
         }
         Ok(())

@@ -169,7 +169,7 @@ pub fn parse_suspend(text: &str) -> Result<Suspend, SpecError> {
                 suspend.most = value.parse().ok().filter(|most| *most > 0).ok_or_else(|| {
                     SpecError::new(
                         format!("suspend: most={value} is not a number of at least 1"),
-                        "how often one operation is suspended at most, for example most=8",
+                        "the largest number of suspensions of one operation, for example most=8",
                     )
                 })?;
             }
@@ -191,7 +191,7 @@ pub fn parse_idle(text: &str) -> Result<(Threshold, u64), SpecError> {
         }
     }
     let below = below.ok_or_else(|| {
-        SpecError::new(format!("idle: '{text}' has no below"), "write below=10%,after=1ms")
+        SpecError::new(format!("idle: 'below' is missing in '{text}'"), "write below=10%,after=1ms")
     })?;
     Ok((below, after.unwrap_or(0)))
 }

@@ -96,7 +96,7 @@ impl Overload {
         };
         format!(
             "overload: requests arrive at {:.0} a second and the drive serves {:.0}; the run was \
-             stopped with {} waiting, and response times only say how long it ran; hint: \
+             stopped with {} waiting, so response times grow with the length of the run; hint: \
              --rate-scale {scale}, or --arrivals closed:threads=8",
             self.offered_per_second,
             self.sustainable_per_second,

@@ -116,7 +116,7 @@ fn warnings(result: &RunResult, measured: &TimedResult) -> Vec<String> {
     let mut warnings = Vec::new();
     if measured.latency_us.all.is_none() {
         let what =
-            if result.interrupted { "interrupted in the warm-up" } else { "no request came" };
+            if result.interrupted { "interrupted in the warm-up" } else { "no request arrived" };
         warnings.push(format!("{what}: nothing was measured"));
         return warnings;
     }

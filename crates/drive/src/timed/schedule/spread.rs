@@ -61,10 +61,11 @@ impl Spread {
         if is_dynamic && most_valid * u64::from(planes) < geometry.logical_pages().into() {
             return Err(SpecError::new(
                 format!(
-                    "planes of {blocks} blocks that keep {kept} have no room for {} pages in all",
+                    "planes of {blocks} blocks, of which {kept} stay erased or open, cannot hold \
+                     the logical capacity of {} pages",
                     geometry.logical_pages()
                 ),
-                "more spare space, larger planes, or a lower threshold of collections",
+                "more spare space, more blocks, or a lower --gc-low",
             ));
         }
         let size = |count: u32| if is_dynamic { count as usize } else { 0 };

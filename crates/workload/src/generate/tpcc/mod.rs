@@ -1,24 +1,26 @@
 //! The pages that a TPC-C database reads and writes: nine tables, five transactions, their skew.
 //!
-//! Transactions follow each other as one stream: 45% New-Order, 43% Payment, 4% each of Order-Status,
-//! Delivery and Stock-Level. Warehouses and districts are uniform; customers, items and last names
-//! are drawn with NURand(A, x, y) = (((a | b) + C) mod (y - x + 1)) + x, where a is uniform in 0..A,
-//! b in x..y and C a constant of the run. For items, P(v) = 3^(one bits among the low 13 of v - C) /
-//! (8192 * 100 000), as long as these are all 8192 values of a block, so some pages are hot and most are not.
+//! Transactions follow each other as one stream: 45% New-Order, 43% Payment, 4% each of
+//! Order-Status, Delivery and Stock-Level. Warehouses and districts are uniform; customers, items
+//! and last names are drawn with NURand(A, x, y) = (((a | b) + C) mod (y - x + 1)) + x, where a is
+//! uniform in 0..A, b in x..y and C a constant of the run. For items, P(v) = 3^(one bits among the
+//! low 13 of v - C) / (8192 * 100 000), where all these 8192 values exist. Some pages are therefore
+//! hot and most are not.
 //!
-//! A row that is changed is one write of its page, a row that is only looked at one read: what a
-//! database asks of its buffer cache. Give the drive a host with `buffer-cache`, which reads a page
-//! before it changes it; without a host every change goes to the drive. Reads and writes
-//! come from the transactions: there is no `read` or `trim`.
+//! A changed row is one write of its page, a row that is only read is one read. These are the
+//! requests of a database to its buffer cache. Use `--host-cache buffer-cache`, which reads a page
+//! before it changes it; without a host cache every change is a host write. Reads and writes come
+//! from the transactions: there is no `read` or `trim`.
 //!
 //! Tables lie one behind the other, rows by their keys: warehouses, districts, items, customers,
-//! stock, orders, new orders, order lines, history. Orders, their lines and new orders append to
-//! the end of their district's, history to the end of all; each begins anew when it is as large as it was
-//! at first, as if the oldest were archived. There are no indexes, and no log: its disk is another.
-//! `fill` leaves room in every page for both; 72% gives 96 MB a warehouse, as in the paper below.
+//! stock, orders, new orders, order lines, history. Orders, their lines and new orders are appended
+//! in their district, history at its end. Each part starts again at its beginning when it has its
+//! initial size, as if the oldest rows were archived. There are no indexes and no log, which is on
+//! another disk. `fill` leaves room for them in every page; 72% gives 96 MB a warehouse, as in the
+//! paper below.
 //!
-//! Left out: the 1% of New-Orders that are rolled back; which customer an order is of is drawn again
-//! when it is delivered, and Order-Status looks at any order of the district.
+//! Simplified: no New-Order is rolled back (1% in the benchmark). The customer of an order is drawn
+//! again at its delivery, and Order-Status reads any order of the district.
 //!
 //! # Cost
 //!
@@ -27,8 +29,8 @@
 //! # Source
 //!
 //! TPC Benchmark C, revision 5.11: tables and row lengths of clause 1.2, transactions of clause 2,
-//! mix of clause 5.2.3, NURand of clause 2.1.6. The workload of Lee et al., IEEE Trans. on Computers
-//! 64(4), 2015, section 5.3.
+//! mix of clause 5.2.3, NURand of clause 2.1.6. The workload of Lee et al., IEEE Trans. on
+//! Computers 64(4), 2015, section 5.3.
 
 mod nurand;
 mod tables;
@@ -53,13 +55,13 @@ const PAGE: Param = Param {
     name: "page",
     kind: Kind::Text,
     default: Some("16KiB"),
-    help: "size of a page of the database, which must be the drive's",
+    help: "size of a database page; it must equal the drive's page size",
 };
 const FILL: Param = Param {
     name: "fill",
     kind: Kind::Real { min: 0.01, max: 1.0 },
     default: Some("1"),
-    help: "share of a page that rows fill",
+    help: "share of a page that is filled with rows",
 };
 
 pub(super) const INFO: GeneratorInfo = GeneratorInfo {
@@ -72,7 +74,10 @@ pub(super) const INFO: GeneratorInfo = GeneratorInfo {
         let room = (page * params.real("fill")) as u32;
         if room < WIDEST {
             return Err(SpecError::new(
-                format!("tpcc: {room} bytes of a page hold no row of {WIDEST}"),
+                format!(
+                    "tpcc: rows have {room} bytes of a page, expected at least {WIDEST}, the \
+                         longest row"
+                ),
                 "a larger page, or a larger fill",
             ));
         }
@@ -105,7 +110,7 @@ impl Generator for Tpcc {
             };
             return Err(SpecError::new(
                 format!(
-                    "tpcc: {} have {needed} pages, found {}",
+                    "tpcc: found {1}, expected {needed} pages for {0}",
                     count(wanted.into(), "warehouse"),
                     count(pages.into(), "logical page")
                 ),

@@ -19,8 +19,8 @@ pub(super) static FORMAT: Format = Format {
               (modified in the host's cache, to be written), offset (bytes), size (bytes), device",
     example: "12816640000000.125,W,8192000,24576,0",
     detection: "the first line time_us,op,offset_bytes,size_bytes,dev",
-    traps: "copies that other programs wrote through floating point have lost the last digits of \
-            large times",
+    traps: "programs that rewrite the file through floating point lose the last digits of large \
+            times",
     single_device: false,
     references: false,
     sniff: |sample| {

@@ -13,8 +13,8 @@ pub(super) static FORMAT: Format = Format {
     example: "89967400000000 100 java main 16000 8 W 6 0 00112233445566778899aabbccddeeff",
     detection: "8 or 9 blank-separated columns, R or W third before the digest, which has 32 \
                 digits",
-    traps: "process names may hold blanks, so lines are read from the right; the files come as a \
-            tar archive in gzip, which is read as it is",
+    traps: "process names may hold blanks, so lines are read from the right; the published tar \
+            archive in gzip can be read directly",
     single_device: false,
     references: false,
     sniff: |sample| super::sniff_text(Fiu, sample),

@@ -13,9 +13,9 @@ pub(super) static FORMAT: Format = Format {
     example: "26.200000\t0\t16000\t1\t0",
     detection: "5 columns separated by tabs, times with 6 decimals, sizes that are no multiples \
                 of 8",
-    traps: "the size counts 4-KiB pages (rounded up by the converter) while the LBA counts \
-            sectors. Where every size is a multiple of 8 the file may as well be DiskSim's: then \
-            detection asks for --format",
+    traps: "the size counts 4-KiB pages (rounded up by the converter), the LBA counts sectors. If \
+            every size is a multiple of 8, the file could also be DiskSim's, and detection asks \
+            for --format",
     single_device: false,
     references: false,
     sniff: |sample| {

@@ -13,8 +13,9 @@ pub(super) static FORMAT: Format = Format {
               offset (bytes), size (bytes), response time (100 ns)",
     example: "128166400000000000,web,0,Read,8192000,24576,113700",
     detection: "7 comma-separated columns, the fourth Read or Write",
-    traps: "times are kept as nanoseconds since 1601. The device is the disk number; where a file \
-            mixes hosts, that of the second host is 65536 + disk, and so on in order of appearance",
+    traps: "times are kept as nanoseconds since 1601. The device is the disk number. If a file \
+            mixes hosts, a disk of the second host is 65536 + disk, and so on in order of \
+            appearance",
     single_device: false,
     references: false,
     sniff: |sample| super::sniff_text(Msr::default(), sample),

@@ -20,10 +20,9 @@ pub(super) static FORMAT: Format = Format {
     example: "rmgr: Heap  len (rec/tot): 54/54, tx: 740, lsn: 0/0152B6A8, prev 0/0152B670, desc: \
               INSERT off 1, blkref #0: rel 1663/5/16384 blk 7",
     detection: "lines that start with rmgr:",
-    traps: "each block reference is a page that the database changes in its buffer cache, not a write \
-            to its disk: replay it behind --host-cache buffer-cache, or convert it with --as-dirty; \
-            there are no times: all are 0; a server built with other than 8 KiB blocks has other \
-            offsets",
+    traps: "each block reference is a page that the database changes in its buffer cache, not a \
+            write to its disk: replay it with --host-cache buffer-cache, or convert it with \
+            --as-dirty. There are no times: all are 0. Offsets assume blocks of 8 KiB",
     single_device: false,
     references: false,
     sniff: |sample| super::sniff_text(PgWaldump::default(), sample),

@@ -19,8 +19,8 @@ pub(super) static FORMAT: Format = Format {
               integers",
     example: "",
     detection: "the first 8 bytes, 89 46 47 50 0d 0a 1a 0a",
-    traps: "references can be left out that no LRU memory of so many pages or more would notice; \
-            the file says of how many",
+    traps: "a recording may leave out references that make no difference to an LRU memory of a \
+            given size or more; the file states that size in pages",
     single_device: true,
     references: true,
     sniff: |sample| if sample.bytes.starts_with(&layout::MAGIC) { usize::MAX } else { 0 },

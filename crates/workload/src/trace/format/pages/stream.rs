@@ -114,8 +114,8 @@ impl Decoder for Stream {
         let filter = self.header.filter;
         (filter > 0).then(|| {
             format!(
-                "references are left out that no LRU memory of {filter} pages or more would \
-                 notice: use no smaller one"
+                "the recording leaves out references that make no difference to an LRU memory of \
+                 {filter} pages or more; use a memory of at least {filter} pages"
             )
         })
     }
