@@ -78,7 +78,7 @@ def run(
     if resume is not None and nothing_else:
         simulated = resumed(
             cast(Checkpoint, keep),
-            jobs=parse_jobs(options.get("jobs", 0), "jobs"),
+            jobs=parse_jobs(options.get("jobs") or 0, "jobs"),
             progress=progress,
             control=control,
         )
