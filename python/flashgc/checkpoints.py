@@ -14,6 +14,9 @@ from flashgc._core import ConfigError
 #: Seconds of a unit of time.
 _SECONDS = {"ms": 0.001, "s": 1.0, "min": 60.0, "h": 3600.0}
 
+#: What looks like a setting after the file's name.
+_SETTING = re.compile(r",\s*([a-z_-]+)=[^,/]*$", re.IGNORECASE)
+
 _TIME = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]+)")
 
 #: The path of a file.
@@ -50,6 +53,10 @@ def checkpoint(
     Traceback (most recent call last):
     ...
     flashgc.ConfigError: checkpoint: every=5 is not a time; hint: write every=5min, 200ms, 30s or 2h
+    >>> checkpoint("run.ckpt,evry=5s", None)
+    Traceback (most recent call last):
+    ...
+    flashgc.ConfigError: checkpoint: unknown setting 'evry'; hint: write run.ckpt,every=5min
     """
     if text is None and resume is None:
         return None
@@ -59,6 +66,11 @@ def checkpoint(
     if text is None:
         return Checkpoint(resume=gone_on_from)
     file, _, rest = fspath(text).partition(",every=")
+    setting = _SETTING.search(file)
+    if setting is not None:
+        raise ConfigError(
+            f"{places[0]}: unknown setting '{setting[1]}'; hint: write run.ckpt,every=5min"
+        )
     if not file or file.startswith("every="):
         raise ConfigError(
             f"{places[0]}: no file is named in '{fspath(text)}'; hint: write run.ckpt,every=5min"
@@ -81,4 +93,7 @@ def _seconds(text: str, place: str) -> float:
         raise ConfigError(
             f"{place}: every={text} is not a time; hint: write every=5min, 200ms, 30s or 2h"
         )
-    return float(found[1]) * _SECONDS[found[2]]
+    seconds = float(found[1]) * _SECONDS[found[2]]
+    if seconds == 0:
+        raise ConfigError(f"{place}: every={text} leaves no time to run; hint: write every=200ms")
+    return seconds
