@@ -384,9 +384,9 @@ fn shapes_that_do_not_work_are_refused_with_a_reason() {
         VictimSpec::parse("greedy").unwrap().build_stepwise(layout).err().unwrap().to_string()
     };
     assert!(error(3, 1).contains("try 99 blocks"), "{}", error(3, 1));
-    assert!(error(200, 1).contains("do not divide among 200 planes"));
+    assert!(error(200, 1).contains("for 200 planes, expected a multiple of 200"));
     // 25 blocks a plane, 1280 pages on 4 planes: 320 each are 20 blocks, 4 kept and two frontiers.
-    assert!(error(4, 4).contains("expected 6 blocks more"), "{}", error(4, 4));
+    assert!(error(4, 4).contains("expected 6 more blocks"), "{}", error(4, 4));
     let mut fine = stepwise("greedy", "none", geometry, 4, "fifo", Fill::Sequential);
     let pages = geometry.logical_pages();
     assert!(fine.write(pages, 0).is_err() && fine.trim(pages).is_err());

@@ -2,9 +2,8 @@
 //!
 //! Both are proportions and need not sum to 1: `pages=1/9/90,shares=60/30/10` sends 60% of the
 //! commands to 1% of the pages, 30% to the next 9% and 10% to the last 90%. Every page of a class
-//! is equally likely: P(page) = share of its class / pages of its class. A class with
-//! share 0 is never requested: it holds data at rest, or data that only another part of a mixture
-//! reads.
+//! is equally likely: P(page) = share of its class / pages of its class. A class with share 0 is
+//! never requested: it holds data at rest, or data that only another part of a mixture reads.
 //!
 //! Class boundaries are rounded to whole pages. A class that has a share of the commands and rounds
 //! to no page is an error. With scatter=no the classes follow each other from page 0. With
@@ -174,11 +173,7 @@ struct Draws {
 }
 
 impl State for Draws {
-    state! {
-        values: current, page, left;
-        states: words;
-        fixed: choice, classes, burst, scatter;
-    }
+    state! { values: current, page, left; states: words; fixed: choice, classes, burst, scatter; }
 }
 
 impl Blocks for Draws {
