@@ -2,7 +2,7 @@
 
 use flashgc_base::spec::SpecError;
 
-use crate::geometry::GeometryError;
+use crate::geometry::{Geometry, GeometryError};
 
 /// Why the translation layer cannot be made, or cannot go on.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -47,4 +47,13 @@ pub enum FtlError {
         /// Why it may not be picked.
         why: &'static str,
     },
+}
+
+/// Whether every one of `pages` is a logical page of the drive.
+pub(crate) fn check_range(geometry: &Geometry, pages: &[u32]) -> Result<(), FtlError> {
+    let logical_pages = geometry.logical_pages();
+    match pages.iter().copied().fold(0, u32::max) {
+        page if page >= logical_pages => Err(FtlError::OutOfRange { page, logical_pages }),
+        _ => Ok(()),
+    }
 }

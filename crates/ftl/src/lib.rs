@@ -1,8 +1,8 @@
 //! Flash translation layer: state, decisions and transitions.
 //!
 //! No I/O, no clock, no threads, and no randomness but the
-//! [`Stream`](flashgc_base::rng::Stream) it is handed. Start reading at
-//! [`page_map`]; the policies are in [`victim`].
+//! [`Stream`](flashgc_base::rng::Stream) it is handed. Start reading at the
+//! page store (`store`); the policies are in [`victim`].
 
 mod counters;
 pub mod dftl;

@@ -32,7 +32,7 @@ pub use cache::{LookUp, MapCache};
 
 use crate::blocks::{BlockId, BlockTable};
 use crate::counters::{Counters, Levelled, MapTraffic, Merges, ZombieCounts};
-use crate::error::FtlError;
+use crate::error::{FtlError, check_range};
 use crate::frontier::Frontier;
 use crate::geometry::Geometry;
 use crate::layout::Layout;
@@ -225,13 +225,7 @@ impl Dftl {
     }
 
     fn check_range(&self, pages: &[u32]) -> Result<(), FtlError> {
-        let logical_pages = self.geometry.logical_pages();
-        match pages.iter().copied().max() {
-            Some(page) if page >= logical_pages => {
-                Err(FtlError::OutOfRange { page, logical_pages })
-            }
-            _ => Ok(()),
-        }
+        check_range(&self.geometry, pages)
     }
 
     /// Writes one page. False at the end of the drive's life.

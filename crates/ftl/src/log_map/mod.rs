@@ -12,7 +12,7 @@ mod window;
 
 use crate::blocks::{BlockId, BlockTable};
 use crate::counters::{Counters, Levelled, MapTraffic, Merges, ZombieCounts};
-use crate::error::FtlError;
+use crate::error::{FtlError, check_range};
 use crate::fill::Fill;
 use crate::geometry::Geometry;
 use crate::layout::Layout;
@@ -235,13 +235,7 @@ impl<B: LogBuffer> LogMap<B> {
     }
 
     fn check_range(&self, pages: &[u32]) -> Result<(), FtlError> {
-        let logical_pages = self.hybrid.geometry.logical_pages();
-        match pages.iter().copied().max() {
-            Some(page) if page >= logical_pages => {
-                Err(FtlError::OutOfRange { page, logical_pages })
-            }
-            _ => Ok(()),
-        }
+        check_range(&self.hybrid.geometry, pages)
     }
 }
 

@@ -51,7 +51,7 @@ impl<P: VictimPolicy> PageStore<P> {
     /// Erased blocks that it takes to empty the victim `block`; 0 where there are enough in any case.
     fn blocks_needed(&self, plane: PlaneId, block: BlockId, levels: bool) -> usize {
         let held = &self.planes[plane as usize];
-        if held.pool.len() >= self.sorting.copy_classes() {
+        if held.pool.len() >= self.sorting.reserved() as usize {
             return 0;
         }
         let b = self.tables.geometry.pages_per_block();

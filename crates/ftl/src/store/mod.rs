@@ -35,7 +35,7 @@ use flashgc_base::rng::Stream;
 
 use crate::blocks::BlockTable;
 use crate::counters::{Counters, Levelled, ZombieCounts};
-use crate::error::FtlError;
+use crate::error::{FtlError, check_range};
 use crate::geometry::Geometry;
 use crate::layout::{Layout, PlaneId, PlaneLayout};
 use crate::levelling::Leveller;
@@ -154,11 +154,7 @@ impl<P: VictimPolicy> PageStore<P> {
 
     /// Whether every one of `pages` is one of the drive.
     pub(crate) fn check_range(&self, pages: &[u32]) -> Result<(), FtlError> {
-        let logical_pages = self.tables.geometry.logical_pages();
-        match pages.iter().copied().fold(0, u32::max) {
-            page if page >= logical_pages => Err(FtlError::OutOfRange { page, logical_pages }),
-            _ => Ok(()),
-        }
+        check_range(&self.tables.geometry, pages)
     }
 
     /// Where `page` lies, as a ppn; `None` if it has no data, or the drive has no such page.

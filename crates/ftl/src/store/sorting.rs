@@ -165,9 +165,4 @@ impl Sorting {
         };
         plane.pool.len() as u64 * b + in_open > (reserved as u64 - 1) * b + needed
     }
-
-    /// The open blocks of copies, as classes.
-    pub(super) fn copy_classes(&self) -> usize {
-        self.rule.as_ref().map_or(1, |rule| rule.copy_classes())
-    }
 }
