@@ -152,7 +152,7 @@ fn drive_in_steps(
                 written.remove(&page);
             }
             Command::Read(_) => {}
-            Command::Hint(page) => map.hint(&[page])?,
+            Command::Hint(page) => map.hints().map_or(Ok(()), |hints| hints.hint(&[page]))?,
         }
     }
     assert!(written.iter().all(|&page| map.locate(page).is_some()), "a written page is lost");

@@ -10,7 +10,7 @@ use flashgc_ftl::{
     Allocation, Fill, Frontier, Geometry, Layout, PlacementSpec, PlaneLayout, Stepwise,
     Translation, VictimSpec, allocation_policies, victim_policies,
 };
-use hinting::Hinting;
+use hinting::{Hinting, HintingSteps};
 
 const LOW: u32 = 3;
 const FILLS: [Fill; 3] = [Fill::Sequential, Fill::Random, Fill::Empty];

@@ -50,21 +50,23 @@ impl<O: Observer> Shared<O> {
     /// # Errors
     /// A page that the drive does not have.
     pub fn tell(&mut self, pages: &[u32]) -> Result<(), FtlError> {
-        if !self.heeds_hints {
-            return Ok(());
-        }
-        self.map.hint(pages)?;
+        let Some(hints) = self.map.hints().filter(|_| self.heeds_hints) else { return Ok(()) };
+        hints.hint(pages)?;
         let since = self.ops.sent();
         self.told.extend(pages.iter().map(|&page| (page, since)));
         Ok(())
     }
 
-    /// The host tells now that it will write `pages`.
+    /// The host tells now that it will write `pages`. A drive without a use for hints drops them; its
+    /// results then have no zombies.
     ///
     /// # Errors
     /// A page that the drive does not have.
     pub fn hint(&mut self, pages: &[u32]) -> Result<(), FtlError> {
-        if self.heeds_hints { self.map.hint(pages) } else { Ok(()) }
+        match self.map.hints() {
+            Some(hints) if self.heeds_hints => hints.hint(pages),
+            _ => Ok(()),
+        }
     }
 
     /// What was told of `page` has come true.
@@ -90,7 +92,7 @@ impl<O: Observer> Shared<O> {
             return Ok(());
         }
         match self.told.get(&page) {
-            Some(&since) if order < since || request == NONE => self.map.hint(&[page])?,
+            Some(&since) if order < since || request == NONE => self.hint(&[page])?,
             Some(_) => self.comes_true(page),
             None => {}
         }

@@ -135,7 +135,7 @@ impl<P: VictimPolicy> Translation for PageMap<P> {
     }
 
     fn hints(&mut self) -> Option<&mut dyn TakesHints> {
-        if self.store.zombies.is_some() { Some(self) } else { None }
+        self.store.hints()
     }
 
     fn reads(&mut self) -> Option<&mut dyn FollowsReads> {
@@ -215,24 +215,6 @@ impl<P: VictimPolicy> Translation for PageMap<P> {
 
     fn memory_bytes(&self) -> u64 {
         self.store.bytes
-    }
-}
-
-impl<P: VictimPolicy> TakesHints for PageMap<P> {
-    fn hint(&mut self, pages: &[u32]) -> Result<(), FtlError> {
-        self.store.check_range(pages)?;
-        self.store.mark_zombies(pages);
-        Ok(())
-    }
-
-    fn cancel(&mut self, pages: &[u32]) -> Result<(), FtlError> {
-        self.store.check_range(pages)?;
-        self.store.revive_zombies(pages.iter().copied());
-        Ok(())
-    }
-
-    fn power_loss(&mut self) {
-        self.store.revive_all_zombies();
     }
 }
 

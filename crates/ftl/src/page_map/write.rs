@@ -42,12 +42,12 @@ impl<P: VictimPolicy> PageMap<P> {
     /// below the number of logical pages.
     #[inline]
     fn append(&mut self, pages: &[u32]) -> (usize, Option<Class>) {
-        let held = &mut self.store.planes[PLANE as usize];
-        let count = pages.len().min(held.room(HOST) as usize);
+        let plane_state = &mut self.store.planes[PLANE as usize];
+        let count = pages.len().min(plane_state.room(HOST) as usize);
         if count == 0 {
             return (0, Some(HOST));
         }
-        let first = held.program(&mut self.store.tables, HOST, &pages[..count]);
+        let first = plane_state.program(&mut self.store.tables, HOST, &pages[..count]);
         let map = &mut *self.store.tables.map;
         let old = &mut self.old[..count];
         for (index, old) in old.iter_mut().enumerate() {
@@ -85,13 +85,14 @@ impl<P: VictimPolicy> PageMap<P> {
             let ppn = store.ppn_of(entry);
             let from = (ppn != UNMAPPED).then(|| store.tables.place_of(ppn).0);
             let class = store.sorting.of_write(page, from);
-            let held = &mut store.planes[PLANE as usize];
-            if held.room(class) == 0 {
+            let plane_state = &mut store.planes[PLANE as usize];
+            if plane_state.room(class) == 0 {
                 full = Some(class);
                 break;
             }
             self.old[count] = entry;
-            store.tables.map[page as usize] = held.program(&mut store.tables, class, &[page]);
+            store.tables.map[page as usize] =
+                plane_state.program(&mut store.tables, class, &[page]);
             store.sorting.tick(1);
             store.sorting.wrote(page);
             count += 1;

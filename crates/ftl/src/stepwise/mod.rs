@@ -19,6 +19,7 @@ use crate::error::FtlError;
 use crate::geometry::Geometry;
 use crate::layout::PlaneId;
 pub use crate::store::{Move, RESERVED_BLOCKS, Wear};
+use crate::translation::TakesHints;
 
 /// What a collection has picked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,21 +141,8 @@ pub trait Stepwise: State + Send {
     /// A page that the drive does not have.
     fn trim(&mut self, page: u32) -> Result<Option<u32>, FtlError>;
 
-    /// The host will write `pages` soon: their data are zombies. As
-    /// [`Translation::hint`](crate::Translation::hint).
-    ///
-    /// # Errors
-    /// A page that the drive does not have.
-    fn hint(&mut self, pages: &[u32]) -> Result<(), FtlError>;
-
-    /// The host takes back what it hinted of `pages`.
-    ///
-    /// # Errors
-    /// A page that the drive does not have.
-    fn cancel(&mut self, pages: &[u32]) -> Result<(), FtlError>;
-
-    /// The power fails, and all hints are lost.
-    fn power_loss(&mut self);
+    /// How the map takes hints; `None` where neither policy nor placement has a use for them.
+    fn hints(&mut self) -> Option<&mut dyn TakesHints>;
 
     /// What has become of zombies; `None` where they are not kept.
     fn zombies(&self) -> Option<ZombieCounts>;

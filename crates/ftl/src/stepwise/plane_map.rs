@@ -14,6 +14,7 @@ use crate::layout::{PlaneId, PlaneLayout};
 use crate::placement::Class;
 use crate::store::{Active, Fate, HOST, PageStore, Plane, Wear};
 use crate::table::prefetch;
+use crate::translation::TakesHints;
 use crate::victim::VictimPolicy;
 
 /// The page map over planes with victim policy `P`. See the module's text.
@@ -60,10 +61,12 @@ impl<P: VictimPolicy> PlaneMap<P> {
     /// Whether the host finds a page of `class` in `plane`.
     #[inline]
     fn may_write(&self, class: Class, plane: PlaneId) -> bool {
-        let held = self.plane(plane);
-        match held.room(class) {
-            0 => held.pool.len() as u32 > self.store.sorting.reserved(),
-            _ => !self.store.sorting.has_rule() || self.store.sorting.leaves_room(held, class),
+        let plane_state = self.plane(plane);
+        match plane_state.room(class) {
+            0 => plane_state.pool.len() as u32 > self.store.sorting.reserved(),
+            _ => {
+                !self.store.sorting.has_rule() || self.store.sorting.leaves_room(plane_state, class)
+            }
         }
     }
 
@@ -124,9 +127,9 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
     fn prefetch_old(&self, page: u32) {
         let Some(ppn) = self.store.locate(page) else { return };
         prefetch(&self.store.tables.live, ppn as usize / 64);
-        let held = self.plane(self.store.tables.plane_of(ppn));
-        let block = self.store.tables.place_of(ppn).0 - held.first_block;
-        prefetch(held.blocks.masked_counts(), block as usize);
+        let plane_state = self.plane(self.store.tables.plane_of(ppn));
+        let block = self.store.tables.place_of(ppn).0 - plane_state.first_block;
+        prefetch(plane_state.blocks.masked_counts(), block as usize);
     }
 
     fn free_blocks(&self, plane: PlaneId) -> u32 {
@@ -134,8 +137,8 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
     }
 
     fn blocks_for_host(&self, plane: PlaneId) -> u32 {
-        let held = self.plane(plane);
-        let was_given = held.wanted.is_some_and(|class| held.room(class) > 0);
+        let plane_state = self.plane(plane);
+        let was_given = plane_state.wanted.is_some_and(|class| plane_state.room(class) > 0);
         self.free_blocks(plane) + u32::from(was_given)
     }
 
@@ -160,24 +163,24 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
     fn close_full(&mut self, page: u32, plane: PlaneId) {
         let class = self.class_of_write(page);
         let sorts = self.store.sorting.has_rule();
-        let held = self.plane_mut(plane);
-        if sorts && held.room(class) == 0 {
-            held.close_class(class);
-            held.wanted = Some(class);
+        let plane_state = self.plane_mut(plane);
+        if sorts && plane_state.room(class) == 0 {
+            plane_state.close_class(class);
+            plane_state.wanted = Some(class);
         }
     }
 
     fn open_closed(&mut self, plane: PlaneId) {
         let reserved = self.store.sorting.reserved();
-        let held = self.plane(plane);
-        let has_spare = held.pool.len() as u32 > reserved;
-        if let Some(class) = held.wanted
-            && (has_spare || held.room(class) > 0)
+        let plane_state = self.plane(plane);
+        let has_spare = plane_state.pool.len() as u32 > reserved;
+        if let Some(class) = plane_state.wanted
+            && (has_spare || plane_state.room(class) > 0)
             && self.give_room(class, plane).is_ok()
         {
-            let held = self.plane_mut(plane);
-            held.wanted = None;
-            held.fruitless = 0;
+            let plane_state = self.plane_mut(plane);
+            plane_state.wanted = None;
+            plane_state.fruitless = 0;
         }
     }
 
@@ -186,15 +189,16 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
     }
 
     fn reclaimable_pages(&self, plane: PlaneId) -> u64 {
-        let held = self.plane(plane);
-        let victim = held.under_way.as_ref().map_or(Active::NO_BLOCK, |victim| victim.block);
-        let others = held.open.iter().map(|active| active.block).chain([victim]);
+        let plane_state = self.plane(plane);
+        let victim = plane_state.under_way.as_ref().map_or(Active::NO_BLOCK, |victim| victim.block);
+        let others = plane_state.open.iter().map(|active| active.block).chain([victim]);
         let elsewhere: u64 = others
             .filter(|&block| block != Active::NO_BLOCK)
-            .map(|block| u64::from(held.blocks.valid(block)))
+            .map(|block| u64::from(plane_state.blocks.valid(block)))
             .sum();
-        let pages = u64::from(held.blocks.candidates()) * u64::from(held.blocks.pages_per_block());
-        pages - (held.valid_pages - elsewhere)
+        let pages = u64::from(plane_state.blocks.candidates())
+            * u64::from(plane_state.blocks.pages_per_block());
+        pages - (plane_state.valid_pages - elsewhere)
     }
 
     fn write(&mut self, page: u32, plane: PlaneId) -> Result<Option<u32>, FtlError> {
@@ -203,9 +207,9 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
         if self.store.has_ended() || !self.may_write(class, plane) {
             return Ok(None);
         }
-        let held = self.plane_mut(plane);
-        if held.room(class) == 0 || held.wanted == Some(class) {
-            held.wanted = Some(class);
+        let plane_state = self.plane_mut(plane);
+        if plane_state.room(class) == 0 || plane_state.wanted == Some(class) {
+            plane_state.wanted = Some(class);
             self.open_closed(plane);
         }
         self.plane_mut(plane).counters.host_pages += 1;
@@ -224,22 +228,8 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
         Ok(self.store.discard(page))
     }
 
-    fn hint(&mut self, pages: &[u32]) -> Result<(), FtlError> {
-        self.store.check_range(pages)?;
-        if self.store.zombies.is_some() {
-            self.store.mark_zombies(pages);
-        }
-        Ok(())
-    }
-
-    fn cancel(&mut self, pages: &[u32]) -> Result<(), FtlError> {
-        self.store.check_range(pages)?;
-        self.store.revive_zombies(pages.iter().copied());
-        Ok(())
-    }
-
-    fn power_loss(&mut self) {
-        self.store.revive_all_zombies();
+    fn hints(&mut self) -> Option<&mut dyn TakesHints> {
+        self.store.hints()
     }
 
     fn zombies(&self) -> Option<ZombieCounts> {
@@ -269,22 +259,22 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
             self.plane_mut(plane).close_class(HOST);
         }
         let Some(victim) = self.store.begin(plane)? else { return Ok(None) };
-        let held = self.plane(plane);
-        let block = held.first_block + victim;
+        let plane_state = self.plane(plane);
+        let block = plane_state.first_block + victim;
         self.store.tables.prefetch_block(block);
-        Ok(Some(Victim { block, valid: held.blocks.valid(victim).into() }))
+        Ok(Some(Victim { block, valid: plane_state.blocks.valid(victim).into() }))
     }
 
     fn victim(&self, plane: PlaneId) -> Option<BlockId> {
-        let held = self.plane(plane);
-        held.under_way.as_ref().map(|under_way| held.first_block + under_way.block)
+        let plane_state = self.plane(plane);
+        plane_state.under_way.as_ref().map(|under_way| plane_state.first_block + under_way.block)
     }
 
     fn next_move(&mut self, plane: PlaneId) -> Option<Move> {
         let PageStore { tables, planes, .. } = &mut self.store;
-        let held = &mut planes[plane as usize];
-        let under_way = held.under_way.as_mut()?;
-        let block = held.first_block + under_way.block;
+        let plane_state = &mut planes[plane as usize];
+        let under_way = plane_state.under_way.as_mut()?;
+        let block = plane_state.first_block + under_way.block;
         let steps = &mut under_way.steps;
         let first = tables.first_ppn(block);
         let reverse = tables.pages_of(block);
@@ -365,9 +355,9 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
 
     fn audit(&self) -> Result<(), String> {
         for plane in 0..self.planes() {
-            let held = self.plane(plane);
-            let full = held.blocks.pages_per_block() as u16;
-            let counts = held.blocks.masked_counts().iter().filter(|&&count| count <= full);
+            let plane_state = self.plane(plane);
+            let full = plane_state.blocks.pages_per_block() as u16;
+            let counts = plane_state.blocks.masked_counts().iter().filter(|&&count| count <= full);
             let dead: u64 = counts.map(|&count| u64::from(full - count)).sum();
             if self.reclaimable_pages(plane) != dead {
                 return Err(format!(

@@ -19,24 +19,28 @@ impl<P: VictimPolicy> PageStore<P> {
     /// Nothing to collect, a policy that breaks its contract, or no room on a drive whose blocks
     /// bear any number of erases.
     pub(crate) fn begin(&mut self, plane: PlaneId) -> Result<Option<BlockId>, FtlError> {
-        let held = &mut self.planes[plane as usize];
-        debug_assert!(held.under_way.is_none(), "a collection of plane {plane} is under way");
+        let plane_state = &mut self.planes[plane as usize];
+        debug_assert!(
+            plane_state.under_way.is_none(),
+            "a collection of plane {plane} is under way"
+        );
         let levelled = match self.sorting.of_copies(true) {
-            Some(class) if held.leveller.is_some() => {
-                let room = held.room(class);
-                held.least_erased(room)
+            Some(class) if plane_state.leveller.is_some() => {
+                let room = plane_state.room(class);
+                plane_state.least_erased(room)
             }
             _ => None,
         };
         let block = match levelled {
             Some(block) => {
-                held.take(block);
+                plane_state.take(block);
                 block
             }
-            None => held.pick()?,
+            None => plane_state.pick()?,
         };
         let levels = levelled.is_some();
-        held.under_way = Some(UnderWay { block, levels, copied: 0, steps: Steps::default() });
+        plane_state.under_way =
+            Some(UnderWay { block, levels, copied: 0, steps: Steps::default() });
         if self.blocks_needed(plane, block, levels) > self.planes[plane as usize].pool.len() {
             let counters = self.counters();
             let Some(wear) = &mut self.wear else {
@@ -50,17 +54,19 @@ impl<P: VictimPolicy> PageStore<P> {
 
     /// Erased blocks that it takes to empty the victim `block`; 0 where there are enough in any case.
     fn blocks_needed(&self, plane: PlaneId, block: BlockId, levels: bool) -> usize {
-        let held = &self.planes[plane as usize];
-        if held.pool.len() >= self.sorting.reserved() as usize {
+        let plane_state = &self.planes[plane as usize];
+        if plane_state.pool.len() >= self.sorting.reserved() as usize {
             return 0;
         }
         let b = self.tables.geometry.pages_per_block();
         if let Some(class) = self.sorting.of_copies(levels) {
-            return usize::from(u32::from(held.blocks.valid(block)) > held.room(class));
+            return usize::from(
+                u32::from(plane_state.blocks.valid(block)) > plane_state.room(class),
+            );
         }
-        let mut room: Vec<u32> = held.open.iter().map(|active| b - active.next).collect();
+        let mut room: Vec<u32> = plane_state.open.iter().map(|active| b - active.next).collect();
         let mut needed = 0;
-        let block = held.first_block + block;
+        let block = plane_state.first_block + block;
         let first = self.tables.first_ppn(block);
         for (ppn, &page) in (first..).zip(self.tables.pages_of(block)) {
             if !self.tables.is_live(ppn) {
@@ -85,15 +91,19 @@ impl<P: VictimPolicy> PageStore<P> {
         block: BlockId,
         pages: &mut [u32],
     ) -> (usize, bool) {
-        let held = &mut self.planes[plane as usize];
-        let block_of_drive = held.first_block + block;
+        let plane_state = &mut self.planes[plane as usize];
+        let block_of_drive = plane_state.first_block + block;
         self.tables.prefetch_block(block_of_drive);
         let count = self.tables.take_live(block_of_drive, pages);
-        debug_assert_eq!(count, usize::from(held.blocks.valid(block)), "block {block} miscounted");
-        held.blocks.set_open_count(block, 0);
-        held.valid_pages -= count as u64;
+        debug_assert_eq!(
+            count,
+            usize::from(plane_state.blocks.valid(block)),
+            "block {block} miscounted"
+        );
+        plane_state.blocks.set_open_count(block, 0);
+        plane_state.valid_pages -= count as u64;
         let Some(zombies) = &mut self.zombies else { return (count, false) };
-        let lifted = std::mem::take(&mut held.blocks.zombies_mut()[block as usize]);
+        let lifted = std::mem::take(&mut plane_state.blocks.zombies_mut()[block as usize]);
         zombies.left(Fate::Copied, lifted.into());
         (count, lifted > 0)
     }
@@ -107,8 +117,8 @@ impl<P: VictimPolicy> PageStore<P> {
         pages: &[u32],
         with_zombies: bool,
     ) {
-        let held = &mut self.planes[plane as usize];
-        let first = held.program(&mut self.tables, class, pages);
+        let plane_state = &mut self.planes[plane as usize];
+        let first = plane_state.program(&mut self.tables, class, pages);
         let map = &mut *self.tables.map;
         for &page in pages.iter().take(MAP_AHEAD) {
             prefetch(map, page as usize);
@@ -122,11 +132,11 @@ impl<P: VictimPolicy> PageStore<P> {
             // number of logical pages (an invariant of the store, checked by the audit).
             let entry = unsafe { map.get_unchecked_mut(page as usize) };
             debug_assert!(
-                held.under_way.as_ref().is_none_or(|victim| {
+                plane_state.under_way.as_ref().is_none_or(|victim| {
                     let is_zombie = self.zombies.is_some() && is_marked(*entry);
                     let from = if is_zombie { *entry & !ZOMBIE } else { *entry };
                     let block = from >> self.tables.geometry.offset_bits();
-                    block == held.first_block + victim.block
+                    block == plane_state.first_block + victim.block
                 }),
                 "page {page} was not lifted from the victim"
             );
@@ -135,11 +145,11 @@ impl<P: VictimPolicy> PageStore<P> {
             *entry = ppn | mark;
         }
         if zombies > 0 {
-            let block = held.open[usize::from(class)].block;
-            held.blocks.zombies_mut()[block as usize] += zombies;
+            let block = plane_state.open[usize::from(class)].block;
+            plane_state.blocks.zombies_mut()[block as usize] += zombies;
         }
-        held.counters.copied_pages += pages.len() as u64;
-        if let Some(under_way) = &mut held.under_way {
+        plane_state.counters.copied_pages += pages.len() as u64;
+        if let Some(under_way) = &mut plane_state.under_way {
             under_way.copied += pages.len() as u32;
         }
         self.sorting.tick(pages.len() as u64);
@@ -161,9 +171,9 @@ impl<P: VictimPolicy> PageStore<P> {
         if zombie {
             self.set_zombie(page, ppn);
         }
-        let held = &mut self.planes[plane as usize];
-        held.counters.copied_pages += 1;
-        if let Some(under_way) = &mut held.under_way {
+        let plane_state = &mut self.planes[plane as usize];
+        plane_state.counters.copied_pages += 1;
+        if let Some(under_way) = &mut plane_state.under_way {
             under_way.copied += 1;
         }
         self.note_copies(&[page]);
@@ -183,27 +193,27 @@ impl<P: VictimPolicy> PageStore<P> {
     /// Erases the victim of `plane`, which has no valid page left, and ends the collection: it goes to
     /// the pool, unless it has worn out. Returns it.
     pub(crate) fn finish(&mut self, plane: PlaneId) -> BlockId {
-        let held = &mut self.planes[plane as usize];
-        let ended = held.under_way.take().expect("a collection is under way");
+        let plane_state = &mut self.planes[plane as usize];
+        let ended = plane_state.under_way.take().expect("a collection is under way");
         debug_assert_eq!(
-            self.tables.next_live(held.first_block + ended.block, 0),
+            self.tables.next_live(plane_state.first_block + ended.block, 0),
             None,
             "block {} is erased with a live page",
             ended.block
         );
-        held.erase(ended.block);
-        let (block, erases) = (ended.block, held.blocks.erase_count(ended.block));
-        if let Some(leveller) = &mut held.leveller {
+        plane_state.erase(ended.block);
+        let (block, erases) = (ended.block, plane_state.blocks.erase_count(ended.block));
+        if let Some(leveller) = &mut plane_state.leveller {
             leveller.erased(erases, ended.levels.then_some(ended.copied as usize));
         }
-        let number = held.first_block + block;
+        let number = plane_state.first_block + block;
         if self.wear.as_ref().is_some_and(|wear| wear.is_last(number, erases)) {
             let counters = self.counters();
             if let Some(wear) = &mut self.wear {
                 wear.retire(plane, number, counters);
             }
         } else {
-            held.pool.put(block, erases);
+            plane_state.pool.put(block, erases);
         }
         block
     }

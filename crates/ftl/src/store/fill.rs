@@ -42,8 +42,9 @@ impl<P: VictimPolicy> PageStore<P> {
         for (plane, (rest, block)) in (0..).zip(&filling) {
             if !rest.is_empty() {
                 self.put(plane, *block, rest);
-                let held = &mut self.planes[plane as usize];
-                held.open[usize::from(HOST)] = Active { block: *block, next: rest.len() as u32 };
+                let plane_state = &mut self.planes[plane as usize];
+                plane_state.open[usize::from(HOST)] =
+                    Active { block: *block, next: rest.len() as u32 };
             }
             self.release(planes, plane, block + u32::from(!rest.is_empty()));
             self.close_all(plane, *block);
@@ -97,30 +98,30 @@ impl<P: VictimPolicy> PageStore<P> {
     }
 
     fn put_at(&mut self, plane: PlaneId, block: BlockId, offset: u32, pages: &[u32]) {
-        let held = &mut self.planes[plane as usize];
-        let first = self.tables.program(held.first_block + block, offset, pages);
+        let plane_state = &mut self.planes[plane as usize];
+        let first = self.tables.program(plane_state.first_block + block, offset, pages);
         for (ppn, &page) in (first..).zip(pages) {
             self.tables.map[page as usize] = ppn;
         }
-        held.blocks.program(block, pages.len() as u16);
-        held.valid_pages += pages.len() as u64;
+        plane_state.blocks.program(block, pages.len() as u16);
+        plane_state.valid_pages += pages.len() as u64;
     }
 
     /// Hands the erased blocks of `plane` from `first` on to the pool or, without one, to the
     /// candidates: an erased block is a candidate with no valid page, which has waited longest.
     fn release(&mut self, planes: &PlaneLayout, plane: PlaneId, first: BlockId) {
-        let held = &mut self.planes[plane as usize];
+        let plane_state = &mut self.planes[plane as usize];
         for block in first..self.tables.blocks_per_plane {
             match planes.layout.frontier.has_pool() {
-                true => held.pool.put(block, 0),
-                false => held.close(Active::erased(block)),
+                true => plane_state.pool.put(block, 0),
+                false => plane_state.close(Active::erased(block)),
             }
         }
     }
 
     /// Makes the first `count` blocks of `plane` candidates.
     fn close_all(&mut self, plane: PlaneId, count: u32) {
-        let held = &mut self.planes[plane as usize];
-        (0..count).for_each(|block| held.close(Active::erased(block)));
+        let plane_state = &mut self.planes[plane as usize];
+        (0..count).for_each(|block| plane_state.close(Active::erased(block)));
     }
 }

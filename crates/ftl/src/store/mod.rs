@@ -189,11 +189,11 @@ impl<P: VictimPolicy> PageStore<P> {
     /// programmed last; where one is [`UNMAPPED`] none do. Returns how many died.
     #[inline(always)]
     pub(crate) fn kill_all(&mut self, plane: PlaneId, old: &mut [u32], fate: Fate) -> usize {
-        let held = &mut self.planes[plane as usize];
+        let plane_state = &mut self.planes[plane as usize];
         if let Some(zombies) = self.zombies.as_mut().filter(|zombies| zombies.known > 0) {
-            zombies.left(fate, held.bury(old, self.tables.geometry.offset_bits()));
+            zombies.left(fate, plane_state.bury(old, self.tables.geometry.offset_bits()));
         }
-        held.kill(&mut self.tables, old)
+        plane_state.kill(&mut self.tables, old)
     }
 
     /// The host discards `page`. Returns where its data were.
@@ -211,12 +211,12 @@ impl<P: VictimPolicy> PageStore<P> {
 
     /// The open block of `class` in `plane` is full, or there is none: an erased one takes its place.
     pub(crate) fn open_next(&mut self, class: Class, plane: PlaneId) -> Result<(), FtlError> {
-        let held = &mut self.planes[plane as usize];
-        debug_assert_eq!(held.room(class), 0, "an open block with room is not replaced");
-        held.close_class(class);
-        let block = held.erased_block(self.sorting.takes_cold_data(class))?;
-        held.open[usize::from(class)] = Active::erased(block);
-        self.sorting.opened(held.first_block + block, class);
+        let plane_state = &mut self.planes[plane as usize];
+        debug_assert_eq!(plane_state.room(class), 0, "an open block with room is not replaced");
+        plane_state.close_class(class);
+        let block = plane_state.erased_block(self.sorting.takes_cold_data(class))?;
+        plane_state.open[usize::from(class)] = Active::erased(block);
+        self.sorting.opened(plane_state.first_block + block, class);
         Ok(())
     }
 

@@ -11,10 +11,12 @@ use super::plane::Plane;
 use super::tables::MAP_AHEAD;
 use crate::blocks::BlockId;
 use crate::counters::ZombieCounts;
+use crate::error::FtlError;
 use crate::geometry::Geometry;
 use crate::table::bytes_of;
 use crate::table::{UNMAPPED, prefetch};
 use crate::track::Tracker;
+use crate::translation::TakesHints;
 use crate::victim::VictimPolicy;
 
 /// The mark in the map entry of a zombie.
@@ -97,6 +99,31 @@ impl<P: VictimPolicy> Plane<P> {
 }
 
 impl<P: VictimPolicy> PageStore<P> {
+    /// How the store takes hints; `None` where neither policy nor placement has a use for them.
+    pub(crate) fn hints(&mut self) -> Option<&mut dyn TakesHints> {
+        if self.zombies.is_some() { Some(self) } else { None }
+    }
+}
+
+impl<P: VictimPolicy> TakesHints for PageStore<P> {
+    fn hint(&mut self, pages: &[u32]) -> Result<(), FtlError> {
+        self.check_range(pages)?;
+        self.mark_zombies(pages);
+        Ok(())
+    }
+
+    fn cancel(&mut self, pages: &[u32]) -> Result<(), FtlError> {
+        self.check_range(pages)?;
+        self.revive_zombies(pages.iter().copied());
+        Ok(())
+    }
+
+    fn power_loss(&mut self) {
+        self.revive_zombies(0..self.tables.geometry.logical_pages());
+    }
+}
+
+impl<P: VictimPolicy> PageStore<P> {
     /// Where the page with this map entry lies, or [`UNMAPPED`].
     #[inline(always)]
     pub(crate) fn ppn_of(&self, entry: u32) -> u32 {
@@ -117,7 +144,7 @@ impl<P: VictimPolicy> PageStore<P> {
     }
 
     /// Marks `pages`, all of the drive, as zombies where they have data, and are not yet.
-    pub(crate) fn mark_zombies(&mut self, pages: &[u32]) {
+    fn mark_zombies(&mut self, pages: &[u32]) {
         let mut marked = 0;
         for (index, &page) in pages.iter().enumerate() {
             if let Some(&ahead) = pages.get(index + MAP_AHEAD) {
@@ -130,9 +157,9 @@ impl<P: VictimPolicy> PageStore<P> {
             self.set_zombie(page, entry);
             marked += 1;
             let (plane, block) = self.holder(entry);
-            let held = &mut self.planes[plane];
-            if P::Tracker::FOLLOWS_ZOMBIES && held.blocks.is_candidate(block) {
-                held.tracker.zombie_marked(&held.blocks, block);
+            let plane_state = &mut self.planes[plane];
+            if P::Tracker::FOLLOWS_ZOMBIES && plane_state.blocks.is_candidate(block) {
+                plane_state.tracker.zombie_marked(&plane_state.blocks, block);
             }
         }
         if let Some(counts) = &mut self.zombies {
@@ -150,10 +177,7 @@ impl<P: VictimPolicy> PageStore<P> {
     }
 
     /// Makes zombies among `pages` live again.
-    pub(crate) fn revive_zombies(&mut self, pages: impl Iterator<Item = u32>) {
-        if self.zombies.is_none() {
-            return;
-        }
+    fn revive_zombies(&mut self, pages: impl Iterator<Item = u32>) {
         for page in pages {
             let entry = self.tables.map[page as usize];
             if !is_marked(entry) {
@@ -166,17 +190,12 @@ impl<P: VictimPolicy> PageStore<P> {
                 counts.known -= 1;
             }
             let (plane, block) = self.holder(ppn);
-            let held = &mut self.planes[plane];
-            held.blocks.zombies_mut()[block as usize] -= 1;
-            if P::Tracker::FOLLOWS_ZOMBIES && held.blocks.is_candidate(block) {
-                held.tracker.zombie_revived(&held.blocks, block);
+            let plane_state = &mut self.planes[plane];
+            plane_state.blocks.zombies_mut()[block as usize] -= 1;
+            if P::Tracker::FOLLOWS_ZOMBIES && plane_state.blocks.is_candidate(block) {
+                plane_state.tracker.zombie_revived(&plane_state.blocks, block);
             }
         }
-    }
-
-    /// Makes all zombies live again, in order of page number.
-    pub(crate) fn revive_all_zombies(&mut self) {
-        self.revive_zombies(0..self.tables.geometry.logical_pages());
     }
 
     /// Whether the counts say how many zombies there are.

@@ -25,13 +25,12 @@
 //! Kim and Kwak, J. of the Korea Society of Computer and Information, 2016 (BSGC), section III.3,
 //! equations 1 to 5.
 
-use super::VictimPolicy;
+use super::Scored;
 use crate::blocks::{BlockId, BlockTable};
 use crate::geometry::Geometry;
 use crate::table::bytes_of;
 use crate::table::prefetch;
-use crate::track::{Course, Kinetic, Score};
-use flashgc_base::rng::Stream;
+use crate::track::{Course, Score};
 use flashgc_base::snapshot::{State, Value};
 use flashgc_base::spec::{Kind, Param, Params, SpecError};
 use flashgc_base::{state, value};
@@ -68,8 +67,7 @@ impl Value for Past {
     value!(erased, interval, kept);
 }
 
-impl VictimPolicy for Bsgc {
-    type Tracker = Kinetic<Self>;
+impl Scored for Bsgc {
     const NAME: &'static str = "bsgc";
     const PARAMS: &'static [Param] = &[
         Param {
@@ -92,7 +90,7 @@ impl VictimPolicy for Bsgc {
         },
     ];
 
-    fn new(params: &Params, _: &BlockTable, _: &mut Stream) -> Result<Self, SpecError> {
+    fn new(params: &Params) -> Result<Self, SpecError> {
         Ok(Self {
             literal: params.text("reading") == "literal",
             sample: params.text("first") == "sample",
@@ -101,18 +99,6 @@ impl VictimPolicy for Bsgc {
             least_erases: 0,
             least_worn: 0,
         })
-    }
-
-    fn bytes(&self, shape: &Geometry) -> u64 {
-        Kinetic::bytes(self, shape)
-    }
-
-    fn tracker(&self, blocks: &BlockTable) -> Kinetic<Self> {
-        Kinetic::new(blocks, self.clone())
-    }
-
-    fn pick(&mut self, _: &BlockTable, best: &Kinetic<Self>, _: &mut Stream) -> Option<BlockId> {
-        best.first()
     }
 }
 

@@ -18,11 +18,10 @@
 //! Chiang and Chang, Journal of Systems and Software 1999, as Kim and Kwak, 2016 (BSGC), state it
 //! in section II.2.
 
-use super::VictimPolicy;
+use super::Scored;
 use crate::blocks::{BlockId, BlockTable};
 use crate::geometry::Geometry;
-use crate::track::{AgeBasis, Ages, Course, Kinetic, Score};
-use flashgc_base::rng::Stream;
+use crate::track::{AgeBasis, Ages, Course, Score};
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Param, Params, SpecError};
 use flashgc_base::state;
@@ -37,25 +36,12 @@ impl State for Cat {
     state! { states: ages; }
 }
 
-impl VictimPolicy for Cat {
-    type Tracker = Kinetic<Self>;
+impl Scored for Cat {
     const NAME: &'static str = "cat";
     const PARAMS: &'static [Param] = &[AgeBasis::PARAM];
 
-    fn new(params: &Params, _: &BlockTable, _: &mut Stream) -> Result<Self, SpecError> {
+    fn new(params: &Params) -> Result<Self, SpecError> {
         Ok(Self { ages: Ages::new(AgeBasis::named(params.text("age"))) })
-    }
-
-    fn bytes(&self, shape: &Geometry) -> u64 {
-        Kinetic::bytes(self, shape)
-    }
-
-    fn tracker(&self, blocks: &BlockTable) -> Kinetic<Self> {
-        Kinetic::new(blocks, self.clone())
-    }
-
-    fn pick(&mut self, _: &BlockTable, best: &Kinetic<Self>, _: &mut Stream) -> Option<BlockId> {
-        best.first()
     }
 }
 

@@ -19,11 +19,10 @@
 //! Kawaguchi, Nishioka, Motoda, USENIX 1995; Rosenblum and Ousterhout, SOSP 1991 (`lfs`); Wang et
 //! al., FAST 2022, its code (`sqrt`); Kim and Kwak, 2016 (BSGC), section II.2 (`last_invalidate`).
 
-use super::VictimPolicy;
+use super::Scored;
 use crate::blocks::{BlockId, BlockTable};
 use crate::geometry::Geometry;
-use crate::track::{AgeBasis, Ages, Course, Kinetic, Score};
-use flashgc_base::rng::Stream;
+use crate::track::{AgeBasis, Ages, Course, Score};
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param, Params, SpecError};
 use flashgc_base::state;
@@ -49,8 +48,7 @@ impl State for CostBenefit {
     }
 }
 
-impl VictimPolicy for CostBenefit {
-    type Tracker = Kinetic<Self>;
+impl Scored for CostBenefit {
     const NAME: &'static str = "cost-benefit";
     const PARAMS: &'static [Param] = &[
         Param {
@@ -62,25 +60,13 @@ impl VictimPolicy for CostBenefit {
         AgeBasis::PARAM,
     ];
 
-    fn new(params: &Params, _: &BlockTable, _: &mut Stream) -> Result<Self, SpecError> {
+    fn new(params: &Params) -> Result<Self, SpecError> {
         let form = match params.text("form") {
             "lfs" => Form::Lfs,
             "sqrt" => Form::Sqrt,
             _ => Form::Kawaguchi,
         };
         Ok(Self { form, ages: Ages::new(AgeBasis::named(params.text("age"))) })
-    }
-
-    fn bytes(&self, shape: &Geometry) -> u64 {
-        Kinetic::bytes(self, shape)
-    }
-
-    fn tracker(&self, blocks: &BlockTable) -> Kinetic<Self> {
-        Kinetic::new(blocks, self.clone())
-    }
-
-    fn pick(&mut self, _: &BlockTable, best: &Kinetic<Self>, _: &mut Stream) -> Option<BlockId> {
-        best.first()
     }
 }
 

@@ -19,13 +19,12 @@
 //! Kim and Kwak, Int. J. of Applied Engineering Research 11(7), 2016, as their BSGC paper, 2016,
 //! states it in section II.2. The paper does not say over how many intervals c_iu is averaged.
 
-use super::VictimPolicy;
+use super::Scored;
 use crate::blocks::{BlockId, BlockTable};
 use crate::geometry::Geometry;
 use crate::table::bytes_of;
 use crate::table::prefetch;
-use crate::track::{Course, Kinetic, Score};
-use flashgc_base::rng::Stream;
+use crate::track::{Course, Score};
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param, Params, SpecError};
 use flashgc_base::state;
@@ -45,8 +44,7 @@ impl State for Eigc {
     }
 }
 
-impl VictimPolicy for Eigc {
-    type Tracker = Kinetic<Self>;
+impl Scored for Eigc {
     const NAME: &'static str = "eigc";
     const PARAMS: &'static [Param] = &[Param {
         name: "ratio",
@@ -55,20 +53,8 @@ impl VictimPolicy for Eigc {
         help: "c_iu: the valid ratio at the last erase, or the mean of it and the former c_iu",
     }];
 
-    fn new(params: &Params, _: &BlockTable, _: &mut Stream) -> Result<Self, SpecError> {
+    fn new(params: &Params) -> Result<Self, SpecError> {
         Ok(Self { average: params.text("ratio") == "average", erased: Vec::new() })
-    }
-
-    fn bytes(&self, shape: &Geometry) -> u64 {
-        Kinetic::bytes(self, shape)
-    }
-
-    fn tracker(&self, blocks: &BlockTable) -> Kinetic<Self> {
-        Kinetic::new(blocks, self.clone())
-    }
-
-    fn pick(&mut self, _: &BlockTable, best: &Kinetic<Self>, _: &mut Stream) -> Option<BlockId> {
-        best.first()
     }
 }
 

@@ -15,12 +15,14 @@ pub mod greedy;
 pub mod random;
 pub mod sagc;
 pub mod scata;
+mod scored;
 pub mod wear_aware;
 pub mod windowed;
 pub mod z_cost_benefit;
 pub mod z_greedy;
 
 pub use external::{External, ExternalPick, MakePick};
+pub use scored::Scored;
 
 use flashgc_base::snapshot::State;
 

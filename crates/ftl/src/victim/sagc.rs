@@ -17,13 +17,12 @@
 //! Kwon et al., IEEE Trans. Consumer Electronics 2010, as Kim and Kwak, 2016 (BSGC), state it in
 //! words in section II.2, without a formula: this one is reconstructed.
 
-use super::VictimPolicy;
+use super::Scored;
 use crate::blocks::{BlockId, BlockTable};
 use crate::geometry::Geometry;
 use crate::table::bytes_of;
 use crate::table::prefetch;
-use crate::track::{Course, Kinetic, Score};
-use flashgc_base::rng::Stream;
+use crate::track::{Course, Score};
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param, Params, SpecError};
 use flashgc_base::state;
@@ -43,8 +42,7 @@ impl State for Sagc {
     }
 }
 
-impl VictimPolicy for Sagc {
-    type Tracker = Kinetic<Self>;
+impl Scored for Sagc {
     const NAME: &'static str = "sagc";
     const PARAMS: &'static [Param] = &[Param {
         name: "weight",
@@ -53,20 +51,8 @@ impl VictimPolicy for Sagc {
         help: "factor on the sum of ages: none, or (1-u)/(2u)",
     }];
 
-    fn new(params: &Params, _: &BlockTable, _: &mut Stream) -> Result<Self, SpecError> {
+    fn new(params: &Params) -> Result<Self, SpecError> {
         Ok(Self { ratio: params.text("weight") == "ratio", sums: Vec::new() })
-    }
-
-    fn bytes(&self, shape: &Geometry) -> u64 {
-        Kinetic::bytes(self, shape)
-    }
-
-    fn tracker(&self, blocks: &BlockTable) -> Kinetic<Self> {
-        Kinetic::new(blocks, self.clone())
-    }
-
-    fn pick(&mut self, _: &BlockTable, best: &Kinetic<Self>, _: &mut Stream) -> Option<BlockId> {
-        best.first()
     }
 }
 

@@ -18,13 +18,12 @@
 //! Lin et al., Electronics Letters 47(22), 2011, as Kim and Kwak, 2016 (BSGC), state it in section
 //! II.2.
 
-use super::VictimPolicy;
+use super::Scored;
 use crate::blocks::{BlockId, BlockTable};
 use crate::geometry::Geometry;
 use crate::table::bytes_of;
 use crate::table::prefetch;
-use crate::track::{Course, Kinetic, Score};
-use flashgc_base::rng::Stream;
+use crate::track::{Course, Score};
 use flashgc_base::snapshot::{State, Value};
 use flashgc_base::spec::{Param, Params, SpecError};
 use flashgc_base::{state, value};
@@ -59,25 +58,12 @@ impl Value for Past {
     value!(first, youngest, invalid);
 }
 
-impl VictimPolicy for Scata {
-    type Tracker = Kinetic<Self>;
+impl Scored for Scata {
     const NAME: &'static str = "scata";
     const PARAMS: &'static [Param] = &[];
 
-    fn new(_: &Params, _: &BlockTable, _: &mut Stream) -> Result<Self, SpecError> {
+    fn new(_: &Params) -> Result<Self, SpecError> {
         Ok(Self { past: Vec::new(), programmed: Vec::new(), dead: Vec::new() })
-    }
-
-    fn bytes(&self, shape: &Geometry) -> u64 {
-        Kinetic::bytes(self, shape)
-    }
-
-    fn tracker(&self, blocks: &BlockTable) -> Kinetic<Self> {
-        Kinetic::new(blocks, self.clone())
-    }
-
-    fn pick(&mut self, _: &BlockTable, best: &Kinetic<Self>, _: &mut Stream) -> Option<BlockId> {
-        best.first()
     }
 }
 

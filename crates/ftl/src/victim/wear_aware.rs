@@ -18,11 +18,9 @@
 //! # Source
 //! After the cleaning index of Kim and Lee, IEICE Trans. on Information and Systems E85-D(6), 2002.
 
-use super::VictimPolicy;
+use super::Scored;
 use crate::blocks::{BlockId, BlockTable};
-use crate::geometry::Geometry;
-use crate::track::{Course, Kinetic, Score};
-use flashgc_base::rng::Stream;
+use crate::track::{Course, Score};
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param, Params, SpecError};
 use flashgc_base::state;
@@ -43,8 +41,7 @@ impl State for WearAware {
     }
 }
 
-impl VictimPolicy for WearAware {
-    type Tracker = Kinetic<Self>;
+impl Scored for WearAware {
     const NAME: &'static str = "wear-aware";
     const PARAMS: &'static [Param] = &[Param {
         name: "lambda",
@@ -53,20 +50,8 @@ impl VictimPolicy for WearAware {
         help: "weight of the wear, from 0 to 1; the valid pages have the rest",
     }];
 
-    fn new(params: &Params, _: &BlockTable, _: &mut Stream) -> Result<Self, SpecError> {
+    fn new(params: &Params) -> Result<Self, SpecError> {
         Ok(Self { lambda: params.real("lambda"), most_erases: 0, next_most: 0 })
-    }
-
-    fn bytes(&self, shape: &Geometry) -> u64 {
-        Kinetic::bytes(self, shape)
-    }
-
-    fn tracker(&self, blocks: &BlockTable) -> Kinetic<Self> {
-        Kinetic::new(blocks, self.clone())
-    }
-
-    fn pick(&mut self, _: &BlockTable, best: &Kinetic<Self>, _: &mut Stream) -> Option<BlockId> {
-        best.first()
     }
 }
 

@@ -17,12 +17,11 @@
 //! # Source
 //! Lee, Kim, Lee, Maeng, IEEE Trans. on Computers 64(4), 2015, Eq. 3.
 
-use super::VictimPolicy;
+use super::Scored;
 use super::z_greedy::twice_benefit;
 use crate::blocks::{BlockId, BlockTable};
 use crate::geometry::Geometry;
-use crate::track::{AgeBasis, Ages, Course, Kinetic, Score};
-use flashgc_base::rng::Stream;
+use crate::track::{AgeBasis, Ages, Course, Score};
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Param, Params, SpecError};
 use flashgc_base::state;
@@ -37,25 +36,12 @@ impl State for ZCostBenefit {
     state! { states: ages; }
 }
 
-impl VictimPolicy for ZCostBenefit {
-    type Tracker = Kinetic<Self>;
+impl Scored for ZCostBenefit {
     const NAME: &'static str = "z-cost-benefit";
     const PARAMS: &'static [Param] = &[AgeBasis::PARAM];
 
-    fn new(params: &Params, _: &BlockTable, _: &mut Stream) -> Result<Self, SpecError> {
+    fn new(params: &Params) -> Result<Self, SpecError> {
         Ok(Self { ages: Ages::new(AgeBasis::named(params.text("age"))) })
-    }
-
-    fn bytes(&self, shape: &Geometry) -> u64 {
-        Kinetic::bytes(self, shape)
-    }
-
-    fn tracker(&self, blocks: &BlockTable) -> Kinetic<Self> {
-        Kinetic::new(blocks, self.clone())
-    }
-
-    fn pick(&mut self, _: &BlockTable, best: &Kinetic<Self>, _: &mut Stream) -> Option<BlockId> {
-        best.first()
     }
 }
 

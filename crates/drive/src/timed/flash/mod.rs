@@ -112,10 +112,10 @@ impl Flash {
     /// Lets the cells of an idle die work for `length`.
     #[inline]
     pub fn begin_cells(&mut self, clock: &mut Clock, die: u32, job: Job, length: u64) {
-        let held = &mut self.dies[die as usize];
-        debug_assert!(held.cells.is_idle());
-        held.cells = Stage { job, begin: clock.now(), length, ..Stage::IDLE };
-        held.suspends = 0;
+        let die_state = &mut self.dies[die as usize];
+        debug_assert!(die_state.cells.is_idle());
+        die_state.cells = Stage { job, begin: clock.now(), length, ..Stage::IDLE };
+        die_state.suspends = 0;
         clock.set(Event::Cells(die), clock.now() + length);
     }
 
@@ -141,12 +141,12 @@ impl Flash {
     /// Its side of the bus is idle: what the cells of a die have read may go out. Returns a job that
     /// is over.
     pub fn bus_freed(&mut self, clock: &mut Clock, ops: &mut Ops, die: u32) -> Option<Job> {
-        let held = &mut self.dies[die as usize];
-        if !held.cells.held || !held.bus.is_idle() {
+        let die_state = &mut self.dies[die as usize];
+        if !die_state.cells.held || !die_state.bus.is_idle() {
             return None;
         }
-        let job = held.cells.job;
-        held.cells = Stage::IDLE;
+        let job = die_state.cells.job;
+        die_state.cells = Stage::IDLE;
         self.read_out(clock, ops, die, job)
     }
 
@@ -174,23 +174,23 @@ impl Flash {
     /// is over.
     #[inline]
     pub fn after_cells(&mut self, clock: &mut Clock, ops: &mut Ops, die: u32) -> Option<Job> {
-        let held = &mut self.dies[die as usize];
-        let job = held.cells.job;
+        let die_state = &mut self.dies[die as usize];
+        let job = die_state.cells.job;
         let reads = matches!(job, Job::Read(_) | Job::ModifyRead(_) | Job::CopyRead);
-        if reads && !held.bus.is_idle() {
-            held.cells.held = true;
+        if reads && !die_state.bus.is_idle() {
+            die_state.cells.held = true;
             return None;
         }
-        held.cells = Stage::IDLE;
+        die_state.cells = Stage::IDLE;
         if reads { self.read_out(clock, ops, die, job) } else { Some(job) }
     }
 
     /// What came over the bus while the cells of a die were at work is programmed now.
     pub fn program_held(&mut self, clock: &mut Clock, die: u32) {
-        let held = &mut self.dies[die as usize];
-        if held.bus.held && held.cells.is_idle() {
-            let job = held.bus.job;
-            held.bus = Stage::IDLE;
+        let die_state = &mut self.dies[die as usize];
+        if die_state.bus.held && die_state.cells.is_idle() {
+            let job = die_state.bus.job;
+            die_state.bus = Stage::IDLE;
             self.begin_cells(clock, die, job, self.cell_time(job));
         }
     }
@@ -207,21 +207,21 @@ impl Flash {
         (suspend_ns, resume_ns): (u64, u64),
     ) -> Option<Stage> {
         let now = clock.now();
-        let held = &mut self.dies[die as usize];
-        debug_assert!(held.suspended.is_none() && held.bus.is_idle());
-        let (mut stage, times) = (held.cells, held.suspends + 1);
-        let has_begun = held.has_begun(now);
+        let die_state = &mut self.dies[die as usize];
+        debug_assert!(die_state.suspended.is_none() && die_state.bus.is_idle());
+        let (mut stage, times) = (die_state.cells, die_state.suspends + 1);
+        let has_begun = die_state.has_begun(now);
         let done = now - stage.begin;
         if let Some(op) = stage.job.op() {
             ops[op].cell_ns += done;
         }
         let left = stage.length - done;
         stage.length = done;
-        held.cells = Stage::IDLE;
+        die_state.cells = Stage::IDLE;
         clock.set(Event::Cells(die), NEVER);
         // Before its command is given, what goes first goes first: nothing is suspended.
         let lost = if has_begun { resume_ns } else { 0 };
-        held.suspended = Some(Suspended { job: stage.job, left: left + lost, times, mark });
+        die_state.suspended = Some(Suspended { job: stage.job, left: left + lost, times, mark });
         if has_begun && suspend_ns > 0 {
             self.begin_cells(clock, die, Job::Suspend, suspend_ns);
         }
@@ -279,10 +279,10 @@ impl Flash {
         command: bool,
     ) -> u64 {
         let now = clock.now();
-        let held = &mut self.dies[die as usize];
-        debug_assert!(held.bus.is_idle());
-        let begin = self.buses[held.channel as usize].take_turn(now, length);
-        held.bus = Stage { job, begin, length, held: false, command };
+        let die_state = &mut self.dies[die as usize];
+        debug_assert!(die_state.bus.is_idle());
+        let begin = self.buses[die_state.channel as usize].take_turn(now, length);
+        die_state.bus = Stage { job, begin, length, held: false, command };
         let end = begin + length;
         if let Some(op) = job.op() {
             ops[op].bus_ns += end - now;
@@ -378,7 +378,7 @@ mod tests {
         assert_eq!(clock.go_on(u64::MAX), Next::Event(Event::Cells(0)));
         flash.end_cells(clock.now(), &mut ops, 0);
         assert_eq!(flash.after_cells(&mut clock, &mut ops, 0), None);
-        // While the first goes out from 25 to 55, the second is read until 50 and held.
+        // While the first goes out from 25 to 55, the second is read until 50 and die_state.
         flash.begin_in_cells(&mut clock, &mut ops, 0, Job::Read(1));
         assert_eq!(clock.go_on(u64::MAX), Next::Event(Event::Cells(0)));
         flash.end_cells(clock.now(), &mut ops, 0);

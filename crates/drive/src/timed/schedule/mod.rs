@@ -116,12 +116,12 @@ impl Scheduler {
         let die = plane / self.planes_per_die;
         let order = shared.ops.send();
         let now = shared.now();
-        let held = &mut shared.ops[op];
-        held.plane = plane;
-        held.order = order;
-        held.blocked_ns = self.flash.die(die).held_until(now);
-        held.met_collection |= self.collector.is_under_way(die);
-        shared.map.prefetch_old(held.page);
+        let operation = &mut shared.ops[op];
+        operation.plane = plane;
+        operation.order = order;
+        operation.blocked_ns = self.flash.die(die).held_until(now);
+        operation.met_collection |= self.collector.is_under_way(die);
+        shared.map.prefetch_old(operation.page);
         if self.joins(shared, die, op) {
             return;
         }
@@ -166,10 +166,10 @@ impl Scheduler {
         if self.collector.life() == Life::Ended {
             return Ok(false); // the drive is read-only, and stops
         }
-        let held = self.flash.die(die);
-        let has_begun = if !held.is_idle() {
+        let die_state = self.flash.die(die);
+        let has_begun = if !die_state.is_idle() {
             self.overlap(shared, die)?
-        } else if held.suspended.is_some() {
+        } else if die_state.suspended.is_some() {
             self.while_suspended(shared, die)?
         } else if self.collector.is_under_way(die) {
             self.at_point(shared, die)?
@@ -264,9 +264,9 @@ impl Scheduler {
     /// `op`, which is done, leaves its die.
     #[inline]
     pub fn leave<O: Observer>(&mut self, shared: &mut Shared<O>, die: u32, op: u32) {
-        let held = &mut shared.ops[op];
-        self.spread.leave(held);
-        held.met_collection |= held.blocked_ns > 0 || self.collector.is_under_way(die);
+        let operation = &mut shared.ops[op];
+        self.spread.leave(operation);
+        operation.met_collection |= operation.blocked_ns > 0 || self.collector.is_under_way(die);
     }
 
     /// A die has been idle since its timer was set.
@@ -278,8 +278,10 @@ impl Scheduler {
         shared: &mut Shared<O>,
         die: u32,
     ) -> Result<(), DriveError> {
-        let held = self.flash.die(die);
-        let rests = held.is_idle() && held.suspended.is_none() && !self.collector.is_under_way(die);
+        let die_state = self.flash.die(die);
+        let rests = die_state.is_idle()
+            && die_state.suspended.is_none()
+            && !self.collector.is_under_way(die);
         if rests && let Some(begun) = self.collector.begin_idle(shared, die)? {
             self.look_at(begun);
         }

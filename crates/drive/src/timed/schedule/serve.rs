@@ -62,12 +62,12 @@ impl Scheduler {
         if self.collector.is_under_way(die) {
             return self.overlap_collection(shared, die);
         }
-        let held = self.flash.die(die);
-        if !self.cache_commands || held.suspended.is_some() {
+        let die_state = self.flash.die(die);
+        if !self.cache_commands || die_state.suspended.is_some() {
             return Ok(false);
         }
-        let kind = match (held.cells.job, held.bus.job) {
-            (Job::Idle, Job::Read(_)) if !held.bus.command => Kind::Read,
+        let kind = match (die_state.cells.job, die_state.bus.job) {
+            (Job::Idle, Job::Read(_)) if !die_state.bus.command => Kind::Read,
             (Job::Write(_), Job::Idle) => Kind::Write,
             _ => return Ok(false),
         };
@@ -152,9 +152,9 @@ impl Scheduler {
         }
         // While it was read, its place was taken or it aged into another class: it waits again.
         let held_ns = self.flash.die(die).held_until(shared.now());
-        let held = &mut shared.ops[op];
-        held.kind = Kind::Write;
-        held.blocked_ns = held_ns - held.blocked_ns;
+        let operation = &mut shared.ops[op];
+        operation.kind = Kind::Write;
+        operation.blocked_ns = held_ns - operation.blocked_ns;
         self.waiting.put_back(&mut shared.ops, die, op);
         Ok(())
     }
@@ -163,9 +163,9 @@ impl Scheduler {
     fn take_out<O: Observer>(&mut self, shared: &mut Shared<O>, die: u32, op: u32) {
         let held_ns = self.flash.die(die).held_until(shared.now());
         self.waiting.take(&mut shared.ops, die, op);
-        let held = &mut shared.ops[op];
-        debug_assert!(held.blocked_ns <= held_ns);
-        held.blocked_ns = held_ns - held.blocked_ns;
+        let operation = &mut shared.ops[op];
+        debug_assert!(operation.blocked_ns <= held_ns);
+        operation.blocked_ns = held_ns - operation.blocked_ns;
     }
 
     /// Operations of the same kind on other planes join `first`, a read or a write that is served, in

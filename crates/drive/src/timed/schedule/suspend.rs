@@ -16,13 +16,16 @@ impl Scheduler {
             return;
         }
         let now = shared.now();
-        let held = self.flash.die(die);
-        let job = held.cells.job;
-        if held.suspended.is_some() || !held.bus.is_idle() || held.suspends >= rule.most {
+        let die_state = self.flash.die(die);
+        let job = die_state.cells.job;
+        if die_state.suspended.is_some()
+            || !die_state.bus.is_idle()
+            || die_state.suspends >= rule.most
+        {
             return;
         }
-        let left = (held.cells.begin + held.cells.length).saturating_sub(now);
-        let has_begun = held.has_begun(now);
+        let left = (die_state.cells.begin + die_state.cells.length).saturating_sub(now);
+        let has_begun = die_state.has_begun(now);
         let (can, least_ns) = match job {
             Job::Erase => (rule.erase, rule.least_erase_ns),
             job if job.programs() => (rule.program, rule.least_program_ns),
