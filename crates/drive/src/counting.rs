@@ -9,9 +9,32 @@ use flashgc_workload::{Batch, Op, Workload, WorkloadError};
 use crate::extent::{Extent, Unit};
 use crate::swap::Swapping;
 
-/// Why a drive could not go on.
+/// Why a drive could not go on. One pointer, like [`FtlError`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum DriveError {
+#[error(transparent)]
+pub struct DriveError(Box<DriveErrorKind>);
+
+impl DriveError {
+    /// What went wrong.
+    pub fn kind(&self) -> &DriveErrorKind {
+        &self.0
+    }
+
+    pub(crate) fn checkpoint(why: impl Into<String>) -> Self {
+        DriveErrorKind::Checkpoint(why.into()).into()
+    }
+}
+
+impl<K: Into<DriveErrorKind>> From<K> for DriveError {
+    #[cold]
+    fn from(kind: K) -> Self {
+        Self(Box::new(kind.into()))
+    }
+}
+
+/// What can go wrong with a drive.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DriveErrorKind {
     /// The translation layer could not be made or could not go on.
     #[error(transparent)]
     Ftl(#[from] FtlError),

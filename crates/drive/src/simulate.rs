@@ -219,7 +219,7 @@ fn start<R: Lengthened>(
     let mut rounds = 1;
     if let Some(keeper) = keeper {
         if let Found::Done = keeper.restore(index, &mut run)? {
-            return Err(DriveError::Checkpoint(
+            return Err(DriveError::checkpoint(
                 "checkpoint: a run to lengthen is done".to_string(),
             ));
         }

@@ -4,9 +4,35 @@ use flashgc_base::spec::SpecError;
 
 use crate::geometry::{Geometry, GeometryError};
 
-/// Why the translation layer cannot be made, or cannot go on.
+/// Why the translation layer cannot be made, or cannot go on. One pointer, so that what every page
+/// operation returns stays in registers.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum FtlError {
+#[error(transparent)]
+pub struct FtlError(Box<FtlErrorKind>);
+
+impl FtlError {
+    /// What went wrong.
+    pub fn kind(&self) -> &FtlErrorKind {
+        &self.0
+    }
+
+    /// Collecting garbage frees nothing, for this reason.
+    #[cold]
+    pub fn no_space(why: impl Into<String>) -> Self {
+        FtlErrorKind::NoSpace(why.into()).into()
+    }
+}
+
+impl<K: Into<FtlErrorKind>> From<K> for FtlError {
+    #[cold]
+    fn from(kind: K) -> Self {
+        Self(Box::new(kind.into()))
+    }
+}
+
+/// What can go wrong with a translation layer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FtlErrorKind {
     /// The shape of the drive does not work.
     #[error(transparent)]
     Geometry(#[from] GeometryError),
@@ -53,7 +79,9 @@ pub enum FtlError {
 pub(crate) fn check_range(geometry: &Geometry, pages: &[u32]) -> Result<(), FtlError> {
     let logical_pages = geometry.logical_pages();
     match pages.iter().copied().fold(0, u32::max) {
-        page if page >= logical_pages => Err(FtlError::OutOfRange { page, logical_pages }),
+        page if page >= logical_pages => {
+            Err(FtlErrorKind::OutOfRange { page, logical_pages }.into())
+        }
         _ => Ok(()),
     }
 }

@@ -36,7 +36,7 @@ pub use blocks::{BlockId, BlockTable, NOT_A_CANDIDATE};
 pub use collector::collectors;
 pub use counters::{Counters, Levelled, MapTraffic, Merges, ZombieCounts};
 pub use endurance::{EndOfLife, Endurance, Lifespan};
-pub use error::FtlError;
+pub use error::{FtlError, FtlErrorKind};
 pub use fill::Fill;
 pub use frontier::Frontier;
 pub use geometry::{Geometry, GeometryError};

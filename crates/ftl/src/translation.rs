@@ -11,7 +11,7 @@ use flashgc_base::spec::SpecError;
 use crate::blocks::{BlockId, BlockTable};
 use crate::counters::{Counters, Levelled, MapTraffic, Merges, ZombieCounts};
 
-use crate::error::FtlError;
+use crate::error::{FtlError, FtlErrorKind};
 use crate::geometry::Geometry;
 use crate::layout::Layout;
 use crate::scheme::{Costs, Duplicates, Scheme};
@@ -76,7 +76,7 @@ pub trait Translation: State + Send {
 
     /// The error of a drive that is read-only.
     fn read_only(&self) -> FtlError {
-        FtlError::ReadOnly { bad_blocks: self.wear().map_or(0, Wear::bad_blocks) }
+        FtlErrorKind::ReadOnly { bad_blocks: self.wear().map_or(0, Wear::bad_blocks) }.into()
     }
 
     /// The drive's shape.

@@ -4,8 +4,8 @@
 mod reference;
 
 use flashgc_ftl::{
-    Allocation, EndOfLife, Endurance, Frontier, FtlError, Geometry, Layout, Levelling, Lifespan,
-    Translation, VictimSpec, allocation_policies, victim_policies,
+    Allocation, EndOfLife, Endurance, Frontier, FtlError, FtlErrorKind, Geometry, Layout,
+    Levelling, Lifespan, Translation, VictimSpec, allocation_policies, victim_policies,
 };
 use proptest::prelude::*;
 use reference::picks::naive_pick;
@@ -55,7 +55,9 @@ fn check_end(layer: &mut dyn Translation) -> Result<(), String> {
         return Err(format!("page {lost} is lost"));
     }
     let counters = layer.counters();
-    let refused = |error| matches!(error, Err(FtlError::ReadOnly { .. }));
+    let refused = |result: Result<(), FtlError>| {
+        result.is_err_and(|error| matches!(error.kind(), FtlErrorKind::ReadOnly { .. }))
+    };
     if !refused(layer.write(&[0])) || !refused(layer.trim(&[0])) {
         return Err("a worn-out drive took a command".to_string());
     }

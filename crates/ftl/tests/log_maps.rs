@@ -20,7 +20,7 @@ fn layout(geometry: Geometry, fill: Fill) -> Layout {
 }
 
 fn made(mapping: &str, geometry: Geometry, fill: Fill) -> Box<dyn Translation> {
-    let no_page_map = |_| Err(FtlError::NoSpace("a log map needs no page map".to_string()));
+    let no_page_map = |_| Err(FtlError::no_space("a log map needs no page map"));
     Mapping::parse(mapping).unwrap().build(layout(geometry, fill), &no_page_map).unwrap()
 }
 

@@ -8,7 +8,7 @@ use flashgc_base::snapshot::{Fault, Reader, State, Writer};
 use flashgc_base::spec::{Param, Params, SpecError};
 use flashgc_ftl::victim::z_greedy::ZGreedy;
 use flashgc_ftl::{
-    BlockId, BlockTable, Fill, Frontier, FtlError, Geometry, Layout, PageMap, PlacementSpec,
+    BlockId, BlockTable, Fill, Frontier, FtlErrorKind, Geometry, Layout, PageMap, PlacementSpec,
     Translation, VictimPolicy, VictimSpec,
 };
 use hinting::Hinting;
@@ -259,8 +259,8 @@ fn hints_beyond_the_drive_are_refused_and_hints_of_nothing_ignored() {
     let geometry = Geometry::with_spare(40, 16, 0.3).unwrap();
     let mut layer = build("z-greedy", layout(geometry, Frontier::Pool { low: 2 }, "none"));
     let pages = geometry.logical_pages();
-    assert!(matches!(layer.hint(&[0, pages]), Err(FtlError::OutOfRange { .. })));
-    assert!(matches!(layer.cancel(&[pages]), Err(FtlError::OutOfRange { .. })));
+    assert!(matches!(layer.hint(&[0, pages]).unwrap_err().kind(), FtlErrorKind::OutOfRange { .. }));
+    assert!(matches!(layer.cancel(&[pages]).unwrap_err().kind(), FtlErrorKind::OutOfRange { .. }));
     layer.hint(&[0, 1]).unwrap(); // no data yet
     assert_eq!(layer.zombies().unwrap().known, 0);
     layer.write(&[0, 1]).unwrap();

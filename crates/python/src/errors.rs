@@ -2,8 +2,8 @@
 //! engine's own one-line texts.
 
 use flashgc_base::spec::SpecError;
-use flashgc_drive::counting::DriveError as EngineError;
-use flashgc_ftl::FtlError;
+use flashgc_drive::counting::{DriveError as EngineError, DriveErrorKind};
+use flashgc_ftl::{FtlError, FtlErrorKind};
 use pyo3::PyErr;
 use pyo3::create_exception;
 use pyo3::exceptions::PyException;
@@ -52,23 +52,23 @@ pub(crate) fn trace(error: impl std::fmt::Display) -> PyErr {
 /// The exception for what a layer says.
 pub(crate) fn ftl(error: &FtlError) -> PyErr {
     let text = error.to_string();
-    match error {
-        FtlError::Geometry(_) => ConfigError::new_err(format!("drive: {text}")),
-        FtlError::Spec(_) => ConfigError::new_err(text),
-        FtlError::BadPick { .. } => PolicyError::new_err(text),
-        FtlError::Memory { .. }
-        | FtlError::NoSpace(_)
-        | FtlError::OutOfRange { .. }
-        | FtlError::ReadOnly { .. } => DriveError::new_err(text),
+    match error.kind() {
+        FtlErrorKind::Geometry(_) => ConfigError::new_err(format!("drive: {text}")),
+        FtlErrorKind::Spec(_) => ConfigError::new_err(text),
+        FtlErrorKind::BadPick { .. } => PolicyError::new_err(text),
+        FtlErrorKind::Memory { .. }
+        | FtlErrorKind::NoSpace(_)
+        | FtlErrorKind::OutOfRange { .. }
+        | FtlErrorKind::ReadOnly { .. } => DriveError::new_err(text),
     }
 }
 
 /// The exception for what a drive says.
 pub(crate) fn drive(error: &EngineError) -> PyErr {
-    match error {
-        EngineError::Ftl(error) => ftl(error),
-        EngineError::Workload(error) => trace(error),
-        EngineError::Checkpoint(text) => config(text),
+    match error.kind() {
+        DriveErrorKind::Ftl(error) => ftl(error),
+        DriveErrorKind::Workload(error) => trace(error),
+        DriveErrorKind::Checkpoint(text) => config(text),
     }
 }
 

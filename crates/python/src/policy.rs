@@ -43,7 +43,7 @@ pub(crate) fn external(policy: Py<PyAny>, raised: &Raised) -> MakePick {
         Python::attach(|py| pick(py, blocks, policy.bind(py), &raised)).map_err(|error| {
             let text = error.to_string();
             store(&raised, error);
-            FtlError::NoSpace(text)
+            FtlError::no_space(text)
         })
     })
 }

@@ -100,7 +100,7 @@ fn difference(then: &RunConfig, now: &RunConfig) -> Option<String> {
 }
 
 fn fault(path: &Path, why: impl std::fmt::Display) -> DriveError {
-    DriveError::Checkpoint(format!("checkpoint {}: {why}", path.display()))
+    DriveError::checkpoint(format!("checkpoint {}: {why}", path.display()))
 }
 
 /// What the checkpoint at `path` is of: the configuration to resolve before [`Keeper::new`].
@@ -170,7 +170,7 @@ impl Keeper {
         resolved: &Resolved,
     ) -> Result<Self, DriveError> {
         let Some(path) = places.write.as_ref().or(places.resume.as_ref()) else {
-            return Err(DriveError::Checkpoint("checkpoint: no file is named".to_string()));
+            return Err(DriveError::checkpoint("checkpoint: no file is named"));
         };
         if let Some(why) = resolved.why_unsaved() {
             return Err(fault(path, why));

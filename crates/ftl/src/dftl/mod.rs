@@ -105,7 +105,7 @@ pub fn most_in_a_row(geometry: &Geometry) -> u64 {
 
 /// The error of a drive that has written `most` translation pages in a row.
 pub fn endless(most: u64) -> FtlError {
-    FtlError::NoSpace(format!(
+    FtlError::no_space(format!(
         "{most} translation pages in a row were written because collections moved pages"
     ))
 }

@@ -5,7 +5,7 @@
 use crate::allocation::Pool;
 use crate::blocks::{BlockId, BlockTable};
 use crate::counters::{Counters, Merges};
-use crate::error::FtlError;
+use crate::error::{FtlError, FtlErrorKind};
 use crate::geometry::Geometry;
 use crate::log_map::weigher::Weigher;
 use crate::scheme::{Action, ClassTable, Costs, Duplicates, Scheme};
@@ -97,7 +97,7 @@ impl Hybrid {
         strict_order: bool,
     ) -> Result<Self, FtlError> {
         let pages = geometry.logical_pages();
-        let memory = || FtlError::Memory { pages };
+        let memory = || FtlError::from(FtlErrorKind::Memory { pages });
         let mut map = Table::new(pages as usize).ok_or_else(memory)?;
         map.fill(UNMAPPED);
         let bits = ((geometry.blocks() as usize) << geometry.offset_bits()).div_ceil(64);
@@ -207,7 +207,7 @@ impl Hybrid {
         let block = self
             .pool
             .take()
-            .ok_or_else(|| FtlError::NoSpace("the pool of erased blocks is empty".to_string()))?;
+            .ok_or_else(|| FtlError::no_space("the pool of erased blocks is empty"))?;
         self.roles[block as usize] = role;
         if let (Role::Log, Some(weigher)) = (role, &mut self.weigher) {
             weigher.opened(block);

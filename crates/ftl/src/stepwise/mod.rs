@@ -248,7 +248,7 @@ pub trait Stepwise: State + Send {
         }
         let written = self.write(page, plane)?;
         if written.is_none() && !self.has_ended() {
-            return Err(FtlError::NoSpace("the pool of erased blocks is empty".to_string()));
+            return Err(FtlError::no_space("the pool of erased blocks is empty"));
         }
         Ok(written)
     }

@@ -44,7 +44,7 @@ impl<P: VictimPolicy> PageStore<P> {
         if self.blocks_needed(plane, block, levels) > self.planes[plane as usize].pool.len() {
             let counters = self.counters();
             let Some(wear) = &mut self.wear else {
-                return Err(FtlError::NoSpace("the pool of erased blocks is empty".to_string()));
+                return Err(FtlError::no_space("the pool of erased blocks is empty"));
             };
             wear.ran_dry(counters);
             return Ok(None);

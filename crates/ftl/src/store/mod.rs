@@ -35,7 +35,7 @@ use flashgc_base::rng::Stream;
 
 use crate::blocks::BlockTable;
 use crate::counters::{Counters, Levelled, ZombieCounts};
-use crate::error::{FtlError, check_range};
+use crate::error::{FtlError, FtlErrorKind, check_range};
 use crate::geometry::Geometry;
 use crate::layout::{Layout, PlaneId, PlaneLayout};
 use crate::levelling::Leveller;
@@ -104,7 +104,8 @@ impl<P: VictimPolicy> PageStore<P> {
             zombies::check(&geometry)?;
         }
         let pages = geometry.logical_pages();
-        let tables = Tables::new(geometry, blocks_per_plane).ok_or(FtlError::Memory { pages })?;
+        let tables =
+            Tables::new(geometry, blocks_per_plane).ok_or(FtlErrorKind::Memory { pages })?;
         let mut bytes = shared_bytes(layout, keeps_zombies);
         let mut made = Vec::with_capacity(planes.planes as usize);
         for (number, &promised) in (0..).zip(&promised) {
@@ -246,7 +247,7 @@ impl<P: VictimPolicy> PageStore<P> {
 
     /// The error of a drive that is read-only.
     pub(crate) fn read_only(&self) -> FtlError {
-        FtlError::ReadOnly { bad_blocks: self.wear.as_ref().map_or(0, Wear::bad_blocks) }
+        FtlErrorKind::ReadOnly { bad_blocks: self.wear.as_ref().map_or(0, Wear::bad_blocks) }.into()
     }
 
     /// Notes that `pages` were copied, where somebody asks.

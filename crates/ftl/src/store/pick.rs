@@ -2,7 +2,7 @@
 
 use super::plane::Plane;
 use crate::blocks::{BlockId, BlockTable};
-use crate::error::FtlError;
+use crate::error::{FtlError, FtlErrorKind};
 use crate::track::Tracker;
 use crate::victim::VictimPolicy;
 
@@ -20,16 +20,19 @@ impl<P: VictimPolicy> Plane<P> {
         self.fruitless += 1;
         self.tracker.settle(blocks);
         let Some(victim) = self.policy.pick(blocks, &self.tracker, &mut self.rng) else {
-            return Err(FtlError::NoSpace("no block may be collected".to_string()));
+            return Err(FtlError::no_space("no block may be collected"));
         };
         if victim >= blocks.len() {
-            return Err(FtlError::BadPick { block: victim.into(), why: "does not exist" });
+            return Err(
+                FtlErrorKind::BadPick { block: victim.into(), why: "does not exist" }.into()
+            );
         }
         if !blocks.is_candidate(victim) {
-            return Err(FtlError::BadPick {
+            return Err(FtlErrorKind::BadPick {
                 block: victim.into(),
                 why: "is open or erased: only candidates may be collected",
-            });
+            }
+            .into());
         }
         self.take(victim);
         Ok(victim)
@@ -67,13 +70,13 @@ fn check_progress(blocks: &BlockTable, fruitless: u64) -> Result<(), FtlError> {
     let full = blocks.pages_per_block() as u16;
     let reclaimable = blocks.masked_counts().iter().filter(|&&count| count < full).count();
     if reclaimable == 0 {
-        return Err(FtlError::NoSpace(format!(
+        return Err(FtlError::no_space(format!(
             "all {} candidates are full of valid pages",
             blocks.candidates()
         )));
     }
     if fruitless >= 1000 * u64::from(blocks.len()) {
-        return Err(FtlError::NoSpace(format!(
+        return Err(FtlError::no_space(format!(
             "{fruitless} collections in a row freed nothing, because the victim policy picks none \
              of the {reclaimable} blocks with invalid pages; hint: another victim policy"
         )));

@@ -193,6 +193,6 @@ impl<P: VictimPolicy> Plane<P> {
                 && !self.blocks.is_candidate(block)),
             "a block from the pool is not erased"
         );
-        block.ok_or_else(|| FtlError::NoSpace("the pool of erased blocks is empty".to_string()))
+        block.ok_or_else(|| FtlError::no_space("the pool of erased blocks is empty"))
     }
 }

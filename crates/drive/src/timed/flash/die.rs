@@ -152,13 +152,10 @@ impl Stopwatch {
     /// Starts or stops at `now`, unless it is as it should be.
     #[inline]
     fn note(&mut self, runs: bool, now: u64) {
-        if runs && self.since == NEVER {
-            self.since = now;
-        } else if !runs && self.since != NEVER {
-            debug_assert!(self.since <= now);
-            self.total += now - self.since;
-            self.since = NEVER;
-        }
+        debug_assert!(self.since <= now || self.since == NEVER);
+        // Without a branch, since nothing foretells it; [`NEVER`] is later than any time.
+        self.total += if runs { 0 } else { now.saturating_sub(self.since) };
+        self.since = if runs { self.since.min(now) } else { NEVER };
     }
 
     #[inline]
@@ -195,7 +192,7 @@ impl Die {
 
     #[inline]
     pub fn is_idle(&self) -> bool {
-        self.cells.is_idle() && self.bus.is_idle()
+        self.cells.is_idle() & self.bus.is_idle()
     }
 
     /// Whether the job of the cells has begun at `now`: it has worked, or had been suspended.
@@ -226,9 +223,9 @@ impl Die {
         let lets_go_of_collection = self.cells.job == Job::Suspend
             && self.suspended.is_some_and(|suspended| suspended.job.is_collections());
         let held = held
-            || self.cells.job.is_collections()
-            || self.bus.job.is_collections()
-            || lets_go_of_collection;
+            | self.cells.job.is_collections()
+            | self.bus.job.is_collections()
+            | lets_go_of_collection;
         self.in_use.note(!self.is_idle(), now);
         self.held.note(held, now);
     }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use flashgc_ftl::FtlError;
+use flashgc_ftl::{FtlError, FtlErrorKind};
 use flashgc_workload::Op;
 use flashgc_workload::requests::TimedRequest;
 
@@ -34,7 +34,7 @@ impl Shape {
         let (first, last) = (self.page_of(begin), self.page_of(end.max(begin + 1) - 1));
         if last >= u64::from(self.logical_pages) {
             let page = u32::try_from(last).unwrap_or(u32::MAX);
-            return Err(FtlError::OutOfRange { page, logical_pages: self.logical_pages });
+            return Err(FtlErrorKind::OutOfRange { page, logical_pages: self.logical_pages }.into());
         }
         let (first, last) = (first as u32, last as u32);
         if request.op != Op::Trim {

@@ -53,7 +53,8 @@ impl Scheduler {
         die: u32,
     ) -> Result<bool, DriveError> {
         let Die { cells, bus, suspended, .. } = self.flash.die(die);
-        if !self.collector.pipelines(die) || suspended.is_some() {
+        let is_half_idle = cells.is_idle() | bus.is_idle();
+        if !is_half_idle || !self.collector.pipelines(die) || suspended.is_some() {
             return Ok(false);
         }
         match (cells.job, bus.job) {

@@ -228,7 +228,7 @@ impl Scheduler {
 fn write<O: Observer>(shared: &mut Shared<O>, op: u32) -> Result<(), DriveError> {
     let PageOp { page, plane, .. } = shared.ops[op];
     let Some(ppn) = shared.map.write(page, plane)? else {
-        return Err(FtlError::NoSpace("the pool of erased blocks is empty".to_string()).into());
+        return Err(FtlError::no_space("the pool of erased blocks is empty").into());
     };
     Ok(shared.has_its_page(op, ppn)?)
 }
