@@ -24,7 +24,7 @@ macro_rules! counts {
         }
 
         impl $name {
-            /// What has been counted since `earlier`.
+            /// The counts since `earlier`.
             #[must_use]
             pub fn since(&self, earlier: &Self) -> Self {
                 Self {

@@ -1,6 +1,6 @@
-//! What all crates share and none owns: the specs that people type ([`spec`]), random streams
-//! ([`rng`]), structs of counters ([`counts`]), state as bytes ([`snapshot`]), and what a collection may
-//! ask of the host's memory ([`residency`]).
+//! The parts that all crates share: the specs that people type ([`spec`]), random streams
+//! ([`rng`]), structs of counters ([`counts`]), state as bytes ([`snapshot`]), and the questions of
+//! a collection to the host's memory ([`residency`]).
 //!
 //! It depends on nothing of ours, so that generators and trace readers need no translation layer.
 

@@ -3,13 +3,13 @@
 
 use std::fmt;
 
-/// What is wrong with a name or a parameter, in one line, with what to try instead.
+/// A wrong name or parameter: the fault in one line, and a hint.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}{}", Hint(.hint))]
 pub struct SpecError {
     /// The fault: what was found and what was expected.
     pub message: String,
-    /// What to try; empty if there is nothing useful to say.
+    /// A remedy; empty if there is none.
     pub hint: String,
 }
 
@@ -61,7 +61,7 @@ pub fn header(source: &str) -> String {
         .join("\n")
 }
 
-/// What values a parameter takes.
+/// The values that a parameter takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
     /// A whole number in `min..=max`.
@@ -93,7 +93,7 @@ pub struct Param {
     pub kind: Kind,
     /// The value if it is not given; `None` if it must be given.
     pub default: Option<&'static str>,
-    /// What it means, with its unit, in a few words.
+    /// Its meaning and unit, in a few words.
     pub help: &'static str,
 }
 

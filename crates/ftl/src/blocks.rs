@@ -30,7 +30,7 @@ impl Clone for Lent {
     }
 }
 
-/// What a policy sees of the blocks.
+/// The policy's view of the blocks.
 #[derive(Clone, Debug)]
 pub struct BlockTable {
     /// Valid pages a block, with [`NOT_A_CANDIDATE`] set where it applies.

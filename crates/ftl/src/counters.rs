@@ -1,4 +1,4 @@
-//! What layers count.
+//! The counters of layers.
 
 use flashgc_base::counts;
 
@@ -26,7 +26,7 @@ impl Counters {
 }
 
 counts! {
-    /// What a map on flash came to since the layer was made.
+    /// The traffic of a map on flash since the layer was made.
     pub struct MapTraffic {
         /// Commands whose map entry was in memory.
         pub hits,
@@ -58,7 +58,7 @@ counts! {
 }
 
 counts! {
-    /// What has become of zombies since the layer was made, in pages.
+    /// Counts of zombies since the layer was made, in pages.
     pub struct ZombieCounts {
         now:
         /// Zombies now.
@@ -78,7 +78,7 @@ counts! {
 }
 
 counts! {
-    /// What levelling wear has cost.
+    /// The cost of wear levelling.
     pub struct Levelled {
         /// Blocks collected to level wear, in place of a victim of the policy.
         pub collections,

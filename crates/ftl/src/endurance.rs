@@ -6,7 +6,7 @@ use crate::frontier::Frontier;
 use flashgc_base::rng::Stream;
 use flashgc_base::spec::{Kind, Param, Params, Spec, SpecError, suggest};
 
-/// What listings and help texts say of one law of endurance.
+/// The entry of one law of endurance in listings and help texts.
 pub struct EnduranceInfo {
     /// The name people type.
     pub name: &'static str,
@@ -158,7 +158,7 @@ impl fmt::Display for Endurance {
     }
 }
 
-/// What ends a drive's life.
+/// The event that ends a drive's life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EndOfLife {
     /// A block has reached its limit.
@@ -187,7 +187,7 @@ impl EndOfLife {
 /// How long a drive lives.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Lifespan {
-    /// What its blocks bear.
+    /// The erases that its blocks bear.
     pub endurance: Endurance,
     /// When it becomes read-only.
     pub ends_at: EndOfLife,

@@ -11,7 +11,7 @@ use crate::geometry::{Geometry, GeometryError};
 pub struct FtlError(Box<FtlErrorKind>);
 
 impl FtlError {
-    /// What went wrong.
+    /// The kind of the fault.
     pub fn kind(&self) -> &FtlErrorKind {
         &self.0
     }
@@ -30,7 +30,7 @@ impl<K: Into<FtlErrorKind>> From<K> for FtlError {
     }
 }
 
-/// What can go wrong with a translation layer.
+/// The faults of a translation layer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FtlErrorKind {
     /// The shape of the drive does not work.

@@ -1,4 +1,4 @@
-//! What is on a drive before the first host write.
+//! The contents of a drive before the first host write.
 
 use std::fmt;
 

@@ -28,7 +28,7 @@ pub enum Frontier {
     },
 }
 
-/// What listings and help texts say of one frontier.
+/// The entry of one frontier in listings and help texts.
 pub struct FrontierInfo {
     /// The name people type.
     pub name: &'static str,

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// What is wrong with a drive's shape, in one line, with what to try instead.
+/// A fault in a drive's shape, in one line, with a hint.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct GeometryError(pub String);

@@ -1,4 +1,4 @@
-//! What layers are made from: shape, policies and first contents.
+//! The layout of a layer: shape, policies and first contents.
 
 use flashgc_base::rng::Stream;
 
@@ -14,7 +14,7 @@ use crate::placement::PlacementSpec;
 /// A plane number, 0 to the number of planes - 1.
 pub type PlaneId = u32;
 
-/// What a translation layer is made from.
+/// The parts from which a translation layer is made.
 #[derive(Clone, Debug)]
 pub struct Layout {
     /// The drive's shape.
@@ -29,7 +29,7 @@ pub struct Layout {
     pub placement: PlacementSpec,
     /// How long the drive lives; `None` for ever.
     pub lifespan: Option<Lifespan>,
-    /// What is on the drive at first.
+    /// The first contents of the drive.
     pub fill: Fill,
     /// Seed of the run. The victim policy, the block allocation, the endurance and the fill draw
     /// from streams of their own.

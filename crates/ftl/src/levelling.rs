@@ -31,7 +31,7 @@ use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param, Params, Spec, SpecError, header, suggest};
 use flashgc_base::state;
 
-/// What listings and help texts say of one way to level wear.
+/// The entry of one way to level wear in listings and help texts.
 pub struct LevellingInfo {
     /// The name people type.
     pub name: &'static str,
@@ -203,7 +203,7 @@ impl Leveller {
         due.then_some(block)
     }
 
-    /// Whether what is kept agrees with the table; the text says what does not.
+    /// Whether the kept data agree with the table; the text names a difference.
     pub(crate) fn audit(&self, blocks: &BlockTable) -> Result<(), String> {
         let most = blocks.erase_counts().iter().copied().max().unwrap_or_default();
         if most != self.most_erases {

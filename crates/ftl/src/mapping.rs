@@ -46,7 +46,7 @@ impl MappingInfo {
     }
 }
 
-/// What is said of the page map, whose file documents the engine rather than its use.
+/// The documentation of the page map. Its own file documents the engine, not its use.
 const PAGE: &str = "\
 //! A page map: every logical page may be on any physical page.
 //!

@@ -12,7 +12,7 @@ use flashgc_base::snapshot::Value;
 use flashgc_base::spec::{Kind, Param, Params, Spec, SpecError, suggest};
 use flashgc_base::value;
 
-/// What operations cost, in nanoseconds: what a scheme weighs, not a clock.
+/// The costs of operations in nanoseconds. A scheme weighs them; they are no clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Costs {
     /// C_r: a page read.
@@ -55,7 +55,7 @@ impl Costs {
     }
 }
 
-/// What a collection does with a live page.
+/// The action of a collection on a live page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Reads it and programs it elsewhere.
@@ -96,11 +96,11 @@ enum Rule {
     /// Clean ones copied; dirty ones written from memory where they are less likely than this to
     /// be written again.
     WrittenBack { below: f64 },
-    /// Whatever costs least.
+    /// The action that costs least.
     BreakEven,
 }
 
-/// What listings say of one scheme.
+/// The entry of one scheme in listings.
 pub struct SchemeInfo {
     /// The name people type.
     pub name: &'static str,
@@ -249,7 +249,7 @@ impl Scheme {
         ))
     }
 
-    /// What is done with each class of pages at this moment, and what it costs.
+    /// The action on each class of pages at this moment, and its cost.
     pub fn table(self, costs: &Costs, pages_per_block: u32, memory: &dyn Residency) -> ClassTable {
         let later = costs.later_write(pages_per_block);
         let mut table = ClassTable { actions: [Action::Copy; CLASSES], costs: [0.0; CLASSES] };
@@ -320,7 +320,7 @@ impl fmt::Debug for Scheme {
     }
 }
 
-/// What is done with each class of pages, and what that costs, in nanoseconds.
+/// The action on each class of pages, and its cost in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClassTable {
     actions: [Action; CLASSES],
@@ -328,7 +328,7 @@ pub struct ClassTable {
 }
 
 impl ClassTable {
-    /// What is done with a page in this state.
+    /// The action on a page in this state.
     #[inline]
     pub fn action(&self, state: Option<Cached>) -> Action {
         self.actions[class_of(state)]
@@ -343,7 +343,7 @@ impl ClassTable {
     }
 }
 
-/// What collections did about pages in memory.
+/// Counts of the actions of collections on pages in memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Duplicates {
     /// Pages left out that were clean and became dirty.
@@ -364,7 +364,7 @@ impl Duplicates {
         self.made_dirty + self.left_dirty + self.flushed
     }
 
-    /// What has been counted since `earlier`.
+    /// The counts since `earlier`.
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
             made_dirty: self.made_dirty - earlier.made_dirty,

@@ -1,7 +1,7 @@
-//! What a translation layer is from outside, whatever its mapping and policy.
+//! The translation layer from outside, the same for every mapping and policy.
 //!
-//! [`Translation`] is what every layer does. What a layer may lack is a capability that callers ask
-//! for: [`TakesHints`], [`FollowsReads`], [`SharesMemory`], [`ReportsCopies`]. Nothing has a default
+//! Every layer is a [`Translation`]. A layer may lack a capability, so callers ask for it:
+//! [`TakesHints`], [`FollowsReads`], [`SharesMemory`], [`ReportsCopies`]. Nothing has a default
 //! that does nothing.
 
 use flashgc_base::residency::Residency;
@@ -60,13 +60,13 @@ pub trait Translation: State + Send {
     /// How the layer tells which pages collections copy; `None` where it cannot.
     fn copies(&mut self) -> Option<&mut dyn ReportsCopies>;
 
-    /// What has become of zombies; `None` where none are kept.
+    /// Counts of zombies; `None` where none are kept.
     fn zombies(&self) -> Option<ZombieCounts>;
 
     /// How worn the blocks are; `None` where they bear any number of erases.
     fn wear(&self) -> Option<&Wear>;
 
-    /// What levelling wear has cost so far, which the counters hold too; `None` without it.
+    /// The cost of wear levelling so far; the counters include it. `None` without it.
     fn levelled(&self) -> Option<Levelled>;
 
     /// Whether the drive's life is over: it is read-only, with all its data.
@@ -85,16 +85,16 @@ pub trait Translation: State + Send {
     /// The block table.
     fn blocks(&self) -> &BlockTable;
 
-    /// What has been counted so far.
+    /// The counts so far.
     fn counters(&self) -> Counters;
 
-    /// What keeping the map on flash came to; `None` for a mapping whose map is in memory.
+    /// The traffic of a map on flash; `None` for a mapping whose map is in memory.
     fn map_traffic(&self) -> Option<MapTraffic>;
 
     /// How log blocks were merged; `None` for a mapping that has none.
     fn merges(&self) -> Option<Merges>;
 
-    /// What collections did about pages in memory: nothing where they know of none.
+    /// Counts of actions on pages in memory; zero where collections know of none.
     fn duplicates(&self) -> Duplicates;
 
     /// A digest of every decision so far: which block was collected, with how many valid pages.

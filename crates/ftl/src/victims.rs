@@ -81,8 +81,8 @@ impl VictimInfo {
         self.doc().lines().next().unwrap_or_default().to_string()
     }
 
-    /// What the policy would pick from a hand-built table whose blocks were closed in the order
-    /// `closed`, b pages programmed before each, with a random stream from `seed`.
+    /// The policy's pick from a hand-built table. Its blocks were closed in the order `closed`,
+    /// with b pages programmed before each. The random stream is made from `seed`.
     pub fn pick_from(
         &self,
         params: &Params,
@@ -168,7 +168,7 @@ impl std::fmt::Debug for VictimSpec {
     }
 }
 
-/// Who picks victims: a registered policy, or a function from outside.
+/// The source of victims: a registered policy, or a function from outside.
 #[derive(Clone)]
 pub enum Victim {
     /// A registered policy.

@@ -58,7 +58,7 @@ const PLACEMENTS: &[&str] = &[
     "dac:regions=4,threshold=60,zombie-block=no",
 ];
 
-/// What the host or its power does.
+/// An action of the host or of its power.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Operation {
     Write,
@@ -82,7 +82,7 @@ struct Case {
     spec: usize,
     seed: u64,
     batch: usize,
-    /// What happens, to a page as a share of the logical space.
+    /// The operations, each on a page as a share of the logical space.
     operations: Vec<(f64, Operation)>,
 }
 

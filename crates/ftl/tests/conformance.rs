@@ -1,5 +1,4 @@
-//! What every registered victim policy must do, whatever it is. A new policy is tested here
-//! without a line being added.
+//! The contract of every registered victim policy. A new policy is tested here without a new line.
 
 use flashgc_base::rng::Stream;
 use flashgc_base::spec::{Params, Spec};

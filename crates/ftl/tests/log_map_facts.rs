@@ -1,5 +1,5 @@
-//! What is known of log-block mappings: the paper's worked example to the page, merges worked out
-//! by hand, and which mapping suits which writes.
+//! Facts of log-block mappings: the paper's worked example to the page, merges worked out by hand,
+//! and which mapping suits which writes.
 
 #[allow(dead_code)] // other tests use the rest of it
 mod page_cache;
@@ -73,7 +73,7 @@ impl Residency for Figure {
     fn drain_changes(&mut self, _: &mut Vec<u32>) {}
 }
 
-/// What the collection of the figures' PBN 3 did.
+/// The effect of the collection of the figures' PBN 3.
 struct Collected {
     copies: u64,
     erases: u64,

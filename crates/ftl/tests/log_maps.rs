@@ -157,7 +157,7 @@ proptest! {
                 naive.trim(page);
                 latest.remove(&page);
             } else {
-                // What was never written has no data to come back to: it is dirty from the first.
+                // A page that was never written has no data on flash: it is dirty from the first.
                 let write = what >= 40 || !(naive.places.contains_key(&page)
                     || cache.holds(page));
                 if write {

@@ -1,4 +1,4 @@
-//! What a layer says that it needs of memory is what it takes from the allocator, for every policy,
+//! A layer takes as much memory from the allocator as it says that it needs, for every policy,
 //! allocation and option that keeps anything.
 
 use std::alloc::{GlobalAlloc, Layout as Request, System};
@@ -43,8 +43,8 @@ fn mapped(geometry: &Geometry) -> i64 {
     tables.into_iter().map(whole).sum::<u64>() as i64
 }
 
-/// What a layer has beside its tables, whatever the drive's size: its own fields, those of its plane
-/// and its pool, the lists of a tree's levels.
+/// The memory of a layer beside its tables, for any size of drive: its own fields, those of its
+/// plane and its pool, the lists of a tree's levels.
 const FIXED: i64 = 2560;
 
 fn check(victim: &str, layout: Layout) {

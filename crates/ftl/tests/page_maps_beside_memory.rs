@@ -154,7 +154,7 @@ proptest! {
                 naive.trim(page);
                 latest.remove(&page);
             } else {
-                // What is not on flash has no data to come back to: it is dirty from the first.
+                // A page that is not on flash has no data there: it is dirty from the first.
                 let write = what >= 40 || !(naive.map.contains_key(&page) || cache.holds(page));
                 if write {
                     latest.insert(page, time);

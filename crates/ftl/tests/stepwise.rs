@@ -137,7 +137,7 @@ fn one_plane_sorts_and_chases_as_the_counting_drive() {
                 whole.write(&[page]).unwrap();
                 steps.write_at_once(page, 0, low(placement), low(placement)).unwrap();
             }
-            // What comes in 40 commands, and some of it never does.
+            // The page of the command 40 ahead; some of these hints never come true.
             let ahead = commands.get(index + 40).map_or(page, |&(page, _)| page);
             whole.hint(&[ahead]).unwrap();
             steps.hint(&[ahead]).unwrap();
@@ -209,10 +209,10 @@ fn each_plane_is_a_drive_of_its_own() {
     }
 }
 
-/// What lies where, kept beside the map: the naive reference of a drive that holds data.
+/// The place of all data, kept beside the map: the naive reference of a drive that holds data.
 #[derive(Default)]
 struct Data {
-    /// What was programmed last at each ppn: the page and its version.
+    /// The last program at each ppn: the page and its version.
     flash: HashMap<u32, (u32, u64)>,
     /// The version that the host wrote last.
     current: HashMap<u32, u64>,

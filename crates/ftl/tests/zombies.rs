@@ -152,7 +152,7 @@ impl VictimPolicy for Looked {
         assert_eq!(score(pick), best, "Eq. 2");
         let most = candidates().filter(|&block| score(block) == best).map(invalid).max();
         assert_eq!(Some(invalid(pick)), most, "of equals the one with the most invalid pages");
-        // What Eq. 2 is for (section 3.2.1); a block with fewer would need a score above its own.
+        // Eq. 2 ensures this (section 3.2.1); a block with fewer would need a score above its own.
         let most = candidates().map(invalid).max().unwrap();
         assert!(2 * invalid(pick) >= most, "{} of {most}", invalid(pick));
         Some(pick)

@@ -1,4 +1,4 @@
-//! What is made anew from its configuration and then overwritten.
+//! States: they are made anew from a configuration and then overwritten.
 
 use super::{Fault, Reader, Value, Writer};
 

@@ -1,4 +1,4 @@
-//! What is made from its bytes alone.
+//! Values: they are made from their bytes alone.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, VecDeque};

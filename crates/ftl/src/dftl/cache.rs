@@ -10,7 +10,7 @@ use crate::order::Order;
 /// Place of a page without data; slot of a page whose entry is not cached.
 const NONE: u32 = u32::MAX;
 
-/// What finding a map entry takes.
+/// The flash operations that a look-up of a map entry needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LookUp {
     /// Nothing: it is cached.
@@ -45,7 +45,7 @@ pub struct MapCache {
     changed: Vec<u64>,
     /// Translation pages with entries that differ and are not cached, since the first did.
     moved: Order,
-    /// What the map on flash says of every page: physical page, or [`NONE`].
+    /// The map on flash, by page: physical page, or [`NONE`].
     stored: Vec<u32>,
     traffic: MapTraffic,
 }
@@ -205,7 +205,7 @@ impl MapCache {
         self.moved.contains(number)
     }
 
-    /// What has been counted.
+    /// The counts.
     pub fn traffic(&self) -> MapTraffic {
         self.traffic
     }

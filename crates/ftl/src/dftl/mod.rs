@@ -62,7 +62,7 @@ pub(crate) const PARAMS: &[Param] = &[
 
 pub(crate) struct Dftl {
     inner: Box<dyn Translation>,
-    /// What the host is promised; `inner` holds the translation pages behind it.
+    /// The shape that the host sees; `inner` has the translation pages behind it.
     geometry: Geometry,
     cache: MapCache,
     /// Copies as the page map below reports them.

@@ -99,7 +99,7 @@ fn audit_roles(hybrid: &Hybrid, logs: &[(BlockId, u32)]) -> Result<(), String> {
     }
 }
 
-/// What is kept to weigh log blocks is what looking at every page finds.
+/// The data kept to weigh log blocks equal those of a look at every page.
 pub(super) fn audit_beside(
     hybrid: &mut Hybrid,
     logs: &[(BlockId, u32)],

@@ -15,7 +15,7 @@ use flashgc_base::residency::Residency;
 use flashgc_base::snapshot::{Fault, Reader, State, Value, Writer};
 use flashgc_base::state;
 
-/// What a block is used for.
+/// The use of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     /// Erased, in the pool.
@@ -290,7 +290,7 @@ impl Hybrid {
         self.blocks.close(block);
     }
 
-    /// What is done with cached pages at this moment.
+    /// The action on cached pages at this moment.
     pub(crate) fn table(&self, memory: &dyn Residency) -> ClassTable {
         self.scheme.table(&self.costs, self.b(), memory)
     }
@@ -404,7 +404,7 @@ impl Hybrid {
         Ok(())
     }
 
-    /// What the scheme does with a page that is on flash: whether it is to be programmed.
+    /// Whether the scheme programs a page that is on flash.
     fn keeps(&mut self, page: u32, table: &ClassTable, memory: &mut dyn Residency) -> bool {
         if self.scheme.is_unaware() {
             self.counters.copied_pages += 1;

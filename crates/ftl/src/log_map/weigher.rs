@@ -62,7 +62,7 @@ impl Weigher {
         }
     }
 
-    /// What is true of `hybrid`, by looking at every page, where memory holds what `memory` says.
+    /// The weigher of `hybrid` from a look at every page; `memory` says which pages are cached.
     pub(crate) fn of(hybrid: &Hybrid, memory: &dyn Residency) -> Self {
         let mut weigher = Self::new(&hybrid.geometry);
         let bits = hybrid.geometry.offset_bits();

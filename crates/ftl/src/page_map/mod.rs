@@ -28,7 +28,7 @@ use crate::victim::VictimPolicy;
 pub struct PageMap<P: VictimPolicy> {
     pub(super) store: PageStore<P>,
     frontier: Frontier,
-    /// What collections do about pages in the host's memory; `None` while it is not shared.
+    /// The treatment of pages in the host's memory; `None` while it is not shared.
     sharing: Option<Sharing>,
     /// Logical pages on their way from a victim: the first `moving_len` of b.
     moving: Box<[u32]>,
@@ -39,7 +39,7 @@ pub struct PageMap<P: VictimPolicy> {
     old: Box<[u32]>,
 }
 
-/// What collections do about pages in the host's memory, and did.
+/// The treatment of pages in the host's memory by collections, and its counts.
 struct Sharing {
     scheme: Scheme,
     costs: Costs,

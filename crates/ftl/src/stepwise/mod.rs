@@ -21,7 +21,7 @@ use crate::layout::PlaneId;
 pub use crate::store::{Move, RESERVED_BLOCKS, Wear};
 use crate::translation::TakesHints;
 
-/// What a collection has picked.
+/// The pick of a collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Victim {
     /// Its number among the blocks of the drive.
@@ -30,7 +30,7 @@ pub struct Victim {
     pub valid: u32,
 }
 
-/// What a host write finds in a plane.
+/// The room that a host write finds in a plane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Room {
     /// Pages left in the open block that it goes to; at 0 it takes an erased block.
@@ -39,10 +39,10 @@ pub struct Room {
     pub is_open: bool,
 }
 
-/// What has become of a page.
+/// A change of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// It was written by who uses the map, or discarded.
+    /// The user of the map wrote or discarded it.
     Written(u32),
     /// A collection moved it.
     Copied(u32),
@@ -100,7 +100,7 @@ pub trait Stepwise: State + Send {
     /// Blocks of a plane that are open at most.
     fn open_blocks(&self) -> u32;
 
-    /// What a write of `page` finds in `plane`.
+    /// The room that a write of `page` finds in `plane`.
     fn host_room(&self, page: u32, plane: PlaneId) -> Room;
 
     /// Whether the next collection of `plane` makes a full host frontier a candidate first: never
@@ -144,13 +144,13 @@ pub trait Stepwise: State + Send {
     /// How the map takes hints; `None` where neither policy nor placement has a use for them.
     fn hints(&mut self) -> Option<&mut dyn TakesHints>;
 
-    /// What has become of zombies; `None` where they are not kept.
+    /// Counts of zombies; `None` where they are not kept.
     fn zombies(&self) -> Option<ZombieCounts>;
 
     /// How worn the blocks are; `None` where they bear any number of erases.
     fn wear(&self) -> Option<&Wear>;
 
-    /// What levelling wear has cost so far, which the counters hold too; `None` without it.
+    /// The cost of wear levelling so far; the counters include it. `None` without it.
     fn levelled(&self) -> Option<Levelled>;
 
     /// Whether the drive's life is over: it is read-only, with all its data. No write finds room.
@@ -201,10 +201,10 @@ pub trait Stepwise: State + Send {
     /// Erases the victim, which has no valid page left, and ends the collection. Returns its number.
     fn erase(&mut self, plane: PlaneId) -> BlockId;
 
-    /// What has been counted in `plane`.
+    /// The counts of `plane`.
     fn plane_counters(&self, plane: PlaneId) -> Counters;
 
-    /// What has been counted in all planes.
+    /// The counts of all planes.
     fn counters(&self) -> Counters;
 
     /// The block table of `plane`, whose blocks are numbered from 0.

@@ -20,7 +20,7 @@ use crate::victim::VictimPolicy;
 /// The page map over planes with victim policy `P`. See the module's text.
 pub struct PlaneMap<P: VictimPolicy> {
     store: PageStore<P>,
-    /// What has become of pages since somebody asked; `None` while nobody does.
+    /// The changes of pages since the last question; `None` while nobody asks.
     changes: Option<Vec<Change>>,
 }
 

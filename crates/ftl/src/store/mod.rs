@@ -51,7 +51,7 @@ pub(crate) struct PageStore<P: VictimPolicy> {
     pub(crate) sorting: Sorting,
     /// How worn the blocks are; `None` where they bear any number of erases.
     pub(crate) wear: Option<Wear>,
-    /// What has become of zombies; `None` where neither policy nor placement asks for them.
+    /// Counts of zombies; `None` where neither policy nor placement asks for them.
     pub(crate) zombies: Option<ZombieCounts>,
     /// Logical pages copied since they were last asked for; `None` while nobody asks.
     pub(crate) copied: Option<Vec<u32>>,
@@ -221,7 +221,7 @@ impl<P: VictimPolicy> PageStore<P> {
         Ok(())
     }
 
-    /// What has been counted in all planes.
+    /// The counts of all planes.
     pub(crate) fn counters(&self) -> Counters {
         let planes = self.planes.iter().map(|plane| plane.counters);
         planes.reduce(|sum, counters| sum.plus(&counters)).unwrap_or_default()
@@ -233,7 +233,7 @@ impl<P: VictimPolicy> PageStore<P> {
         planes.reduce(digest).unwrap_or_default()
     }
 
-    /// What levelling wear has cost; `None` without it.
+    /// The cost of wear levelling; `None` without it.
     pub(crate) fn levelled(&self) -> Option<Levelled> {
         let planes = self.planes.iter().filter_map(|plane| plane.leveller.as_ref());
         planes.map(|leveller| leveller.levelled).reduce(|sum, levelled| sum.plus(&levelled))

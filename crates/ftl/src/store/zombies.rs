@@ -22,7 +22,7 @@ use crate::victim::VictimPolicy;
 /// The mark in the map entry of a zombie.
 pub(crate) const ZOMBIE: u32 = 1 << 31;
 
-/// What has become of a zombie whose data leave their place.
+/// The fate of a zombie whose data leave their place.
 #[derive(Clone, Copy)]
 pub(crate) enum Fate {
     /// The host wrote the page anew.

@@ -109,7 +109,7 @@ impl Course {
     }
 }
 
-/// What a policy keeps of the blocks, and the score it makes of it. The largest score is picked.
+/// A policy's data about the blocks, and its score made from them. The largest score is picked.
 pub trait Score: State + Send {
     /// Whether [`Score::programmed`] is to be called.
     const FOLLOWS_PROGRAMS: bool = false;
@@ -132,7 +132,7 @@ pub trait Score: State + Send {
     /// never negative, never falling with time.
     fn course(&self, blocks: &BlockTable, block: BlockId, closed: u64, now: u64) -> Course;
 
-    /// What goes before wear among equal scores, least first.
+    /// The order of equal scores, least first; wear decides after it.
     #[inline(always)]
     fn tie(&self, blocks: &BlockTable, block: BlockId) -> u16 {
         let _ = (blocks, block);
@@ -310,7 +310,7 @@ impl<S: Score> Kinetic<S> {
         best
     }
 
-    /// What `block` does now may be better than before: it goes up as far as it wins.
+    /// The course of `block` may be better than before: it goes up as far as it wins.
     fn improved(&mut self, blocks: &BlockTable, block: BlockId) {
         let now = blocks.clock();
         let course = self.course(blocks, block, now);

@@ -43,7 +43,7 @@ impl Ties {
     }
 }
 
-/// What candidates are compared by before ties: a block's valid pages, or more. Less is better.
+/// The rank of candidates before ties: a block's valid pages, or more. Less is better.
 pub trait Rank: Send + 'static {
     /// Bits of a rank below what the tree's bound tells apart: the fewer ranks it does, the cheaper.
     const FINE_BITS: u32 = 0;
@@ -114,7 +114,7 @@ pub struct Least<R = Valid> {
     bound: u32,
     /// Takings until the bound is found anew; `None` if every block is in the tree.
     renew_in: Option<usize>,
-    /// What breaks ties, least first, or [`ABSENT`].
+    /// The key that breaks ties, least first, or [`ABSENT`].
     tie: Vec<u32>,
     /// The least key of every `FAN` blocks, padded with `u64::MAX` to a multiple of `FAN`.
     leaves: Vec<u64>,

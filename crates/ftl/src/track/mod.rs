@@ -1,5 +1,5 @@
-//! What the engine keeps up to date for policies that ask: a policy names its tracker, and only
-//! then is anything kept.
+//! Trackers: data that the engine keeps up to date for a policy. A policy names its tracker;
+//! without one nothing is kept.
 
 mod age;
 mod close_order;
@@ -77,7 +77,7 @@ pub trait Tracker: State + Send {
         let _ = (blocks, block);
     }
 
-    /// Whether what is kept agrees with the table; the text says what does not.
+    /// Whether the kept data agree with the table; the text names a difference.
     fn audit(&self, blocks: &BlockTable) -> Result<(), String> {
         let _ = blocks;
         Ok(())

@@ -56,7 +56,7 @@ pub(crate) static POLICIES: &[VictimInfo] = &[
 /// A policy reads the block table and its tracker and returns one candidate; the engine does the
 /// rest. It keeps no state about blocks of its own that the engine could keep for it.
 pub trait VictimPolicy: State + Send + Sized + 'static {
-    /// What the engine keeps up to date for this policy; `()` for nothing.
+    /// The tracker that the engine keeps up to date for this policy; `()` for none.
     type Tracker: Tracker;
 
     /// The name people type.

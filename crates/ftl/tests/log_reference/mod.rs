@@ -8,7 +8,7 @@ use flashgc_base::{Cached, Region, Residency};
 
 use crate::page_cache::{Cache, Fate};
 
-/// What is programmed at a place: a page and the version of its data.
+/// The content of a place: a page and the version of its data.
 type Slot = Option<(u32, u64)>;
 
 #[derive(Clone)]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use flashgc_base::{Cached, Region, Residency};
 
-/// What becomes of a live page of a victim.
+/// The fate of a live page of a victim.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
     Copied,
@@ -23,7 +23,7 @@ pub struct Cache {
     pub chances: [f64; 3],
     /// Pages that collections left out, clean and dirty, and wrote from here.
     pub duplicates: [u64; 3],
-    /// What was known of each cached page at the last drain; `None` while nobody follows.
+    /// The state of each cached page at the last drain; `None` while nobody follows.
     known: Option<BTreeMap<u32, Cached>>,
 }
 

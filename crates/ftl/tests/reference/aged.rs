@@ -5,7 +5,7 @@
 use super::picks::NaivePick;
 use super::{Event, View};
 
-/// What the history says of one block.
+/// The history of one block.
 #[derive(Clone, Default)]
 struct Past {
     closed: u64,

@@ -54,7 +54,7 @@ pub struct Reference {
     /// When each block last lost a page or was closed, in events.
     pub touched: Vec<u64>,
     pub events: u64,
-    /// What happened to the blocks, and after how many programs since the first contents.
+    /// The events of blocks, each with the number of programs since the first contents.
     pub log: Vec<(u64, Event)>,
     filled: u64,
     pub rng: Stream,
@@ -98,7 +98,7 @@ pub struct Levelling {
     pub copies: u64,
 }
 
-/// What a pick may look at.
+/// The view of a pick.
 pub struct View<'a> {
     /// In closing order.
     pub candidates: Vec<usize>,

@@ -1,5 +1,5 @@
-//! What each victim policy picks: in its naive form, and on a table worked out by hand. A new policy
-//! adds both here.
+//! The picks of each victim policy: in its naive form, and on a table worked out by hand. A new
+//! policy adds both here.
 
 use flashgc_base::rng::Stream;
 
