@@ -1,4 +1,4 @@
-//! What a run is made from: a configuration with everything in it checked and worked out.
+//! The resolved configuration of a run: everything in it is checked and worked out.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ pub struct Resolved {
     pub times: Option<Times>,
     /// Whether the runs go on until a failure rather than for a length.
     pub until_failure: bool,
-    /// What stands between the workload and the drive.
+    /// The host between the workload and the drive.
     pub host: Option<HostSpec>,
     /// Of a drive with a clock, what it is told.
     pub(crate) timed: Option<Timed>,
@@ -41,7 +41,7 @@ pub struct Resolved {
     pub swap: Option<SwapSpec>,
     pub(crate) mapping: Mapping,
     pub(crate) lifespan: Option<Lifespan>,
-    /// Who picks victims; `None` where the mapping has a way of its own.
+    /// The victim policy; `None` where the mapping has a way of its own.
     pub(crate) victim: Option<Victim>,
     pub(crate) frontier: Frontier,
     pub(crate) allocation: Allocation,

@@ -15,7 +15,7 @@ use crate::swap::Swapping;
 pub struct DriveError(Box<DriveErrorKind>);
 
 impl DriveError {
-    /// What went wrong.
+    /// The kind of the fault.
     pub fn kind(&self) -> &DriveErrorKind {
         &self.0
     }
@@ -32,7 +32,7 @@ impl<K: Into<DriveErrorKind>> From<K> for DriveError {
     }
 }
 
-/// What can go wrong with a drive.
+/// The faults of a drive.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DriveErrorKind {
     /// The translation layer could not be made or could not go on.
@@ -60,7 +60,7 @@ pub(crate) trait Drive: State + Send {
     /// When the first block wore out, and the host's reads until then.
     fn first_failure(&self) -> Option<(Moment, u64)>;
 
-    /// What passed between memory and flash; `None` without a page cache.
+    /// The swap traffic; `None` without a page cache.
     fn swapping(&self) -> Option<Swapping>;
 
     /// How far the drive has come, in `unit`.
@@ -130,7 +130,7 @@ impl State for CountingDrive {
     }
 }
 
-/// Whether what is left of `batch`, of which so many commands are done, makes sense.
+/// Whether the rest of `batch`, of which so many commands are done, makes sense.
 pub(crate) fn check_batch(batch: &Batch, done: usize) -> Result<(), Fault> {
     let commands = batch.pages.len();
     let in_order = batch.hints.is_sorted_by_key(|&(before, _)| before);

@@ -4,7 +4,7 @@
 use flashgc_base::spec::SpecError;
 use serde::{Deserialize, Serialize};
 
-/// What a length counts.
+/// The unit of a length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Pages written by the host.
@@ -18,7 +18,7 @@ pub enum Unit {
 /// A number of units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
-    /// What is counted.
+    /// The unit.
     pub unit: Unit,
     /// How many.
     pub amount: u64,
@@ -96,8 +96,8 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// What `warmup` and `length` mean on a drive of `logical_pages`, for a workload that gives
-    /// `pass` page commands a replay (`None` if it has no end).
+    /// The extents of `warmup` and `length` on a drive of `logical_pages`, for a workload that
+    /// gives `pass` page commands a replay (`None` if it has no end).
     pub fn new(
         warmup: Warmup,
         length: &Length,

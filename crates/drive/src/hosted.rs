@@ -1,4 +1,4 @@
-//! What a host in front of the drive did, and what became of its hints on the drive.
+//! The counts of a host in front of the drive, and of its hints on the drive.
 
 use flashgc_ftl::ZombieCounts;
 use flashgc_host::HostCounts;
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::run::Finished;
 
-/// What the hosts of all runs did in the measured part, in pages.
+/// The counts of the hosts of all runs in the measured part, in pages.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HostResult {
     /// Read by the application.
@@ -23,11 +23,11 @@ pub struct HostResult {
     pub mean_known_pages: f64,
     /// The second of these by the first; `None` if nothing was ever dirty.
     pub known_share: Option<f64>,
-    /// What became of hints.
+    /// The counts of hints.
     pub hints: Hints,
 }
 
-/// What became of hints in the measured parts, in pages unless it says otherwise.
+/// The counts of hints in the measured parts, in pages unless it says otherwise.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Hints {
     /// That became dirty: what there was to tell.
@@ -75,7 +75,7 @@ impl HostResult {
     }
 }
 
-/// What became of zombies in the measured parts of all runs, in pages.
+/// The counts of zombies in the measured parts of all runs, in pages.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ZombieResult {
     /// That a hint made zombies.

@@ -25,7 +25,7 @@ impl Resolved {
     /// Checks `config`; `external` replaces its victim policy.
     ///
     /// # Errors
-    /// Whatever makes no sense, in one line.
+    /// An option or a combination that makes no sense, in one line.
     pub fn new(
         config: &RunConfig,
         source: Arc<dyn Source>,
@@ -130,7 +130,7 @@ impl Resolved {
     }
 }
 
-/// What can be read without a drive.
+/// The specs that can be read without a drive.
 struct Specs {
     mapping: Mapping,
     victim: Option<Victim>,
@@ -310,7 +310,7 @@ fn host(
     Ok(Some(host))
 }
 
-/// What `config` says of wear: a drive lives until it fails, or until the failure it is run to.
+/// The wear in `config`: a drive lives until it fails, or until the failure it is run to.
 fn lifespan(config: &RunConfig) -> Result<Option<Lifespan>, SpecError> {
     let ends_at = match &config.length {
         Length::Until(end) => EndOfLife::parse(end)?,

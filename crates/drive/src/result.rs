@@ -52,7 +52,7 @@ pub struct RunResult {
     pub trimmed_pages: u64,
     /// Pages read by the host, likewise.
     pub reads: u64,
-    /// What levelling wear cost, likewise, which the counts above hold too; `None` without it.
+    /// The cost of wear levelling, likewise; the counts above include it. `None` without it.
     #[serde(default)]
     pub levelling: Option<Levelling>,
     /// How often blocks were erased since the drives were made, and how evenly; `None` if no run
@@ -61,10 +61,10 @@ pub struct RunResult {
     /// How long the drives lived; `None` where blocks bear any number of erases.
     #[serde(default)]
     pub lifetime: Option<Lifetime>,
-    /// What the host did; `None` without one.
+    /// The counts of the host; `None` without one.
     #[serde(default)]
     pub host: Option<HostResult>,
-    /// What became of zombies; `None` where neither policy nor placement asks.
+    /// The counts of zombies; `None` where neither policy nor placement asks.
     #[serde(default)]
     pub zombies: Option<ZombieResult>,
     /// How long the flash was busy; `None` without times.
@@ -82,10 +82,10 @@ pub struct RunResult {
     /// How log blocks were merged; `None` for a mapping that has none.
     #[serde(default)]
     pub merges: Option<MergeCounts>,
-    /// What keeping the map on flash came to; `None` for a map in memory.
+    /// The traffic of a map on flash; `None` for a map in memory.
     #[serde(default)]
     pub map_traffic: Option<MapCounts>,
-    /// What passed between memory and flash; `None` without a page cache.
+    /// The swap traffic; `None` without a page cache.
     #[serde(default)]
     pub swap: Option<Swap>,
     /// Pages programmed a second of one core, warm-up included: the one figure here that differs
@@ -95,7 +95,7 @@ pub struct RunResult {
     pub steady: bool,
     /// Whether the runs were stopped before their end.
     pub interrupted: bool,
-    /// What a reader should know before using the figure.
+    /// Warnings that a reader should know before using the figure.
     pub warnings: Vec<String>,
     /// How the first run went: drive writes done, and write amplification of the interval.
     pub series: Vec<(f64, f64)>,
@@ -113,9 +113,9 @@ pub struct RunResult {
 }
 
 impl RunResult {
-    /// What results are ranked by, less being better: write amplification; with a page cache the time
-    /// that flash spends on I/O; with a clock the mean response time in microseconds. NaN where
-    /// there is no figure.
+    /// The figure that ranks results; less is better. It is write amplification; with a page cache
+    /// the time that flash spends on I/O; with a clock the mean response time in microseconds. NaN
+    /// where there is no figure.
     pub fn figure(&self) -> f64 {
         if let Some(timed) = &self.timed {
             return timed.latency_us.all.as_ref().map_or(f64::NAN, |all| all.all.mean);
@@ -273,7 +273,7 @@ pub(crate) fn summarise(resolved: &Resolved, runs: &[Finished], interrupted: boo
     }
 }
 
-/// What to say of a measured part in which a steady state cannot be seen, however calm it looks.
+/// The warning of a measured part that is too short to show a steady state, however calm it looks.
 fn too_short(resolved: &Resolved, runs: &[Finished], measured: &[Vec<Interval>]) -> Option<String> {
     let host = |intervals: &Vec<Interval>| intervals.iter().map(|one| one.host_pages).sum::<u64>();
     let least = measured.iter().map(host).min()?;
@@ -294,7 +294,7 @@ fn too_short(resolved: &Resolved, runs: &[Finished], measured: &[Vec<Interval>])
     ))
 }
 
-/// What to say of drives whose life was shorter than the run.
+/// The warning of drives whose life was shorter than the run.
 fn died_early(resolved: &Resolved, runs: &[Finished]) -> Option<String> {
     let ended = runs.iter().filter(|run| run.has_ended()).count();
     (ended > 0 && !resolved.until_failure).then(|| {
@@ -312,7 +312,7 @@ fn has_erased(runs: &[Finished]) -> bool {
     runs.iter().any(|run| run.counters.erases > 0)
 }
 
-/// What to say of a warm-up in pages that is next to none: its `x` was probably forgotten.
+/// The warning of a warm-up in pages that is next to none: its `x` was probably forgotten.
 fn short_warmup(resolved: &Resolved) -> Option<String> {
     let Ok(Warmup::Pages(pages)) = Warmup::parse(&resolved.config.warmup) else {
         return None;

@@ -48,7 +48,7 @@ const WARMUP_INTERVALS: u64 = 40;
 
 /// A run that can be lengthened: until what it measures is precise enough, or until its drive fails.
 pub(crate) trait Lengthened: State + Send + Sized {
-    /// What it has left when its drive is gone.
+    /// The remains of the run when its drive is gone.
     type Done: Value;
 
     /// Does what comes before the measured part if it is still to come, then a measured part. Returns
@@ -129,7 +129,7 @@ enum End {
     Cancelled,
 }
 
-/// What a drive has counted since it was made, and the host before it.
+/// The counts of a drive since it was made, and of the host before it.
 struct Counted {
     counters: Counters,
     reads: u64,
@@ -141,7 +141,7 @@ struct Counted {
     swapping: Option<Swapping>,
 }
 
-/// What has been counted between two moments, where it is counted at all.
+/// The counts between two moments, where there are any.
 macro_rules! since {
     ($now:expr, $then:expr) => {
         $now.as_ref().zip($then.as_ref()).map(|(now, then)| now.since(then))
@@ -417,23 +417,23 @@ impl Lengthened for Run {
     }
 }
 
-/// What a run has left when its drive is gone.
+/// The remains of a run when its drive is gone.
 pub(crate) struct Finished {
     /// Counted in the measured part.
     pub(crate) counters: Counters,
     /// Pages read by the host in the measured part.
     pub(crate) reads: u64,
-    /// What levelling wear cost in the measured part; `None` without it.
+    /// The cost of wear levelling in the measured part; `None` without it.
     pub(crate) levelled: Option<Levelled>,
-    /// What became of zombies in the measured part, where any are kept.
+    /// The counts of zombies in the measured part, where any are kept.
     pub(crate) zombies: Option<ZombieCounts>,
-    /// What the host did in the measured part, where there is one.
+    /// The counts of the host in the measured part, where there is one.
     pub(crate) host: Option<HostCounts>,
     /// How log blocks were merged in the measured part, where there are any.
     pub(crate) merges: Option<Merges>,
-    /// What a map on flash came to in the measured part, where it is there.
+    /// The traffic of a map on flash in the measured part, where it is there.
     pub(crate) map_traffic: Option<MapTraffic>,
-    /// What passed between memory and flash in the measured part, where there is a page cache.
+    /// The swap traffic in the measured part, where there is a page cache.
     pub(crate) swapping: Option<Swapping>,
     /// Bytes that a controller needs for the map.
     pub(crate) map_bytes: u64,

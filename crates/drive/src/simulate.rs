@@ -149,7 +149,7 @@ fn warned(mut result: RunResult, warning: Option<String>) -> RunResult {
     result
 }
 
-/// What runs have left, and what is to be said of them.
+/// The remains of runs, and a warning about them.
 type Left<R> = (Vec<<R as Lengthened>::Done>, Option<String>);
 
 fn all_side_by_side<R: Lengthened>(

@@ -146,7 +146,7 @@ impl TraceReplay {
         self.source.stat().dirty > 0
     }
 
-    /// What a person should know of how the trace was read.
+    /// Notes for the user on how the trace was read.
     pub fn notes(&self) -> Vec<String> {
         let stat = self.source.stat();
         let mut notes = stat.notes.clone();

@@ -60,8 +60,8 @@ impl Times {
         Ok(Self { read: time(0)?, program: time(1)?, erase: time(2)?, transfer, command, memory })
     }
 
-    /// What a scheme weighs, transfers included; a page from the host's memory as in the paper
-    /// where it is not given.
+    /// The costs that a scheme weighs, transfers included. The cost of a page from the host's
+    /// memory is the paper's where it is not given.
     pub fn costs(&self) -> Costs {
         Costs {
             read: self.read + self.transfer,
@@ -124,7 +124,7 @@ pub struct Busy {
 }
 
 impl Busy {
-    /// What was counted, at these times.
+    /// The busy times of these counts.
     pub(crate) fn new(times: &Times, counters: &Counters, reads: u64) -> Self {
         let seconds = |ns: u128| ns as f64 / 1e9;
         let collections = times.collections(counters);

@@ -104,7 +104,7 @@ impl Value for Worn {
 }
 
 impl Worn {
-    /// What these erase counts, one a block, come to after so many host pages.
+    /// The wear of these erase counts, one a block, after so many host pages.
     pub(crate) fn of(host_pages: u64, counts: &[u32]) -> Self {
         Self { host_pages, erases: Erases::of(counts), deciles: deciles(counts) }
     }
@@ -183,7 +183,7 @@ impl Wear {
     }
 }
 
-/// What levelling wear cost in the measured parts of all runs.
+/// The cost of wear levelling in the measured parts of all runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Levelling {
     /// Blocks collected to level wear, in place of a victim of the policy.

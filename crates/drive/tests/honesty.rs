@@ -1,5 +1,5 @@
-//! What a result may claim: intervals of runs that are copies, runs too short, runs stopped early,
-//! drives and numbers of runs beyond the machine.
+//! The limits of a result's claims: intervals of runs that are copies, runs too short, runs stopped
+//! early, drives and numbers of runs beyond the machine.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -59,7 +59,7 @@ fn erase_counts_stay_within_the_threshold_and_the_drive_lives_longer() {
         for result in [&plain, &levelled] {
             let erases = result.wear.as_ref().unwrap().erases.mean * 500.0 * 16.0;
             let programs = drive_writes(result) * 6800.0 * result.write_amplification;
-            // What is programmed but not erased yet is at most the spare blocks' pages.
+            // At most the spare blocks' pages are programmed but not erased yet.
             let erased = programs / erases;
             assert!((1.0..1.01 + 75.0 * 16.0 / erases).contains(&erased), "{victim}: {erased}");
         }

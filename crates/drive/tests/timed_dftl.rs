@@ -137,7 +137,7 @@ fn a_miss_takes_the_times_of_its_translation_pages_longer() {
         (Op::Write, 10, read + write),
         (Op::Read, 9, read),
         (Op::Read, 12, (read + write) + read + read),
-        // What nobody wrote is looked for too.
+        // A page that nobody wrote is looked up too.
         (Op::Trim, 3, read),
     ];
     let requests = steps.iter().map(|&(op, page, _)| request(0, op, page)).collect();
@@ -149,7 +149,7 @@ fn a_miss_takes_the_times_of_its_translation_pages_longer() {
     let record = drive.observer();
     let took: Vec<u64> = record.requests.iter().map(|one| one.response_ns() / US).collect();
     assert_eq!(took, steps.map(|(_, _, us)| us));
-    // What is not the request's own work is waiting.
+    // All time that is not the request's own work is waiting.
     assert_eq!(record.requests[4].queue_ns, (2 * read + write) * US);
     let traffic = MapTraffic { hits: 3, misses: 6, reads: 6 + 2, writes: 2 };
     assert_eq!(drive.map_traffic(), Some(traffic));

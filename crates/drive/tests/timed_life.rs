@@ -106,7 +106,7 @@ fn a_drive_of_many_dies_ends_with_all_that_it_has_completed() {
     let wear = layer.wear().unwrap();
     // The plane that ended it had one bad block more than its reserve.
     assert!(wear.bad_blocks() > wear.reserve() / 4, "{} bad blocks", wear.bad_blocks());
-    // What was completed is on flash; at most what was under way is there beside it.
+    // All completed writes are on flash; beside them at most those under way.
     let host_pages = layer.counters().host_pages;
     assert!((completed..=completed + 16).contains(&host_pages), "{completed} of {host_pages}");
     for page in 0..geometry.logical_pages() {

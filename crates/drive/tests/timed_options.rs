@@ -1,4 +1,4 @@
-//! What hardware and firmware may add, on timelines worked by hand: multi-plane and cache commands,
+//! Options of hardware and firmware on timelines worked by hand: multi-plane and cache commands,
 //! dynamic placement, a write cache, collections of idle dies and of whole channels.
 
 mod timed_common;

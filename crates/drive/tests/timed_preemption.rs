@@ -349,7 +349,7 @@ fn a_collection_holds_its_die_while_its_operation_is_let_go() {
     let without = plain.totals().die_collecting_ns[0];
     let mut drive = drive(&suspending(), vec![at(2500, Op::Read, 10)]);
     assert_eq!(drive.totals().die_collecting_ns, [without + 20 * US]);
-    // What the read waited for was the collection: it is not its queue.
+    // The read waited for the collection, not in its queue.
     let read = drive.observer().requests.iter().find(|request| request.number == 9).unwrap();
     assert_eq!((read.blocked_ns, read.queue_ns), (20 * US, 0));
 }

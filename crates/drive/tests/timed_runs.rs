@@ -88,7 +88,7 @@ fn times_of_requests_and_of_the_drive_agree() {
     let sum = all.mean * 1e-6 * all.requests as f64;
     let law = measured.requests_in_system * measured.simulated_seconds;
     assert!((law / sum - 1.0).abs() < 1e-9, "{law} {sum}");
-    // What the time was spent on is all of it.
+    // The causes sum to the whole response time.
     for shares in [measured.time_share.read.unwrap(), measured.time_share.write.unwrap()] {
         let total = shares.queue + shares.collection + shares.bus + shares.cell;
         assert!((total - 1.0).abs() < 1e-12, "{shares:?}");

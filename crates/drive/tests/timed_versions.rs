@@ -35,7 +35,7 @@ impl Draw {
 const BLOCKS: u32 = 20;
 const B: u32 = 8;
 
-/// What chooses victims and places in every other case.
+/// The victim policies and placements of every other case.
 const COLLECTORS: [(&str, &str); 5] = [
     ("greedy", "dac"),
     ("cost-benefit", "dac:regions=2,threshold=300"),

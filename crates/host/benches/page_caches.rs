@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use flashgc_base::rng::Stream;
 use flashgc_host::{PageCache, PageCacheSpec, page_caches};
 
-/// What is referenced: swap space and cache in pages, and the share of the swap space that takes
-/// nine references in ten.
+/// The references: swap space and cache in pages, and the share of the swap space that takes nine
+/// references in ten.
 const CASES: [(&str, u32, u32, u32); 3] = [
     ("all hits, 2 K of 2 K pages", 2048, 2048, 1),
     ("4 MiB of 64 MiB, hot half of the cache", 32_768, 2048, 32),

@@ -31,7 +31,7 @@ impl Workload for Script {
 
 const PAGES: u32 = 1000;
 
-/// What the drive sees: `r7`, `w7`, `t7`, and `h7` for a hint.
+/// The commands that the drive sees: `r7`, `w7`, `t7`, and `h7` for a hint.
 fn seen(host: &mut Host, limit: usize) -> Vec<String> {
     let mut seen = Vec::new();
     let mut batch = Batch::default();
@@ -379,7 +379,7 @@ fn what_cannot_be_is_refused_in_one_line() {
         warnings,
         ["page-cache: background=0.3 is not below limit=0.2: taken as half of it, as Linux does"]
     );
-    // What only the other kind of drive has any use for.
+    // Parameters that only the other kind of drive uses.
     let warnings = |of_requests, of_drive| {
         let typed = "page-cache:size=1MiB,rate=1e4,speed=7,memory=9us";
         let spec = HostSpec::parse(typed, "command:cost=1ms,queued=no,lost=5%").unwrap();

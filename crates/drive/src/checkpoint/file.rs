@@ -24,12 +24,12 @@ const FORMAT: u32 = 1;
 /// Bytes of a slot before its content.
 const SLOT: usize = 25;
 
-/// What a slot holds.
+/// The content of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// A run that is under way.
     UnderWay,
-    /// What a run that is done has left.
+    /// The remains of a finished run.
     Done,
 }
 

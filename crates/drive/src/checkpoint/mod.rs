@@ -22,7 +22,7 @@ use crate::config::Resolved;
 use crate::counting::DriveError;
 use crate::options::RunConfig;
 
-/// What a checkpoint is of: what must be the same for its runs to go on.
+/// The subject of a checkpoint: it must be the same for the runs to go on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Subject {
     /// The version of flashgc.
@@ -34,7 +34,7 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// What the runs of `resolved`, which was made from `config`, are.
+    /// The subject of the runs of `resolved`, which was made from `config`.
     ///
     /// # Errors
     /// A file of the workload that cannot be read.
@@ -103,7 +103,7 @@ fn fault(path: &Path, why: impl std::fmt::Display) -> DriveError {
     DriveError::checkpoint(format!("checkpoint {}: {why}", path.display()))
 }
 
-/// What the checkpoint at `path` is of: the configuration to resolve before [`Keeper::new`].
+/// The subject of the checkpoint at `path`: the configuration to resolve before [`Keeper::new`].
 ///
 /// # Errors
 /// No checkpoint, one that is damaged, or of another version.
@@ -147,7 +147,7 @@ pub struct Keeper {
     failed: Mutex<Option<String>>,
 }
 
-/// What is there of a run.
+/// The stored part of a run.
 pub(crate) enum Found {
     /// Nothing: it begins anew.
     Nothing,
@@ -206,7 +206,7 @@ impl Keeper {
     /// Restores run `index` into `run`, which was made anew.
     ///
     /// # Errors
-    /// What was stored does not belong to such a run.
+    /// The stored data do not belong to such a run.
     pub(crate) fn restore(&self, index: u32, run: &mut dyn State) -> Result<Found, DriveError> {
         let mut stored = self.stored();
         match stored.slots().iter().find(|slot| slot.index == index).map(|slot| slot.kind) {
@@ -214,8 +214,8 @@ impl Keeper {
             Some(Kind::Done) => return Ok(Found::Done),
             Some(Kind::UnderWay) => {}
         }
-        // What is read is checked where it could do harm. What slips through may break an assertion,
-        // and then the file is no checkpoint of ours.
+        // Data are checked where they could do harm. A fault that slips through may break an
+        // assertion: then the file is no checkpoint of ours.
         let read =
             AssertUnwindSafe(|| stored.read(index, |from: &mut Reader<'_>| run.restore(from)));
         let restored =
@@ -224,10 +224,10 @@ impl Keeper {
         Ok(Found::UnderWay)
     }
 
-    /// What run `index`, which is done, left; `None` if it is not done.
+    /// The remains of run `index`; `None` if it is not done.
     ///
     /// # Errors
-    /// What was stored is no such thing.
+    /// The stored data are no such thing.
     pub(crate) fn done<T: Value>(&self, index: u32) -> Result<Option<T>, DriveError> {
         let mut stored = self.stored();
         let is_done = |slot: &Slot| slot.index == index && slot.kind == Kind::Done;

@@ -48,7 +48,7 @@ fn a_file_that_was_cut_off_or_changed_anywhere_is_a_fault() {
     three(&path);
     let whole = std::fs::read(&path).unwrap();
     let slots = [0, 1, 2];
-    // What ends behind a slot is a file with fewer runs: they begin anew.
+    // A file that ends behind a slot has fewer runs: the others begin anew.
     let head = 20 + 7 + 8;
     let ends: Vec<usize> = (0..3).map(|slots| head + slots * (whole.len() - head) / 3).collect();
     for length in (0..whole.len()).filter(|length| !ends.contains(length)) {

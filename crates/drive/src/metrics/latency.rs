@@ -13,7 +13,7 @@ const DIGITS: u8 = 3;
 /// Points of a distribution for each halving of what lies above.
 const TICKS: u32 = 8;
 
-/// What the time of a request was spent on, in nanoseconds: the parts sum to its response time.
+/// The response time of a request split into its causes, in nanoseconds; the parts sum to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Split {
     /// Waiting for other requests.
@@ -194,7 +194,7 @@ pub struct LatencyResult {
     pub trim: Option<SideLatency>,
 }
 
-/// What requests spent their time on: shares of the sum of all response times.
+/// The response time of requests by cause: shares of the sum of all response times.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TimeShare {
     /// Waiting for other requests.
@@ -269,7 +269,7 @@ impl Latencies {
         self.classes.iter().flatten().map(|class| class.sum).sum()
     }
 
-    /// What was noted, for people.
+    /// The latencies noted, for people.
     pub fn result(&self) -> LatencyResult {
         let of = |op: Op| side(&self.classes[op as usize]);
         let mut all = [Class::new(), Class::new()];
@@ -286,7 +286,7 @@ impl Latencies {
         }
     }
 
-    /// What requests spent their time on.
+    /// The response time of requests by cause.
     pub fn shares(&self) -> TimeShares {
         let of = |op: Op| {
             let total: u128 = self.classes[op as usize].iter().map(|class| class.sum).sum();

@@ -1,5 +1,5 @@
-//! What is measured on a drive with a clock: latencies, what goes on over time, and a timeline of
-//! single operations. It knows neither drives nor workloads, only nanoseconds.
+//! Measurements of a drive with a clock: latencies, series over time, and a timeline of single
+//! operations. The module knows neither drives nor workloads, only nanoseconds.
 
 pub mod latency;
 pub mod series;

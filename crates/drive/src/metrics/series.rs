@@ -1,5 +1,4 @@
-//! What goes on over time: throughput, response times and how busy everything is, in slices of
-//! equal length.
+//! Series over time: throughput, response times and busy times, in slices of equal length.
 
 use flashgc_base::snapshot::{Fault, Reader, Value, Writer};
 use flashgc_base::value;
@@ -7,7 +6,7 @@ use flashgc_base::value;
 use flashgc_workload::Op;
 use serde::{Deserialize, Serialize};
 
-/// What may be busy, or under way.
+/// Parts that may be busy, and collections under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Busy {
     /// A bus transfers.
@@ -149,7 +148,7 @@ impl Series {
         }
     }
 
-    /// What was noted up to `end_ns`, on a drive with so many channels, dies, and collections that
+    /// The series up to `end_ns`, on a drive with so many channels, dies, and collections that
     /// could be under way at once.
     pub fn result(&self, end_ns: u64, channels: u32, dies: u32, collectors: u32) -> SeriesResult {
         let length = |index: usize| {
@@ -176,7 +175,7 @@ impl Series {
     }
 }
 
-/// What went on over time. The i-th entry of each list is the i-th slice of the measured part.
+/// Series over time. The i-th entry of each list is the i-th slice of the measured part.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SeriesResult {
     /// Length of a slice, in seconds; the last one may be shorter.

@@ -29,7 +29,7 @@ pub enum Row {
 pub struct Span {
     /// Its row.
     pub row: Row,
-    /// What it is: `read`, `program`, `erase`, `transfer` and so on.
+    /// Its name: `read`, `program`, `erase`, `transfer` and so on.
     pub name: &'static str,
     /// Whether it is a collection's, not the host's.
     pub collection: bool,

@@ -1,4 +1,4 @@
-//! What is known of one option, and how a declaration says it.
+//! The properties of one option, and their declaration.
 
 use flashgc_base::spec::{SpecError, suggest};
 
@@ -17,16 +17,16 @@ pub struct OptionInfo {
     pub key: &'static str,
     /// Its name on the command line without `--`; empty where it is the key with hyphens.
     pub flag: &'static str,
-    /// What a value is.
+    /// The kind of its value.
     pub kind: Kind,
-    /// What help texts call the value.
+    /// The name of the value in help texts.
     pub metavar: &'static str,
     /// The default as typed, or in words; empty if there is none.
     pub default: &'static str,
     /// Circumstances with another default.
     pub cases: &'static [(Case, &'static str)],
-    /// What it is and does, in plain sentences. `{words}` stands for the words, `{other_key}` for
-    /// another option's name.
+    /// Its meaning and effect, in plain sentences. `{words}` stands for the words, `{other_key}`
+    /// for another option's name.
     pub help: &'static str,
     /// A value worth showing; may be empty.
     pub example: &'static str,
@@ -36,7 +36,7 @@ pub struct OptionInfo {
     pub range: Option<(u64, u64)>,
     /// The drives it applies to.
     pub drives: Drives,
-    /// What to do instead on a drive that it does not apply to; may be empty.
+    /// The hint for a drive that it does not apply to; may be empty.
     pub instead: &'static str,
     /// Several values make several configurations to compare.
     pub several: bool,
@@ -117,7 +117,7 @@ impl OptionInfo {
         self
     }
 
-    /// What help texts call the value, where its kind does not say it.
+    /// The name of the value in help texts, where its kind does not give it.
     pub(super) const fn metavar(mut self, metavar: &'static str) -> Self {
         self.metavar = metavar;
         self
@@ -187,7 +187,7 @@ impl OptionInfo {
     /// Whether `text` is a value of this option, as far as that can be told without a drive.
     ///
     /// # Errors
-    /// What was found, what was expected, and a hint.
+    /// A value that the option does not take: found, expected, and a hint.
     pub fn check(&self, text: &str) -> Result<(), SpecError> {
         if let Some(check) = self.check {
             return check(self.key, text);

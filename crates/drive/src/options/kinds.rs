@@ -1,4 +1,4 @@
-//! What options are told apart by: sections, kinds of values, drives, words and circumstances.
+//! The properties of options: sections, kinds of values, drives, words and circumstances.
 
 /// A section of an experiment file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,7 +47,7 @@ impl Section {
     }
 }
 
-/// What a value is, and its unit.
+/// The kind of a value, and its unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A whole number.
@@ -92,7 +92,7 @@ impl Kind {
         }
     }
 
-    /// What help texts call the value.
+    /// The name of the value in help texts.
     pub(super) const fn metavar(self) -> &'static str {
         match self {
             Self::Count | Self::Amount => "N",

@@ -47,7 +47,7 @@ const fn run(kind: Kind) -> OptionInfo {
 super::holder! {
     /// One configuration, as typed or as read from an experiment file.
     ///
-    /// What was added later is not written where it has its default: digests stay.
+    /// Later fields are not written where they have their default: digests stay.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields, default)]
     pub struct RunConfig: Run in RUN {

@@ -91,7 +91,7 @@ impl SwapSpec {
     }
 }
 
-/// What passed between memory and flash.
+/// The traffic between memory and flash.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Swapping {
     /// Pages touched by the host.
@@ -108,7 +108,7 @@ pub struct Swapping {
     pub swap_outs: u64,
     /// Clean pages that left it.
     pub clean_evictions: u64,
-    /// What collections did about pages in the cache.
+    /// The actions of collections on pages in the cache.
     pub duplicates: Duplicates,
 }
 
@@ -126,7 +126,7 @@ impl Value for Swapping {
 }
 
 impl Swapping {
-    /// What has been counted since `earlier`.
+    /// The counts since `earlier`.
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
             references: self.references - earlier.references,

@@ -129,7 +129,7 @@ impl MergeCounts {
     }
 }
 
-/// What keeping the map on flash came to in the measured parts of all runs.
+/// The traffic of a map on flash in the measured parts of all runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MapCounts {
     /// Commands whose map entry was in memory.

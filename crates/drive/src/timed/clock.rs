@@ -1,4 +1,4 @@
-//! What time it is, and what happens next: one event type, each event with at most one time.
+//! The time and the next event: one event type, each event with at most one time.
 
 use flashgc_base::snapshot::{Fault, Reader, State, Value, Writer};
 use flashgc_base::state;
@@ -10,8 +10,8 @@ use std::collections::binary_heap::PeekMut;
 /// A time that does not come.
 pub const NEVER: u64 = u64::MAX;
 
-/// What can happen. Of events at one time the first in this list comes first, and of those of one
-/// kind the one with the lowest number.
+/// The events. Of events at one time the first in this list comes first; of one kind the one with
+/// the lowest number comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// The transfer on a channel is over.
@@ -30,7 +30,7 @@ pub enum Event {
     Look,
 }
 
-/// What comes next.
+/// The next event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
     /// This event, now.
@@ -132,8 +132,8 @@ impl Clock {
 
 /// The earliest of a fixed number of times. Equal times go by number.
 ///
-/// What is no longer the time of its timer stays in the heap until it comes up, or until the heap is
-/// twice as long as there are timers.
+/// An entry that is no longer the time of its timer stays in the heap until it comes up, or until
+/// the heap is twice as long as there are timers.
 struct Timers {
     times: Vec<u64>,
     heap: BinaryHeap<Reverse<Entry>>,

@@ -150,7 +150,7 @@ impl<O: Observer> TimedDrive<O> {
     /// Goes on until `until`.
     ///
     /// # Errors
-    /// What the map or the workload says.
+    /// Those of the map or the workload.
     pub fn run(&mut self, until: Until) -> Result<Stop, DriveError> {
         if self.shared.map.has_ended() {
             return Ok(Stop::WornOut); // before the clock started, perhaps
@@ -306,7 +306,7 @@ impl<O: Observer> TimedDrive<O> {
         &*self.shared.map
     }
 
-    /// What the map has counted. Translation pages that were programmed are copies.
+    /// The counts of the map. Translation pages that were programmed are copies.
     pub fn counters(&mut self) -> Counters {
         let map = &mut *self.shared.map;
         match self.front.mapping_mut() {
@@ -315,7 +315,7 @@ impl<O: Observer> TimedDrive<O> {
         }
     }
 
-    /// What the map on flash came to; `None` where all of it is in memory.
+    /// The traffic of a map on flash; `None` where all of it is in memory.
     pub fn map_traffic(&mut self) -> Option<MapTraffic> {
         let map = &mut *self.shared.map;
         self.front.mapping_mut().map(|mapping| mapping.traffic(map))
@@ -342,12 +342,12 @@ impl<O: Observer> TimedDrive<O> {
         &self.settings
     }
 
-    /// Who watches.
+    /// The observer.
     pub fn observer(&self) -> &O {
         &self.shared.observer
     }
 
-    /// Who watches.
+    /// The observer.
     pub fn observer_mut(&mut self) -> &mut O {
         &mut self.shared.observer
     }
@@ -357,7 +357,7 @@ impl<O: Observer> TimedDrive<O> {
         self.front.host_counts()
     }
 
-    /// What has been counted.
+    /// The counts.
     pub fn totals(&mut self) -> &Totals {
         let (now, totals) = (self.shared.now(), &mut self.totals);
         self.front.count(now, totals);

@@ -1,4 +1,4 @@
-//! What a timed run is made of: its map, its requests, and how far it is.
+//! The parts of a timed run: its map, its requests, and its progress.
 
 use std::sync::atomic::Ordering;
 

@@ -1,5 +1,5 @@
-//! What comes before the clock: a workload's writes bring the drive into its state, with every
-//! collection at once and no time passing.
+//! Preparation before the clock starts: a workload's writes bring the drive into its state. Every
+//! collection is at once, and no time passes.
 
 use flashgc_ftl::FtlError;
 use flashgc_host::{ClockedHost, Leaving};
@@ -16,7 +16,7 @@ impl<O: Observer> TimedDrive<O> {
     /// end of the drive's life.
     ///
     /// # Errors
-    /// What the map says.
+    /// Those of the map.
     pub fn precondition(&mut self, pages: &[u32]) -> Result<usize, FtlError> {
         const AHEAD: usize = 24;
         for (index, &page) in pages.iter().enumerate() {

@@ -28,11 +28,11 @@ const BETWEEN_LOOKS: u64 = 8192;
 /// between two checkpoints of a database.
 const MOST_WITHOUT_WRITE: u64 = 1 << 24;
 
-/// What a timed run has left when its drive is gone.
+/// The remains of a timed run when its drive is gone.
 pub(crate) struct TimedRun {
-    /// What every drive counts.
+    /// The counts of every drive.
     pub finished: Finished,
-    /// What was measured.
+    /// The measurements.
     pub meter: Meter,
     /// Collections of the measured part.
     pub collecting: CollectionResult,
@@ -411,7 +411,7 @@ fn erases(layer: &dyn Stepwise) -> Vec<u32> {
     planes.flatten().copied().collect()
 }
 
-/// What overloaded the drive: arrivals a second, and what it served.
+/// The overload of the drive: arrivals a second, and requests served a second.
 fn overload(start: &Moment, end: &Moment) -> Overload {
     let seconds = (end.now - start.now) as f64 / 1e9;
     let rate = |from: u64, to: u64| (to - from) as f64 / seconds;

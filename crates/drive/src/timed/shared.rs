@@ -1,4 +1,4 @@
-//! What the rooms of a timed drive share.
+//! The parts that the rooms of a timed drive share.
 
 use flashgc_base::snapshot::State;
 use flashgc_base::state;
@@ -69,7 +69,7 @@ impl<O: Observer> Shared<O> {
         }
     }
 
-    /// What was told of `page` has come true.
+    /// The hint about `page` has come true.
     #[inline]
     pub fn comes_true(&mut self, page: u32) {
         if !self.told.is_empty() {
@@ -81,7 +81,7 @@ impl<O: Observer> Shared<O> {
     /// when it was under way.
     ///
     /// # Errors
-    /// What the map says of a hint.
+    /// Those of the map.
     #[inline]
     pub fn has_its_page(&mut self, op: u32, ppn: u32) -> Result<(), FtlError> {
         debug_assert!(!self.ops[op].is_programmed, "a write is programmed once");

@@ -1,4 +1,4 @@
-//! What the unit tests of the rooms share: a small drive of the paper's flash.
+//! Shared by the unit tests of the rooms: a small drive of the paper's flash.
 
 use flashgc_ftl::{Frontier, Geometry, Layout, PlaneLayout, VictimSpec};
 

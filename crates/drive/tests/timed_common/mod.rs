@@ -1,5 +1,5 @@
-//! What the tests of the timed drive share: small drives, requests from a list, and an observer
-//! that checks every byte of what requests see.
+//! Shared by the tests of the timed drive: small drives, requests from a list, and an observer that
+//! checks every byte that requests see.
 #![allow(dead_code)] // each test file uses its part
 
 use std::collections::HashMap;
@@ -164,7 +164,7 @@ impl Recorder {
 /// checked: it must return what was current when it was dispatched.
 #[derive(Default)]
 pub struct Checker {
-    /// What a physical page holds: page and version.
+    /// The content of a physical page: page and version.
     flash: HashMap<u32, (u32, u64)>,
     /// The version of each page after all operations dispatched so far; absent without data.
     current: HashMap<u32, u64>,

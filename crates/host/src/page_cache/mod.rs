@@ -84,7 +84,7 @@ trait Policy: PageCache + Sized + 'static {
 
     fn new(params: &Params, pages: u32, capacity: u32) -> Self;
 
-    /// What only both parameters together can have wrong.
+    /// A fault that only both parameters together can have.
     fn check(_: &Params) -> Result<(), SpecError> {
         Ok(())
     }

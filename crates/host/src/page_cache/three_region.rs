@@ -164,7 +164,7 @@ impl ThreeRegion {
     }
 }
 
-/// What an epoch showed of where pages are hit.
+/// The places of hits in an epoch.
 struct Epoch {
     lengths: [u32; 3],
     mru_hits: u64,

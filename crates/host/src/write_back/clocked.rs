@@ -74,12 +74,12 @@ impl ClockedHost {
         self.served.outlet.next()
     }
 
-    /// What has been done so far.
+    /// The counts so far.
     pub fn counts(&self) -> HostCounts {
         self.served.counts()
     }
 
-    /// What memory takes for a request.
+    /// The time of memory for a request.
     pub fn memory_ns(&self) -> u64 {
         self.memory_ns
     }

@@ -108,9 +108,9 @@ struct BufferCache {
     dirty: Pages,
     /// One list, by the last use.
     lists: Lists,
-    /// What a checkpoint is still to write.
+    /// The pages that a checkpoint is still to write.
     due: Pages,
-    /// When the checkpoint began, and what it had to write.
+    /// The start of the checkpoint, and the pages that it had to write.
     checkpoint: (u64, u32),
     /// Where it goes on, in address order.
     sweep: u32,

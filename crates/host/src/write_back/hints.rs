@@ -13,7 +13,7 @@ use super::time;
 /// Bytes of a sector, in which extents are counted.
 const SECTOR: u32 = 512;
 
-/// What listings and help texts say of one way.
+/// The entry of one way in listings and help texts.
 pub struct HintsInfo {
     /// The name people type.
     pub name: &'static str,
@@ -202,7 +202,7 @@ impl HintsSpec {
         self.way == Way::Perfect
     }
 
-    /// What a command made for hints takes, in nanoseconds, and whether it goes beside others.
+    /// The time of a command made for hints, in nanoseconds, and whether it goes beside others.
     pub fn command(&self) -> (u64, bool) {
         match self.way {
             Way::Command(_) => (self.cost_ns, self.params.text("queued") == "yes"),
@@ -263,7 +263,7 @@ impl std::fmt::Debug for HintsSpec {
     }
 }
 
-/// What became of hints, in pages.
+/// The counts of hints, in pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HintCounts {
     /// Pages that became dirty: what there was to tell.

@@ -103,7 +103,7 @@ struct Settings {
     background: f64,
     limit: f64,
     by_page: bool,
-    /// What a page takes to be written; 0 as soon as the drive has the clock.
+    /// The time to write a page; 0 as soon as the drive has the clock.
     page_ns: u64,
 }
 
@@ -257,7 +257,7 @@ impl LinuxCache {
         if self.settings.by_page {
             self.expired_before = self.now.checked_sub(expire);
         } else if self.dirty_since.is_some_and(|since| since + expire <= self.now) {
-            // What is left dirty behind the sweep is as if dirtied now.
+            // Pages left dirty behind the sweep count as dirtied now.
             self.expired = self.dirty.len();
             self.dirty_since = Some(self.now);
         }

@@ -59,7 +59,7 @@ trait Cache: State + Send {
     fn flush_next(&mut self, out: &mut Outlet) -> bool;
 }
 
-/// What a cache is made for.
+/// The sizes for which a cache is made.
 struct Room {
     /// Logical pages of the drive.
     pages: u32,
@@ -110,7 +110,7 @@ const RATE: Param = Param {
     help: "requests of one page a second, the clock of the host",
 };
 
-/// What memory takes for a request. Every cache takes it.
+/// The time of memory for a request. Every cache has this parameter.
 const MEMORY: Param = Param {
     name: "memory",
     kind: Kind::Text,
@@ -168,8 +168,8 @@ impl HostSpec {
         &self.hints
     }
 
-    /// What a person should know of how the parameters were read, where some of a run is on the
-    /// clock of requests, or some on a drive's.
+    /// Warnings on how the parameters were read, where some of a run is on the clock of requests,
+    /// or some on a drive's.
     pub fn warnings(&self, of_requests: bool, of_drive: bool) -> Result<Vec<String>, SpecError> {
         let mut warnings = (self.cache.check)(&self.params, self.cache.name)?;
         if !of_requests {
@@ -278,7 +278,7 @@ impl std::fmt::Debug for HostSpec {
     }
 }
 
-/// What a host has done since it was opened. Pages, unless it says otherwise.
+/// The counts of a host since it was opened. Pages, unless it says otherwise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HostCounts {
     /// Read by the application.
@@ -289,7 +289,7 @@ pub struct HostCounts {
     pub drive_reads: u64,
     /// That the drive was asked to write.
     pub drive_writes: u64,
-    /// What became of hints.
+    /// The counts of hints.
     pub hints: HintCounts,
     /// Sum over all requests of the pages dirty at each; on the clock of a drive, over nanoseconds.
     pub dirty: u128,
@@ -309,7 +309,7 @@ impl HostCounts {
         self.reads + self.writes
     }
 
-    /// What has been counted since `earlier`.
+    /// The counts since `earlier`.
     pub fn since(&self, earlier: &Self) -> Self {
         let (now, then) = (&self.hints, &earlier.hints);
         Self {
@@ -361,7 +361,7 @@ impl HostCounts {
 pub struct HostWatch(Arc<Mutex<HostCounts>>);
 
 impl HostWatch {
-    /// What the host had done when it last handed out a batch.
+    /// The counts of the host when it last gave a batch.
     pub fn counts(&self) -> HostCounts {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -401,7 +401,7 @@ impl State for Served {
     state! { values: counts; states: cache, outlet; }
 }
 
-/// What the host has done is read through the watch, wherever that is.
+/// The counts of the host are read through the watch, wherever that is.
 impl State for HostWatch {
     fn save(&self, to: &mut Writer<'_>) {
         self.counts().put(to);
@@ -448,7 +448,7 @@ impl Served {
         }
     }
 
-    /// What is dirty and known now is so for another `moments`.
+    /// The pages that are dirty, and known, now stay so for another `moments`.
     fn measure(&mut self, moments: u64) {
         let moments = u128::from(moments);
         self.counts.moments += moments;

@@ -36,7 +36,7 @@ impl Ahead {
     }
 }
 
-/// What leaves a host for its drive.
+/// An item that leaves a host for its drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Leaving {
     /// A hint of a page. It comes before the command that it rides on, or that was made for it.

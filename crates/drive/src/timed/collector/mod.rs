@@ -90,7 +90,7 @@ impl Collector {
         }
     }
 
-    /// What has been counted.
+    /// The counts.
     pub fn counts(&self) -> &CollectionCounts {
         &self.counts
     }
@@ -126,7 +126,7 @@ impl Collector {
     /// the drive's life ends because the victim's pages find no room.
     ///
     /// # Errors
-    /// What the map says.
+    /// Those of the map.
     pub fn begin<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -156,7 +156,7 @@ impl Collector {
     /// unit, and what has begun.
     ///
     /// # Errors
-    /// What the map says.
+    /// Those of the map.
     pub fn end<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -198,7 +198,7 @@ impl Collector {
     /// An idle die begins a collection, if the rule of idle collections has one for it.
     ///
     /// # Errors
-    /// What the map says.
+    /// Those of the map.
     pub fn begin_idle<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -217,7 +217,7 @@ impl Collector {
     /// The same as the steps of collections that a write of `page` to `plane` needs, at once.
     ///
     /// # Errors
-    /// What the map says.
+    /// Those of the map.
     pub fn collect_at_once(
         &self,
         map: &mut dyn Stepwise,

@@ -1,6 +1,6 @@
-//! What a collection does between its beginning and its end: it reads and programs the pages of its
-//! victim one by one. Between two operations it comes to a preemption point, A or B; requests for the
-//! page that is moved may share its buffer.
+//! The steps of a collection between its beginning and its end: it reads and programs the pages of
+//! its victim one by one. Between two operations it comes to a preemption point, A or B. Requests
+//! for the page on the move may share its buffer.
 
 use flashgc_ftl::Stepwise;
 
@@ -14,8 +14,8 @@ use crate::timed::ops::{Kind, NONE, Ops, PageOp, Queue, Waiting};
 use crate::timed::shared::Shared;
 
 impl Collector {
-    /// What a collection at a preemption point has to wait for first: the search of its victim, then
-    /// a look into the queue.
+    /// The wait of a collection at a preemption point: first the search of its victim, then a look
+    /// into the queue.
     pub fn pause(&mut self, die: u32) -> Option<u64> {
         let (search_ns, poll_ns) = (self.rules.search_ns, self.rules.poll_ns);
         let gives_way = self.gives_way();
@@ -73,7 +73,7 @@ impl Collector {
     /// page that is in the buffer; `None` if that page is needed no more.
     ///
     /// # Errors
-    /// What the map says.
+    /// Those of the map.
     pub fn go_on<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,

@@ -55,9 +55,9 @@ impl Collector {
         room.is_open
     }
 
-    /// What a collection lets through between two of its operations: the page operations that came
-    /// before the one of this order; `None` in state S3, which an urgent write at any die of the unit
-    /// brings about.
+    /// The order up to which a collection lets page operations through between two of its own: only
+    /// earlier ones may pass. `None` in state S3, which an urgent write at any die of the unit
+    /// causes.
     pub fn lets_through<O: Observer>(
         &mut self,
         shared: &Shared<O>,

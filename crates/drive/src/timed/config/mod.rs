@@ -1,4 +1,4 @@
-//! What a timed drive is told: what people write of it, and what that comes to.
+//! The configuration of a timed drive, as people write it and as resolved.
 
 mod hardware;
 mod placement;

@@ -35,7 +35,7 @@ impl TimedPlan {
     /// Checks `config` for pages of `page_size` bytes; `times` are those of the flash.
     ///
     /// # Errors
-    /// Whatever makes no sense, in one line.
+    /// A value or a combination that makes no sense, in one line.
     pub fn new(config: &TimedConfig, page_size: u32, times: &Times) -> Result<Self, SpecError> {
         let hardware = Hardware {
             channels: config.channels,

@@ -15,9 +15,9 @@ use crate::times::Times;
 /// A timed drive and its runs, with everything checked and worked out.
 #[derive(Clone)]
 pub(crate) struct Timed {
-    /// What was asked for.
+    /// The plan as asked for.
     pub plan: TimedPlan,
-    /// What the drive is told.
+    /// The settings of the drive.
     pub settings: Settings,
     /// Page writes without the clock, before the requests.
     pub precondition: u64,

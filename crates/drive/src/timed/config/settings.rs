@@ -1,4 +1,4 @@
-//! What a timed drive is told: hardware, placement, scheduling, collections and the host's side.
+//! The settings of a timed drive: hardware, placement, scheduling, collections and the host's side.
 
 use flashgc_base::spec::SpecError;
 use flashgc_ftl::stepwise::RESERVED_BLOCKS;
@@ -22,7 +22,7 @@ pub struct Settings {
     pub cache_commands: bool,
     /// When and how garbage is collected.
     pub collecting: Collecting,
-    /// What the hardware can interrupt.
+    /// The operations that the hardware can interrupt.
     pub suspend: Suspend,
     /// Pages of the write cache; 0 for none. A whole page that is written is done when it is in the
     /// cache, and goes to its die at once; the cache keeps it until it is programmed.
@@ -42,9 +42,9 @@ pub enum Scheduling {
     ReadsFirst,
 }
 
-/// What counts its erased blocks together, and has one collection at a time. A die has at most one
-/// collection under way whatever the unit; a victim is searched in the plane of the unit that has
-/// the fewest erased blocks.
+/// The unit that counts its erased blocks together and has one collection at a time. A die has at
+/// most one collection under way, whatever the unit. A victim is searched in the plane of the unit
+/// with the fewest erased blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Each plane by itself.
@@ -74,7 +74,7 @@ pub enum Preemption {
 /// When and how garbage is collected. Blocks are erased blocks of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Collecting {
-    /// What counts its erased blocks together.
+    /// The unit that counts its erased blocks together.
     pub unit: Unit,
     /// A write that finds its frontier full starts collections at or below so many blocks.
     pub low: u32,
@@ -86,9 +86,9 @@ pub struct Collecting {
     pub preemption: Preemption,
     /// Without preemption, a collection holds all dies of its unit, not its own alone.
     pub holds_unit: bool,
-    /// What the search of a victim takes, in which its die is held.
+    /// The time of the search for a victim, in which its die is busy.
     pub search_ns: u64,
-    /// What looking into the queue takes at each preemption point.
+    /// The time of a look into the queue at each preemption point.
     pub poll_ns: u64,
     /// Pages are moved inside their die, without the bus.
     pub copy_back: bool,
@@ -163,7 +163,7 @@ impl Settings {
     /// Whether a drive can be told this.
     ///
     /// # Errors
-    /// What [`Hardware::check`] says; thresholds in the wrong order; a host that asks for nothing.
+    /// Those of [`Hardware::check`]; thresholds in the wrong order; a host that asks for nothing.
     pub fn check(&self) -> Result<(), SpecError> {
         self.hardware.check()?;
         let Collecting { low, high, hard, unit, .. } = self.collecting;

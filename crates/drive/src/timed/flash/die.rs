@@ -5,7 +5,7 @@ use flashgc_base::value;
 
 use crate::timed::clock::NEVER;
 
-/// What the cells or the bus of a die are at. A host operation is named by the first of the page
+/// The job of the cells or the bus of a die. A host operation is named by the first of the page
 /// operations that go together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Job {
@@ -129,7 +129,7 @@ impl Stage {
 #[derive(Clone, Copy, Debug)]
 pub struct Suspended {
     pub job: Job,
-    /// What it takes when it goes on.
+    /// The time that it takes when it goes on.
     pub left: u64,
     /// Times that it has been suspended.
     pub times: u32,

@@ -49,7 +49,7 @@ impl Flash {
         }
     }
 
-    /// What a die is at.
+    /// The job of a die.
     #[inline]
     pub fn die(&self, die: u32) -> &Die {
         &self.dies[die as usize]
@@ -128,7 +128,7 @@ impl Flash {
         (die, self.leave_bus(die))
     }
 
-    /// What follows a transfer: after a command the cells begin, and a program waits for them.
+    /// Goes on after a transfer: after a command the cells begin, and a program waits for them.
     /// Returns a job that is over.
     pub fn after_transfer(&mut self, clock: &mut Clock, die: u32, transfer: &Stage) -> Option<Job> {
         if transfer.command {
@@ -170,8 +170,8 @@ impl Flash {
         (transfer, stage)
     }
 
-    /// What follows the work of the cells: what they have read goes over the bus. Returns a job that
-    /// is over.
+    /// Goes on after the work of the cells: a page that they have read goes over the bus. Returns a
+    /// job that is over.
     #[inline]
     pub fn after_cells(&mut self, clock: &mut Clock, ops: &mut Ops, die: u32) -> Option<Job> {
         let die_state = &mut self.dies[die as usize];
@@ -185,7 +185,7 @@ impl Flash {
         if reads { self.read_out(clock, ops, die, job) } else { Some(job) }
     }
 
-    /// What came over the bus while the cells of a die were at work is programmed now.
+    /// Programs the page that came over the bus while the cells of a die were at work.
     pub fn program_held(&mut self, clock: &mut Clock, die: u32) {
         let die_state = &mut self.dies[die as usize];
         if die_state.bus.held && die_state.cells.is_idle() {
@@ -228,7 +228,7 @@ impl Flash {
         Some(stage).filter(|stage| stage.length > 0)
     }
 
-    /// What is suspended on a die, to be served on.
+    /// The suspended job of a die, to be continued.
     pub fn suspended_mut(&mut self, die: u32) -> Option<&mut Suspended> {
         self.dies[die as usize].suspended.as_mut()
     }

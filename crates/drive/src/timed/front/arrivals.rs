@@ -46,7 +46,7 @@ impl Arrivals {
     /// The next request, which stays there.
     ///
     /// # Errors
-    /// What the workload says.
+    /// Those of the workload.
     pub fn peek(
         &mut self,
         map: &dyn Stepwise,
@@ -63,7 +63,7 @@ impl Arrivals {
     /// Takes the next request.
     ///
     /// # Errors
-    /// What the workload says.
+    /// Those of the workload.
     pub fn take(
         &mut self,
         map: &dyn Stepwise,

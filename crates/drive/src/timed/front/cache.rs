@@ -25,7 +25,7 @@ struct Entry {
     is_discarded: bool,
 }
 
-/// What the cache makes of a page operation.
+/// The effect of the cache on a page operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Served {
     /// It goes to its die.

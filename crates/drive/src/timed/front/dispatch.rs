@@ -1,5 +1,5 @@
-//! What becomes of a request in the drive: it is cut into page operations, which are sent to their
-//! dies, and it is done with the last of them.
+//! The way of a request in the drive: it is cut into page operations, these are sent to their dies,
+//! and the request is done with the last of them.
 
 use flashgc_workload::Op;
 
@@ -80,7 +80,7 @@ impl FrontEnd {
         };
         shared.observer.dispatched(shared.ops.number(op), what, page);
         let has_cache = self.cache.exists();
-        // What goes to the cache comes to its die later, and what was told is true by then.
+        // An operation that goes to the cache comes to its die later; its hint is true by then.
         if what == Op::Trim || (what == Op::Write && has_cache) {
             shared.comes_true(page);
         }

@@ -151,7 +151,7 @@ impl FrontEnd {
     /// A command that was made for hints is done.
     ///
     /// # Errors
-    /// What the workload or the map says.
+    /// Those of the workload or the map.
     pub fn told<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -169,7 +169,7 @@ impl FrontEnd {
     /// Memory has served requests.
     ///
     /// # Errors
-    /// What the workload or the map says.
+    /// Those of the workload or the map.
     pub fn served_by_memory<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -187,7 +187,7 @@ impl FrontEnd {
     /// where the drive works on some and nothing else can happen.
     ///
     /// # Errors
-    /// What the workload or the map says.
+    /// Those of the workload or the map.
     pub fn look<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,

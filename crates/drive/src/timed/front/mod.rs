@@ -35,7 +35,7 @@ pub use shape::Shape;
 /// Requests that may wait in front of the drive.
 pub const MOST_WAITING: usize = 1_000_000;
 
-/// What the front end has counted.
+/// The counts of the front end.
 #[derive(Default)]
 struct Counts {
     arrived: u64,
@@ -164,7 +164,7 @@ impl FrontEnd {
         self.write_back.as_mut().map(|cache| &mut cache.host)
     }
 
-    /// What the cache of the host has counted, where it has one.
+    /// The counts of the host's cache, where it has one.
     pub fn host_counts(&self) -> Option<HostCounts> {
         self.write_back.as_ref().map(|cache| cache.host.counts())
     }
@@ -221,7 +221,7 @@ impl FrontEnd {
     /// Has the first requests arrive; does nothing when they have.
     ///
     /// # Errors
-    /// What the workload or the map says.
+    /// Those of the workload or the map.
     pub fn start<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -243,7 +243,7 @@ impl FrontEnd {
     /// Dispatches what completions have made room for, and lets free threads go on.
     ///
     /// # Errors
-    /// What the workload or the map says.
+    /// Those of the workload or the map.
     pub fn admit<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -271,7 +271,7 @@ impl FrontEnd {
     /// The time of an arrival has come.
     ///
     /// # Errors
-    /// What the workload or the map says.
+    /// Those of the workload or the map.
     pub fn arrivals<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,

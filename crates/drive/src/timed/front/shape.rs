@@ -44,7 +44,7 @@ impl Shape {
         Ok(first + 1 - covers(first)..last + covers(last))
     }
 
-    /// What a request does with one of its pages.
+    /// The operation of a request on one of its pages.
     pub fn kind_of(&self, request: &TimedRequest, page: u32) -> Kind {
         match request.op {
             Op::Read => Kind::Read,

@@ -29,7 +29,7 @@ impl Ends {
         (self.times.len() == 1).then_some(end)
     }
 
-    /// What has ended at `now`, first of all.
+    /// The first write-back that has ended at `now`.
     fn pop(&mut self, now: u64) -> Option<u32> {
         let (end, what) = *self.times.front()?;
         if end > now {

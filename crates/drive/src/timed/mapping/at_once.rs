@@ -11,7 +11,7 @@ impl Mapping {
     /// at the end of the drive's life.
     ///
     /// # Errors
-    /// What the map says.
+    /// Those of the map.
     pub fn write_at_once(
         &mut self,
         map: &mut dyn Stepwise,
@@ -29,7 +29,7 @@ impl Mapping {
     /// Discards `page`, with the translation pages that this needs.
     ///
     /// # Errors
-    /// What the map says.
+    /// Those of the map.
     pub fn trim_at_once(
         &mut self,
         map: &mut dyn Stepwise,

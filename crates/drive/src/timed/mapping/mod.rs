@@ -56,7 +56,7 @@ pub struct Mapping {
     /// Translation pages that were to be written because pages were moved, since an operation was
     /// done.
     in_a_row: u64,
-    /// What has become of pages, while it is looked at.
+    /// The changes of pages, while they are looked at.
     changes: Vec<Change>,
 }
 
@@ -85,13 +85,13 @@ impl Mapping {
         }
     }
 
-    /// What has been counted.
+    /// The counts.
     pub fn traffic(&mut self, map: &mut dyn Stepwise) -> MapTraffic {
         self.hear(map);
         self.cache.traffic()
     }
 
-    /// What `map` has counted, with the translation pages programmed as copies.
+    /// The counts of `map`, with the translation pages programmed as copies.
     pub fn counters(&mut self, map: &mut dyn Stepwise) -> Counters {
         let MapTraffic { writes, .. } = self.traffic(map);
         let counters = map.counters();
@@ -275,7 +275,7 @@ impl Mapping {
             }
             Some(one) => {
                 one.settles |= settles;
-                // What is not programmed yet will have what has changed until then.
+                // A page that is not programmed yet will have all changes up to then.
                 match shared.ops[one.op].is_programmed {
                     true => one.again.get_or_insert_default().extend(waits),
                     false => one.pages.extend(waits),

@@ -121,7 +121,7 @@ impl Meter {
         self.began_ns.map(|began| (began, self.ended_ns.max(began)))
     }
 
-    /// What went on over time.
+    /// The series over time.
     pub fn series(&self) -> &Series {
         &self.series
     }

@@ -1,4 +1,4 @@
-//! What is measured of a timed drive: who watches it, what it counts, and the result of its runs.
+//! Measurements of a timed drive: its observers, its counts, and the result of its runs.
 
 mod meter;
 mod observer;

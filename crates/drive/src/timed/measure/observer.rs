@@ -1,4 +1,4 @@
-//! What can be watched of a timed drive. Every method does nothing by default and costs nothing
+//! The observable events of a timed drive. Every method does nothing by default and costs nothing
 //! where it is not used: the drive is compiled for its observer.
 
 use flashgc_workload::Op;
@@ -8,7 +8,7 @@ use flashgc_workload::Op;
 pub struct Completion {
     /// Its number in the order of arrival, from 0.
     pub number: u64,
-    /// What it did.
+    /// Its kind.
     pub op: Op,
     /// First byte.
     pub offset: u64,
@@ -58,7 +58,7 @@ pub enum Place {
     Cells,
 }
 
-/// What is done there.
+/// The kind of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
     /// A read: of the cells, or of the page over the bus.

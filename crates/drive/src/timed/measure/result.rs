@@ -1,4 +1,4 @@
-//! What a timed run comes to beside the counts that every drive has.
+//! The results of a timed run beside the counts that every drive has.
 
 use flashgc_base::snapshot::Value;
 use flashgc_base::spec::count;
@@ -19,15 +19,15 @@ pub struct TimedResult {
     pub mean_us_runs: Vec<f64>,
     /// Half the width of the 95% interval of its mean over the runs; `None` for one run.
     pub mean_us_ci95: Option<f64>,
-    /// What requests spent their time on.
+    /// The response time of requests by cause.
     pub time_share: TimeShares,
     /// How much was done in the time.
     pub throughput: Throughput,
     /// How busy everything was.
     pub utilisation: Utilisation,
-    /// What happened to collections.
+    /// The counts of collections.
     pub collecting: CollectionResult,
-    /// What went on over time, in the first run.
+    /// The series over time of the first run.
     pub over_time: SeriesResult,
     /// Time that passed in the drive, all runs together.
     pub simulated_seconds: f64,
@@ -63,7 +63,7 @@ pub struct Utilisation {
     pub dies: Vec<f64>,
 }
 
-/// What happened to collections.
+/// The counts of collections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CollectionResult {
     /// Collections and what they gave way to.
@@ -87,7 +87,7 @@ pub struct Overload {
 }
 
 impl Overload {
-    /// What a person should know.
+    /// The warning for the user.
     pub fn warning(&self) -> String {
         // A little below what can be sustained.
         let scale = match 0.9 * self.sustainable_per_second / self.offered_per_second {
@@ -118,7 +118,7 @@ impl Value for Overload {
 }
 
 impl CollectionResult {
-    /// What was counted between the two.
+    /// The counts between the two.
     pub(crate) fn between(from: &Totals, to: &Totals) -> Self {
         Self {
             counts: to.collections.joined(&from.collections, |to, from| to - from),

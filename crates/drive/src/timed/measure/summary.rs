@@ -43,7 +43,7 @@ pub(crate) fn summarise(
     result
 }
 
-/// What is left of a run beside its counts.
+/// The measurements of a run beside its counts.
 struct Measured {
     meter: super::meter::Meter,
     collecting: CollectionResult,
@@ -111,7 +111,7 @@ fn overload(runs: &[Measured]) -> Option<Overload> {
     })
 }
 
-/// What a reader should know before using the figures.
+/// Warnings that a reader should know before using the figures.
 fn warnings(result: &RunResult, measured: &TimedResult) -> Vec<String> {
     let mut warnings = Vec::new();
     if measured.latency_us.all.is_none() {

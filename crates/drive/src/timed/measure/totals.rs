@@ -1,11 +1,11 @@
-//! What a timed drive counts.
+//! The counts of a timed drive.
 
 use flashgc_base::snapshot::Value;
 use flashgc_base::value;
 
 use serde::{Deserialize, Serialize};
 
-/// What happened to collections.
+/// The counts of collections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CollectionCounts {
     /// Victims picked.
@@ -52,7 +52,7 @@ impl Value for CollectionCounts {
 }
 
 impl CollectionCounts {
-    /// What `join` makes of each count of the two.
+    /// The counts of both, joined one by one by `join`.
     pub(crate) fn joined(&self, other: &Self, join: impl Fn(u64, u64) -> u64) -> Self {
         Self {
             started: join(self.started, other.started),
@@ -71,7 +71,7 @@ impl CollectionCounts {
     }
 }
 
-/// What a timed drive has counted since it was made.
+/// The counts of a timed drive since it was made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Requests that arrived.
@@ -90,7 +90,7 @@ pub struct Totals {
     pub suspended_programs: u64,
     /// Erases suspended.
     pub suspended_erases: u64,
-    /// What happened to collections.
+    /// The counts of collections.
     pub collections: CollectionCounts,
     /// Time that each channel's bus was in use.
     pub bus_busy_ns: Vec<u64>,

@@ -15,7 +15,7 @@ pub const NONE: u32 = u32::MAX;
 /// The request of a page operation on a page of the map. Those of the host are below.
 pub const MAP: u32 = NONE - 1;
 
-/// What a page operation does.
+/// The kind of a page operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Read,
@@ -87,7 +87,7 @@ impl PageOp {
     }
 }
 
-/// What observers know an operation by.
+/// The numbers by which observers know an operation.
 #[derive(Clone, Copy, Debug)]
 struct Numbers {
     /// In the order of dispatch. One of the write cache has that of the write whose data it holds.

@@ -25,7 +25,7 @@ pub struct Queue {
     index: Option<Box<Index>>,
 }
 
-/// What would have to be searched for in a long queue.
+/// The index of a long queue, so that it need not be searched.
 #[derive(Clone, Debug, Default)]
 struct Index {
     /// The operations on each page, in order.
@@ -130,7 +130,7 @@ impl Queue {
         }
     }
 
-    /// What to search in, if the queue is long.
+    /// The index, if the queue is long.
     #[inline]
     fn indexed(&mut self, ops: &Ops) -> Option<&mut Index> {
         if self.index.is_none() && self.len >= WORTH_AN_INDEX {

@@ -5,7 +5,7 @@ use flashgc_base::{state, value};
 
 use super::{Kind, Ops, PageOp, Queue};
 
-/// What waits at one die.
+/// The queues of one die.
 struct Line {
     reads: Queue,
     /// Writes and TRIMs.

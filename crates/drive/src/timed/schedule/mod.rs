@@ -156,7 +156,7 @@ impl Scheduler {
     /// that is to be [taken](Self::take_done).
     ///
     /// # Errors
-    /// What the map says.
+    /// Those of the map.
     pub fn begin_next<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -230,7 +230,7 @@ impl Scheduler {
     /// chained, or [`NONE`].
     ///
     /// # Errors
-    /// What the map says.
+    /// Those of the map.
     #[inline(always)]
     pub fn finish<O: Observer>(
         &mut self,
@@ -250,7 +250,7 @@ impl Scheduler {
             Job::ModifyRead(op) => self.write_back(shared, die, op)?,
             Job::Erase => self.erased(shared, die)?,
             Job::Suspend => {
-                // What waits until now goes before what has let go of the die.
+                // The operations that wait until now go before the one that has let go of the die.
                 let mark = shared.ops.sent();
                 if let Some(suspended) = self.flash.suspended_mut(die) {
                     suspended.mark = mark;
@@ -272,7 +272,7 @@ impl Scheduler {
     /// A die has been idle since its timer was set.
     ///
     /// # Errors
-    /// What the map says.
+    /// Those of the map.
     pub fn idle_for_long<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -292,7 +292,7 @@ impl Scheduler {
     /// not at the end of the drive's life.
     ///
     /// # Errors
-    /// What the map says.
+    /// Those of the map.
     pub fn write_at_once(&self, map: &mut dyn Stepwise, page: u32) -> Result<bool, FtlError> {
         let plane = self.spread.home(page);
         self.collector.collect_at_once(map, page, plane)?;
@@ -305,7 +305,7 @@ impl Scheduler {
         self.collector.life()
     }
 
-    /// What happened to collections.
+    /// The counts of collections.
     pub fn collections(&self) -> &CollectionCounts {
         self.collector.counts()
     }

@@ -187,7 +187,7 @@ impl Scheduler {
         let mut last = first;
         let mut joined = 0;
         let mut next = self.waiting.oldest(die, kind);
-        // Whoever is passed over closes its plane: operations on one plane stay in order.
+        // An operation that is passed over closes its plane: operations on one plane stay in order.
         while next != NONE && used.iter().any(|used| !used) {
             let op = next;
             let PageOp { page, plane, next: after, kind: its, .. } = shared.ops[op];

@@ -1,4 +1,4 @@
-//! What observers are told of the work of dies and buses.
+//! The reports to observers on the work of dies and buses.
 
 use super::Scheduler;
 use crate::timed::flash::{Job, Stage};

@@ -53,7 +53,7 @@ impl Spread {
             Unit::Channel => hardware.planes * hardware.dies_per_channel(),
             Unit::Drive => planes,
         };
-        // What a plane keeps erased, and its open blocks.
+        // The erased blocks that a plane keeps, and its open blocks.
         let kept = settings.collecting.high.div_ceil(unit).max(1) + layer.open_blocks();
         let blocks = geometry.blocks() / planes;
         let most_valid =
