@@ -43,7 +43,7 @@ pub enum Next {
 
 /// The time, and the times of all events to come.
 ///
-/// It knows when something happens, and nothing of what follows from it.
+/// It knows when something happens, but not its consequences.
 pub struct Clock {
     now: u64,
     channels: usize,
@@ -210,7 +210,7 @@ impl Timers {
         }
         let entry = Reverse(Entry::new(timer, time));
         match heap.peek_mut() {
-            // It takes the place of what has just come.
+            // It takes the place of the entry that has just come.
             Some(mut first) if !first.0.holds(times) => *first = entry,
             first => {
                 drop(first);

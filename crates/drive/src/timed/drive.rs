@@ -20,7 +20,7 @@ use super::schedule::Scheduler;
 use super::shared::Shared;
 use crate::counting::DriveError;
 
-/// How far a drive is to go. It stops at what comes first, after the event that reached it.
+/// The end of a run of the drive. It stops after the event that reaches the first of these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Until {
     /// Requests completed since the drive was made.
@@ -37,14 +37,14 @@ impl Until {
 /// Why a drive stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// It came as far as it was to go.
+    /// It reached the end that was asked for.
     Reached,
     /// The workload has ended and every request is completed.
     Ended,
     /// More than [`TimedDrive::MOST_WAITING`] requests wait in front of the drive: they come
     /// faster than it can serve them.
     Overload,
-    /// The drive's life is over: it is read-only, and what is under way stays as it is.
+    /// The drive's life is over: it is read-only, and operations under way stay as they are.
     WornOut,
 }
 
@@ -54,8 +54,8 @@ impl Value for Stop {
 
 /// A drive with a clock, watched by `O`.
 ///
-/// It owns its rooms and carries between them: events to the room that they are for, and what is done
-/// on a die back to the front end. It decides nothing.
+/// It owns its rooms and carries between them: events to their room, and finished operations of a
+/// die back to the front end. It decides nothing.
 pub struct TimedDrive<O> {
     settings: Settings,
     pub(super) shared: Shared<O>,
@@ -182,7 +182,7 @@ impl<O: Observer> TimedDrive<O> {
         }
     }
 
-    /// Has the room that an event is for do what it is at.
+    /// Gives an event to its room.
     #[inline]
     fn handle(&mut self, event: Event) -> Result<(), DriveError> {
         match event {
@@ -224,7 +224,7 @@ impl<O: Observer> TimedDrive<O> {
         }
     }
 
-    /// Lets in what completions have made room for.
+    /// Admits the requests for which completions have made room.
     #[inline]
     fn admit(&mut self) -> Result<(), DriveError> {
         match self.front.is_due() {
@@ -281,7 +281,7 @@ impl<O: Observer> TimedDrive<O> {
         self.reads_at_first_failure
     }
 
-    /// Frees the drive, and keeps who watched.
+    /// Frees the drive, and keeps the observer.
     pub fn into_observer(self) -> O {
         self.shared.observer
     }

@@ -1,13 +1,14 @@
-//! The timed drive: the translation layer's steps on channels, dies and planes that take time, and
-//! what each request waits for.
+//! The timed drive: the translation layer's steps take time on channels, dies and planes, and
+//! requests wait for them.
 //!
 //! [`TimedDrive`] is the entrance: settings, a [`Stepwise`](flashgc_ftl::Stepwise) map and a stream
 //! of requests in, completed requests to an [`Observer`] and [`Totals`] out. Time is whole
 //! nanoseconds since the start; what happens at the same time happens in a fixed order.
 //!
-//! A request goes one way through the rooms of the drive: the front end cuts it into page operations,
-//! the map lets them wait for their entries where it lies on flash, the scheduler lets them wait at their dies and says which is next, the flash takes its time over
-//! them, and the collector says what its collections let through. What is done comes back as a value.
+//! A request goes one way through the rooms of the drive. The front end cuts it into page
+//! operations. A map on flash lets them wait for their entries. The scheduler lets them wait at
+//! their dies and says which is next. The flash takes its time over them. The collector says which
+//! operations its collections let through. Finished operations come back as a value.
 
 mod clock;
 mod collector;

@@ -42,12 +42,12 @@ impl<O: Observer> TimedDrive<O> {
     /// has ended. Returns how many those were.
     ///
     /// Behind a host's cache the requests are the application's, on the clock of requests, and the
-    /// drive does what the cache asks of it; what has left the cache when the last page is written is
-    /// the first that it is asked when the clock starts. Without a cache reads and discards are left
-    /// out.
+    /// drive executes the commands of the cache. Commands that have left the cache when the last
+    /// page is written are the first when the clock starts. Without a cache reads and discards are
+    /// left out.
     ///
     /// # Errors
-    /// A request beyond the end; what the map says.
+    /// A request beyond the end; those of the map.
     pub fn prepare(&mut self, requests: &[TimedRequest], most: u64) -> Result<u64, DriveError> {
         let behind = self.front.host_mut().is_some();
         let (mut pages, mut written) = (Vec::new(), 0);
@@ -85,7 +85,7 @@ impl<O: Observer> TimedDrive<O> {
         Ok(written as u64)
     }
 
-    /// Does what has left the cache, until `most` pages are written. Returns how many those were.
+    /// Executes commands that have left the cache until `most` pages are written. Returns how many.
     fn follow_cache(&mut self, most: u64) -> Result<u64, DriveError> {
         let mut written = 0;
         while written < most

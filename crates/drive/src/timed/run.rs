@@ -24,8 +24,8 @@ use crate::wear::{Erases, Worn, histogram};
 
 /// Requests between two looks at whether to stop.
 const BETWEEN_LOOKS: u64 = 8192;
-/// Requests without a write of the drive after which none is expected before the clock: more than come
-/// between two checkpoints of a database.
+/// After this many requests without a write of the drive none is expected before the clock: more
+/// than come between two checkpoints of a database.
 const MOST_WITHOUT_WRITE: u64 = 1 << 24;
 
 /// The remains of a timed run when its drive is gone.
@@ -36,7 +36,7 @@ pub(crate) struct TimedRun {
     pub meter: Meter,
     /// Collections of the measured part.
     pub collecting: CollectionResult,
-    /// How busy everything was in it.
+    /// Busy times in it.
     pub utilisation: Utilisation,
     /// Its nanoseconds.
     pub ns: u64,
@@ -95,14 +95,14 @@ pub(crate) struct ClockedRun {
     last: Counters,
     stop: Stop,
     completed: u64,
-    /// How many times the run was advanced, to the end of that or of the drive.
+    /// The number of advances of the run, each to its end or to the drive's.
     rounds: u32,
     /// It is being advanced once more.
     under_way: bool,
     /// Pieces that are done of the warm-up, or of the part that is being measured.
     pieces: u64,
     elapsed: Duration,
-    /// Since when that counts.
+    /// The start of the time that counts.
     since: Instant,
 }
 
@@ -191,8 +191,8 @@ impl ClockedRun {
         self.elapsed += now - std::mem::replace(&mut self.since, now);
     }
 
-    /// Does what comes before the measured part if it is still to come, then the requests of a
-    /// measured part, in [`INTERVALS`] pieces. Returns whether it was not told to stop.
+    /// Prepares the measured part if that is still to be done, then runs its requests in
+    /// [`INTERVALS`] pieces. Returns whether it was not told to stop.
     fn advance_untimed(&mut self, timed: &Timed, look: Look<'_>) -> Result<bool, DriveError> {
         if !self.prepare(timed, look)? {
             return Ok(false);

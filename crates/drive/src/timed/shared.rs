@@ -10,18 +10,18 @@ use super::clock::Clock;
 use super::measure::{Observer, Source};
 use super::ops::{NONE, Ops, PageOp};
 
-/// The time, the map, the page operations under way, and who watches.
+/// The time, the map, the page operations under way, and the observer.
 ///
-/// It owns what more than one room changes, and knows no room.
+/// It owns the data that more than one room changes, and knows no room.
 pub struct Shared<O> {
     pub clock: Clock,
     pub map: Box<dyn Stepwise>,
     pub ops: Ops,
     pub observer: O,
-    /// Pages that the drive was told of and has not written since, with how many operations had been
-    /// sent to dies by then.
+    /// Hinted pages that the drive has not written since, each with the number of operations sent
+    /// to dies by then.
     told: HashMap<u32, u64>,
-    /// Whether the drive heeds what it is told.
+    /// Whether the drive heeds hints.
     pub heeds_hints: bool,
 }
 

@@ -34,7 +34,7 @@ pub struct Collection {
     pub polled: bool,
     /// The search of its victim has taken its time.
     pub searched: bool,
-    /// It has been preempted.
+    /// The collection has been preempted.
     pub gave_way: bool,
     /// Page operations that had come to their dies when this point was reached.
     pub mark: u64,

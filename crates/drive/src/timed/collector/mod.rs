@@ -1,4 +1,4 @@
-//! The collector: when collections begin and end, what they do next, and what they let through.
+//! The collector: when collections begin and end, their next step, and which operations may pass.
 
 mod collection;
 mod moves;
@@ -52,8 +52,8 @@ impl Life {
 
 /// The collections of the drive.
 ///
-/// It owns the domains of collections, what is under way on each die, and the states in which writes
-/// wait. It asks the map and looks at what waits. It starts no job and serves no request: it says
+/// It owns the domains of collections, the collection of each die, and the states in which writes
+/// wait. It asks the map and looks at the queues. It starts no job and serves no request: it says
 /// which job is next and which operations may go, and the scheduler does it. It knows no time.
 pub struct Collector {
     rules: Collecting,
@@ -107,7 +107,7 @@ impl Collector {
         self.under_way[die as usize].as_ref()
     }
 
-    /// Whether one is.
+    /// Whether a collection is under way on a die.
     #[inline]
     pub fn is_under_way(&self, die: u32) -> bool {
         self.under_way[die as usize].is_some()

@@ -95,7 +95,7 @@ impl Collector {
         Ok(Some(Job::CopyRead))
     }
 
-    /// Programs the page that is in the buffer, or what a merged write put there.
+    /// Programs the page in the buffer, or the data that a merged write put there.
     fn program_moving<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -111,7 +111,7 @@ impl Collector {
         } else if let Some(ppn) = shared.map.copy(plane)? {
             shared.observer.programmed(moving.page, ppn, Source::Copy(moving.from));
         } else {
-            // It was rewritten or discarded on the way.
+            // The page was rewritten or discarded on the way.
             collection.reach(Point::B, shared.ops.sent());
             return Ok(None);
         }

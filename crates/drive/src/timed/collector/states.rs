@@ -1,6 +1,6 @@
 //! The states of semi-preemptive collection (Lee et al., section on the level of allowed preemption):
-//! S0 none is under way, S1 reads and writes go before it, S2 reads alone, S3 nothing. They say which
-//! page operations of the host may go.
+//! S0: none is under way; S1: reads and writes go before it; S2: reads alone; S3: nothing. They say
+//! which page operations of the host may go.
 
 use flashgc_ftl::Stepwise;
 use flashgc_ftl::stepwise::Room;
@@ -102,7 +102,7 @@ impl Collector {
         self.urgent_write(ops, waiting, die, self.units.of_plane(plane)).or(Some(head))
     }
 
-    /// A page operation is served: if it is what state S3 was for, the next waits for another.
+    /// A page operation is served: if it caused state S3, the next waits for another.
     #[inline]
     pub fn served(&mut self, op: &PageOp) {
         if op.urgent {

@@ -11,7 +11,7 @@ use crate::timed::ops::NONE;
 
 /// Units, which die of each collects, and which of their writes wait.
 ///
-/// It knows neither blocks nor operations: it is told what is the case.
+/// It knows neither blocks nor operations: others tell it the facts.
 pub struct Units {
     planes_per_unit: u32,
     planes_per_die: u32,

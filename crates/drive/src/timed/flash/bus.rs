@@ -5,7 +5,7 @@ use flashgc_base::value;
 
 use std::collections::VecDeque;
 
-/// A channel's bus. Who asks is told at once when its turn comes: the transfers before it are known.
+/// A channel's bus. A job learns at once when its turn comes: the transfers before it are known.
 #[derive(Clone, Debug)]
 pub struct Bus {
     /// Dies whose transfers end by events of the channel, with the times of these.
@@ -50,7 +50,7 @@ impl Bus {
         (die, self.ends.front().map(|&(_, end)| end))
     }
 
-    /// How long it has been in use until `now`: what is asked for and still to come does not count.
+    /// The time for which it has been in use until `now`, without transfers that are still to come.
     pub fn busy_until(&self, now: u64) -> u64 {
         self.asked_ns - self.free_at.saturating_sub(now)
     }

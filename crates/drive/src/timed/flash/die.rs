@@ -1,4 +1,4 @@
-//! A die: what its cells and its side of the bus do.
+//! A die: the jobs of its cells and of its side of the bus.
 
 use flashgc_base::snapshot::{Fault, Reader, Value, Writer};
 use flashgc_base::value;
@@ -22,7 +22,7 @@ pub enum Job {
     Erase,
     /// A look into the queue at a preemption point.
     Poll,
-    /// Letting go of what is being suspended.
+    /// The suspension of an operation of the cells.
     Suspend,
 }
 
@@ -110,7 +110,7 @@ pub struct Stage {
     pub begin: u64,
     /// How long it takes.
     pub length: u64,
-    /// It is done here and waits for the other half.
+    /// The job is done in this half and waits for the other.
     pub held: bool,
     /// On the bus: only the command, before the cells work.
     pub command: bool,
@@ -153,7 +153,7 @@ impl Stopwatch {
     #[inline]
     fn note(&mut self, runs: bool, now: u64) {
         debug_assert!(self.since <= now || self.since == NEVER);
-        // Without a branch, since nothing foretells it; [`NEVER`] is later than any time.
+        // Without a branch, because it could not be predicted; [`NEVER`] is later than any time.
         self.total += if runs { 0 } else { now.saturating_sub(self.since) };
         self.since = if runs { self.since.min(now) } else { NEVER };
     }
@@ -164,7 +164,7 @@ impl Stopwatch {
     }
 }
 
-/// A die. What waits at it is the scheduler's, and for whom it works the collector's.
+/// A die. Its queue belongs to the scheduler, its collection to the collector.
 #[derive(Clone, Debug)]
 pub struct Die {
     pub channel: u32,
@@ -216,8 +216,8 @@ impl Die {
         self.in_use.until(now)
     }
 
-    /// Notes at `now` what the die is at; `held` if a collection elsewhere holds it. Letting go of an
-    /// operation of a collection is the collection's.
+    /// Notes the job of the die at `now`; `held` if a collection elsewhere holds it. The suspension
+    /// of an operation of a collection counts as the collection's.
     #[inline]
     pub fn note(&mut self, now: u64, held: bool) {
         let lets_go_of_collection = self.cells.job == Job::Suspend
@@ -235,7 +235,7 @@ impl Die {
 mod tests {
     use super::*;
 
-    /// How long a die is held that is at `job` for 10 ns, with `suspended` suspended.
+    /// The time for which a die is held, with `job` for 10 ns and `suspended` suspended.
     fn held_by(job: Job, suspended: Option<Job>) -> u64 {
         let mut die = Die::new(0);
         die.cells = Stage { job, length: 10, ..Stage::IDLE };

@@ -15,8 +15,8 @@ use bus::Bus;
 
 /// The dies and the buses of the drive.
 ///
-/// It owns what each die does and for how long, and the turns on the buses. It knows neither which
-/// job is next, nor the map, nor what follows when a job is over: that it gives back.
+/// It owns the job of each die, its length, and the turns on the buses. It knows neither which job
+/// is next, nor the map, nor what follows when a job is over: it gives the job back.
 pub struct Flash {
     hardware: Hardware,
     /// Copies stay in their die.
@@ -61,13 +61,13 @@ impl Flash {
         self.hardware.command_ns > 0
     }
 
-    /// Notes what a die is at until the next event; `held` if a collection elsewhere holds it.
+    /// Notes the job of a die until the next event; `held` if a collection elsewhere holds it.
     #[inline]
     pub fn note(&mut self, die: u32, now: u64, held: bool) {
         self.dies[die as usize].note(now, held);
     }
 
-    /// How long each bus has been in use, each die, and each die been held by collections.
+    /// The times for which each bus and each die was in use, and each die was held by collections.
     pub fn times_until(&self, now: u64) -> [Vec<u64>; 3] {
         [
             self.buses.iter().map(|bus| bus.busy_until(now)).collect(),
@@ -138,8 +138,8 @@ impl Flash {
         self.transferred(clock, die, transfer.job)
     }
 
-    /// Its side of the bus is idle: what the cells of a die have read may go out. Returns a job that
-    /// is over.
+    /// Its side of the bus is idle: a page that the cells of a die have read may go out. Returns a
+    /// job that is over.
     pub fn bus_freed(&mut self, clock: &mut Clock, ops: &mut Ops, die: u32) -> Option<Job> {
         let die_state = &mut self.dies[die as usize];
         if !die_state.cells.held || !die_state.bus.is_idle() {
@@ -150,7 +150,7 @@ impl Flash {
         self.read_out(clock, ops, die, job)
     }
 
-    /// The cells of a die are done. Returns what they did, and before it a transfer that had no event
+    /// The cells of a die are done. Returns their job, and before it a transfer that had no event
     /// of its own.
     #[inline]
     pub fn end_cells(&mut self, now: u64, ops: &mut Ops, die: u32) -> (Option<Stage>, Stage) {
@@ -195,8 +195,8 @@ impl Flash {
         }
     }
 
-    /// Suspends what the cells of a die do, which takes `suspend_ns`, and `resume_ns` more when it
-    /// goes on. Operations that came before `mark` go before that. Returns what the cells have done
+    /// Suspends the job of a die's cells. This takes `suspend_ns`, and `resume_ns` more when the
+    /// job goes on. Operations that came before `mark` go before it. Returns the work of the cells
     /// until now, if they have begun.
     pub fn suspend(
         &mut self,
@@ -219,7 +219,7 @@ impl Flash {
         stage.length = done;
         die_state.cells = Stage::IDLE;
         clock.set(Event::Cells(die), NEVER);
-        // Before its command is given, what goes first goes first: nothing is suspended.
+        // Before its command a job need not be suspended: the other operation goes first.
         let lost = if has_begun { resume_ns } else { 0 };
         die_state.suspended = Some(Suspended { job: stage.job, left: left + lost, times, mark });
         if has_begun && suspend_ns > 0 {
@@ -233,7 +233,7 @@ impl Flash {
         self.dies[die as usize].suspended.as_mut()
     }
 
-    /// Goes on with what is suspended on an idle die.
+    /// Continues the suspended job of an idle die.
     pub fn resume(&mut self, clock: &mut Clock, die: u32) {
         let suspended = self.dies[die as usize].suspended.take();
         let Suspended { job, left, times, .. } = suspended.expect("something is suspended");
@@ -311,7 +311,7 @@ impl Flash {
         None
     }
 
-    /// Takes what the cells have read over the bus. Returns the job if it is over.
+    /// Transfers the page that the cells have read. Returns the job if it is over.
     fn read_out(&mut self, clock: &mut Clock, ops: &mut Ops, die: u32, job: Job) -> Option<Job> {
         let pages = match job {
             Job::Read(op) => ops.chain(op).count() as u64,

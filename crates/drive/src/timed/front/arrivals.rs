@@ -17,7 +17,7 @@ const AHEAD: usize = 32;
 
 /// The requests of the workload in their order, the next of which can be looked at.
 ///
-/// It knows when each wants to arrive, and nothing of what becomes of it.
+/// It knows when each wants to arrive, and nothing of its later way.
 pub struct Arrivals {
     stream: Box<dyn RequestStream>,
     batch: Vec<TimedRequest>,

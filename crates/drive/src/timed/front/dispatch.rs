@@ -14,7 +14,7 @@ use crate::timed::ops::{Kind, MAP, NONE, PageOp};
 use crate::timed::schedule::Scheduler;
 use crate::timed::shared::Shared;
 
-/// Where the time of a page operation went, but for its waiting for others: all 0 where there is none.
+/// The time of a page operation by cause, without waiting for others: all 0 where there is none.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Times {
     blocked_ns: u64,
@@ -88,7 +88,7 @@ impl FrontEnd {
         self.follow(shared, dies, op, served);
     }
 
-    /// Does what follows for `op`, of which the cache has made this.
+    /// Does the next step for `op` after this effect of the cache.
     fn follow<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -146,7 +146,7 @@ impl FrontEnd {
     /// A page operation of a request is done.
     fn finish<O: Observer>(&mut self, shared: &mut Shared<O>, op: u32) {
         shared.ops.remove(op);
-        // Field by field: what was written last would hold up a copy of the whole.
+        // Field by field: the fields written last would delay a copy of the whole.
         let PageOp { request, met_collection, blocked_ns, bus_ns, cell_ns, .. } = shared.ops[op];
         let last = Times { blocked_ns, bus_ns, cell_ns };
         self.part_done(shared, request, last, met_collection);

@@ -1,5 +1,5 @@
-//! Requests that go through the host's cache before they come to the drive. What the cache asks of
-//! the drive waits in one queue with all else; hints ride on those commands, or have their own.
+//! Requests that go through the host's cache before they come to the drive. The commands of the
+//! cache wait in one queue with all others. Hints ride on these commands, or have their own.
 
 use flashgc_host::Leaving;
 use flashgc_workload::Op;
@@ -59,7 +59,7 @@ impl FrontEnd {
         self.flush_at_leisure(shared, dies)
     }
 
-    /// The cache learns what time it is.
+    /// The cache learns the time.
     fn pass_time<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -69,7 +69,7 @@ impl FrontEnd {
         self.send_on(shared, dies, Party::Cache)
     }
 
-    /// Lets the cache write what it writes at leisure.
+    /// Lets the cache write its pages at leisure.
     pub(super) fn flush_at_leisure<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -82,7 +82,7 @@ impl FrontEnd {
         Ok(())
     }
 
-    /// Sends on to the drive what has left the cache, for `party`.
+    /// Sends the items that have left the cache to the drive, for `party`.
     fn send_on<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -183,7 +183,7 @@ impl FrontEnd {
         self.admit(shared, dies)
     }
 
-    /// The cache looks at what is due. It looks again while requests come or are under way, but not
+    /// The cache looks at due pages. It looks again while requests come or are under way, but not
     /// where the drive works on some and nothing else can happen.
     ///
     /// # Errors

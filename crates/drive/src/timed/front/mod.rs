@@ -1,4 +1,4 @@
-//! The front end: arrivals in an open or a closed loop, the queue depth, and what becomes of a request
+//! The front end: arrivals in an open or a closed loop, the queue depth, and the way of a request
 //! between its arrival and its completion.
 
 mod arrivals;
@@ -73,9 +73,9 @@ impl Counts {
 
 /// The host's side of the drive.
 ///
-/// It owns the requests: those that wait for the drive, those that it works on, and the caches before
-/// it, the host's and its own. It cuts requests into page operations, hands these to the scheduler,
-/// and is given back what is done. It knows nothing of dies and collections.
+/// It owns the requests that wait for the drive or are in it, and the caches before the drive, the
+/// host's and its own. It cuts requests into page operations, gives these to the scheduler, and
+/// gets finished operations back. It knows nothing of dies and collections.
 pub struct FrontEnd {
     host: Loop,
     queue_depth: u32,
@@ -87,14 +87,14 @@ pub struct FrontEnd {
     /// Commands that the drive works on.
     outstanding: u32,
     cache: WriteCache,
-    /// Where the map lies on flash, what operations go through to their dies.
+    /// The map on flash, if there is one: operations go through it to their dies.
     mapping: Option<Box<Mapping>>,
     write_back: Option<Box<WriteBack>>,
     /// When threads that rest issue their next requests, in order.
     resting: VecDeque<u64>,
     /// Threads whose requests were completed and that do not rest.
     free_threads: u32,
-    /// Requests may be dispatched that could not before.
+    /// Requests may be dispatched that could not be before.
     is_due: bool,
     is_overloaded: bool,
     counts: Counts,
@@ -206,7 +206,7 @@ impl FrontEnd {
         self.counts.in_system
     }
 
-    /// Puts what has been counted until `now` into `totals`.
+    /// Puts the counts until `now` into `totals`.
     pub fn count(&mut self, now: u64, totals: &mut Totals) {
         self.counts.count_until(now);
         totals.arrived = self.counts.arrived;
@@ -218,7 +218,7 @@ impl FrontEnd {
         totals.request_ns = self.counts.request_ns;
     }
 
-    /// Has the first requests arrive; does nothing when they have.
+    /// Lets the first requests arrive; does nothing if they have.
     ///
     /// # Errors
     /// Those of the workload or the map.
@@ -240,7 +240,7 @@ impl FrontEnd {
         }
     }
 
-    /// Dispatches what completions have made room for, and lets free threads go on.
+    /// Dispatches requests for which completions have made room, and lets free threads go on.
     ///
     /// # Errors
     /// Those of the workload or the map.
@@ -303,7 +303,7 @@ impl FrontEnd {
         Ok(())
     }
 
-    /// A thread issues its next request, or ends. What became dirty before that, it says first.
+    /// A thread issues its next request, or ends. It first reports the pages dirtied before.
     fn issue<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -326,8 +326,8 @@ impl FrontEnd {
     ) -> Result<(), DriveError> {
         let (now, party) = (shared.now(), Party::Workload);
         if request.op == Op::Dirty {
-            // A trace says what is dirty in its host's cache: the drive is told as soon as it has
-            // taken the requests before that. A cache of ours tells of its own.
+            // A trace says which pages are dirty in its host's cache: the drive learns it as soon
+            // as it has taken the requests before. A cache of ours reports its own pages.
             if self.write_back.is_some() {
                 return Ok(());
             }
@@ -346,7 +346,7 @@ impl FrontEnd {
         self.let_in(shared, dies, waiting)
     }
 
-    /// Dispatches what nothing waits before, or lets it wait.
+    /// Dispatches a request if none waits before it, or lets it wait.
     fn let_in<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -361,7 +361,7 @@ impl FrontEnd {
         Ok(())
     }
 
-    /// Whether the drive may be given this now: what is only told takes no place in it.
+    /// Whether the drive may get this now: a mere hint takes no place in it.
     fn has_room(&self, next: &Waiting) -> bool {
         let (cache, for_hints) = (self.write_back.as_ref(), next.party == Party::Hints);
         next.request.op == Op::Dirty

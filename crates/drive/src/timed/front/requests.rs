@@ -5,7 +5,7 @@ use flashgc_base::value;
 
 use flashgc_workload::requests::TimedRequest;
 
-/// Whose request it is.
+/// The party that a request belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Party {
     /// The workload's.

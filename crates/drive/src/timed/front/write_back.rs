@@ -1,4 +1,4 @@
-//! The host's cache before the drive, and what of it is under way.
+//! The host's cache before the drive, and its commands under way.
 
 use flashgc_base::snapshot::{State, Value};
 use flashgc_base::{state, value};
@@ -45,9 +45,9 @@ impl Ends {
     }
 }
 
-/// A host's cache, and what of it is under way.
+/// A host's cache, and its commands under way.
 ///
-/// It knows how many of its commands the drive works on, and what they bring; it sends none itself.
+/// It knows how many of its commands the drive works on, and their hints; it sends none itself.
 pub struct WriteBack {
     pub host: ClockedHost,
     /// Hints that wait in front of the drive, in order.
@@ -84,8 +84,8 @@ impl WriteBack {
         }
     }
 
-    /// Whether the queue of the drive, of whose commands `outstanding` are under way, lets in what
-    /// is `for_hints` or not: a command that is not queued is alone in the drive.
+    /// Whether the queue of the drive, with `outstanding` commands under way, lets in a command
+    /// that is `for_hints` or not: a command that is not queued is alone in the drive.
     pub fn lets_in(&self, outstanding: u32, for_hints: bool) -> bool {
         let (_, queued) = self.host.hints().command();
         queued || (self.telling.times.is_empty() && (!for_hints || outstanding == 0))

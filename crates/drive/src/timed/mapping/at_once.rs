@@ -21,7 +21,7 @@ impl Mapping {
         if !self.look_up_at_once(map, dies, page)? || !dies.write_at_once(map, page)? {
             return Ok(false);
         }
-        // The page is written, whatever becomes of the drive in bringing its map up to date.
+        // The page is written, even if the drive's life ends while its map is brought up to date.
         self.settle_at_once(map, dies)?;
         Ok(true)
     }
@@ -84,8 +84,8 @@ impl Mapping {
         Ok(written)
     }
 
-    /// Brings the map on flash up to date with what collections moved. False at the end of the drive's
-    /// life.
+    /// Brings the map on flash up to date with the pages that collections moved. False at the end
+    /// of the drive's life.
     fn settle_at_once(
         &mut self,
         map: &mut dyn Stepwise,

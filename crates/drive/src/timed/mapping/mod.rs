@@ -27,7 +27,7 @@ struct WriteBack {
     /// It is to be written once more, as entries have changed since it was programmed: pages whose
     /// look-ups wait for that.
     again: Option<Vec<u32>>,
-    /// Pages were moved: what comes of writing it is brought up to date next.
+    /// Pages were moved: after this write the map is brought up to date again.
     settles: bool,
 }
 
@@ -38,11 +38,12 @@ impl Value for WriteBack {
 /// The map of a drive that keeps it on flash, with the entries in use in memory.
 ///
 /// Page operations of the front end go through it to their dies, in order for each page. It sends
-/// page operations of its own there, for translation pages, which lie behind the host's pages. It hears
-/// of what has become of pages from the page map; it knows no dies and no requests.
+/// page operations of its own there, for translation pages, which lie behind the host's pages. The
+/// page map reports changes of pages to it; it knows no dies and no requests.
 ///
-/// An operation that is done, or an erase while none is under way, has the translation pages written of
-/// which collections moved pages that are not cached: no request waits for those, but for their dies.
+/// Collections move pages whose entries are not cached. The end of an operation, or an erase while
+/// none is under way, starts the writes of their translation pages. No request waits for these
+/// writes, only for their dies.
 pub struct Mapping {
     cache: MapCache,
     /// Pages whose entries are on their way, with the operations that wait for them, in order.
@@ -71,7 +72,7 @@ impl State for Mapping {
 }
 
 impl Mapping {
-    /// Nothing is under way. `map` notes from now on what becomes of its pages.
+    /// Nothing is under way. `map` notes the changes of its pages from now on.
     pub fn new(cache: MapCache, map: &mut dyn Stepwise) -> Self {
         map.follow_changes();
         Self {
@@ -108,10 +109,9 @@ impl Mapping {
         self.cache.map_bytes()
     }
 
-    /// Checks what is known of the map on flash.
+    /// Checks the data kept about the map on flash.
     ///
-    /// # Errors
-    /// The first thing that does not hold.
+    /// # Errors The first invariant that does not hold.
     pub fn audit(&mut self, map: &mut dyn Stepwise) -> Result<(), String> {
         self.hear(map);
         let will_be_written = |number| {
@@ -145,14 +145,14 @@ impl Mapping {
         self.settle(shared, dies);
     }
 
-    /// A block was erased: if nothing else is under way, what was moved is brought up to date now.
+    /// A block was erased: if nothing else is under way, the map of moved pages is updated now.
     pub fn erased<O: Observer>(&mut self, shared: &mut Shared<O>, dies: &mut Scheduler) {
         if self.under_way == 0 {
             self.settle(shared, dies);
         }
     }
 
-    /// A page operation of the map is done: who waited for it goes on.
+    /// A page operation of the map is done: operations that waited for it go on.
     pub fn done<O: Observer>(&mut self, shared: &mut Shared<O>, dies: &mut Scheduler, op: u32) {
         self.hear(&mut *shared.map);
         let PageOp { page, kind, met_collection, .. } = shared.ops[op];
@@ -197,7 +197,7 @@ impl Mapping {
         }
     }
 
-    /// Learns what has become of pages.
+    /// Learns the changes of pages.
     fn hear(&mut self, map: &mut dyn Stepwise) {
         map.drain_changes(&mut self.changes);
         for change in self.changes.drain(..) {
@@ -316,7 +316,7 @@ impl Mapping {
         op
     }
 
-    /// Has the translation pages written of which pages were moved that are not cached.
+    /// Starts the writes of translation pages whose moved pages are not cached.
     fn settle<O: Observer>(&mut self, shared: &mut Shared<O>, dies: &mut Scheduler) {
         self.hear(&mut *shared.map);
         for number in self.cache.take_moved() {

@@ -1,5 +1,5 @@
-//! Measures a timed drive: an [`Observer`] that collects latencies, what goes on over time, and a
-//! timeline. What comes before the first measured request is left out.
+//! Measures a timed drive: an [`Observer`] that collects latencies, series over time, and a
+//! timeline. The time before the first measured request is left out.
 
 use flashgc_base::snapshot::{Fault, Reader, State, Value, Writer};
 
@@ -11,7 +11,7 @@ use crate::metrics::timeline::{self, Row, Timeline, Whole};
 /// Slices of a resolution that was asked for, at most.
 const MOST_SLICES: u32 = 1 << 16;
 
-/// Collects what is measured.
+/// Collects the measurements.
 pub struct Meter {
     /// Requests with smaller numbers are warm-up.
     first: u64,
@@ -131,7 +131,7 @@ impl Meter {
         self.timeline.take()
     }
 
-    /// Ends the measurement at `now`: what is under way counts until then.
+    /// Ends the measurement at `now`: work under way counts until then.
     pub fn finish(&mut self, now: u64) {
         for die in 0..self.collecting.len() as u32 {
             self.end_collection(now, die);

@@ -73,11 +73,11 @@ pub enum Work {
     Suspend,
 }
 
-/// For whom.
+/// The request or the collection that it is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// The request of that number; several pages of one multi-plane operation count as the first. The
-    /// largest number stands for what no request waits for itself: programs of the write cache,
+    /// largest number stands for operations that no request waits for: programs of the write cache,
     /// translation pages of a map on flash.
     Request(u64),
     /// The collection of that number.
@@ -99,11 +99,11 @@ pub struct Span {
     pub die: u32,
     /// Plane, counted through the drive; for a multi-plane operation the first.
     pub plane: u32,
-    /// What.
+    /// The kind of work.
     pub work: Work,
     /// The logical page; `None` for an erase, a poll or a suspend.
     pub page: Option<u32>,
-    /// For whom.
+    /// The request or the collection that it is for.
     pub cause: Cause,
 }
 
@@ -126,13 +126,13 @@ pub trait Observer {
     }
 
     /// Page operation number `number` on `page` was dispatched. All later ones on this page must
-    /// find what it does.
+    /// find its effect.
     fn dispatched(&mut self, number: u64, op: Op, page: u32) {
         let _ = (number, op, page);
     }
 
-    /// Page operation `number` read its page from ppn `from`, or from the buffer that holds what
-    /// lies there; `None` if the page has no data.
+    /// Page operation `number` read its page from ppn `from`, or from the buffer with the same
+    /// data; `None` if the page has no data.
     fn read(&mut self, number: u64, page: u32, from: Option<u32>) {
         let _ = (number, page, from);
     }

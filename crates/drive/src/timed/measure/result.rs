@@ -21,9 +21,9 @@ pub struct TimedResult {
     pub mean_us_ci95: Option<f64>,
     /// The response time of requests by cause.
     pub time_share: TimeShares,
-    /// How much was done in the time.
+    /// The work done in the time.
     pub throughput: Throughput,
-    /// How busy everything was.
+    /// The busy shares of buses and dies.
     pub utilisation: Utilisation,
     /// The counts of collections.
     pub collecting: CollectionResult,
@@ -37,7 +37,7 @@ pub struct TimedResult {
     pub overload: Option<Overload>,
 }
 
-/// How much was done in the time.
+/// The work done in the time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Throughput {
     /// Requests completed a second.
@@ -66,7 +66,7 @@ pub struct Utilisation {
 /// The counts of collections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CollectionResult {
-    /// Collections and what they gave way to.
+    /// Collections and the operations that they gave way to.
     #[serde(flatten)]
     pub counts: CollectionCounts,
     /// Programs suspended.
@@ -80,7 +80,7 @@ pub struct CollectionResult {
 pub struct Overload {
     /// Requests that arrived a second.
     pub offered_per_second: f64,
-    /// Requests that were served a second while others waited: what the drive can sustain.
+    /// Requests that were served a second while others waited: the rate that the drive can sustain.
     pub sustainable_per_second: f64,
     /// Requests that waited when the run was stopped.
     pub outstanding: u64,
@@ -89,7 +89,7 @@ pub struct Overload {
 impl Overload {
     /// The warning for the user.
     pub fn warning(&self) -> String {
-        // A little below what can be sustained.
+        // A little below the rate that can be sustained.
         let scale = match 0.9 * self.sustainable_per_second / self.offered_per_second {
             small if small < 0.01 => format!("{small:.1e}"),
             scale => format!("{scale:.2}"),
@@ -176,7 +176,7 @@ impl Utilisation {
     }
 }
 
-/// Half the width of the 95% interval of the mean of `values`; `None` of one.
+/// Half the width of the 95% interval of the mean of `values`; `None` for one value.
 pub(super) fn interval(values: &[f64]) -> Option<f64> {
     Some(half_width95(values)).filter(|half| half.is_finite())
 }

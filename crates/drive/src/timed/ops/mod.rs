@@ -1,5 +1,5 @@
-//! Page operations: what requests are cut into. The front end makes and forgets them; on their way
-//! through the other rooms each notes on them what the next must know.
+//! Page operations: the parts of requests. The front end makes and forgets them. On their way
+//! through the other rooms each room notes on them the facts that the next needs.
 
 use flashgc_base::snapshot::{State, Value};
 use flashgc_base::{state, value, words};
@@ -51,8 +51,8 @@ pub struct PageOp {
     pub next: u32,
     /// The one before it in its queue.
     pub prev: u32,
-    /// Until it is served: what its die had been held by collections when it came. From then on:
-    /// how much of its waiting time that was.
+    /// Until it is served: the time for which collections had held its die when it came. From then
+    /// on: their part of its waiting time.
     pub blocked_ns: u64,
     pub bus_ns: u64,
     pub cell_ns: u64,
@@ -202,7 +202,7 @@ impl Ops {
         std::iter::successors(Some(first), move |&op| present(self[op].next))
     }
 
-    /// Sees to it that each operation of a chain has the times of the first.
+    /// Gives each operation of a chain the times of the first.
     pub fn share_times(&mut self, first: u32) {
         let PageOp { bus_ns, cell_ns, next, .. } = self[first];
         let mut op = next;

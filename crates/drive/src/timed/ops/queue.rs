@@ -10,7 +10,7 @@ use hashbrown::hash_map::Entry;
 
 use super::{NONE, Ops, PageOp};
 
-/// A queue of this length that is searched gets an index; one of half of it does without again.
+/// A queue of this length gets an index when it is searched, and loses it at half this length.
 const WORTH_AN_INDEX: u32 = 64;
 
 /// Operations that wait, in order, linked through their `next` and `prev`.
@@ -30,8 +30,8 @@ pub struct Queue {
 struct Index {
     /// The operations on each page, in order.
     pages: HashMap<u32, Vec<u32>>,
-    /// Order and place of every operation but those that were found to be held up since an
-    /// operation that may hold them up left.
+    /// Order and place of every operation, except those found to be held up since an operation that
+    /// may hold them up left.
     candidates: BTreeSet<(u64, u32)>,
 }
 
@@ -141,8 +141,8 @@ impl Queue {
         self.index.as_deref_mut()
     }
 
-    /// The first, of those that came before the `before`-th, that nothing holds up. What holds one
-    /// up says so with [`Queue::may_go`] when it leaves.
+    /// The first operation before the `before`-th that nothing holds up. An operation that holds
+    /// one up calls [`Queue::may_go`] when it leaves.
     pub fn first(
         &mut self,
         ops: &Ops,

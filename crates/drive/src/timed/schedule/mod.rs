@@ -1,4 +1,4 @@
-//! The scheduler: what waits at each die, and which of it is next.
+//! The scheduler: the queue of each die, and its next operation.
 
 mod choose;
 mod points;
@@ -53,9 +53,9 @@ impl Ready {
 
 /// Which operation each die serves next.
 ///
-/// It owns the operations that wait at the dies, where they are sent, and what is suspended for them.
-/// It stands above the flash and the collector and has both: a choice needs what a die does and what
-/// a collection lets through, while neither of these needs to know who chooses. It knows nothing of
+/// It owns the operations that wait at the dies, their planes, and the suspended jobs. It has both
+/// the flash and the collector: a choice depends on the job of the die and on the operations that a
+/// collection lets through, and neither of these needs to know the scheduler. It knows nothing of
 /// requests: page operations come to it, and leave it when they are done.
 pub struct Scheduler {
     flash: Flash,
@@ -110,7 +110,7 @@ impl Scheduler {
         })
     }
 
-    /// Lets a page operation wait at its die, or share what is done there.
+    /// Lets a page operation wait at its die, or share the operation under way there.
     pub fn accept<O: Observer>(&mut self, shared: &mut Shared<O>, op: u32) {
         let plane = self.spread.place(&*shared.map, &shared.ops[op]);
         let die = plane / self.planes_per_die;
@@ -152,8 +152,8 @@ impl Scheduler {
         self.ready.dies.is_empty()
     }
 
-    /// A die begins the next thing that it can begin now; whether there was one. What is done with
-    /// that is to be [taken](Self::take_done).
+    /// A die begins the next job that it can begin now; whether there was one. The caller
+    /// [takes](Self::take_done) the operation that is done with it.
     ///
     /// # Errors
     /// Those of the map.
@@ -187,7 +187,7 @@ impl Scheduler {
         std::mem::replace(&mut self.done, NONE)
     }
 
-    /// A die has begun what it can: notes what it is at until the next event.
+    /// A die has begun all jobs that it can: notes its job until the next event.
     #[inline]
     pub fn note(&mut self, now: u64, die: u32) {
         let held = self.collector.holds(die);
@@ -205,7 +205,7 @@ impl Scheduler {
         (die, self.flash.after_transfer(&mut shared.clock, die, &transfer))
     }
 
-    /// After a transfer, what the cells of a die have read may go out. Returns a job that is over.
+    /// After a transfer, a page that the cells have read may go out. Returns a job that is over.
     pub fn bus_freed<O: Observer>(&mut self, shared: &mut Shared<O>, die: u32) -> Option<Job> {
         self.flash.bus_freed(&mut shared.clock, &mut shared.ops, die)
     }
@@ -221,7 +221,7 @@ impl Scheduler {
         self.flash.after_cells(&mut shared.clock, &mut shared.ops, die)
     }
 
-    /// After the work of the cells, what came over the bus meanwhile is programmed.
+    /// After the work of the cells, the page that came over the bus meanwhile is programmed.
     pub fn program_held<O: Observer>(&mut self, shared: &mut Shared<O>, die: u32) {
         self.flash.program_held(&mut shared.clock, die);
     }
@@ -315,7 +315,7 @@ impl Scheduler {
         (self.suspended_programs, self.suspended_erases)
     }
 
-    /// How long each bus has been in use, each die, and each die been held by collections.
+    /// The times for which each bus and each die was in use, and each die was held by collections.
     pub fn times_until(&self, now: u64) -> [Vec<u64>; 3] {
         self.flash.times_until(now)
     }
@@ -332,13 +332,13 @@ impl Scheduler {
         Ok(())
     }
 
-    /// Has the dies looked at that a collection may hold, its own first.
+    /// Marks the dies that a collection may hold to be looked at, its own first.
     fn look_at(&mut self, Begun { die, unit }: Begun) {
         self.ready.add(die);
         self.look_at_unit(unit);
     }
 
-    /// Has all dies of a unit looked at, where that is more than one.
+    /// Marks all dies of a unit to be looked at, where there are several.
     fn look_at_unit(&mut self, unit: u32) {
         let dies = self.collector.dies_of(unit);
         if dies.start() < dies.end() {

@@ -34,7 +34,7 @@ impl Scheduler {
             return Ok(true);
         }
         self.start(shared, die, op)?;
-        // The next has waited long: what was asked for when it came may have left the cache.
+        // The next has waited long: data fetched when it came may have left the processor's cache.
         let next = self.waiting.oldest_write(die);
         if next != NONE {
             shared.map.prefetch_old(shared.ops[next].page);
@@ -53,7 +53,7 @@ impl Scheduler {
         }
     }
 
-    /// A busy die begins what may overlap with what it does.
+    /// A busy die begins operations that may overlap with its job.
     pub(super) fn overlap<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,

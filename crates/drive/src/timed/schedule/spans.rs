@@ -6,7 +6,7 @@ use crate::timed::measure::{Cause, Observer, Place, Span, Work};
 use crate::timed::shared::Shared;
 
 impl Scheduler {
-    /// Tells the observer what the cells of a die, or its side of the bus, have done.
+    /// Tells the observer the work of the cells of a die, or of its side of the bus.
     #[inline]
     pub(super) fn tell<O: Observer>(
         &self,

@@ -10,10 +10,9 @@ use hashbrown::HashMap;
 use crate::timed::config::{Placement, Settings, Unit};
 use crate::timed::ops::{Kind, PageOp};
 
-/// The plane of each page, and what dynamic placement knows of the dies and planes; without it that
-/// is empty.
+/// The plane of each page, and the data of dynamic placement on dies and planes; empty without it.
 ///
-/// It knows how much is on its way, and nothing of what becomes of it.
+/// It knows how many operations are on their way, and nothing of their later way.
 pub struct Spread {
     /// The plane of each page modulo the number of planes, at first.
     homes: Box<[u32]>,

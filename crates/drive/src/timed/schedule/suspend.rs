@@ -9,7 +9,7 @@ use crate::timed::ops::{Kind, NONE, Ops};
 use crate::timed::shared::Shared;
 
 impl Scheduler {
-    /// Suspends what the cells of a die do, if `op`, which waits there, is worth it.
+    /// Suspends the job of a die's cells, if `op`, which waits there, is worth it.
     pub(super) fn suspend_for<O: Observer>(&mut self, shared: &mut Shared<O>, die: u32, op: u32) {
         let rule = self.suspend;
         if !rule.erase && !rule.program {
@@ -48,8 +48,8 @@ impl Scheduler {
         }
     }
 
-    /// Suspends what the cells of a die have just begun, if one that waits is worth it; whether it
-    /// did.
+    /// Suspends the job that the cells of a die have just begun, if one that waits is worth it;
+    /// whether it did.
     pub(super) fn suspend_for_those_that_wait<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -87,8 +87,8 @@ impl Scheduler {
         job == Job::Erase && is_next && self.collector.lets_go(shared, op)
     }
 
-    /// An idle die with a suspended operation serves those who waited, and then goes on with it.
-    /// Those who came meanwhile count as another suspend.
+    /// An idle die with a suspended operation serves the operations that waited, and then goes on
+    /// with it. Operations that came meanwhile count as another suspend.
     pub(super) fn while_suspended<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
