@@ -7,7 +7,7 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}{}", Hint(.hint))]
 pub struct SpecError {
-    /// The fault: what was found and what was expected.
+    /// The fault: the text found and the text expected.
     pub message: String,
     /// A remedy; empty if there is none.
     pub hint: String,
@@ -124,7 +124,7 @@ pub struct Spec {
 }
 
 impl Spec {
-    /// Splits `text`; says what is wrong where it is not `name:key=value,...`.
+    /// Splits `text`; names the fault where it is not `name:key=value,...`.
     pub fn parse(text: &str) -> Result<Self, SpecError> {
         let (name, rest) = match text.split_once(':') {
             Some((name, rest)) => (name.trim(), rest),
@@ -154,7 +154,7 @@ impl Spec {
     }
 }
 
-/// The parameters of one spec, checked against what its owner declares, defaults filled in.
+/// The parameters of one spec, checked against its owner's declaration, defaults filled in.
 #[derive(Clone, Debug)]
 pub struct Params {
     owner: String,
@@ -270,7 +270,7 @@ impl Params {
     }
 }
 
-/// The spec in full, every parameter written out: what a result records.
+/// The spec in full, every parameter written out, as a result records it.
 impl fmt::Display for Params {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.owner)?;

@@ -35,7 +35,7 @@ pub struct Resolved {
     pub until_failure: bool,
     /// The host between the workload and the drive.
     pub host: Option<HostSpec>,
-    /// Of a drive with a clock, what it is told.
+    /// The settings of a drive with a clock; `None` without one.
     pub(crate) timed: Option<Timed>,
     /// The page cache of a virtual memory system in front of the drive, where there is one.
     pub swap: Option<SwapSpec>,

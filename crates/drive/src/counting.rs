@@ -314,7 +314,7 @@ impl CountingDrive {
             } else if written == self.writes.len() {
                 run
             } else {
-                // The next write needs a collection too many: what comes before it is done.
+                // The next write needs a collection too many: the commands before it are done.
                 after_write(&ops[..run], written + 1) - 1
             };
             self.reads += (executed - written) as u64;

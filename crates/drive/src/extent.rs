@@ -1,5 +1,5 @@
-//! How long a run is and how much of it is warm-up: what people type, and what it means in pages,
-//! collections or requests on a given drive.
+//! The length of a run and of its warm-up: as people type them, and in pages, collections or
+//! requests on a given drive.
 
 use flashgc_base::spec::SpecError;
 use serde::{Deserialize, Serialize};

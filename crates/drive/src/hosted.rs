@@ -30,7 +30,7 @@ pub struct HostResult {
 /// The counts of hints in the measured parts, in pages unless it says otherwise.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Hints {
-    /// That became dirty: what there was to tell.
+    /// That became dirty, so there was a hint to send.
     pub due: u64,
     /// That came to the drive.
     pub sent: u64,

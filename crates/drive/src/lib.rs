@@ -1,4 +1,4 @@
-//! Drives: they execute the translation layer's transitions on a workload and say what it cost.
+//! Drives: they execute the translation layer's transitions on a workload and count the cost.
 //!
 //! [`simulate`](simulate::simulate) is the entrance: configurations in, results out. Start reading
 //! there. This crate parses no traces and decides nothing that a policy should decide.

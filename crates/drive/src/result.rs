@@ -336,7 +336,7 @@ fn percent(share: f64) -> String {
     }
 }
 
-/// The half width of the 95% interval of what the runs measured. Runs that are all alike are one
+/// The half width of the 95% interval of the runs' values. Runs that are all alike are one
 /// run: their spread is 0 whatever the figure's own is.
 pub(crate) fn half_width(measured: &[Vec<Interval>], values: &[f64]) -> Option<f64> {
     match measured {

@@ -18,10 +18,10 @@ use crate::stats::Interval;
 use crate::swap::Swapping;
 use crate::wear::{Erases, Worn, histogram};
 
-/// Shared between the runs and whoever waits for them.
+/// Shared between the runs and their caller.
 #[derive(Default)]
 pub struct Control {
-    /// Set from outside: every run stops at its next batch and reports what it has.
+    /// Set from outside: every run stops at its next batch and reports its figures so far.
     pub cancel: AtomicBool,
     /// Parts of runs that are done, [`Control::RUN`] of them a run.
     pub done: AtomicU64,
@@ -46,13 +46,13 @@ pub const INTERVALS: u64 = 120;
 /// Intervals that the warm-up is cut into, for the plot of how the drive settled.
 const WARMUP_INTERVALS: u64 = 40;
 
-/// A run that can be lengthened: until what it measures is precise enough, or until its drive fails.
+/// A run that can be lengthened: until its figure is precise enough, or until its drive fails.
 pub(crate) trait Lengthened: State + Send + Sized {
     /// The remains of the run when its drive is gone.
     type Done: Value;
 
-    /// Does what comes before the measured part if it is still to come, then a measured part. Returns
-    /// whether it came to the end of that: not if it was cancelled, or cannot go on.
+    /// Prepares the measured part if that is still to be done, then runs a measured part. Returns
+    /// whether it reached the end of that: not if it was cancelled, or cannot go on.
     fn advance(
         &mut self,
         resolved: &Resolved,
@@ -64,7 +64,7 @@ pub(crate) trait Lengthened: State + Send + Sized {
     /// Whether it is still to be advanced to have been so `rounds` times.
     fn is_due(&self, rounds: u32) -> bool;
 
-    /// Stores a run that has come to the end of what it was to do.
+    /// Stores a run that has come to its end.
     fn store_done(&self, turns: &mut Turns<'_>);
 
     /// Intervals measured so far.
@@ -73,13 +73,13 @@ pub(crate) trait Lengthened: State + Send + Sized {
     /// Whether it can go on no more: the drive's life is over, or the workload.
     fn has_ended(&self) -> bool;
 
-    /// Whether a block was erased in what was measured so far.
+    /// Whether a block was erased in the measured part so far.
     fn has_erased(&self) -> bool;
 
     /// Whether the drive may fail if the run goes on.
     fn may_fail(&self) -> bool;
 
-    /// Frees the drive: the run cannot go on, but keeps what it counted.
+    /// Frees the drive: the run cannot go on, but keeps its counts.
     fn finish(self) -> Self::Done;
 }
 
@@ -391,7 +391,7 @@ impl Lengthened for Run {
                 .map(|(moment, cause)| ((moment, self.drive.reads()), cause)),
         });
         let all = self.counted();
-        // Of a run that was stopped in its warm-up nothing counts.
+        // Nothing counts of a run that was stopped in its warm-up.
         let counted = all.since(self.at_start.as_ref().unwrap_or(&all));
         Finished {
             counters: counted.counters,

@@ -29,7 +29,7 @@ const MOST_ROUNDS: u32 = 100;
 /// calling thread, which calls `poll` every few batches.
 ///
 /// # Errors
-/// A drive that the machine has no memory for; what a layer or a workload says.
+/// A drive that the machine has no memory for; those of a layer or a workload.
 pub fn simulate(
     configurations: &[Resolved],
     threads: usize,
@@ -42,9 +42,8 @@ pub fn simulate(
 /// Told of each configuration that came to its end, by its index: from any thread, in any order.
 pub type OnResult<'a> = &'a (dyn Fn(usize, &RunResult) + Sync);
 
-/// As [`simulate`], and tells of each result as soon as it is there. What was stopped before its
-/// end is not told. Runs go on from what `keeper` has of them, and are kept by it: it is that of the
-/// only configuration.
+/// As [`simulate`], and reports each result as soon as it is there, except of stopped runs. Runs go
+/// on from their state in `keeper`, and are kept by it. It belongs to the only configuration.
 ///
 /// # Errors
 /// Those of [`simulate`]; a checkpoint that cannot be gone on from.
@@ -76,7 +75,7 @@ pub fn simulate_each(
     if configurations.iter().any(Resolved::is_external) {
         return one_by_one();
     }
-    // A pool of its own: how many threads there are must not depend on who ran before.
+    // A pool of its own: the number of threads must not depend on earlier calls.
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
     match pool {
         Ok(pool) => pool.install(|| {
@@ -264,8 +263,8 @@ fn complete<R: Lengthened>(
     Ok(finished)
 }
 
-/// Lengthens the runs until the precision asked for is reached. Returns what they have left, and what
-/// is to be said if it was not.
+/// Lengthens the runs until the precision asked for is reached. Returns their remains, and a
+/// warning if it was not reached.
 fn lengthen<R: Lengthened>(
     resolved: &Resolved,
     mut runs: Vec<R>,

@@ -141,7 +141,7 @@ impl TraceReplay {
         self.source.stat().has_references()
     }
 
-    /// Whether it says what is dirty in its host's cache.
+    /// Whether it marks the dirty pages in its host's cache.
     pub fn has_dirty(&self) -> bool {
         self.source.stat().dirty > 0
     }

@@ -1,4 +1,4 @@
-//! Busy time: what the flash operations of a run take, one after the other, without queueing.
+//! Busy time: the time of a run's flash operations, one after the other, without queueing.
 
 use std::fmt;
 
@@ -71,7 +71,7 @@ impl Times {
         }
     }
 
-    /// Nanoseconds that `reads` host reads and what `counters` counts take.
+    /// Nanoseconds of `reads` host reads and of the operations in `counters`.
     pub(crate) fn total(&self, counters: &Counters, reads: u64) -> u128 {
         self.host(counters, reads) + self.collections(counters)
     }

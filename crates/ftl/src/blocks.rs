@@ -57,8 +57,8 @@ impl State for BlockTable {
 }
 
 impl BlockTable {
-    /// A table that has a shape and nothing else: what a policy is made from to see whether it can
-    /// be, without the memory of a drive.
+    /// A table that has a shape and nothing else. From it a policy is made to see whether that is
+    /// possible, without the memory of a drive.
     pub(crate) fn of_shape(geometry: &Geometry) -> Self {
         Self {
             counts: Vec::new(),
@@ -111,8 +111,8 @@ impl BlockTable {
         }
     }
 
-    /// Lends the columns: when the table is dropped they go to `keeper`, so that who looks at their
-    /// memory may do so for as long as it holds that. They never move.
+    /// Lends the columns: when the table is dropped they go to `keeper`. So their memory may be
+    /// read for as long as the reader keeps that. They never move.
     pub fn lend(&mut self, keeper: Keeper) {
         self.lent = Lent(Some(keeper));
     }
@@ -153,7 +153,7 @@ impl BlockTable {
     }
 
     /// Valid pages of `block` whose new version waits in the host's cache, as far as the host has
-    /// said; 0 where no policy and no placement asks.
+    /// said; 0 if no policy and no placement asks.
     #[inline]
     pub fn zombies(&self, block: BlockId) -> u16 {
         self.zombies.get(block as usize).copied().unwrap_or_default()

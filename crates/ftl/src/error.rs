@@ -4,8 +4,8 @@ use flashgc_base::spec::SpecError;
 
 use crate::geometry::{Geometry, GeometryError};
 
-/// Why the translation layer cannot be made, or cannot go on. One pointer, so that what every page
-/// operation returns stays in registers.
+/// The reason why the translation layer cannot be made, or cannot go on. One pointer, so that the
+/// result of every page operation stays in registers.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(transparent)]
 pub struct FtlError(Box<FtlErrorKind>);

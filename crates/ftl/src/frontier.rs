@@ -21,7 +21,7 @@ pub enum Frontier {
         low: u32,
     },
     /// One block for host writes and copies alike, taken from a pool as [`Frontier::Pool`] has it: a
-    /// block holds what collections moved next to what the host wrote between them.
+    /// block holds pages moved by collections next to pages written by the host between them.
     Mixed {
         /// Erased blocks that the collector keeps in the pool.
         low: u32,

@@ -74,7 +74,7 @@ impl Layout {
         if spare_pages >= kept * u64::from(b) {
             return Ok(());
         }
-        // Rounded up, so that what is hinted at is enough.
+        // Rounded up, so that the value in the hint is enough.
         let least = (kept as f64 / f64::from(geometry.blocks()) * 1e4).ceil() / 1e4;
         let hint = match frontier {
             Frontier::Pool { .. } if least >= 1.0 => "a smaller low, or more blocks".to_string(),
@@ -121,8 +121,8 @@ impl Layout {
 
 /// A layout whose blocks are shared evenly by planes.
 ///
-/// A plane is what one victim search covers. It has open blocks, a pool of erased blocks, a victim
-/// policy and random streams of its own, so what the frontier keeps is kept by each plane.
+/// One victim search covers one plane. A plane has open blocks, a pool of erased blocks, a victim
+/// policy and random streams of its own, so each plane keeps the blocks that the frontier asks for.
 #[derive(Clone)]
 pub struct PlaneLayout<'a> {
     /// The whole drive.

@@ -55,7 +55,7 @@ pub use translation::{
 pub use victim::{External, ExternalPick, MakePick, VictimPolicy};
 pub use victims::{Victim, VictimSpec, victim_policies};
 
-/// Bytes of memory of a page map of this layout without what its policy keeps: an estimate for
+/// Bytes of memory of a page map of this layout without its policy's: an estimate for
 /// mappings that have no victim policy.
 pub fn page_map_bytes(layout: &Layout) -> u64 {
     page_map::bytes(layout, false)

@@ -1,4 +1,4 @@
-//! Schemes: what a collection does about pages that are in the host's memory too, and whether it
+//! Schemes: the action of a collection on pages that are in the host's memory too, and whether it
 //! weighs them when it chooses a log block (Ji and Shin, Table II).
 //!
 //! A page that is moved is in one of seven classes: not cached, or clean or dirty in one of three
@@ -31,7 +31,7 @@ impl Costs {
     pub const PAPER: Self =
         Self { read: 25_000, program: 200_000, erase: 2_000_000, memory: 50_000 };
 
-    /// C_w + alpha, alpha = C_r + C_w + C_e / b: what one more page written costs, its share of
+    /// C_w + alpha, alpha = C_r + C_w + C_e / b: the cost of one more page written, its share of
     /// later collections included.
     pub fn later_write(&self, pages_per_block: u32) -> f64 {
         let alpha =
@@ -39,7 +39,7 @@ impl Costs {
         self.program as f64 + alpha
     }
 
-    /// C_GC of what was counted, in nanoseconds: erases, copies, and pages written from memory.
+    /// C_GC of these counts, in nanoseconds: erases, copies, and pages written from memory.
     pub fn collections(&self, counters: &Counters, duplicates: &Duplicates) -> u64 {
         counters.erases * self.erase
             + counters.copied_pages * (self.read + self.program)
@@ -60,9 +60,9 @@ impl Costs {
 pub enum Action {
     /// Reads it and programs it elsewhere.
     Copy,
-    /// Leaves it out: its flash copy is gone, and what memory has is dirty.
+    /// Leaves it out: its flash copy is gone, and the copy in memory is dirty.
     Skip,
-    /// Programs what memory has, which is then clean.
+    /// Programs the copy in memory, which is then clean.
     Flush,
 }
 
@@ -267,8 +267,8 @@ impl Scheme {
         table
     }
 
-    /// Action and cost of a cached page that is written again with this chance. `later` is what a
-    /// write avoided or added comes to.
+    /// Action and cost of a cached page that is written again with this chance. `later` is the cost
+    /// of a write avoided or added.
     fn cached(self, state: Cached, chance: f64, costs: &Costs, later: f64) -> (Action, f64) {
         let Cached { dirty, region } = state;
         // A clean page left out has to be written when it is evicted, unless the host would have

@@ -1,4 +1,4 @@
-//! Memory for the map and what is as large as it: flat tables on huge pages, zeroed lazily by the
+//! Memory for the map and other large tables: flat tables on huge pages, zeroed lazily by the
 //! system, and the prefetch that the batch loops need.
 
 use std::marker::PhantomData;

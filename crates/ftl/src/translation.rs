@@ -17,7 +17,7 @@ use crate::layout::Layout;
 use crate::scheme::{Costs, Duplicates, Scheme};
 use crate::store::Wear;
 
-/// Makes a page map: what a mapping is, or lies on.
+/// Makes a page map: a mapping is one, or lies on one.
 pub type MakePageMap<'a> = &'a dyn Fn(Layout) -> Result<Box<dyn Translation>, FtlError>;
 
 /// A translation layer, whatever its policy: the one virtual call is at the batch.
@@ -113,7 +113,7 @@ pub trait Translation: State + Send {
     /// pages, 4 a block that is mapped by blocks.
     fn map_bytes(&self) -> u64;
 
-    /// Bytes of memory of the map, the tables and what the policy keeps.
+    /// Bytes of memory of the map, the tables and the policy.
     fn memory_bytes(&self) -> u64;
 }
 
@@ -126,7 +126,7 @@ pub trait TakesHints {
     /// A page that the drive does not have.
     fn hint(&mut self, pages: &[u32]) -> Result<(), FtlError>;
 
-    /// The host takes back what it hinted of `pages`.
+    /// The host takes back its hints on `pages`.
     ///
     /// # Errors
     /// A page that the drive does not have.
@@ -147,7 +147,7 @@ pub trait FollowsReads {
 
 /// A layer whose collections may look into the host's memory.
 pub trait SharesMemory {
-    /// Lets collections know what `memory` holds, and do with it as `scheme` says. Called before
+    /// Lets collections know the pages in `memory` and treat them as `scheme` says. Called before
     /// the first write, with the memory that [`SharesMemory::swap_out`] is called with.
     ///
     /// # Errors
@@ -159,13 +159,13 @@ pub trait SharesMemory {
         memory: &mut dyn Residency,
     ) -> Result<(), SpecError>;
 
-    /// Writes `page`, which has just left `memory`; collections may leave to `memory` what it has.
+    /// Writes `page`, which has just left `memory`; collections may leave its pages to `memory`.
     ///
     /// # Errors
     /// Those of [`Translation::write`].
     fn swap_out(&mut self, page: u32, memory: &mut dyn Residency) -> Result<(), FtlError>;
 
-    /// [`Translation::audit`], and whether what is kept about `memory` is true.
+    /// [`Translation::audit`], and whether the data kept about `memory` are true.
     ///
     /// # Errors
     /// The first invariant that does not hold.

@@ -181,7 +181,7 @@ impl Victim {
     /// A page-mapped translation layer whose victims it picks.
     ///
     /// # Errors
-    /// Parts of `layout` that do not go together, too little memory; what an outside function says.
+    /// Parts of `layout` that do not go together, too little memory; those of an outside function.
     pub fn build(&self, layout: Layout) -> Result<Box<dyn Translation>, FtlError> {
         match self {
             Self::Registered(spec) => spec.build(layout),
@@ -204,7 +204,7 @@ impl Victim {
         }
     }
 
-    /// Bytes of memory of a layer; of what a function from outside keeps nothing is known.
+    /// Bytes of memory of a layer, without the unknown memory of a function from outside.
     ///
     /// # Errors
     /// A policy that cannot be made for a drive of this shape.

@@ -1,6 +1,6 @@
-//! The host's memory in front of a drive: the page caches of a virtual memory system, and caches that
-//! write back and may tell the drive what is dirty. They decide which pages stay and which go out;
-//! they hold no data, know no drive and read no clock but the one they are given.
+//! The host's memory in front of a drive: the page caches of a virtual memory system, and caches
+//! that write back and may tell the drive their dirty pages. They decide which pages stay and which
+//! go out. They hold no data, know no drive and read only the clock that they are given.
 //!
 //! Start reading at [`page_cache`] and at [`write_back`].
 

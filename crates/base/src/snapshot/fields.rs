@@ -3,7 +3,7 @@
 /// The functions of a [`State`](crate::snapshot::State), inside its `impl`, from the names of its
 /// fields: `values` are replaced, `tables` overwritten at the length they have, `layers` are lists of
 /// such tables, `states` are states themselves, and `fixed` belong to the configuration. `named` is the
-/// name of the section. `then` names a method that checks what would do harm if it were wrong.
+/// name of the section. `then` names a method that checks values that would do harm if wrong.
 ///
 /// ```
 /// use flashgc_base::snapshot::State;

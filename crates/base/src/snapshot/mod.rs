@@ -1,16 +1,15 @@
 //! Snapshots: the state of an object as bytes, and back.
 //!
 //! There are two ways to be saved. A [`Value`] is made from its bytes alone: numbers, lists, counters.
-//! A [`State`] is first made anew from the configuration it had, and then overwritten in place: so a
-//! policy's parameters, a drive's shape and what kind of thing a trait object is need no bytes. Both
-//! are written with the macros [`value!`](crate::value), [`state!`](crate::state) and
-//! [`words!`](crate::words), which name every field: one that is added and forgotten does not
-//! compile.
+//! A [`State`] is first made anew from its configuration, and then overwritten in place: a policy's
+//! parameters, a drive's shape and the type behind a trait object need no bytes. Both are written
+//! with the macros [`value!`](crate::value), [`state!`](crate::state) and [`words!`](crate::words),
+//! which name every field: a new field that is forgotten does not compile.
 //!
-//! Bytes are little-endian. [`Writer`] and [`Reader`] count and hash them (XXH3), so that whoever keeps
-//! them can tell damage before anything is read. A reader knows how many bytes there are, and nothing
-//! it takes is larger than they allow. It checks what would break memory or loop for ever if it were
-//! wrong, not whether every figure makes sense: owners audit what they have read.
+//! Bytes are little-endian. [`Writer`] and [`Reader`] count and hash them (XXH3), so that damage
+//! shows before anything is read. A reader knows the number of bytes, and nothing that it takes is
+//! larger than they allow. It checks values that would break memory or loop for ever if wrong, but
+//! not whether every figure makes sense: owners audit the values that they have read.
 
 mod fields;
 mod reader;

@@ -102,7 +102,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Checks what would do harm if it were wrong.
+    /// Checks a value that would do harm if wrong.
     ///
     /// # Errors
     /// `what`, if it does not hold.

@@ -200,7 +200,7 @@ impl<T: Value> Value for VecDeque<T> {
     }
 }
 
-/// Of entries that are all different: what comes out is then the same, however they are arranged.
+/// All entries are different, so the heap gives them in the same order, however they are arranged.
 impl<T: Value + Ord> Value for BinaryHeap<T> {
     fn put(&self, to: &mut Writer<'_>) {
         (self.len() as u64).put(to);

@@ -9,8 +9,8 @@ use super::{Fault, tag};
 /// Bytes that are gathered before they are hashed and passed on.
 const GATHER: usize = 1 << 16;
 
-/// Takes the bytes of a snapshot, counts and hashes them. It keeps the first error and drops what
-/// comes after it, so that only the end needs a look.
+/// Takes the bytes of a snapshot, counts and hashes them. It keeps the first error and drops all
+/// later bytes, so that only the end needs a look.
 pub struct Writer<'a> {
     to: &'a mut dyn io::Write,
     gathered: Vec<u8>,
@@ -44,7 +44,7 @@ impl<'a> Writer<'a> {
         self.bytes(&tag(name).to_le_bytes());
     }
 
-    /// Notes that what is being saved cannot be.
+    /// Notes that this object cannot be saved.
     pub fn refuse(&mut self, why: Fault) {
         self.failed.get_or_insert_with(|| io::Error::new(io::ErrorKind::Unsupported, why));
     }
@@ -52,7 +52,7 @@ impl<'a> Writer<'a> {
     /// Ends the snapshot. Returns its length in bytes and their XXH3.
     ///
     /// # Errors
-    /// The first error of writing; what was refused.
+    /// The first error of writing; an object that cannot be saved.
     pub fn finish(mut self) -> io::Result<(u64, u64)> {
         self.pass_on();
         match self.failed {

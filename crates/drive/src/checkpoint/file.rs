@@ -1,4 +1,4 @@
-//! How checkpoints lie on disk.
+//! The layout of checkpoints on disk.
 //!
 //! ```text
 //! file    magic(8) format(4) length(8) subject(length, JSON) xxh3(8) slot*
@@ -19,7 +19,7 @@ use flashgc_base::words;
 use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
 
 const MAGIC: &[u8; 8] = b"flashgcC";
-/// Raised with every change of what is written.
+/// Raised with every change of the written bytes.
 const FORMAT: u32 = 1;
 /// Bytes of a slot before its content.
 const SLOT: usize = 25;
@@ -68,7 +68,7 @@ impl Slot {
     }
 }
 
-/// A run and what writes its state.
+/// A run and the function that writes its state.
 pub(super) type New<'a> = (Slot, &'a dyn Fn(&mut Writer<'_>));
 
 /// A checkpoint as it lies on disk, open.
@@ -164,11 +164,11 @@ impl Stored {
         Ok(taken)
     }
 
-    /// Writes a checkpoint of `subject` to `path` with what is here, and `new` in the place of what
-    /// is here of the same run.
+    /// Writes a checkpoint of `subject` to `path` with the slots here; `new` replaces the slot of
+    /// the same run.
     ///
     /// # Errors
-    /// Anything that keeps it from being written; the file at `path` is then as before.
+    /// A failed write; the file at `path` is then as before.
     pub(super) fn rewritten(
         &self,
         path: &Path,
@@ -268,7 +268,7 @@ fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
     array
 }
 
-/// Where a file is written before it takes the place of the one at `path`.
+/// The path of a new file before it replaces the one at `path`.
 fn beside(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".tmp");

@@ -2,9 +2,10 @@
 //! they had never been stopped.
 //!
 //! A run is saved between two steps of its drive, now and then, when it is stopped and when it is done;
-//! one that is done keeps its figures and no drive. [`Keeper`] is when and what, [`file`](mod@file) how
-//! it lies on disk. A file is only ever replaced by a whole one, so that a process that is killed at any
-//! time leaves the last whole one. Where it cannot be written, the runs go on, and the result says so.
+//! a finished run keeps its figures and no drive. [`Keeper`] decides when and which data;
+//! [`file`](mod@file) has the layout on disk. Only a whole file replaces a file, so that a process
+//! killed at any time leaves the last one. If a write fails, the runs go on, and the result says
+//! so.
 
 mod file;
 
@@ -82,7 +83,7 @@ impl Subject {
     }
 }
 
-/// In what two configurations differ, the first of it; `None` if they are the same.
+/// The first difference of two configurations; `None` if they are the same.
 fn difference(then: &RunConfig, now: &RunConfig) -> Option<String> {
     if then == now {
         return None;
@@ -242,7 +243,7 @@ impl Keeper {
         self.store(Slot::new(index, Kind::UnderWay, rounds), &|to| run.save(to));
     }
 
-    /// Stores what run `index`, which is done, has left.
+    /// Stores the remains of run `index`, which is done.
     pub(crate) fn keep_done(&self, index: u32, left: &impl Value) {
         self.store(Slot::new(index, Kind::Done, 1), &|to| left.put(to));
     }

@@ -1,5 +1,5 @@
-//! The file: what was written comes back, a damaged one is refused in one line, and one that cannot be
-//! written leaves the last.
+//! The file: written data come back, a damaged file is refused in one line, and a failed write
+//! leaves the last file.
 
 use super::file::{Kind, Slot, Stored};
 use super::*;

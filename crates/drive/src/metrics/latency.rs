@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// Significant decimal digits of a percentile: its relative error is below 10^-3.
 const DIGITS: u8 = 3;
 
-/// Points of a distribution for each halving of what lies above.
+/// Points of a distribution for each halving of the share above.
 const TICKS: u32 = 8;
 
 /// The response time of a request split into its causes, in nanoseconds; the parts sum to it.
@@ -245,7 +245,7 @@ impl Latencies {
         }
     }
 
-    /// Adds what another one noted.
+    /// Adds the response times of another one.
     pub fn add(&mut self, other: &Self) {
         for (classes, others) in self.classes.iter_mut().zip(&other.classes) {
             for (class, other) in classes.iter_mut().zip(others) {

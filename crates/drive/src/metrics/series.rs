@@ -59,7 +59,7 @@ impl Slice {
     }
 }
 
-/// Collects what goes on, from an origin on.
+/// Collects series from an origin on.
 #[derive(Clone, Debug)]
 pub struct Series {
     origin_ns: u64,
@@ -96,7 +96,7 @@ impl Series {
         self.slices.clear();
     }
 
-    /// The slice of a moment; what came before the origin belongs to the first one.
+    /// The slice of a moment; earlier moments than the origin belong to the first slice.
     fn slice(&mut self, at_ns: u64) -> &mut Slice {
         let since = at_ns.saturating_sub(self.origin_ns);
         while since / self.resolution_ns >= self.most {
@@ -188,7 +188,7 @@ pub struct SeriesResult {
     pub bus: Vec<f64>,
     /// Share of the time that a die was busy, mean over the dies.
     pub die: Vec<f64>,
-    /// Share of the time that a collection was under way, mean over what collects on its own.
+    /// Share of the time that a collection was under way, mean over the units that collect alone.
     pub collecting: Vec<f64>,
 }
 

@@ -53,7 +53,7 @@ pub enum Whole {
 /// Most operations that are kept: pictures of more cannot be looked at.
 pub const MOST: usize = 1_000_000;
 
-/// Collects what happens in a window of time.
+/// Collects the operations in a window of time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Timeline {
     from_ns: u64,
@@ -64,7 +64,7 @@ pub struct Timeline {
 }
 
 impl Timeline {
-    /// Keeps what touches `from_ns..to_ns`.
+    /// Keeps operations that touch `from_ns..to_ns`.
     pub fn new(from_ns: u64, to_ns: u64) -> Self {
         Self { from_ns, to_ns, spans: Vec::new(), wholes: Vec::new(), left_out: 0 }
     }

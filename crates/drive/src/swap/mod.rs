@@ -1,5 +1,5 @@
-//! The drive under a virtual memory system: page references go through a page cache, and what falls
-//! out of it dirty is written to flash, where collections may know what memory holds.
+//! The drive under a virtual memory system. Page references go through a page cache, and dirty
+//! pages that leave it are written to flash. Collections there may know the pages in memory.
 
 pub mod result;
 

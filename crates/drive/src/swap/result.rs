@@ -1,5 +1,5 @@
-//! The result of a run under a virtual memory system: how much passed between memory and flash, and
-//! how long flash took over it.
+//! The result of a run under a virtual memory system: the traffic between memory and flash, and its
+//! time on flash.
 
 use flashgc_ftl::{Costs, Counters, Duplicates, MapTraffic, Merges};
 use serde::{Deserialize, Serialize};

@@ -1,5 +1,5 @@
-//! The map of DFTL as memory knows it: which entries are cached, and which differ from the map on
-//! flash. No I/O: it says which translation pages must be read and programmed, and is told what was.
+//! The map of DFTL in memory: which entries are cached, and which differ from the map on flash. No
+//! I/O: it says which translation pages must be read and programmed, and is told when they were.
 
 use flashgc_base::snapshot::{Fault, State};
 use flashgc_base::state;
@@ -23,8 +23,8 @@ pub enum LookUp {
     },
 }
 
-/// The map entries of a drive that keeps its map on flash: a cache of those in use, least recently used
-/// first, and what is not yet on flash.
+/// The map entries of a drive that keeps its map on flash: a cache of those in use, least recently
+/// used first, and the changes that are not yet on flash.
 ///
 /// Translation pages are numbered from 0. On the drive they lie behind the host's pages.
 pub struct MapCache {
@@ -187,13 +187,13 @@ impl MapCache {
         self.traffic.reads += 1;
     }
 
-    /// The translation page that must be written because pages were moved whose entries are not
-    /// cached: the one of which that has been so for longest.
+    /// A translation page that must be written because pages were moved whose entries are not
+    /// cached: the one that has waited longest.
     pub fn first_moved(&self) -> Option<u32> {
         self.moved.iter().next()
     }
 
-    /// The same, all of them; whoever takes them writes them.
+    /// All of these translation pages; the caller writes them.
     pub fn take_moved(&mut self) -> Vec<u32> {
         let moved: Vec<u32> = self.moved.iter().collect();
         moved.iter().for_each(|&number| self.moved.remove(number));

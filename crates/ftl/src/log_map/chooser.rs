@@ -83,7 +83,7 @@ impl Chooser {
         best.map(|(_, block)| block)
     }
 
-    /// The collection that followed came to so many nanoseconds.
+    /// The collection that followed cost so many nanoseconds.
     pub(crate) fn learn(&mut self, cost: u64) {
         self.window.learn(cost);
     }

@@ -133,7 +133,7 @@ impl Sized {
                 mean <= (1.0 + MARGIN) * cost
             };
             if !kept {
-                // The next collections show again what the old size costs.
+                // The next collections show the cost of the old size again.
                 self.size = size;
                 return;
             }

@@ -84,7 +84,7 @@ impl<P: VictimPolicy> PageMap<P> {
     /// is levelled, the least erased block takes the place of a victim now and then.
     ///
     /// One collection may open a block for every class of copies before it gives one back, so with a
-    /// placement the pool keeps one more for each but the first.
+    /// placement the pool keeps one more for each except the first.
     fn make_room_pool(
         &mut self,
         class: Class,
@@ -114,7 +114,7 @@ impl<P: VictimPolicy> PageMap<P> {
         Ok(())
     }
 
-    /// Takes the valid pages of `victim` off it, but those that are left to memory.
+    /// Takes the valid pages of `victim` off it, except those that are left to memory.
     fn lift(&mut self, victim: u32, memory: &mut dyn Residency) {
         (self.moving_len, self.moves_zombies) = self.store.lift(PLANE, victim, &mut self.moving);
         self.leave_out(memory);

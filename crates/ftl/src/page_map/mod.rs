@@ -35,7 +35,7 @@ pub struct PageMap<P: VictimPolicy> {
     moving_len: usize,
     /// Whether any of them may be a zombie.
     moves_zombies: bool,
-    /// Where the pages were that host writes at hand replace: room for b.
+    /// The places of the pages that the present host writes replace: room for b.
     old: Box<[u32]>,
 }
 
@@ -64,8 +64,8 @@ impl State for Sharing {
 /// The only plane.
 const PLANE: u32 = 0;
 
-/// Bytes of memory of a page map, without what its policy keeps; with zombies if that asks for them, or
-/// the placement does.
+/// Bytes of memory of a page map, without its policy's; with zombies if the policy or the placement
+/// asks for them.
 pub(crate) fn bytes(layout: &Layout, for_zombies: bool) -> u64 {
     crate::store::bytes(layout, for_zombies) + buffer_bytes(&layout.geometry)
 }
@@ -80,7 +80,7 @@ impl<P: VictimPolicy> PageMap<P> {
     /// The layer that `layout` describes, its policy made by `make`.
     ///
     /// # Errors
-    /// Parts that do not go together, too little memory; what `make` says.
+    /// Parts that do not go together, too little memory; those of `make`.
     pub fn with_policy(
         layout: Layout,
         mut make: impl FnMut(&mut BlockTable, &mut Stream) -> Result<P, FtlError>,

@@ -152,7 +152,8 @@ impl PlacementSpec {
     }
 
     /// Blocks that can never hold host data beside the low-water mark of a pool: one a class, and
-    /// one erased for every class of copies but the first. `None` if it leaves all to the frontier.
+    /// one erased for every class of copies after the first. `None` if it leaves all to the
+    /// frontier.
     pub fn blocks_kept(&self) -> Option<u32> {
         Some(self.make(0)?.classes() as u32 + self.kept_for_copies())
     }

@@ -2,8 +2,8 @@
 //! page on any physical page of the plane that its writer names. Between two steps the host may
 //! read, write and discard. No I/O, no time.
 //!
-//! A *plane* is what one victim search covers: it has its own host frontier and copy frontier, or an
-//! open block for each class of a placement, pool of erased blocks, victim policy and random streams.
+//! One victim search covers one *plane*. It has its own host frontier and copy frontier, or an open
+//! block for each class of a placement, pool of erased blocks, victim policy and random streams.
 //! Blocks are numbered so that those of a plane are contiguous. With one plane, and every collection run to its end when it is due, the
 //! decisions are those of [`PageMap`](crate::PageMap) with the pool frontier, to the digit.
 
@@ -35,7 +35,7 @@ pub struct Victim {
 pub struct Room {
     /// Pages left in the open block that it goes to; at 0 it takes an erased block.
     pub pages: u32,
-    /// The write may go: what it needs is not kept for copies.
+    /// The write may go: the room that it needs is not kept for copies.
     pub is_open: bool,
 }
 
@@ -84,7 +84,7 @@ pub trait Stepwise: State + Send {
     /// Asks the processor to load the map entry of `page`, soon to be used. Any number is fine.
     fn prefetch(&self, page: u32);
 
-    /// The same for what a write of `page` needs beside the map entry, which is read.
+    /// The same for the data that a write of `page` needs beside the map entry, which is read.
     fn prefetch_old(&self, page: u32);
 
     /// Erased blocks of `plane`.
@@ -118,8 +118,8 @@ pub trait Stepwise: State + Send {
     /// Pages of `plane` that hold current data.
     fn valid_pages(&self, plane: PlaneId) -> u64;
 
-    /// Pages without current data in the blocks of `plane` that may be picked: what collections
-    /// there can gain.
+    /// Pages without current data in the blocks of `plane` that may be picked: the possible gain of
+    /// collections there.
     fn reclaimable_pages(&self, plane: PlaneId) -> u64;
 
     /// Whether a [`Stepwise::write`] of `page` finds room in `plane`.
@@ -176,8 +176,8 @@ pub trait Stepwise: State + Send {
     /// The victim that is being collected in `plane`.
     fn victim(&self, plane: PlaneId) -> Option<BlockId>;
 
-    /// The next page of the victim that is still valid, in page order but for one that was
-    /// preferred; `None` if only the erase is left.
+    /// The next page of the victim that is still valid, in page order except for a preferred one;
+    /// `None` if only the erase is left.
     fn next_move(&mut self, plane: PlaneId) -> Option<Move>;
 
     /// Lets `page` be the next to move, if it is valid in the victim of `plane`; whether it is.
@@ -190,9 +190,9 @@ pub trait Stepwise: State + Send {
     /// No erased block is left for the copy.
     fn copy(&mut self, plane: PlaneId) -> Result<Option<u32>, FtlError>;
 
-    /// As [`Stepwise::copy`], but what is programmed is new data of that page from the host: it
-    /// counts as a host write, and goes where a copy of the page, were it no zombie, would. Returns
-    /// the new ppn.
+    /// As [`Stepwise::copy`], but programs new data of that page from the host. This counts as a
+    /// host write. It goes to the place of a copy of the page, as if it were no zombie. Returns the
+    /// new ppn.
     ///
     /// # Errors
     /// Those of [`Stepwise::copy`].
@@ -219,7 +219,7 @@ pub trait Stepwise: State + Send {
     /// The first invariant that does not hold.
     fn audit(&self) -> Result<(), String>;
 
-    /// Bytes of memory of the map, the tables and what the policies keep.
+    /// Bytes of memory of the map, the tables and the policies.
     fn memory_bytes(&self) -> u64;
 
     /// Writes `page` to `plane` as the counting drive does: where the host frontier is full and at

@@ -32,7 +32,7 @@ impl<P: VictimPolicy> PlaneMap<P> {
     /// The map that `layout` describes, the policy of each plane made by `make`.
     ///
     /// # Errors
-    /// Blocks that do not divide among the planes, or leave a plane no room; what `make` says.
+    /// Blocks that do not divide among the planes, or leave a plane no room; those of `make`.
     pub fn with_policy(
         layout: PlaneLayout,
         make: impl FnMut(&mut BlockTable, &mut Stream) -> Result<P, FtlError>,

@@ -48,8 +48,8 @@ impl<P: VictimPolicy> PageStore<P> {
         }
     }
 
-    /// Bad blocks are those at their limit, and before the end of life the others of each plane hold
-    /// what is promised and what the frontier keeps.
+    /// Bad blocks are those at their limit. Before the end of life the others of each plane have
+    /// room for the promised pages and the blocks that the frontier keeps.
     fn audit_wear(&self, wear: &Wear) -> Result<(), String> {
         let mut bad = 0;
         for plane in &self.planes {
@@ -131,7 +131,7 @@ fn audit_plane<P: VictimPolicy>(
     plane.tracker.audit(&plane.blocks)
 }
 
-/// No block is open twice, and none has live pages beyond what has been programmed.
+/// No block is open twice, and none has live pages beyond the programmed ones.
 fn audit_open<P: VictimPolicy>(tables: &Tables, plane: &Plane<P>) -> Result<(), String> {
     let b = tables.geometry.pages_per_block();
     let mut open: Vec<Active> =

@@ -128,8 +128,8 @@ impl<P: VictimPolicy> PageStore<P> {
             if let Some(&ahead) = pages.get(index + MAP_AHEAD) {
                 prefetch(map, ahead as usize);
             }
-            // SAFETY: lifted pages are what the reverse map says of live pages, which are below the
-            // number of logical pages (an invariant of the store, checked by the audit).
+            // SAFETY: lifted pages are entries of the reverse map for live pages, which are below
+            // the number of logical pages (an invariant of the store, checked by the audit).
             let entry = unsafe { map.get_unchecked_mut(page as usize) };
             debug_assert!(
                 plane_state.under_way.as_ref().is_none_or(|victim| {

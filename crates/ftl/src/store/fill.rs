@@ -1,4 +1,4 @@
-//! Preconditioning: what is on the planes before the first host write. Each plane gets the pages
+//! Preconditioning: contents of the planes before the first host write. Each plane gets the pages
 //! that are at home there.
 
 use super::{Active, HOST, PageStore};
@@ -10,7 +10,7 @@ use crate::victim::VictimPolicy;
 
 impl<P: VictimPolicy> PageStore<P> {
     /// Puts the initial state on planes of erased blocks. First contents are no programs: no clock
-    /// ticks, and no tracker hears of them but as blocks that are closed.
+    /// ticks, and trackers hear of them only as closed blocks.
     pub(super) fn fill(&mut self, planes: &PlaneLayout) {
         match planes.layout.fill {
             Fill::Empty => {

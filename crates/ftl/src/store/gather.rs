@@ -4,7 +4,7 @@
 pub(super) const SLACK: usize = 16;
 
 /// Copies those of `from`, 64 pages, whose bit is set in `live` to `to` from `count` on, in order;
-/// returns the count after them. What is behind them, [`SLACK`] entries at most, may be overwritten.
+/// returns the count after them. Entries behind them, [`SLACK`] at most, may be overwritten.
 #[inline(always)]
 pub(super) fn gather_word(from: &[u32; 64], live: u64, to: &mut [u32], count: usize) -> usize {
     let set = live.count_ones() as usize;

@@ -59,7 +59,7 @@ pub(crate) struct PageStore<P: VictimPolicy> {
     pub(crate) bytes: u64,
 }
 
-/// Bytes of what the planes of a store share, with zombies if the policy asks for them or the
+/// Bytes that the planes of a store share, with zombies if the policy asks for them or the
 /// placement does.
 fn shared_bytes(layout: &Layout, for_zombies: bool) -> u64 {
     let keeps_zombies = for_zombies || layout.placement.asks_for_zombies();
@@ -67,7 +67,7 @@ fn shared_bytes(layout: &Layout, for_zombies: bool) -> u64 {
     Tables::bytes(&layout.geometry) + Sorting::bytes(layout) + zombies
 }
 
-/// Bytes of a plane of `blocks` blocks that is promised `pages` pages, without what its policy keeps.
+/// Bytes of a plane of `blocks` blocks that is promised `pages` pages, without its policy's.
 fn plane_bytes(layout: &Layout, blocks: u32, pages: u32) -> u64 {
     layout.allocation.bytes(layout.most_waiting(blocks, pages))
         + layout.lifespan.map_or(0, |_| Wear::bytes(blocks))
@@ -75,7 +75,7 @@ fn plane_bytes(layout: &Layout, blocks: u32, pages: u32) -> u64 {
         + BlockTable::bytes(blocks)
 }
 
-/// Bytes of a store of one plane, without what its policy keeps; with zombies if the policy asks for
+/// Bytes of a store of one plane, without its policy's; with zombies if the policy asks for
 /// them, or the placement does.
 pub(crate) fn bytes(layout: &Layout, for_zombies: bool) -> u64 {
     let geometry = &layout.geometry;
@@ -88,7 +88,7 @@ impl<P: VictimPolicy> PageStore<P> {
     ///
     /// # Errors
     /// Parts that do not go together, blocks that do not divide among the planes or leave a plane no
-    /// room, too little memory; what `make` says.
+    /// room, too little memory; those of `make`.
     pub(crate) fn new(
         planes: &PlaneLayout,
         mut make: impl FnMut(&mut BlockTable, &mut Stream) -> Result<P, FtlError>,

@@ -1,4 +1,4 @@
-//! A plane: what one victim search covers, and what becomes of its blocks. Its blocks are numbered
+//! A plane: the range of one victim search, and the life of its blocks. Its blocks are numbered
 //! from 0; the counting drive has one plane.
 
 use flashgc_base::rng::Stream;
@@ -53,7 +53,7 @@ pub(crate) struct UnderWay {
 /// How far a collection is that moves its pages one by one.
 #[derive(Default)]
 pub(crate) struct Steps {
-    /// Every valid page below this offset has been moved, but one that is being moved.
+    /// Every valid page below this offset has been moved, except one on the move.
     pub(crate) next: u32,
     /// The ppn of the page to move next, out of order.
     pub(crate) preferred: Option<u32>,
@@ -106,7 +106,7 @@ impl<P: VictimPolicy> Plane<P> {
 
     /// Kills the pages at the ppns `old`, all of this plane, leaving out [`UNMAPPED`]; returns how
     /// many that are. The k-th died when the clock was k later than at the first, the last now.
-    /// Trackers hear of them, but of those of a victim: that block was taken from them.
+    /// Trackers hear of them, except of a victim's: that block was taken from them.
     #[inline(always)]
     pub(crate) fn kill(&mut self, tables: &mut Tables, old: &mut [u32]) -> usize {
         let bits = tables.geometry.offset_bits();

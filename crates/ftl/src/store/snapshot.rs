@@ -1,4 +1,4 @@
-//! The store as bytes and back. What is read is in range; whether it is true, the audit says.
+//! The store as bytes and back. Values read are in range; the audit says whether they are true.
 
 use flashgc_base::snapshot::{Fault, State, Value};
 use flashgc_base::{state, value};

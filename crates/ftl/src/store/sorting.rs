@@ -1,4 +1,4 @@
-//! Which open block of its plane a page goes to, and what host writes must leave for copies.
+//! The choice of the open block for a page, and the room that host writes must leave for copies.
 
 use flashgc_base::snapshot::{Fault, State};
 use flashgc_base::state;
@@ -147,7 +147,7 @@ impl Sorting {
     /// Copies share open blocks with the host. Let there be room for T pages in the pool and in the
     /// open blocks of the C classes of copies. A victim of b pages finds room if T >= C b before: a
     /// class that finds the pool empty leaves (C - 1) b at most to the others, so b pages have been
-    /// copied. The host's writes leave that much, and b less what is still to be copied while a
+    /// copied. The host's writes leave that much, and b less the pages still to be copied while a
     /// victim is under way.
     #[inline(never)]
     pub(crate) fn leaves_room<P: VictimPolicy>(&self, plane: &Plane<P>, class: Class) -> bool {

@@ -135,7 +135,7 @@ impl Tables {
         None
     }
 
-    /// Asks the processor for what a collection of `block` reads first.
+    /// Asks the processor for the data that a collection of `block` reads first.
     #[inline]
     pub(crate) fn prefetch_block(&self, block: BlockId) {
         let b = self.geometry.pages_per_block() as usize;

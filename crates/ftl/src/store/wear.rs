@@ -12,7 +12,7 @@ use crate::table::bytes_of;
 /// Why a drive could not go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// More blocks were bad than the drive has beyond what it promises and keeps.
+    /// More blocks were bad than the drive has beyond those that it promises and keeps.
     Reserve,
     /// Valid pages needed an erased block, and the pool was empty: several victims in a row wore
     /// out.
@@ -124,7 +124,7 @@ impl Wear {
     }
 
     /// Blocks that may wear out, spread as evenly as can be, before promises cannot be kept: the sum
-    /// of what the planes have to spare.
+    /// of the planes' reserves.
     pub fn reserve(&self) -> u32 {
         self.planes.iter().map(|plane| plane.reserve).sum()
     }

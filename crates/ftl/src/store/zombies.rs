@@ -1,5 +1,5 @@
 //! Zombies: pages whose data are live, but whose new version waits in the host's cache. The host
-//! says which they are; nothing but the choice of victims and places depends on it.
+//! says which they are; only the choice of victims and places depends on it.
 //!
 //! They are kept where the victim policy or the placement asks: a mark in the map entry, which is
 //! looked at with every write anyway, and a count a block in the block table.

@@ -14,7 +14,7 @@ use crate::table::{bytes_of, tree_levels};
 /// Children a node.
 const FAN: usize = 16;
 
-/// How far ahead of a dead page what is kept of its block is fetched.
+/// The data kept of a block are fetched this many dead pages ahead.
 const AHEAD: usize = 16;
 
 /// No block: the winner among no candidates.
@@ -30,7 +30,7 @@ const ROUNDING: f64 = 4e-15;
 /// A block's score now and how it grows: `value + slope dt + curve dt^2` as long as no page dies.
 #[derive(Clone, Copy, Debug)]
 pub struct Course {
-    /// The score: what picks compare.
+    /// The score that picks compare.
     value: f64,
     /// The same, the age not raised to 1: the polynomial is right for the future of a block whose
     /// age is 1 or more, and not below it for any.
@@ -145,7 +145,7 @@ pub trait Score: State + Send {
         let _ = (blocks, block, offset, time);
     }
 
-    /// The course of a block will be asked for soon: fetch what it takes. Any number may come.
+    /// The course of a block will be asked for soon: fetch its data. Any number may come.
     #[inline(always)]
     fn fetch(&self, block: usize) {
         let _ = block;
@@ -187,7 +187,7 @@ pub trait Score: State + Send {
 /// anew when one above it is, and the root before the next pick. 10 bytes a block, and what the score
 /// keeps.
 ///
-/// Equal scores: what the score says of ties, then the block erased less often, then the one closed
+/// Equal scores: the score's rule of ties, then the block erased less often, then the one closed
 /// earlier, then the lower number.
 #[derive(Clone, Debug)]
 pub struct Kinetic<S> {
@@ -270,7 +270,7 @@ impl<S: Score> Kinetic<S> {
         (root.winner != NONE).then_some(root.winner)
     }
 
-    /// The same by a look at every block: what the tree must agree with.
+    /// The same by a look at every block: the tree must agree with it.
     pub fn scan(&self, blocks: &BlockTable) -> Option<BlockId> {
         let best = self.best_of(blocks, 0..blocks.len(), blocks.clock());
         best.map(|(block, _)| block)
@@ -344,7 +344,7 @@ impl<S: Score> Kinetic<S> {
     }
 
     /// `block` falls back or drops out: the nodes that it wins no longer hold. Those above with
-    /// another winner do, since what takes its place there was behind it, and it behind them.
+    /// another winner still hold: the block that takes its place was behind it, and it behind them.
     #[inline]
     fn outdate(&mut self, block: BlockId, now: u64) {
         let mut index = block as usize;

@@ -45,7 +45,7 @@ impl Ties {
 
 /// The rank of candidates before ties: a block's valid pages, or more. Less is better.
 pub trait Rank: Send + 'static {
-    /// Bits of a rank below what the tree's bound tells apart: the fewer ranks it does, the cheaper.
+    /// Low bits of a rank that the tree's bound ignores: fewer distinct ranks are cheaper.
     const FINE_BITS: u32 = 0;
 
     /// Whether the rank depends on zombies.
@@ -99,7 +99,7 @@ const FAN: usize = 16;
 /// Share of the blocks, 1 over this, that a new bound lets into the tree at the least.
 const INSIDE: usize = 64;
 
-/// A tournament tree over the keys of the blocks of low rank: the rank, then what breaks ties.
+/// A tournament tree over the keys of the blocks of low rank: the rank, then the key of ties.
 ///
 /// Blocks above a bound stay out: they are no victims yet, and most pages are lost by them, which
 /// costs a comparison. A block enters when it falls to the bound. The bound is found anew where the
@@ -256,7 +256,7 @@ impl<R: Rank> Least<R> {
         }
     }
 
-    /// Recomputes the leaf number `index` and what depends on it.
+    /// Recomputes the leaf number `index` and the nodes that depend on it.
     fn recompute(&mut self, blocks: &BlockTable, mut index: usize) {
         let mut key = self.least_of_span(blocks, index);
         let mut level = &mut self.leaves;

@@ -14,7 +14,7 @@ use super::*;
 use crate::table::UNMAPPED;
 use crate::victims::VictimSpec;
 
-/// Blocks and what a policy keeps of them, driven by hand.
+/// Blocks and a policy's data about them, driven by hand.
 struct Hand<P: VictimPolicy> {
     blocks: BlockTable,
     tracker: P::Tracker,
@@ -64,7 +64,7 @@ impl<P: VictimPolicy> Hand<P> {
         }
     }
 
-    /// Collects `block` at `clock`: what was valid is gone, and it is erased and open.
+    /// Collects `block` at `clock`: its valid pages are gone, and it is erased and open.
     fn collect(&mut self, block: BlockId, clock: u64) -> &mut Self {
         self.at(clock);
         self.tracker.settle(&self.blocks);
@@ -163,7 +163,7 @@ fn a_new_drive_takes_what_was_closed_first() {
         }
         assert_eq!(hand.at(1).pick(), Some(0), "{}", P::NAME);
         assert_eq!(hand.collect(0, 2).pick(), Some(2), "{}", P::NAME);
-        // Erasing what was never programmed is no erase.
+        // An erase of a block that was never programmed does not count.
         assert_eq!(hand.blocks.erase_count(0), 0);
     }
     check::<CostBenefit>();
@@ -288,7 +288,7 @@ fn bsgc_averages_past_intervals_and_compares_wear() {
     // 0.3125/35.5 * 2 = 0.0176.
     hand.collect(2, 51).fill(2, 55).lose(2, 0, 56).lose(2, 1, 56).at(60);
     assert_eq!(hand.pick(), Some(0));
-    // Without blocks 0 and 2: whoever is left.
+    // Without blocks 0 and 2: the rest.
     assert_eq!(hand.collect(0, 60).pick(), Some(1), "0.0176 before 0.0217");
     // First samples: intervals 10 and 0.5 (4 + 30) = 17, c 0.5 and 0.5 (1 + 0.75) = 0.875 at 50:
     // 0.5/50 * 2 = 0.02 and 1 - 0.875 counts as 0.25: 0.25/33 * 3 = 0.0227; block 2 0.02. Equal to

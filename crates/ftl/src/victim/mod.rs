@@ -1,5 +1,5 @@
 //! Victim selection: which block the garbage collector empties next. One policy a file; this file
-//! is the interface and the list of policies. What is made of the list is in
+//! is the interface and the list of policies. The users of the list are in
 //! [`victims`](crate::victims).
 
 pub mod bsgc;

@@ -59,7 +59,7 @@ pub trait PageCache: Residency + State + Send {
     }
 
     /// The host reads or writes `page`: true if it is cached, and then a write makes it dirty.
-    /// Otherwise nothing changes but what [`PageCache::insert`] will do.
+    /// Otherwise only the effect of [`PageCache::insert`] changes.
     fn touch(&mut self, page: u32, write: bool) -> bool;
 
     /// Takes out the page that goes next, if the cache is full.
@@ -71,7 +71,7 @@ pub trait PageCache: Residency + State + Send {
     /// Pages now in each region, in the order of [`Region::ALL`].
     fn region_lengths(&self) -> [u32; 3];
 
-    /// The pages of a region, the one used last first. Costs a walk: for tests and for people.
+    /// The pages of a region, the one used last first. It walks the list: for tests and for people.
     fn region_pages(&self, region: Region) -> Vec<u32>;
 }
 
@@ -200,7 +200,7 @@ impl PageCacheSpec {
     }
 }
 
-/// The spec in full, every parameter written out: what a result records.
+/// The spec in full, every parameter written out, as a result records it.
 impl fmt::Display for PageCacheSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.params.fmt(f)

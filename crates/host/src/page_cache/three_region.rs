@@ -131,7 +131,7 @@ impl ThreeRegion {
         self.sizes
     }
 
-    /// Sends what overflows to the LRU region.
+    /// Sends pages that overflow to the LRU region.
     #[inline]
     fn settle(&mut self) {
         for (origin, region) in [Region::Initial, Region::Mru].into_iter().enumerate() {

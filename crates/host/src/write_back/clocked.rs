@@ -1,6 +1,6 @@
-//! A host on the clock of a drive: the application's commands and the drive's time in, what leaves
-//! for the drive out. What the drive takes for it is the drive's business. Before that clock starts it
-//! has that of requests, so that a drive can be brought into the state that it has behind this cache.
+//! A host on the clock of a drive: the application's commands and the drive's time in, commands for
+//! the drive out. The drive alone knows their times. Before that clock starts the host has the
+//! clock of requests, so that a drive can be brought into the state that it has behind this cache.
 
 use flashgc_base::snapshot::State;
 use flashgc_base::state;
@@ -41,12 +41,12 @@ impl ClockedHost {
         self.served.request_after(self.gap_ns, op, page);
     }
 
-    /// The clock starts at 0. For the cache time goes on: what is dirty stays so, and keeps its age.
+    /// The clock starts at 0. For the cache time goes on: dirty pages stay so, and keep their age.
     pub fn start(&mut self) {
         self.served.cache.start_clock();
     }
 
-    /// The time is `now_ns`, never less than before. What comes due by itself may leave.
+    /// The time is `now_ns`, never less than before. Commands due by themselves may leave.
     pub fn advance(&mut self, now_ns: u64) {
         let ns = now_ns - self.now_ns;
         self.served.measure(ns);
@@ -59,7 +59,7 @@ impl ClockedHost {
         Some(self.now_ns + self.served.cache.next_look()?)
     }
 
-    /// The application's command: what it waits for leaves.
+    /// The application's command: the commands that it waits for leave.
     pub fn request(&mut self, op: Op, page: u32) {
         self.served.request(op, page);
     }

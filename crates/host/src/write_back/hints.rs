@@ -1,4 +1,4 @@
-//! How the host tells a drive which pages it will overwrite soon, and what can go wrong with it.
+//! Hints: how the host tells a drive which pages it will overwrite soon, and how hints can fail.
 
 use std::collections::VecDeque;
 
@@ -187,7 +187,7 @@ impl HintsSpec {
         self.way == Way::None
     }
 
-    /// Whether the drive knows what is to come, which a host's clock cannot.
+    /// Whether the drive knows future writes, which is impossible on a host's clock.
     pub fn is_oracle(&self) -> bool {
         self.way == Way::Oracle
     }
@@ -266,7 +266,7 @@ impl std::fmt::Debug for HintsSpec {
 /// The counts of hints, in pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HintCounts {
-    /// Pages that became dirty: what there was to tell.
+    /// Pages that became dirty, so there was a hint to send.
     pub due: u64,
     /// Hints that came to the drive.
     pub sent: u64,
@@ -287,7 +287,7 @@ struct Extent {
     count: u32,
 }
 
-/// The queue of hints, and what the drive knows.
+/// The queue of hints, and the drive's knowledge.
 pub(super) struct Hints {
     way: Way,
     lost: f64,
@@ -307,7 +307,7 @@ pub(super) struct Hints {
     /// Commands so far.
     commands: u64,
     written_last: u32,
-    /// The page that is being read to be updated, and the one of which the drive was told so.
+    /// The page that is being read to be updated, and the one that the drive has this hint of.
     updating: Option<u32>,
     told_by_read: Option<u32>,
     dirty: Pages,
@@ -361,7 +361,8 @@ impl Hints {
         })
     }
 
-    /// Dirty pages that the drive has a hint of: for an oracle all, whose drive is behind the cache.
+    /// Dirty pages that the drive has hints of: for an oracle all, as its drive is behind the
+    /// cache.
     pub(super) fn known(&self) -> u32 {
         if self.way == Way::Oracle { self.dirty.len() } else { self.known.len() }
     }
@@ -420,7 +421,7 @@ impl Hints {
         false
     }
 
-    /// A read or a write command goes to the drive: what comes with it, comes first.
+    /// A read or a write command goes to the drive: the hints on it come first.
     pub(super) fn command(&mut self, tell: &mut dyn FnMut(u32)) {
         self.commands += 1;
         while let Some(&(at, page, honest)) = self.under_way.front()

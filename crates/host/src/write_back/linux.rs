@@ -251,7 +251,7 @@ impl LinuxCache {
         }
     }
 
-    /// The daemon's look at what is dirty.
+    /// The daemon's look at the dirty pages.
     fn look(&mut self) {
         let expire = self.settings.expire_ns;
         if self.settings.by_page {

@@ -28,7 +28,7 @@ pub use outlet::Leaving;
 use hints::Hints;
 use outlet::{Ahead, Outlet};
 
-/// A cache that writes back: it asks the drive for what it needs.
+/// A cache that writes back: it sends the commands that it needs to the drive.
 trait Cache: State + Send {
     /// `ns` pass before the next request.
     fn pass(&mut self, ns: u64, out: &mut Outlet);
@@ -42,20 +42,20 @@ trait Cache: State + Send {
     /// The application discards `page`.
     fn trim(&mut self, page: u32, out: &mut Outlet);
 
-    /// Pages whose newest data only the cache has.
+    /// Pages whose newest data are only in the cache.
     fn dirty(&self) -> u32;
 
-    /// From now on the drive has the clock: time passes by [`Cache::advance`] alone, and what writes
-    /// take is the drive's business.
+    /// From now on the drive has the clock: time passes by [`Cache::advance`] alone, and only the
+    /// drive knows the time of writes.
     fn start_clock(&mut self) {}
 
-    /// `ns` pass on the drive's clock. What is written at leisure waits for [`Cache::flush_next`].
+    /// `ns` pass on the drive's clock. Pages written at leisure wait for [`Cache::flush_next`].
     fn advance(&mut self, ns: u64, out: &mut Outlet);
 
     /// In how many nanoseconds of that clock something comes due by itself; `None` if nothing does.
     fn next_look(&self) -> Option<u64>;
 
-    /// Writes one page of what may be written at leisure; whether there was one.
+    /// Writes one of the pages that may be written at leisure; whether there was one.
     fn flush_next(&mut self, out: &mut Outlet) -> bool;
 }
 
@@ -390,7 +390,7 @@ pub struct Host {
     shared: HostWatch,
 }
 
-/// A cache, what leaves it, and what it has done.
+/// A cache, its commands for the drive, and its counts.
 struct Served {
     cache: Box<dyn Cache>,
     outlet: Outlet,

@@ -112,8 +112,8 @@ impl Outlet {
         }
     }
 
-    /// The oracle looks at what leaves, as far as it sees; a hint of each write comes before the next
-    /// command for the drive.
+    /// The oracle looks at leaving commands, as far as it sees. A hint of each write comes before
+    /// the next command for the drive.
     pub(super) fn look(&mut self, batch: &mut Batch) {
         let Some(ahead) = &mut self.ahead else { return };
         while ahead.writes < ahead.horizon {
@@ -169,7 +169,7 @@ impl Outlet {
         self.read(page);
     }
 
-    /// The host writes what is dirty of `page`.
+    /// The host writes the dirty part of `page`.
     pub(super) fn write(&mut self, page: u32) {
         self.hints.written(page);
         self.hints.command(&mut Self::tell(&mut self.leaving));

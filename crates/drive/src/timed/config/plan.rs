@@ -24,7 +24,7 @@ pub struct TimedPlan {
     pub arrivals: Option<Arrivals>,
     /// See [`TimedConfig`].
     pub rate_scale: f64,
-    /// Slices of what goes on over time.
+    /// Slices of the series over time.
     pub resolution_ns: Option<u64>,
     thresholds: [Threshold; 3],
     idle: Option<(Threshold, u64)>,
@@ -110,8 +110,8 @@ impl TimedPlan {
         })
     }
 
-    /// The settings on a drive of this shape, for requests from `requests`. What `placement` keeps for
-    /// its copies comes to every mark at which a collection begins or ends.
+    /// The settings on a drive of this shape, for requests from `requests`. Blocks that `placement`
+    /// keeps for its copies are added to every mark at which a collection begins or ends.
     ///
     /// # Errors
     /// Blocks that the planes cannot share, thresholds out of order.

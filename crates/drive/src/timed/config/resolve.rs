@@ -32,7 +32,7 @@ pub(crate) struct Timed {
 }
 
 impl Timed {
-    /// Checks what a configuration says of the clock, for pages of its size.
+    /// Checks the options of a configuration for the clock, for pages of its size.
     ///
     /// # Errors
     /// A workload without requests, a drive without times, words that make no sense.
@@ -87,7 +87,7 @@ impl Timed {
         Plan { warmup: extent(self.warmup), measured: extent(self.requests - self.warmup) }
     }
 
-    /// The frontier of every plane: a pool that keeps what collections need.
+    /// The frontier of every plane: a pool that keeps the blocks that collections need.
     pub(crate) fn frontier(&self, geometry: &Geometry) -> Result<Frontier, SpecError> {
         let planes = self.settings.hardware.all_planes();
         let kept = self.plan.blocks_kept(geometry.blocks() / planes);
@@ -110,7 +110,7 @@ fn requests(source: &dyn Source) -> Result<&Requests, SpecError> {
     })
 }
 
-/// Says of every option that a timed drive would ignore that it has no such thing.
+/// Refuses every option that a timed drive would ignore.
 pub(crate) fn refuse_what_only_counts(config: &RunConfig) -> Result<(), SpecError> {
     let refuse = |what: &str, hint| {
         let message = format!("{what} only applies to --drive counting, found --drive timed");
@@ -127,8 +127,8 @@ pub(crate) fn refuse_what_only_counts(config: &RunConfig) -> Result<(), SpecErro
     Ok(())
 }
 
-/// The drive's shape. A trace takes what it addresses of a drive whose blocks are given, and
-/// otherwise gets one as large as it needs, in whole blocks a plane.
+/// The drive's shape. If the blocks are given, a trace takes the pages that it addresses. Otherwise
+/// the drive is as large as the trace needs, in whole blocks a plane.
 pub(crate) fn geometry(
     config: &RunConfig,
     blocks: Option<u32>,

@@ -6,7 +6,7 @@ use flashgc_ftl::stepwise::RESERVED_BLOCKS;
 use super::hardware::Hardware;
 use super::placement::Placement;
 
-/// Everything that a [`TimedDrive`](crate::timed::TimedDrive) is told, but its map and its requests.
+/// All settings of a [`TimedDrive`](crate::timed::TimedDrive), except its map and its requests.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     /// The flash and its buses.
@@ -120,7 +120,7 @@ pub struct Suspend {
     pub least_erase_ns: u64,
     /// A program with less left than this is not suspended.
     pub least_program_ns: u64,
-    /// Times that one operation is suspended at most: what guarantees that it ends.
+    /// The most times that one operation is suspended: a bound that guarantees its end.
     pub most: u32,
 }
 

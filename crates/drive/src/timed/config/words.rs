@@ -151,7 +151,7 @@ fn parts<'a>(
     Ok(found)
 }
 
-/// Reads what suspending takes: `20us`, or `suspend=20us,resume=0us,most=8,least-erase=700us,
+/// Reads the costs of suspending: `20us`, or `suspend=20us,resume=0us,most=8,least-erase=700us,
 /// least-program=100us`.
 ///
 /// # Errors
