@@ -86,9 +86,11 @@ format: $(VENV)/.installed ## format all code
 	$(BIN)/ruff format --quiet .
 	$(BIN)/ruff check --fix --quiet .
 
-docs: $(MODULE) ## write the generated reference pages and the typed keywords again
+docs: $(MODULE) ## write the reference, the outputs and the figures in the documents again
 	$(BIN)/python -m flashgc.command.reference docs/reference
 	$(BIN)/python -m flashgc.command.keywords
+	$(BIN)/python scripts/docs/documents.py
+	$(BIN)/python docs/figures/compare.py
 
 demo: build ## which policy writes least, on a real trace and on hot and cold data
 	@echo "A PostgreSQL server's drive (data/README.md): which policy writes least?"

@@ -16,10 +16,11 @@ import pytest
 
 import flashgc
 from conftest import ROOT, Command, environment
+from documents import blocks
 from flashgc import plot
 from flashgc.plot import look
 from pictures import SMALL, curves, pictures
-from test_documents import blocks, run_python
+from test_documents import run_python
 
 
 def test_the_same_picture_gives_the_same_bytes(tmp_path: Path) -> None:

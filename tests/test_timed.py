@@ -302,6 +302,26 @@ def test_a_timeline_is_written_for_one_run_alone(tmp_path: Path, command: Comman
     assert "--timeline: 2 configurations, expected one; hint: flashgc run" in made.stderr
 
 
+def test_the_window_of_the_worst_shows_the_slowest_request(
+    tmp_path: Path, command: Command
+) -> None:
+    file = tmp_path / "worst.json"
+    made = command(
+        *["run", *FLAGS, "--requests", "2000", "--timeline", str(file)],
+        *["--window", "worst:300ms", "--json"],
+    )
+    assert made.returncode == 0, made.stderr
+    longest = json.loads(made.stdout)["latency_us"]["all"]["max"]
+    begun: dict[int, float] = {}
+    lasted = []
+    for event in json.loads(file.read_text())["traceEvents"]:
+        if event.get("cat") == "request" and event["ph"] == "b":
+            begun[event["id"]] = event["ts"]
+        elif event.get("cat") == "request" and event["ph"] == "e":
+            lasted.append(event["ts"] - begun[event["id"]])
+    assert math.isclose(max(lasted), longest, abs_tol=0.001)
+
+
 def test_a_timeline_is_drawn_bar_by_bar(tmp_path: Path, command: Command) -> None:
     file, picture = tmp_path / "line.json", tmp_path / "line.svg"
     for name in (file, picture):

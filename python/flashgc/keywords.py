@@ -209,7 +209,9 @@ class RunKeywords(TypedDict, total=False):
     picture as .svg, .pdf or .png. For example timeline.json.
     """
     window: str | None
-    """Window of time that timeline shows. For example 0ms:50ms. [default: 0ms:50ms]"""
+    """Window of time that timeline shows: from FROM to TO; or around the end of the slowest
+    request, 50ms long unless LENGTH says otherwise. For example 20ms:60ms. [default: 0ms:50ms]
+    """
 
 
 class CompareKeywords(TypedDict, total=False):
@@ -404,4 +406,6 @@ class CompareKeywords(TypedDict, total=False):
     picture as .svg, .pdf or .png. For example timeline.json.
     """
     window: str | None
-    """Window of time that timeline shows. For example 0ms:50ms. [default: 0ms:50ms]"""
+    """Window of time that timeline shows: from FROM to TO; or around the end of the slowest
+    request, 50ms long unless LENGTH says otherwise. For example 20ms:60ms. [default: 0ms:50ms]
+    """

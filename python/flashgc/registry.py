@@ -182,21 +182,43 @@ def hints() -> tuple[Entry, ...]:
 
 
 def brief(spec: str) -> str:
-    """A cache, way of hinting or mapping without the parameters that are as by default.
+    """A spec without the parameters that have their defaults.
 
+    Specs of policies, frontiers, allocations, placements, mappings, caches and hints are shortened;
+    anything else stays as it is.
+
+    >>> brief("greedy:ties=latest")
+    'greedy'
+    >>> brief("d-choices:d=10,c=1")
+    'd-choices:c=1'
     >>> brief("piggyback:lost=0,wrong=0,adverse=0,late=50")
     'piggyback:late=50'
     >>> brief("page-cache:size=4GiB,background=0.1,limit=0.3")
     'page-cache:size=4GiB,limit=0.3'
     >>> brief("bast:log_blocks=32,victim=scheme,window=all,strict_order=no,log_only=no")
     'bast:log_blocks=32'
+    >>> brief("python:mine.py:Oldest")
+    'python:mine.py:Oldest'
     """
     name, _, text = spec.partition(":")
-    entry = next(entry for entry in (*caches(), *hints(), *mappings()) if entry.name == name)
-    usual = {param.name: param.default for param in entry.params}
+    usual = _defaults().get(name)
+    if usual is None:
+        return spec
     given = [part.split("=", maxsplit=1) for part in text.split(",") if part]
     told = [f"{key}={value}" for key, value in given if not _same(value, usual.get(key))]
     return f"{name}:{','.join(told)}" if told else name
+
+
+@functools.cache
+def _defaults() -> dict[str, dict[str, str | None]]:
+    """The defaults of the parameters of everything that has a spec, by its name."""
+    kinds = (policies, frontiers, allocations, wear_levellings, placements, caches, hints, mappings)
+    entries: list[Entry] = [entry for kind in kinds for entry in kind()]
+    return {
+        entry.name: {param.name: param.default for param in entry.params}
+        for entry in entries
+        if entry.params
+    }
 
 
 def _same(value: str, default: str | None) -> bool:

@@ -11,16 +11,13 @@ from matplotlib.figure import Figure
 
 from flashgc._core import ConfigError
 from flashgc.plot.curves import Panel, panels, ticks
-from flashgc.plot.labels import header, text_width
+from flashgc.plot.labels import header, text_width, wrapped
 from flashgc.plot.latency import over_time, percentiles
 from flashgc.plot.look import COLOURS, Medium, drawing, new_figure
 from flashgc.plot.series import Series, check_mapping, literal
 from flashgc.registry import brief
 from flashgc.results import Comparison, Result
 from flashgc.units import format_share
-
-#: Letters of a row's name before it is cut in its middle.
-_LONGEST = 40
 
 
 def run(result: Result, *, title: str | None = None) -> Figure:
@@ -64,30 +61,36 @@ def run(result: Result, *, title: str | None = None) -> Figure:
 def compare(comparison: Comparison, *, title: str | None = None) -> Figure:
     """Draws a ranking: a row for each configuration, a point and its 95% interval in each.
 
-    Hollow points are inside the noise: the runs do not tell them from the best. Under a page
-    cache it is the I/O time, without intervals; of drives with a clock, their percentiles of
-    response times (:func:`percentiles`). The default ``title`` is the workload; an empty text
-    means no title.
+    Hollow points are inside the noise: the runs do not tell them from the best. Several spare
+    factors make a line a configuration over the spare factor. Under a page cache it is the I/O
+    time, without intervals; of drives with a clock, their percentiles of response times
+    (:func:`percentiles`). The default ``title`` is the workload; an empty text means no title.
 
     Raises :class:`flashgc.ConfigError` where nothing was measured.
 
     >>> import flashgc
     >>> ranking = flashgc.compare(["fifo", "greedy"], blocks=200, pages_per_block=16, runs=2)
     >>> [tick.get_text() for tick in compare(ranking).axes[0].get_yticklabels()]
-    ['greedy:ties=latest', 'fifo']
+    ['greedy', 'fifo']
     """
     ranks = comparison.ranking
     if not ranks:
         raise ConfigError("comparison: nothing was measured, expected a figure; hint: longer runs")
-    rows = names([rank.result for rank in ranks])
-    if ranks[0].result.timing is not None:
+    results = [rank.result for rank in ranks]
+    if len({result.config.spare_factor for result in results}) > 1 and results[0].timing is None:
+        return _over_spare(results, _title(title, results[0].workload))
+    rows = names(results)
+    if results[0].timing is not None:
         by_name = {row: rank.result for row, rank in zip(rows, ranks, strict=True)}
-        return percentiles(by_name, title=_title(title, ranks[0].result.workload))
+        return percentiles(by_name, title=_title(title, results[0].workload))
     with drawing() as style:
         medium, width = style.medium, style.size[0]
         # Long names and little room: name and figure stand above each point.
         above = max(text_width(row, medium.small) for row in rows) > 0.36 * width
-        row = (3.1 if above else 2) * medium.text / 72
+        if above:
+            rows = [wrapped(row, 0.6 * width, medium.small) for row in rows]
+        lines = 1 + max(row.count("\n") for row in rows)
+        row = (1.9 + 1.2 * lines if above else 2) * medium.text / 72
         figure = new_figure(width, row * (len(rows) + 0.4) + 4.2 * medium.text / 72)
         axes = figure.subplots()
         for at, rank in enumerate(ranks):
@@ -103,7 +106,7 @@ def compare(comparison: Comparison, *, title: str | None = None) -> Figure:
                 elinewidth=medium.line,
                 capsize=0.6 * medium.marker,
             )
-            up = 0.42 if above else 0
+            up = 0.5 - 0.12 / lines if above else 0
             figure_, weight = _figure(rank.result), "bold" if rank.place == 1 else "normal"
             _beside(axes, medium, figure_, 1, at - up, "right" if above else "left", weight)
             if above:
@@ -117,6 +120,27 @@ def compare(comparison: Comparison, *, title: str | None = None) -> Figure:
         axes.set_xlabel("write amplification" if swap is None else "I/O time (s)")
         header(figure, style, _title(title, ranks[0].result.workload), [])
     return figure
+
+
+def _over_spare(results: Sequence[Result], title: str | None) -> Figure:
+    """A line for each configuration over the spare factor, with the 95% intervals."""
+    by_name: dict[str, list[Result]] = {}
+    for name, result in zip(names(results, with_spare=False), results, strict=True):
+        by_name.setdefault(name, []).append(result)
+    has_swap = results[0].swap is not None
+    lines = []
+    for name, unsorted in by_name.items():
+        some = sorted(unsorted, key=lambda result: result.config.spare_factor)
+        x = [100 * result.config.spare_factor for result in some]
+        if has_swap:
+            lines.append(
+                Series(name, x, [result.swap.io_seconds for result in some if result.swap])
+            )
+        else:
+            y = [result.write_amplification for result in some]
+            lines.append(Series(name, x, y, [_half(result) for result in some]))
+    label = "I/O time (s)" if has_swap else "write amplification"
+    return panels([Panel(series=lines, y_label=label)], x_label="spare factor (%)", title=title)
 
 
 def _title(given: str | None, usual: str) -> str | None:
@@ -142,34 +166,34 @@ def _beside(
     )
 
 
-def names(results: Sequence[Result]) -> list[str]:
+def names(results: Sequence[Result], *, with_spare: bool = True) -> list[str]:
     """A row's name for every result: its policy, and what else differs between the rows."""
     frontiers = len({result.frontier for result in results}) > 1
     allocations = len({result.allocation for result in results}) > 1
     levellings = len({result.wear_levelling for result in results}) > 1
     placements = len({result.placement for result in results}) > 1
     hosts = len({result.hosting for result in results}) > 1
-    spares = len({result.config.spare_factor for result in results}) > 1
+    spares = with_spare and len({result.config.spare_factor for result in results}) > 1
     preemptions = len({result.preemption for result in results}) > 1
     schemes = len({result.scheme for result in results}) > 1
     policies = len({result.policy for result in results}) > 1
     made = []
     for result in results:
-        parts = [_cut(_policy(result))] if policies or not (preemptions or schemes) else []
+        parts = [_policy(result)] if policies or not (preemptions or schemes) else []
         if schemes:
             parts.append(result.scheme or "none")
         if preemptions:
             parts.append(result.preemption)
         if frontiers and result.frontier != "none":
-            parts.append(_cut(result.frontier))
+            parts.append(brief(result.frontier))
         if allocations:
             parts.append(result.allocation)
         if levellings:
-            parts.append(_cut(result.wear_levelling))
+            parts.append(brief(result.wear_levelling))
         if placements:
-            parts.append(_cut(result.placement))
+            parts.append(brief(result.placement))
         if hosts:
-            parts.append(_cut(result.hosting))
+            parts.append(result.hosting)
         if spares:
             parts.append(format_share(result.config.spare_factor))
         made.append(literal(", ".join(parts)))
@@ -177,8 +201,8 @@ def names(results: Sequence[Result]) -> list[str]:
 
 
 def _policy(result: Result) -> str:
-    """The policy in short: of a mapping, what is not as by default."""
-    return result.policy.replace(result.mapping, brief(result.mapping))
+    """The policy without parameters that have their defaults."""
+    return " ".join(map(brief, result.policy.split(" ")))
 
 
 def _what(result: Result) -> str:
@@ -186,11 +210,6 @@ def _what(result: Result) -> str:
     frontier = "" if result.frontier == "none" else f", {result.frontier} frontier"
     scheme = "" if result.scheme is None else f", {result.scheme}"
     return f"{_policy(result)} on {result.workload}{frontier}{scheme}"
-
-
-def _cut(text: str) -> str:
-    half = _LONGEST // 2 - 1
-    return text if len(text) <= _LONGEST else f"{text[:half]}…{text[-half:]}"
 
 
 def model_beside_simulation(

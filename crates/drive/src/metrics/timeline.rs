@@ -2,6 +2,7 @@
 //! Chrome (chrome://tracing) show: a row for each bus and each die, and the requests and
 //! collections above them.
 
+use std::collections::VecDeque;
 use std::io::{self, Write};
 
 use flashgc_workload::Op;
@@ -53,6 +54,23 @@ pub enum Whole {
 /// Most operations that are kept: pictures of more cannot be looked at.
 pub const MOST: usize = 1_000_000;
 
+/// The window of time that a timeline shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Window {
+    /// From when to when, in nanoseconds since the start.
+    Fixed {
+        /// Its beginning.
+        from_ns: u64,
+        /// Its end.
+        to_ns: u64,
+    },
+    /// So many nanoseconds around the end of the slowest request: nine tenths before, one after.
+    Worst {
+        /// Its length.
+        length_ns: u64,
+    },
+}
+
 /// Collects the operations in a window of time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Timeline {
@@ -61,12 +79,60 @@ pub struct Timeline {
     spans: Vec<Span>,
     wholes: Vec<(Whole, u64, u64)>,
     left_out: u64,
+    search: Option<Search>,
+}
+
+/// The search for the slowest request: the latest operations are kept, since only the end of a
+/// request shows how slow it was.
+#[derive(Clone, Debug, PartialEq)]
+struct Search {
+    length_ns: u64,
+    /// The slowest request's response time so far.
+    worst_ns: u64,
+    spans: VecDeque<Span>,
+    wholes: VecDeque<(Whole, u64, u64)>,
+}
+
+/// Adds `one`, and drops those that ended more than `length_ns` before it and more than [`MOST`].
+fn keep_latest<T>(kept: &mut VecDeque<T>, one: T, length_ns: u64, end: impl Fn(&T) -> u64) {
+    let now = end(&one);
+    kept.push_back(one);
+    while kept.len() > MOST || kept.front().is_some_and(|first| end(first) + length_ns < now) {
+        kept.pop_front();
+    }
 }
 
 impl Timeline {
-    /// Keeps operations that touch `from_ns..to_ns`.
-    pub fn new(from_ns: u64, to_ns: u64) -> Self {
-        Self { from_ns, to_ns, spans: Vec::new(), wholes: Vec::new(), left_out: 0 }
+    /// A timeline of this window.
+    pub fn new(window: Window) -> Self {
+        let (from_ns, to_ns, search) = match window {
+            Window::Fixed { from_ns, to_ns } => (from_ns, to_ns, None),
+            Window::Worst { length_ns } => {
+                let (spans, wholes) = (VecDeque::new(), VecDeque::new());
+                (0, 0, Some(Search { length_ns, worst_ns: 0, spans, wholes }))
+            }
+        };
+        Self { from_ns, to_ns, spans: Vec::new(), wholes: Vec::new(), left_out: 0, search }
+    }
+
+    /// A measured request is done. Where the slowest is searched for and this one is slower than
+    /// all before it, the window is laid around its end.
+    pub fn measured(&mut self, arrived_ns: u64, completed_ns: u64) {
+        let Some(search) = &mut self.search else { return };
+        let response_ns = completed_ns - arrived_ns;
+        if response_ns <= search.worst_ns {
+            return;
+        }
+        search.worst_ns = response_ns;
+        self.to_ns = completed_ns + search.length_ns / 10;
+        self.from_ns = self.to_ns.saturating_sub(search.length_ns);
+        let (from_ns, to_ns) = (self.from_ns, self.to_ns);
+        let inside = |from: u64, to: u64| from < to_ns && to > from_ns;
+        let spans = search.spans.iter().filter(|span| inside(span.from_ns, span.to_ns));
+        self.spans = spans.copied().collect();
+        let wholes = search.wholes.iter().filter(|whole| inside(whole.1, whole.2));
+        self.wholes = wholes.copied().collect();
+        self.left_out = 0;
     }
 
     fn keeps(&mut self, from_ns: u64, to_ns: u64) -> bool {
@@ -78,6 +144,9 @@ impl Timeline {
 
     /// Notes an operation.
     pub fn span(&mut self, span: Span) {
+        if let Some(Search { length_ns, spans, .. }) = &mut self.search {
+            keep_latest(spans, span, *length_ns, |span| span.to_ns);
+        }
         if self.keeps(span.from_ns, span.to_ns) {
             self.spans.push(span);
         }
@@ -85,6 +154,9 @@ impl Timeline {
 
     /// Notes a request or a collection.
     pub fn whole(&mut self, whole: Whole, from_ns: u64, to_ns: u64) {
+        if let Some(Search { length_ns, wholes, .. }) = &mut self.search {
+            keep_latest(wholes, (whole, from_ns, to_ns), *length_ns, |whole| whole.2);
+        }
         if self.keeps(from_ns, to_ns) {
             self.wholes.push((whole, from_ns, to_ns));
         }
@@ -256,7 +328,7 @@ mod tests {
     use super::*;
 
     fn sample() -> Timeline {
-        let mut timeline = Timeline::new(1000, 500_000);
+        let mut timeline = Timeline::new(Window::Fixed { from_ns: 1000, to_ns: 500_000 });
         let die = Row::Die { channel: 1, die: 9 };
         let span = |row, name, collection, page, from_ns, to_ns| Span {
             row,
@@ -319,7 +391,43 @@ mod tests {
     }
 
     #[test]
+    fn the_window_is_laid_around_the_end_of_the_slowest_request() {
+        let mut timeline = Timeline::new(Window::Worst { length_ns: 1000 });
+        let die = Row::Die { channel: 0, die: 0 };
+        let span = |from_ns, to_ns| Span {
+            row: die,
+            name: "read",
+            collection: false,
+            page: None,
+            from_ns,
+            to_ns,
+        };
+        let request = |timeline: &mut Timeline, number, from, to| {
+            timeline.whole(Whole::Request(number, Op::Read), from, to);
+            timeline.measured(from, to);
+        };
+        timeline.span(span(0, 900));
+        request(&mut timeline, 0, 0, 900);
+        timeline.span(span(4000, 4050)); // 5000 + 100 - 1000 = 4100: before the window
+        timeline.span(span(4050, 4150));
+        timeline.span(span(4990, 5000));
+        request(&mut timeline, 1, 2000, 5000);
+        timeline.span(span(5000, 5099));
+        request(&mut timeline, 2, 4990, 5099); // faster: the window stays
+        timeline.span(span(5100, 5200)); // behind the window
+        assert_eq!((timeline.from_ns, timeline.to_ns), (4100, 5100));
+        let shown = [span(4050, 4150), span(4990, 5000), span(5000, 5099)];
+        assert_eq!(timeline.spans, shown);
+        let numbers: Vec<_> = timeline.wholes.iter().map(|whole| whole.0).collect();
+        assert_eq!(numbers, [1, 2].map(|number| Whole::Request(number, Op::Read)));
+    }
+
+    #[test]
     fn an_empty_timeline_is_a_document_too() {
-        assert!(parsed(&Timeline::new(0, 0)).iter().all(|event| event["ph"] == "M"));
+        assert!(
+            parsed(&Timeline::new(Window::Fixed { from_ns: 0, to_ns: 0 }))
+                .iter()
+                .all(|event| event["ph"] == "M")
+        );
     }
 }

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::info::OptionInfo;
 use super::kinds::{Kind, Section};
+use crate::metrics::timeline::Window;
 use crate::timed::Placement;
 use crate::timed::words::{
     PREEMPTIONS, Threshold, parse_idle, parse_preemption, parse_scheduling, parse_suspend,
@@ -137,16 +138,16 @@ super::holder! {
 pub struct TimelineConfig {
     /// The file.
     pub file: String,
-    /// From when to when, since the start: `0ms:50ms`.
+    /// From when to when, since the start: `0ms:50ms`; or around the slowest request: `worst`.
     pub window: String,
 }
 
 impl TimelineConfig {
-    /// The window in nanoseconds.
+    /// The window.
     ///
     /// # Errors
-    /// No two times, or the wrong way round.
-    pub fn parse(&self) -> Result<(u64, u64), SpecError> {
+    /// Those of [`parse_window`].
+    pub fn parse(&self) -> Result<Window, SpecError> {
         parse_window(&self.window)
     }
 }
@@ -160,10 +161,11 @@ static OTHERS: &[OptionInfo] = &[
          a picture as .svg, .pdf or .png.",
     ),
     run(Kind::Text)
-        .metavar("FROM:TO")
-        .example("0ms:50ms")
+        .metavar("FROM:TO|worst[:LENGTH]")
+        .example("20ms:60ms")
         .checked(|_, text| parse_window(text).map(drop))
-        .named("window", "0ms:50ms", "Window of time that {timeline} shows."),
+        .named("window", "0ms:50ms", "Window of time that {timeline} shows: from FROM to TO; or around the end of the slowest \
+             request, 50ms long unless LENGTH says otherwise."),
 ];
 
 fn threshold(name: &str, text: &str) -> Result<(), SpecError> {

@@ -136,7 +136,7 @@ impl ClockedRun {
         let since = Instant::now();
         let seed = resolved.seed(index);
         let timeline = timed.timeline.filter(|_| index == 0);
-        let timeline = timeline.map(|(from_ns, to_ns)| Timeline::new(from_ns, to_ns));
+        let timeline = timeline.map(Timeline::new);
         let dies = timed.settings.hardware.all_dies();
         let meter = Meter::new(timed.warmup, timed.plan.resolution_ns, dies, timeline);
         // A run that may be lengthened knows no last request.

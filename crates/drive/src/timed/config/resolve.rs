@@ -7,6 +7,7 @@ use flashgc_workload::requests::Requests;
 use super::plan::TimedPlan;
 use super::settings::Settings;
 use crate::extent::{Extent, Length, Plan, Unit, Warmup};
+use crate::metrics::timeline::Window;
 use crate::options::{RunConfig, TimedConfig, TimelineConfig};
 use crate::resolve::no_blocks;
 use crate::source::Source;
@@ -27,8 +28,8 @@ pub(crate) struct Timed {
     pub requests: u64,
     /// Replays of a trace; `None` of generators.
     pub passes: Option<u64>,
-    /// The window of which the first run keeps a timeline, in nanoseconds.
-    pub timeline: Option<(u64, u64)>,
+    /// The window of which the first run keeps a timeline.
+    pub timeline: Option<Window>,
 }
 
 impl Timed {

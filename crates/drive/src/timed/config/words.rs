@@ -3,23 +3,37 @@
 use flashgc_base::spec::{SpecError, suggest};
 use flashgc_workload::units::Quantity;
 
+use crate::metrics::timeline::Window;
+
 use super::settings::{Preemption, Scheduling, Suspend, Unit};
 
-/// Reads `0ms:50ms`.
+/// Length of the window around the slowest request, where none is given.
+const WORST_NS: u64 = 50_000_000;
+
+/// Reads `0ms:50ms`, `worst` or `worst:50ms`.
 ///
 /// # Errors
-/// No two times, or the wrong way round.
-pub fn parse_window(text: &str) -> Result<(u64, u64), SpecError> {
-    let form = "write 0ms:50ms";
+/// Neither two times in order nor `worst`, with a length that is not 0.
+pub fn parse_window(text: &str) -> Result<Window, SpecError> {
+    let form = "write 0ms:50ms, worst or worst:50ms";
+    let read = |text: &str| Ok(Quantity::Time.parse("window", text.trim(), form)?.round() as u64);
+    if text.trim() == "worst" {
+        return Ok(Window::Worst { length_ns: WORST_NS });
+    }
+    if let Some(length) = text.trim().strip_prefix("worst:") {
+        return match read(length)? {
+            0 => Err(SpecError::new(format!("window: '{text}' has no length"), form)),
+            length_ns => Ok(Window::Worst { length_ns }),
+        };
+    }
     let Some((from, to)) = text.split_once(':') else {
         return Err(SpecError::new(format!("window: '{text}' is not two times"), form));
     };
-    let read = |text: &str| Ok(Quantity::Time.parse("window", text.trim(), form)?.round() as u64);
-    let (from, to) = (read(from)?, read(to)?);
-    if from >= to {
+    let (from_ns, to_ns) = (read(from)?, read(to)?);
+    if from_ns >= to_ns {
         return Err(SpecError::new(format!("window: '{text}' ends before it begins"), form));
     }
-    Ok((from, to))
+    Ok(Window::Fixed { from_ns, to_ns })
 }
 
 /// A number of erased blocks as people write it.
@@ -278,7 +292,11 @@ mod tests {
 
     #[test]
     fn windows_are_two_times() {
-        assert_eq!(parse_window("1ms:2.5ms"), Ok((1_000_000, 2_500_000)));
+        let fixed = Window::Fixed { from_ns: 1_000_000, to_ns: 2_500_000 };
+        assert_eq!(parse_window("1ms:2.5ms"), Ok(fixed));
+        assert_eq!(parse_window("worst"), Ok(Window::Worst { length_ns: 50_000_000 }));
+        assert_eq!(parse_window("worst:2us"), Ok(Window::Worst { length_ns: 2000 }));
+        assert!(parse_window("worst:0s").unwrap_err().to_string().contains("has no length"));
         assert!(parse_window("5ms:1ms").unwrap_err().to_string().contains("ends before it begins"));
         assert!(parse_window("5ms").unwrap_err().to_string().contains("is not two times"));
     }

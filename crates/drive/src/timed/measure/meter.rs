@@ -167,6 +167,9 @@ impl Observer for Meter {
         if request.number < self.first {
             return;
         }
+        if let Some(timeline) = &mut self.timeline {
+            timeline.measured(request.arrived_ns, request.completed_ns);
+        }
         let split = Split {
             queue_ns: request.queue_ns,
             blocked_ns: request.blocked_ns,

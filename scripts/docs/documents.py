@@ -1,0 +1,252 @@
+"""The console blocks of the documents: what is typed, what was printed, and what is printed now.
+
+    .venv/bin/python scripts/docs/documents.py [DOCUMENT...]
+
+writes the output of every command in the documents anew (`make docs` does so). The tests run the
+same commands and fail where a document shows something else.
+
+A block marked ``console`` has commands after ``$`` and their output: standard output and standard
+error together. The output is real. A line ``...`` leaves out lines. The speed of the machine and
+the memory of the process differ from run to run: these figures alone are not compared. Blanks
+count as one blank. A block marked ``python`` is a program, with ``>>>`` a doctest. A block after
+``<!-- file: NAME -->`` is written to that file. Each document has a folder of its own, in which
+``data`` is the repository's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+BLOCK = re.compile(
+    r"^(?:<!-- file: (?P<file>\S+) -->\n)?```(?P<kind>\w+)\n(?P<text>.*?)^```$", re.M | re.S
+)
+#: A line of a document that stands for any number of lines.
+LEFT_OUT = "..."
+#: Seconds that a command in a document may take.
+LIMIT = 300
+#: A figure that depends on the machine, beside the words that name it.
+VOLATILE = re.compile(
+    r"(?P<amount>\d[\d.]*(?: [kMG])?)"
+    r"(?P<name> page programs/s a core, | requests/s a core, | ?[kMG]?i?B of memory)"
+)
+#: The heading of the last column of a table, whose figures depend on the machine.
+VOLATILE_COLUMN = re.compile(r"^\s*#.*prog/s\s*$")
+AMOUNT_AT_END = re.compile(r"\s[\d.]+(?: [kMG])?\s*$")
+
+
+def documents() -> list[Path]:
+    """All documents of the project."""
+    found = [ROOT / "README.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("data/*.md")]
+    return sorted(path for path in found if path.exists())
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block of a document."""
+
+    kind: str
+    text: str
+    line: int
+    file: str | None
+    #: Where its text begins and ends in the document.
+    begin: int = 0
+    end: int = 0
+
+
+@dataclass(frozen=True)
+class Step:
+    """A command in a console block, as it stands there, and the output below it."""
+
+    typed: str
+    printed: str
+
+    @property
+    def command(self) -> str:
+        """The command without its line breaks."""
+        return self.typed.replace("\\\n", "")
+
+
+def blocks(document: Path) -> list[Block]:
+    """The fenced blocks of a document, in order."""
+    text = document.read_text(encoding="utf-8")
+    return [
+        Block(
+            match["kind"],
+            match["text"],
+            text.count("\n", 0, match.start("text")) + 1,
+            match["file"],
+            *match.span("text"),
+        )
+        for match in BLOCK.finditer(text)
+    ]
+
+
+def steps(block: Block) -> list[Step]:
+    """The commands of a console block.
+
+    Raises:
+        ValueError: The block does not begin with a command.
+
+    """
+    before, *sessions = re.split(r"^\$ ", block.text, flags=re.M)
+    if before:
+        raise ValueError(f"line {block.line}: a console block begins with a command after '$ '")
+    found = []
+    for session in sessions:
+        typed = re.match(r"(?:.*\\\n)*.*\n", session)
+        assert typed is not None
+        found.append(Step(typed[0].rstrip("\n"), session[typed.end() :]))
+    return found
+
+
+def environment() -> dict[str, str]:
+    """The environment of commands: 80 columns, no colour, messages in English."""
+    kept = {key: os.environ[key] for key in ("HOME", "TMPDIR") if key in os.environ}
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    return {
+        **kept,
+        "PATH": path,
+        "COLUMNS": "80",
+        "LC_ALL": "C.UTF-8",
+        "PYTHONPATH": str(ROOT / "python"),
+    }
+
+
+def output(step: Step, folder: Path) -> str:
+    """What the command prints, run in ``folder``."""
+    made = subprocess.run(
+        step.command,
+        shell=True,
+        executable="/bin/bash",
+        cwd=folder,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=LIMIT,
+    )
+    return made.stdout
+
+
+def steady(text: str) -> list[str]:
+    """The lines of an output without the figures that depend on the machine."""
+    lines, in_table = [], False
+    for line in text.splitlines():
+        in_table = bool(VOLATILE_COLUMN.match(line)) or (in_table and line.strip() != "")
+        kept = VOLATILE.sub(r"#\g<name>", line)
+        kept = re.sub(r"# [kMG]?i?B of memory", "# of memory", kept)
+        if in_table:
+            kept = AMOUNT_AT_END.sub(" #", kept)
+        lines.append(" ".join(kept.split()))
+    return lines
+
+
+def agrees(printed: str, found: str) -> bool:
+    """Whether a document shows what was found, but for what it leaves out."""
+    return _placed(steady(printed), steady(found), lambda a, b: a == b) is not None
+
+
+def renewed(printed: str, found: str) -> str:
+    """The output that was found, with the same lines left out as before.
+
+    Lines are recognised by their words without figures. Where they cannot be, nothing is left out.
+    """
+    before, now = printed.splitlines(), found.splitlines()
+    if agrees(printed, found):
+        return printed
+    places = _placed(steady(printed), steady(found), lambda a, b: _words(a) == _words(b))
+    if places is None:
+        return found
+    lines = [LEFT_OUT if place is None else now[place] for place in places]
+    assert len(lines) == len(before)
+    return "".join(f"{line.rstrip()}\n" for line in lines)
+
+
+def _words(line: str) -> str:
+    """A line without its figures."""
+    return re.sub(r"[\d.]+|[0-9a-f]{16}|≈|\.\.\.", "#", re.sub(r"(\d) (?=\d{3}\b)", r"\1", line))
+
+
+def _placed(before, now, same) -> list[int | None] | None:  # type: ignore[no-untyped-def]
+    """Where each line is found, `None` for one that leaves out; `None` if they do not follow."""
+
+    @cache
+    def follow(i: int, j: int) -> tuple[int | None, ...] | None:
+        if i == len(before):
+            return () if j == len(now) else None
+        if before[i] == LEFT_OUT:
+            for k in range(j, len(now) + 1):
+                rest = follow(i + 1, k)
+                if rest is not None:
+                    return (None, *rest)
+            return None
+        if j < len(now) and same(before[i], now[j]):
+            rest = follow(i + 1, j + 1)
+            return None if rest is None else (j, *rest)
+        return None
+
+    found = follow(0, 0)
+    return None if found is None else list(found)
+
+
+def prepare(folder: Path) -> None:
+    """Makes ``folder`` a place where a document's commands run."""
+    (folder / "data").symlink_to(ROOT / "data")
+
+
+def run_python(text: str, place: str, names: dict[str, object]) -> None:
+    """Runs a program of a document that is no doctest."""
+    exec(compile(text, place, "exec"), names)
+
+
+def rewrite(document: Path) -> bool:
+    """Writes the outputs in a document anew; whether any changed."""
+    text = document.read_text(encoding="utf-8")
+    pieces, last = [], 0
+    names: dict[str, object] = {"__name__": "document"}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        prepare(folder)
+        os.chdir(folder)
+        sys.path.insert(0, name)
+        for block in blocks(document):
+            if block.file is not None:
+                (folder / block.file).write_text(block.text, encoding="utf-8")
+            elif block.kind == "python" and ">>>" not in block.text:
+                run_python(block.text, document.name, names)
+            elif block.kind == "console":
+                made = [
+                    (step, renewed(step.printed, output(step, folder))) for step in steps(block)
+                ]
+                pieces += [text[last : block.begin]]
+                pieces += [f"$ {step.typed}\n{printed}" for step, printed in made]
+                last = block.end
+        sys.path.remove(name)
+        os.chdir(ROOT)
+    written = "".join(pieces) + text[last:]
+    if written == text:
+        return False
+    document.write_text(written, encoding="utf-8")
+    return True
+
+
+def main() -> None:
+    """Writes the documents that are named, or all of them, anew."""
+    parser = argparse.ArgumentParser(description="write the outputs in the documents anew")
+    parser.add_argument("document", nargs="*", type=Path, help="documents (default: all)")
+    for document in [path.resolve() for path in parser.parse_args().document] or documents():
+        if any(block.kind == "console" for block in blocks(document)) and rewrite(document):
+            print(document.relative_to(ROOT))
+
+
+if __name__ == "__main__":
+    main()
