@@ -443,6 +443,11 @@ fn a_line_of_ftrace_is_read_to_its_end() {
             66,
             "found nothing, expected [process] after the sectors (the line is cut off)",
         ),
+        (
+            "ZAS 4096 () 16 + 8 [x]",
+            50,
+            "found 'ZAS', expected a request whose place is known: a zone append has none yet",
+        ),
         ("W () 16 + 8 [x]", 52, "found '()', expected a whole number of bytes"),
     ] {
         let found = ftrace(&format!("{start} {line}"));
@@ -451,6 +456,12 @@ fn a_line_of_ftrace_is_read_to_its_end() {
     let found = ftrace("app-9 [001] d..1. 12: block_rq_issue: 8,0 W 4096 () 16 + 8 [x]");
     let expected = "memory:2:1: found 'app-9', expected TASK-PID [CPU] TIME: EVENT:";
     assert_eq!(found, format!("{expected}{HINT}"));
+    // Zones are reset without data; the last layout is that of Linux 6.11.
+    for line in ["ZR 0 () 16 + 8 [x]", "WS 8192 () 16 + 16 be,0,4 |32768| [kworker/0:1]"] {
+        let text = format!("{good}\n{start} {line}\n");
+        let requests = 1 + usize::from(line.starts_with('W'));
+        assert_eq!(read(text.as_bytes()).map(|all| all.len()), Ok(requests), "{line}");
+    }
     let text = format!("{good}\nCPU:0 [LOST 3 EVENTS]\n");
     let mut reader = reader(text.as_bytes(), &ReadOptions::default()).unwrap();
     while reader.next_block(&mut Vec::new()).unwrap() {}

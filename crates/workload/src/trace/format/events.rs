@@ -36,8 +36,12 @@ pub(super) fn device(at: &mut Cursor<'_>) -> Result<u32, BadField> {
 pub(super) fn operation(at: &mut Cursor<'_>) -> Result<Option<Op>, BadField> {
     let start = at.at;
     let word = at.word();
-    if word.is_empty() || !word.iter().all(|letter| b"RWDNFASMBEZU".contains(letter)) {
+    if word.is_empty() || !word.iter().all(|letter| b"RWDNFASMBEZOCU".contains(letter)) {
         return at.bad(start, "an RWBS field, for example R, W, DS or FWS");
+    }
+    // Of the other operations on zones none moves data.
+    if word.starts_with(b"ZA") {
+        return at.bad(start, "a request whose place is known: a zone append has none yet");
     }
     Ok(match word.strip_prefix(b"F").unwrap_or(word).first() {
         Some(b'R') => Some(Op::Read),

@@ -52,7 +52,6 @@ impl Msr {
 
 /// A line with commas alone, and for each of its bytes the byte of the original line. Programs that
 /// export tables write semicolons or tabs, quotes, and blanks behind a separator.
-#[cold]
 fn plain(line: &[u8]) -> Option<(Vec<u8>, Vec<usize>)> {
     if !line.iter().any(|byte| b";\t\" ".contains(byte)) {
         return None;
@@ -86,19 +85,27 @@ impl TextFormat for Msr {
 
     #[inline]
     fn parse(&mut self, line: &[u8]) -> Result<Option<Request>, BadField> {
-        self.columns(line).or_else(|bad| match plain(line) {
-            Some((plain, places)) => self.columns(&plain).map_err(|bad| BadField {
-                at: places.get(bad.at).copied().unwrap_or(line.len()),
-                ..bad
-            }),
-            None => Err(bad),
-        })
+        match self.columns(line) {
+            Err(bad) => self.exported(line, bad),
+            read => read,
+        }
     }
 }
 
 impl Msr {
+    /// Reads a line that is `bad` as one with commas alone.
+    #[cold]
+    #[inline(never)]
+    fn exported(&mut self, line: &[u8], bad: BadField) -> Result<Option<Request>, BadField> {
+        let Some((plain, places)) = plain(line) else { return Err(bad) };
+        self.columns(&plain).map_err(|bad| BadField {
+            at: places.get(bad.at).copied().unwrap_or(line.len()),
+            ..bad
+        })
+    }
+
     /// Reads a line with commas alone.
-    #[inline]
+    #[inline(always)]
     fn columns(&mut self, line: &[u8]) -> Result<Option<Request>, BadField> {
         let mut at = Cursor::new(line);
         let ticks = at.integer("a timestamp, a whole number of 100 ns steps")?;
