@@ -12,7 +12,7 @@ use crate::trace::reader::ReadOptions;
 
 pub(super) static FORMAT: Format = Format {
     name: "srt",
-    summary: "HP Labs SRT binary, record versions 1 to 4 (cello 1992, hplajw, snake)",
+    summary: "HP Labs SRT binary, record versions 1 to 4 (cello 1992 and others)",
     columns: "a text header with a tracedate line that ends with a form feed (may be missing), then \
               big-endian u32 fields: bytes in the record, version * 65536 + type (1 I/O, 4 suspect \
               I/O), time (s), time (us), start and stop of the I/O (us after that time), size \
@@ -24,7 +24,7 @@ pub(super) static FORMAT: Format = Format {
     traps: "the layout is the one that DiskSim reads, and so is the unit of sectors, 512 bytes. \
             Suspect I/Os are passed over, as there. Times are since the start of the trace. The \
             device is the device number without its lowest 8 bits, which name a partition: sectors \
-            count from the start of the disk. Versions from 5 on (cello 1996 and 1999) have other \
+            count from the start of the disk. Versions from 5 on (later cello traces) have other \
             fields, of which no description is public, and are refused",
     single_device: false,
     references: false,
