@@ -77,6 +77,21 @@ def text_formats():
         [(t, o, a, s, d if d == 3 else d + 65536) for t, o, a, s, d in rs],
     )
 
+    # The same as other programs export it.
+    lines = [
+        (t // 100, "src" if d < 3 else "web", d, WORD[o], a, s, 1000 + s) for t, o, a, s, d in rs
+    ]
+    names = "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime"
+    for name, separator, mark in (
+        ("semicolons", ";", ""),
+        ("tabs", "\t", ""),
+        ("blanks", ", ", ""),
+        ("quotes", ",", '"'),
+    ):
+        rows = [names.split(","), *lines]
+        text = "".join(separator.join(f"{mark}{x}{mark}" for x in row) + "\n" for row in rows)
+        (Path("corpus") / "msr" / name).write_text(text)
+
     rs = fit(step=1000, unit=1)
     save("alibaba", "".join(f"{d},{o},{a},{s},{t // 1000}\n" for t, o, a, s, d in rs), rs)
 
@@ -134,7 +149,30 @@ def text_formats():
         "Total (8,3):\n",
         "Events (8,3): 43 entries\n",
     ]
-    save("blkparse", "".join(lines), [(t, o, a, s, 8 << 20 | d) for t, o, a, s, d in rs])
+    linux = [(t, o, a, s, 8 << 20 | d) for t, o, a, s, d in rs]
+    save("blkparse", "".join(lines), linux)
+
+    # ftrace has microseconds; perf script and trace-cmd leave the flags out.
+    rs = fit(step=1000, discards=True)
+    lines = ["# tracer: nop\n", "cpus=2\n"]
+    layouts = [
+        "     kworker/0:1-31      [001] d..1.  {}: {}\n",
+        "  my app [x] 77   [000] {}:   block:{}\n",
+        "           <...>-31 (   31) [001] .... {}: {}\n",
+    ]
+    for i, (t, o, a, s, d) in enumerate(rs):
+        where = f"{a // 512} + {s // 512}"
+        for event in (
+            f"block_bio_queue: 8,{d} {flags[o]} {where} [app]",
+            f"block_rq_issue: 8,{d} {flags[o]} {s} () {where} be,0,4 [app [2]]",
+            f"block_rq_complete: 8,{d} {flags[o]} () {where} [0]",
+        ):
+            lines.append(layouts[i % 3].format(seconds(t, 6), event))
+    lines.insert(4, "CPU:1 [LOST 12 EVENTS]\n")
+    lines.insert(5, layouts[0].format("5.000000", "block_rq_issue: 8,3 FF 0 () 0 + 0 [app]"))
+    lines.insert(6, layouts[0].format("5.000000", "block_rq_issue: 8,3 N 36 (12 00) 0 + 0 [app]"))
+    lines.insert(7, layouts[0].format("5.000000", "sched_switch: prev_comm=bash ==> next_comm=x"))
+    save("ftrace", "".join(lines), [(t, o, a, s, 8 << 20 | d) for t, o, a, s, d in rs])
 
     rs = [(0, *rest) for _, *rest in fit(unit=1, discards=True, device=0)]
     save("fio1", "".join(f"{'RWD'.index(o)}, {a}, {s}\n" for _, o, a, s, _ in rs), rs)
@@ -174,7 +212,8 @@ def text_formats():
     named = "".join(f"{a // 512},{code[o]},x,{s},{t // 1000}\n" for t, o, a, s, _ in rs)
     (Path("corpus") / "cloudphysics" / "named").write_text("lbn,cmd,vm,len,time\n" + named)
 
-    rs = fit(step=1000)
+    # Whole pages, because other sizes could be FlashSim's.
+    rs = fit(step=1000, unit=4096)
     save(
         "disksim",
         "".join(
@@ -192,6 +231,11 @@ def text_formats():
         ),
         rs,
     )
+    hashed = "".join(
+        f"{t} {d} {a // 512} {s // 512} {int(o == 'R')} {zlib.crc32(str(a).encode()):032x}\n"
+        for t, o, a, s, d in rs
+    )
+    (Path("corpus") / "ssdsim" / "hashes").write_text(hashed)
 
     rs = [r for r in fit() if r[3] % 4096 == 0]
     save(
@@ -267,6 +311,48 @@ def vscsi():
     save("vscsi2", b"".join(second), rs)
 
 
+def blktrace():
+    """Records of struct blk_io_trace, version 7 (blktrace_api.h), in both byte orders."""
+    rs = fit(discards=True)
+    queue, issue, complete = 1 | 1 << 20, 7 | 1 << 22, 8 | 1 << 23
+    kind = {"R": 1 << 16, "W": 1 << 17 | 1 << 19, "D": 1 << 17 | 1 << 29}
+
+    def record(order, t, sector, size, action, device, cpu, data=b""):
+        fields = (0x65617407, 1, t, sector, size, action, 99, device, cpu, 0, len(data))
+        return struct.pack(order + "IIQQIIIIIHH", *fields) + data
+
+    def trace(order):
+        out = record(order, 0, 0, 0, 1 << 26, 0, 0, struct.pack(order + "II", 5, 7))  # a time
+        for i, (t, o, a, s, d) in enumerate(rs):
+            for action in (queue, issue, complete):
+                # Every other event tells its control group in the data behind it.
+                data, group = (struct.pack(order + "Q", 1), 1 << 8) if i % 2 else (b"", 0)
+                told = action | group | kind[o]
+                out += record(order, t, a // 512, s, told, 8 << 20 | d, i % 2, data)
+        out += record(order, 1, 0, 0, issue | kind["W"], 8 << 20, 0)  # a flush
+        return out + record(order, 1, 0, 36, issue | kind["R"] | 1 << 25, 8 << 20, 0)  # SCSI
+
+    save("blktrace", trace("<"), [(t, o, a, s, 8 << 20 | d) for t, o, a, s, d in rs])
+    (Path("corpus") / "blktrace" / "big_endian").write_bytes(trace(">"))
+
+
+def srt():
+    """Records as DiskSim's disksim_hptrace.h has them: versions 1 and 4, with a suspect I/O."""
+    rs = fit(step=1000, largest=512 * (2**32 - 1))
+    header = b'tracefile\t= "example";\ntracedate\t= "Sat Apr 18 00:00:00 1992";\n\x0c'
+    out = b""
+    for i, (t, o, a, s, d) in enumerate(rs):
+        for kind in (4, 1) if i == 2 else (1,):
+            version = 4 if i % 2 else 1
+            tail = b"\0\0\0\2" * (version == 4) + b"\0\0\0\1" * (kind == 4)
+            fields = (52 + len(tail), version << 16 | kind, t // 10**9, t // 1000 % 10**6, 3, 90)
+            # Flags: asynchronous, a file system's; the device has partition 7.
+            flags = 0x80100 | (o == "R")
+            out += struct.pack(">13I", *fields, s, a // 512, d << 8 | 7, 2, 41, flags, 5) + tail
+    save("srt", header + out, rs)
+    (Path("corpus") / "srt" / "no_header").write_bytes(out)
+
+
 def varint(value):
     out = bytearray()
     while value >= 0x80:
@@ -331,25 +417,36 @@ def lackey():
 
 
 def pg_waldump():
-    """Records as PostgreSQL 15 prints them, with no block, one, and several."""
-    start = "rmgr: Heap        len (rec/tot):     54/  7134, tx:        735, lsn: 0/02DCD148, prev "
+    """Records as PostgreSQL 15 prints them, with no block, one, and several, and commits."""
+    head = "rmgr: {:<11} len (rec/tot):     54/  7134, tx:        735, lsn: 0/02DCD148, prev "
+    head += "0/02DCD020, desc: {}"
+    # Blocks, or the end of a transaction and its time in us since the first one's. The third end is
+    # 5 us before the second, as commits at the same time may be.
     records = [
         [("1663/5/16396", 1336, " FPW")],
+        ("COMMIT 2022-12-01 23:59:59.999990 UTC", 0),
         [("1663/5/16396", 3278, ""), ("1663/5/16396", 1336, "")],
         [],
+        ("ABORT 2022-12-02 00:00:00.000015 UTC", 25),
+        ("COMMIT 2022-12-02 00:00:00.000010 UTC; inval msgs: catcache 21", 25),
         [
             ("1663/5/16404", 224, ""),
             ("1663/5/16396 fork fsm", 2, ""),
             ("1663/5/16404", 2**32 - 1, ""),
         ],
+        ("COMMIT_PREPARED 735: 2022-12-02 00:01:00 UTC", 60_000_010),
         [("1663/5/16396 fork fsm", 0, " FPW; hole: offset: 0, length: 1")],
     ]
-    text, rows, files = "", [], {}
-    for blocks in records:
-        text += start + "0/02DCD020, desc: UPDATE off 47 ; new off 43 xmax 0"
-        for number, (name, block, rest) in enumerate(blocks):
+    text, rows, files, now = "", [], {}, 0
+    for record in records:
+        if isinstance(record, tuple):
+            text += head.format("Transaction", record[0]) + "\n"
+            now = record[1] * 1000
+            continue
+        text += head.format("Heap", "UPDATE off 47 ; new off 43 xmax 0")
+        for number, (name, block, rest) in enumerate(record):
             text += f", blkref #{number}: rel {name} blk {block}{rest}"
-            rows.append((0, "W", block * 8192, 8192, files.setdefault(name, len(files))))
+            rows.append((now, "W", block * 8192, 8192, files.setdefault(name, len(files))))
         text += "\n"
     save("pg-waldump", text, rows)
 
@@ -393,6 +490,8 @@ def packed():
 if __name__ == "__main__":
     text_formats()
     vscsi()
+    blktrace()
+    srt()
     flashgc()
     lackey()
     pg_waldump()

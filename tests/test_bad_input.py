@@ -141,6 +141,15 @@ def refused(made: object, *parts: str) -> str:
         (["run", "--format", "msr"], ["--format", "generator"]),
         (["run", "--on-bad-line", "stop"], ["--on-bad-line", "generator"]),
         (["compare", "--alignment-offset", "1B"], ["--alignment-offset", "generator"]),
+        (["run", "--devices", "0"], ["--devices", "generator"]),
+        (["run", "--blkparse-action", "D"], ["--blkparse-action", "generator"]),
+        (["run", "--relations", "table"], ["--relations", "generator"]),
+        # How a trace is read.
+        (["run", "--devices", "sda"], ["--devices", "'sda'", "a device number", "8:0"]),
+        (["trace", "stat", "x", "--devices", "0,0"], ["--devices", "device 0 is there twice"]),
+        (["run", "--blkparse-action", "X"], ["--blkparse-action", "'X'", "D, Q, C, I, G"]),
+        (["trace", "stat", "x", "--blkparse-action", "d"], ["--blkparse-action", "'d'", "D, Q"]),
+        (["trace", "convert", "x", "y.csv", "--relations", "missing"], ["missing", "No such file"]),
         (["compare", "--victim", "fifo", "--victim", "fifo"], ["--victim", "given twice"]),
         (["compare", "--spare", "7%", "--spare", "0.07"], ["--spare", "given twice"]),
         (["trace", "synth", "uniform", "x.csv", "--pages", "9"], ["--requests is missing"]),
@@ -174,6 +183,60 @@ def test_a_truncated_gzip_names_the_file(command: Command, tmp_path: Path) -> No
     (tmp_path / "cut.csv.gz").write_bytes(packed[: len(packed) // 2])
     for arguments in (["trace", "stat", "cut.csv.gz"], ["run", "--workload", "cut.csv.gz"]):
         refused(command(*arguments), "cut.csv.gz", "hint")
+
+
+def test_garbage_behind_gzip_is_named(command: Command, tmp_path: Path) -> None:
+    packed = gzip.compress("".join(good_lines(50)).encode())
+    (tmp_path / "more.csv.gz").write_bytes(packed + b"more")
+    for arguments in (["trace", "stat", "more.csv.gz"], ["run", "--workload", "more.csv.gz"]):
+        refused(command(*arguments), "more.csv.gz: the gzip data end", "'more' behind them", "hint")
+
+
+def test_a_trace_of_two_formats_is_refused_and_read_when_one_is_named(
+    command: Command, tmp_path: Path
+) -> None:
+    """FlashSim's converter writes tabs; with blanks the trace could be DiskSim's."""
+    lines = [f"{i}.000000 0 {8 * i} {1 + i % 3} {i % 2}\n" for i in range(300)]
+    write_trace(tmp_path / "fin.trace", lines)
+    for arguments in (["trace", "stat"], ["run", "--workload"]):
+        refused(
+            command(*arguments, "fin.trace"),
+            "fin.trace: several formats fit: disksim, flashsim; hint: choose one",
+            "--format disksim",
+        )
+    # Writes are the even lines: 1, 3, 2 units in turn, 50 times.
+    for name, unit in (("disksim", 512), ("flashsim", 4096)):
+        made = command("trace", "stat", "fin.trace", "--format", name, "--json")
+        assert f'"written_bytes": {300 * unit},' in made.stdout, made
+
+
+def test_cut_lines_of_blkparse_are_named(command: Command, tmp_path: Path) -> None:
+    good = "8,0 1 1 0.5 9 D W 16 + 8 [x]\n"
+    for rest, column, found in (
+        ("W 16 + 1e9 [x]", 24, "'1e9'"),
+        ("W 16 + 3.5 [x]", 24, "'3.5'"),
+        ("W 16 + 25", 26, "nothing"),
+        ("W NaN + 8 [x]", 19, "'NaN'"),
+        ("W -5682520 + 8 [x]", 19, "'-5682520'"),
+    ):
+        write_trace(tmp_path / "disk.blkparse", [good, f"8,0 1 2 0.6 9 D {rest}\n", good])
+        place = f"disk.blkparse:2:{column}: found {found}, expected"
+        for arguments in (["trace", "stat"], ["run", "--workload"]):
+            refused(command(*arguments, "disk.blkparse"), place, "hint: --on-bad-line skip")
+
+
+def test_options_that_a_format_has_no_use_for_are_refused(command: Command, tmp_path: Path) -> None:
+    write_trace(tmp_path / "some.csv", good_lines(10))
+    write_trace(tmp_path / "table", ["1663/5/9 main 0 -> 0+8192\n"])
+    write_trace(tmp_path / "wrong", ["1663/5/9 main 0 -> 0-8192\n"])
+    for option, value, parts in (
+        ("--blkparse-action", "Q", ["only applies to blkparse, blktrace, ftrace, found msr"]),
+        ("--relations", "table", ["only applies to pg-waldump, found msr"]),
+        ("--relations", "wrong", ["wrong:1:20: found '0-8192', expected an extent"]),
+        ("--devices", "7", ["no requests", "devices"]),
+    ):
+        for arguments in (["trace", "stat", "some.csv"], ["run", "--workload", "some.csv"]):
+            refused(command(*arguments, option, value), *parts, "hint")
 
 
 def test_a_line_with_three_columns_is_named(command: Command, tmp_path: Path) -> None:

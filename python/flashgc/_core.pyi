@@ -91,19 +91,16 @@ def trace_formats() -> str: ...
 def trace_stat(
     path: str,
     control: Control,
+    reading: str,
     page_size: int | None = None,
-    format: str | None = None,
-    alignment_offset: int = 0,
     paging: str | None = None,
-    on_bad_line: str | None = None,
     poll: Callable[[], Any] | None = None,
 ) -> str: ...
 def trace_convert(
     input: str,
     output: str,
     control: Control,
-    format: str | None = None,
-    on_bad_line: str | None = None,
+    reading: str,
     native_devices: bool = False,
     page_size: int | None = None,
     filter: int | None = None,

@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias, TypedDict
 
 YesNo: TypeAlias = Literal["yes", "no"]
 OnBadLine: TypeAlias = Literal["stop", "skip"]
+BlkparseAction: TypeAlias = Literal["D", "Q", "C", "I", "G"]
 Disorder: TypeAlias = Literal["refuse", "sort"]
 Kind: TypeAlias = Literal["counting", "timed"]
 Scheduling: TypeAlias = Literal["fifo", "reads-first"]
@@ -30,6 +31,18 @@ class RunKeywords(TypedDict, total=False):
     """
     on_bad_line: OnBadLine | None
     """Bad lines of the trace: stop, skip (and count them). [default: stop]"""
+    devices: str | None
+    """Devices of the trace to read, by the numbers of the trace, or as MAJOR:MINOR for traces of
+    Linux. For example 0,3. [default: all of them]
+    """
+    blkparse_action: BlkparseAction | None
+    """Action to read from a Linux block trace (blkparse, blktrace, ftrace): D (issued), Q (queued),
+    C (completed), I (inserted) or G (request made). [default: D, else Q, else C]
+    """
+    relations: str | None
+    """File that maps the relations of a database to its disk, for a log of pg_waldump. For example
+    relations.txt.
+    """
     arrivals: str | None
     """When requests arrive: poisson, periodic, gaps, bursts, closed. For example
     poisson:rate=20000. [default: the times of a trace, or closed:threads=1]
@@ -227,6 +240,18 @@ class CompareKeywords(TypedDict, total=False):
     """
     on_bad_line: OnBadLine | None
     """Bad lines of the trace: stop, skip (and count them). [default: stop]"""
+    devices: str | None
+    """Devices of the trace to read, by the numbers of the trace, or as MAJOR:MINOR for traces of
+    Linux. For example 0,3. [default: all of them]
+    """
+    blkparse_action: BlkparseAction | None
+    """Action to read from a Linux block trace (blkparse, blktrace, ftrace): D (issued), Q (queued),
+    C (completed), I (inserted) or G (request made). [default: D, else Q, else C]
+    """
+    relations: str | None
+    """File that maps the relations of a database to its disk, for a log of pg_waldump. For example
+    relations.txt.
+    """
     arrivals: str | None
     """When requests arrive: poisson, periodic, gaps, bursts, closed. For example
     poisson:rate=20000. [default: the times of a trace, or closed:threads=1]

@@ -46,6 +46,26 @@ class Converted(Document):
         return {**vars(self), "notes": list(self.notes)}
 
 
+def _reading(
+    format_: str | None,
+    on_bad_line: str,
+    devices: int | str | None,
+    blkparse_action: str | None,
+    relations: Path | None,
+    alignment_offset: int = 0,
+) -> str:
+    """How a trace is read, for the engine."""
+    given = {
+        "format": format_,
+        "on_bad_line": on_bad_line,
+        "devices": None if devices is None else str(devices),
+        "blkparse_action": blkparse_action,
+        "relations": None if relations is None else os.fspath(relations),
+        "alignment_offset": alignment_offset,
+    }
+    return json.dumps(given)
+
+
 def trace_stat(
     path: Path,
     *,
@@ -54,6 +74,9 @@ def trace_stat(
     alignment_offset: int | str = 0,
     paging: Literal["covered", "rounded"] = "covered",
     on_bad_line: Literal["stop", "skip"] = "stop",
+    devices: int | str | None = None,
+    blkparse_action: Literal["D", "Q", "C", "I", "G"] | None = None,
+    relations: Path | None = None,
     progress: Progress | None = None,
     control: Control | None = None,
 ) -> TraceStat:
@@ -63,8 +86,9 @@ def trace_stat(
     4 KiB by default, and for references to memory the one by which they were recorded. ``paging``
     says what a read or write off the page boundaries becomes: every page that it touches
     (``"covered"``), or as many pages as its size needs from the one on that it starts in
-    (``"rounded"``), which is how Van Houdt counts the traces of the d-choices paper. One pass over
-    the file; memory is some 15 to 25 bytes for each distinct page, whatever the length. Raises
+    (``"rounded"``), which is how Van Houdt counts the traces of the d-choices paper. ``devices``,
+    ``blkparse_action`` and ``relations`` are those of :class:`flashgc.Trace`. One pass over the
+    file; memory is some 15 to 25 bytes for each distinct page, whatever the length. Raises
     :class:`flashgc.TraceError` with the line or byte at fault.
     """
     control = control or Control()
@@ -72,11 +96,16 @@ def trace_stat(
         text = _core.trace_stat(
             os.fspath(path),
             control,
+            _reading(
+                format,
+                on_bad_line,
+                devices,
+                blkparse_action,
+                relations,
+                _offset(alignment_offset),
+            ),
             page_size=None if page_size is None else parse_page_size(page_size, "page_size"),
-            format=format,
-            alignment_offset=_offset(alignment_offset),
             paging=paging,
-            on_bad_line=on_bad_line,
             poll=None if progress is None else (lambda: progress(control)),
         )
     return TraceStat.from_dict(json.loads(text))
@@ -88,6 +117,9 @@ def trace_convert(
     *,
     format: str | None = None,  # noqa: A002 - the option's name
     on_bad_line: Literal["stop", "skip"] = "stop",
+    devices: int | str | None = None,
+    blkparse_action: Literal["D", "Q", "C", "I", "G"] | None = None,
+    relations: Path | None = None,
     native_devices: bool = False,
     as_dirty: bool = False,
     page_size: int | str | None = None,
@@ -101,7 +133,8 @@ def trace_convert(
     perhaps followed by ``.zst`` or ``.gz``. ``page_size`` (2 KiB) and ``filter`` (64 pages) are
     those of :func:`flashgc.trace_record`, for ``.pages``. ``native_devices`` keeps the trace's own
     device numbers; otherwise they are ranked. ``as_dirty`` makes every write a dirty event: a page
-    that the host has changed in its cache and is still to write.
+    that the host has changed in its cache and is still to write. ``devices``,
+    ``blkparse_action`` and ``relations`` are those of :class:`flashgc.Trace`.
 
     A ``target`` that cannot be written to its end, on a full disk for example, is an
     :exc:`OSError`.
@@ -118,8 +151,7 @@ def trace_convert(
             os.fspath(source),
             os.fspath(target),
             control,
-            format=format,
-            on_bad_line=on_bad_line,
+            _reading(format, on_bad_line, devices, blkparse_action, relations),
             native_devices=native_devices,
             as_dirty=as_dirty,
             page_size=None if page_size is None else parse_page_size(page_size, "page_size"),
@@ -185,6 +217,13 @@ class Trace:
     alignment_offset: int | str = 0
     #: What to do about a bad line.
     on_bad_line: Literal["stop", "skip"] = "stop"
+    #: The devices to read, by the trace's numbers (``"0,3"``) or, for one of Linux, as
+    #: ``"MAJOR:MINOR"``; ``None`` for all.
+    devices: int | str | None = None
+    #: The action to read of a Linux block trace; ``None`` lets the reader choose.
+    blkparse_action: Literal["D", "Q", "C", "I", "G"] | None = None
+    #: A table of where a database's relations lie on its disk, for a log of ``pg_waldump``.
+    relations: Path | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.path, str | os.PathLike):
@@ -203,8 +242,19 @@ class Trace:
             page_size=page_size,
             alignment_offset=self.alignment_offset,
             on_bad_line=self.on_bad_line,
+            devices=self.devices,
+            blkparse_action=self.blkparse_action,
+            relations=self.relations,
         )
 
     def convert(self, target: Path) -> Converted:
         """Copies it into one of our own two formats; see :func:`trace_convert`."""
-        return trace_convert(self.path, target, format=self.format, on_bad_line=self.on_bad_line)
+        return trace_convert(
+            self.path,
+            target,
+            format=self.format,
+            on_bad_line=self.on_bad_line,
+            devices=self.devices,
+            blkparse_action=self.blkparse_action,
+            relations=self.relations,
+        )

@@ -3,12 +3,14 @@
 
 use std::sync::Arc;
 
+use flashgc_base::spec::SpecError;
 use flashgc_drive::options::{self, RunConfig, TimedConfig, TraceConfig};
 use flashgc_drive::source::{self, Source, TimedSource, TraceReplay, is_trace};
 use flashgc_workload::generate::GeneratorSpec;
 use flashgc_workload::requests::{Disorder, Requests, TimedTrace};
 use flashgc_workload::trace::{
-    Fault, OnBadLine, PagingOptions, Progress, ReadOptions, SourceOptions, TraceError, format,
+    Fault, OnBadLine, PagingOptions, Progress, ReadOptions, Relations, SourceOptions, TraceError,
+    format, parse_devices,
 };
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError};
 use pyo3::prelude::*;
@@ -82,10 +84,9 @@ fn open_one(py: Python<'_>, config: &RunConfig, watch: &mut Watch<'_>) -> PyResu
         let source = Arc::new(spec);
         return Ok(Opened { source, notes: Vec::new(), references: false, dirty: false });
     }
-    let TraceConfig { format, alignment_offset, on_bad_line } = &config.trace;
     let options = SourceOptions {
-        read: read_options(format.as_deref(), on_bad_line.as_deref())?,
-        paging: paging(config.page_size.into(), *alignment_offset)?,
+        read: read_options(&config.trace, watch)?,
+        paging: paging(config.page_size.into(), config.trace.alignment_offset)?,
         ..SourceOptions::default()
     };
     let loaded = py.detach(|| {
@@ -111,9 +112,8 @@ fn open_timed(
         let requests = Requests::parse(&config.workload).map_err(errors::config)?;
         return opened(requests, Vec::new(), false, false);
     }
-    let TraceConfig { format, alignment_offset, on_bad_line } = &config.trace;
-    let read = read_options(format.as_deref(), on_bad_line.as_deref())?;
-    let paging = paging(config.page_size.into(), *alignment_offset)?;
+    let read = read_options(&config.trace, watch)?;
+    let paging = paging(config.page_size.into(), config.trace.alignment_offset)?;
     let disorder = Disorder::parse(&timed.disorder).map_err(errors::config)?;
     let loaded = py.detach(|| {
         let go_on = |progress: &Progress| watch.reading(progress);
@@ -125,21 +125,37 @@ fn open_timed(
     opened(Requests::Trace(Box::new(trace)), notes, references, dirty)
 }
 
-pub(crate) fn read_options(
-    format: Option<&str>,
-    on_bad_line: Option<&str>,
-) -> PyResult<ReadOptions> {
+/// How a trace is read; the table of relations is read here.
+pub(crate) fn read_options(trace: &TraceConfig, watch: &mut Watch<'_>) -> PyResult<ReadOptions> {
+    for (key, text) in [
+        ("on_bad_line", &trace.on_bad_line),
+        ("devices", &trace.devices),
+        ("blkparse_action", &trace.blkparse_action),
+    ] {
+        if let Some(text) = text {
+            let hinted = |error| errors::config(format!("{key}: {error}"));
+            check_option(key, text).map_err(hinted)?;
+        }
+    }
+    let devices = trace.devices.as_deref().map(parse_devices).transpose();
+    let relations = trace.relations.as_ref().map(|path| Relations::open(path.as_ref()));
+    let relations = relations.transpose().map_err(|error| watch.failure(&error))?;
     Ok(ReadOptions {
-        format: format.map(format::find).transpose().map_err(errors::config)?,
-        on_bad_line: match on_bad_line {
+        format: trace.format.as_deref().map(format::find).transpose().map_err(errors::config)?,
+        on_bad_line: match trace.on_bad_line.as_deref() {
             Some("skip") => OnBadLine::Skip,
-            None | Some("stop") => OnBadLine::Stop,
-            Some(other) => {
-                return Err(errors::config(format!("found '{other}', expected stop or skip")));
-            }
+            _ => OnBadLine::Stop,
         },
+        devices: devices.map_err(errors::config)?.unwrap_or_default(),
+        blkparse_action: trace.blkparse_action.as_deref().and_then(|action| action.chars().next()),
+        relations: relations.map(Arc::new),
         ..ReadOptions::default()
     })
+}
+
+/// Checks a value of the option `key`.
+fn check_option(key: &str, text: &str) -> Result<(), SpecError> {
+    options::find(key).map_or(Ok(()), |option| option.check(text))
 }
 
 pub(crate) fn paging(page_size: u64, alignment_offset: u64) -> PyResult<PagingOptions> {

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::os::fd::FromRawFd;
 use std::path::PathBuf;
 
+use flashgc_drive::options::TraceConfig;
 use flashgc_workload::generate::GeneratorSpec;
 use flashgc_workload::trace::{
     self, ConvertOptions, DeviceNumbers, OnBadLine, OutputFormat, PagesOptions, Paging,
@@ -35,29 +36,31 @@ pub(crate) fn trace_formats() -> String {
     json!(format::FORMATS.iter().map(one).collect::<Vec<_>>()).to_string()
 }
 
+/// How a trace is read: the fields that were given of `TraceConfig`, as JSON.
+fn trace_config(reading: &str) -> PyResult<TraceConfig> {
+    serde_json::from_str(reading).map_err(errors::config)
+}
+
 /// Reads a trace to its end and returns its statistics as JSON.
 #[pyfunction]
-#[pyo3(signature = (path, control, page_size=None, format=None, alignment_offset=0,
-                    paging=None, on_bad_line=None, poll=None))]
-#[allow(clippy::too_many_arguments)] // They are the keyword arguments of the Python function.
+#[pyo3(signature = (path, control, reading, page_size=None, paging=None, poll=None))]
 pub(crate) fn trace_stat(
     py: Python<'_>,
     path: PathBuf,
     control: &Control,
+    reading: &str,
     page_size: Option<u64>,
-    format: Option<&str>,
-    alignment_offset: u64,
     paging: Option<&str>,
-    on_bad_line: Option<&str>,
     poll: Option<Py<PyAny>>,
 ) -> PyResult<String> {
-    let options = read_options(format, on_bad_line)?;
+    let mut watch = Watch::new(control, poll);
+    let trace = trace_config(reading)?;
+    let options = read_options(&trace, &mut watch)?;
     let usual = PagingOptions::default().page_size;
-    let mut pages = sources::paging(page_size.unwrap_or(usual), alignment_offset)?;
+    let mut pages = sources::paging(page_size.unwrap_or(usual), trace.alignment_offset)?;
     if let Some(name) = paging {
         pages.paging = Paging::parse(name).map_err(errors::config)?;
     }
-    let mut watch = Watch::new(control, poll);
     let stat = py.detach(|| {
         let mut reader = TraceReader::open(&path, &options)?;
         let progress = reader.progress();
@@ -81,29 +84,28 @@ pub(crate) fn trace_stat(
 
 /// Copies a trace into one of our own formats; returns what was converted as JSON.
 #[pyfunction]
-#[pyo3(signature = (input, output, control, format=None, on_bad_line=None, native_devices=false,
-                    page_size=None, filter=None, as_dirty=false, poll=None))]
+#[pyo3(signature = (input, output, control, reading, native_devices=false, page_size=None,
+                    filter=None, as_dirty=false, poll=None))]
 #[allow(clippy::too_many_arguments)] // They are the keyword arguments of the Python function.
 pub(crate) fn trace_convert(
     py: Python<'_>,
     input: PathBuf,
     output: PathBuf,
     control: &Control,
-    format: Option<&str>,
-    on_bad_line: Option<&str>,
+    reading: &str,
     native_devices: bool,
     page_size: Option<u32>,
     filter: Option<u32>,
     as_dirty: bool,
     poll: Option<Py<PyAny>>,
 ) -> PyResult<String> {
-    let mut options =
-        ConvertOptions { read: read_options(format, on_bad_line)?, ..ConvertOptions::default() };
+    let mut watch = Watch::new(control, poll);
+    let read = read_options(&trace_config(reading)?, &mut watch)?;
+    let mut options = ConvertOptions { read, ..ConvertOptions::default() };
     options.read.device_numbers =
         if native_devices { DeviceNumbers::Native } else { DeviceNumbers::Ranked };
     options.pages = pages_options(page_size, filter);
     options.as_dirty = as_dirty;
-    let mut watch = Watch::new(control, poll);
     let converted =
         py.detach(|| trace::convert(&input, &output, &options, |progress| watch.reading(progress)));
     let converted = converted.map_err(|error| watch.failure(&error))?;

@@ -4,11 +4,13 @@ mod trace_common;
 
 use std::fs;
 use std::io::Read;
+use std::path::Path;
+use std::sync::Arc;
 
 use flashgc_workload::trace::format::{FORMATS, find};
 use flashgc_workload::trace::{
-    Fault, NativeFile, NativeWriter, OnBadLine, PagingOptions, ReadOptions, SourceOptions,
-    StatBuilder, TraceError, TraceReader, TraceSource, TraceStat,
+    Fault, NativeFile, NativeWriter, OnBadLine, PagingOptions, ReadOptions, Relations, Request,
+    SourceOptions, StatBuilder, TraceError, TraceReader, TraceSource, TraceStat, parse_devices,
 };
 use trace_common::{corpus, read, reader};
 
@@ -178,13 +180,41 @@ fn bytes_that_are_no_text_are_escaped() {
 
 #[test]
 fn a_file_that_fits_two_formats_is_an_error_that_lists_them() {
-    // Whole pages in 512-B sectors or in 4-KiB pages? Nobody can tell.
-    let text = "26.214000\t0\t303574\t8\t0\n78.643000\t0\t55596\t16\t1\n";
-    assert_eq!(
-        error(text),
-        "memory: several formats fit: disksim, flashsim; hint: choose one, for example --format \
-         disksim"
-    );
+    let several = "memory: several formats fit: disksim, flashsim; hint: choose one, for example \
+                   --format disksim; flashgc trace formats disksim describes it";
+    let lines = |separator: &str, decimals: usize, sizes: [u64; 2]| {
+        sizes.map(|size| {
+            let time = format!("{:.decimals$}", 26.214);
+            [time.as_str(), "0", "303574", &size.to_string(), "0\n"].join(separator)
+        })
+    };
+    // With all three marks of FlashSim's converter a file is FlashSim's, with none DiskSim's; with
+    // some it could be either, and nobody can tell sectors from pages.
+    for separator in ["\t", " "] {
+        for decimals in [3, 6] {
+            for sizes in [[8, 16], [8, 17]] {
+                let marks = [separator == "\t", decimals == 6, sizes[1] % 8 != 0];
+                let read = read(lines(separator, decimals, sizes).concat().as_bytes());
+                let bytes =
+                    |requests: Vec<_>| requests.iter().map(|r: &Request| r.size).sum::<u64>();
+                match marks.into_iter().filter(|mark| *mark).count() {
+                    0 => assert_eq!(read.map(bytes), Ok(24 * 512)),
+                    3 => assert_eq!(read.map(bytes), Ok(25 * 4096)),
+                    _ => assert_eq!(read.unwrap_err().to_string(), several, "{marks:?}"),
+                }
+            }
+        }
+    }
+    // A format's own first line decides whatever follows: these lines could be Alibaba's too.
+    let header = "time_us,op,offset_bytes,size_bytes,dev\n";
+    let text = header.to_owned() + &"7,W,0,4096,3\n".repeat(100);
+    assert_eq!(read(text.as_bytes()).unwrap()[0].device, 3);
+    // One damaged line decides nothing: its type is none of FlashSim's, but could be DiskSim's flags.
+    let text = lines(" ", 6, [8, 17]).concat().repeat(20) + "26.214000 0 1 8 7\n";
+    assert_eq!(error(&text), several);
+    // Flags of another bit in many lines do: FlashSim has none.
+    let text = lines(" ", 6, [8, 16]).concat() + "26.214000 0 1 8 2\n";
+    assert_eq!(read(text.as_bytes()).unwrap().len(), 3);
 }
 
 #[test]
@@ -343,8 +373,317 @@ fn a_damaged_native_file_names_the_block_and_the_byte() {
 }
 
 #[test]
-fn an_action_is_for_blkparse_only() {
+fn options_of_some_formats_are_refused_for_others() {
     let options = ReadOptions { blkparse_action: Some('Q'), ..ReadOptions::default() };
-    let text = reader(msr_lines(3).as_bytes(), &options).unwrap_err().to_string();
-    assert!(text.contains("only applies to blkparse output, found format msr"), "{text}");
+    assert_eq!(
+        reader(msr_lines(3).as_bytes(), &options).unwrap_err().to_string(),
+        "memory: --blkparse-action only applies to blkparse, blktrace, ftrace, found msr; hint: leave \
+         --blkparse-action out"
+    );
+    let line = "8,0 1 1 0.5 9 D W 16 + 8 [x]\n";
+    let options = ReadOptions { blkparse_action: Some('X'), ..ReadOptions::default() };
+    assert_eq!(
+        reader(line.as_bytes(), &options).unwrap_err().to_string(),
+        "memory: found action 'X', expected D, Q, C, I, G"
+    );
+    let relations = Some(table("1/2/3 main 0 -> 0+8192"));
+    let options = ReadOptions { relations, ..ReadOptions::default() };
+    assert_eq!(
+        reader(line.as_bytes(), &options).unwrap_err().to_string(),
+        "memory: --relations only applies to pg-waldump, found blkparse; hint: leave --relations out"
+    );
+}
+
+fn table(text: &str) -> Arc<Relations> {
+    Arc::new(Relations::parse(Path::new("table"), text.as_bytes()).unwrap())
+}
+
+#[test]
+fn a_line_of_blkparse_is_read_to_its_end() {
+    let good = "8,0 1 1 0.5 9 D W 16 + 8 [x]";
+    let blkparse = |line: &str| second_line("blkparse", good, &format!("8,0 1 2 0.6 9 D {line}"));
+    for (line, column, message) in [
+        ("W 16 + 1e9 [x]", 24, "found '1e9', expected a whole number of sectors"),
+        ("W 16 + 3.5 [x]", 24, "found '3.5', expected a whole number of sectors"),
+        (
+            "W 16 + 25",
+            26,
+            "found nothing, expected [process] after the sectors (the line is cut off)",
+        ),
+        ("W 16 + 25 [ja", 30, "found nothing, expected [process] at the end (the line is cut off)"),
+        ("W NaN + 8 [x]", 19, "found 'NaN', expected a sector number"),
+        ("W -5682520 + 8 [x]", 19, "found '-5682520', expected a sector number"),
+        ("W", 18, "found nothing, expected a sector number"),
+        ("W 16", 21, "found nothing, expected a blank after the sector number"),
+        ("W 16 8 [x]", 22, "found '8', expected + and a number of sectors"),
+        ("Q 16 + 8 [x]", 17, "found 'Q', expected an RWBS field, for example R, W, DS or FWS"),
+    ] {
+        assert_eq!(blkparse(line), format!("memory:2:{column}: {message}{HINT}"), "{line}");
+    }
+    // What moves no data is no request: flushes, and SCSI commands with and without their bytes.
+    for line in
+        ["FN [x]", "FWS 0 + 0 [x]", "R 36 (12 00 24) [x]", "R (12 00 24) [0]", "N 0 + 8 [x]"]
+    {
+        let text = format!("{good}\n8,0 1 2 0.6 9 D {line}\n");
+        assert_eq!(read(text.as_bytes()).map(|all| all.len()), Ok(1), "{line}");
+    }
+}
+
+#[test]
+fn a_line_of_ftrace_is_read_to_its_end() {
+    let start = "app-9 [001] d..1. 12.000005: block_rq_issue: 8,0";
+    let good = format!("{start} W 4096 () 16 + 8 [x]");
+    let ftrace = |line: &str| second_line("ftrace", &good, line);
+    for (line, column, message) in [
+        ("W 4096 () 16 + 1e9 [x]", 65, "found '1e9', expected a whole number of sectors"),
+        ("W 4096 16 + 8 [x]", 57, "found '16', expected a command in parentheses, mostly ()"),
+        ("W 4096 () x + 8 [x]", 60, "found 'x', expected a sector number"),
+        (
+            "W 4096 () 16 + 8",
+            66,
+            "found nothing, expected [process] after the sectors (the line is cut off)",
+        ),
+        (
+            "ZAS 4096 () 16 + 8 [x]",
+            50,
+            "found 'ZAS', expected a request whose place is known: a zone append has none yet",
+        ),
+        ("W () 16 + 8 [x]", 52, "found '()', expected a whole number of bytes"),
+    ] {
+        let found = ftrace(&format!("{start} {line}"));
+        assert_eq!(found, format!("memory:2:{column}: {message}{HINT}"), "{line}");
+    }
+    let found = ftrace("app-9 [001] d..1. 12: block_rq_issue: 8,0 W 4096 () 16 + 8 [x]");
+    let expected = "memory:2:1: found 'app-9', expected TASK-PID [CPU] TIME: EVENT:";
+    assert_eq!(found, format!("{expected}{HINT}"));
+    // Zones are reset without data; the last layout is that of Linux 6.11.
+    for line in ["ZR 0 () 16 + 8 [x]", "WS 8192 () 16 + 16 be,0,4 |32768| [kworker/0:1]"] {
+        let text = format!("{good}\n{start} {line}\n");
+        let requests = 1 + usize::from(line.starts_with('W'));
+        assert_eq!(read(text.as_bytes()).map(|all| all.len()), Ok(requests), "{line}");
+    }
+    let text = format!("{good}\nCPU:0 [LOST 3 EVENTS]\n");
+    let mut reader = reader(text.as_bytes(), &ReadOptions::default()).unwrap();
+    while reader.next_block(&mut Vec::new()).unwrap() {}
+    let note = "events block_rq_issue (action D) are read; 1 line said that events were lost";
+    assert_eq!(reader.notes(), [note]);
+}
+
+#[test]
+fn what_follows_gzip_data_is_called_by_its_name() {
+    use std::io::Write;
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    let text = msr_lines(300);
+    packed.write_all(text.as_bytes()).unwrap();
+    let packed = packed.finish().unwrap();
+    let message = |behind: &[u8]| read(&[&packed, behind].concat()).unwrap_err().to_string();
+    let length = text.len();
+    for (behind, quoted) in
+        [(&b"garbage"[..], "'garbage'"), (b"\0\0\0", "'\\x00\\x00\\x00'"), (b"\x1fx", "'\\x1fx'")]
+    {
+        assert_eq!(
+            message(behind),
+            format!(
+                "memory: the gzip data end after {length} bytes of content, and {quoted} behind them \
+                 is no gzip; hint: fetch the file again, or unpack what there is and read that"
+            )
+        );
+    }
+    // A second file that is cut off, even in its first two bytes, is that.
+    assert!(
+        message(&packed[..100]).contains("the gzip data are cut off"),
+        "{}",
+        message(&packed[..100])
+    );
+    assert!(
+        message(&packed[..1]).contains("the gzip data are cut off"),
+        "{}",
+        message(&packed[..1])
+    );
+}
+
+#[test]
+fn a_table_with_other_separators_is_msr_and_its_faults_are_placed() {
+    let first = "1;web;0;Write;0;4096;1";
+    let msr = |line: &str| second_line("msr", first, line);
+    let offset = "expected an offset, a whole number of bytes";
+    assert_eq!(msr("1;web;0;Write;x;4096;1"), format!("memory:2:15: found 'x', {offset}{HINT}"));
+    assert_eq!(
+        msr("1\tweb\t0\tWrite\tx\t4096\t1"),
+        format!("memory:2:15: found 'x', {offset}{HINT}")
+    );
+    let quoted = "\"1\", \"web\", \"0\", \"Write\", \"x\", \"4096\", \"1\"";
+    // The x is the 28th byte.
+    assert_eq!(msr(quoted), format!("memory:2:28: found 'x\"', {offset}{HINT}"));
+    assert!(msr("1;web;0").starts_with("memory:2:1: found 3 columns, expected 7 (timestamp,"));
+}
+
+#[test]
+fn faults_of_binary_block_traces_name_the_record() {
+    let file = |wanted: &str, name: &str| {
+        let found = corpus().into_iter().find(|(format, file, _)| format == wanted && file == name);
+        found.unwrap().2
+    };
+    let skip = ReadOptions { on_bad_line: OnBadLine::Skip, ..ReadOptions::default() };
+    let skipped = |bytes: &[u8]| {
+        let mut reader = reader(bytes, &skip).unwrap();
+        let (mut count, mut block) = (0, Vec::new());
+        while reader.next_block(&mut block).unwrap() {
+            count += block.len();
+        }
+        (count, reader.skipped())
+    };
+    let rest = "hint: fetch the file again, or --on-bad-line skip leaves the rest out";
+    let (trace, srt) = (file("blktrace", "example"), file("srt", "no_header"));
+    // The first record is a note of 48 + 8 bytes, the second a request queued.
+    let mut other = trace.clone();
+    other[56] = 8;
+    assert_eq!(
+        read(&other).unwrap_err().to_string(),
+        "memory: record 2 (byte 56): found a record of version 8, expected version 7; hint: print it \
+         with the blkparse that belongs to it, and read the text"
+    );
+    assert_eq!(skipped(&other), (0, 1));
+    other[59] = 0;
+    let magic = "found 0x00617408, expected the magic 0x65617407 of a record";
+    assert_eq!(
+        read(&other).unwrap_err().to_string(),
+        format!("memory: record 2 (byte 56): {magic}; {rest}")
+    );
+    let cut = "found 47 bytes, expected a blktrace record of 48 bytes: the file is cut off";
+    let records = trace.len() - 48;
+    let text = read(&trace[..trace.len() - 1]).unwrap_err().to_string();
+    assert!(text.ends_with(&format!("(byte {records}): {cut}; {rest}")), "{text}");
+    assert_eq!(skipped(&trace[..trace.len() - 1]).1, 1);
+    // A sector of 2^55 is byte 2^64.
+    let mut far = trace.clone();
+    far[56 + 48 + 16..56 + 48 + 24].copy_from_slice(&(1u64 << 55).to_le_bytes());
+    assert_eq!(
+        read(&far).unwrap_err().to_string(),
+        "memory: record 3 (byte 104): found 36028797018963968 at byte 16 of the record, expected an \
+         offset below 2^63 bytes; hint: --on-bad-line skip counts and skips such records"
+    );
+    assert_eq!(skipped(&far).1, 1);
+
+    // 18 bytes, so that records begin at byte 18.
+    let header = b"tracedate\t= \"x\";\n\x0c";
+    for (byte, value, message) in [
+        (5, 5, "found a record of version 5, expected version 1 to 4"),
+        (7, 2, "found a record of type 2, expected type 1 (I/O) or 4 (suspect I/O)"),
+        (
+            3,
+            51,
+            "found a length of 51 bytes, expected 52, 4 more in version 4, 4 more for a suspect I/O",
+        ),
+    ] {
+        let mut other = srt.clone();
+        other[byte] = value;
+        let text = read(&[header, &other[..]].concat()).unwrap_err().to_string();
+        assert!(text.starts_with(&format!("memory: record 1 (byte 18): {message}")), "{text}");
+    }
+    let mut late = srt.clone();
+    late[12..16].copy_from_slice(&1_000_000u32.to_be_bytes());
+    let text = read(&late).unwrap_err().to_string();
+    let expected =
+        "found 1000000 at byte 12 of the record, expected less than 1000000 microseconds";
+    assert!(text.starts_with(&format!("memory: record 1 (byte 0): {expected}")), "{text}");
+    assert_eq!(skipped(&late).1, 1);
+}
+
+#[test]
+fn files_of_one_cpu_say_so() {
+    let trace = corpus().into_iter().find(|(format, ..)| format == "blktrace").unwrap().2;
+    let note = |bytes: &[u8]| {
+        let mut reader = reader(bytes, &ReadOptions::default()).unwrap();
+        while reader.next_block(&mut Vec::new()).unwrap() {}
+        reader.notes()
+    };
+    assert_eq!(note(&trace), ["events with action D are read"]);
+    // The big-endian file's CPU is the last byte of 4: all events on CPU 0.
+    let mut at = 0;
+    let mut one = trace;
+    while at < one.len() {
+        one[at + 43] = 0;
+        at += 48 + usize::from(u16::from_be_bytes([one[at + 46], one[at + 47]]));
+    }
+    let merge =
+        "all are of CPU 0: if blktrace wrote files of other CPUs too, merge them with blkparse -d";
+    assert_eq!(note(&one), [format!("events with action D are read; {merge}")]);
+}
+
+#[test]
+fn chosen_devices_without_requests_are_named() {
+    let options = ReadOptions { devices: vec![9, 0, 7], ..ReadOptions::default() };
+    let mut reader = reader(msr_lines(3).as_bytes(), &options).unwrap();
+    let mut block = Vec::new();
+    assert!(reader.next_block(&mut block).unwrap() && block.len() == 3);
+    assert_eq!(reader.notes(), ["no requests of device 7, 9"]);
+}
+
+#[test]
+fn devices_are_numbers_or_major_and_minor() {
+    assert_eq!(parse_devices("0, 3"), Ok(vec![0, 3]));
+    assert_eq!(parse_devices("8:1"), Ok(vec![8 << 20 | 1]));
+    for text in ["", "x", "-1", "4294967296", "0,,1", "4096:0", "8:1048576", "8:x"] {
+        let error = parse_devices(text).unwrap_err();
+        assert!(error.message.contains("expected a device number"), "{error}");
+    }
+    assert_eq!(parse_devices("8:0,8388608").unwrap_err().message, "device 8388608 is there twice");
+}
+
+#[test]
+fn relations_of_a_database_are_where_the_table_has_them() {
+    let log = "rmgr: Heap len: 1, tx: 1, desc: UPDATE off 1, blkref #0: rel 1663/5/9 blk 1, blkref #1: \
+               rel 1663/5/9 fork vm blk 0\n";
+    let open = |text: &str, on_bad_line| {
+        let relations = Some(table(text));
+        let options = ReadOptions { relations, on_bad_line, ..ReadOptions::default() };
+        reader(log.as_bytes(), &options).unwrap()
+    };
+    // Block 1 is bytes 8192 to 16383: 4096 bytes of the first extent and 4096 of the second.
+    let text = "1663/5/9 main 0 -> 1048576+12288 4096+8192\n1663/5/9 vm 0 -> 65536+8192\n";
+    let made: Vec<_> = open(text, OnBadLine::Stop)
+        .requests()
+        .map(|request| request.map(|r| (r.offset, r.size, r.device)).unwrap())
+        .collect();
+    assert_eq!(made, [(1_056_768, 4096, 0), (4096, 4096, 0), (65536, 8192, 0)]);
+    let text = "1663/5/9 main 0 -> 1048576+12288\n";
+    let error = open(text, OnBadLine::Stop).requests().last().unwrap().unwrap_err().to_string();
+    assert_eq!(
+        error,
+        format!(
+            "memory:1:75: found '1,', expected a block of a relation that the table of relations has{HINT}"
+        )
+    );
+    let mut reader = open(text, OnBadLine::Skip);
+    assert!(!reader.next_block(&mut Vec::new()).unwrap());
+    assert_eq!(reader.skipped(), 1);
+}
+
+#[test]
+fn times_of_commits_that_are_none_are_named() {
+    let start = "rmgr: Transaction len (rec/tot): 34/34, tx: 1, lsn: 0/1, prev 0/0, desc: ";
+    let first = format!("{start}COMMIT 2022-12-01 10:00:02 CET");
+    let log = |rest: &str| second_line("pg-waldump", &first, &format!("{start}{rest}"));
+    let column = start.len() + "COMMIT ".len() + 1;
+    let time = "expected the time of the commit, YYYY-MM-DD HH:MM:SS.UUUUUU ZONE";
+    for wrong in ["soon", "2022-12-32 10:00:00 CET", "2022-12-01 10:00"] {
+        let found = log(&format!("COMMIT {wrong}"));
+        let word = wrong.split(' ').next().unwrap();
+        assert_eq!(found, format!("memory:2:{column}: found '{word}', {time}{HINT}"), "{wrong}");
+    }
+    let back = log("ABORT 2022-12-01 10:00:00.999999 CET");
+    let column = column - 1;
+    let expected = "found '2022-12-01', expected a commit at most 1 s before those above it";
+    assert_eq!(back, format!("memory:2:{column}: {expected}{HINT}"));
+    let zone = log("ABORT 2022-12-01 10:00:02 CEST; more");
+    let column = column + "2022-12-01 10:00:02 ".len();
+    let expected = "the time zone of the first commit (TZ=UTC pg_waldump ... keeps one)";
+    assert_eq!(zone, format!("memory:2:{column}: found 'CEST;', expected {expected}{HINT}"));
+    // Without a commit every time is 0, and the note says so.
+    let mut reader =
+        reader(b"rmgr: Heap desc: X, blkref #0: rel 1/2/3 blk 4\n", &ReadOptions::default())
+            .unwrap();
+    while reader.next_block(&mut Vec::new()).unwrap() {}
+    assert!(reader.notes()[0].ends_with("there is no commit or abort, and all times are 0"));
 }

@@ -16,7 +16,13 @@ from flashgc.options import PATHS, choices
 if TYPE_CHECKING:
     from flashgc.results import TraceStat, WorkingSets
 
-READ = ("workload.format", "workload.on_bad_line")
+READ = (
+    "workload.format",
+    "workload.on_bad_line",
+    "workload.devices",
+    "workload.blkparse_action",
+    "workload.relations",
+)
 PAGED = ("drive.page_size", "workload.alignment_offset")
 PAGING = ("covered", "rounded")
 
@@ -363,18 +369,16 @@ def checked(options: dict[str, Any]) -> dict[str, Any]:
         if offset >= 2**32:
             raise ConfigError(f"--alignment-offset: found {offset} bytes, expected below 4GiB")
         given["alignment_offset"] = offset
-    if "format" in given:
-        try:
-            check("format", given["format"])
-        except ConfigError as error:
-            raise ConfigError(f"--format: {error}") from None
+    for path in READ:
+        option = PATHS[path]
+        if option.key in given:
+            try:
+                check(option.key, given[option.key])
+            except ConfigError as error:
+                raise ConfigError(f"--{option.flag}: {error}") from None
     if "paging" in given and given["paging"] not in PAGING:
         hint = suggest(given["paging"], list(PAGING))
         raise ConfigError(
             f"--paging: found '{given['paging']}', expected {' or '.join(PAGING)}; hint: {hint}"
         )
-    bad = given.get("on_bad_line")
-    if bad not in (None, "stop", "skip"):
-        hint = suggest(bad, ["stop", "skip"])
-        raise ConfigError(f"--on-bad-line: found '{bad}', expected stop or skip; hint: {hint}")
     return given

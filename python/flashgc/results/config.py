@@ -40,6 +40,12 @@ class TraceConfig:
     alignment_offset: int
     #: What happens at a bad line: ``stop`` or ``skip``; ``None`` for ``stop``.
     on_bad_line: str | None
+    #: The devices that are read; ``None`` for all.
+    devices: str | None = None
+    #: The action that is read of a Linux block trace; ``None`` lets the reader choose.
+    blkparse_action: str | None = None
+    #: The table of where a database's relations lie on its disk.
+    relations: str | None = None
 
 
 @dataclass(frozen=True)

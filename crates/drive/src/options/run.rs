@@ -7,7 +7,7 @@ use flashgc_ftl::{
 };
 use flashgc_host::write_back::HintsSpec;
 use flashgc_host::{HostSpec, PageCacheSpec};
-use flashgc_workload::trace::{TraceError, format};
+use flashgc_workload::trace::{TraceError, format, parse_devices};
 use serde::{Deserialize, Serialize};
 
 use super::info::OptionInfo;
@@ -183,6 +183,21 @@ super::holder! {
         on_bad_line: Option<String> => "stop",
             "Bad lines of the trace: {words} (and count them).",
             workload(Kind::Word).words(|| vec!["stop", "skip"]);
+        #[serde(skip_serializing_if = "Option::is_none")]
+        devices: Option<String> => "all of them",
+            "Devices of the trace to read, by the numbers of the trace, or as MAJOR:MINOR for traces of \
+             Linux.",
+            workload(Kind::Text).metavar("N,N").example("0,3")
+                .checked(|_, text| parse_devices(text).map(drop));
+        #[serde(skip_serializing_if = "Option::is_none")]
+        blkparse_action: Option<String> => "D, else Q, else C",
+            "Action to read from a Linux block trace (blkparse, blktrace, ftrace): D (issued), Q \
+             (queued), C (completed), I (inserted) or G (request made).",
+            workload(Kind::Word).words(|| format::ACTIONS.to_vec());
+        #[serde(skip_serializing_if = "Option::is_none")]
+        relations: Option<String> => "",
+            "File that maps the relations of a database to its disk, for a log of pg_waldump.",
+            workload(Kind::Text).metavar("PATH").example("relations.txt");
     }
 }
 

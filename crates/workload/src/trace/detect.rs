@@ -5,13 +5,13 @@ use std::path::Path;
 use super::error::{Fault, TraceError, quote};
 use super::format::{FORMATS, Format, Sample};
 
-/// The one format that fits the start of a file best. No fit, and several equal ones, are errors
-/// that say what could be meant.
+/// The one format that fits the start of a file best. No fit, and several that fit about as well, are
+/// errors that say what could be meant: one damaged line must not decide between two formats.
 pub(crate) fn detect(path: &Path, sample: &Sample) -> Result<&'static Format, TraceError> {
     let scores = FORMATS.iter().map(|format| ((format.sniff)(sample), *format));
     let mut fits: Vec<(usize, &'static Format)> = scores.filter(|(score, _)| *score > 0).collect();
     let best = fits.iter().map(|(score, _)| *score).max().unwrap_or(0);
-    fits.retain(|(score, _)| *score == best);
+    fits.retain(|(score, _)| *score >= best - best / 10);
     match fits.as_slice() {
         [(_, format)] => Ok(format),
         [] => {
@@ -25,8 +25,10 @@ pub(crate) fn detect(path: &Path, sample: &Sample) -> Result<&'static Format, Tr
         several => {
             let names: Vec<&str> = several.iter().map(|(_, format)| format.name).collect();
             let message = format!("several formats fit: {}", names.join(", "));
-            Err(TraceError::new(path, Fault::Format, message)
-                .hint(format!("choose one, for example --format {}", names[0])))
+            Err(TraceError::new(path, Fault::Format, message).hint(format!(
+                "choose one, for example --format {}; flashgc trace formats {0} describes it",
+                names[0]
+            )))
         }
     }
 }

@@ -2,12 +2,14 @@
 //! nesting, recognised by their first bytes. Knows nothing of trace formats.
 
 use std::fs::File;
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use super::error::{Fault, TraceError};
+use flate2::bufread::GzDecoder;
+
+use super::error::{Fault, TraceError, quote};
 
 /// Bytes looked at to recognise compression, tar and the trace format.
 const SAMPLE: usize = 128 << 10;
@@ -56,6 +58,40 @@ struct Layer<R> {
     name: &'static str,
     inner: R,
     produced: u64,
+}
+
+/// Gzip files joined together. What follows the last of them and is none is called by its name.
+struct GzipMembers<R> {
+    /// `None` after the last member.
+    decoder: Option<GzDecoder<R>>,
+    produced: u64,
+}
+
+impl<R: BufRead> Read for GzipMembers<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while let Some(decoder) = &mut self.decoder {
+            let count = decoder.read(buffer)?;
+            self.produced += count as u64;
+            if count > 0 || buffer.is_empty() {
+                return Ok(count);
+            }
+            // `read` has seen the end and the checksum of this member.
+            match decoder.get_mut().fill_buf()? {
+                [] => self.decoder = None,
+                [0x1f] | [0x1f, 0x8b, ..] => {
+                    self.decoder = self.decoder.take().map(|end| GzDecoder::new(end.into_inner()));
+                }
+                garbage => {
+                    let (start, produced) = (quote(garbage), self.produced);
+                    return Err(io::Error::other(LayerError(format!(
+                        "the gzip data end after {produced} bytes of content, and {start} behind \
+                         them is no gzip"
+                    ))));
+                }
+            }
+        }
+        Ok(0)
+    }
 }
 
 /// The error of a layer, carried through `io::Error` and through the layers above it.
@@ -227,7 +263,7 @@ fn layer(
         Box::new(Layer { name, inner, produced: 0 })
     }
     Ok(match name {
-        "gzip" => boxed(name, flate2::bufread::MultiGzDecoder::new(source)),
+        "gzip" => boxed(name, GzipMembers { decoder: Some(GzDecoder::new(source)), produced: 0 }),
         "bzip2" => boxed(name, bzip2::bufread::MultiBzDecoder::new(source)),
         "zstd" => {
             let decoder = zstd::stream::read::Decoder::with_buffer(source)

@@ -16,6 +16,12 @@ pub(crate) trait TextFormat: Send + Sized + 'static {
     /// Lines may have more columns than `COLUMNS`.
     const MORE_COLUMNS: bool = false;
 
+    /// Whether a byte stands between columns.
+    #[inline]
+    fn separates(byte: &u8) -> bool {
+        if Self::COMMA { *byte == b',' } else { matches!(byte, b' ' | b'\t') }
+    }
+
     /// Reads one line, without its line end. `None`: a good line that is no request.
     fn parse(&mut self, line: &[u8]) -> Result<Option<Request>, BadField>;
 
@@ -225,17 +231,18 @@ impl<F: TextFormat> Decoder for TextDecoder<F> {
 
 /// A first line of names: several columns, and none starts as a number does.
 pub(crate) fn is_header<F: TextFormat>(line: &[u8]) -> bool {
-    let number = |field: &[u8]| matches!(field.first(), Some(b'0'..=b'9' | b'-' | b'.'));
-    let mut fields = line.split(|&byte| byte == b',').map(<[u8]>::trim_ascii);
-    F::COMMA && line.contains(&b',') && fields.all(|field| !field.is_empty() && !number(field))
-}
-
-fn separates<F: TextFormat>(byte: &u8) -> bool {
-    if F::COMMA { *byte == b',' } else { matches!(byte, b' ' | b'\t') }
+    let number = |field: &[u8]| {
+        let text = field.strip_prefix(b"\"").unwrap_or(field);
+        matches!(text.first(), Some(b'0'..=b'9' | b'-' | b'.'))
+    };
+    let mut fields = line.split(F::separates).map(<[u8]>::trim_ascii);
+    F::COMMA
+        && line.iter().any(F::separates)
+        && fields.all(|field| !field.is_empty() && !number(field))
 }
 
 fn count_columns<F: TextFormat>(line: &[u8]) -> usize {
-    line.split(separates::<F>).filter(|field| F::COMMA || !field.is_empty()).count()
+    line.split(F::separates).filter(|field| F::COMMA || !field.is_empty()).count()
 }
 
 /// True if a line has as many columns as the format.
@@ -265,7 +272,7 @@ fn describe<F: TextFormat>(line: &[u8], bad: BadField, number: u64, input: &Inpu
     } else {
         let at = bad.at.min(line.len());
         let rest = &line[at..];
-        let field = rest.split(separates::<F>).next().unwrap_or_default();
+        let field = rest.split(F::separates).next().unwrap_or_default();
         let what = if field.is_empty() { "nothing".to_owned() } else { quote(field) };
         (at as u64 + 1, format!("found {what}, expected {}", bad.expected))
     };

@@ -15,6 +15,7 @@ mod lines;
 mod locality;
 mod parse;
 mod reader;
+mod relations;
 mod replay;
 mod reuse;
 mod source;
@@ -28,7 +29,10 @@ pub use convert::{ConvertOptions, Converted, convert};
 pub use error::{Fault, Place, TraceError};
 pub use format::native::{NativeFile, NativeWriter};
 pub use lines::Recorded;
-pub use reader::{DeviceNumbers, OnBadLine, Progress, ReadOptions, Requests, TraceReader};
+pub use reader::{
+    DeviceNumbers, OnBadLine, Progress, ReadOptions, Requests, TraceReader, parse_devices,
+};
+pub use relations::Relations;
 pub use replay::{Replay, Replayer};
 pub use source::{Kinds, SourceOptions, TraceSource};
 pub use stat::{StatBuilder, TraceStat};

@@ -6,14 +6,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use flashgc_base::spec::SpecError;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Request;
 use super::detect::detect;
 use super::error::{Fault, TraceError};
-use super::format::{Format, Sample};
+use super::format::{self, ACTIONS, Format, Sample};
 use super::input::Input;
 use super::lines::{Decoder, Recorded};
+use super::relations::Relations;
 
 /// What to do about a line or record that is not what the format says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -49,8 +51,11 @@ pub struct ReadOptions {
     pub devices: Vec<u32>,
     /// How devices are numbered.
     pub device_numbers: DeviceNumbers,
-    /// The action to read from blkparse output (`D`, `Q`, `C`, ...); `None` chooses.
+    /// The action to read of Linux block traces, one of [`format::ACTIONS`](super::format::ACTIONS);
+    /// `None` chooses.
     pub blkparse_action: Option<char>,
+    /// Where the relations of a database lie on its disk, for logs of `pg_waldump`.
+    pub relations: Option<Arc<Relations>>,
 }
 
 /// How far a reader has come in its file (before decompression).
@@ -75,7 +80,8 @@ pub struct TraceReader {
     layers: Vec<&'static str>,
     notes: Arc<std::sync::Mutex<Vec<String>>>,
     decoder: Box<dyn Decoder>,
-    chosen: Option<FxHashSet<u32>>,
+    /// Devices that are read, and whether they have appeared; all if `None`.
+    chosen: Option<FxHashMap<u32, bool>>,
     ranks: Option<FxHashMap<u32, u32>>,
     progress: Progress,
     /// After an error there is no more.
@@ -161,21 +167,13 @@ impl TraceReader {
             Some(format) => format,
             None => detect(&path, &sample)?,
         };
-        if options.blkparse_action.is_some() && format.name != "blkparse" {
-            let message = format!(
-                "blkparse_action only applies to blkparse output, found format {}",
-                format.name
-            );
-            return Err(
-                TraceError::new(&path, Fault::Option, message).hint("leave blkparse_action out")
-            );
-        }
+        check_options(&path, format, options)?;
         let layers = input.layers.clone();
         let notes = Arc::clone(&input.notes);
         let progress = Progress { read: Arc::clone(&input.file_read), total: input.file_size };
         let decoder = (format.open)(input, options)?;
-        let chosen =
-            (!options.devices.is_empty()).then(|| options.devices.iter().copied().collect());
+        let chosen = (!options.devices.is_empty())
+            .then(|| options.devices.iter().map(|device| (*device, false)).collect());
         Ok(Self {
             path,
             format,
@@ -203,8 +201,10 @@ impl TraceReader {
             }
             let result = self.decoder.next_block(block);
             self.failed = result.is_err();
-            if let Some(chosen) = &self.chosen {
-                block.retain(|request| chosen.contains(&request.device));
+            if let Some(chosen) = &mut self.chosen {
+                block.retain(|request| {
+                    chosen.get_mut(&request.device).map(|seen| *seen = true).is_some()
+                });
             }
             if let Some(ranks) = &self.ranks {
                 for request in block.iter_mut() {
@@ -276,7 +276,17 @@ impl TraceReader {
     /// What a person should know about how the file was read, one sentence each.
     pub fn notes(&self) -> Vec<String> {
         let notes = self.notes.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        notes.iter().cloned().chain(self.decoder.note()).collect()
+        notes.iter().cloned().chain(self.decoder.note()).chain(self.unseen()).collect()
+    }
+
+    /// What is said of chosen devices that have no requests so far.
+    fn unseen(&self) -> Option<String> {
+        let chosen = self.chosen.as_ref()?;
+        let mut unseen: Vec<u32> =
+            chosen.iter().filter(|(_, seen)| !**seen).map(|(device, _)| *device).collect();
+        unseen.sort_unstable();
+        let named: Vec<String> = unseen.iter().map(u32::to_string).collect();
+        (!named.is_empty()).then(|| format!("no requests of device {}", named.join(", ")))
     }
 
     /// How references to memory were recorded, where the format says so.
@@ -307,6 +317,62 @@ impl TraceReader {
     pub fn progress(&self) -> Progress {
         self.progress.clone()
     }
+}
+
+/// Refuses options that the format has no use for.
+fn check_options(
+    path: &Path,
+    format: &'static Format,
+    options: &ReadOptions,
+) -> Result<(), TraceError> {
+    let refused = |option: &str, formats: &[&str]| {
+        let name = format.name;
+        let message = format!("{option} only applies to {}, found {name}", formats.join(", "));
+        let hint = format!("leave {option} out");
+        Err(TraceError::new(path, Fault::Option, message).hint(hint))
+    };
+    if let Some(action) = options.blkparse_action {
+        if !ACTIONS.contains(&action.to_string().as_str()) {
+            let message = format!("found action '{action}', expected {}", ACTIONS.join(", "));
+            return Err(TraceError::new(path, Fault::Option, message));
+        }
+        if !format::events::FORMATS.contains(&format.name) {
+            return refused("--blkparse-action", &format::events::FORMATS);
+        }
+    }
+    if options.relations.is_some() && format.name != "pg-waldump" {
+        return refused("--relations", &["pg-waldump"]);
+    }
+    Ok(())
+}
+
+/// Numbers of devices as people write them, apart by commas: as the trace numbers them, or
+/// `MAJOR:MINOR` as Linux does.
+///
+/// # Errors
+/// A number that is none; the same device twice; no number.
+pub fn parse_devices(text: &str) -> Result<Vec<u32>, SpecError> {
+    let one = |word: &str| -> Option<u32> {
+        match word.split_once(':') {
+            None => word.parse().ok(),
+            Some((major, minor)) => {
+                let (major, minor): (u32, u32) = (major.parse().ok()?, minor.parse().ok()?);
+                (major < 1 << 12 && minor < 1 << 20).then_some(major << 20 | minor)
+            }
+        }
+    };
+    let mut devices = Vec::new();
+    for word in text.split(',').map(str::trim) {
+        let Some(device) = one(word) else {
+            let message = format!("found '{}', expected a device number", word.escape_default());
+            return Err(SpecError::new(message, "write 0,3 or, of Linux, 8:0"));
+        };
+        if devices.contains(&device) {
+            return Err(SpecError::new(format!("device {word} is there twice"), "leave one out"));
+        }
+        devices.push(device);
+    }
+    Ok(devices)
 }
 
 /// The error for a caller that asked to stop.

@@ -11,7 +11,7 @@ pub(super) static FORMAT: Format = Format {
     columns: "device, R or W, offset (bytes), length (bytes), timestamp (us)",
     example: "419,W,8192000,16384,1577808000000100",
     detection: "5 comma-separated columns, the second R or W",
-    traps: "many devices are mixed; the reader's option devices chooses some of them",
+    traps: "many devices are mixed; --devices 3,419 reads some of them",
     single_device: false,
     references: false,
     sniff: |sample| super::sniff_text(Alibaba, sample),

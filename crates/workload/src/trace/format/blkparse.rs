@@ -1,7 +1,6 @@
 //! The text that `blkparse` prints. Reads lines; knows nothing of files.
 
-use super::{Format, SECTOR, Sample, Scaled, request};
-use crate::Op;
+use super::{Format, Sample, events, request};
 use crate::trace::Request;
 use crate::trace::lines::TextFormat;
 use crate::trace::parse::{BadField, Cursor, SECONDS};
@@ -15,9 +14,9 @@ pub(super) static FORMAT: Format = Format {
     detection: "lines that start major,minor and have a time, an action and an RWBS field",
     traps: "each request appears once per action (queued, issued, completed, ...): only one action \
             is read, D (issued to the device) or else Q (queued) or else C (completed), whichever \
-            the first lines have; the reader's option blkparse_action chooses. Flushes (no \
-            sectors), messages and the summary at the end are passed over. The device is major * \
-            2^20 + minor",
+            the first lines have; --blkparse-action chooses. Flushes (no sectors), SCSI commands \
+            (their bytes in parentheses), messages and the summary at the end are passed over. The \
+            device is major * 2^20 + minor",
     single_device: false,
     references: false,
     sniff: |sample| super::sniff_text(Blkparse::new(None, sample), sample),
@@ -30,12 +29,8 @@ pub(super) static FORMAT: Format = Format {
     },
 };
 
-/// Actions in the order in which they are preferred: what reached the device, then what was
-/// asked for, then what came back.
-const PREFERRED: [u8; 3] = [b'D', b'Q', b'C'];
-
 struct Blkparse {
-    action: u8,
+    action: char,
     /// The per-CPU summary has begun.
     summary: bool,
 }
@@ -49,15 +44,13 @@ struct Event<'a> {
 }
 
 impl Blkparse {
-    fn new(action: Option<char>, sample: &Sample) -> Self {
-        let chosen = action.and_then(|action| u8::try_from(action).ok());
-        let present = |action: &&u8| {
+    fn new(chosen: Option<char>, sample: &Sample) -> Self {
+        let action = events::choose(chosen, |action| {
             sample.lines.iter().any(|line| {
-                let mut reader = Self { action: **action, summary: false };
+                let mut reader = Self { action, summary: false };
                 matches!(reader.parse(line), Ok(Some(_)))
             })
-        };
-        let action = chosen.or_else(|| PREFERRED.iter().find(present).copied()).unwrap_or(b'D');
+        });
         Self { action, summary: false }
     }
 }
@@ -65,13 +58,7 @@ impl Blkparse {
 fn event(line: &[u8]) -> Result<Event<'_>, BadField> {
     let mut at = Cursor::new(line);
     at.skip_blanks();
-    let start = at.at;
-    let major = at.small("a device, major,minor")?;
-    at.comma("a device, major,minor")?;
-    let minor = at.small("a device, major,minor")?;
-    if major >= 1 << 12 || minor >= 1 << 20 {
-        return at.bad(start, "a major number below 4096, a minor below 2^20");
-    }
+    let device = events::device(&mut at)?;
     at.blank("a blank after the device")?;
     at.integer("a CPU number")?;
     at.blank("a blank after the CPU number")?;
@@ -83,17 +70,7 @@ fn event(line: &[u8]) -> Result<Event<'_>, BadField> {
     at.blank("a blank after the process id")?;
     let action = at.word();
     at.blank("a blank after the action")?;
-    Ok(Event { device: major << 20 | minor, time_ns, action, rest: at })
-}
-
-/// The operation in an RWBS field: an `F` (flush) may come first, modifiers follow.
-fn rwbs(word: &[u8]) -> Option<Op> {
-    match word.strip_prefix(b"F").unwrap_or(word).first()? {
-        b'R' => Some(Op::Read),
-        b'W' => Some(Op::Write),
-        b'D' => Some(Op::Trim),
-        _ => None,
-    }
+    Ok(Event { device, time_ns, action, rest: at })
 }
 
 impl TextFormat for Blkparse {
@@ -113,33 +90,30 @@ impl TextFormat for Blkparse {
             }
         };
         self.summary = false;
-        if event.action != [self.action] {
+        if event.action != [self.action as u8] {
             return Ok(None);
         }
         let at = &mut event.rest;
-        let Some(op) = rwbs(at.word()) else { return Ok(None) };
+        let op = events::operation(at)?;
         at.skip_blanks();
-        let sector_at = at.at;
-        // A flush has no sector: the process name in brackets follows.
-        let Some(b'0'..=b'9') = at.peek() else { return Ok(None) };
-        let sector = at.integer("a sector number")?;
-        at.blank("a blank after the sector number")?;
-        if at.peek() != Some(b'+') {
-            return at.bad(at.at, "+ and a number of sectors");
-        }
-        at.at += 1;
-        at.blank("a blank after the +")?;
-        let count_at = at.at;
-        let count = at.integer("a number of sectors")?;
-        if count == 0 {
+        // A flush has no sector: the process in brackets follows. A SCSI command is told by its
+        // bytes in parentheses, behind their number where it is issued.
+        let command = |at: &Cursor<'_>| {
+            let mut at = *at;
+            at.integer("").is_ok() && at.blank("").is_ok() && at.peek() == Some(b'(')
+        };
+        if matches!(at.peek(), Some(b'[' | b'(')) || command(at) {
             return Ok(None);
         }
-        let offset = Scaled { value: sector, unit: SECTOR, at: sector_at };
-        let size = Scaled { value: count, unit: SECTOR, at: count_at };
-        request(event.time_ns, op, event.device, offset, size)
+        match (op, events::extent(at)?) {
+            (Some(op), Some((offset, size))) => {
+                request(event.time_ns, op, event.device, offset, size)
+            }
+            _ => Ok(None),
+        }
     }
 
     fn note(&self) -> Option<String> {
-        Some(format!("events with action {} are read", char::from(self.action)))
+        Some(format!("events with action {} are read", self.action))
     }
 }

@@ -25,7 +25,7 @@ pub(super) static FORMAT: Format = Format {
     references: false,
     sniff: |sample| {
         let header = sample.lines.first().is_some_and(|line| *line == HEADER.as_bytes());
-        if header { sample.lines.len() } else { 0 }
+        if header { super::MARKED } else { 0 }
     },
     open: |input, options| super::open_text(Csv::default(), input, options),
 };

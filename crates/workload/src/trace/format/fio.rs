@@ -52,7 +52,7 @@ pub(super) static FORMAT_V3: Format = Format {
 
 fn sniff(header: &[u8], sample: &Sample) -> usize {
     let first = sample.lines.first().copied().unwrap_or_default();
-    if first.trim_ascii() == header { sample.lines.len() } else { 0 }
+    if first.trim_ascii() == header { super::MARKED } else { 0 }
 }
 
 struct V1;

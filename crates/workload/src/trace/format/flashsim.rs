@@ -1,6 +1,6 @@
 //! FlashSim ASCII traces. Reads lines; knows nothing of files.
 
-use super::simulators::{Line, write_or_read};
+use super::simulators::{Line, flashsim_telltales, write_or_read};
 use super::{Format, request};
 use crate::trace::Request;
 use crate::trace::lines::TextFormat;
@@ -14,13 +14,14 @@ pub(super) static FORMAT: Format = Format {
     detection: "5 columns separated by tabs, times with 6 decimals, sizes that are no multiples \
                 of 8",
     traps: "the size counts 4-KiB pages (rounded up by the converter), the LBA counts sectors. If \
-            every size is a multiple of 8, the file could also be DiskSim's, and detection asks \
-            for --format",
+            some but not all of these three marks are there (blanks for the tabs, for example), the \
+            file could also be DiskSim's, and detection asks for --format",
     single_device: false,
     references: false,
     sniff: |sample| {
         let lines = super::sniff_lines(FlashSim, sample);
-        if layout(&lines) { lines.len() } else { 0 }
+        let fraction = lines.iter().any(|line| line.contains(&b'.'));
+        if fraction && flashsim_telltales(&lines) > 0 { lines.len() } else { 0 }
     },
     open: |input, options| super::open_text(FlashSim, input, options),
 };
@@ -33,24 +34,6 @@ const LINE: Line = Line {
     size: (4096, "a size, a whole number of 4-KiB pages"),
 };
 
-/// The layout that FlashSim's converter prints: tabs, and times with six decimals.
-pub(super) fn layout(lines: &[&[u8]]) -> bool {
-    lines.iter().all(|line| {
-        let time = line.split(|&byte| byte == b'\t').next().unwrap_or_default();
-        time.iter().rev().position(|&byte| byte == b'.') == Some(6)
-            && line.iter().filter(|&&byte| byte == b'\t').count() >= 4
-            && !line.contains(&b' ')
-    })
-}
-
-/// Some size is no multiple of 8, so the sizes are not sectors of whole pages.
-pub(super) fn counts_pages(lines: &[&[u8]]) -> bool {
-    lines.iter().any(|line| {
-        let size = line.split(|&byte| byte == b'\t').nth(3).unwrap_or_default();
-        Cursor::new(size).integer("").is_ok_and(|size| size % 8 != 0)
-    })
-}
-
 impl TextFormat for FlashSim {
     const COLUMNS: &'static [&'static str] = &["time", "device", "lba", "pages", "type"];
     const COMMA: bool = false;
@@ -60,6 +43,7 @@ impl TextFormat for FlashSim {
         let mut at = Cursor::new(line);
         let columns = LINE.read(&mut at)?;
         let op = write_or_read(&mut at)?;
+        at.end("the end of the line after the type")?;
         request(columns.time_ns, op, columns.device, columns.offset, columns.size)
     }
 }

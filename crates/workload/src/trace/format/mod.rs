@@ -6,20 +6,25 @@ pub mod native;
 mod alibaba;
 mod biotracer;
 mod blkparse;
+mod blktrace;
 mod cloudphysics;
 mod csv;
 mod diskmon;
 mod disksim;
+pub(crate) mod events;
 mod fio;
 mod fiu;
 mod flashsim;
+mod ftrace;
 mod lackey;
 mod msr;
 pub(crate) mod pages;
 mod pg_waldump;
+mod records;
 mod rmem;
 mod simulators;
 mod spc;
+mod srt;
 mod ssdsim;
 mod systor;
 mod tencent;
@@ -37,6 +42,7 @@ use super::{Fault, Request};
 use crate::Op;
 
 pub(crate) use csv::HEADER as CSV_HEADER;
+pub use events::ACTIONS;
 
 /// A trace format: what people need to know to recognise and read it.
 #[derive(Debug)]
@@ -57,10 +63,14 @@ pub struct Format {
     pub single_device: bool,
     /// Its requests are a program's references to memory, not a host's to a drive.
     pub references: bool,
-    /// How well a file fits: 0 not at all, else the number of lines or records that do.
+    /// How well a file fits: 0 not at all, else the number of lines or records that do, or `MARKED`.
     pub(crate) sniff: fn(&Sample) -> usize,
     pub(crate) open: Open,
 }
+
+/// How well a file fits that has a format's own mark, a first line or magic bytes: better than any
+/// number of lines.
+const MARKED: usize = usize::MAX;
 
 type Open = fn(Input, &ReadOptions) -> Result<Box<dyn Decoder>, TraceError>;
 
@@ -81,6 +91,8 @@ pub static FORMATS: &[&Format] = &[
     &fiu::FORMAT,
     &spc::FORMAT,
     &blkparse::FORMAT,
+    &blktrace::FORMAT,
+    &ftrace::FORMAT,
     &fio::FORMAT_V1,
     &fio::FORMAT_V2,
     &fio::FORMAT_V3,
@@ -93,6 +105,7 @@ pub static FORMATS: &[&Format] = &[
     &diskmon::FORMAT,
     &rmem::FORMAT,
     &biotracer::FORMAT,
+    &srt::FORMAT,
     &wiscsee::FORMAT,
     &lackey::FORMAT,
     &pg_waldump::FORMAT,

@@ -48,7 +48,7 @@ impl Line {
     }
 }
 
-/// Reads a last column that is 0 for a write and 1 for a read.
+/// Reads a column that is 0 for a write and 1 for a read.
 #[inline]
 pub(super) fn write_or_read(at: &mut Cursor<'_>) -> Result<Op, BadField> {
     let start = at.at;
@@ -57,6 +57,25 @@ pub(super) fn write_or_read(at: &mut Cursor<'_>) -> Result<Op, BadField> {
         b"1" => Op::Read,
         _ => return at.bad(start, "0 (write) or 1 (read)"),
     };
-    at.end("the end of the line after the type")?;
     Ok(op)
+}
+
+/// How many of the three tell-tales of FlashSim's converter are there: tabs, times with six decimals,
+/// and sizes that are no multiples of 8, so that they are no sectors of whole pages. With all of them a
+/// file is FlashSim's, with none DiskSim's. With some it could be either.
+pub(super) fn flashsim_telltales(lines: &[&[u8]]) -> usize {
+    let blank = |byte: &u8| *byte == b' ' || *byte == b'\t';
+    let column = |line: &[u8], number: usize| {
+        line.split(blank).filter(|word| !word.is_empty()).nth(number).unwrap_or_default().to_vec()
+    };
+    let tabs = lines.iter().all(|line| {
+        line.iter().filter(|&&byte| byte == b'\t').count() >= 4 && !line.contains(&b' ')
+    });
+    let decimals = lines
+        .iter()
+        .all(|line| column(line, 0).iter().rev().position(|&byte| byte == b'.') == Some(6));
+    let pages = lines
+        .iter()
+        .any(|line| Cursor::new(&column(line, 3)).integer("").is_ok_and(|size| size % 8 != 0));
+    [tabs, decimals, pages].into_iter().filter(|telltale| *telltale).count()
 }

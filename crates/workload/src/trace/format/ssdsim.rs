@@ -9,10 +9,11 @@ use crate::trace::parse::{BadField, Cursor};
 pub(super) static FORMAT: Format = Format {
     name: "ssdsim",
     summary: "SSDSim and MQSim ASCII",
-    columns: "time (ns), device, LBA (512-B sectors), size (sectors), 0 write or 1 read",
+    columns: "time (ns), device, LBA (512-B sectors), size (sectors), 0 write or 1 read, hash of the \
+              content (hexadecimal, may be missing)",
     example: "938500000 4 16000 16 0",
-    detection: "5 blank-separated whole numbers, the last 0 or 1",
-    traps: "0 is the write, unlike in most formats",
+    detection: "5 blank-separated whole numbers, the last 0 or 1, perhaps with a hash behind them",
+    traps: "0 is the write, unlike in most formats; hashes of the content are passed over",
     single_device: false,
     references: false,
     sniff: |sample| super::sniff_text(SsdSim, sample),
@@ -30,12 +31,19 @@ const LINE: Line = Line {
 impl TextFormat for SsdSim {
     const COLUMNS: &'static [&'static str] = &["time", "device", "lba", "size", "type"];
     const COMMA: bool = false;
+    const MORE_COLUMNS: bool = true;
 
     #[inline]
     fn parse(&mut self, line: &[u8]) -> Result<Option<Request>, BadField> {
         let mut at = Cursor::new(line);
         let columns = LINE.read(&mut at)?;
         let op = write_or_read(&mut at)?;
+        at.skip_blanks();
+        let hash_at = at.at;
+        if !at.word().iter().all(u8::is_ascii_hexdigit) {
+            return at.bad(hash_at, "a hash of the content in hexadecimal, or the end of the line");
+        }
+        at.end("the end of the line after the hash of the content")?;
         request(columns.time_ns, op, columns.device, columns.offset, columns.size)
     }
 }

@@ -18,7 +18,7 @@ pub(super) static FORMAT_V1: Format = Format {
     detection: "the version of the first records, at byte 14 of 32, is 1, with a known SCSI \
                 command",
     traps: "commands other than reads and writes are passed over; guests with a 63-sector \
-            partition need 512 bytes added to every offset to be aligned (--alignment-offset 512)",
+            partition need 512 bytes added to every offset to be aligned (--alignment-offset 512B)",
     single_device: true,
     references: false,
     sniff: |sample| sniff::<V1>(sample),

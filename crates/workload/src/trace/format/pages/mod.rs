@@ -23,6 +23,6 @@ pub(super) static FORMAT: Format = Format {
             given size or more; the file states that size in pages",
     single_device: true,
     references: true,
-    sniff: |sample| if sample.bytes.starts_with(&layout::MAGIC) { usize::MAX } else { 0 },
+    sniff: |sample| if sample.bytes.starts_with(&layout::MAGIC) { super::MARKED } else { 0 },
     open: stream::open,
 };

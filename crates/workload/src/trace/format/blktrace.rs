@@ -1,0 +1,164 @@
+//! The binary files of Linux blktrace: one for each CPU, or merged by `blkparse -d`. Decodes records.
+
+use super::records::{BadValue, RecordFormat, Records};
+use super::{Format, SECTOR, Sample, Scaled, events, request};
+use crate::Op;
+use crate::trace::Request;
+use crate::trace::TraceError;
+use crate::trace::input::Input;
+use crate::trace::lines::Decoder;
+use crate::trace::parse::BadField;
+use crate::trace::reader::ReadOptions;
+
+pub(super) static FORMAT: Format = Format {
+    name: "blktrace",
+    summary: "binary files of Linux blktrace, of one CPU or merged by blkparse -d",
+    columns: "records of 48 bytes in the recording machine's byte order: u32 magic 0x65617400 + \
+              version 7, u32 sequence number, u64 time (ns), u64 sector (512 B), u32 bytes, u32 \
+              action and flags, u32 process id, u32 device, u32 CPU, u16 error, u16 bytes of data \
+              behind the record",
+    example: "",
+    detection: "the magic 0x656174 in the first 4 bytes, in either byte order",
+    traps: "only one action is read, as in blkparse's text: D or else Q or else C, or the one that \
+            --blkparse-action names. blktrace writes a file for each CPU, which holds a part of the \
+            requests: merge them with blkparse -i NAME -d merged.bin, then read that file. Times \
+            are the kernel's clock in files of blktrace and start near 0 in merged ones. The \
+            device is major * 2^20 + minor. Messages, flushes and SCSI commands are passed over",
+    single_device: false,
+    references: false,
+    sniff,
+    open,
+};
+
+/// Bytes of a record without the data behind it.
+const RECORD: usize = 48;
+/// Where its fields are.
+const TIME: usize = 8;
+const SECTOR_AT: usize = 16;
+const BYTES: usize = 24;
+const ACTION: usize = 28;
+const DEVICE: usize = 36;
+const CPU: usize = 40;
+const DATA: usize = 46;
+
+/// The categories of an action, in its upper 16 bits (`blktrace_api.h`).
+const WRITE: u32 = 1 << 17;
+const COMMAND: u32 = 1 << 25;
+const NOTIFY: u32 = 1 << 26;
+const DISCARD: u32 = 1 << 29;
+
+/// The action in the lowest 8 bits; the bit above says that a control group is told.
+const LETTERS: [(char, u32); 5] = [('Q', 1), ('G', 4), ('D', 7), ('C', 8), ('I', 12)];
+
+struct Blktrace {
+    big: bool,
+    action: char,
+    code: u32,
+    /// The CPU of all events so far; several: `None` inside.
+    cpu: Option<Option<u32>>,
+}
+
+impl Blktrace {
+    fn new(chosen: Option<char>, sample: &[u8]) -> Self {
+        let big = sample.starts_with(&[0x65, 0x61, 0x74]);
+        let reader = |action: char| {
+            let code =
+                LETTERS.iter().find(|(letter, _)| *letter == action).map_or(0, |pair| pair.1);
+            Self { big, action, code, cpu: None }
+        };
+        reader(events::choose(chosen, |action| super::records::sniff(reader(action), sample) > 0))
+    }
+
+    fn u32_at(&self, record: &[u8], at: usize) -> u32 {
+        let bytes = [record[at], record[at + 1], record[at + 2], record[at + 3]];
+        if self.big { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) }
+    }
+
+    fn u64_at(&self, record: &[u8], at: usize) -> u64 {
+        let (first, second) =
+            (u64::from(self.u32_at(record, at)), u64::from(self.u32_at(record, at + 4)));
+        if self.big { first << 32 | second } else { second << 32 | first }
+    }
+}
+
+impl RecordFormat for Blktrace {
+    const NAME: &'static str = "blktrace";
+    const LEAST: usize = RECORD;
+
+    fn length(&self, head: &[u8]) -> Result<usize, BadValue> {
+        let magic = self.u32_at(head, 0);
+        if magic >> 8 != 0x0065_6174 {
+            return Err(BadValue {
+                found: format!("{magic:#010x}"),
+                expected: "the magic 0x65617407 of a record",
+                hint: "fetch the file again, or --on-bad-line skip leaves the rest out",
+            });
+        }
+        if magic & 0xff != 7 {
+            return Err(BadValue {
+                found: format!("a record of version {}", magic & 0xff),
+                expected: "version 7",
+                hint: "print it with the blkparse that belongs to it, and read the text",
+            });
+        }
+        let data =
+            if self.big { [head[DATA + 1], head[DATA]] } else { [head[DATA], head[DATA + 1]] };
+        Ok(RECORD + usize::from(u16::from_le_bytes(data)))
+    }
+
+    fn parse(&mut self, record: &[u8]) -> Result<Option<Request>, BadField> {
+        let action = self.u32_at(record, ACTION);
+        if action & NOTIFY != 0 {
+            return Ok(None);
+        }
+        let cpu = self.u32_at(record, CPU);
+        self.cpu = match self.cpu {
+            None => Some(Some(cpu)),
+            Some(known) => Some(known.filter(|known| *known == cpu)),
+        };
+        if action & 0xff != self.code || action & COMMAND != 0 {
+            return Ok(None);
+        }
+        let bytes = self.u32_at(record, BYTES);
+        if bytes == 0 {
+            return Ok(None); // a flush
+        }
+        let op = match action {
+            discard if discard & DISCARD != 0 => Op::Trim,
+            write if write & WRITE != 0 => Op::Write,
+            _ => Op::Read,
+        };
+        let sector = self.u64_at(record, SECTOR_AT);
+        let offset = Scaled { value: sector, unit: SECTOR, at: SECTOR_AT };
+        let size = Scaled { value: bytes.into(), unit: 1, at: BYTES };
+        request(self.u64_at(record, TIME), op, self.u32_at(record, DEVICE), offset, size)
+    }
+
+    fn number(&self, record: &[u8], at: usize) -> u64 {
+        if at == SECTOR_AT { self.u64_at(record, at) } else { self.u32_at(record, at).into() }
+    }
+
+    fn note(&self) -> Option<String> {
+        let action = self.action;
+        Some(match self.cpu {
+            Some(Some(cpu)) => format!(
+                "events with action {action} are read; all are of CPU {cpu}: if blktrace wrote files of \
+                 other CPUs too, merge them with blkparse -d"
+            ),
+            _ => format!("events with action {action} are read"),
+        })
+    }
+}
+
+fn sniff(sample: &Sample) -> usize {
+    // A file of another version is one too, and the error then says so.
+    match sample.bytes {
+        [0x65, 0x61, 0x74, _, ..] | [_, 0x74, 0x61, 0x65, ..] => super::MARKED,
+        _ => 0,
+    }
+}
+
+fn open(input: Input, options: &ReadOptions) -> Result<Box<dyn Decoder>, TraceError> {
+    let format = Blktrace::new(options.blkparse_action, input.sample());
+    Records::open(input, format, options.on_bad_line, 0)
+}

@@ -1,0 +1,101 @@
+"""How a trace is read, from Python and from the command: devices, actions, tables of relations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import flashgc
+from conftest import Command
+
+#: One request queued, issued and completed, which the elevator changed in between, on two devices.
+BLKPARSE = """\
+8,0 1 1 0.000001 9 Q W 16 + 8 [x]
+8,0 1 2 0.000002 9 D W 16 + 16 [x]
+8,0 1 3 0.000003 9 C W 16 + 16 [0]
+8,16 1 4 0.000004 9 Q W 64 + 32 [x]
+8,16 1 5 0.000005 9 D W 64 + 32 [x]
+"""
+
+WAL = """\
+rmgr: Heap desc: INSERT off 1, blkref #0: rel 1663/5/9 blk 0
+rmgr: Transaction desc: COMMIT 2022-12-01 10:00:00.000001 UTC
+rmgr: Heap desc: INSERT off 2, blkref #0: rel 1663/5/9 blk 1
+rmgr: Transaction desc: COMMIT 2022-12-01 10:00:00.250001 UTC
+rmgr: Heap desc: INSERT off 3, blkref #0: rel 1663/5/9 blk 0
+"""
+
+
+def write(path: Path, text: str) -> Path:
+    path.write_text(text)
+    return path
+
+
+def test_devices_are_chosen_by_number_or_as_linux_names_them(tmp_path: Path) -> None:
+    path = write(tmp_path / "disk.blkparse", BLKPARSE)
+    sectors = {None: 48, "8:0": 16, "8:16": 32, 8 << 20: 16, f"{8 << 20 | 16}, 8:0": 48}
+    for devices, expected in sectors.items():
+        stat = flashgc.trace_stat(path, devices=devices)
+        assert stat.written_bytes == 512 * expected, devices
+        assert flashgc.Trace(path, devices=devices).stat() == stat
+    stat = flashgc.trace_stat(path, devices="8:0,7")
+    assert stat.notes[-1] == "no requests of device 7"
+
+
+def test_the_action_of_a_linux_trace_is_chosen(tmp_path: Path) -> None:
+    path = write(tmp_path / "disk.blkparse", BLKPARSE)
+    for action, sectors in ((None, 48), ("D", 48), ("Q", 40), ("C", 16)):
+        trace = flashgc.Trace(path, blkparse_action=action)
+        assert trace.stat().written_bytes == 512 * sectors, action
+
+
+def test_a_run_reads_a_trace_as_its_statistics_do(tmp_path: Path) -> None:
+    path = write(tmp_path / "disk.blkparse", BLKPARSE)
+    drive = {"pages_per_block": 2, "page_size": "512B", "passes": 2, "spare": "50%"}
+    for given in ({"devices": "8:0"}, {"blkparse_action": "Q"}, {}):
+        stat = flashgc.Trace(path, **given).stat("512B")
+        run = flashgc.run(flashgc.Trace(path, **given), warmup=0, **drive)
+        assert run.config.logical_pages == stat.pages
+        assert flashgc.run(str(path), warmup=0, **given, **drive).digest == run.digest
+        assert run.config.trace.devices == given.get("devices")
+
+
+def test_relations_lie_where_the_table_says(tmp_path: Path, command: Command) -> None:
+    write(tmp_path / "wal.txt", WAL)
+    # Block 0 in one extent, block 1 half in the next.
+    write(tmp_path / "table", "1663/5/9 main 0 -> 1048576+12288 65536+4096\n")
+    made = command("trace", "convert", "wal.txt", "wal.csv", "--as-dirty", "--relations", "table")
+    assert made.returncode == 0, made
+    assert "blocks are where the table of relations has them" in made.stderr
+    assert "since the first commit or abort, 2022-12-01 10:00:00.000001 UTC" in made.stderr
+    assert (tmp_path / "wal.csv").read_text().split()[1:] == [
+        "0.000,M,1048576,8192,0",
+        "0.000,M,1056768,4096,0",
+        "0.000,M,65536,4096,0",
+        "250000.000,M,1048576,8192,0",
+    ]
+    # Without it, files are numbered as they appear, and that is said.
+    made = command("trace", "convert", "wal.txt", "plain.csv")
+    assert "1 fork of the database's files, each a device, in the order" in made.stderr
+    assert (tmp_path / "plain.csv").read_text().split()[2] == "0.000,W,8192,8192,0"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"writes": "3x"},
+        {
+            "requests": 500,
+            "kind": "timed",
+            "times": "read=60us,program=800us,erase=1.5ms,transfer=20us",
+        },
+    ],
+    ids=["counting", "timed"],
+)
+def test_no_warmup_is_the_same_as_a_number_and_as_a_text(options: dict[str, object]) -> None:
+    digests = {
+        flashgc.run(blocks=64, pages_per_block=16, warmup=warmup, **options).digest  # type: ignore[arg-type]
+        for warmup in (0, "0", 0.0)
+    }
+    assert len(digests) == 1
