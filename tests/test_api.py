@@ -8,6 +8,7 @@ import json
 import threading
 import warnings
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -220,3 +221,26 @@ def test_values_that_fit_nowhere_are_configuration_errors() -> None:
 def test_one_policy_may_be_compared() -> None:
     ranking = flashgc.compare("greedy", blocks=100, pages_per_block=16, writes="2x")
     assert len(ranking) == 1
+
+
+def test_a_comparison_goes_on_without_the_combinations_that_cannot_be() -> None:
+    options: Any = {"blocks": 100, "pages_per_block": 64, "frontier": "pool:low=4", "writes": "1x"}
+    made = flashgc.compare(["greedy", "fifo"], spare=["10%", "0.5%"], runs=1, **options)
+    assert [rank.result.config.spare for rank in made] == [0.1, 0.1]
+    assert [one.name for one in made.left_out] == ["greedy, spare 0.5%", "fifo, spare 0.5%"]
+    assert all("are too few for the pool:low=4 frontier" in one.reason for one in made.left_out)
+    document = json.loads(made.to_json())
+    assert [one["name"] for one in document["left_out"]] == [one.name for one in made.left_out]
+    with pytest.raises(flashgc.ConfigError, match="too few for the pool:low=4 frontier"):
+        flashgc.compare(["greedy", "fifo"], spare="0.5%", runs=1, **options)
+
+
+def test_a_replay_by_times_that_are_line_numbers_is_told(tmp_path: Path) -> None:
+    rows = "".join(f"{line},W,{line % 64 * 4096},4096,0\n" for line in range(400))
+    trace = tmp_path / "trace.csv"
+    trace.write_text(f"time_us,op,offset_bytes,size_bytes,dev\n{rows}")
+    options: Any = {"kind": "timed", "device": "mlc", "pages_per_block": 16, "passes": 1}
+    told = flashgc.run(str(trace), **options).warnings
+    assert any("all 1us apart, as line numbers are" in text for text in told)
+    told = flashgc.run(str(trace), arrivals="closed:threads=1", **options).warnings
+    assert not any("apart" in text for text in told)

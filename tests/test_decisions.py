@@ -7,7 +7,9 @@ configurations again and prints what becomes another value; CHANGELOG says why.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -40,6 +42,40 @@ def test_a_configuration_decides_what_is_recorded(
     changed = list(measuring.differences(RECORDS[configuration.id], found))
     if changed:
         pytest.fail("\n".join([configuration.id, *changed]), pytrace=False)
+
+
+def consistent(values: Mapping[str, Any]) -> bool:
+    """Whether the counts and write amplification of a result are of the same pages.
+
+    Translation pages of a map on flash are among the pages copied. The counts of several runs are
+    sums, and write amplification is the mean over the runs: the sums lie between the runs.
+    """
+    runs = values["run_values"]
+    if not values["host_pages"]:
+        return runs == [] and values["write_amplification"] is None
+    sums = 1 + values["copied_pages"] / values["host_pages"]
+    mean = values["write_amplification"]
+    tolerance = 1e-12 * sums
+    if abs(mean - sum(runs) / len(runs)) > tolerance:
+        return False
+    if len(runs) == 1:
+        return abs(sums - mean) <= tolerance
+    return min(runs) - tolerance <= sums <= max(runs) + tolerance
+
+
+@pytest.mark.parametrize("name", RECORDS)
+def test_write_amplification_is_that_of_the_pages_counted(name: str) -> None:
+    values = RECORDS[name]["values"]
+    assert isinstance(values["run_values"], list), "runs are recorded one by one"
+    assert consistent(values)
+    if values["map_traffic"] is not None:
+        assert values["map_traffic"]["writes"] <= values["copied_pages"]
+
+
+def test_counts_of_another_window_than_write_amplifications_are_seen() -> None:
+    values = RECORDS["counting/warmup/auto"]["values"]
+    assert not consistent({**values, "copied_pages": values["copied_pages"] + 1})
+    assert not consistent({**values, "host_pages": values["host_pages"] + 1})
 
 
 def test_a_number_that_changes_is_named_with_both_values() -> None:

@@ -16,8 +16,9 @@ A victim policy written in Python is a function from the blocks to the number of
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING
+# What type checkers take for true. The module `typing` has it too, but takes a while to import, and
+# Ctrl-C in that time would show its insides.
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from flashgc import model, plot, results
@@ -123,12 +124,14 @@ _PACKAGES = ("model", "plot", "results")
 
 
 def __getattr__(name: str) -> object:
+    if name not in (*__all__, "__version__"):
+        raise AttributeError(f"module 'flashgc' has no attribute '{name}'")
+    import importlib
+
     if name == "__version__":
         return importlib.import_module("flashgc._core").version()
     if name in _PACKAGES:
         return importlib.import_module(f"flashgc.{name}")
-    if name not in __all__:
-        raise AttributeError(f"module 'flashgc' has no attribute '{name}'")
     found = getattr(importlib.import_module(f"flashgc.{_HOMES.get(name, '_core')}"), name)
     globals()[name] = found
     return found

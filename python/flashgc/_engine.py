@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
-from flashgc import _core, _faults
+from flashgc import _core, _early, _faults, _varied
 from flashgc._core import Control
 from flashgc.checkpoints import Checkpoint
 
@@ -24,6 +24,8 @@ class Simulated:
 
     results: list[dict[str, Any]]
     ranking: list[dict[str, Any]]
+    #: Configurations that cannot be: their index among those asked for, and the reason.
+    left_out: list[dict[str, Any]]
 
 
 #: Called about 20 times a second while the engine works.
@@ -46,10 +48,8 @@ def interruptible(control: Control) -> Iterator[bool]:
     Signals reach only the main thread; elsewhere nothing is changed, and whoever started the thread
     may call ``control.cancel()``.
     """
-    if (
-        threading.current_thread() is not threading.main_thread()
-        or signal.getsignal(signal.SIGINT) is not signal.default_int_handler
-    ):
+    ours = _early.is_held() or signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if not ours or threading.current_thread() is not threading.main_thread():
         yield False
         return
 
@@ -78,11 +78,10 @@ def interruptible(control: Control) -> Iterator[bool]:
 
 
 @contextlib.contextmanager
-def terminable(control: Control, *, wanted: bool) -> Iterator[None]:
+def terminable(control: Control) -> Iterator[None]:
     """Turns the signal to terminate into a request to stop, so that what is done is kept."""
     if (
-        not wanted
-        or threading.current_thread() is not threading.main_thread()
+        threading.current_thread() is not threading.main_thread()
         or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL
     ):
         yield
@@ -108,17 +107,20 @@ def simulate(
     control: Control | None = None,
     on_result: OnResult | None = None,
     keep: Checkpoint | None = None,
+    leave_out: bool = False,
 ) -> Simulated:
     """Runs configurations and returns the engine's results, with the memory they took.
 
     ``on_result`` is told of each that came to its end, in the order in which they do; what it
     raises stops the rest and is raised here. ``keep`` says where the checkpoints of the only
-    configuration are; the signal to terminate then stops the runs as Ctrl-C does.
+    configuration are. With ``leave_out``, a configuration that cannot be does not keep the others
+    from running; if none can be, it is an error. The signal to terminate stops the runs as Ctrl-C
+    does.
     """
     control = control or Control()
     poll = None if progress is None else (lambda: progress(control))
     tell = None if on_result is None else (lambda index, text: on_result(index, json.loads(text)))
-    with interruptible(control) as ours, terminable(control, wanted=keep is not None):
+    with interruptible(control) as ours, terminable(control):
         if not policies:
             contained: contextlib.AbstractContextManager[None] = contextlib.nullcontext()
         else:
@@ -132,9 +134,12 @@ def simulate(
                 policies=policies or None,
                 on_result=tell,
                 keep=None if keep is None else keep.as_engine(),
+                leave_out=leave_out,
             )
     simulated = Simulated(**json.loads(text))
     memory = peak_memory_bytes()
+    for one in simulated.left_out:
+        one["name"] = _varied.name(configs[one.pop("index")], configs)
     for result in simulated.results:
         result["peak_memory_bytes"] = memory
     return simulated

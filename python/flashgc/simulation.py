@@ -106,7 +106,8 @@ def compare(
     Options are those of :func:`run`. Those that :class:`flashgc.keywords.CompareKeywords` takes as
     lists may be several, and every combination is run. There are 5 runs of each unless ``runs``
     says otherwise (1 of a trace under a VM page cache); run *i* of each sees the same workload, so
-    that differences are paired. A single policy need not be in a list; with ``gc_preset`` there
+    that differences are paired. A combination that cannot be is in ``left_out`` with its reason; if
+    none can be, it is an error. A single policy need not be in a list; with ``gc_preset`` there
     need be none (``[]``).
 
     >>> ranking = compare(["fifo", "greedy"], blocks=200, pages_per_block=64, runs=2)
@@ -122,9 +123,14 @@ def compare(
         {**options},
     )
     simulated = simulate(
-        asked, python, default_runs=COMPARED_RUNS, progress=progress, control=control
+        asked,
+        python,
+        default_runs=COMPARED_RUNS,
+        progress=progress,
+        control=control,
+        leave_out=True,
     )
-    return Comparison.from_dicts(simulated.ranking, simulated.results)
+    return Comparison.from_dicts(simulated.ranking, simulated.results, simulated.left_out)
 
 
 #: Runs of each configuration in a comparison if nobody says otherwise.
@@ -140,10 +146,12 @@ def simulate(
     progress: Progress | None = None,
     control: Control | None = None,
     keep: Checkpoint | None = None,
+    leave_out: bool = False,
 ) -> _engine.Simulated:
     """Runs what was asked for; ``python`` maps names among its victims to Python policies.
 
-    ``keep`` says where the runs of the only configuration are kept, and where they go on from.
+    ``keep`` says where the runs of the only configuration are kept, and where they go on from. With
+    ``leave_out``, combinations that cannot be are named, and the others run.
     """
     python = python or {}
     for name, policy in python.items():
@@ -162,6 +170,7 @@ def simulate(
             policies=policies,
             control=control,
             keep=keep,
+            leave_out=leave_out,
         )
 
 

@@ -1,6 +1,9 @@
 //! Whether the drives of all runs fit the machine's memory, asked before any is made: a process
 //! that takes too much is killed without a word. An estimate; it measures nothing.
 
+use std::fs;
+use std::path::Path;
+
 use flashgc_base::spec::SpecError;
 
 use crate::config::Resolved;
@@ -81,14 +84,39 @@ fn fit(mut groups: Vec<Group>, threads: usize, available: u64) -> Result<usize, 
 /// Bytes that can be had without swapping, and no more than a container may have; `None` where the
 /// system does not tell.
 fn available() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    available_below(Path::new("/"))
+}
+
+/// The same of the system whose files lie below `root`.
+fn available_below(root: &Path) -> Option<u64> {
+    let text = fs::read_to_string(root.join("proc/meminfo")).ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    let limits = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"];
-    let limits = limits.iter().filter_map(|path| {
-        std::fs::read_to_string(path).ok()?.trim().parse::<u64>().ok() // or the word `max`
-    });
-    Some(limits.fold(kib * 1024, u64::min))
+    let groups = fs::read_to_string(root.join("proc/self/cgroup")).unwrap_or_default();
+    Some(groups.lines().filter_map(|line| limit(root, line)).fold(kib * 1024, u64::min))
+}
+
+/// The least limit of the control groups that `line` of `/proc/self/cgroup` names: the process's own
+/// and all those around it. `None` if it is not of memory, or there is no limit.
+///
+/// Version 2 writes `0::/a/b`, version 1 `7:memory:/a/b`. In a container the path may be the host's;
+/// the folders that are not there have no limit, and the walk ends at the container's own.
+fn limit(root: &Path, line: &str) -> Option<u64> {
+    let mut fields = line.splitn(3, ':');
+    let (number, controllers, path) = (fields.next()?, fields.next()?, fields.next()?);
+    let (mount, file) = if number == "0" && controllers.is_empty() {
+        ("sys/fs/cgroup", "memory.max")
+    } else if controllers.split(',').any(|controller| controller == "memory") {
+        ("sys/fs/cgroup/memory", "memory.limit_in_bytes")
+    } else {
+        return None;
+    };
+    let own = Path::new(path.trim_start_matches('/'));
+    let read = |group: &Path| {
+        let text = fs::read_to_string(root.join(mount).join(group).join(file)).ok()?;
+        text.trim().parse::<u64>().ok() // or the word `max`
+    };
+    own.ancestors().filter_map(read).min()
 }
 
 #[cfg(test)]
@@ -115,6 +143,54 @@ mod tests {
             "the drive needs about 17179869184.0 GiB of memory, found 0.0 GiB available; hint: use \
              a smaller drive"
         );
+    }
+
+    /// What can be had of a system with 8 GiB available and these files.
+    fn available_of(files: &[(&str, &str)]) -> Option<u64> {
+        let root = tempfile::tempdir().unwrap();
+        let meminfo = "MemTotal: 16777216 kB\nMemAvailable:    8388608 kB\n";
+        for (name, text) in [("proc/meminfo", meminfo)].iter().chain(files) {
+            let path = root.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        available_below(root.path())
+    }
+
+    #[test]
+    fn the_least_limit_of_all_control_groups_around_the_process_counts() {
+        const MIB: u64 = 1 << 20;
+        let two = |own: &str, outer: &str, path: &str| {
+            available_of(&[
+                ("proc/self/cgroup", path),
+                ("sys/fs/cgroup/jobs/mine/memory.max", own),
+                ("sys/fs/cgroup/jobs/memory.max", outer),
+            ])
+        };
+        assert_eq!(available_of(&[]), Some(8192 * MIB));
+        assert_eq!(two("524288000\n", "max\n", "0::/jobs/mine\n"), Some(500 * MIB));
+        assert_eq!(two("max\n", "1048576\n", "0::/jobs/mine\n"), Some(MIB));
+        assert_eq!(two("max\n", "max\n", "0::/jobs/mine\n"), Some(8192 * MIB));
+        // A group next to the process's own does not count; nor does one with more than there is.
+        assert_eq!(two("1\n", "max\n", "0::/jobs\n"), Some(8192 * MIB));
+        assert_eq!(two("max\n", "99999999999\n", "0::/jobs/mine\n"), Some(8192 * MIB));
+        // In a container the path is the host's, and the limit lies at the root.
+        let container = [
+            ("proc/self/cgroup", "0::/docker/12ab\n"),
+            ("sys/fs/cgroup/memory.max", "104857600\n"),
+        ];
+        assert_eq!(available_of(&container), Some(100 * MIB));
+    }
+
+    #[test]
+    fn the_first_version_of_control_groups_is_read_as_well() {
+        let files = [
+            ("proc/self/cgroup", "12:cpu,cpuacct:/other\n7:memory:/jobs/mine\n0::/\n"),
+            ("sys/fs/cgroup/memory/jobs/mine/memory.limit_in_bytes", "2097152\n"),
+            ("sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n"),
+            ("sys/fs/cgroup/memory/other/memory.limit_in_bytes", "1\n"),
+        ];
+        assert_eq!(available_of(&files), Some(2 << 20));
     }
 
     #[cfg(target_os = "linux")]

@@ -52,8 +52,15 @@ impl Resolved {
             specs.mapping.geometry_below(&geometry)?;
         }
         let host = host(config, &specs.mapping, &geometry)?;
-        let timed = config.timed.as_ref().zip(plan).map(|(timed, plan)| {
-            Timed::new(plan, timed, config, &geometry, &specs.placement, specs.lifespan, &*source)
+        let timed = plan.map(|plan| {
+            let Specs { mapping, placement, lifespan, fill, .. } = &specs;
+            let pages = geometry.logical_pages();
+            // A drive that begins empty may never be full.
+            let held = match fill {
+                Fill::Empty => 0,
+                _ => u64::from(pages) + u64::from(mapping.pages_on_flash(pages)),
+            };
+            Timed::new(plan, config, &geometry, held, placement, *lifespan, &*source)
         });
         let timed = timed.transpose()?;
         let course = match &timed {

@@ -104,7 +104,9 @@ pub struct RunResult {
     pub measured_from: f64,
     /// Seed of the first run.
     pub seed: u64,
-    /// Digest of the configuration, every decision and every count: equal digests, equal runs.
+    /// Digest of the configuration as it is recorded here, every decision and every count: equal
+    /// digests, equal runs. Names count: a trace under another path or in another compression, and a
+    /// policy in Python beside its built-in twin, decide alike and have other digests.
     pub digest: String,
     /// The configuration in full.
     pub config: FullConfig,
@@ -350,16 +352,16 @@ pub(crate) fn half_width(measured: &[Vec<Interval>], values: &[f64]) -> Option<f
 
 /// The intervals of `run` that count: all that were measured, or those after the warm-up found.
 pub(crate) fn kept(resolved: &Resolved, measured: &[Interval]) -> Vec<Interval> {
-    measured[cut(resolved, measured)..].to_vec()
+    measured[cut(resolved.auto_warmup, measured)..].to_vec()
 }
 
 /// How many intervals of `measured` are warm-up after all.
-fn cut(resolved: &Resolved, measured: &[Interval]) -> usize {
-    if resolved.auto_warmup { mser(measured).unwrap_or(measured.len() / 2) } else { 0 }
+pub(crate) fn cut(auto_warmup: bool, measured: &[Interval]) -> usize {
+    if auto_warmup { mser(measured).unwrap_or(measured.len() / 2) } else { 0 }
 }
 
 fn measured_from(resolved: &Resolved, run: &Finished) -> f64 {
-    let before = &run.measured[..cut(resolved, &run.measured)];
+    let before = &run.measured[..cut(resolved.auto_warmup, &run.measured)];
     let written: u64 = run.settling.iter().chain(before).map(|one| one.host_pages).sum();
     written as f64 / f64::from(resolved.geometry.logical_pages())
 }

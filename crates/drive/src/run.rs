@@ -14,9 +14,10 @@ use crate::checkpoint::Turns;
 use crate::config::Resolved;
 use crate::counting::{CountingDrive, Drive, DriveError};
 use crate::extent::{Extent, Unit};
+use crate::result::cut;
 use crate::stats::Interval;
 use crate::swap::Swapping;
-use crate::wear::{Erases, Worn, histogram};
+use crate::wear::{Erases, Worn, tally};
 
 /// Shared between the runs and their caller.
 #[derive(Default)]
@@ -95,7 +96,12 @@ pub(crate) struct Run {
     /// How worn the blocks were after each interval, where blocks wear out.
     wearing: Vec<Worn>,
     host: Option<HostWatch>,
+    /// What had been counted when the measured part began.
     at_start: Option<Counted>,
+    /// The same after each interval of the measured part, where the end of the warm-up is found
+    /// only afterwards.
+    after_each: Vec<Counted>,
+    auto_warmup: bool,
     /// How many times the run was advanced, to the end of that or of the drive's life.
     rounds: u32,
     /// It is being advanced once more.
@@ -113,9 +119,9 @@ pub(crate) struct Run {
 impl State for Run {
     state! {
         named: "run";
-        values: settling, measured, last, wearing, at_start, rounds, under_way, pieces, origin, elapsed;
+        values: settling, measured, last, wearing, at_start, after_each, rounds, under_way, pieces, origin, elapsed;
         states: drive;
-        fixed: unit, warmup, host, since;
+        fixed: unit, warmup, auto_warmup, host, since;
     }
 }
 
@@ -194,6 +200,8 @@ impl Run {
             wearing: Vec::new(),
             host: watch,
             at_start: None,
+            after_each: Vec::new(),
+            auto_warmup: resolved.auto_warmup,
             rounds: 0,
             under_way: false,
             pieces: 0,
@@ -314,7 +322,12 @@ impl Run {
         let interval = Interval { host_pages: since.host_pages, programs: since.programs() };
         match self.at_start {
             None => self.settling.push(interval),
-            Some(_) => self.measured.push(interval),
+            Some(_) => {
+                self.measured.push(interval);
+                if self.auto_warmup {
+                    self.after_each.push(self.counted());
+                }
+            }
         }
         let layer = self.drive.layer();
         if layer.wear().is_some() && since.host_pages > 0 {
@@ -391,8 +404,13 @@ impl Lengthened for Run {
                 .map(|(moment, cause)| ((moment, self.drive.reads()), cause)),
         });
         let all = self.counted();
-        // Nothing counts of a run that was stopped in its warm-up.
-        let counted = all.since(self.at_start.as_ref().unwrap_or(&all));
+        // The counts are of the intervals that write amplification is of. Of a run that was stopped
+        // in its warm-up nothing counts.
+        let start = match cut(self.auto_warmup, &self.measured) {
+            0 => self.at_start.as_ref().unwrap_or(&all),
+            cut => &self.after_each[cut - 1],
+        };
+        let counted = all.since(start);
         Finished {
             counters: counted.counters,
             reads: counted.reads,
@@ -406,7 +424,7 @@ impl Lengthened for Run {
             programs: now.programs(),
             decisions: layer.decisions(),
             erases: Erases::of(erase_counts),
-            histogram: histogram(erase_counts),
+            tally: tally(erase_counts),
             life,
             failures: layer.wear().map(|wear| wear.failures().to_vec()).unwrap_or_default(),
             wearing: self.wearing,
@@ -443,8 +461,8 @@ pub(crate) struct Finished {
     pub(crate) decisions: u64,
     /// How often its blocks were erased.
     pub(crate) erases: Erases,
-    /// Least erases of each bin, and its blocks.
-    pub(crate) histogram: Vec<(u32, u64)>,
+    /// Each number of erases, and its blocks.
+    pub(crate) tally: Vec<(u32, u64)>,
     /// How long the drive lived, where blocks wear out.
     pub(crate) life: Option<Life>,
     /// Host pages written when each of its bad blocks wore out.
@@ -472,7 +490,7 @@ impl Value for Finished {
         programs,
         decisions,
         erases,
-        histogram,
+        tally,
         life,
         failures,
         wearing,

@@ -46,22 +46,19 @@ impl Erases {
     pub fn of(counts: &[u32]) -> Self {
         let n = counts.len() as f64;
         // How many blocks have each count: sums over blocks in order of count, exact in integers.
-        let mut blocks: BTreeMap<u32, u64> = BTreeMap::new();
-        for &count in counts {
-            *blocks.entry(count).or_default() += 1;
-        }
+        let blocks = tally(counts);
         let sum: u64 = counts.iter().map(|&count| u64::from(count)).sum();
         let mean = sum as f64 / n;
         let squares: f64 = blocks
             .iter()
-            .map(|(&count, &blocks)| blocks as f64 * (f64::from(count) - mean).powi(2))
+            .map(|&(count, blocks)| blocks as f64 * (f64::from(count) - mean).powi(2))
             .sum();
         let deviation = (squares / n).sqrt();
         // Sum over i of (2 i - n - 1) x_i, for x in order and i from 1: of a group of equals from
         // place `before`, twice the mean place is 2 before + size + 1.
         let mut before = 0;
         let mut ranked = 0.0;
-        for (&count, &size) in &blocks {
+        for &(count, size) in &blocks {
             let twice_place = (2 * before + size + 1) as f64;
             ranked += f64::from(count) * size as f64 * (twice_place - n - 1.0);
             before += size;
@@ -72,22 +69,32 @@ impl Erases {
             deviation,
             cv: worn.then(|| deviation / mean),
             gini: worn.then(|| ranked / (n * sum as f64)),
-            min: blocks.first_key_value().map_or(0, |(&count, _)| count),
-            max: blocks.last_key_value().map_or(0, |(&count, _)| count),
+            min: blocks.first().map_or(0, |&(count, _)| count),
+            max: blocks.last().map_or(0, |&(count, _)| count),
         }
     }
 }
 
-/// How many blocks have been erased how often: bins of equal width, the least erases of each and
-/// its blocks.
-pub(crate) fn histogram(counts: &[u32]) -> Vec<(u32, u64)> {
-    let (Some(&min), Some(&max)) = (counts.iter().min(), counts.iter().max()) else {
+/// How many of the blocks have been erased how often: each number of erases, and its blocks.
+pub(crate) fn tally(counts: &[u32]) -> Vec<(u32, u64)> {
+    let mut blocks: BTreeMap<u32, u64> = BTreeMap::new();
+    for &count in counts {
+        *blocks.entry(count).or_default() += 1;
+    }
+    blocks.into_iter().collect()
+}
+
+/// The blocks of these tallies together, in bins of equal width: the least erases of each and its
+/// blocks.
+fn histogram<'a>(tallies: impl Iterator<Item = &'a (u32, u64)> + Clone) -> Vec<(u32, u64)> {
+    let counts = tallies.clone().map(|&(count, _)| count);
+    let (Some(min), Some(max)) = (counts.clone().min(), counts.max()) else {
         return Vec::new();
     };
     let width = ((max - min) / BINS + 1).max(1);
     let mut blocks = vec![0u64; ((max - min) / width + 1) as usize];
-    for &count in counts {
-        blocks[((count - min) / width) as usize] += 1;
+    for &(count, amount) in tallies {
+        blocks[((count - min) / width) as usize] += amount;
     }
     (0..).map(|bin| min + bin * width).zip(blocks).collect()
 }
@@ -140,7 +147,7 @@ pub struct Wear {
     /// Mean over the runs; the extremes are those of all runs.
     #[serde(flatten)]
     pub erases: Erases,
-    /// Blocks of the first run by their erases: least erases of the bin, blocks in it.
+    /// Blocks of all runs by their erases: least erases of the bin, blocks in it.
     pub histogram: Vec<(u32, u64)>,
     /// How the first run wore. Kept where there is an endurance.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -167,7 +174,7 @@ impl Wear {
                 min: runs.iter().map(|run| run.erases.min).min()?,
                 max: runs.iter().map(|run| run.erases.max).max()?,
             },
-            histogram: first.histogram.clone(),
+            histogram: histogram(runs.iter().flat_map(|run| &run.tally)),
             series: first
                 .wearing
                 .iter()
@@ -360,13 +367,25 @@ mod tests {
 
     #[test]
     fn a_histogram_counts_every_block_once() {
-        assert_eq!(histogram(&[3, 5, 3]), [(3, 2), (4, 0), (5, 1)]);
+        let of = |counts: &[u32]| histogram(tally(counts).iter());
+        assert_eq!(of(&[3, 5, 3]), [(3, 2), (4, 0), (5, 1)]);
         let counts: Vec<u32> = (0..1000).map(|block| 100 + block % 500).collect();
-        let bins = histogram(&counts);
+        let bins = of(&counts);
         assert!(bins.len() <= BINS as usize);
         assert_eq!(bins.iter().map(|&(_, blocks)| blocks).sum::<u64>(), 1000);
         // 500 counts, 8 a bin, two blocks each.
         assert_eq!((bins[0], bins[62]), ((100, 16), (596, 8)));
-        assert_eq!(histogram(&[4; 9]), [(4, 9)]);
+        assert_eq!(of(&[4; 9]), [(4, 9)]);
+    }
+
+    #[test]
+    fn a_histogram_of_several_drives_has_the_blocks_of_all() {
+        let drives = [tally(&[3, 5, 3]), tally(&[1, 3])];
+        let bins = histogram(drives.iter().flatten());
+        assert_eq!(bins, [(1, 1), (2, 0), (3, 3), (4, 0), (5, 1)]);
+        // (3 + 5 + 3 + 1 + 3) / 5.
+        let blocks: u64 = bins.iter().map(|&(_, blocks)| blocks).sum();
+        let erases: u64 = bins.iter().map(|&(erases, blocks)| u64::from(erases) * blocks).sum();
+        assert_eq!((blocks, erases), (5, 15));
     }
 }

@@ -168,6 +168,23 @@ fn requests_that_come_too_fast_are_an_overload_with_what_can_be_sustained() {
     let closed = run(&closed, 1).timed.unwrap().throughput.requests_per_second;
     let ratio = overload.sustainable_per_second / closed;
     assert!((ratio - 1.0).abs() < 0.05, "{overload:?} {closed}");
+    // A run that ends before a million wait was just as far behind at its end, and says so.
+    config.length = Length::Requests(50_000);
+    let short = run(&config, 1);
+    let behind = short.timed.as_ref().unwrap().overload.unwrap();
+    assert!(overload.is_cut_short && !behind.is_cut_short);
+    assert!((behind.offered_per_second / 200_000.0 - 1.0).abs() < 0.03, "{behind:?}");
+    let ratio = behind.sustainable_per_second / closed;
+    assert!((ratio - 1.0).abs() < 0.05, "{behind:?} {closed}");
+    // All but what was served until then, of the 50 000.
+    let served = 50_000.0 * closed / 200_000.0;
+    assert!((behind.outstanding as f64 / (50_000.0 - served) - 1.0).abs() < 0.03, "{behind:?}");
+    assert!(short.warnings[0].contains("waited when the last one arrived"), "{:?}", short.warnings);
+    // At a rate below what it can sustain, nothing is said.
+    let below = format!("poisson:rate={}", 0.8 * closed);
+    let calm = timed(|timed| timed.arrivals = Some(below.clone()));
+    let calm = run(&RunConfig { runs: 1, length: Length::Requests(50_000), ..calm }, 1);
+    assert_eq!(calm.timed.unwrap().overload, None);
 }
 
 #[test]

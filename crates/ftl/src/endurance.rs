@@ -245,6 +245,27 @@ mod tests {
         assert!(sample("77").2.iter().all(|&limit| limit == 77));
     }
 
+    /// Whether a share of the limits of a law is this one, to five standard errors of 100 000 draws.
+    fn assert_share(text: &str, is_meant: impl Fn(u32) -> bool, expected: f64) {
+        let limits = sample(text).2;
+        let found = limits.iter().filter(|&&limit| is_meant(limit)).count() as f64 / 1e5;
+        let error = 5.0 * (expected * (1.0 - expected) / 1e5).sqrt();
+        assert!((found - expected).abs() < error, "{text}: {found}, expected {expected}");
+    }
+
+    #[test]
+    fn limits_are_rounded_to_the_nearest_and_those_below_one_are_one_or_drawn_anew() {
+        // Weibull: more than x is exp(-(x / scale)^shape). Below 1.5 is 1, those below 0.5 included.
+        let more = |x: f64, scale: f64, shape: f64| (-(x / scale).powf(shape)).exp();
+        let text = "weibull:scale=3,shape=2";
+        assert_share(text, |limit| limit == 1, 1.0 - more(1.5, 3.0, 2.0));
+        assert_share(text, |limit| limit == 2, more(1.5, 3.0, 2.0) - more(2.5, 3.0, 2.0));
+        assert_share(text, |limit| limit > 4, more(4.5, 3.0, 2.0));
+        // Normal with mean 2 and deviation 1, of which those below 0.5 are drawn anew: with the table's
+        // Phi(-1.5) = 0.066807 and Phi(-0.5) = 0.308538, the share of 1 is 0.241731 / 0.933193.
+        assert_share("normal:mean=2,cv=0.5", |limit| limit == 1, 0.241_731 / 0.933_193);
+    }
+
     #[test]
     fn a_number_is_a_fixed_limit_and_faults_name_what_to_try() {
         assert_eq!(Endurance::parse("1_000").unwrap(), Endurance::Fixed { limit: 1000 });

@@ -14,14 +14,11 @@ use log_reference::Naive;
 use page_cache::Cache;
 use proptest::prelude::*;
 
-fn layout(geometry: Geometry, fill: Fill) -> Layout {
-    let allocation = Allocation::default();
-    Layout { allocation, fill, seed: 1, ..Layout::new(geometry) }
-}
-
-fn made(mapping: &str, geometry: Geometry, fill: Fill) -> Box<dyn Translation> {
+fn made(case: &Case) -> Box<dyn Translation> {
     let no_page_map = |_| Err(FtlError::no_space("a log map needs no page map"));
-    Mapping::parse(mapping).unwrap().build(layout(geometry, fill), &no_page_map).unwrap()
+    let allocation = Allocation::parse(if case.by_wear { "sfl" } else { "fifo" }).unwrap();
+    let layout = Layout { allocation, fill: fill(case), seed: 1, ..Layout::new(case.geometry()) };
+    Mapping::parse(&case.mapping()).unwrap().build(layout, &no_page_map).unwrap()
 }
 
 #[derive(Clone, Debug)]
@@ -36,6 +33,7 @@ struct Case {
     by_use: bool,
     log_only: bool,
     strict: bool,
+    by_wear: bool,
     filled: bool,
     window: usize,
     scheme: usize,
@@ -82,6 +80,7 @@ impl Case {
         naive.by_use = self.by_use || self.by_cost;
         naive.log_only = self.log_only;
         naive.strict = self.strict;
+        naive.by_wear = self.by_wear;
         naive.scheme = schemes()[self.scheme].name.to_string();
         naive.window = self.window;
         naive
@@ -91,12 +90,12 @@ impl Case {
 fn cases() -> impl Strategy<Value = Case> {
     // 2 ms over b is a whole number of quarters of microseconds: sums of costs are exact.
     let shape = (prop::sample::select(vec![2u32, 4, 8, 10, 16]), 5u32..60, 2u32..7, 1u32..4);
-    let flags = prop::array::uniform7(any::<bool>());
+    let flags = prop::array::uniform8(any::<bool>());
     let rest = (1usize..8, 0..schemes().len(), 1usize..24, prop::array::uniform3(0u8..5));
     let operations = prop::collection::vec((0.0..1.0f64, 0u8..100), 1..400);
     (shape, flags, rest, operations).prop_map(|(shape, flags, rest, operations)| {
         let (b, logical_pages, log_blocks, spare) = shape;
-        let [fast, sequential, by_cost, by_use, log_only, strict, filled] = flags;
+        let [fast, sequential, by_cost, by_use, log_only, strict, by_wear, filled] = flags;
         let (window, scheme, cache, chances) = rest;
         Case {
             b,
@@ -109,6 +108,7 @@ fn cases() -> impl Strategy<Value = Case> {
             by_use,
             log_only,
             strict,
+            by_wear,
             filled,
             window,
             scheme,
@@ -146,7 +146,7 @@ proptest! {
         let chances = case.chances.map(|quarters| f64::from(quarters) / 4.0);
         let mut cache = Cache::new(case.cache, chances);
         let mut naive_cache = cache.clone();
-        let mut layer = made(&case.mapping(), case.geometry(), fill(&case));
+        let mut layer = made(&case);
         layer.memory().unwrap().share(Scheme::parse(scheme).unwrap(), Costs::PAPER, &mut cache).unwrap();
         let mut naive = case.naive();
         let mut latest: BTreeMap<u32, u64> = BTreeMap::new();
@@ -192,8 +192,8 @@ proptest! {
         batch in 1usize..40,
         stop in 1u64..20,
     ) {
-        let mut once = made(&case.mapping(), case.geometry(), fill(&case));
-        let mut split = made(&case.mapping(), case.geometry(), fill(&case));
+        let mut once = made(&case);
+        let mut split = made(&case);
         let page = |&(share, _): &(f64, u8)| (share * f64::from(case.logical_pages)) as u32;
         let pages: Vec<u32> = case.operations.iter().map(page).collect();
         once.write(&pages).unwrap();

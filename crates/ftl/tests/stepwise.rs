@@ -217,6 +217,7 @@ struct Data {
     /// The version that the host wrote last.
     current: HashMap<u32, u64>,
     versions: u64,
+    copies: u64,
     /// Pages that have data and were hinted since they were written.
     zombies: HashSet<u32>,
 }
@@ -306,6 +307,7 @@ fn step(map: &mut dyn Stepwise, data: &mut Data, plane: u32, low: u32, stream: &
                 let moved = data.flash[&next.from];
                 assert_eq!(moved.0, next.page);
                 data.flash.insert(ppn, moved);
+                data.copies += 1;
             }
         }
     }
@@ -363,6 +365,9 @@ fn no_page_is_lost_whatever_comes_between_two_steps() {
             }
         }
         (0..geometry.logical_pages()).for_each(|page| data.check(&*map, page));
+        // What the host gave while its page was moved is a host write as every other.
+        assert_eq!(map.counters().host_pages, data.versions, "{policy} {placement}");
+        assert_eq!(map.counters().copied_pages, data.copies, "{policy} {placement}");
         map.audit().unwrap_or_else(|why| panic!("{policy}: {why}"));
         assert!(map.counters().collections > 300 && refused > 0, "{policy} {refused}");
     }

@@ -439,7 +439,10 @@ fn an_oracle_tells_of_the_next_writes_and_of_no_others() {
 
 #[test]
 fn an_application_that_never_reaches_the_drive_is_an_error_and_no_hang() {
-    struct Same;
+    /// Writes of one page; with TRIMs of another between them if it `trims`.
+    struct Same {
+        trims: bool,
+    }
     impl State for Same {
         fn save(&self, to: &mut Writer<'_>) {
             to.refuse(Fault::new("a script is not saved"));
@@ -454,11 +457,29 @@ fn an_application_that_never_reaches_the_drive_is_an_error_and_no_hang() {
         fn fill(&mut self, batch: &mut Batch, limit: usize) -> Result<(), WorkloadError> {
             batch.clear();
             batch.pages.resize(limit, 7);
+            if self.trims {
+                (0..limit).step_by(2).for_each(|index| batch.pages[index] = 8);
+                batch.ops = (0..limit).map(|n| [Op::Trim, Op::Write][n % 2]).collect();
+            }
             Ok(())
         }
     }
-    let spec = HostSpec::parse("page-cache:size=400KiB,writeback=0s", "perfect").unwrap();
-    let mut host = spec.open(Box::new(Same), 4096, PAGES, 5).unwrap();
-    let WorkloadError(text) = host.fill(&mut Batch::default(), 100).unwrap_err();
-    assert!(text.starts_with("cache: 50000000 requests in a row stayed in the cache"), "{text}");
+    let error = |trims: bool, rate: &str| {
+        let cache = format!("page-cache:size=400KiB,writeback=0s,rate={rate}");
+        let spec = HostSpec::parse(&cache, "perfect").unwrap();
+        let mut host = spec.open(Box::new(Same { trims }), 4096, PAGES, 5).unwrap();
+        let mut batch = Batch::default();
+        loop {
+            if let Err(WorkloadError(text)) = host.fill(&mut batch, 1 << 16) {
+                return text;
+            }
+            // What reaches the drive are TRIMs, which write nothing.
+            assert!(trims && batch.ops.iter().all(|&op| op == Op::Trim));
+        }
+    };
+    let text = error(false, "10000");
+    assert!(text.starts_with("cache: 4000000 requests in a row stayed in the cache"), "{text}");
+    assert_eq!(error(true, "10000"), text);
+    // A minute on the host's clock is more than that here.
+    assert!(error(false, "100000").starts_with("cache: 6000000 requests"));
 }

@@ -32,9 +32,11 @@ struct PyPolicies {
 /// and their ranking as JSON. `policies` maps the index of a configuration to `(name, policy)`. `poll` is called about
 /// every 50 ms, and `on_result` with the index and the JSON of each result that is complete.
 /// `keep` says where the checkpoints of the only configuration are written, how many seconds apart, and
-/// which one to go on from.
+/// which one to go on from. With `leave_out` the configurations that cannot be are named with their
+/// reasons and the others run, if there are any.
 #[pyfunction]
-#[pyo3(signature = (configs, threads, control, poll=None, policies=None, on_result=None, keep=None))]
+#[pyo3(signature = (configs, threads, control, poll=None, policies=None, on_result=None, keep=None,
+                    leave_out=false))]
 #[allow(clippy::too_many_arguments)] // it is called by name, in one place
 pub(crate) fn simulate(
     py: Python<'_>,
@@ -45,6 +47,7 @@ pub(crate) fn simulate(
     policies: Option<&Bound<'_, PyDict>>,
     on_result: Option<Py<PyAny>>,
     keep: Option<Keep>,
+    leave_out: bool,
 ) -> PyResult<String> {
     let mut external = PyPolicies::default();
     for (index, policy) in policies.into_iter().flatten() {
@@ -54,7 +57,8 @@ pub(crate) fn simulate(
     }
     let mut watch = Watch::new(control, poll);
     let configs: Vec<RunConfig> = serde_json::from_str(configs).map_err(errors::config)?;
-    let (resolved, notes) = resolve_all(py, &configs, &external, &mut watch)?;
+    let ResolvedAll { resolved, notes, left_out } =
+        resolve_all(py, &configs, &external, &mut watch, leave_out)?;
     let keeper = keep.map(|keep| keeper(keep, &configs, &resolved)).transpose()?;
     let keeper = keeper.as_ref();
     let engine = &control.engine;
@@ -95,7 +99,7 @@ pub(crate) fn simulate(
     for (result, notes) in results.iter_mut().zip(notes) {
         result.warnings.extend(notes);
     }
-    to_json(&Simulated { ranking: rank(&results), results })
+    to_json(&Simulated { ranking: rank(&results), results, left_out })
 }
 
 /// Where checkpoints are written, how many seconds apart, and which one to go on from.
@@ -170,20 +174,41 @@ impl Complete<'_> {
 struct Simulated {
     results: Vec<RunResult>,
     ranking: Vec<Rank>,
+    left_out: Vec<LeftOut>,
+}
+
+/// A configuration that cannot be.
+#[derive(serde::Serialize)]
+struct LeftOut {
+    /// Its place among those asked for.
+    index: usize,
+    /// What is wrong with it, in one line.
+    reason: String,
+}
+
+/// Configurations worked out, and notes on how the workload of each was read.
+#[derive(Default)]
+struct ResolvedAll {
+    resolved: Vec<Resolved>,
+    notes: Vec<Vec<String>>,
+    left_out: Vec<LeftOut>,
 }
 
 /// Said where hints change nothing.
 const UNHEEDED: &str = "the hints have no effect: neither the victim policy nor the placement uses \
                         them; hint: --gc-preset zgc-gd or zgc-cb";
 
-/// The configurations worked out, and notes on how their workloads were read.
+/// Works the configurations out. One that cannot be is left out if `leave_out` says so and others can
+/// be, and else an error.
 fn resolve_all(
     py: Python<'_>,
     configs: &[RunConfig],
     external: &PyPolicies,
     watch: &mut Watch<'_>,
-) -> PyResult<(Vec<Resolved>, Vec<Vec<String>>)> {
-    let mut all = (Vec::new(), Vec::new());
+    leave_out: bool,
+) -> PyResult<ResolvedAll> {
+    let mut all = ResolvedAll::default();
+    let mut first = None;
     for (index, (config, opened)) in
         configs.iter().zip(sources::open(py, configs, watch)?).enumerate()
     {
@@ -191,13 +216,24 @@ fn resolve_all(
         let policy = policy.map(|(_, name, policy)| {
             (name.clone(), external_policy(policy.clone_ref(py), &external.raised))
         });
-        let resolved = Resolved::new(config, opened.source, policy);
-        all.0.push(resolved.map_err(|error| errors::ftl(&error))?);
-        all.1.push(opened.notes);
+        match Resolved::new(config, opened.source, policy) {
+            Ok(resolved) => {
+                all.resolved.push(resolved);
+                all.notes.push(opened.notes);
+            }
+            Err(error) if leave_out => {
+                all.left_out.push(LeftOut { index, reason: error.to_string() });
+                first.get_or_insert(error);
+            }
+            Err(error) => return Err(errors::ftl(&error)),
+        }
+    }
+    if let Some(error) = first.filter(|_| all.resolved.is_empty()) {
+        return Err(errors::ftl(&error));
     }
     // Who compares a drive that heeds hints with one that does not knows it.
-    if all.0.iter().all(|resolved| !resolved.hints().1) {
-        for (resolved, notes) in all.0.iter().zip(&mut all.1) {
+    if all.resolved.iter().all(|resolved| !resolved.hints().1) {
+        for (resolved, notes) in all.resolved.iter().zip(&mut all.notes) {
             if resolved.hints().0 {
                 notes.push(UNHEEDED.to_string());
             }

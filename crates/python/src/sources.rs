@@ -9,8 +9,8 @@ use flashgc_drive::source::{self, Source, TimedSource, TraceReplay, is_trace};
 use flashgc_workload::generate::GeneratorSpec;
 use flashgc_workload::requests::{Disorder, Requests, TimedTrace};
 use flashgc_workload::trace::{
-    Fault, OnBadLine, PagingOptions, Progress, ReadOptions, Relations, SourceOptions, TraceError,
-    format, parse_devices,
+    Fault, OnBadLine, PagingOptions, ReadOptions, Relations, SourceOptions, TraceError, format,
+    parse_devices,
 };
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError};
 use pyo3::prelude::*;
@@ -89,9 +89,11 @@ fn open_one(py: Python<'_>, config: &RunConfig, watch: &mut Watch<'_>) -> PyResu
         paging: paging(config.page_size.into(), config.trace.alignment_offset)?,
         ..SourceOptions::default()
     };
+    let (path, pages_per_block) = (config.workload.clone(), config.pages_per_block);
     let loaded = py.detach(|| {
-        let go_on = |progress: &Progress| watch.reading(progress);
-        TraceReplay::load(&config.workload, options, config.pages_per_block, go_on)
+        watch.read_aside(config.workload.as_ref(), move |go_on| {
+            TraceReplay::load(&path, options, pages_per_block, go_on)
+        })
     });
     let trace = loaded.map_err(|error| watch.failure(&error))?;
     let (notes, references, dirty) = (trace.notes(), trace.has_references(), trace.has_dirty());
@@ -115,12 +117,17 @@ fn open_timed(
     let read = read_options(&config.trace, watch)?;
     let paging = paging(config.page_size.into(), config.trace.alignment_offset)?;
     let disorder = Disorder::parse(&timed.disorder).map_err(errors::config)?;
+    let path = config.workload.clone();
     let loaded = py.detach(|| {
-        let go_on = |progress: &Progress| watch.reading(progress);
-        TimedTrace::load(&config.workload, &read, paging, disorder, go_on)
+        watch.read_aside(config.workload.as_ref(), move |go_on| {
+            TimedTrace::load(&path, &read, paging, disorder, go_on)
+        })
     });
     let trace = loaded.map_err(|error| watch.failure(&error))?;
-    let (notes, references) = (trace.notes(), trace.stat().has_references());
+    let (mut notes, references) = (trace.notes(), trace.stat().has_references());
+    if timed.arrivals.is_none() {
+        notes.extend(trace.note_of_times());
+    }
     let dirty = trace.stat().dirty > 0;
     opened(Requests::Trace(Box::new(trace)), notes, references, dirty)
 }

@@ -8,7 +8,8 @@ use flashgc_drive::options::TraceConfig;
 use flashgc_workload::generate::GeneratorSpec;
 use flashgc_workload::trace::{
     self, ConvertOptions, DeviceNumbers, OnBadLine, OutputFormat, PagesOptions, Paging,
-    PagingOptions, ReadOptions, Request, StatBuilder, TraceError, TraceReader, TraceWriter, format,
+    PagingOptions, Progress, ReadOptions, Request, StatBuilder, TraceError, TraceReader,
+    TraceWriter, format,
 };
 use flashgc_workload::{Batch, Op};
 use pyo3::prelude::*;
@@ -61,8 +62,9 @@ pub(crate) fn trace_stat(
     if let Some(name) = paging {
         pages.paging = Paging::parse(name).map_err(errors::config)?;
     }
-    let stat = py.detach(|| {
-        let mut reader = TraceReader::open(&path, &options)?;
+    let file = path.clone();
+    let read = move |go_on: &mut dyn FnMut(&Progress) -> bool| {
+        let mut reader = TraceReader::open(&file, &options)?;
         let progress = reader.progress();
         if let (None, Some(recorded)) = (page_size, reader.recorded()) {
             pages.page_size = recorded.page_size;
@@ -71,14 +73,15 @@ pub(crate) fn trace_stat(
         let mut block = Vec::new();
         while reader.next_block(&mut block)? {
             builder.add(&block, |_, _| {}).map_err(|message| {
-                TraceError::new(&path, trace::Fault::Option, message.to_string())
+                TraceError::new(&file, trace::Fault::Option, message.to_string())
             })?;
-            if !watch.reading(&progress) {
-                return Err(TraceError::new(&path, trace::Fault::Cancelled, "stopped"));
+            if !go_on(&progress) {
+                return Err(TraceError::new(&file, trace::Fault::Cancelled, "stopped"));
             }
         }
         builder.finish(&reader)
-    });
+    };
+    let stat = py.detach(|| watch.read_aside(&path, read));
     to_json(&stat.map_err(|error| watch.failure(&error))?)
 }
 
@@ -106,8 +109,10 @@ pub(crate) fn trace_convert(
         if native_devices { DeviceNumbers::Native } else { DeviceNumbers::Ranked };
     options.pages = pages_options(page_size, filter);
     options.as_dirty = as_dirty;
-    let converted =
-        py.detach(|| trace::convert(&input, &output, &options, |progress| watch.reading(progress)));
+    let file = input.clone();
+    let converted = py.detach(|| {
+        watch.read_aside(&input, move |go_on| trace::convert(&file, &output, &options, go_on))
+    });
     let converted = converted.map_err(|error| watch.failure(&error))?;
     Ok(json!({
         "requests": converted.requests,

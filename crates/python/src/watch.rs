@@ -1,15 +1,22 @@
 //! The eye on signals and progress while the engine works: the engine knows neither.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, OnceLock};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use flashgc_drive::simulate::Control as EngineControl;
-use flashgc_workload::trace::Progress;
+use flashgc_workload::trace::{Fault, Progress, TraceError};
 use pyo3::prelude::*;
 
 /// How often the calling thread looks for signals and reports progress.
 pub(crate) const POLL: Duration = Duration::from_millis(50);
+
+/// How long a reader of a trace may take to stop. One that takes longer waits for its file, and is
+/// left behind: it ends when the file does.
+const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Stops what the engine does and tells how far it is. Safe to use from a signal handler and from
 /// other threads.
@@ -123,5 +130,51 @@ impl<'a> Watch<'a> {
         self.control.to_read.store(progress.total, Ordering::Relaxed);
         self.look();
         !self.control.cancelled()
+    }
+
+    /// Reads the trace at `path` with `read`, which asks between the blocks whether to go on, on a
+    /// thread of its own: a pipe may have no writer yet, or one that pauses, and nothing else stops
+    /// who waits for it.
+    pub(crate) fn read_aside<T: Send + 'static>(
+        &mut self,
+        path: &Path,
+        read: impl FnOnce(&mut dyn FnMut(&Progress) -> bool) -> Result<T, TraceError> + Send + 'static,
+    ) -> Result<T, TraceError> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let progress = Arc::new(OnceLock::<Progress>::new());
+        let (done, outcome) = mpsc::sync_channel(1);
+        let reader = {
+            let (stop, progress) = (Arc::clone(&stop), Arc::clone(&progress));
+            thread::spawn(move || {
+                let mut go_on = |now: &Progress| {
+                    progress.get_or_init(|| now.clone());
+                    !stop.load(Ordering::Relaxed)
+                };
+                // Nobody listens any more if this reader was left behind.
+                let _ = done.send(read(&mut go_on));
+            })
+        };
+        loop {
+            match outcome.recv_timeout(POLL) {
+                Ok(read) => return read,
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => match reader.join() {
+                    Err(panic) => std::panic::resume_unwind(panic),
+                    Ok(()) => unreachable!("a reader says what it has read"),
+                },
+            }
+            let goes_on = match progress.get() {
+                Some(progress) => self.reading(progress),
+                None => {
+                    self.look();
+                    !self.control.cancelled()
+                }
+            };
+            if !goes_on {
+                stop.store(true, Ordering::Relaxed);
+                let stopped = || TraceError::new(path, Fault::Cancelled, "stopped");
+                return outcome.recv_timeout(PATIENCE).unwrap_or_else(|_| Err(stopped()));
+            }
+        }
     }
 }

@@ -180,6 +180,11 @@ fn sequential_requests_go_round_and_random_ones_reach_every_place() {
     let after = |page: u64| if page + 4 <= 5 { page + 2 } else { 0 };
     assert!(pages.windows(2).all(|pair| pair[1] == after(pair[0])), "{pages:?}");
     assert!(first <= 3);
+    // Where the last one ends with the space, it is still taken there: of six pages all three pairs,
+    // from whichever the first is at.
+    let all = requests("disksim:size=constant:8KiB,sequential=1,unit=8KiB,gap=constant:1us", 6, 9);
+    let pairs: Vec<u64> = all.iter().map(|one| one.offset / 8192).collect();
+    assert!(pairs.windows(2).all(|pair| pair[1] == (pair[0] + 1) % 3), "{pairs:?}");
     let all = requests("disksim:size=constant:8KiB,sequential=0", 5, 1000);
     let mut seen: Vec<u64> = all.iter().map(|one| one.offset / 4096).collect();
     seen.sort_unstable();
@@ -220,6 +225,23 @@ fn page_commands_become_requests_of_one_page() {
         assert_eq!((request.offset, request.bytes), (index % 500 * 8192, 8192));
     }
     assert_share("reads", all.iter().filter(|one| one.op == Op::Read).count(), 1000, 0.5);
+}
+
+#[test]
+fn a_rate_scale_divides_every_time_of_an_open_loop() {
+    // The same draws, each to the rounding of a nanosecond: 300 arrivals are some 60 bursts.
+    for text in ["bursts:rate=50000,on=100us,off=8ms", "poisson:rate=1000", "periodic:mean=3ms"] {
+        let arrivals = Arrivals::parse(text).unwrap();
+        let (mut plain, mut dense) = (arrivals.open(7), arrivals.scaled(4.0).open(7));
+        for number in 1..=300u64 {
+            let (expected, found) = (plain.arrival() as f64 / 4.0, dense.arrival() as f64);
+            assert!((found - expected).abs() <= number as f64, "{text}: {found} {expected}");
+        }
+        let (plain, dense) = (arrivals.rate().unwrap(), arrivals.scaled(4.0).rate().unwrap());
+        assert!((dense / plain - 4.0).abs() < 1e-12, "{text}: {plain} {dense}");
+    }
+    let closed = Arrivals::parse("closed:threads=2,think=1ms").unwrap();
+    assert_eq!(closed.scaled(4.0), closed);
 }
 
 #[test]

@@ -138,6 +138,23 @@ fn a_trace_without_times_needs_arrivals() {
 }
 
 #[test]
+fn times_that_are_numbers_of_lines_are_told() {
+    let note = |times: &dyn Fn(u64) -> u64, count: u64| {
+        let rows: String =
+            (0..count).map(|line| format!("{},W,{},4096,0\n", times(line), line * 4096)).collect();
+        File::new(&rows).load(Disorder::Refuse).unwrap().note_of_times()
+    };
+    assert_eq!(
+        note(&|line| 7 + 2 * line, 100).unwrap(),
+        "the times of the trace are all 2us apart, as line numbers are, and response times rest on \
+         them; hint: --arrivals closed:threads=1, or another --arrivals"
+    );
+    // A few may be so by chance; one that is not says that they mean something.
+    assert_eq!(note(&|line| line, 99), None);
+    assert_eq!(note(&|line| line + line / 150, 200), None);
+}
+
+#[test]
 fn huge_requests_come_in_pieces() {
     // 2^32 bytes, the most a trace may have, in pieces of 2^30 that end at page boundaries. The
     // first piece is shorter by the 512 bytes that it starts behind one.

@@ -48,12 +48,13 @@ def compare(
     """Compare policies, mappings, schemes and spare factors on one workload, and rank them.
 
     Every combination is run, 5 times unless --runs says otherwise. Run i of each sees the same
-    writes, so that differences are paired. Without --victim or --gc-preset, every built-in policy
+    writes, so that differences are paired. A combination that cannot be is listed with its reason.
+    Without --victim or --gc-preset, every built-in policy
     is compared, unless mappings or schemes are. With --vm-page-cache, the least time on flash wins.
     """
     from flashgc import plot
     from flashgc.command.progress import Bar
-    from flashgc.command.results import deliver, show_comparison, warn_of
+    from flashgc.command.results import deliver, show_comparison, show_left_out, warn_of
     from flashgc.configuration import configurations
     from flashgc.experiment import experiment as checked
     from flashgc.registry import policies
@@ -78,10 +79,12 @@ def compare(
             places=given.places,
             default_runs=COMPARED_RUNS,
             progress=bar,
+            leave_out=True,
         )
-    comparison = Comparison.from_dicts(simulated.ranking, simulated.results)
+    comparison = Comparison.from_dicts(simulated.ranking, simulated.results, simulated.left_out)
     if not as_json:
         show_comparison(comparison)
+        show_left_out(comparison)
     deliver(comparison.to_json(), as_json=as_json, out=out)
     warn_of(list(comparison.results), quiet=quiet)
     measured = bool(comparison.ranking)

@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from flashgc import _early
 from flashgc._core import DriveError, FlashgcError, PolicyError, suggest, version
 from flashgc._faults import describe
 from flashgc.command import streams
@@ -26,6 +27,9 @@ COMMANDS = {
     "schema": "flashgc.command.schema:schema",
     "completion": "flashgc.command.completion:completion",
 }
+
+#: Commands that import for a while before the engine starts, which then takes Ctrl-C in hand.
+HELD_LONGER = ("run", "compare")
 
 OK, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 
@@ -52,6 +56,8 @@ class Suggesting(click.Group):
         if cmd_name in self.lazy:
             module, _, name = self.lazy[cmd_name].partition(":")
             command: click.Command = getattr(importlib.import_module(module), name)
+            if cmd_name not in HELD_LONGER:
+                _early.release()
             return command
         return super().get_command(ctx, cmd_name)
 

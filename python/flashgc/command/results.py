@@ -152,6 +152,15 @@ def show_comparison(comparison: Comparison) -> None:
             out.print(line, soft_wrap=is_plain(out))
 
 
+def show_left_out(comparison: Comparison) -> None:
+    """Prints the combinations of a comparison that cannot be, with their reasons."""
+    out = console()
+    if comparison.left_out:
+        out.print()
+    for one in comparison.left_out:
+        out.print(f"left out: {one.name}: {one.reason}", soft_wrap=is_plain(out))
+
+
 #: What the columns of a comparison mean.
 LEGEND = "copies: pages copied per page written; prog/s: page programs a core"
 

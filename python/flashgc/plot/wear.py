@@ -28,7 +28,7 @@ _BEFORE = 0.06
 
 
 def wear_histogram(results: Results, *, title: str | None = None) -> Figure:
-    """Draws how many blocks of the first run have been erased how often: a row for each result.
+    """Draws how many blocks of all runs have been erased how often: a row for each result.
 
     Each row has a height of its own, for which the figures beside it make up: the coefficient of
     variation and the Gini coefficient of the erase counts, means over the runs. A line marks the

@@ -12,7 +12,7 @@ from flashgc.results.activity import (
     Throughput,
     Utilisation,
 )
-from flashgc.results.comparison import Comparison, Rank
+from flashgc.results.comparison import Comparison, LeftOut, Rank
 from flashgc.results.config import Config, HostConfig, SwapConfig, TraceConfig
 from flashgc.results.flash import Busy, MapTraffic, Merges
 from flashgc.results.host import Hints, HostTraffic, Zombies
@@ -36,6 +36,7 @@ __all__ = [
     "HostTraffic",
     "Latencies",
     "Latency",
+    "LeftOut",
     "Levelling",
     "Lifetime",
     "MapTraffic",

@@ -105,11 +105,18 @@ class OverTime:
 
 @dataclass(frozen=True)
 class Overload:
-    """Requests that came faster than the drive could serve them: the runs were stopped."""
+    """Requests that came faster than the drive could serve them.
+
+    A run is stopped if a million of them wait. One that comes to its end is overloaded if more than
+    a thousand requests, and more than a tenth of all, were not yet served when the last one
+    arrived.
+    """
 
     #: Requests that arrived a second.
     offered_per_second: float
     #: Requests that were served a second while others waited: what the drive can sustain.
     sustainable_per_second: float
-    #: Requests that waited when the run was stopped.
+    #: Requests not yet served when the run was stopped, or when its last request arrived.
     outstanding: int
+    #: The run was stopped before its end.
+    is_cut_short: bool = False

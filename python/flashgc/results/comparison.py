@@ -31,17 +31,32 @@ class Rank:
 
 
 @dataclass(frozen=True)
+class LeftOut:
+    """A combination of a comparison that cannot be."""
+
+    #: Its victim policy, and what else is not the same in all combinations.
+    name: str
+    #: Why it cannot be, and what to try instead.
+    reason: str
+
+
+@dataclass(frozen=True)
 class Comparison(Document):
     """Results on the same workload, least write amplification first."""
 
     ranking: tuple[Rank, ...]
     #: Results without a figure, which have no place: nothing was measured before they were stopped.
     unmeasured: tuple[Result, ...]
+    #: Combinations that cannot be and were not run.
+    left_out: tuple[LeftOut, ...]
     _raw: dict[str, Json] = dataclasses.field(repr=False, compare=False)
 
     @classmethod
     def from_dicts(
-        cls, ranks: Sequence[Mapping[str, Json]], results: Sequence[Mapping[str, Json]]
+        cls,
+        ranks: Sequence[Mapping[str, Json]],
+        results: Sequence[Mapping[str, Json]],
+        left_out: Sequence[Mapping[str, Json]] = (),
     ) -> Comparison:
         """Puts the engine's ranks and results together; ``index`` of a rank is that of a result."""
         made = [Result.from_dict(result) for result in results]
@@ -59,8 +74,10 @@ class Comparison(Document):
                 for index, rank in measured
             ],
             "unmeasured": [results[index] for index in others],
+            "left_out": [{**one} for one in left_out],
         }
-        return cls(ranking, tuple(made[index] for index in others), raw)
+        impossible = tuple(read(LeftOut, one) for one in left_out)
+        return cls(ranking, tuple(made[index] for index in others), impossible, raw)
 
     def __iter__(self) -> Iterator[Rank]:
         return iter(self.ranking)

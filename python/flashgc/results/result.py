@@ -82,7 +82,9 @@ class Result(Document):
     measured_from: float
     #: Seed of the first run.
     seed: int
-    #: Equal digests, equal runs: of the configuration, every decision and every count.
+    #: Equal digests, equal runs: of the configuration, every decision and every count. Names count:
+    #: a trace under another path or in another compression, and a policy in Python beside its
+    #: built-in twin, decide alike and have other digests.
     digest: str
     #: The whole configuration, defaults and specs written out.
     config: Config

@@ -48,7 +48,7 @@ class Wear(Erases):
     Means are over the runs; ``min`` and ``max`` are the extremes of all runs.
     """
 
-    #: Blocks of the first run by their erases: the least erases of a bin, and the blocks in it.
+    #: Blocks of all runs by their erases: the least erases of a bin, and the blocks in it.
     histogram: tuple[tuple[int, int], ...]
     #: How the first run wore, in order of time; empty without an endurance.
     series: tuple[WearPoint, ...] = ()

@@ -127,6 +127,11 @@ impl<O: Observer> TimedDrive<O> {
         self
     }
 
+    /// Whether requests arrive at times of their own, whatever the drive does.
+    pub fn has_open_loop(&self) -> bool {
+        self.front.has_open_loop()
+    }
+
     /// The same drive with its map on flash: `cache` has the entries in memory, and the map below the
     /// translation pages behind the host's pages.
     ///

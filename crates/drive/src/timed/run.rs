@@ -20,13 +20,18 @@ use crate::counting::DriveError;
 use crate::metrics::timeline::Timeline;
 use crate::run::{Control, Finished, INTERVALS, Lengthened, Life, Poll};
 use crate::stats::Interval;
-use crate::wear::{Erases, Worn, histogram};
+use crate::wear::{Erases, Worn, tally};
 
 /// Requests between two looks at whether to stop.
 const BETWEEN_LOOKS: u64 = 8192;
 /// After this many requests without a write of the drive none is expected before the clock: more
 /// than come between two checkpoints of a database.
 const MOST_WITHOUT_WRITE: u64 = 1 << 24;
+
+/// A run whose last request finds more than this many in the system, and more than this share of all
+/// requests, was overloaded: no burst, since it is the end of the run.
+const LEAST_BEHIND: u64 = 1000;
+const SHARE_BEHIND: u64 = 10;
 
 /// The remains of a timed run when its drive is gone.
 pub(crate) struct TimedRun {
@@ -350,6 +355,7 @@ impl Lengthened for ClockedRun {
     fn finish(self) -> TimedRun {
         let Self { mut drive, start, stop, elapsed, .. } = self;
         let now = drive.now();
+        let is_open = drive.has_open_loop();
         drive.observer_mut().finish(now);
         let end = Moment::of(&mut drive);
         // Cancelled before anything was measured.
@@ -369,7 +375,7 @@ impl Lengthened for ClockedRun {
             programs: end.counters.programs(),
             decisions: layer.decisions(),
             erases: Erases::of(&erases),
-            histogram: histogram(&erases),
+            tally: tally(&erases),
             life,
             levelled: end.levelled.zip(start.levelled).map(|(end, start)| end.since(&start)),
             zombies: end.zombies.zip(start.zombies).map(|(end, start)| end.since(&start)),
@@ -394,7 +400,10 @@ impl Lengthened for ClockedRun {
             ns,
             completed: end.totals.completed - start.totals.completed,
             request_ns: end.totals.request_ns - start.totals.request_ns,
-            overload: (stop == Stop::Overload).then(|| overload(&start, &end)),
+            overload: match stop {
+                Stop::Overload => Some(overload(&start, &end)),
+                _ => left_behind(&end.totals, now, is_open),
+            },
             meter: drive.into_observer(),
         }
     }
@@ -419,5 +428,20 @@ fn overload(start: &Moment, end: &Moment) -> Overload {
         offered_per_second: rate(start.totals.arrived, end.totals.arrived),
         sustainable_per_second: rate(start.totals.completed, end.totals.completed),
         outstanding: end.totals.arrived - end.totals.completed,
+        is_cut_short: true,
     }
+}
+
+/// The overload of a run that came to its end: so many of its requests were in the system when the
+/// last one arrived that it was far behind. Rates are of the whole run.
+fn left_behind(totals: &Totals, now: u64, is_open: bool) -> Option<Overload> {
+    let outstanding = totals.at_last_arrival;
+    let is_behind = outstanding > LEAST_BEHIND && outstanding > totals.arrived / SHARE_BEHIND;
+    let rate = |amount: u64, ns: u64| amount as f64 * 1e9 / ns.max(1) as f64;
+    (is_open && is_behind).then(|| Overload {
+        offered_per_second: rate(totals.arrived, totals.last_arrival_ns),
+        sustainable_per_second: rate(totals.completed, now),
+        outstanding,
+        is_cut_short: false,
+    })
 }

@@ -20,6 +20,8 @@ pub struct Naive {
     pub by_use: bool,
     pub log_only: bool,
     pub strict: bool,
+    /// Of the blocks in the pool the least worn one is taken, and of those the one that came first.
+    pub by_wear: bool,
     pub scheme: String,
     pub window: usize,
     b: u32,
@@ -27,6 +29,8 @@ pub struct Naive {
     most: usize,
     blocks: Vec<Vec<Slot>>,
     pool: VecDeque<usize>,
+    /// How often each block was erased.
+    worn: Vec<u32>,
     data: BTreeMap<u32, usize>,
     /// Log blocks, the first to merge first: FAST's random ones, or BAST's.
     logs: Vec<usize>,
@@ -49,6 +53,7 @@ impl Naive {
             by_use: true,
             log_only: false,
             strict: false,
+            by_wear: false,
             scheme: "du-gc".to_string(),
             window: usize::MAX,
             b,
@@ -56,6 +61,7 @@ impl Naive {
             most: log_blocks,
             blocks: vec![Vec::new(); blocks],
             pool: (0..blocks).collect(),
+            worn: vec![0; blocks],
             data: BTreeMap::new(),
             logs: Vec::new(),
             one: None,
@@ -66,7 +72,7 @@ impl Naive {
         };
         for page in (0..u).filter(|_| filled) {
             if page % b == 0 {
-                let block = drive.pool.pop_front().unwrap();
+                let block = drive.take();
                 drive.data.insert(page / b, block);
             }
             drive.program(drive.data[&(page / b)], (page % b) as usize, page, 0);
@@ -90,7 +96,14 @@ impl Naive {
         assert!(self.places.values().all(|&(other, _)| other != block), "erased live pages");
         self.blocks[block].clear();
         self.erases += 1;
+        self.worn[block] += 1;
         self.pool.push_back(block);
+    }
+
+    /// An erased block out of the pool.
+    fn take(&mut self) -> usize {
+        let least = (0..self.pool.len()).min_by_key(|&at| self.worn[self.pool[at]]).unwrap();
+        self.pool.remove(if self.by_wear { least } else { 0 }).unwrap()
     }
 
     /// The version of `page` on flash.
@@ -132,7 +145,7 @@ impl Naive {
         });
         if free && !self.log_only {
             if !self.data.contains_key(&lbn) {
-                let block = self.pool.pop_front().unwrap();
+                let block = self.take();
                 self.data.insert(lbn, block);
             }
             self.program(self.data[&lbn], offset, page, version);
@@ -149,7 +162,7 @@ impl Naive {
             if let Some((block, _)) = self.one.take() {
                 self.merge(block, cache);
             }
-            self.one = Some((self.pool.pop_front().unwrap(), lbn));
+            self.one = Some((self.take(), lbn));
         }
         match self.one {
             Some((block, owner)) if owner == lbn && self.blocks[block].len() == offset => {
@@ -175,7 +188,7 @@ impl Naive {
                 self.logs.retain(|&block| block != victim);
                 self.merge(victim, cache);
             }
-            let block = self.pool.pop_front().unwrap();
+            let block = self.take();
             self.logs.push(block);
         }
         self.append(*self.logs.last().unwrap(), page, version);
@@ -199,7 +212,7 @@ impl Naive {
         if self.by_use {
             self.logs.retain(|&other| Some(other) != block);
         }
-        let target = block.unwrap_or_else(|| self.pool.pop_front().unwrap());
+        let target = block.unwrap_or_else(|| self.take());
         if self.by_use || block.is_none() {
             self.logs.push(target);
         }
@@ -282,7 +295,7 @@ impl Naive {
             let mut new = None;
             for page in self.pages_of(lbn) {
                 if let Some(version) = self.keep(page, cache) {
-                    let block = *new.get_or_insert_with(|| self.pool.pop_front().unwrap());
+                    let block = *new.get_or_insert_with(|| self.take());
                     self.program(block, (page % self.b) as usize, page, version);
                 }
             }

@@ -91,6 +91,11 @@ impl Outlet {
         Self { hints, leaving: VecDeque::new(), commands: 0, ahead, reads: 0, writes: 0 }
     }
 
+    /// Pages that the drive was asked to read or write so far.
+    pub(super) fn pages(&self) -> u64 {
+        self.reads + self.writes
+    }
+
     /// Whether there is an oracle that sees less far than it could.
     pub(super) fn sees_less(&self) -> bool {
         self.ahead.as_ref().is_some_and(|ahead| ahead.writes < ahead.horizon)

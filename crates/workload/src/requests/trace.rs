@@ -17,6 +17,7 @@ use crate::trace::{
     AddressMap, Fault, PagingOptions, Progress, ReadOptions, Request, StatBuilder, TraceError,
     TraceReader, TraceStat,
 };
+use crate::units::Quantity;
 use crate::{Op, WorkloadError};
 
 /// What to do where the times of a trace go back.
@@ -147,6 +148,22 @@ impl TimedTrace {
             notes.push(format!("{requests} of the trace went back in time and were sorted"));
         }
         notes
+    }
+
+    /// What a person should know of the times, if a replay is to take them: those of many requests that
+    /// are all equally far apart are numbers of lines, and not when requests came.
+    pub fn note_of_times(&self) -> Option<String> {
+        const LEAST: usize = 100;
+        let gap = self.requests.get(1)?.arrival_ns;
+        let mut pairs = self.requests.windows(2);
+        let is_even = pairs.all(|pair| pair[1].arrival_ns - pair[0].arrival_ns == gap);
+        (self.requests.len() >= LEAST && gap > 0 && is_even).then(|| {
+            format!(
+                "the times of the trace are all {} apart, as line numbers are, and response times \
+                 rest on them; hint: --arrivals closed:threads=1, or another --arrivals",
+                Quantity::Time.format(gap as f64)
+            )
+        })
     }
 
     /// The requests of one replay, on all pages of the trace, and its dirty events.

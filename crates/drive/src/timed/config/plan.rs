@@ -1,6 +1,6 @@
 //! From the options of a timed drive to its [`Settings`].
 
-use flashgc_base::spec::SpecError;
+use flashgc_base::spec::{SpecError, count};
 use flashgc_ftl::{Geometry, PlacementSpec};
 use flashgc_workload::requests::{Arrivals, Disorder, Requests};
 
@@ -110,14 +110,16 @@ impl TimedPlan {
         })
     }
 
-    /// The settings on a drive of this shape, for requests from `requests`. Blocks that `placement`
-    /// keeps for its copies are added to every mark at which a collection begins or ends.
+    /// The settings on a drive of this shape, for requests from `requests`, that is to hold `pages`
+    /// pages of data. Blocks that `placement` keeps for its copies are added to every mark at which
+    /// a collection begins or ends.
     ///
     /// # Errors
-    /// Blocks that the planes cannot share, thresholds out of order.
+    /// Blocks that the planes cannot share, thresholds out of order or above the spare blocks.
     pub fn settings(
         &self,
         geometry: &Geometry,
+        pages: u64,
         placement: &PlacementSpec,
         requests: &Requests,
     ) -> Result<Settings, SpecError> {
@@ -135,11 +137,31 @@ impl TimedPlan {
         }
         let for_copies = placement.kept_for_copies() * in_unit;
         low += for_copies;
+        let high = (high + for_copies).max(low);
+        // Data as dense as can be: what is left is all that collections can erase.
+        let each = pages.div_ceil(u64::from(planes)) * u64::from(in_unit);
+        let full = each.div_ceil(u64::from(geometry.pages_per_block()));
+        let spare = (u64::from(blocks) * u64::from(in_unit)).saturating_sub(full);
+        // A map says what is wrong with blocks that the planes cannot share, and with a low mark that
+        // leaves no room.
+        let can_be = geometry.blocks().is_multiple_of(planes) && high > low;
+        if can_be && u64::from(high) >= spare {
+            return Err(SpecError::new(
+                format!(
+                    "gc_high: collections would go on until more than {} are erased, and the spare \
+                     space of {} is {}",
+                    count(high.into(), "block"),
+                    self.settings.collecting.unit.name(),
+                    count(spare, "block")
+                ),
+                "a lower --gc-high, or more spare space",
+            ));
+        }
         let arrivals = self.arrivals.or(requests.default_arrivals());
         let settings = Settings {
             collecting: Collecting {
                 low,
-                high: (high + for_copies).max(low),
+                high,
                 hard,
                 idle: self.idle.map(|(below, after_ns)| Idle {
                     below: below.blocks(in_unit, blocks) + for_copies,
@@ -178,7 +200,9 @@ mod tests {
         let geometry = Geometry::with_spare(blocks, 64, 0.15).unwrap();
         let requests = Requests::parse("uniform").unwrap();
         let none = PlacementSpec::default();
-        plan(config)?.settings(&geometry, &none, &requests).map_err(|error| error.to_string())
+        plan(config)?
+            .settings(&geometry, geometry.logical_pages().into(), &none, &requests)
+            .map_err(|error| error.to_string())
     }
 
     #[test]
@@ -209,6 +233,30 @@ mod tests {
             Threshold::parse("gc_low", "5 blocks").unwrap_err().to_string(),
             "gc_low: found '5 blocks', expected a number of blocks a plane or a share; hint: write \
              gc_low=2 or gc_low=5%"
+        );
+    }
+
+    #[test]
+    fn a_threshold_above_the_spare_space_is_refused_with_the_name_of_the_option() {
+        // 160 blocks of 64 pages with 15% spare: 8704 pages fill 136 blocks, 24 are left.
+        let config =
+            |high: &str| TimedConfig { gc_high: Some(high.into()), ..TimedConfig::default() };
+        assert_eq!(settings(&config("23"), 160).unwrap().collecting.high, 23);
+        assert_eq!(
+            settings(&config("24"), 160).unwrap_err(),
+            "gc_high: collections would go on until more than 24 blocks are erased, and the spare \
+             space of a plane is 24 blocks; hint: a lower --gc-high, or more spare space"
+        );
+        // Two planes have 12 spare blocks each.
+        let both = |high: &str| TimedConfig { planes: 2, ..config(high) };
+        assert!(settings(&both("11"), 160).is_ok());
+        let error = settings(&both("12"), 160).unwrap_err();
+        assert!(error.contains("the spare space of a plane is 12 blocks"), "{error}");
+        let die = TimedConfig { gc_domain: "die".into(), ..both("12") };
+        let error = settings(&die, 160).unwrap_err();
+        assert!(
+            error.contains("more than 24 blocks") && error.contains("of a die is 24"),
+            "{error}"
         );
     }
 

@@ -51,26 +51,27 @@ impl Timed {
         TimedPlan::new(timed, config.page_size, &times)
     }
 
-    /// Works the runs out on a drive of this shape.
+    /// Works the runs out on a drive of this shape that is to hold `pages` pages of data.
     ///
     /// # Errors
     /// Blocks that the planes cannot share, a length or warm-up of another kind of drive.
     pub(crate) fn new(
         plan: TimedPlan,
-        timed: &TimedConfig,
         config: &RunConfig,
         geometry: &Geometry,
+        pages: u64,
         placement: &PlacementSpec,
         lifespan: Option<Lifespan>,
         source: &dyn Source,
     ) -> Result<Self, SpecError> {
         let requests = requests(source)?;
-        let settings = plan.settings(geometry, placement, requests)?;
+        let settings = plan.settings(geometry, pages, placement, requests)?;
         let (total, passes) = match (&config.length, lifespan) {
             (Length::Until(_), Some(lifespan)) => (until_failure(lifespan, geometry), None),
             _ => length(&config.length, requests, geometry)?,
         };
         let (warmup, precondition) = warmup(&config.warmup, total, geometry)?;
+        let timeline = config.timed.as_ref().and_then(|timed| timed.timeline.as_ref());
         Ok(Self {
             plan,
             settings,
@@ -78,7 +79,7 @@ impl Timed {
             warmup,
             requests: total,
             passes,
-            timeline: timed.timeline.as_ref().map(TimelineConfig::parse).transpose()?,
+            timeline: timeline.map(TimelineConfig::parse).transpose()?,
         })
     }
 
@@ -154,7 +155,8 @@ pub(crate) fn geometry(
                     count(pages.into(), "page"),
                     geometry.logical_pages()
                 ),
-                "use more blocks, or leave their number out",
+                "use more blocks; without --blocks, --capacity and --device the drive is as large \
+                 as the trace needs",
             )
             .into());
         }

@@ -57,6 +57,18 @@ pub enum Unit {
     Drive,
 }
 
+impl Unit {
+    /// The unit as a message names it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Plane => "a plane",
+            Self::Die => "a die",
+            Self::Channel => "a channel",
+            Self::Drive => "the drive",
+        }
+    }
+}
+
 /// How the collector gives way to the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preemption {

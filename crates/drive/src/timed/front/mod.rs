@@ -44,6 +44,9 @@ struct Counts {
     in_system: u64,
     request_ns: u128,
     counted_until: u64,
+    /// When the last request arrived, and the requests in the system then.
+    last_arrival_ns: u64,
+    at_last_arrival: u64,
     pages_read: u64,
     pages_written: u64,
     pages_modified: u64,
@@ -56,6 +59,8 @@ impl Value for Counts {
         in_system,
         request_ns,
         counted_until,
+        last_arrival_ns,
+        at_last_arrival,
         pages_read,
         pages_written,
         pages_modified
@@ -206,6 +211,11 @@ impl FrontEnd {
         self.counts.in_system
     }
 
+    /// Whether requests arrive at times of their own.
+    pub fn has_open_loop(&self) -> bool {
+        self.host == Loop::Open
+    }
+
     /// Puts the counts until `now` into `totals`.
     pub fn count(&mut self, now: u64, totals: &mut Totals) {
         self.counts.count_until(now);
@@ -216,6 +226,8 @@ impl FrontEnd {
         totals.pages_modified = self.counts.pages_modified;
         totals.cache_hits = self.cache.hits();
         totals.request_ns = self.counts.request_ns;
+        totals.last_arrival_ns = self.counts.last_arrival_ns;
+        totals.at_last_arrival = self.counts.at_last_arrival;
     }
 
     /// Lets the first requests arrive; does nothing if they have.
@@ -336,6 +348,7 @@ impl FrontEnd {
         }
         self.counts.count_until(now);
         self.counts.in_system += 1;
+        (self.counts.last_arrival_ns, self.counts.at_last_arrival) = (now, self.counts.in_system);
         let number = self.counts.arrived;
         self.counts.arrived += 1;
         shared.observer.arrived(now);

@@ -75,15 +75,18 @@ pub struct CollectionResult {
     pub suspended_erases: u64,
 }
 
-/// Requests that came faster than the drive could serve them: the runs were stopped.
+/// Requests that came faster than the drive could serve them.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Overload {
     /// Requests that arrived a second.
     pub offered_per_second: f64,
     /// Requests that were served a second while others waited: the rate that the drive can sustain.
     pub sustainable_per_second: f64,
-    /// Requests that waited when the run was stopped.
+    /// Requests not yet served when the run was stopped, or when its last request arrived.
     pub outstanding: u64,
+    /// The run was stopped before its end.
+    #[serde(default)]
+    pub is_cut_short: bool,
 }
 
 impl Overload {
@@ -94,13 +97,16 @@ impl Overload {
             small if small < 0.01 => format!("{small:.1e}"),
             scale => format!("{scale:.2}"),
         };
+        let waiting = count(self.outstanding, "request");
+        let end = match self.is_cut_short {
+            true => format!("the run was stopped with {waiting} waiting"),
+            false => format!("{waiting} waited when the last one arrived"),
+        };
         format!(
-            "overload: requests arrive at {:.0} a second and the drive serves {:.0}; the run was \
-             stopped with {} waiting, so response times grow with the length of the run; hint: \
-             --rate-scale {scale}, or --arrivals closed:threads=8",
-            self.offered_per_second,
-            self.sustainable_per_second,
-            count(self.outstanding, "request"),
+            "overload: requests arrive at {:.0} a second and the drive serves {:.0}; {end}, so \
+             response times grow with the length of the run; hint: --rate-scale {scale}, or \
+             --arrivals closed:threads=8",
+            self.offered_per_second, self.sustainable_per_second,
         )
     }
 }
@@ -114,7 +120,7 @@ impl Value for Utilisation {
 }
 
 impl Value for Overload {
-    value!(offered_per_second, sustainable_per_second, outstanding);
+    value!(offered_per_second, sustainable_per_second, outstanding, is_cut_short);
 }
 
 impl CollectionResult {

@@ -108,6 +108,7 @@ fn overload(runs: &[Measured]) -> Option<Overload> {
         outstanding: all.iter().map(|one| one.outstanding).max()?,
         offered_per_second: over(&|one| one.offered_per_second),
         sustainable_per_second: over(&|one| one.sustainable_per_second),
+        is_cut_short: all.iter().any(|one| one.is_cut_short),
     })
 }
 

@@ -101,6 +101,10 @@ pub struct Totals {
     /// Sum over time of the requests in the system, from arrival to completion: divided by the
     /// time it is L of Little's law.
     pub request_ns: u128,
+    /// When the last request arrived.
+    pub last_arrival_ns: u64,
+    /// The requests in the system then, itself among them.
+    pub at_last_arrival: u64,
 }
 
 impl Value for Totals {
@@ -117,6 +121,8 @@ impl Value for Totals {
         bus_busy_ns,
         die_busy_ns,
         die_collecting_ns,
-        request_ns
+        request_ns,
+        last_arrival_ns,
+        at_last_arrival
     );
 }

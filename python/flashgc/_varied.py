@@ -1,0 +1,36 @@
+"""Names of configurations that are run together: what is not the same in all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from flashgc.units import format_share
+
+
+def name(config: Mapping[str, Any], configs: Sequence[Mapping[str, Any]]) -> str:
+    """The values of ``config`` in which ``configs`` differ, the victim policy first.
+
+    >>> configs = [{"victim": "greedy", "spare": 0.1}, {"victim": "fifo", "spare": 0.005}]
+    >>> name(configs[1], configs)
+    'fifo, spare 0.5%'
+    >>> name(configs[1], configs[1:])
+    'fifo'
+    """
+    everywhere = [dict(_fields(other)) for other in configs]
+    words: list[str] = []
+    for key, value in _fields(config):
+        if key == "victim":
+            words.insert(0, str(value))
+        elif any(other.get(key) != value for other in everywhere):
+            text = format_share(value, 4) if key == "spare" else value
+            words.append(f"{key} {text}")
+    return ", ".join(words)
+
+
+def _fields(config: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for key, value in config.items():
+        if isinstance(value, Mapping):
+            yield from _fields(value)
+        else:
+            yield key, value

@@ -1,0 +1,116 @@
+"""Ctrl-C and the signal to terminate, whenever they come."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from conftest import COMMAND, environment
+
+LONG = ("--blocks", "2000", "--pages-per-block", "256", "--writes", "100000x", "--warmup", "0.001%")
+
+
+def signalled(which: signal.Signals, seconds: float, *arguments: str) -> tuple[int, str, str]:
+    """Starts the command, sends it a signal after so long, and returns what came of it."""
+    process = subprocess.Popen(
+        [*COMMAND, *arguments],
+        env=environment(),
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    time.sleep(seconds)
+    assert process.poll() is None, process.communicate()
+    process.send_signal(which)
+    try:
+        out, errors = process.communicate(timeout=30)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        raise
+    return process.returncode, out, errors
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("run", "--workload", "PIPE"),
+        ("run", "--drive", "timed", "--device", "mlc", "--workload", "PIPE"),
+        ("trace", "stat", "PIPE"),
+        ("trace", "convert", "PIPE", "out.csv"),
+    ],
+    ids=lambda arguments: " ".join(arguments[:3]),
+)
+@pytest.mark.parametrize("has_writer", [False, True], ids=["no writer", "a silent writer"])
+def test_ctrl_c_ends_who_waits_for_a_pipe(
+    arguments: tuple[str, ...], has_writer: bool, tmp_path: Path
+) -> None:
+    pipe = tmp_path / "trace.csv"
+    os.mkfifo(pipe)
+    names = {"PIPE": str(pipe), "out.csv": str(tmp_path / "out.csv")}
+    writer = os.open(pipe, os.O_RDWR) if has_writer else None
+    code, out, errors = signalled(signal.SIGINT, 2, *(names.get(word, word) for word in arguments))
+    if writer is not None:
+        os.close(writer)
+    assert (code, out) == (130, ""), errors
+    assert errors.strip().splitlines()[-1] == "error: interrupted"
+    assert "Traceback" not in errors
+
+
+def test_the_signal_to_terminate_keeps_what_there_is_as_ctrl_c_does() -> None:
+    for which in (signal.SIGTERM, signal.SIGINT):
+        code, out, errors = signalled(which, 3, "run", *LONG, "--json")
+        assert code == 130, errors
+        document = json.loads(out)
+        assert document["interrupted"] is True
+        assert document["host_pages"] > 0
+        assert "interrupted: the figures cover the part that was run" in errors
+
+
+def loaded(statement: str) -> set[str]:
+    """The modules that a statement imports in a new interpreter."""
+    program = (
+        f"import sys\nbefore = set(sys.modules)\n{statement}\nprint(*set(sys.modules) - before)"
+    )
+    made = subprocess.run(
+        [sys.executable, "-c", program],
+        env=environment(), text=True, capture_output=True, check=True,
+    )  # fmt: skip
+    return set(made.stdout.split())
+
+
+def test_ctrl_c_is_in_hand_before_anything_takes_long_to_import() -> None:
+    # Whatever these import comes before the handler, and Ctrl-C would show its insides.
+    ours = {"flashgc", "flashgc._early", "flashgc.command"}
+    assert loaded("import flashgc.command") <= {*ours, "__future__", "_signal"}
+
+
+@pytest.mark.parametrize("name", ["flashgc.command.entrance", "flashgc.command.run", "json"])
+def test_ctrl_c_during_an_import_is_one_line_and_is_never_lost(name: str) -> None:
+    # Python swallows what is raised while it frees an object, as this finder does.
+    program = f"""
+import os, signal, sys
+class Interrupting:
+    def find_spec(self, name, path=None, target=None):
+        if name == {name!r}:
+            try:
+                os.kill(os.getpid(), signal.SIGINT)
+            except BaseException:
+                pass
+from flashgc.command import main
+sys.meta_path.insert(0, Interrupting())
+sys.argv = ["flashgc", "run", "--blocks", "64", "--pages-per-block", "16", "--writes", "1x"]
+main()
+"""
+    made = subprocess.run(
+        [sys.executable, "-c", program],
+        env=environment(), text=True, capture_output=True, check=False,
+    )  # fmt: skip
+    assert (made.returncode, made.stdout) == (130, ""), made.stderr
+    assert made.stderr == "error: interrupted\n"
