@@ -51,7 +51,7 @@ def test_the_documents_agree(command: Command, tmp_path: Path) -> None:
     folder = tmp_path / "folder"
     assert document == results(folder)
     assert list(document) == [
-        "version", "size", "what", "command", "interrupted", "counts", "papers", "claims",
+        "version", "size", "what", "command", "interrupted", "counts", "rows", "papers", "claims",
     ]  # fmt: skip
     table = document["claims"][0]
     with open(folder / "tables" / "dchoices.table1.model.csv", newline="") as file:
@@ -154,7 +154,9 @@ def test_where_nothing_can_be_written_the_rows_are_still_shown(tmp_path: Path) -
     folder = tmp_path / "flashgc-reproduce"
     left = {path.name for path in folder.rglob("*") if path.is_file()}
     assert left == {"results.json", "dchoices.greedy.csv"}, "small files, and no torn one"
-    assert results(folder)["counts"] == {"met": 1, "met-in-kind": 0, "missed": 0, "not-run": 0}
+    counts = results(folder)["counts"]
+    assert isinstance(counts, dict)
+    assert {verdict: n for verdict, n in counts.items() if n} == {"met": 1}
 
 
 def start(folder: Path) -> subprocess.Popen[str]:

@@ -11,7 +11,7 @@ from flashgc.papers.claims import Claim, claims
 from flashgc.papers.pgc import experiment, sweeps, traces
 from flashgc.reproduce.execute import programs
 from flashgc.reproduce.runner import Measured, Outcome, Size, runner_of
-from flashgc.reproduce.verdicts import Verdict
+from flashgc.reproduce.verdicts import Value, Verdict
 from flashgc.results import Result
 from flashgc.simulation import run
 from papers import claim_of, task_of
@@ -54,7 +54,10 @@ def outcome_of(name: str, make: Any) -> Outcome:
     runner = runner_of(the(name))
     assert runner is not None
     task = runner.task(the(name), Size.QUICK)
-    results = {key: make(key, one) for key, one in task.simulations.items()}
+    # Runs one by one have a key each, which is that of the simulation and a number.
+    results = {
+        key: make(key.rpartition(" run ")[0] or key, one) for key, one in task.simulations.items()
+    }
     return runner.judge(the(name), Measured(Size.QUICK, task, results, {}))
 
 
@@ -107,8 +110,38 @@ def test_the_published_falls_are_those_that_are_claimed() -> None:
     outcome = outcome_of("traces", lambda key, _: of_traces(key, FALLS))
     assert outcome.verdict is IN_KIND, [row.why for row in outcome.rows]
     by_label = {row.label: row.measured for row in outcome.rows}
-    assert by_label["Cello, mean"] == "-66.60%"
-    assert by_label["Financial, variance"] == "-49.80%"
+    mean, variance = by_label["Cello, mean, %"], by_label["Financial, variance, %"]
+    assert isinstance(mean, Value)
+    assert isinstance(variance, Value)
+    assert (mean.mean, variance.mean) == pytest.approx((-66.6, -49.8))
+    (figure,) = outcome.figures
+    # The slides' bars: four traces, without preemption and with.
+    assert len(figure.data.rows) == 8
+    figure.draw()
+
+
+def test_a_fall_of_another_size_than_published_is_missed() -> None:
+    # A tenth of what is published, and twice as much, beside two thirds of it.
+    sizes = {**FALLS, "Financial": (0.65, 99.6), "Cello": (44.5, 83.3)}
+    outcome = outcome_of("traces", lambda key, _: of_traces(key, sizes))
+    rows = {row.label: row for row in outcome.rows}
+    assert rows["Financial, mean, %"].verdict is MISSED
+    assert "0.10 times the published effect, beyond" in rows["Financial, mean, %"].why
+    assert rows["Financial, variance, %"].verdict is MISSED
+    assert rows["Cello, mean, %"].verdict is IN_KIND
+
+
+def test_a_fall_inside_its_interval_is_missed() -> None:
+    def noisy(key: str, simulation: Any) -> Result:
+        # Falls of 1, 66.6 and 132.2% in three runs.
+        shift = {1: -65.6, 2: 0, 3: 65.6}[simulation.options.get("seed", 1)]
+        falls = {**FALLS, "Cello": (66.6 + shift, 83.3)}
+        return of_traces(key, falls)
+
+    outcome = outcome_of("traces", noisy)
+    rows = {row.label: row.verdict for row in outcome.rows}
+    assert rows["Cello, mean, %"] is MISSED
+    assert rows["Cello, variance, %"] is IN_KIND
 
 
 def test_a_trace_that_reads_and_gains_as_much_is_missed() -> None:
@@ -118,7 +151,7 @@ def test_a_trace_that_reads_and_gains_as_much_is_missed() -> None:
     # Slower with preemption.
     worse = {**FALLS, "Financial": (-1.0, 49.8)}
     outcome = outcome_of("traces", lambda key, _: of_traces(key, worse))
-    assert "Financial, mean" in [row.label for row in outcome.rows if row.verdict is MISSED]
+    assert "Financial, mean, %" in [row.label for row in outcome.rows if row.verdict is MISSED]
 
 
 def test_a_gain_must_grow_all_along_its_sweep() -> None:
@@ -146,13 +179,17 @@ def test_bandwidth_that_varies_with_writes_and_depth_is_what_is_claimed() -> Non
         swing = writes / 200 + depth / 1000
         slices = [0.0, *([1 - swing, 1 + swing] * 5), 0.0]
         side = {"bytes_per_second": slices}
-        series = {"read": side, "write": {"bytes_per_second": [0.0] * len(slices)}}
+        nothing = {"bytes_per_second": [0.0] * len(slices)}
+        series = {"read": side, "write": nothing, "resolution_seconds": 0.02}
         return timed(1, 1, 1, over_time=series)
 
     outcome = outcome_of("variability", varying)
     assert outcome.verdict is IN_KIND
     # The ends are not whole: of 1 - s and 1 + s the coefficient of variation is s.
     assert outcome.rows[0].measured == "0.108, 0.208, 0.308, 0.408"
+    (figure,) = outcome.figures
+    assert len(figure.data.rows) == 4 * 12
+    figure.draw()
 
 
 def test_what_was_interrupted_is_not_run() -> None:

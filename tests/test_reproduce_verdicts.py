@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 
 from flashgc import ConfigError
 from flashgc.papers.claims import Claim, Input, Kind, Tolerance, claims, parse
 from flashgc.reproduce import verdicts
+from flashgc.reproduce.document import Reproduction
 from flashgc.reproduce.runner import (
     Measured,
     NotMeasuredError,
@@ -21,7 +23,8 @@ from flashgc.reproduce.runner import (
     row,
 )
 
-MET, IN_KIND, MISSED, NOT_RUN = Verdict.MET, Verdict.IN_KIND, Verdict.MISSED, Verdict.NOT_RUN
+MET, IN_KIND, BLIND = Verdict.MET, Verdict.IN_KIND, Verdict.BLIND
+MISSED, NOT_RUN = Verdict.MISSED, Verdict.NOT_RUN
 
 
 @pytest.mark.parametrize(
@@ -128,10 +131,93 @@ def test_the_least_lies_where_it_was_published() -> None:
         ([MET, NOT_RUN], NOT_RUN),
         ([NOT_RUN, IN_KIND], NOT_RUN),
         ([NOT_RUN, MISSED, MET], MISSED),
+        ([BLIND, MET], MET),
+        ([BLIND, MISSED], MISSED),
+        ([BLIND, BLIND], BLIND),
     ],
 )
 def test_nothing_is_met_that_was_not_run_whole(parts: list[Verdict], whole: Verdict) -> None:
     assert verdicts.together(parts) is whole
+
+
+@pytest.mark.parametrize(
+    ("measured", "published", "base", "verdict"),
+    [
+        # Exactly a factor of 1.5, either way, and a little more.
+        (Value(-15.0), -10, 0, MET),
+        (Value(-15.1), -10, 0, MISSED),
+        (Value(15.0), 22.5, 0, MET),
+        (Value(14.9), 22.5, 0, MISSED),
+        # The other sign, and none.
+        (Value(10.0), -10, 0, MISSED),
+        (Value(0.0), -10, 0, MISSED),
+        # Not told from none, by an interval or for want of one.
+        (Value(-10.0, 10.0), -10, 0, MISSED),
+        (Value(-10.0, 9.9), -10, 0, MET),
+        (Value(-10.0, math.nan), -10, 0, MISSED),
+        # In percent of something else, and as a ratio: 99.93 for 77.88 is no gain of that size.
+        (Value(99.93), 77.88, 100, MISSED),
+        (Value(80.0), 77.88, 100, MET),
+        (Value(2.78), 3.46, 1, MET),
+        (Value(1.2), 3.46, 1, MISSED),
+    ],
+)
+def test_an_effect_has_sign_and_rough_size(
+    measured: Value, published: float, base: float, verdict: Verdict
+) -> None:
+    assert verdicts.sized(measured, published, base=base).verdict is verdict
+
+
+def test_the_size_of_a_published_range_is_that_of_its_nearer_end() -> None:
+    # 14 to 18 percent less: from 14 / 1.5 to 18 * 1.5.
+    for change, verdict in ((-9.4, MET), (-9.2, MISSED), (-16, MET), (-26.9, MET), (-27.1, MISSED)):
+        assert verdicts.sized(Value(change), -14, -18).verdict is verdict
+    with pytest.raises(ValueError, match="no effect was published"):
+        verdicts.sized(Value(1.0), 0)
+
+
+@pytest.mark.parametrize(
+    ("measured", "verdict"),
+    [
+        (Value(14.4), MET),
+        (Value(0.1), MET),
+        (Value(35.4), MISSED),
+        (Value(5.0, 5.0), MISSED),
+        (Value(-3.0), MISSED),
+    ],
+)
+def test_a_bound_holds_and_there_is_an_effect(measured: Value, verdict: Verdict) -> None:
+    assert verdicts.up_to(measured, 14.4).verdict is verdict
+
+
+def test_a_published_number_is_met_in_kind_in_its_size_only() -> None:
+    def graded(measured: Value, base: float | None, input_: Input = Input.RIG) -> Verdict:
+        claim = Claim("dchoices.x", "x", Kind.ORDER, input_)
+        judged = row("x", 22.12, lambda: (measured, verdicts.Judgement(MET, "")), base=base)
+        return conclude(claim, Measured(Size.QUICK, Task(), {}, {}), [judged]).verdict
+
+    # BSGC's gain in migrations: 0.07% is not 22.12%.
+    assert graded(Value(0.07, 0.01), 0.0) is MISSED
+    assert graded(Value(20.0, 1.0), 0.0) is IN_KIND
+    # A row whose own judgement has looked at the size; and one on the paper's own input.
+    assert graded(Value(0.07, 0.01), None) is IN_KIND
+    assert graded(Value(0.07, 0.01), 0.0, Input.EXACT) is MET
+
+
+def test_rows_and_claims_are_counted_by_paper() -> None:
+    made = [outcome(Input.RIG, one) for one in (MET, MISSED, MET)]
+    other = replace(outcome(Input.EXACT, MET), claim=Claim("vm.x", "x", Kind.EQUAL, Input.EXACT))
+    page = Reproduction(Size.QUICK, (), "0", {}, (*made, other), {}, False, {})
+    assert {key: n for key, n in page.counts().items() if n} == {
+        "met": 1,
+        "met-in-kind": 2,
+        "missed": 1,
+    }
+    assert {key: n for key, n in page.rows("dchoices").items() if n} == {
+        "met-in-kind": 2,
+        "missed": 1,
+    }
+    assert page.counts("vm")["met"] == 1
 
 
 def outcome(input_: Input, verdict: Verdict, stand_in: str = "") -> Outcome:

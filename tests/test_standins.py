@@ -255,18 +255,20 @@ def test_the_published_numbers_are_met_in_kind_and_those_upside_down_are_not(
         outcome = judged(name, results, {})
         assert len(outcome.rows) == rows
         assert {row.verdict for row in outcome.rows} == {Verdict.IN_KIND}, name
-    # Where memory costs what it gained, and two frontiers what they gained, all but ties and sizes
-    # are missed. Ties: steps below 1%, of which Table 5 has 5 from c = 1 to 2.
+    # Where memory costs what it gained, and two frontiers what they gained, all are missed.
     turned = {key: result(9 - value) for key, value in (one | two).items()}
     outcome = judged("dchoices.table5", turned, {})
     labels = [row.label for row in outcome.rows if row.verdict is not Verdict.MISSED]
-    assert all(label.endswith(", 2") for label in labels), labels
+    assert labels == []
 
 
-def curves(of_d: Callable[[int, int], float]) -> dict[str, Result]:
-    """Results of Figure 4 in which d and c have this write amplification."""
+def curves(of_d: Callable[[float, int], float], webmail: int = 1) -> dict[str, Result]:
+    """Results of Figure 4 in which d and c have this write amplification.
+
+    On webmail ``d`` is so many times what it is on rsrch0.
+    """
     return {
-        f"{name} {c} {d}": result(of_d(d, int(c)))
+        f"{name} {c} {d}": result(of_d(d / (webmail if name == "webmail" else 1), int(c)))
         for name, c, *_ in claim_of("dchoices.fig4").rows
         for d in CHOICES[Size.QUICK]
     }
@@ -275,14 +277,19 @@ def curves(of_d: Callable[[int, int], float]) -> dict[str, Result]:
 def test_an_optimal_d_inside_the_curve_holds_in_kind(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(standins.FOLDER, raising=False)
 
-    def bowl(d: int, c: int) -> float:
-        return 1.7 + 0.1 * math.log(d / 37) ** 2 + (0.01 if c == 0 else 0.002 * c)
+    def bowl(d: float, c: int) -> float:
+        return 1.7 + 0.1 * math.log(d / 42) ** 2 + (0.01 if c == 0 else 0.002 * c)
 
-    outcome = judged("dchoices.fig4", curves(bowl), {})
+    outcome = judged("dchoices.fig4", curves(bowl, webmail=3), {})
+    # Published are 56, 37, 34 and 37 on rsrch0, all within a factor of 1.5 of 42.
     assert [row.verdict for row in outcome.rows] == [Verdict.IN_KIND] * 10
-    assert [row.measured for row in outcome.rows[:8]] == ["d = 37"] * 8
-    # The least at d = 37 is 1.702 with c = 1 and 1.71 without: 0.47% less.
-    assert str(outcome.rows[8].measured).startswith("c = 1, d = 37: -0.47")
+    assert [row.measured for row in outcome.rows[:8]] == ["d = 42"] * 4 + ["d = 108"] * 4
+    # The least at d = 42 is 1.702 with c = 1 and 1.71 without: 0.47% less.
+    assert str(outcome.rows[8].measured).startswith("c = 1, d = 42: -0.47")
+    # On webmail 42 is not within a factor of 1.5 of the published 100 to 150.
+    outcome = judged("dchoices.fig4", curves(bowl), {})
+    verdicts = [row.verdict for row in outcome.rows]
+    assert verdicts == [Verdict.IN_KIND] * 4 + [Verdict.MISSED] * 4 + [Verdict.IN_KIND] * 2
     # A curve that falls to its end has no optimum, one with two valleys is not convex, and memory
     # that costs does not gain.
     for of_d, missed in (
@@ -290,7 +297,7 @@ def test_an_optimal_d_inside_the_curve_holds_in_kind(monkeypatch: pytest.MonkeyP
         (lambda d, c: 2 + 0.1 * math.sin(d / 20) + c / 100, 10),
         (lambda d, c: bowl(d, 1) + c / 100, 2),
     ):
-        outcome = judged("dchoices.fig4", curves(of_d), {})
+        outcome = judged("dchoices.fig4", curves(of_d, webmail=3), {})
         assert sum(row.verdict is Verdict.MISSED for row in outcome.rows) == missed
 
 

@@ -1,10 +1,11 @@
 //! The parts that all crates share: the specs that people type ([`spec`]), random streams
-//! ([`rng`]), structs of counters ([`counts`]), state as bytes ([`snapshot`]), and the questions of
-//! a collection to the host's memory ([`residency`]).
+//! ([`rng`]), structs of counters ([`counts`]), state as bytes ([`snapshot`]), the questions of a
+//! collection to the host's memory ([`residency`]), and deliberate faults ([`mutants`]).
 //!
 //! It depends on nothing of ours, so that generators and trace readers need no translation layer.
 
 pub mod counts;
+pub mod mutants;
 pub mod residency;
 pub mod rng;
 pub mod snapshot;

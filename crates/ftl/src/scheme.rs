@@ -7,6 +7,7 @@
 use std::fmt;
 
 use crate::counters::Counters;
+use flashgc_base::mutants::{self, Mutant};
 use flashgc_base::residency::{Cached, Region, Residency};
 use flashgc_base::snapshot::Value;
 use flashgc_base::spec::{Kind, Param, Params, Spec, SpecError, suggest};
@@ -278,7 +279,9 @@ impl Scheme {
         let copy = (Action::Copy, costs.copy());
         // A page written back need not be written when it is evicted, unless the host makes it
         // dirty again (Eq. 7).
-        let flush = (Action::Flush, costs.flush() - (1.0 - chance) * later);
+        let saved =
+            if mutants::on(Mutant::LdeWithoutBenefit) { 0.0 } else { (1.0 - chance) * later };
+        let flush = (Action::Flush, costs.flush() - saved);
         match self.rule {
             Rule::Unaware => copy,
             Rule::LeftOut => skip,
@@ -338,6 +341,7 @@ impl ClassTable {
     /// associated with it hold so many live pages of each class.
     pub fn total(&self, erases: u32, pages: &[u32; CLASSES], costs: &Costs) -> f64 {
         let each = pages.iter().zip(&self.costs);
+        let erases = if mutants::on(Mutant::VictimWithoutErase) { 0 } else { erases };
         f64::from(erases) * costs.erase as f64
             + each.map(|(&count, cost)| f64::from(count) * cost).sum::<f64>()
     }

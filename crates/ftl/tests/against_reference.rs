@@ -32,6 +32,8 @@ fn specs() -> Vec<String> {
         "cost-benefit:age=last_invalidate",
         "cost-benefit:form=lfs,age=last_invalidate",
         "cat:age=last_invalidate",
+        "cost-benefit:age=last_collection",
+        "cat:age=last_collection",
         "sagc:weight=ratio",
         "eigc:ratio=average",
         "bsgc:reading=literal",
@@ -41,6 +43,7 @@ fn specs() -> Vec<String> {
         "z-greedy:ties=oldest",
         "z-greedy:ties=lowest",
         "z-cost-benefit:age=last_invalidate",
+        "z-cost-benefit:age=last_collection",
     ] {
         specs.push(more.to_string());
     }

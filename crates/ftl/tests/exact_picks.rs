@@ -119,6 +119,8 @@ fn all(decisions_each: u64) -> u64 {
         drive::<CostBenefit>("cost-benefit:form=lfs,age=last_invalidate", decisions_each),
         drive::<Cat>("cat", decisions_each),
         drive::<Cat>("cat:age=last_invalidate", decisions_each),
+        drive::<CostBenefit>("cost-benefit:age=last_collection", decisions_each),
+        drive::<Cat>("cat:age=last_collection", decisions_each),
         drive::<Sagc>("sagc", decisions_each),
         drive::<Sagc>("sagc:weight=ratio", decisions_each),
         drive::<Scata>("scata", decisions_each),
@@ -132,6 +134,7 @@ fn all(decisions_each: u64) -> u64 {
         drive::<WearAware>("wear-aware:lambda=0.7", decisions_each),
         drive::<ZCostBenefit>("z-cost-benefit", decisions_each),
         drive::<ZCostBenefit>("z-cost-benefit:age=last_invalidate", decisions_each),
+        drive::<ZCostBenefit>("z-cost-benefit:age=last_collection", decisions_each),
     ]
     .iter()
     .sum()

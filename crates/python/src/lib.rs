@@ -39,6 +39,9 @@ mod _core {
     use super::traces::{trace_convert, trace_formats, trace_record, trace_stat, trace_synth};
     #[pymodule_export]
     use super::watch::Control;
+    #[cfg(feature = "mutants")]
+    #[pymodule_export]
+    use super::{choose_mutant, mutants};
     #[pymodule_export]
     use super::{options, registry, suggest, version};
 }
@@ -65,4 +68,28 @@ fn options() -> String {
 #[pyfunction]
 fn suggest(word: &str, known: Vec<String>) -> String {
     flashgc_base::spec::suggest(word, known.iter().map(String::as_str))
+}
+
+/// The names of the deliberately wrong engines that this one can be.
+#[cfg(feature = "mutants")]
+#[pyfunction]
+fn mutants() -> Vec<&'static str> {
+    flashgc_base::mutants::ALL.iter().map(|&(name, _)| name).collect()
+}
+
+/// Makes the engine wrong in the way called `name`; right again without one.
+#[cfg(feature = "mutants")]
+#[pyfunction]
+#[pyo3(signature = (name=None))]
+fn choose_mutant(name: Option<&str>) -> PyResult<()> {
+    let chosen = name
+        .map(|name| {
+            let found = flashgc_base::mutants::ALL.iter().find(|&&(known, _)| known == name);
+            found
+                .map(|&(_, mutant)| mutant)
+                .ok_or_else(|| errors::config(format!("no mutant {name}")))
+        })
+        .transpose()?;
+    flashgc_base::mutants::choose(chosen);
+    Ok(())
 }

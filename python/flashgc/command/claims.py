@@ -20,6 +20,7 @@ from flashgc.reproduce.words import lines
 STYLES = {
     Verdict.MET: "bold green",
     Verdict.IN_KIND: "green",
+    Verdict.BLIND: "magenta",
     Verdict.MISSED: "bold red",
     Verdict.NOT_RUN: "yellow",
 }
@@ -31,12 +32,15 @@ def show_claims(made: Reproduction, report: Path | None) -> None:
     for outcome in made.outcomes:
         _show_claim(out, outcome)
         out.print()
-    counts = Text("claims: ", style="bold" if not is_plain(out) else "")
-    parts = [(verdict, made.counts()[verdict]) for verdict in Verdict if made.counts()[verdict]]
-    for place, (verdict, of_verdict) in enumerate(parts):
-        counts.append(", " if place else "", style="default not bold")
-        counts.append(f"{of_verdict} {verdict}", style=STYLES[verdict])
-    out.print(counts)
+    for unit, counted in (("claims", made.counts()), ("rows", made.rows())):
+        counts = Text(f"{unit + ':':<8}", style="bold" if not is_plain(out) else "")
+        parts = [(verdict, counted[verdict]) for verdict in Verdict if counted[verdict]]
+        for place, (verdict, of_verdict) in enumerate(parts):
+            counts.append(", " if place else "", style="default not bold")
+            counts.append(f"{of_verdict} {verdict}", style=STYLES[verdict])
+        out.print(counts)
+    for name in made.untold():
+        out.print(f"no row tells from the right engine: {name}")
     if report is not None:
         out.print(f"page:   {report}", soft_wrap=True)
 
@@ -57,6 +61,9 @@ def _show_claim(out: Console, outcome: Outcome) -> None:
     told = [(str(outcome.verdict), outcome.why)]
     if len(outcome.rows) > 1:
         told += _reasons(outcome.rows)
+    for trial in outcome.trials:
+        rows = f"{len(trial.told)} of {len(trial.met)} met rows tell it"
+        told.append((f"wrong: {trial.name}", trial.failed or rows))
     told += [("note", note) for note in outcome.notes]
     show(out, facts(out, [(name, _text(out, said)) for name, said in told]))
 

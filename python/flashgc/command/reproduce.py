@@ -45,6 +45,11 @@ Stopped work goes on where it was: give the same command again.""",
 @click.option("--quick", is_flag=True, help="Minutes: fewer runs, fewer points, smaller drives.")
 @click.option("--full", is_flag=True, help="The papers' own sizes.")
 @click.option(
+    "--mutants",
+    is_flag=True,
+    help="Ask wrong engines too; rows that do not tell them apart are not counted.",
+)
+@click.option(
     "--out",
     metavar="DIR",
     type=click.Path(),
@@ -66,6 +71,7 @@ def reproduce(
     what: tuple[str, ...],
     quick: bool,
     full: bool,
+    mutants: bool,
     out: Path,
     listing: bool,
     jobs: int,
@@ -75,15 +81,16 @@ def reproduce(
     """Run what papers published again, and say how it stands to what is measured.
 
     WHAT is a claim (dchoices.fig3), a table (dchoices.table1) or a paper (dchoices); without it,
-    everything. Each row is met, met-in-kind (by something that stands in for what the paper used),
-    missed or not-run; a missed row is a finding, not a failure. DIR/report.html shows every table
-    and figure.
+    everything. Each row is met, met-in-kind (sign, order and rough size, on something that stands
+    in for what the paper used), missed or not-run; a missed row is a finding, not a failure.
+    DIR/report.html shows every table and figure.
     """
     from flashgc.command.claims import show_claims, show_list
     from flashgc.command.progress import Bar
     from flashgc.command.render import warn
     from flashgc.papers.claims import claims
     from flashgc.reproduce.folder import Folder
+    from flashgc.reproduce.mutants import BUILD, built
     from flashgc.reproduce.reproduce import reproduce as perform
     from flashgc.reproduce.runner import Size
 
@@ -96,7 +103,14 @@ def reproduce(
         return OK
     folder = Folder(out)
     with Bar(quiet=quiet) as bar:
-        made, work = perform(what, size=size, cache=folder.cache, jobs=jobs, progress=bar.show)
+        made, work = perform(
+            what,
+            size=size,
+            cache=folder.cache,
+            jobs=jobs,
+            progress=bar.show,
+            mutants=mutants,
+        )
     unwritten: OSError | None = work.unkept
     try:
         folder.write(made)
@@ -106,6 +120,11 @@ def reproduce(
         click.echo(made.to_json())
     else:
         show_claims(made, None if unwritten else folder.report)
+    if mutants and not built():
+        warn(
+            f"--mutants: faults in the engine's code were not run; hint: {BUILD}",
+            quiet=quiet,
+        )
     for name, why in made.failed.items():
         warn(f"{name}: {why}", quiet=quiet)
     if made.interrupted:

@@ -21,39 +21,47 @@ from flashgc import _core, _files
 class Cache:
     """Results of simulations in a folder, by configuration."""
 
-    def __init__(self, folder: Path) -> None:
-        """Makes the folder; raises :class:`OSError` where that cannot be."""
+    def __init__(self, folder: Path, mutant: str = "") -> None:
+        """Makes the folder; raises :class:`OSError` where that cannot be.
+
+        ``mutant`` is the fault in the engine whose results these are; empty for right results.
+        """
         self._folder = folder
+        self._mutant = mutant
         folder.mkdir(parents=True, exist_ok=True)
+
+    def of(self, mutant: str) -> Cache:
+        """The results of an engine with this fault, in the same folder."""
+        return Cache(self._folder, mutant)
 
     def path(self, config: dict[str, Any]) -> Path:
         """The file of a configuration's result."""
-        return self._folder / f"{_digest(_identity(config))}.json"
+        return self._folder / f"{_digest(self._identity(config))}.json"
 
     def load(self, config: dict[str, Any]) -> dict[str, Any] | None:
         """The result, if a whole one of this configuration and version is there."""
         try:
             entry = json.loads(self.path(config).read_bytes())
             result = entry["result"]
-            whole = entry["checksum"] == _digest(result) and entry["of"] == _identity(config)
+            whole = entry["checksum"] == _digest(result) and entry["of"] == self._identity(config)
         except (OSError, ValueError, KeyError, TypeError):
             return None
         return result if whole and isinstance(result, dict) else None
 
     def store(self, config: dict[str, Any], result: dict[str, Any]) -> None:
         """Keeps a result; raises :class:`OSError` where that cannot be."""
-        entry = {"of": _identity(config), "checksum": _digest(result), "result": result}
+        entry = {"of": self._identity(config), "checksum": _digest(result), "result": result}
         _files.write(str(self.path(config)), json.dumps(entry, indent=1))
 
-
-def _identity(config: dict[str, Any]) -> dict[str, Any]:
-    """All that a result depends on."""
-    return {
-        "version": _core.version(),
-        "engine": _engine_digest(),
-        "config": config,
-        "files": {name: _stamp(name) for name in files_of(config)},
-    }
+    def _identity(self, config: dict[str, Any]) -> dict[str, Any]:
+        """All that a result depends on."""
+        return {
+            "version": _core.version(),
+            "engine": _engine_digest(),
+            "mutant": self._mutant,
+            "config": config,
+            "files": {name: _stamp(name) for name in files_of(config)},
+        }
 
 
 def files_of(config: dict[str, Any]) -> list[str]:

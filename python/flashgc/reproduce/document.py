@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import hashlib
 import io
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,17 +32,33 @@ class Reproduction:
     interrupted: bool
     #: What could not be run because of an error, by the claim's id.
     failed: Mapping[str, str]
+    #: Whether wrong engines were asked for the same.
+    mutants: bool = False
 
     @property
     def command(self) -> str:
         """What to type to run it again."""
-        flag = () if self.size is Size.DEFAULT else (f"--{self.size}",)
-        return " ".join(("flashgc reproduce", *self.what, *flag))
+        flags = [] if self.size is Size.DEFAULT else [f"--{self.size}"]
+        flags += ["--mutants"] if self.mutants else []
+        return " ".join(("flashgc reproduce", *self.what, *flags))
 
-    def counts(self) -> dict[str, int]:
-        """How many claims have each verdict."""
-        counted = Counter(outcome.verdict for outcome in self.outcomes)
-        return {str(verdict): counted[verdict] for verdict in Verdict}
+    def untold(self) -> list[str]:
+        """Wrong engines that no row of any claim tells from the right one, by paper."""
+        ran = [(o.claim.paper, t) for o in self.outcomes for t in o.trials if not t.failed]
+        told = {(paper, trial.name) for paper, trial in ran if trial.told}
+        names = dict.fromkeys((paper, trial.name) for paper, trial in ran)
+        return [f"{paper}: {name}" for paper, name in names if (paper, name) not in told]
+
+    def counts(self, paper: str = "") -> dict[str, int]:
+        """How many claims have each verdict: of one paper, or of all."""
+        return _counted(outcome.verdict for outcome in self._of(paper))
+
+    def rows(self, paper: str = "") -> dict[str, int]:
+        """How many rows have each verdict: of one paper, or of all."""
+        return _counted(row.verdict for outcome in self._of(paper) for row in outcome.rows)
+
+    def _of(self, paper: str) -> list[Outcome]:
+        return [one for one in self.outcomes if paper in ("", one.claim.paper)]
 
     def digest(self, claim: Claim) -> str:
         """Of the digests of a claim's simulations: the same on every machine; empty without any."""
@@ -60,8 +77,15 @@ class Reproduction:
             "command": self.command,
             "interrupted": self.interrupted,
             "counts": self.counts(),
+            "rows": self.rows(),
             "papers": [
-                {"name": paper.name, "title": paper.title, "source": paper.source}
+                {
+                    "name": paper.name,
+                    "title": paper.title,
+                    "source": paper.source,
+                    "counts": self.counts(paper.name),
+                    "rows": self.rows(paper.name),
+                }
                 for paper in self.papers.values()
             ],
             "claims": [self._claim(outcome) for outcome in self.outcomes],
@@ -89,8 +113,14 @@ class Reproduction:
             "figures": [figure.name for figure in outcome.figures],
             "digest": self.digest(claim),
             "failed": self.failed.get(claim.id),
+            "mutants": [dataclasses.asdict(trial) for trial in outcome.trials],
             "commands": commands(outcome),
         }
+
+
+def _counted(verdicts: Iterable[Verdict]) -> dict[str, int]:
+    counted = Counter(verdicts)
+    return {str(verdict): counted[verdict] for verdict in Verdict}
 
 
 def commands(outcome: Outcome) -> list[str]:

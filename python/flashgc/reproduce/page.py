@@ -11,7 +11,7 @@ from markupsafe import Markup, escape
 
 from flashgc.reproduce.document import Reproduction, commands, rows_table, to_csv
 from flashgc.reproduce.runner import Figure
-from flashgc.reproduce.verdicts import Verdict
+from flashgc.reproduce.verdicts import ROUGHLY, Verdict
 from flashgc.reproduce.words import lines
 
 HERE = Path(__file__).parent
@@ -19,7 +19,10 @@ HERE = Path(__file__).parent
 #: What the verdicts mean, for readers of the page.
 MEANINGS = {
     Verdict.MET: "What was published is what comes out.",
-    Verdict.IN_KIND: "It comes out on something that stands in for what the paper used.",
+    Verdict.IN_KIND: "It comes out on something that stands in for what the paper used: sign, "
+    f"order and, of numbers, the size of the effect within a factor of {ROUGHLY:g}; where the "
+    "paper says 'up to', the bound holds.",
+    Verdict.BLIND: "It comes out of every wrong engine that was run as well: it is not counted.",
     Verdict.MISSED: "It does not come out; the row says how far off it is.",
     Verdict.NOT_RUN: "Nothing, or not all of it, was run; the row says why.",
 }
@@ -51,7 +54,8 @@ def page(made: Reproduction, figures: Mapping[str, str]) -> str:
         csv=lambda outcome: to_csv(rows_table(outcome)),
         figure_csv=lambda figure: to_csv(figure.data),
         meanings=MEANINGS,
-        verdicts=list(Verdict),
+        verdicts=[str(verdict) for verdict in Verdict],
+        roughly=f"{ROUGHLY:g}",
     )
 
 

@@ -7,6 +7,7 @@ from flashgc.papers.claims import Claim, claims
 from flashgc.reproduce.cache import Cache
 from flashgc.reproduce.document import Reproduction
 from flashgc.reproduce.execute import Progress, Work
+from flashgc.reproduce.mutants import attempts, weighed
 from flashgc.reproduce.runner import Outcome, Size, Task, not_run, runner_of
 
 
@@ -17,11 +18,14 @@ def reproduce(
     cache: Cache | None = None,
     jobs: int = 0,
     progress: Progress | None = None,
+    mutants: bool = False,
 ) -> tuple[Reproduction, Work]:
     """Runs the claims that ``what`` names (nothing names all) and judges them.
 
     Results of simulations are taken from ``cache`` and kept there. Ctrl-C stops; what had not been
-    measured is then not run. Raises :class:`flashgc.ConfigError` for a name of nothing.
+    measured is then not run. With ``mutants`` the claims are asked of wrong engines too, and rows
+    that do not tell those from the right one are not counted. Raises
+    :class:`flashgc.ConfigError` for a name of nothing.
     """
     known = claims()
     chosen = known.select(what)
@@ -35,9 +39,15 @@ def reproduce(
     work.perform()
     outcomes = tuple(_judged(claim, size, tasks[claim.id], work) for claim in chosen)
     measured = {name: work.measured(name, size) for name, task in tasks.items() if not task.not_run}
+    interrupted = work.interrupted
+    if mutants and not interrupted:
+        trials, interrupted = attempts(
+            chosen, tasks, measured, cache=cache, jobs=jobs, progress=progress
+        )
+        outcomes = tuple(weighed(one, trials.get(one.claim.id, ())) for one in outcomes)
     papers = {name: known.papers[name] for name in dict.fromkeys(claim.paper for claim in chosen)}
     made = Reproduction(
-        size, what, version(), papers, outcomes, measured, work.interrupted, work.failed
+        size, what, version(), papers, outcomes, measured, interrupted, work.failed, mutants
     )
     return made, work
 

@@ -5,6 +5,7 @@ A runner describes and judges; it runs nothing. See :mod:`flashgc.papers` for ho
 
 from __future__ import annotations
 
+import functools
 import importlib
 import math
 import shlex
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from flashgc import papers
 from flashgc.papers.claims import Claim, Input
-from flashgc.reproduce.verdicts import Judgement, Value, Verdict, relative, together
+from flashgc.reproduce.verdicts import Judgement, Value, Verdict, relative, sized, together
 from flashgc.results import Result
 
 if TYPE_CHECKING:
@@ -65,6 +66,15 @@ def simulation(**options: Any) -> Simulation:
     return Simulation(options)
 
 
+def seeded(key: str, one: Simulation) -> dict[str, Simulation]:
+    """The runs of a simulation one by one, so that each of their figures has an interval.
+
+    :meth:`Measured.runs` finds them again by ``key``.
+    """
+    runs = range(1, one.options["runs"] + 1)
+    return {f"{key} run {n}": Simulation({**one.options, "runs": 1, "seed": n}) for n in runs}
+
+
 @dataclass(frozen=True)
 class Computation:
     """Anything that is computed rather than simulated: a model, the statistics of a trace."""
@@ -74,6 +84,9 @@ class Computation:
     call: Callable[[], Any]
     #: Expected seconds on one core, for the progress bar.
     seconds: float = 0.1
+    #: Of a model: its parameters, and what makes the computation with others.
+    params: Mapping[str, Any] = field(default_factory=dict)
+    remade: Callable[..., Computation] | None = None
 
 
 def model(name: str, **params: Any) -> Computation:
@@ -82,7 +95,8 @@ def model(name: str, **params: Any) -> Computation:
     def call() -> Any:
         return importlib.import_module("flashgc.model").evaluate(name, **params)
 
-    return Computation(" ".join([f"flashgc model {name}", *_flags(params)]), call, 0.01)
+    command = " ".join([f"flashgc model {name}", *_flags(params)])
+    return Computation(command, call, 0.01, params, functools.partial(model, name))
 
 
 def models(name: str, **params: Any) -> Computation:
@@ -96,7 +110,8 @@ def models(name: str, **params: Any) -> Computation:
 
     given = ", ".join(f"{key}={numpy.asarray(value).tolist()!r}" for key, value in params.items())
     program = f"from flashgc import model; print(model.write_amplification({name!r}, {given}))"
-    return Computation(f"python -c {shlex.quote(program)}", call, 0.001 * points)
+    command = f"python -c {shlex.quote(program)}"
+    return Computation(command, call, 0.001 * points, params, functools.partial(models, name))
 
 
 def _flags(given: Mapping[str, Any]) -> list[str]:
@@ -144,6 +159,13 @@ class Measured:
             raise NotMeasuredError(self.reason)
         return self.results[key]
 
+    def runs(self, key: str) -> list[Result]:
+        """The results of :func:`seeded`; raises :class:`NotMeasuredError` unless all are there."""
+        wanted = [one for one in self.task.simulations if one.rpartition(" run ")[0] == key]
+        if not wanted:
+            raise NotMeasuredError(self.reason)
+        return [self.result(one) for one in wanted]
+
     def value(self, key: str) -> Value:
         """Write amplification of a simulation with its interval."""
         result = self.result(key)
@@ -176,6 +198,10 @@ class Row:
     published_ci95: float | None = None
     #: What stood in for the published input; empty if nothing. Such a row is met in kind at best.
     stand_in: str = ""
+    #: What the value is without any effect: 100 for percents of something else, 1 for a ratio. A
+    #: published number that is met in kind must be met in the size of its effect; ``None`` where
+    #: the row's own judgement has looked at that.
+    base: float | None = 0.0
 
     @property
     def difference(self) -> float | None:
@@ -193,13 +219,14 @@ def row(
     *,
     published_ci95: float | None = None,
     stand_in: str = "",
+    base: float | None = 0.0,
 ) -> Row:
     """A row of what ``judge`` measures and finds; not run where that was not measured."""
     try:
         measured, (verdict, why) = judge()
     except NotMeasuredError as missing:
-        return Row(label, published, None, Verdict.NOT_RUN, str(missing), published_ci95, stand_in)
-    return Row(label, published, measured, verdict, why, published_ci95, stand_in)
+        measured, verdict, why = None, Verdict.NOT_RUN, str(missing)
+    return Row(label, published, measured, verdict, why, published_ci95, stand_in, base)
 
 
 @dataclass(frozen=True)
@@ -208,6 +235,12 @@ class Table:
 
     columns: tuple[str, ...]
     rows: tuple[tuple[float | str | None, ...], ...]
+
+    @property
+    def has_numbers(self) -> bool:
+        """Whether there is more than what its rows are about: not where all was interrupted."""
+        cells = (cell for row in self.rows for cell in row[1:])
+        return any(isinstance(cell, int | float) and math.isfinite(cell) for cell in cells)
 
 
 @dataclass(frozen=True)
@@ -220,6 +253,23 @@ class Figure:
     data: Table
     #: Draws it with :mod:`flashgc.plot`.
     draw: Callable[[], Drawing]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What the rows of a claim say of a wrong engine."""
+
+    #: The wrong engine, and what is wrong with it.
+    name: str
+    what: str
+    #: Rows that the right engine meets and this one does not.
+    told: tuple[str, ...] = ()
+    #: All rows that the right engine meets.
+    met: tuple[str, ...] = ()
+    #: Rows that this one meets and the right engine does not.
+    fooled: tuple[str, ...] = ()
+    #: Why it was not run; empty if it was.
+    failed: str = ""
 
 
 @dataclass(frozen=True)
@@ -238,6 +288,8 @@ class Outcome:
     figures: tuple[Figure, ...] = ()
     #: What a reader should know: findings, things that are odd.
     notes: tuple[str, ...] = ()
+    #: Wrong engines that were asked for the same.
+    trials: tuple[Trial, ...] = ()
 
 
 def conclude(
@@ -251,7 +303,8 @@ def conclude(
 ) -> Outcome:
     """The outcome of a claim with these rows, whose labels are of ``heading``.
 
-    Here stand-ins lose the right to be met.
+    Here stand-ins lose the right to be met: in kind they are if sign, order and rough size are the
+    published ones.
     """
     graded = tuple(_graded(claim, one) for one in rows)
     verdict = together([one.verdict for one in graded])
@@ -263,9 +316,15 @@ def conclude(
         _why(graded),
         heading,
         graded,
-        tuple(figures),
+        tuple(figure for figure in figures if figure.data.has_numbers),
         tuple(notes),
     )
+
+
+def conclude_again(outcome: Outcome, rows: tuple[Row, ...]) -> Outcome:
+    """The outcome with other verdicts of its rows."""
+    verdict = together([one.verdict for one in rows])
+    return replace(outcome, rows=rows, verdict=verdict, why=_why(rows))
 
 
 def not_run(claim: Claim, size: Size, task: Task, why: str) -> Outcome:
@@ -275,9 +334,15 @@ def not_run(claim: Claim, size: Size, task: Task, why: str) -> Outcome:
 
 def _graded(claim: Claim, one: Row) -> Row:
     stands_in = claim.input is Input.RIG or (claim.input is Input.TRACE and one.stand_in)
-    if one.verdict is Verdict.MET and stands_in:
+    if one.verdict is not Verdict.MET or not stands_in:
+        return one
+    number = isinstance(one.measured, Value) and not isinstance(one.published, str)
+    if one.base is None or not number:
         return replace(one, verdict=Verdict.IN_KIND)
-    return one
+    assert isinstance(one.measured, Value)
+    verdict, size = sized(one.measured, float(one.published), base=one.base)
+    kind = Verdict.IN_KIND if verdict is Verdict.MET else Verdict.MISSED
+    return replace(one, verdict=kind, why=f"{one.why}; {size}" if one.why else size)
 
 
 def _why(rows: Sequence[Row]) -> str:

@@ -19,10 +19,17 @@ class Verdict(StrEnum):
     """How a published statement stands."""
 
     MET = "met"
-    #: Met by something that stands in for what the paper used.
+    #: Sign, order and rough size are the published ones, on something that stands in for what the
+    #: paper used.
     IN_KIND = "met-in-kind"
+    #: Would be met by wrong engines too: it proves nothing, and is not counted as met.
+    BLIND = "does-not-discriminate"
     MISSED = "missed"
     NOT_RUN = "not-run"
+
+
+#: The 0.975 quantile of Student's t for so many values, from any table of it.
+_T95 = {2: 12.706, 3: 4.303, 4: 3.182, 5: 2.776, 6: 2.571, 7: 2.447, 8: 2.365, 16: 2.131, 64: 1.998}
 
 
 @dataclass(frozen=True)
@@ -32,6 +39,18 @@ class Value:
     mean: float
     #: Half the width of its 95% confidence interval; 0 for what is computed.
     ci95: float = 0.0
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> Value:
+        """The mean of one value a run, with its interval.
+
+        >>> Value.of([50.0, 40.0])
+        Value(mean=45.0, ci95=63.53)
+        """
+        n = len(values)
+        mean = sum(values) / n
+        square = sum((one - mean) ** 2 for one in values) / (n - 1)
+        return cls(mean, _T95[n] * math.sqrt(square / n))
 
     @property
     def low(self) -> float:
@@ -100,6 +119,53 @@ def below(less: Value, more: Value, names: tuple[str, str]) -> Judgement:
     return Judgement(Verdict.MISSED, f"{text}: not less")
 
 
+#: How many times larger or smaller than published an effect of the same size in kind may be.
+ROUGHLY = 1.5
+
+
+def sized(measured: Value, lo: float, hi: float | None = None, *, base: float = 0.0) -> Judgement:
+    """Met if an effect has the sign of the published one and its size within a factor of 1.5.
+
+    An effect is the distance from ``base``: 0 for a difference, 100 for percents of something else,
+    1 for a ratio. It must differ from none by more than its interval. Where the paper gives a range
+    from ``lo`` to ``hi``, the factor is that of the nearer end.
+
+    >>> sized(Value(-12.0, 1.0), -10)
+    Judgement(verdict=<Verdict.MET: 'met'>, why='1.20 times the published effect')
+    >>> sized(Value(99.0), 90, base=100).verdict
+    <Verdict.MISSED: 'missed'>
+    """
+    ends = sorted((abs(lo - base), abs((lo if hi is None else hi) - base)))
+    sign = math.copysign(1.0, lo - base)
+    effect = (measured.mean - base) * sign
+    if not ends[0]:
+        raise ValueError("no effect was published")
+    if not effect > measured.ci95:
+        none = "not told from none" if abs(effect) <= measured.ci95 else "the other sign"
+        return Judgement(Verdict.MISSED, f"{effect * sign:+.4g} where {lo - base:+.4g}: {none}")
+    near = min(max(effect, ends[0]), ends[1])
+    times = effect / near
+    inside = 1 / ROUGHLY <= times <= ROUGHLY
+    text = f"{times:.2f} times the published effect"
+    return Judgement(
+        Verdict.MET if inside else Verdict.MISSED,
+        text if inside else f"{text}, beyond a factor of {ROUGHLY:g}",
+    )
+
+
+def up_to(measured: Value, most: float) -> Judgement:
+    """Met if there is an effect outside its interval, and the bound ``most`` holds.
+
+    >>> up_to(Value(35.4), 14.4).why
+    '35.4000 is beyond 14.4'
+    """
+    if not measured.low > 0:
+        return Judgement(Verdict.MISSED, f"{measured}: not told from none")
+    inside = measured.mean <= most
+    text = f"{measured} is {'at most' if inside else 'beyond'} {most:g}"
+    return Judgement(Verdict.MET if inside else Verdict.MISSED, text)
+
+
 def falling(series: Sequence[Value], names: Sequence[str]) -> Judgement:
     """Met if no value is above the one before it, and the last is below the first.
 
@@ -158,15 +224,16 @@ def true(holds: bool, why: str) -> Judgement:
 def together(verdicts: Sequence[Verdict]) -> Verdict:
     """The verdict on a statement whose parts have these.
 
-    One missed part is a missed statement, and nothing is met that was not run whole.
+    One missed part is a missed statement, and nothing is met that was not run whole. Parts that
+    tell a right engine from no wrong one are not counted, unless there are no others.
 
     >>> together([Verdict.MET, Verdict.NOT_RUN])
     <Verdict.NOT_RUN: 'not-run'>
     """
-    for verdict in (Verdict.MISSED, Verdict.NOT_RUN, Verdict.IN_KIND):
+    for verdict in (Verdict.MISSED, Verdict.NOT_RUN, Verdict.IN_KIND, Verdict.MET):
         if verdict in verdicts:
             return verdict
-    return Verdict.MET if verdicts else Verdict.NOT_RUN
+    return Verdict.BLIND if verdicts else Verdict.NOT_RUN
 
 
 def relative(measured: float, published: float) -> float:

@@ -4,6 +4,7 @@
 //! They are kept where the victim policy or the placement asks: a mark in the map entry, which is
 //! looked at with every write anyway, and a count a block in the block table.
 
+use flashgc_base::mutants::{self, Mutant};
 use flashgc_base::spec::SpecError;
 
 use super::PageStore;
@@ -91,7 +92,9 @@ impl<P: VictimPolicy> Plane<P> {
         let mut dead = 0;
         for entry in old.iter_mut().filter(|entry| is_marked(**entry)) {
             *entry &= !ZOMBIE;
-            counts[((*entry >> offset_bits) - first_block) as usize] -= 1;
+            if !mutants::on(Mutant::ZombieCountsStay) {
+                counts[((*entry >> offset_bits) - first_block) as usize] -= 1;
+            }
             dead += 1;
         }
         dead
@@ -191,7 +194,9 @@ impl<P: VictimPolicy> PageStore<P> {
             }
             let (plane, block) = self.holder(ppn);
             let plane_state = &mut self.planes[plane];
-            plane_state.blocks.zombies_mut()[block as usize] -= 1;
+            if !mutants::on(Mutant::ZombieCountsStay) {
+                plane_state.blocks.zombies_mut()[block as usize] -= 1;
+            }
             if P::Tracker::FOLLOWS_ZOMBIES && plane_state.blocks.is_candidate(block) {
                 plane_state.tracker.zombie_revived(&plane_state.blocks, block);
             }

@@ -13,20 +13,27 @@ pub enum AgeBasis {
     LastWrite,
     /// Since one of its pages last became invalid.
     LastInvalidate,
+    /// The same, but at most since the last collection.
+    LastCollection,
 }
 
 impl AgeBasis {
     /// The parameter `age` of policies that weigh a block's age.
     pub const PARAM: Param = Param {
         name: "age",
-        kind: Kind::Word(&["last_write", "last_invalidate"]),
+        kind: Kind::Word(&["last_write", "last_invalidate", "last_collection"]),
         default: Some("last_write"),
-        help: "age since the block was filled, or since it last lost a page",
+        help: "age since the block was filled, since it last lost a page, or that but at most since \
+               the last collection",
     };
 
     /// The basis of that name; `last_write` for any other.
     pub fn named(name: &str) -> Self {
-        if name == "last_invalidate" { Self::LastInvalidate } else { Self::LastWrite }
+        match name {
+            "last_invalidate" => Self::LastInvalidate,
+            "last_collection" => Self::LastCollection,
+            _ => Self::LastWrite,
+        }
     }
 }
 
@@ -35,10 +42,14 @@ impl AgeBasis {
 pub struct Ages {
     basis: AgeBasis,
     lost: Vec<u64>,
+    /// The clock at the last collection, and at the one that ages are told by until the next pick.
+    collected: u64,
+    from: u64,
 }
 
 impl State for Ages {
     state! {
+        values: collected, from;
         tables: lost;
         fixed: basis;
     }
@@ -47,7 +58,7 @@ impl State for Ages {
 impl Ages {
     /// The ages of no blocks yet.
     pub fn new(basis: AgeBasis) -> Self {
-        Self { basis, lost: Vec::new() }
+        Self { basis, lost: Vec::new(), collected: 0, from: 0 }
     }
 
     /// Bytes that [`Ages::start`] makes room for.
@@ -57,7 +68,7 @@ impl Ages {
 
     /// Makes room for `blocks` blocks, all of age 0 at clock 0.
     pub fn start(&mut self, blocks: u32) {
-        if self.basis == AgeBasis::LastInvalidate {
+        if self.restart() {
             self.lost = vec![0; blocks as usize];
         }
     }
@@ -68,6 +79,7 @@ impl Ages {
         let since = match self.basis {
             AgeBasis::LastWrite => closed,
             AgeBasis::LastInvalidate => self.lost[block as usize],
+            AgeBasis::LastCollection => self.lost[block as usize].max(self.from),
         };
         (now - since) as f64
     }
@@ -75,14 +87,27 @@ impl Ages {
     /// `block` lost a page at `time`.
     #[inline(always)]
     pub fn lost(&mut self, block: BlockId, time: u64) {
-        if self.basis == AgeBasis::LastInvalidate {
+        if self.restart() {
             self.lost[block as usize] = time;
         }
+    }
+
+    /// A block is collected at `time`.
+    #[inline(always)]
+    pub fn collected(&mut self, time: u64) {
+        self.collected = time;
+    }
+
+    /// A pick comes next. Whether the ages of all blocks changed, as the last collection is another.
+    #[inline(always)]
+    pub fn settle(&mut self) -> bool {
+        let former = std::mem::replace(&mut self.from, self.collected);
+        self.basis == AgeBasis::LastCollection && former != self.from
     }
 
     /// Whether losing a page makes a block younger.
     #[inline(always)]
     pub fn restart(&self) -> bool {
-        self.basis == AgeBasis::LastInvalidate
+        self.basis != AgeBasis::LastWrite
     }
 }

@@ -4,7 +4,8 @@
 //! few further pages, so it is taken even with more valid pages. `kawaguchi` charges the reads and
 //! programs of the valid pages. `lfs` charges the read of the whole segment. `sqrt` is the formula
 //! in the SepBIT simulator. The age counts page programs (host writes and copies) since the block
-//! was filled or, with `age=last_invalidate`, since it last lost a page. It is at least 1. A block
+//! was filled or, with `age=last_invalidate`, since it last lost a page. With `age=last_collection` it
+//! is that, but at most the time since the last collection. It is at least 1. A block
 //! with no valid page comes first and a full block last; with `lfs` an empty block scores its age.
 //! Equal scores: fewer erases, then closed earlier, then the lower block number.
 //!
@@ -12,12 +13,13 @@
 //!
 //! # Cost
 //! A collection: log16(N) nodes of a kinetic tournament tree, some of them rebuilt, 16 scores
-//! each. A write: one lookup and one or two scores. Exact. 10 bytes a block, 18 with
-//! `last_invalidate`.
+//! each. A write: one lookup and one or two scores. Exact. 10 bytes a block, 18 but with
+//! `last_write`. With `last_collection` the tree is rebuilt at each collection.
 //!
 //! # Source
 //! Kawaguchi, Nishioka, Motoda, USENIX 1995; Rosenblum and Ousterhout, SOSP 1991 (`lfs`); Wang et
-//! al., FAST 2022, its code (`sqrt`); Kim and Kwak, 2016 (BSGC), section II.2 (`last_invalidate`).
+//! al., FAST 2022, its code (`sqrt`); Kim and Kwak, 2016 (BSGC), section II.2 (`last_invalidate`)
+//! and II.3 (`last_collection`).
 
 use super::Scored;
 use crate::blocks::{BlockId, BlockTable};
@@ -99,5 +101,15 @@ impl Score for CostBenefit {
     #[inline(always)]
     fn falls(&self) -> bool {
         self.ages.restart()
+    }
+
+    fn taken(&mut self, blocks: &BlockTable, block: BlockId) {
+        if blocks.is_programmed(block) {
+            self.ages.collected(blocks.clock());
+        }
+    }
+
+    fn settle(&mut self, _: &BlockTable) -> bool {
+        self.ages.settle()
     }
 }

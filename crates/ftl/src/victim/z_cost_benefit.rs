@@ -79,4 +79,14 @@ impl Score for ZCostBenefit {
     fn falls(&self) -> bool {
         self.ages.restart()
     }
+
+    fn taken(&mut self, blocks: &BlockTable, block: BlockId) {
+        if blocks.is_programmed(block) {
+            self.ages.collected(blocks.clock());
+        }
+    }
+
+    fn settle(&mut self, _: &BlockTable) -> bool {
+        self.ages.settle()
+    }
 }

@@ -16,6 +16,8 @@ struct Past {
     /// Of the present contents: the pages that became invalid, and when.
     lost: Vec<(usize, u64)>,
     last_lost: u64,
+    /// The clock at the last collection of any block.
+    last_collection: u64,
     /// At every erase: the clock, and the valid pages.
     history: Vec<(u64, usize)>,
 }
@@ -40,6 +42,9 @@ fn pasts(view: &View) -> Vec<Past> {
             }
         }
     }
+    let erases = view.log.iter().filter(|(_, event)| matches!(event, Event::Erased(..)));
+    let last = erases.map(|&(time, _)| time).max().unwrap_or_default();
+    pasts.iter_mut().for_each(|past| past.last_collection = last);
     pasts
 }
 
@@ -47,8 +52,14 @@ fn pasts(view: &View) -> Vec<Past> {
 pub fn naive_pick(spec: &str) -> NaivePick {
     let (name, params) = spec.split_once(':').unwrap_or((spec, ""));
     let given = |word: &str| params.split(',').any(|param| param.ends_with(&format!("={word}")));
+    let capped = given("last_collection");
     let age = move |past: &Past, now: u64, from_loss: bool| {
-        (now - if from_loss { past.last_lost } else { past.closed }).max(1) as f64
+        let since = match (capped, from_loss) {
+            (true, _) => past.last_lost.max(past.last_collection),
+            (false, true) => past.last_lost,
+            (false, false) => past.closed,
+        };
+        (now - since).max(1) as f64
     };
     let is_zombie_aware = name == "z-cost-benefit";
     let from_loss = given("last_invalidate");

@@ -11,8 +11,7 @@ written (the only reading under which collections are as short as those of Figur
 from __future__ import annotations
 
 import itertools
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from flashgc.papers.claims import Claim
@@ -41,6 +40,40 @@ TABLE = {
     "FIFO+BSGC": ("bsgc", "fifo"),
     "SFL+BSGC": ("bsgc", "sfl"),
 }
+#: CB and CAT with ages that reach back no further than the last collection, as section II.3 says of
+#: the policies before BSGC.
+CAPPED = {
+    "CB, capped": ("cost-benefit:age=last_collection", "fifo"),
+    "CAT, capped": ("cat:age=last_collection", "fifo"),
+}
+#: The readings of the ages of CB and CAT, by what rows say of them: what stands for which column.
+AGES: Mapping[str, Mapping[str, str]] = {
+    "": {},
+    ", capped ages": {"CB": "CB, capped", "CAT": "CAT, capped"},
+}
+
+
+def ages(size: Size, kind: str) -> Mapping[str, Mapping[str, str]]:
+    """The readings of :data:`AGES` that are run.
+
+    Where ages are capped, every collection weighs every block anew: quick runs have no such lives.
+    """
+    return {"": AGES[""]} if (size, kind) == (Size.QUICK, "life") else AGES
+
+
+def table(size: Size, kind: str) -> dict[str, tuple[str, str]]:
+    """The seven combinations, and those of the other readings of ages."""
+    return {**TABLE, **(CAPPED if len(ages(size, kind)) > 1 else {})}
+
+
+#: The specs of each policy, in every reading that is run.
+POLICIES = {
+    "GA": ("greedy",),
+    "CB": ("cost-benefit:age=last_invalidate", "cost-benefit:age=last_collection"),
+    "CAT": ("cat", "cat:age=last_collection"),
+    "EIGC": ("eigc",),
+    "BSGC": ("bsgc",),
+}
 #: What tells the policy from the allocation: every policy with SFL.
 WITH_SFL = {
     "SFL+GA": ("greedy", "sfl"),
@@ -55,8 +88,6 @@ SEEDS = 3
 #: The paper's own endurance for lives, and writes for all else.
 PUBLISHED_ENDURANCE, PUBLISHED_WRITES = 1000, 100_000_000
 
-#: The 0.975 quantile of Student's t for so many values, from any table of it.
-_T95 = {2: 12.706, 3: 4.303, 4: 3.182, 5: 2.776, 6: 2.571, 7: 2.447, 8: 2.365, 16: 2.131, 64: 1.998}
 #: Published values that differ by less than this share of the larger one have no order to check.
 _SAME = 0.01
 
@@ -170,18 +201,10 @@ def samples(measured: Measured, figure: str, trace: str, name: str) -> list[floa
     return [measure(measured.result(key(kind, trace, name, seed))) for seed in seeds]
 
 
-def value(values: Sequence[float]) -> Value:
-    """Mean of a value a seed, with its 95% interval."""
-    n = len(values)
-    mean = sum(values) / n
-    square = sum((one - mean) ** 2 for one in values) / (n - 1)
-    return Value(mean, _T95[n] * math.sqrt(square / n))
-
-
 def in_percent_of_ga(measured: Measured, figure: str, trace: str, name: str) -> Value:
     """A figure in percent of GA's on the same writes."""
     ga = samples(measured, figure, trace, "GA")
-    return value([
+    return Value.of([
         100 * one / base
         for one, base in zip(samples(measured, figure, trace, name), ga, strict=True)
     ])  # fmt: skip

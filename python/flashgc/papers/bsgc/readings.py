@@ -159,6 +159,17 @@ def forms_of(name: str) -> tuple[str, ...]:
     return (TABLE[name][0], *FORMS[name.rpartition("+")[2]])
 
 
+#: CB and CAT whose ages reach back no further than the last collection.
+CAPPED_AGES = {
+    name: experiment.CAPPED[column][0] for name, column in experiment.AGES[", capped ages"].items()
+}
+
+
+def _capped(size: Size) -> tuple[Surrounding, ...]:
+    """The surroundings in which ages are capped, too."""
+    return () if size is Size.QUICK else (USUAL, FITTED_EMPTY)
+
+
 @runner("bsgc.readings")
 class Readings:
     """How much of the published order each reading gives."""
@@ -169,11 +180,14 @@ class Readings:
         around = surroundings(size)
         for one in around:
             simulations |= _runs(one, {name: (victim,) for name, (victim, _) in TABLE.items()})
+        for one in _capped(size):
+            simulations |= _runs(one, {name: (victim,) for name, victim in CAPPED_AGES.items()})
         if size is Size.FULL:
             simulations |= _runs(USUAL, {name: forms_of(name) for name in TABLE})
         said = f"until the system fails, {ENDURANCE} erases a block, one run each; {len(around)} "
         left_out = {
-            Size.QUICK: "hot ratios but one, frontiers but one, other forms of the formulas",
+            Size.QUICK: "hot ratios but one, frontiers but one, capped ages, other forms of the "
+            "formulas",
             Size.DEFAULT: "hot ratios but two, other triggers, other forms of the formulas",
             Size.FULL: "",
         }[size]
@@ -187,6 +201,15 @@ class Readings:
         rows += [
             _row(measured, label, {name: one if name in OWN else other for name in TABLE}, usual)
             for label, one, other in _apart(around)
+        ]
+        rows += [
+            _row(
+                measured,
+                f"{one}; capped ages of CB and CAT",
+                dict.fromkeys(TABLE, one),
+                {**usual, **CAPPED_AGES},
+            )
+            for one in _capped(measured.size)
         ]
         notes: list[str] = []
         if measured.size is Size.FULL:
@@ -327,8 +350,13 @@ def _collections(measured: Measured) -> list[str]:
         except NotMeasuredError:
             return []
         each = ", ".join(f"{n} {said[n]:g}; {a:.2f}; {m:.2f}" for n, (a, m) in times.items())
+        capped = ", ".join(
+            f"{name} {experiment.response(measured.result(f'{apart} {trace} {name} {victim}')):.2f}"
+            for name, victim in CAPPED_AGES.items()
+        )
         notes.append(
-            f"Milliseconds of a collection of {trace} (published; {apart}; {shared}): {each}."
+            f"Milliseconds of a collection of {trace} (published; {apart}; {shared}): {each}. "
+            f"With capped ages (the first of these): {capped}."
         )
     return notes
 

@@ -15,12 +15,7 @@ import math
 from typing import Any
 
 from flashgc.reproduce import verdicts
-from flashgc.reproduce.runner import (
-    Measured,
-    Size,
-    row,
-    simulation,
-)
+from flashgc.reproduce.runner import Measured, Row, Simulation, Size, row, seeded, simulation
 from flashgc.reproduce.verdicts import Judgement, Value
 from flashgc.results import Latency, Result, Timing
 
@@ -35,10 +30,12 @@ FOOTPRINT = 12.5
 WARMUP = "1x"
 
 
-def timed(workload: str, size: Size, preemption: str = "none", **options: Any) -> Any:
-    """A simulation of the paper's drive at a size."""
+def timed(
+    key: str, workload: str, size: Size, preemption: str = "none", **options: Any
+) -> dict[str, Simulation]:
+    """The paper's drive at a size, run by run, for :meth:`Measured.runs` of ``key``."""
     requests, runs = LENGTH[size]
-    return simulation(
+    whole = simulation(
         **{
             "workload": workload,
             **DRIVE,
@@ -50,6 +47,7 @@ def timed(workload: str, size: Size, preemption: str = "none", **options: Any) -
             **options,
         }
     )
+    return seeded(key, whole)
 
 
 def settings(size: Size) -> str:
@@ -75,31 +73,38 @@ def figures(result: Result, of: str = "all") -> Latency:
     return found
 
 
-def mean(result: Result) -> Value:
+def over_runs(measured: Measured, name: str, key: str, scale: float = 1.0) -> Value:
+    """A figure of all response times, mean over the runs of a simulation."""
+    return Value.of([scale * getattr(figures(one), key) for one in measured.runs(name)])
+
+
+def mean(measured: Measured, name: str) -> Value:
     """The mean response time, in milliseconds."""
-    half = clock(result).mean_us_ci95
-    return Value(figures(result).mean / 1e3, math.nan if half is None else half / 1e3)
+    return over_runs(measured, name, "mean", 1e-3)
 
 
-def reduction(less: Value, more: Value) -> Value:
-    """By how many percent ``less`` is below ``more``; the two are taken as independent."""
-    share = less.mean / more.mean
-    spread = math.hypot(less.ci95 / less.mean, more.ci95 / more.mean) if less.mean else 0.0
-    return Value(100 * (1 - share), 100 * share * spread)
+def falls(measured: Measured, key: str, less: str, more: str) -> Value:
+    """By how many percent a figure of all response times falls; runs of a seed are compared."""
+    runs = zip(measured.runs(less), measured.runs(more), strict=True)
+    pairs = [(getattr(figures(one), key), getattr(figures(other), key)) for one, other in runs]
+    shares = [100 * (1 - low / high) if high else math.nan for low, high in pairs]
+    # A replay of a trace is the same in every run.
+    return Value.of(shares) if len(shares) > 1 else Value(shares[0])
 
 
-def fall(key: str, less: Result, more: Result) -> float:
-    """By how many percent a figure of all response times falls."""
-    low, high = getattr(figures(less), key), getattr(figures(more), key)
-    return float(100 * (1 - low / high)) if high else math.nan
-
-
-def falls(measured: Measured, name: str, key: str, pair: tuple[str, str], published: str) -> Any:
+def falls_row(
+    measured: Measured,
+    label: str,
+    key: str,
+    pair: tuple[str, str],
+    published: float,
+    stand_in: str = "",
+) -> Row:
     """A row: a figure of all response times is lower in the first simulation than in the second."""
 
-    def judge() -> tuple[str, Judgement]:
-        less, more = (measured.result(one) for one in pair)
-        change = fall(key, less, more)
-        return f"{-change:+.2f}%", verdicts.true(change > 0, f"{-change:+.2f}%")
+    def judge() -> tuple[Value, Judgement]:
+        fall = falls(measured, key, *pair)
+        change = Value(-fall.mean, fall.ci95)
+        return change, verdicts.true(change.high < 0, "")
 
-    return row(name, published, judge)
+    return row(f"{label}, %", published, judge, stand_in=stand_in)

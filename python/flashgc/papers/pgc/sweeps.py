@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -14,11 +15,11 @@ from flashgc.papers.pgc.experiment import (
     FOOTPRINT,
     LENGTH,
     clock,
-    fall,
     falls,
+    falls_row,
     figures,
     mean,
-    reduction,
+    over_runs,
     settings,
     timed,
 )
@@ -27,8 +28,10 @@ from flashgc.reproduce import verdicts
 from flashgc.reproduce.runner import (
     Figure,
     Measured,
+    NotMeasuredError,
     Outcome,
     Row,
+    Simulation,
     Size,
     Table,
     Task,
@@ -74,18 +77,20 @@ class Synthetic:
     def task(self, claim: Claim, size: Size) -> Task:
         """NPGC and PGC at every value."""
         del claim
-        simulations = {}
+        simulations: dict[str, Simulation] = {}
         for name, (values, key, form) in SWEEPS.items():
             for value in values:
                 requests = workload(**{key: form.format(value)})
                 for preemption in ("none", "pgc"):
-                    simulations[f"{name} {value} {preemption}"] = timed(requests, size, preemption)
+                    named = f"{name} {value} {preemption}"
+                    simulations |= timed(named, requests, size, preemption)
         return Task(simulations, {}, settings(size), _left_out(size))
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
         """Whether the gain grows the way that is said."""
         rows = [self._row(measured, name) for name in DIRECTED]
-        rows.append(self._grows(measured))
+        rows.append(self._more_without(measured, claim))
+        rows += [self._slower(measured, claim, preemption) for preemption in ("none", "pgc")]
         notes = (
             "Consecutive pages go to all 64 planes in turn: what is written together does not "
             "share a block, whether requests are sequential or not.",
@@ -95,16 +100,11 @@ class Synthetic:
             claim, measured, rows, heading="sweep", figures=self._figures(measured), notes=notes
         )
 
-    @staticmethod
-    def _pair(measured: Measured, name: str, value: float) -> tuple[Any, Any]:
-        less, more = (
-            measured.result(f"{name} {value} {preemption}") for preemption in ("pgc", "none")
-        )
-        return less, more
-
     def _gains(self, measured: Measured, name: str) -> list[Value]:
-        pairs = [self._pair(measured, name, value) for value in SWEEPS[name][0]]
-        return [reduction(mean(less), mean(more)) for less, more in pairs]
+        return [
+            falls(measured, "mean", f"{name} {value} pgc", f"{name} {value} none")
+            for value in SWEEPS[name][0]
+        ]
 
     def _row(self, measured: Measured, name: str) -> Row:
         values = SWEEPS[name][0]
@@ -117,32 +117,47 @@ class Synthetic:
         said = ", ".join(f"{value:g}" for value in values)
         return row(f"{name} {said}", "the gain in mean response time grows", judge)
 
-    def _grows(self, measured: Measured) -> Row:
-        name = "reads (%)"
+    @staticmethod
+    def _slowdown(measured: Measured, claim: Claim, preemption: str) -> Value:
+        """Mean response time with few reads over that with many."""
+        few, many = (
+            measured.runs(f"reads (%) {value} {preemption}") for value in claim.facts["reads"]
+        )
+        pairs = zip(few, many, strict=True)
+        return Value.of([figures(one).mean / figures(other).mean for one, other in pairs])
 
+    def _more_without(self, measured: Measured, claim: Claim) -> Row:
         def judge() -> tuple[str, Judgement]:
-            ratios = []
-            for preemption in ("none", "pgc"):
-                few, many = (
-                    mean(measured.result(f"{name} {value} {preemption}")).mean for value in (20, 80)
-                )
-                ratios.append(few / many)
-            text = f"{ratios[0]:.2f}x without, {ratios[1]:.2f}x with"
-            return text, verdicts.true(ratios[0] > ratios[1], text)
+            without, with_ = (self._slowdown(measured, claim, one) for one in ("none", "pgc"))
+            text = f"{without.mean:.2f}x without, {with_.mean:.2f}x with"
+            return text, verdicts.below(with_, without, ("with", "without"))
 
         label = "mean response time at 20% reads over that at 80%"
-        return row(label, "3.46x without preemption, 1.77x with", judge)
+        return row(label, "more without preemption", judge)
+
+    def _slower(self, measured: Measured, claim: Claim, preemption: str) -> Row:
+        def judge() -> tuple[Value, Judgement]:
+            return self._slowdown(measured, claim, preemption), verdicts.true(True, "")
+
+        word = "with" if preemption == "pgc" else "without"
+        label = f"the same, {word} preemption"
+        return row(label, claim.facts["slower"][preemption], judge, base=1)
 
     def _figures(self, measured: Measured) -> list[Figure]:
         lines: list[tuple[float | str | None, ...]] = []
         for name, (values, *_) in SWEEPS.items():
             for value in values:
                 for preemption in ("none", "pgc"):
-                    result = measured.results.get(f"{name} {value} {preemption}")
-                    if result is not None:
-                        one, whole = mean(result), figures(result)
-                        cells = (whole.deviation / 1e3, whole.max / 1e3)
-                        lines.append((name, value, preemption, one.mean, one.ci95, *cells))
+                    key = f"{name} {value} {preemption}"
+                    try:
+                        one = mean(measured, key)
+                    except NotMeasuredError:
+                        continue
+                    cells = (
+                        over_runs(measured, key, "deviation", 1e-3).mean,
+                        max(figures(run).max for run in measured.runs(key)) / 1e3,
+                    )
+                    lines.append((name, value, preemption, one.mean, one.ci95, *cells))
         if not lines:
             return []
         columns = (
@@ -195,11 +210,12 @@ class Variability:
     def task(self, claim: Claim, size: Size) -> Task:
         """Threads that always have a request of 1 MB each under way, as the paper measured."""
         del claim
-        simulations = {}
+        simulations: dict[str, Simulation] = {}
         for writes in WRITES:
             for depth in DEPTHS:
                 requests = workload(size="constant:1MiB", sequential="0%", reads=f"{100 - writes}%")
-                simulations[f"{writes} {depth}"] = timed(
+                simulations |= timed(
+                    f"{writes} {depth}",
                     requests,
                     size,
                     arrivals=f"closed:threads={depth}",
@@ -222,14 +238,37 @@ class Variability:
             "The paper measured drives on the market, whose insides are not known. Eight requests "
             "of 1 MB already keep every channel of this one busy.",
         )
-        return conclude(claim, measured, rows, notes=notes)
+        return conclude(claim, measured, rows, figures=self._figures(measured), notes=notes)
+
+    @staticmethod
+    def _figures(measured: Measured) -> list[Figure]:
+        """Bandwidth over time by share of writes, of the first run at the smallest depth."""
+        lines: list[tuple[float | str | None, ...]] = []
+        for writes in WRITES:
+            try:
+                series = clock(measured.runs(f"{writes} {DEPTHS[0]}")[0]).over_time
+            except NotMeasuredError:
+                continue
+            both = zip(series.read.bytes_per_second, series.write.bytes_per_second, strict=True)
+            lines += [
+                (writes, at * series.resolution_seconds, (read + write) / 1e6)
+                for at, (read, write) in enumerate(both)
+            ]
+        if not lines:
+            return []
+        data = Table(("writes (%)", "seconds", "MB/s"), tuple(lines))
+        caption = f"Bandwidth over time without preemption, {DEPTHS[0]} threads, one run"
+        return [Figure("pgc.variability", caption, data, functools.partial(_draw_bandwidth, data))]
 
     @staticmethod
     def _varies(measured: Measured, writes: int, depth: int) -> Value:
-        series = clock(measured.result(f"{writes} {depth}")).over_time
-        sides = [np.array(side.bytes_per_second) for side in (series.read, series.write)]
-        whole = (sides[0] + sides[1])[1:-1]  # the ends are not whole
-        return Value(float(np.std(whole) / np.mean(whole)))
+        found = []
+        for result in measured.runs(f"{writes} {depth}"):
+            series = clock(result).over_time
+            sides = [np.array(side.bytes_per_second) for side in (series.read, series.write)]
+            whole = (sides[0] + sides[1])[1:-1]  # the ends are not whole
+            found.append(float(np.std(whole) / np.mean(whole)))
+        return Value.of(found)
 
     def _by_writes(self, measured: Measured, depth: int) -> Row:
         def judge() -> tuple[str, Judgement]:
@@ -247,6 +286,18 @@ class Variability:
             return text, verdicts.rising(values, [f"depth {depth}" for depth in DEPTHS])
 
         return row(f"{writes}% writes, queue depth 8, 64", "varies more", judge)
+
+
+def _draw_bandwidth(data: Table) -> Drawing:
+    from flashgc import plot
+
+    cells = np.array(data.rows, np.float64)
+    series = [
+        plot.Series(f"{writes:g}% writes", of[:, 1], of[:, 2], kind="line")
+        for writes in np.unique(cells[:, 0])
+        for of in [cells[cells[:, 0] == writes]]
+    ]
+    return plot.against(series, x_label="seconds", y_label="bandwidth (MB/s)")
 
 
 #: Shares of the soft threshold that T_hard is, in blocks of all: 0.8 and 0.2 of 5%.
@@ -271,20 +322,25 @@ class Extended:
     def task(self, claim: Claim, size: Size) -> Task:
         """Two sizes of requests, the traces with optimisations, and the hard threshold."""
         del claim
-        simulations = {}
+        simulations: dict[str, Simulation] = {}
         for kb in (8, 64):
             requests = workload(size=f"exponential:{kb}KiB")
             for preemption in ("none", "pgc"):
-                simulations[f"{kb} {preemption}"] = timed(requests, size, preemption)
-            if kb == 64:
-                simulations.update(_on_the_bus("64", requests, size, {}))
+                simulations |= timed(f"{kb} {preemption}", requests, size, preemption)
         for name, (requests, options) in workloads().items():
             for preemption in ("none", "pgc"):
-                simulations[f"{name} {preemption}"] = timed(requests, size, preemption, **options)
-            simulations.update(_on_the_bus(name, requests, size, options))
+                key = f"{name} {preemption}"
+                simulations |= timed(key, requests, size, preemption, **options)
+            simulations |= _on_the_bus(name, requests, size, options)
+        requests, options = workloads()[PIPELINED]
+        requests = requests.replace(f"footprint={FOOTPRINT:g}%", "footprint=100%")
+        for times in RATES[1:]:
+            faster = {"arrivals": _faster(options["arrivals"], times)}
+            simulations |= _on_the_bus(f"{PIPELINED} x{times}", requests, size, faster)
         requests = workload(size="exponential:300kB", sequential="0%", reads="19.63%")
         for share, hard in HARD.items():
-            simulations[f"hard {share}"] = timed(requests, size, "pgc", gc_hard=hard, **heavy(size))
+            key = f"hard {share}"
+            simulations |= timed(key, requests, size, "pgc", gc_hard=hard, **heavy(size))
         return Task(
             simulations,
             {},
@@ -294,70 +350,104 @@ class Extended:
         )
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
-        """Signs and orders."""
+        """Signs, orders and sizes."""
+        facts = claim.facts
         rows: list[Row] = []
-        said = {8: ("-29.44%", "-87.31%"), 64: ("-69.21%", "-83.03%")}
-        for kb, published in said.items():
-            for key, text in zip(("mean", "variance"), published, strict=True):
-                pair = (f"{kb} pgc", f"{kb} none")
-                rows.append(falls(measured, f"{kb} KB requests, {key}", key, pair, text))
-        rows.append(self._larger(measured))
-        for name, text in (("Financial", "-77.59%"), ("Cello", "-84.09%"), ("OpenMail", "-60.26%")):
+        for kb in (8, 64):
+            for key in ("mean", "variance"):
+                pair, label = (f"{kb} pgc", f"{kb} none"), f"{kb} KB requests, {key}"
+                rows.append(falls_row(measured, label, key, pair, facts[key][str(kb)]))
+        rows.append(self._larger(measured, facts["mean"]))
+        for name, published in facts["max"].items():
             pair = (f"{name} pgc", f"{name} none")
-            rows.append(falls(measured, f"{name}, largest", "max", pair, text))
-        for name, label in (("Cello", "Cello"), ("64", "64 KB requests")):
-            for key, text in (("mean", "-13.69%"), ("variance", "-33.53%")):
-                pair = (f"{name} pgc+pipeline", f"{name} pgc on the bus")
-                rows.append(falls(measured, f"{label}, pipelining on top, {key}", key, pair, text))
-        rows.append(
-            falls(
-                measured,
-                "T_hard from 0.8 to 0.2 of T_soft, mean",
-                "mean",
-                ("hard 0.2", "hard 0.8"),
-                "-18%",
-            )
-        )
-        rows += [self._merged(measured, name) for name in workloads()]
+            rows.append(falls_row(measured, f"{name}, largest", "max", pair, published))
+        for times in RATES:
+            name = _at_rate(times)
+            pair = (f"{name} pgc+pipeline", f"{name} pgc on the bus")
+            label = f"{PIPELINED}, pipelining on top"
+            if times > 1:
+                label += f", whole drive, {times} times its rate"
+            for key, published in facts["pipeline"].items():
+                rows.append(falls_row(measured, f"{label}, {key}", key, pair, published))
+        pair = ("hard 0.2", "hard 0.8")
+        label = "T_hard from 0.8 to 0.2 of T_soft, mean"
+        rows.append(falls_row(measured, label, "mean", pair, facts["hard"]))
+        rows += [self._merged(measured, name, facts["merged_below"]) for name in workloads()]
         notes = (
             "The paper has 10% of Cello's reads and 44% of its writes pipelined. At the printed 60 "
-            "writes a second of 7 KB collections are under way for less than 1% of the time.",
+            "writes a second of 7 KB collections are under way for less than 1% of the time. Where "
+            f"faster requests address the whole drive, {self._collecting(measured)}.",
         )
         return conclude(claim, measured, rows, notes=notes)
 
     @staticmethod
-    def _larger(measured: Measured) -> Row:
-        def judge() -> tuple[str, Judgement]:
-            gains = [
-                fall("mean", measured.result(f"{kb} pgc"), measured.result(f"{kb} none"))
-                for kb in (8, 64)
-            ]
-            text = f"{gains[0]:.2f}% and {gains[1]:.2f}%"
-            return text, verdicts.true(gains[1] > gains[0], text)
-
-        return row("64 KB requests gain more in the mean than 8 KB", "29.44% and 69.21%", judge)
+    def _collecting(measured: Measured) -> str:
+        """For how much of the time collections are under way at the higher rates."""
+        said = []
+        for times in RATES[1:]:
+            key = f"{_at_rate(times)} pgc on the bus"
+            try:
+                shares = [clock(run).utilisation.collection for run in measured.runs(key)]
+            except NotMeasuredError:
+                return "it was not measured for how much of the time"
+            said.append(f"{100 * sum(shares) / len(shares):.1f}% at {times} times the rate")
+        return f"dies collect for {', '.join(said)}"
 
     @staticmethod
-    def _merged(measured: Measured, name: str) -> Row:
+    def _larger(measured: Measured, published: Mapping[str, float]) -> Row:
         def judge() -> tuple[str, Judgement]:
-            result = measured.result(f"{name} pgc+merge+pipeline")
-            counts = clock(result).collecting
-            merged = counts.merged_reads + counts.merged_writes
-            share = 100 * merged / (result.reads + result.host_pages)
-            return f"{share:.3f}%", verdicts.true(share < 0.15, f"{share:.3f}% of the commands")
+            small, large = (falls(measured, "mean", f"{kb} pgc", f"{kb} none") for kb in (8, 64))
+            text = f"{small.mean:.2f}% and {large.mean:.2f}%"
+            return text, verdicts.below(small, large, ("8 KB", "64 KB"))
 
-        return row(f"{name}, merged commands", "under 0.15%", judge)
+        said = " and ".join(f"{-published[kb]:g}%" for kb in ("8", "64"))
+        return row("64 KB requests gain more in the mean than 8 KB", said, judge)
+
+    @staticmethod
+    def _merged(measured: Measured, name: str, most: float) -> Row:
+        def judge() -> tuple[str, Judgement]:
+            merged = commands = 0
+            for result in measured.runs(f"{name} pgc+merge+pipeline"):
+                counts = clock(result).collecting
+                merged += counts.merged_reads + counts.merged_writes
+                commands += result.reads + result.host_pages
+            share = 100 * merged / commands
+            why = f"{merged} of {commands} commands"
+            return f"{share:.4f}%", verdicts.true(share < most, why)
+
+        return row(f"{name}, merged commands", f"under {most:g}%", judge)
 
 
-def _on_the_bus(name: str, requests: str, size: Size, options: dict[str, Any]) -> dict[str, Any]:
+#: The trace of which the paper says what pipelining adds, and how many times faster than printed
+#: its requests come, over the whole drive: at the printed rate and on an eighth of it hardly any of
+#: them meets a collection.
+PIPELINED, RATES = "Cello", (1, 4, 16, 32)
+
+
+def _at_rate(times: int) -> str:
+    return PIPELINED if times == 1 else f"{PIPELINED} x{times}"
+
+
+def _faster(arrivals: str, times: int) -> str:
+    """Bursts whose gaps, lengths and pauses are so many times shorter.
+
+    >>> _faster("bursts:mean=1ms,on=0.5ms,off=6ms", 4)
+    'bursts:mean=0.25ms,on=0.125ms,off=1.5ms'
+    """
+    return re.sub(r"([\d.]+)ms", lambda found: f"{float(found[1]) / times:.6g}ms", arrivals)
+
+
+def _on_the_bus(
+    name: str, requests: str, size: Size, options: dict[str, Any]
+) -> dict[str, Simulation]:
     """PGC and what is added to it, where collections move pages over the bus.
 
     Copy-back would leave little to overlap and nothing to share.
     """
-    made = {}
+    made: dict[str, Simulation] = {}
     for preemption in ("pgc", "pgc+pipeline", "pgc+merge+pipeline"):
         key = f"{name} pgc on the bus" if preemption == "pgc" else f"{name} {preemption}"
-        made[key] = timed(requests, size, preemption, copy_back="no", **options)
+        made |= timed(key, requests, size, preemption, copy_back="no", **options)
     return made
 
 

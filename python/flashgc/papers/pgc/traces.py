@@ -17,26 +17,44 @@ public are replayed as well, where ``FLASHGC_TRACES`` names their folder.
 
 from __future__ import annotations
 
+import functools
 import math
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flashgc.papers.claims import Claim, claims
-from flashgc.papers.pgc.experiment import DRIVE, FOOTPRINT, fall, figures, settings, timed
+from flashgc.papers.pgc.experiment import (
+    DRIVE,
+    FOOTPRINT,
+    falls,
+    falls_row,
+    figures,
+    over_runs,
+    settings,
+    timed,
+)
 from flashgc.reproduce import verdicts
 from flashgc.reproduce.runner import (
+    Figure,
     Measured,
+    NotMeasuredError,
     Outcome,
     Row,
+    Simulation,
     Size,
+    Table,
     Task,
     conclude,
     row,
     runner,
+    seeded,
     simulation,
 )
-from flashgc.reproduce.verdicts import Judgement
+from flashgc.reproduce.verdicts import Judgement, Value
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
 
 #: The environment variable that names the folder of the public traces.
 FOLDER = "FLASHGC_TRACES"
@@ -103,6 +121,24 @@ def part() -> Path | None:
     return found if found is not None and found.exists() else None
 
 
+def _draw(data: Table) -> Drawing:
+    from flashgc import plot
+
+    names = list(dict.fromkeys(str(line[0]) for line in data.rows))
+    parts = []
+    for at, label in ((2, "mean response time (ms)"), (4, "variance (ms²)")):
+        series = []
+        for preemption, name in (("none", "NPGC"), ("pgc", "PGC")):
+            lines = [line for line in data.rows if line[1] == preemption]
+            x = [names.index(str(line[0])) for line in lines]
+            y, half = ([float(line[place] or 0) for line in lines] for place in (at, at + 1))
+            series.append(plot.Series(name, x, y, half, kind="points"))
+        parts.append(plot.Panel(series=series, y_label=label))
+    figure = plot.panels(parts, x_label="trace", at_ends=False)
+    figure.axes[-1].set_xticks(range(len(names)), names)
+    return figure
+
+
 @runner("pgc.traces")
 class Traces:
     """Mean and variance on four traces."""
@@ -110,15 +146,15 @@ class Traces:
     def task(self, claim: Claim, size: Size) -> Task:
         """NPGC and PGC on each stand-in, and on the part of Financial."""
         del claim
-        simulations = {
-            f"{name} {preemption}": timed(requests, size, preemption, **options)
-            for name, (requests, options) in workloads().items()
-            for preemption in ("none", "pgc")
-        }
+        simulations: dict[str, Simulation] = {}
+        for name, (requests, options) in workloads().items():
+            for preemption in ("none", "pgc"):
+                key = f"{name} {preemption}"
+                simulations |= timed(key, requests, size, preemption, **options)
         file = part()
         if file is not None:
             for preemption in ("none", "pgc"):
-                simulations[f"part {preemption}"] = simulation(
+                replay = simulation(
                     **{
                         "workload": str(file),
                         **DRIVE,
@@ -130,6 +166,7 @@ class Traces:
                         "runs": 1,
                     }
                 )
+                simulations |= seeded(f"part {preemption}", replay)
         return Task(
             simulations,
             {},
@@ -141,11 +178,11 @@ class Traces:
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
         """Falls, and by how much more where there are writes."""
-        rows = []
-        said = {"Financial": ("-6.5%", "-49.8%"), "Cello": ("-66.6%", "-83.3%")}
-        for name in WRITING:
-            for key, text in zip(("mean", "variance"), said[name], strict=True):
-                rows.append(self._falls(measured, name, key, text))
+        rows = [
+            self._falls(claim, measured, name, key, name)
+            for name in WRITING
+            for key in ("mean", "variance")
+        ]
         rows += [
             self._less(measured, reading, writing, key)
             for key in ("mean", "variance")
@@ -155,8 +192,8 @@ class Traces:
         rows += [self._served(measured, name) for name in workloads()]
         if part() is not None:
             rows += [
-                self._falls(measured, "part", key, text)
-                for key, text in zip(("mean", "variance"), said["Financial"], strict=True)
+                self._falls(claim, measured, "part", key, "Financial")
+                for key in ("mean", "variance")
             ]
         notes = (
             "Arrivals of the stand-ins meet the printed share of writes in bursts, but for "
@@ -164,28 +201,45 @@ class Traces:
             f"Written a second at the printed rates: {_writes_a_second(claim)}. OpenMail, which "
             "mostly reads, writes the most.",
         )
-        return conclude(claim, measured, rows, heading="workload", notes=notes)
+        figures = self._figures(measured)
+        return conclude(claim, measured, rows, heading="workload", figures=figures, notes=notes)
 
     @staticmethod
-    def _gain(measured: Measured, name: str, key: str) -> float:
-        return fall(key, measured.result(f"{name} pgc"), measured.result(f"{name} none"))
+    def _figures(measured: Measured) -> list[Figure]:
+        """The slides' bars: mean and variance of each trace, without preemption and with."""
+        lines: list[tuple[float | str | None, ...]] = []
+        for name in workloads():
+            for preemption in ("none", "pgc"):
+                key = f"{name} {preemption}"
+                try:
+                    one = over_runs(measured, key, "mean", 1e-3)
+                    two = over_runs(measured, key, "variance", 1e-6)
+                except NotMeasuredError:
+                    continue
+                lines.append((name, preemption, one.mean, one.ci95, two.mean, two.ci95))
+        if not lines:
+            return []
+        columns = ("trace", "preemption", "mean (ms)", "ci95", "variance (ms2)", "variance ci95")
+        data = Table(columns, tuple(lines))
+        caption = "Response times of the four traces without preemption (NPGC) and with (PGC)"
+        return [Figure("pgc.traces", caption, data, functools.partial(_draw, data))]
 
-    def _falls(self, measured: Measured, name: str, key: str, text: str) -> Row:
-        def judge() -> tuple[str, Judgement]:
-            gain = self._gain(measured, name, key)
-            return f"{-gain:+.2f}%", verdicts.true(gain > 0, f"{-gain:+.2f}%")
-
+    @staticmethod
+    def _falls(claim: Claim, measured: Measured, name: str, key: str, trace: str) -> Row:
+        label, stand_in = f"{name}, {key}", "made from its statistics"
         if name == "part":
-            label, stand_in = f"Financial, 50 000 requests of it, {key}", "a part of the trace"
-        else:
-            label, stand_in = f"{name}, {key}", "made from its statistics"
-        return row(label, text, judge, stand_in=stand_in)
+            label, stand_in = f"{trace}, 50 000 requests of it, {key}", "a part of the trace"
+        pair = f"{name} pgc", f"{name} none"
+        return falls_row(measured, label, key, pair, claim.facts[key][trace], stand_in)
 
-    def _less(self, measured: Measured, reading: str, writing: str, key: str) -> Row:
+    @staticmethod
+    def _less(measured: Measured, reading: str, writing: str, key: str) -> Row:
         def judge() -> tuple[str, Judgement]:
-            less, more = (self._gain(measured, name, key) for name in (reading, writing))
-            text = f"{less:.2f}% and {more:.2f}%"
-            return text, verdicts.true(less < more, text)
+            less, more = (
+                falls(measured, key, f"{name} pgc", f"{name} none") for name in (reading, writing)
+            )
+            text = f"{less.mean:.2f}% and {more.mean:.2f}%"
+            return text, verdicts.below(less, more, (reading, writing))
 
         label = f"{key}: {reading} gains less than {writing}"
         return row(label, "less", judge, stand_in="made from their statistics")
@@ -197,10 +251,13 @@ class Traces:
         def judge() -> tuple[str, Judgement]:
             found = []
             for preemption in ("none", "pgc"):
-                met = figures(measured.result(f"{name} {preemption}")).during_collection
-                found.append(met.mean / 1e3 if met else math.nan)
-            text = f"{found[0]:.3f} ms, {found[1]:.3f} ms"
-            return text, verdicts.true(found[1] < found[0], text)
+                met = [
+                    figures(one).during_collection for one in measured.runs(f"{name} {preemption}")
+                ]
+                found.append(Value.of([one.mean / 1e3 if one else math.nan for one in met]))
+            without, with_ = found
+            text = f"{without.mean:.3f} ms, {with_.mean:.3f} ms"
+            return text, verdicts.below(with_, without, ("with", "without"))
 
         label = f"{name}: requests that meet a collection, without and with preemption"
         return row(label, "served sooner", judge, stand_in="made from its statistics")

@@ -41,6 +41,10 @@ CACHE, LOGS = 4, 32
 SPARE = "90%"
 #: Runs with a page map, by the end of their names, and what it has to spare.
 MAPPED, PAGE_MAPPED_SPARE = " on a page map", "20%"
+#: Runs under another reading of what the paper leaves open, by the end of their names: no
+#: sequential log block, and regions of the page cache that keep their sizes.
+FIXED = " with fixed regions"
+FIXED_REGIONS = "3-region:initial=0.2,lru=0.6,resize=no"
 #: How often each program runs.
 PASSES = {Size.QUICK: 6, Size.DEFAULT: 24, Size.FULL: 100}
 
@@ -59,13 +63,16 @@ def drive(
     cache: int = CACHE,
     logs: int = LOGS,
     window: str = "",
+    fixed: bool = False,
 ) -> Simulation:
-    """A program on the paper's drive, ``cache`` in MiB."""
+    """A program on the paper's drive, ``cache`` in MiB; ``fixed`` is the reading ``FIXED``."""
     mapping = f"fast:log_blocks={logs},log_only=yes" + (f",window={window}" if window else "")
+    reading = {"page_policy": FIXED_REGIONS} if fixed else {}
     return simulation(
         workload=str(program),
-        mapping=mapping,
+        mapping=f"{mapping},sequential=0" if fixed else mapping,
         vm_page_cache=f"{cache}MiB",
+        **reading,
         scheme=scheme,
         page_size=PAGE,
         pages_per_block=BLOCK,

@@ -13,6 +13,7 @@ from flashgc.papers.claims import Claim
 from flashgc.reproduce import verdicts
 from flashgc.reproduce.runner import (
     Measured,
+    NotMeasuredError,
     Outcome,
     Row,
     Simulation,
@@ -76,7 +77,8 @@ class Example:
     def _zombies(measured: Measured) -> Row:
         def judge() -> tuple[Value, Judgement]:
             zombies = measured.result("z-greedy").zombies
-            assert zombies is not None
+            if zombies is None:
+                raise NotMeasuredError("no hints are kept")
             told, true = zombies.marked, zombies.overwritten
             why = f"{told} pages became zombies, {true} of them were overwritten"
             return Value(told), verdicts.true(told == true == ZOMBIES, why)

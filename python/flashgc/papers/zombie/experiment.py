@@ -13,7 +13,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from flashgc.papers.bsgc.experiment import value as paired
 from flashgc.papers.claims import Claim
 from flashgc.reproduce import verdicts
 from flashgc.reproduce.runner import (
@@ -53,6 +52,13 @@ COLLECTORS = {
 #: Each with what it is compared with.
 PAIRS = (("ZGC-GD", "GC-GD"), ("ZGC-CB", "GC-CB"))
 
+#: The readings of the drive by the end of their runs' names, and how rows name them. The paper says
+#: neither where the hot addresses lie nor what was written before: the literal reading has the
+#: lowest addresses, in use; under the other, hot pages lie among cold ones on a drive that was
+#: only filled, and lock up its spare space.
+SCATTERED = " scattered"
+READINGS = {"": "", SCATTERED: ", scattered"}
+
 #: Drives that a simulation is run on; a quick one is four banks of one.
 DRIVES = {Size.QUICK: 1, Size.DEFAULT: 1, Size.FULL: 4}
 #: Drive writes before the measured part: the paper's drives had been used, see the readings.
@@ -81,12 +87,14 @@ def micro(
     rate: float = RATE,
     speed: float = SPEED,
     writes: int = WRITES,
+    reading: str = "",
 ) -> Simulation:
     """The micro-benchmark of section 5.2: ``cache`` in GiB, ``reads`` a write."""
     parts = banks * scale(size, banks)
+    warmup = warmup or ("0" if reading == SCATTERED else WARMUP[size])
     spec = f"page-cache:size={cache * 1024 / parts:g}MiB,rate={rate / parts:g}"
     return simulation(
-        workload=f"skew:h={h:g},read={100 * reads / (1 + reads):.6g}%",
+        workload=addresses(h, reads, reading),
         gc_preset=COLLECTORS[collector],
         frontier="pool",
         blocks=BLOCKS // parts,
@@ -95,10 +103,23 @@ def micro(
         spare=SPARE,
         host_cache=f"{spec},speed={speed / parts:g}{host}",
         hints=hints,
-        warmup=warmup or WARMUP[size],
+        warmup=warmup,
         writes=writes // parts,
         runs=_runs(size, banks),
     )
+
+
+def addresses(h: float, reads: float, reading: str = "") -> str:
+    """The requests of the micro-benchmark: 100 - h percent of them to h percent of the pages.
+
+    >>> addresses(6, 0.5), addresses(6, 0, SCATTERED)
+    ('skew:h=6,read=33.3333%', 'classes:pages=6/94,shares=94/6,scatter=yes,read=0%')
+    """
+    read = f"read={100 * reads / (1 + reads):.6g}%"
+    if reading == SCATTERED:
+        rest = 100 - h
+        return f"classes:pages={h:g}/{rest:g},shares={rest:g}/{h:g},scatter=yes,{read}"
+    return f"skew:h={h:g},{read}"
 
 
 def _runs(size: Size, banks: int) -> int:
@@ -124,9 +145,9 @@ def left_out(size: Size, more: str = "") -> str:
     return f"most of each bank, of the cache and of what is written{more}"
 
 
-def key(collector: str, h: float, cache: float = 4, reads: float = 0.5) -> str:
+def key(collector: str, h: float, cache: float = 4, reads: float = 0.5, reading: str = "") -> str:
     """The name of a simulation in a task."""
-    return f"{collector} {h:g} {cache:g} {reads:g}"
+    return f"{collector} {h:g} {cache:g} {reads:g}{reading}"
 
 
 def gain(measured: Measured, less: str, more: str) -> Value:
@@ -135,7 +156,16 @@ def gain(measured: Measured, less: str, more: str) -> Value:
     Runs of the same number have the same writes: their ratios are what is averaged.
     """
     runs = (measured.result(key).run_values for key in (less, more))
-    return paired([100 * (1 - one / other) for one, other in zip(*runs, strict=True)])
+    return Value.of([100 * (1 - one / other) for one, other in zip(*runs, strict=True)])
+
+
+def overhead(measured: Measured, less: str, more: str) -> Value:
+    """By how many percent ``less`` copies fewer pages a host write than ``more``."""
+    runs = (measured.result(key).run_values for key in (less, more))
+    pairs = list(zip(*runs, strict=True))
+    if any(other <= 1 for _, other in pairs):
+        raise NotMeasuredError("nothing was collected")
+    return Value.of([100 * (1 - (one - 1) / (other - 1)) for one, other in pairs])
 
 
 def gain_row(measured: Measured, label: str, published: float | str, less: str, more: str) -> Row:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from flashgc.papers.claims import Claim
 from flashgc.papers.zombie.experiment import (
     PAGE_BYTES,
@@ -29,11 +27,9 @@ from flashgc.reproduce.runner import (
     conclude,
     row,
     runner,
+    seeded,
 )
 from flashgc.reproduce.verdicts import Judgement, Value
-
-if TYPE_CHECKING:
-    pass
 
 
 @runner("zombie.table3")
@@ -94,6 +90,11 @@ class Knowledge:
         return f"zombies known, in MB of the whole drive: {said} (published: {published})"
 
 
+def _above(saving: Value) -> Value:
+    """By how many percent more time is taken, where ``saving`` says how many less."""
+    return Value(-saving.mean, saving.ci95)
+
+
 @runner("zombie.notification")
 class Notices:
     """Section 5.2.5: what it costs to tell the drive."""
@@ -102,10 +103,13 @@ class Notices:
 
     def task(self, _claim: Claim, size: Size) -> Task:
         """The same knowledge by three ways."""
+        simulations = {way: micro(size, "ZGC-GD", 6, hints=way) for way in self.WAYS}
+        for way in self.WAYS:
+            simulations |= seeded(f"ZGC-GD {way}", timed(size, "ZGC-GD", hints=way))
+        for way in ("none", "piggyback"):
+            simulations |= seeded(f"GC-GD {way}", timed(size, "GC-GD", hints=way))
         return Task(
-            {way: micro(size, "ZGC-GD", 6, hints=way) for way in self.WAYS}
-            | {f"ZGC-GD {way}": timed(size, "ZGC-GD", hints=way) for way in self.WAYS}
-            | {f"GC-GD {way}": timed(size, "GC-GD", hints=way) for way in ("none", "piggyback")},
+            simulations,
             settings=settings(size),
             left_out=left_out(size),
         )
@@ -114,7 +118,8 @@ class Notices:
         """What each way costs, what it is worth, and what it asks of the bus."""
         rows = [
             self._riding(measured),
-            self._each(measured, claim.facts["most"]),
+            self._nothing_gained(measured),
+            self._longer(measured, claim.facts["longer"]),
             self._worth(measured),
             self._commands(measured),
         ]
@@ -123,20 +128,32 @@ class Notices:
     @staticmethod
     def _riding(measured: Measured) -> Row:
         def judge() -> tuple[Value, Judgement]:
-            more = -saved(measured, "GC-GD piggyback", "GC-GD none")
-            return Value(more), verdicts.true(abs(more) <= 1, "GC-GD, which heeds no hints")
+            more = _above(saved(measured, "GC-GD piggyback", "GC-GD none"))
+            inside = max(abs(more.low), abs(more.high)) <= 1
+            return more, verdicts.true(inside, "GC-GD, which heeds no hints")
 
         return row("elapsed, riding above none sent, %", "within 1", judge)
 
     @staticmethod
-    def _each(measured: Measured, most: float) -> Row:
+    def _nothing_gained(measured: Measured) -> Row:
         def judge() -> tuple[Value, Judgement]:
-            more = -saved(measured, "ZGC-GD command", "ZGC-GD piggyback")
             left = saved(measured, "ZGC-GD command", "GC-GD none")
-            why = f"of the gain {left:.1f}% of GC-GD's time are left"
-            return Value(more), verdicts.true(more > 0, why)
+            whole = saved(measured, "ZGC-GD piggyback", "GC-GD none")
+            why = f"of GC-GD's time; riding saves {whole.mean:.1f}%"
+            return left, verdicts.true(left.low <= 0, why)
 
-        return row("elapsed, a command each above riding, %", f"up to {most}", judge)
+        return row("elapsed, saved with a command each, %", "no improvement", judge)
+
+    @staticmethod
+    def _longer(measured: Measured, longer: float) -> Row:
+        def judge() -> tuple[Value, Judgement]:
+            more = _above(saved(measured, "ZGC-GD command", "GC-GD none"))
+            riding = _above(saved(measured, "ZGC-GD command", "ZGC-GD piggyback"))
+            why = f"above GC-GD without hints; above riding {riding.mean:.1f}%"
+            return more, verdicts.true(more.low > longer, why)
+
+        label = "elapsed, a command each above no hints, %"
+        return row(label, f"over {longer:g} in some cases", judge)
 
     @staticmethod
     def _worth(measured: Measured) -> Row:

@@ -1,0 +1,55 @@
+//! Deliberately wrong engines. A published figure that a wrong engine meets as well as the right one
+//! proves nothing; `flashgc reproduce --mutants` asks which figures tell them apart.
+//!
+//! They exist with the feature `mutants` only. Without it [`on`] is the constant `false`, and the
+//! compiler leaves nothing of them. One is chosen for the whole process, while nothing runs.
+
+/// A way to be wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mutant {
+    /// A block's count of zombies is not lowered when the host overwrites one or takes a hint back.
+    ZombieCountsStay,
+    /// Writing a page back early (LDE) is weighed without the write that it saves later.
+    LdeWithoutBenefit,
+    /// A log block is weighed without the blocks that are erased.
+    VictimWithoutErase,
+}
+
+/// Whether the engine is wrong in this way.
+#[cfg(not(feature = "mutants"))]
+#[inline(always)]
+pub const fn on(_: Mutant) -> bool {
+    false
+}
+
+#[cfg(feature = "mutants")]
+pub use chosen::{ALL, choose, on};
+
+#[cfg(feature = "mutants")]
+mod chosen {
+    use super::Mutant;
+    use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+
+    /// Every mutant by the name that `reproduce` has for it.
+    pub const ALL: &[(&str, Mutant)] = &[
+        ("zombie-counts-stay", Mutant::ZombieCountsStay),
+        ("lde-without-benefit", Mutant::LdeWithoutBenefit),
+        ("victim-without-erase", Mutant::VictimWithoutErase),
+    ];
+
+    const RIGHT: u8 = u8::MAX;
+
+    /// The mutant that runs, as a number; [`RIGHT`] for none.
+    static CHOSEN: AtomicU8 = AtomicU8::new(RIGHT);
+
+    /// Makes the engine wrong in this way, or right again.
+    pub fn choose(mutant: Option<Mutant>) {
+        CHOSEN.store(mutant.map_or(RIGHT, |mutant| mutant as u8), Relaxed);
+    }
+
+    /// Whether the engine is wrong in this way.
+    #[inline(always)]
+    pub fn on(mutant: Mutant) -> bool {
+        CHOSEN.load(Relaxed) == mutant as u8
+    }
+}

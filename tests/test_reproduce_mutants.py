@@ -1,0 +1,182 @@
+"""Wrong engines: what they change, which rows tell them apart, and that a release has none."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from conftest import Command
+from flashgc import _core
+from flashgc.papers.claims import Claim, Input, Kind, claims
+from flashgc.reproduce.cache import Cache
+from flashgc.reproduce.mutants import Mutant, built, changed, compared, mutants_of, weighed
+from flashgc.reproduce.runner import (
+    Measured,
+    Outcome,
+    Row,
+    Size,
+    Task,
+    Trial,
+    conclude,
+    simulation,
+)
+from flashgc.reproduce.verdicts import Verdict
+from papers import task_of
+
+MET, IN_KIND, BLIND = Verdict.MET, Verdict.IN_KIND, Verdict.BLIND
+MISSED, NOT_RUN = Verdict.MISSED, Verdict.NOT_RUN
+PAPERS = list(claims().papers)
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_every_mutant_changes_some_claim_and_is_a_configuration(paper: str) -> None:
+    tasks = [task_of(claim, Size.QUICK) for claim in claims().select((paper,))]
+    names = [mutant.name for mutant in mutants_of(paper)]
+    assert len(names) == len(set(names))
+    for mutant in mutants_of(paper):
+        parts = [changed(task, mutant) for task in tasks]
+        simulations = [one for part in parts for one in part.simulations.values()]
+        assert simulations, mutant.name
+        configs = {json.dumps(one.config(), sort_keys=True) for one in simulations}
+        right = {
+            json.dumps(task.simulations[key].config(), sort_keys=True)
+            for task, part in zip(tasks, parts, strict=True)
+            for key in part.simulations
+        }
+        if mutant.engine:
+            assert configs == right, "the fault is in the code"
+        else:
+            assert all(
+                part.simulations[key].config() != task.simulations[key].config()
+                for task, part in zip(tasks, parts, strict=True)
+                for key in part.simulations
+            ), mutant.name
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_nearly_every_claim_that_simulates_is_asked_of_a_mutant(paper: str) -> None:
+    for claim in claims().select((paper,)):
+        task = task_of(claim, Size.QUICK)
+        parts = [changed(task, mutant) for mutant in mutants_of(paper)]
+        asked = any(part.simulations or part.computations for part in parts)
+        # How much varies without preemption has nothing of the paper's to be wrong about.
+        assert asked or claim.id == "pgc.variability" or task.not_run, claim.id
+
+
+def test_a_model_forgets_its_memory_too() -> None:
+    (claim,) = claims().select(("dchoices.table1.model",))
+    task = task_of(claim, Size.QUICK)
+    (mutant,) = (one for one in mutants_of("dchoices") if one.name == "no memory")
+    part = changed(task, mutant)
+    assert set(part.computations) == set(task.computations)
+    value = part.computations["0"].call().write_amplification
+    # b = 64, S_f = 0.08, d = 5: 6.2461 with c = 2.
+    assert value > 6.3
+
+
+def row(label: str, verdict: Verdict) -> Row:
+    return Row(label, "", "", verdict, "why")
+
+
+def outcome(verdicts: dict[str, Verdict], input_: Input = Input.EXACT) -> Outcome:
+    claim = Claim("dchoices.x", "x", Kind.ORDER, input_)
+    measured = Measured(Size.QUICK, Task(), {}, {})
+    return conclude(claim, measured, [row(label, one) for label, one in verdicts.items()])
+
+
+def trial(right: dict[str, Verdict], wrong: dict[str, Verdict], name: str = "m") -> Trial:
+    mutant = Mutant(name, "", lambda _: None)
+    rows = ({label: row(label, one) for label, one in each.items()} for each in (right, wrong))
+    return compared(mutant, *rows)
+
+
+def test_a_row_tells_a_mutant_that_does_not_meet_it() -> None:
+    right = {"a": MET, "b": IN_KIND, "c": MISSED, "d": NOT_RUN, "e": MET}
+    wrong = {"a": MISSED, "b": IN_KIND, "c": MET, "d": MET, "e": NOT_RUN}
+    made = trial(right, wrong)
+    assert (made.told, made.met, made.fooled) == (("a", "e"), ("a", "b", "e"), ("c",))
+
+
+def test_rows_that_tell_nothing_apart_are_not_counted() -> None:
+    right = {"a": MET, "b": MET, "c": MISSED}
+    one = trial(right, {"a": MISSED, "b": MET, "c": MISSED}, "one")
+    two = trial(right, {"a": MET, "b": MET, "c": MET}, "two")
+    made = weighed(outcome(right), (one, two))
+    assert [row.verdict for row in made.rows] == [MET, BLIND, MISSED]
+    assert made.verdict is MISSED
+    assert made.rows[0].why == "why; not met by 'one'"
+    assert made.rows[1].why == "why; met by all 2 wrong engines too"
+    assert made.rows[2].why == "why; met by the wrong 'two'"
+    # With only rows that tell nothing, the claim tells nothing.
+    blind = weighed(outcome({"b": MET}), (trial({"b": MET}, {"b": MET}),))
+    assert blind.verdict is BLIND
+    # With one that does beside it, that one counts.
+    both = {"a": MET, "b": MET}
+    assert weighed(outcome(both), (trial(both, {"a": MISSED, "b": MET}),)).verdict is MET
+
+
+def test_what_could_not_be_run_marks_nothing() -> None:
+    right = {"a": MET}
+    failed = Trial("m", "", failed="this engine was built without it")
+    made = weighed(outcome(right), (failed,))
+    assert (made.verdict, made.trials) == (MET, (failed,))
+    assert weighed(outcome(right), ()).verdict is MET
+
+
+def test_results_of_a_mutant_are_kept_apart_from_right_ones(tmp_path: Path) -> None:
+    config = simulation(workload="uniform", blocks=200, pages_per_block=16).config()
+    right = Cache(tmp_path)
+    wrong = right.of("zombie-counts-stay")
+    wrong.store(config, {"write_amplification": 9.0})
+    assert right.load(config) is None
+    assert right.of("another").load(config) is None
+    assert wrong.load(config) == {"write_amplification": 9.0}
+    right.store(config, {"write_amplification": 2.0})
+    assert wrong.load(config) == {"write_amplification": 9.0}
+    # A file of one that is given the other's name is not taken.
+    right.path(config).write_bytes(wrong.path(config).read_bytes())
+    assert right.load(config) is None
+
+
+def test_the_command_says_which_rows_tell_wrong_engines(command: Command, tmp_path: Path) -> None:
+    asked = ("pgc.cost", "zombie.fig2-3", "vm.table1", "dchoices.table1.model")
+    made = command("reproduce", *asked, "--quick", "--mutants", "--json", "--out", "made")
+    assert made.returncode == 0, made.stderr
+    document = json.loads(made.stdout)
+    assert document["command"].endswith("--quick --mutants")
+    by_id = {claim["id"]: claim for claim in document["claims"]}
+    (short,) = by_id["pgc.cost"]["mutants"]
+    assert short["told"] == ["time of all collections, less the copies above two in each"]
+    zombie = {one["name"]: one for one in by_id["zombie.fig2-3"]["mutants"]}
+    assert zombie["hints ignored"]["told"] == ["z-greedy, pages copied", "z-greedy, zombies"]
+    rows = {one["label"]: one["verdict"] for one in by_id["zombie.fig2-3"]["rows"]}
+    assert rows == {
+        "greedy, pages copied": "does-not-discriminate",  # no mutant touches plain greedy
+        "z-greedy, pages copied": "met",
+        "z-greedy, zombies": "met",
+    }
+    no_lde = next(one for one in by_id["vm.table1"]["mutants"] if one["name"] == "no LDE")
+    assert no_lde["told"] == ["LRU dirty, LDA-BM+LDE"]
+    page = (tmp_path / "made" / "report.html").read_text()
+    assert "rows that tell it" in page
+    assert "does-not-discriminate" in page
+
+
+def test_a_release_has_no_fault_in_its_code_and_says_how_to_build_one(command: Command) -> None:
+    if built():
+        pytest.skip("this engine was built with its mutants")
+    engine = Path(_core.__file__).read_bytes()
+    named = [one.engine for paper in PAPERS for one in mutants_of(paper) if one.engine]
+    assert named
+    for name in named:
+        assert name.encode() not in engine
+    assert not hasattr(_core, "choose_mutant")
+    made = command("reproduce", "vm.table1", "--quick", "--mutants")
+    assert made.returncode == 0
+    assert made.stderr == (
+        "warning: --mutants: faults in the engine's code were not run; hint: cargo build --release "
+        "-p flashgc-python --features mutants "
+        "&& cp target/release/lib_core.so python/flashgc/_core.abi3.so\n"
+    )
