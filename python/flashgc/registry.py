@@ -182,7 +182,9 @@ def hints() -> tuple[Entry, ...]:
 
 
 def brief(spec: str) -> str:
-    """A cache, way of hinting or mapping without the parameters that are as by default.
+    """A spec without the parameters that are as by default; of Python's policies, their name.
+
+    A cache, way of hinting, mapping or victim policy.
 
     >>> brief("piggyback:lost=0,wrong=0,adverse=0,late=50")
     'piggyback:late=50'
@@ -190,9 +192,14 @@ def brief(spec: str) -> str:
     'page-cache:size=4GiB,limit=0.3'
     >>> brief("bast:log_blocks=32,victim=scheme,window=all,strict_order=no,log_only=no")
     'bast:log_blocks=32'
+    >>> brief("d-choices:d=5,c=0"), brief("greedy:ties=latest"), brief("mine:pick")
+    ('d-choices:d=5', 'greedy', 'mine:pick')
     """
     name, _, text = spec.partition(":")
-    entry = next(entry for entry in (*caches(), *hints(), *mappings()) if entry.name == name)
+    known = (*caches(), *hints(), *mappings(), *policies())
+    entry = next((entry for entry in known if entry.name == name), None)
+    if entry is None:
+        return spec
     usual = {param.name: param.default for param in entry.params}
     given = [part.split("=", maxsplit=1) for part in text.split(",") if part]
     told = [f"{key}={value}" for key, value in given if not _same(value, usual.get(key))]

@@ -78,7 +78,7 @@ impl Source for Recorded {
         None
     }
 
-    fn pass(&self) -> Option<u64> {
+    fn pass(&self) -> Option<Pass> {
         None
     }
 

@@ -8,7 +8,8 @@ use flashgc_drive::source::{self, Source, TimedSource, TraceReplay, is_trace};
 use flashgc_workload::generate::GeneratorSpec;
 use flashgc_workload::requests::{Disorder, Requests, TimedTrace};
 use flashgc_workload::trace::{
-    Fault, OnBadLine, PagingOptions, Progress, ReadOptions, SourceOptions, TraceError, format,
+    Fault, Numbering, OnBadLine, Paging, PagingOptions, Progress, ReadOptions, SourceOptions,
+    TraceError, format,
 };
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError};
 use pyo3::prelude::*;
@@ -82,10 +83,10 @@ fn open_one(py: Python<'_>, config: &RunConfig, watch: &mut Watch<'_>) -> PyResu
         let source = Arc::new(spec);
         return Ok(Opened { source, notes: Vec::new(), references: false, dirty: false });
     }
-    let TraceConfig { format, alignment_offset, on_bad_line } = &config.trace;
+    let TraceConfig { format, on_bad_line, .. } = &config.trace;
     let options = SourceOptions {
         read: read_options(format.as_deref(), on_bad_line.as_deref())?,
-        paging: paging(config.page_size.into(), *alignment_offset)?,
+        paging: paging_of(config)?,
         ..SourceOptions::default()
     };
     let loaded = py.detach(|| {
@@ -111,9 +112,9 @@ fn open_timed(
         let requests = Requests::parse(&config.workload).map_err(errors::config)?;
         return opened(requests, Vec::new(), false, false);
     }
-    let TraceConfig { format, alignment_offset, on_bad_line } = &config.trace;
+    let TraceConfig { format, on_bad_line, .. } = &config.trace;
     let read = read_options(format.as_deref(), on_bad_line.as_deref())?;
-    let paging = paging(config.page_size.into(), *alignment_offset)?;
+    let paging = paging_of(config)?;
     let disorder = Disorder::parse(&timed.disorder).map_err(errors::config)?;
     let loaded = py.detach(|| {
         let go_on = |progress: &Progress| watch.reading(progress);
@@ -139,6 +140,16 @@ pub(crate) fn read_options(
             }
         },
         ..ReadOptions::default()
+    })
+}
+
+/// How the requests of a trace become pages of a drive.
+fn paging_of(config: &RunConfig) -> PyResult<PagingOptions> {
+    let TraceConfig { alignment_offset, paging: name, numbering, .. } = &config.trace;
+    Ok(PagingOptions {
+        paging: Paging::parse(name).map_err(errors::config)?,
+        numbering: Numbering::parse(numbering).map_err(errors::config)?,
+        ..paging(config.page_size.into(), *alignment_offset)?
     })
 }
 

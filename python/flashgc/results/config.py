@@ -40,6 +40,10 @@ class TraceConfig:
     alignment_offset: int
     #: What happens at a bad line: ``stop`` or ``skip``; ``None`` for ``stop``.
     on_bad_line: str | None
+    #: Which pages a request covers, and which of them the drive has.
+    paging: str = "covered"
+    #: How the pages are numbered: by ``address`` or ``first-touch``.
+    numbering: str = "address"
 
 
 @dataclass(frozen=True)

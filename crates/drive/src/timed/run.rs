@@ -18,6 +18,7 @@ use crate::checkpoint::Turns;
 use crate::config::Resolved;
 use crate::counting::DriveError;
 use crate::metrics::timeline::Timeline;
+use crate::passes::Rule;
 use crate::run::{Control, Finished, INTERVALS, Lengthened, Life, Poll};
 use crate::stats::Interval;
 use crate::wear::{Erases, Worn, histogram};
@@ -347,7 +348,12 @@ impl Lengthened for ClockedRun {
         self.has_erased()
     }
 
-    fn finish(self) -> TimedRun {
+    /// A drive with a clock replays a trace as often as it is told.
+    fn needs_another(&self, _: &Rule) -> bool {
+        false
+    }
+
+    fn finish(self, _: &Resolved) -> TimedRun {
         let Self { mut drive, start, stop, elapsed, .. } = self;
         let now = drive.now();
         drive.observer_mut().finish(now);
@@ -364,6 +370,7 @@ impl Lengthened for ClockedRun {
             system_failure: wear.system_failure().map(|(moment, cause)| ((moment, reads), cause)),
         });
         let finished = Finished {
+            passes: 0,
             counters: end.counters.since(&start.counters),
             reads: reads - start.totals.pages_read,
             programs: end.counters.programs(),

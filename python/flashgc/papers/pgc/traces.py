@@ -121,6 +121,8 @@ class Traces:
                 simulations[f"part {preemption}"] = simulation(
                     **{
                         "workload": str(file),
+                        "paging": "floor",
+                        "numbering": "address",
                         **DRIVE,
                         "preemption": preemption,
                         # As large as the part needs, with room for what every plane keeps.

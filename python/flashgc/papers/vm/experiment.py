@@ -64,6 +64,7 @@ def drive(
     mapping = f"fast:log_blocks={logs},log_only=yes" + (f",window={window}" if window else "")
     return simulation(
         workload=str(program),
+        numbering="first-touch",
         mapping=mapping,
         vm_page_cache=f"{cache}MiB",
         scheme=scheme,
@@ -79,6 +80,7 @@ def page_mapped(program: Path, scheme: str, size: Size) -> Simulation:
     """A program on a drive with a page map, whose blocks are collected in turn, too."""
     return simulation(
         workload=str(program),
+        numbering="first-touch",
         victim="fifo",
         frontier="pool:low=2",
         vm_page_cache=f"{CACHE}MiB",
