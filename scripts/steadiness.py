@@ -1,10 +1,10 @@
 """How often the tests of a steady state err: ``python scripts/steadiness.py [SERIES]``.
 
 Series whose truth is known are handed to the two tests: the rule for the passes of a trace, which
-replays until it is content, and the test of a generator's intervals. SERIES (default 2000) are made of
-each kind, from fixed seeds. Columns of the first table: how often the rule says steady; how often the
-interval misses the level that the series settles at; how often both, which is the error that misleads;
-mean passes. docs/validation.md has the figures.
+replays until it is content, and the test of a generator's intervals. SERIES (default 2000) are made
+of each kind, from fixed seeds. Columns of the first table: how often the rule says steady; how often
+the interval misses the level that the series settles at; how often both, which is the error that
+misleads; mean passes. docs/validation.md has the figures.
 """
 
 from __future__ import annotations
@@ -89,7 +89,9 @@ RUNS: tuple[tuple[str, float, float, Shape, bool], ...] = (
 
 def main(count: int) -> None:
     """Prints both tables."""
-    print(f"| passes of a trace | steady | interval misses | both | passes |  ({count} series each)")
+    print(
+        f"| passes of a trace | steady | interval misses | both | passes |  ({count} series each)"
+    )
     print("|---|---|---|---|---|")
     for number, (name, sd, memory, shape) in enumerate(PASSES):
         steady = missed = both = passes = 0
@@ -98,7 +100,11 @@ def main(count: int) -> None:
             values = series(rng, sd, memory, shape, _core.MOST_PASSES)
             taken, mean, half, is_steady = _core.replay_until_settled(values, WARMUP)
             misses = half is None or abs(mean - LEVEL) > half
-            steady, missed, both = steady + is_steady, missed + misses, both + (misses and is_steady)
+            steady, missed, both = (
+                steady + is_steady,
+                missed + misses,
+                both + (misses and is_steady),
+            )
             passes += taken
         shares = " | ".join(f"{100 * part / count:.1f}%" for part in (steady, missed, both))
         print(f"| {name} | {shares} | {passes / count:.0f} |")

@@ -164,6 +164,7 @@ _PASSES_TO_LENGTHEN = 3
 def _usual_course(asked: Experiment, trace: bool) -> tuple[str, dict[str, Any]]:
     """Warm-up and length where nobody says otherwise."""
     warmup, requests, passes = find("warmup"), find("requests"), find("passes")
+    length: dict[str, Any]
     if asked["drive.kind"] == "timed":
         length = {"passes": passes.case("timed-trace")}
         if not trace:

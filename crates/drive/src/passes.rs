@@ -69,19 +69,25 @@ pub fn level(values: &[f64]) -> Option<Level> {
     if values.len() < FEWEST_WITH_INTERVAL {
         return None;
     }
-    let spread = std::iter::once(values.len())
-        .chain(BATCHES)
-        .filter_map(|count| batched(values, count))
-        .fold(0.0, f64::max);
-    let half = values.len() / 2;
-    let drift = mean(&values[values.len() - half..]) - mean(&values[..half]);
+    let (first, second) = values.split_at(values.len() / 2);
+    let (before, after) = (mean(first), mean(second));
+    // What each half varies by itself: a drift is no spread that could hide it.
+    let own = first.iter().map(|value| value - before);
+    let own: Vec<f64> = own.chain(second.iter().map(|value| value - after)).collect();
+    let drift = after - before;
     Some(Level {
         mean: mean(values),
-        half: spread.hypot(TRANSIENT * drift),
+        half: spread(values).hypot(TRANSIENT * drift),
         drift,
         // A half has half the passes, and a difference has two: its spread is twice that of the mean.
-        drift_half: 2.0 * spread,
+        drift_half: 2.0 * spread(&own),
     })
+}
+
+/// Half the interval of a mean over passes by what they vary: the widest of all batches.
+fn spread(values: &[f64]) -> f64 {
+    let counts = std::iter::once(values.len()).chain(BATCHES);
+    counts.filter_map(|count| batched(values, count)).fold(0.0, f64::max)
 }
 
 /// Half the interval of the mean over `count` batches of consecutive passes; `None` where they do not
@@ -220,11 +226,14 @@ mod tests {
     fn a_level_has_the_widest_interval_of_all_batches_and_its_drift() {
         assert_eq!(level(&[1.0, 2.0, 3.0]), None);
         // By hand: 1, 1, 3, 3. Four passes: s = 1.1547, t(3) = 3.1824, half 1.8374. The halves are
-        // 2 apart.
+        // 2 apart, and do not vary by themselves.
         let found = level(&[1.0, 1.0, 3.0, 3.0]).unwrap();
-        assert_eq!((found.mean, found.drift), (2.0, 2.0));
-        assert!((found.drift_half - 2.0 * 1.8374).abs() < 1e-3, "{found:?}");
+        assert_eq!((found.mean, found.drift, found.drift_half), (2.0, 2.0, 0.0));
         assert!((found.half - 1.8374f64.hypot(2.04 * 2.0)).abs() < 1e-3, "{found:?}");
+        // 1, 3, 1, 3: the same four passes, and no drift.
+        let found = level(&[1.0, 3.0, 1.0, 3.0]).unwrap();
+        assert_eq!((found.drift, found.half), (0.0, found.drift_half / 2.0));
+        assert!((found.half - 1.8374).abs() < 1e-3, "{found:?}");
         // Ten passes alike, ten others: of 20 batches the interval is narrow, of 5 wide.
         let two: Vec<f64> =
             (0..20).map(|pass| if (5..15).contains(&pass) { 2.0 } else { 1.0 }).collect();

@@ -121,8 +121,13 @@ fn open_timed(
         TimedTrace::load(&config.workload, &read, paging, disorder, go_on)
     });
     let trace = loaded.map_err(|error| watch.failure(&error))?;
-    let (notes, references) = (trace.notes(), trace.stat().has_references());
+    let (mut notes, references) = (trace.notes(), trace.stat().has_references());
     let dirty = trace.stat().dirty > 0;
+    let pages = trace.stat().pages;
+    let beyond = pages.saturating_sub(trace.logical_pages(config.pages_per_block).into());
+    if beyond > 0 {
+        notes.push(format!("paging floor leaves out {beyond} of {pages} pages of the trace"));
+    }
     opened(Requests::Trace(Box::new(trace)), notes, references, dirty)
 }
 

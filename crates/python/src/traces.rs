@@ -56,6 +56,10 @@ pub(crate) fn trace_stat(
     let mut pages = sources::paging(page_size.unwrap_or(usual), alignment_offset)?;
     if let Some(name) = paging {
         pages.paging = Paging::parse(name).map_err(errors::config)?;
+        if !matches!(pages.paging, Paging::Covered | Paging::Rounded) {
+            let message = format!("paging: found '{name}', expected covered or rounded");
+            return Err(errors::config(message));
+        }
     }
     let mut watch = Watch::new(control, poll);
     let stat = py.detach(|| {

@@ -279,10 +279,9 @@ def verdicts(comparison: Comparison, plus_minus: str) -> list[str]:
     if equal:
         lines.append(f"Equal in every run: {', '.join([names[0], *equal])}.")
     if inside:
-        bases = {rank.basis for rank in comparison if rank.inside_noise}
         lines.append(
             f"Inside the noise: {', '.join(inside)} too close to {names[0]} to tell; "
-            f"hint: {advice(comparison.best, bases)}."
+            f"hint: {advice(comparison.best)}."
         )
     others = comparison.ranking[1:]
     if others and all(rank.basis == "exact" for rank in others):
@@ -297,10 +296,10 @@ def verdicts(comparison: Comparison, plus_minus: str) -> list[str]:
     return lines
 
 
-def advice(best: Result, bases: set[str]) -> str:
+def advice(best: Result) -> str:
     """What makes the intervals of differences narrower."""
     if best.trace is None:
-        return "more --runs" if bases == {"runs"} else "more --runs or --writes"
+        return "more --runs or --writes"
     passes = (best.trace.passes or 0) + (best.trace.warmup_passes or 0)
     return f"--passes {4 * passes}" if passes else "more --passes"
 

@@ -76,8 +76,8 @@ class Result(Document):
     #: Largest resident memory of the process so far, in bytes; ``None`` where the system does not
     #: tell (Windows).
     peak_memory_bytes: int | None
-    #: Whether write amplification had stopped moving in the measured part; of a trace, whether it is
-    #: known to within 1%.
+    #: Whether write amplification had stopped moving in the measured part; of a trace, whether it
+    #: is known to within 1%, too.
     steady: bool
     #: Whether the runs were stopped before their end.
     interrupted: bool
