@@ -68,9 +68,8 @@ def main(names: list[str]) -> int:
     paths = sorted(Path(folder).glob("*/*.csv.zst"))
     paths = [path for path in paths if path.parent.name == path.name.removesuffix(".csv.zst")]
     totals = [0, 0, 0, 0, 0, 0]
-    print(
-        "| trace | pages a block | cells | outside | outside and steady | steady | reversed | passes |"
-    )
+    heads = "pages a block | cells | outside | outside and steady | steady | reversed | passes"
+    print(f"| trace | {heads} |")
     print("|---|---|---|---|---|---|---|---|")
     for path in paths:
         name = path.parent.name

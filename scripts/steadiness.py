@@ -1,10 +1,10 @@
 """How often the tests of a steady state err: ``python scripts/steadiness.py [SERIES]``.
 
 Series whose truth is known are handed to the two tests: the rule for the passes of a trace, which
-replays until it is content, and the test of a generator's intervals. SERIES (default 2000) are made
-of each kind, from fixed seeds. Columns of the first table: how often the rule says steady; how often
-the interval misses the level that the series settles at; how often both, which is the error that
-misleads; mean passes. docs/validation.md has the figures.
+replays until it is content, and the test of a generator's intervals. SERIES (default 2000) are
+made of each kind, from fixed seeds. Columns of the first table: how often the rule says steady; how
+often the interval misses the level that the series settles at; how often both, which is the error
+that misleads; mean passes. docs/validation.md has the figures.
 """
 
 from __future__ import annotations
