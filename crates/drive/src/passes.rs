@@ -194,6 +194,12 @@ mod tests {
     }
 
     #[test]
+    fn one_calm_look_is_not_enough() {
+        // The first look measures passes 7 and 8 of the transient, the second none, the third again none.
+        assert_eq!(passes(RULE, |pass| if pass < 9 { 4.0 } else { 2.0 }), 32);
+    }
+
+    #[test]
     fn what_moves_or_varies_is_replayed_to_the_end() {
         // 10% a hundred passes.
         assert_eq!(passes(RULE, |pass| 2.0 + 0.002 * pass as f64), 100);

@@ -13,6 +13,7 @@ use flashgc_drive::passes::{MOST, level};
 use flashgc_drive::result::RunResult;
 use flashgc_drive::simulate::{Control, simulate};
 use flashgc_drive::source::TraceReplay;
+use flashgc_ftl::{Victim, VictimSpec, victim_policies};
 use flashgc_workload::trace::SourceOptions;
 
 /// A trace of `writes` page writes: a fifth of 1000 pages takes four fifths of them.
@@ -151,6 +152,28 @@ fn policies_without_randomness_differ_exactly_on_as_many_passes() {
     let ranks = compare(&[settled("fifo"), settled("greedy")]);
     assert!(matches!(ranks[1].basis, Basis::Passes | Basis::Apart) && !ranks[1].inside_noise);
     assert!(ranks[1].difference_ci95.unwrap() > 0.0);
+}
+
+#[test]
+fn policies_draw_random_numbers_where_they_say_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = save(folder.path(), 3000);
+    for policy in victim_policies() {
+        let digest = |seed| {
+            let config = RunConfig {
+                victim: policy.name.into(),
+                frontier: "pool".into(),
+                length: Length::Passes(2),
+                seed,
+                ..config(&path)
+            };
+            let result = run(&config);
+            (result.copied_pages, result.erases)
+        };
+        let draws = Victim::Registered(VictimSpec::parse(policy.name).unwrap()).draws();
+        let differ = (2..6).any(|seed| digest(seed) != digest(1));
+        assert_eq!(differ, draws, "{}", policy.name);
+    }
 }
 
 #[test]
