@@ -97,7 +97,7 @@ demo: build ## which policy writes least, on a real trace and on hot and cold da
 	@echo "A PostgreSQL server's drive (data/README.md): which policy writes least?"
 	@echo
 	@$(BIN)/flashgc compare --workload data/pgbench-ext4.csv.zst --frontier pool --spare 7% \
-	  --pages-per-block 64 --runs 3
+	  --pages-per-block 64 --passes 18
 	@echo
 	@echo "Hot and cold data, 20% of the pages take 80% of the writes: one write frontier or two?"
 	@echo

@@ -162,8 +162,14 @@ def test_traces_are_made_counted_converted_and_replayed(tmp_path: Path) -> None:
         for path in (made, tmp_path / "made.flashgc")
     ]
     assert runs[0].run_values == runs[1].run_values
-    # U = b floor(x / b), of the pages that are read or written.
-    assert runs[0].config.logical_pages == stat.pages // 16 * 16
+    # All pages that are read or written, in whole blocks; the paper's U = b floor(x / b) says so.
+    assert runs[0].config.logical_pages == -(-stat.pages // 16) * 16 == 4000
+    floor = flashgc.run(
+        flashgc.Trace(made), pages_per_block=16, passes=1, victim="greedy", paging="floor"
+    )
+    assert floor.config.logical_pages == stat.pages // 16 * 16 == 3984
+    (note,) = [text for text in floor.warnings if "paging floor" in text]
+    assert note.startswith("paging floor leaves out 15 of 3999 pages of the trace and ")
     # A third of three passes is warm-up: two passes are measured. Pages beyond U are left out.
     assert runs[0].host_pages <= 2 * stat.page_writes
     assert runs[0].host_pages >= 2 * stat.page_writes * 0.98

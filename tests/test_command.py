@@ -58,7 +58,7 @@ def test_comparisons_have_the_documented_keys(command: Command) -> None:
     }
     for rank in ranking:
         assert set(rank) == {
-            "place", "ratio", "difference", "difference_ci95", "inside_noise", "result",
+            "place", "ratio", "difference", "difference_ci95", "basis", "inside_noise", "result",
         }  # fmt: skip
         assert set(KEYS) <= set(rank["result"])
     written = [rank["result"]["write_amplification"] for rank in ranking]
@@ -335,7 +335,7 @@ def test_a_terminal_of_80_columns_is_enough() -> None:
     shown = re.sub(r"\x1b\[[0-9;]*m", "", shown).replace("\r", "")
     lines = [line.rstrip() for line in shown.split("\n")]
     assert max(map(len, lines)) <= 80
-    assert any("d-choices:d=10,c=0" in line and "pool:low=2" in line for line in lines), shown
+    assert any("d-choices " in line and "pool:low=2" in line for line in lines), shown
     allocations = ("--frontier", "pool", "--allocation", "lowest-erase", "--allocation", "sfl")
     shown = terminal("compare", *map(str, SMALL), *allocations, NO_COLOR="1")
     shown = re.sub(r"\x1b\[[0-9;]*m", "", shown).replace("\r", "")

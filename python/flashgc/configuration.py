@@ -44,9 +44,9 @@ def configurations(
         **_course(asked, trace, places),
     }
     if "run.runs" not in asked:
-        # A trace from its beginning is the same every time.
-        alike = trace and "swap.vm_page_cache" in asked
-        common["runs"] = int(find("runs").case("swap-trace")) if alike else default_runs
+        # A trace is the same every time, and its passes are what varies.
+        alike = trace and asked["drive.kind"] != "timed"
+        common["runs"] = int(find("runs").case("trace")) if alike else default_runs
     made = [
         {**common, "spare": spare, **kind, "host": host, "swap": swap, "timed": clock}
         for spare, kind, host, swap, clock in itertools.product(
@@ -157,9 +157,14 @@ def _length(
     return {option.key: _held.value(option, asked[given], 0, places)}
 
 
+#: Passes of a trace that a precision lengthens: the first is warm-up.
+_PASSES_TO_LENGTHEN = 3
+
+
 def _usual_course(asked: Experiment, trace: bool) -> tuple[str, dict[str, Any]]:
     """Warm-up and length where nobody says otherwise."""
     warmup, requests, passes = find("warmup"), find("requests"), find("passes")
+    length: dict[str, Any]
     if asked["drive.kind"] == "timed":
         length = {"passes": passes.case("timed-trace")}
         if not trace:
@@ -171,10 +176,12 @@ def _usual_course(asked: Experiment, trace: bool) -> tuple[str, dict[str, Any]]:
         usual = warmup.case("swap-trace")
         if not trace:
             usual, length = warmup.default, {"requests": requests.case("swap")}
+    elif not trace:
+        return warmup.default, {"writes": find("writes").default}
+    elif asked["run.until"] is None:
+        return warmup.default, {"settled": _core.MOST_PASSES}
     else:
-        usual, length = warmup.default, {"passes": passes.case("trace")}
-        if not trace:
-            return usual, {"writes": find("writes").default}
+        usual, length = warmup.default, {"passes": _PASSES_TO_LENGTHEN}
     return usual, {name: int(value) for name, value in length.items()}
 
 

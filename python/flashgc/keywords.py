@@ -11,6 +11,8 @@ from typing import Literal, TypeAlias, TypedDict
 YesNo: TypeAlias = Literal["yes", "no"]
 OnBadLine: TypeAlias = Literal["stop", "skip"]
 BlkparseAction: TypeAlias = Literal["D", "Q", "C", "I", "G"]
+Paging: TypeAlias = Literal["covered", "rounded", "floor", "rounded+floor"]
+Numbering: TypeAlias = Literal["address", "first-touch"]
 Disorder: TypeAlias = Literal["refuse", "sort"]
 Kind: TypeAlias = Literal["counting", "timed"]
 Scheduling: TypeAlias = Literal["fifo", "reads-first"]
@@ -42,6 +44,16 @@ class RunKeywords(TypedDict, total=False):
     relations: str | None
     """File that maps the relations of a database to its disk, for a log of pg_waldump. For example
     relations.txt.
+    """
+    paging: Paging | None
+    """Pages of a trace's request off the page boundaries: all that it touches (covered), or as many
+    as its size needs (rounded). The drive has room for every page of the trace; with floor it has U
+    = b floor(x/b) of the x pages, and what lies on the others is left out. [default: covered]
+    """
+    numbering: Numbering | None
+    """Logical pages of a trace's pages: by device and address, so that neighbours stay neighbours
+    and a request stays one, or in the order in which they are first read or written. A timed drive
+    splits requests whose pages do not follow each other. [default: address]
     """
     arrivals: str | None
     """When requests arrive: poisson, periodic, gaps, bursts, closed. For example
@@ -195,8 +207,9 @@ class RunKeywords(TypedDict, total=False):
     whole. [default: with a clock 1000000; with a VM page cache 5000000]
     """
     passes: int | str | None
-    """Length of a run in replays of a trace, instead of writes. [default: for a trace 3; for a
-    trace with a clock 1; for a trace with a VM page cache 1]
+    """Length of a run in replays of a trace, instead of writes. [default: for a trace as many as it
+    takes until write amplification has settled, at most 100; for a trace with a clock 1; for a
+    trace with a VM page cache 1]
     """
     until: str | None
     """Go on until the 95% interval is within a share of the mean (precision=0.1%), or until a drive
@@ -208,7 +221,9 @@ class RunKeywords(TypedDict, total=False):
     [default: 1/3; until a failure 0; with a clock 2x; for a trace with a VM page cache 0]
     """
     runs: int | str | None
-    """Runs, each with a seed of its own. [default: 1; for a trace with a VM page cache 1]"""
+    """Runs, each with a seed of its own. [default: 1; for a trace 1; for a trace with a VM page
+    cache 1]
+    """
     seed: int | str | None
     """Seed of the first run. [default: 1]"""
     jobs: int | str | None
@@ -251,6 +266,16 @@ class CompareKeywords(TypedDict, total=False):
     relations: str | None
     """File that maps the relations of a database to its disk, for a log of pg_waldump. For example
     relations.txt.
+    """
+    paging: Paging | None
+    """Pages of a trace's request off the page boundaries: all that it touches (covered), or as many
+    as its size needs (rounded). The drive has room for every page of the trace; with floor it has U
+    = b floor(x/b) of the x pages, and what lies on the others is left out. [default: covered]
+    """
+    numbering: Numbering | None
+    """Logical pages of a trace's pages: by device and address, so that neighbours stay neighbours
+    and a request stays one, or in the order in which they are first read or written. A timed drive
+    splits requests whose pages do not follow each other. [default: address]
     """
     arrivals: str | None
     """When requests arrive: poisson, periodic, gaps, bursts, closed. For example
@@ -404,8 +429,9 @@ class CompareKeywords(TypedDict, total=False):
     whole. [default: with a clock 1000000; with a VM page cache 5000000]
     """
     passes: int | str | None
-    """Length of a run in replays of a trace, instead of writes. [default: for a trace 3; for a
-    trace with a clock 1; for a trace with a VM page cache 1]
+    """Length of a run in replays of a trace, instead of writes. [default: for a trace as many as it
+    takes until write amplification has settled, at most 100; for a trace with a clock 1; for a
+    trace with a VM page cache 1]
     """
     until: str | None
     """Go on until the 95% interval is within a share of the mean (precision=0.1%), or until a drive
@@ -417,7 +443,9 @@ class CompareKeywords(TypedDict, total=False):
     [default: 1/3; until a failure 0; with a clock 2x; for a trace with a VM page cache 0]
     """
     runs: int | str | None
-    """Runs, each with a seed of its own. [default: 5; for a trace with a VM page cache 1]"""
+    """Runs, each with a seed of its own. [default: 5; for a trace 1; for a trace with a VM page
+    cache 1]
+    """
     seed: int | str | None
     """Seed of the first run. [default: 1]"""
     jobs: int | str | None

@@ -18,7 +18,7 @@ OPTIONS: Mapping[str, str] = {
         # The host and its memory.
         "host_cache", "hints", "vm_page_cache", "page_policy", "scheme",
         # The workload.
-        "workload", "format", "alignment_offset", "on_bad_line",
+        "workload", "format", "alignment_offset", "on_bad_line", "paging", "numbering",
         # The run.
         "warmup", "writes", "collections", "requests", "passes", "until", "runs", "seed", "jobs",
         # The timed drive.

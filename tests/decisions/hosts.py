@@ -132,6 +132,10 @@ def traces() -> Iterator[Configuration]:
     yield trace("small/auto", "small.csv", warmup="auto", pages_per_block=16, passes=8)
     yield trace("small/alignment", "small.csv", alignment_offset="2KiB", pages_per_block=16)
     yield trace("small/8KiB", "small.csv", page_size="8KiB", pages_per_block=16)
+    paper = {"paging": "rounded+floor", "numbering": "first-touch"}
+    yield trace("small/paper", "small.csv", **paper, pages_per_block=16)
+    settled = {"passes": None, "pages_per_block": 16, "victim": "d-choices:d=10"}
+    yield trace("small/settled", "small.csv", **settled)
     yield trace("small/fast", "small.csv", mapping="fast", victim=None, frontier=None)
     for placement in ("none", "dac:zombie-block=yes"):
         yield trace(
@@ -168,6 +172,8 @@ def timed_traces() -> Iterator[Configuration]:
     yield trace("small/planes", **small, channels=2, planes=2, arrivals="closed:threads=8")
     yield trace("small/rate", **small, rate_scale=0.5, preemption="pgc")
     yield trace("small/poisson", **small, arrivals="poisson:rate=900", victim="cost-benefit")
+    paper = {"paging": "rounded+floor", "numbering": "first-touch"}
+    yield trace("small/paper", **small, **paper)
     yield trace("small/disorder", **{**small, "path": "disordered.csv"}, disorder="sort")
     yield trace("dirty", **{**small, "path": "dirty.csv"}, gc_preset="zgc-gd", victim=None)
     yield trace("dirty/closed", **{**small, "path": "dirty.csv"}, victim="z-greedy",

@@ -9,7 +9,7 @@ use std::time::Instant;
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::{Fault, Reader, State, Writer};
 use flashgc_drive::config::Resolved;
-use flashgc_drive::extent::Length;
+use flashgc_drive::extent::{Length, Pass};
 use flashgc_drive::options::{RunConfig, SwapConfig};
 use flashgc_drive::simulate::{Control, simulate};
 use flashgc_drive::source::Source;
@@ -78,7 +78,7 @@ impl Source for Recorded {
         None
     }
 
-    fn pass(&self) -> Option<u64> {
+    fn pass(&self) -> Option<Pass> {
         None
     }
 

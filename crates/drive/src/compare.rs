@@ -4,8 +4,27 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::passes::level;
 use crate::result::RunResult;
-use crate::stats::{all_equal, half_width95, mean};
+use crate::stats::{all_equal, half_width95};
+
+/// What the interval of a difference is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Basis {
+    /// Nothing to be uncertain of: the same finite writes, and no random numbers.
+    Exact,
+    /// Differences run by run: run i of both saw the same workload.
+    Runs,
+    /// Differences pass by pass of a trace.
+    Passes,
+    /// Differences batch by batch of the same writes.
+    Batches,
+    /// The intervals of the two figures, which are independent.
+    Apart,
+    /// There is none.
+    None,
+}
 
 /// One result's place among those it was compared with.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -18,10 +37,11 @@ pub struct Rank {
     pub ratio: f64,
     /// The figure minus the least one's. NaN without a figure.
     pub difference: f64,
-    /// Half the 95% interval of the difference. The runs are paired where both results have the
-    /// same ones, since run i of each saw the same workload; `None` where it cannot be told.
+    /// Half the 95% interval of the difference; `None` where it cannot be told.
     pub difference_ci95: Option<f64>,
-    /// Whether the difference is inside its interval; never without a figure.
+    /// What that interval is of.
+    pub basis: Basis,
+    /// Whether the difference is inside its interval; never without one, or where it is exact.
     pub inside_noise: bool,
 }
 
@@ -39,10 +59,10 @@ pub fn compare(results: &[RunResult]) -> Vec<Rank> {
     let ranked = order.iter().enumerate().map(|(position, &index)| {
         let result = &results[index];
         let difference = result.figure() - best.figure();
-        let half = match position {
-            _ if difference.is_nan() => None,
-            0 => Some(0.0),
-            _ => difference_half_width(result, best),
+        let (half, basis) = match position {
+            _ if difference.is_nan() => (None, Basis::None),
+            0 => (Some(0.0), Basis::Exact),
+            _ => uncertainty(result, best),
         };
         Rank {
             index,
@@ -50,29 +70,49 @@ pub fn compare(results: &[RunResult]) -> Vec<Rank> {
             ratio: result.figure() / best.figure(),
             difference,
             difference_ci95: half,
-            inside_noise: position > 0
-                && !difference.is_nan()
-                // With a page cache, a single run's difference is that of its references.
-                && half.map_or(result.swap.is_none(), |half| difference <= half),
+            basis,
+            inside_noise: basis != Basis::Exact && half.is_some_and(|half| difference <= half),
         }
     });
     ranked.collect()
 }
 
-fn difference_half_width(result: &RunResult, best: &RunResult) -> Option<f64> {
-    let both = [result, best];
+/// Half the interval of the difference between two results, and what it is of.
+fn uncertainty(result: &RunResult, best: &RunResult) -> (Option<f64>, Basis) {
+    let whole = !result.interrupted && !best.interrupted;
+    let same =
+        whole && result.samples.writes.is_some() && result.samples.writes == best.samples.writes;
+    if same && result.samples.exact && best.samples.exact {
+        return (Some(0.0), Basis::Exact);
+    }
     let (values, others) = (result.figures(), best.figures());
-    // Runs that are all alike are one run, and differences from it are not independent draws.
-    // Interrupted results may lack different runs.
-    let paired = values.len() == others.len()
-        && values.len() > 1
-        && both.iter().all(|one| !one.interrupted && !all_equal(one.figures()));
-    if paired {
-        let differences: Vec<f64> =
-            values.iter().zip(others).map(|(one, other)| one - other).collect();
-        debug_assert!(mean(&differences).is_finite());
-        return Some(half_width95(&differences));
+    let (alike, others_alike) = (all_equal(values), all_equal(others));
+    // With a clock, runs that are alike served the same requests to the end, without a draw.
+    if whole && result.timed.is_some() && alike && others_alike {
+        return (Some(0.0), Basis::Exact);
+    }
+    // Interrupted results may lack different runs; runs that are all alike are one run.
+    if whole && values.len() == others.len() && values.len() > 1 && !(alike || others_alike) {
+        return (Some(half_width95(&differences(values, others))), Basis::Runs);
+    }
+    let (values, others) = (&result.samples.values, &best.samples.values);
+    if same && values.len() == others.len() && result.samples.passes == best.samples.passes {
+        let differences = differences(values, others);
+        let (half, basis) = match result.samples.passes {
+            true => (level(&differences).map(|level| level.half), Basis::Passes),
+            false => (Some(half_width95(&differences)), Basis::Batches),
+        };
+        if let Some(half) = half.filter(|half| half.is_finite()) {
+            return (Some(half), basis);
+        }
     }
     // Independent intervals: the half widths add in squares.
-    Some(result.figure_ci95()?.hypot(best.figure_ci95()?))
+    match result.figure_ci95().zip(best.figure_ci95()) {
+        Some((half, other)) => (Some(half.hypot(other)), Basis::Apart),
+        None => (None, Basis::None),
+    }
+}
+
+fn differences(values: &[f64], others: &[f64]) -> Vec<f64> {
+    values.iter().zip(others).map(|(one, other)| one - other).collect()
 }

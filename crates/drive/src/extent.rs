@@ -4,6 +4,9 @@
 use flashgc_base::spec::SpecError;
 use serde::{Deserialize, Serialize};
 
+use crate::passes::Rule;
+use crate::run::INTERVALS;
+
 /// The unit of a length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
@@ -36,6 +39,8 @@ pub enum Length {
     Requests(u64),
     /// Replays of a trace.
     Passes(u64),
+    /// Replays of a trace until amplification pass by pass has settled, and so many at most.
+    Settled(u64),
     /// Until `first-failure` or `system-failure`, whatever that takes.
     Until(String),
 }
@@ -86,13 +91,26 @@ impl Warmup {
     }
 }
 
-/// The warm-up and the measured part of a run, in units.
+/// One replay of a trace on a drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pass {
+    /// Page commands of any kind.
+    pub commands: u64,
+    /// Page writes among them.
+    pub writes: u64,
+}
+
+/// The warm-up and the measured part of a run, in units.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Plan {
     /// Run first and not measured.
     pub warmup: Extent,
-    /// Measured.
+    /// Measured; of a trace that is replayed until it has settled, one pass.
     pub measured: Extent,
+    /// Whole passes that are measured, of a trace.
+    pub passes: Option<u64>,
+    /// When a trace has been replayed often enough, unless its length is given.
+    pub rule: Option<Rule>,
 }
 
 impl Plan {
@@ -102,8 +120,15 @@ impl Plan {
         warmup: Warmup,
         length: &Length,
         logical_pages: u32,
-        pass: Option<u64>,
+        pass: Option<Pass>,
     ) -> Result<Self, SpecError> {
+        let only_traces = || {
+            SpecError::new(
+                "passes only apply to traces, and the workload is a generator",
+                "give --writes, for example --writes 20x",
+            )
+        };
+        let commands = pass.map(|pass| pass.commands.max(1));
         let pages = f64::from(logical_pages);
         let total = match length {
             Length::Writes(text) => {
@@ -123,16 +148,14 @@ impl Plan {
             Length::Requests(amount) => Extent {
                 unit: Unit::Requests,
                 // Whole replays, so that every part of the trace counts alike.
-                amount: pass.map_or(*amount, |pass| amount.div_ceil(pass.max(1)) * pass),
+                amount: commands.map_or(*amount, |pass| amount.div_ceil(pass) * pass),
             },
             Length::Passes(count) => {
-                let pass = pass.ok_or_else(|| {
-                    SpecError::new(
-                        "passes only apply to traces, and the workload is a generator",
-                        "give --writes, for example --writes 20x",
-                    )
-                })?;
+                let pass = commands.ok_or_else(only_traces)?;
                 Extent { unit: Unit::Requests, amount: count.saturating_mul(pass) }
+            }
+            Length::Settled(_) => {
+                Extent { unit: Unit::Requests, amount: commands.ok_or_else(only_traces)? }
             }
             Length::Until(end) => {
                 return Err(SpecError::new(
@@ -142,9 +165,13 @@ impl Plan {
             }
         };
         let before = match warmup {
+            // Of the passes that it takes, whole ones will be warm-up.
+            Warmup::Share(_) | Warmup::Auto if matches!(length, Length::Settled(_)) => {
+                Extent { unit: Unit::Requests, amount: 0 }
+            }
             Warmup::Share(share) => {
-                let amount = (share * total.amount as f64).round() as u64;
-                Extent { unit: total.unit, amount }
+                let passes = commands.filter(|_| total.unit == Unit::Requests);
+                Extent { unit: total.unit, amount: share_of(share, total.amount, passes) }
             }
             Warmup::DriveWrites(times) => {
                 Extent { unit: Unit::Writes, amount: (times * pages).round() as u64 }
@@ -156,13 +183,72 @@ impl Plan {
             Warmup::Share(_) => Extent { amount: total.amount - before.amount, ..total },
             _ => total,
         };
+        let whole = commands.filter(|pass| {
+            measured.unit == Unit::Requests && measured.amount.is_multiple_of(*pass)
+        });
+        let passes = whole.map(|pass| measured.amount / pass);
+        if warmup == Warmup::Auto && passes == Some(1) && !matches!(length, Length::Settled(_)) {
+            return Err(SpecError::new(
+                "warm-up auto takes at least one pass of a trace, and the run has one",
+                "leave --passes out, or give more",
+            ));
+        }
         if measured.amount == 0 {
             return Err(SpecError::new(
                 "the run's length is 0, expected at least 1",
                 "give --writes, for example --writes 20x",
             ));
         }
-        Ok(Self { warmup: before, measured })
+        let rule = match (length, pass) {
+            (Length::Settled(most), Some(pass)) => Some(rule(warmup, pass, *most, logical_pages)),
+            _ => None,
+        };
+        Ok(Self { warmup: before, measured, passes, rule })
+    }
+
+    /// The measured part of a drive whose course is not that of a trace's passes.
+    pub(crate) fn of(warmup: Extent, measured: Extent) -> Self {
+        Self { warmup, measured, passes: None, rule: None }
+    }
+
+    /// Intervals that the measured part is cut into: as many to each pass.
+    pub(crate) fn intervals(&self) -> u64 {
+        match (self.rule, self.passes) {
+            (Some(_), _) => 1,
+            (None, Some(passes)) => passes * INTERVALS.div_ceil(passes),
+            (None, None) => INTERVALS,
+        }
+    }
+
+    /// Intervals of a pass, where the measured part is whole ones.
+    pub(crate) fn intervals_of_a_pass(&self) -> Option<usize> {
+        self.passes.map(|passes| (self.intervals() / passes) as usize)
+    }
+}
+
+/// How a trace is replayed until it has settled.
+fn rule(warmup: Warmup, pass: Pass, most: u64, logical_pages: u32) -> Rule {
+    let share = match warmup {
+        Warmup::Share(share) => share,
+        Warmup::Auto => 1.0 / 3.0,
+        // These come before the passes.
+        Warmup::DriveWrites(_) | Warmup::Pages(_) => 0.0,
+    };
+    // Until the warm-up has written the drive once, most of it is as it was at first.
+    let once = u64::from(logical_pages).div_ceil(pass.writes.max(1));
+    let fewest = if share > 0.0 { (once as f64 / share).ceil() as u64 } else { once };
+    Rule { warmup: share, fewest: fewest.min(most), most }
+}
+
+/// A share of `amount`; of a trace in whole passes, as long as one is left.
+fn share_of(share: f64, amount: u64, pass: Option<u64>) -> u64 {
+    match pass {
+        Some(pass) if amount >= 2 * pass => {
+            // A third of three passes is one, whatever a third is in binary.
+            let passes = (share * (amount / pass) as f64 - 1e-9).ceil() as u64;
+            passes.min(amount / pass - 1) * pass
+        }
+        _ => (share * amount as f64).round() as u64,
     }
 }
 
@@ -184,7 +270,8 @@ mod tests {
     use super::*;
 
     fn plan(warmup: &str, length: Length) -> Plan {
-        Plan::new(Warmup::parse(warmup).unwrap(), &length, 1000, Some(300)).unwrap()
+        let pass = Pass { commands: 300, writes: 200 };
+        Plan::new(Warmup::parse(warmup).unwrap(), &length, 1000, Some(pass)).unwrap()
     }
 
     #[test]
@@ -204,8 +291,46 @@ mod tests {
         let plan_of = plan("0", Length::Requests(1000));
         assert_eq!(plan_of.measured, Extent { unit: Unit::Requests, amount: 1200 });
         assert_eq!(plan("0", Length::Passes(2)).measured.amount, 600);
+        // A share of several passes is whole passes; of one, a part of it.
+        for (share, passes, before) in
+            [("1/3", 3, 300), ("1/3", 4, 600), ("1/2", 60, 9000), ("99%", 2, 300), ("1/3", 1, 100)]
+        {
+            let plan_of = plan(share, Length::Passes(passes));
+            assert_eq!(plan_of.warmup.amount, before, "{share} of {passes}");
+            assert_eq!(plan_of.measured.amount, 300 * passes - before);
+        }
+        let plan_of = plan("1/2", Length::Passes(8));
+        assert_eq!((plan_of.passes, plan_of.intervals(), plan_of.rule), (Some(4), 120, None));
+        assert_eq!(plan("0", Length::Passes(7)).intervals_of_a_pass(), Some(18));
+        assert_eq!(plan("1/3", Length::Passes(1)).passes, None);
+        assert_eq!(plan("0", Length::Writes("20x".into())).passes, None);
         let no_end = Plan::new(Warmup::Share(0.0), &Length::Passes(2), 1000, None);
         assert!(no_end.unwrap_err().to_string().contains("passes only apply to traces"));
+    }
+
+    #[test]
+    fn a_trace_until_it_has_settled_is_measured_pass_by_pass() {
+        let plan_of = plan("1/3", Length::Settled(100));
+        assert_eq!((plan_of.warmup.amount, plan_of.measured.amount), (0, 300));
+        assert_eq!((plan_of.intervals(), plan_of.intervals_of_a_pass()), (1, Some(1)));
+        // 1000 pages are written by five passes of 200: a third of 15.
+        let rule = Rule { warmup: 1.0 / 3.0, fewest: 15, most: 100 };
+        assert_eq!(
+            (plan_of.rule, plan("auto", Length::Settled(100)).rule),
+            (Some(rule), Some(rule))
+        );
+        let before = plan("2x", Length::Settled(4));
+        assert_eq!(before.rule, Some(Rule { warmup: 0.0, fewest: 4, most: 4 }));
+        assert_eq!(before.warmup, Extent { unit: Unit::Writes, amount: 2000 });
+    }
+
+    #[test]
+    fn a_warm_up_that_is_found_takes_a_pass_of_a_trace() {
+        let pass = Some(Pass { commands: 300, writes: 200 });
+        let of = |passes| Plan::new(Warmup::Auto, &Length::Passes(passes), 1000, pass);
+        let error = of(1).unwrap_err().to_string();
+        assert!(error.starts_with("warm-up auto takes at least one pass of a trace"), "{error}");
+        assert_eq!(of(2).unwrap().intervals_of_a_pass(), Some(60));
     }
 
     #[test]

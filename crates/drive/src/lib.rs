@@ -12,6 +12,8 @@ pub mod hosted;
 mod memory;
 pub mod metrics;
 pub mod options;
+pub mod passes;
+pub mod replayed;
 mod resolve;
 pub mod result;
 mod run;

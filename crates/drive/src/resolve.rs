@@ -201,7 +201,8 @@ impl Course {
         };
         Ok(Self {
             plan: Plan::new(warmup, &length, geometry.logical_pages(), source.pass())?,
-            auto_warmup: warmup == Warmup::Auto,
+            // The rule finds it otherwise.
+            auto_warmup: warmup == Warmup::Auto && !matches!(length, Length::Settled(_)),
             until_failure,
         })
     }

@@ -11,18 +11,19 @@ use crate::extent::{Length, Warmup};
 use crate::hosted::{HostResult, ZombieResult};
 use crate::metrics::timeline::Timeline;
 use crate::options::RunConfig;
+use crate::passes::{Rule, Verdict, level, verdict};
+use crate::replayed::{Replayed, Samples};
 use crate::run::Finished;
-use crate::stats::{Interval, all_equal, batch_means, drift, half_width95, mean, mser};
+use crate::stats::{
+    Interval, all_equal, batch_means, drift, exceeds_chance, half_width95, mean, mser,
+};
 use crate::swap::result::{MapCounts, MergeCounts, Swap};
 use crate::timed::TimedResult;
 use crate::times::Busy;
 use crate::wear::{Levelling, Lifetime, Wear};
 
 /// Batches that one run's measured part is cut into for its confidence interval.
-const BATCHES: usize = 20;
-
-/// A drift between the halves of the measured part below this share is not worth a warning.
-const DRIFT_WORTH_SAYING: f64 = 0.002;
+pub(crate) const BATCHES: usize = 20;
 
 /// A measured part below this share of a drive write says nothing of a steady state.
 const SHORTEST_MEASURED: f64 = 0.1;
@@ -35,9 +36,14 @@ const SHORTEST_WARMUP: f64 = 0.01;
 pub struct RunResult {
     /// Pages programmed per page written by the host, mean over the runs.
     pub write_amplification: f64,
-    /// Half the width of its 95% confidence interval: over the runs (Student's t), or over 20
-    /// batches of the run where there is one or all are alike. `None` where it cannot be told.
+    /// Half the width of its 95% confidence interval: over the runs (Student's t); where there is one
+    /// or all are alike, over the passes of a trace, or 20 batches of another workload. `None` where
+    /// it cannot be told.
     pub write_amplification_ci95: Option<f64>,
+    /// The interval itself, from least to most. Amplification is never below 1, so that it begins
+    /// there where half its width would reach further.
+    #[serde(default)]
+    pub write_amplification_interval: Option<(f64, f64)>,
     /// Write amplification of each run that came to its measured part.
     pub run_values: Vec<f64>,
     /// Pages written by the host in the measured parts of all runs.
@@ -67,6 +73,9 @@ pub struct RunResult {
     /// The counts of zombies; `None` where neither policy nor placement asks.
     #[serde(default)]
     pub zombies: Option<ZombieResult>,
+    /// How the trace was replayed; `None` of generators.
+    #[serde(default)]
+    pub trace: Option<Replayed>,
     /// How long the flash was busy; `None` without times.
     #[serde(default)]
     pub busy: Option<Busy>,
@@ -76,6 +85,9 @@ pub struct RunResult {
     /// Single operations, where they were asked for; the document has them not.
     #[serde(skip)]
     pub timeline: Option<Timeline>,
+    /// What comparisons pair; the document has it not.
+    #[serde(skip)]
+    pub samples: Samples,
     /// Bytes that a controller needs in its memory for the map; 0 if no run began.
     #[serde(default)]
     pub map_bytes: u64,
@@ -199,15 +211,17 @@ pub(crate) fn summarise(resolved: &Resolved, runs: &[Finished], interrupted: boo
         );
     }
     let alike = all_equal(&values);
+    let is_trace = resolved.is_trace_in_passes();
     if alike {
+        let parts = if is_trace { "the passes".to_string() } else { format!("{BATCHES} batches") };
         warnings.push(format!(
             "all {} runs are identical: the policy and the workload use no random numbers; the \
-             interval is over {BATCHES} batches of one run",
+             interval is over {parts} of one run",
             values.len()
         ));
     }
-    let drift = drift(if alike { &measured[..1] } else { &measured });
-    let drifting = drift.filter(|(drift, half)| drift.abs() > half.max(DRIFT_WORTH_SAYING));
+    let drift = drift(if alike { &measured[..1] } else { &measured }).filter(|_| !is_trace);
+    let drifting = drift.filter(|&drift| exceeds_chance(drift));
     // A dying drive settles at nothing.
     if let Some((drift, half)) = drifting.filter(|_| in_steady_state) {
         warnings.push(format!(
@@ -221,13 +235,27 @@ pub(crate) fn summarise(resolved: &Resolved, runs: &[Finished], interrupted: boo
     let has_length = resolved.timed.is_none() && !interrupted;
     let short = too_short(resolved, runs, &measured).filter(|_| has_length);
     warnings.extend(short.iter().filter(|_| in_steady_state).cloned());
+    let passes = verdict_of_passes(resolved, runs);
+    if let Some(text) = passes.and_then(|verdict| doubt(resolved, verdict))
+        && in_steady_state
+        && !interrupted
+        && short.is_none()
+        && !values.is_empty()
+    {
+        warnings.push(text);
+    }
+    let trace = Replayed::new(resolved, runs);
+    let only_replays = trace.as_ref().and_then(Replayed::only_by_replays);
+    warnings.extend(only_replays.filter(|_| in_steady_state && resolved.timed.is_none()));
     warnings.extend(died_early(resolved, runs));
     warnings.extend(short_warmup(resolved));
     if let Some(host) = &resolved.host {
         warnings.extend(host.warnings(true, false).unwrap_or_default());
     }
     // Without an erase the figure is 1 whatever it would become: that it does not vary says nothing.
-    let half = half_width(&measured, &values).filter(|_| has_erased(runs));
+    let half = half_width(resolved, &measured, &values)
+        .filter(|half| half.is_finite() && has_erased(runs) && !(is_trace && interrupted));
+    let samples = Samples::new(resolved, &measured, interrupted);
     let counters = runs.iter().fold(Counters::default(), |sum, run| sum.plus(&run.counters));
     let reads = runs.iter().map(|run| run.reads).sum();
     let seconds: f64 = runs.iter().map(|run| run.elapsed.as_secs_f64()).sum();
@@ -242,7 +270,9 @@ pub(crate) fn summarise(resolved: &Resolved, runs: &[Finished], interrupted: boo
     };
     RunResult {
         write_amplification: mean(&values),
-        write_amplification_ci95: half.filter(|half| half.is_finite()),
+        write_amplification_ci95: half,
+        write_amplification_interval: half
+            .map(|half| ((mean(&values) - half).max(1.0), mean(&values) + half)),
         run_values: values,
         host_pages: counters.host_pages,
         copied_pages: counters.copied_pages,
@@ -255,15 +285,21 @@ pub(crate) fn summarise(resolved: &Resolved, runs: &[Finished], interrupted: boo
         lifetime: Lifetime::new(resolved, runs),
         host: HostResult::new(runs),
         zombies: ZombieResult::new(runs, counters.copied_pages),
+        trace,
         busy: resolved.times.as_ref().map(|times| Busy::new(times, &counters, reads)),
         timed: None,
         timeline: None,
+        samples,
         map_bytes: runs.first().map_or(0, |run| run.map_bytes),
         merges: MergeCounts::of(runs),
         map_traffic: MapCounts::of(runs),
         swap: resolved.swap.as_ref().map(|spec| Swap::new(spec, runs)),
         page_programs_per_second: if seconds > 0.0 { programs as f64 / seconds } else { 0.0 },
-        steady: drift.is_some() && drifting.is_none() && short.is_none(),
+        steady: short.is_none()
+            && match passes {
+                Some(verdict) => verdict == Verdict::Steady && !interrupted,
+                None => drift.is_some() && drifting.is_none(),
+            },
         interrupted,
         warnings,
         series: runs.first().map(|run| series(resolved, run)).unwrap_or_default(),
@@ -340,28 +376,99 @@ fn percent(share: f64) -> String {
 
 /// The half width of the 95% interval of the runs' values. Runs that are all alike are one
 /// run: their spread is 0 whatever the figure's own is.
-pub(crate) fn half_width(measured: &[Vec<Interval>], values: &[f64]) -> Option<f64> {
+pub(crate) fn half_width(
+    resolved: &Resolved,
+    measured: &[Vec<Interval>],
+    values: &[f64],
+) -> Option<f64> {
     match measured {
         [] => None,
         [first, rest @ ..] if rest.is_empty() || all_equal(values) => {
-            Some(half_width95(&batch_means(first, BATCHES)))
+            match resolved.passes_of(first) {
+                Some(passes) => level(&passes).map(|level| level.half),
+                None if resolved.has_whole_batches(first) => {
+                    Some(half_width95(&batch_means(first, BATCHES)))
+                }
+                None => None,
+            }
         }
         _ => Some(half_width95(values)),
     }
 }
 
+/// What the passes of the run say that is the least settled; `None` where these are not what is
+/// measured.
+fn verdict_of_passes(resolved: &Resolved, runs: &[Finished]) -> Option<Verdict> {
+    if !resolved.is_trace_in_passes() {
+        return None;
+    }
+    let of_run = |run: &Finished| {
+        let passes = resolved.passes_of(&kept(resolved, &run.measured));
+        passes.map_or(Verdict::TooFew, |passes| verdict(&passes))
+    };
+    let worst = |one: Verdict, other: Verdict| if one.rank() > other.rank() { one } else { other };
+    runs.iter().map(of_run).reduce(worst)
+}
+
+/// What to say of passes that do not show a steady state.
+fn doubt(resolved: &Resolved, verdict: Verdict) -> Option<String> {
+    let (passes, more) = match (resolved.plan.rule, &resolved.config.length) {
+        (Some(Rule { most, .. }), _) => {
+            (format!("after {most} passes"), format!("--passes {}", 4 * most))
+        }
+        (None, Length::Passes(passes)) if *passes >= Rule::USUAL => {
+            (format!("in {passes} passes"), format!("--passes {}", 4 * passes))
+        }
+        (None, length) => ("in the measured passes".into(), format!("leave out {}", flag(length))),
+    };
+    match verdict {
+        Verdict::Steady => None,
+        Verdict::Moves(level) => Some(format!(
+            "write amplification still moves {passes}: {:+.2}% from their first to their second \
+             half; hint: {more}",
+            level.drift / level.mean * 100.0
+        )),
+        Verdict::Varies(level) => Some(format!(
+            "write amplification varies {passes}: known to ±{:.1}%; hint: {more}",
+            level.half / level.mean * 100.0
+        )),
+        Verdict::TooFew => Some(format!(
+            "too few whole passes to tell whether write amplification is steady; hint: {more}"
+        )),
+    }
+}
+
+/// The option that gave a length.
+fn flag(length: &Length) -> &'static str {
+    match length {
+        Length::Writes(_) => "--writes",
+        Length::Collections(_) => "--collections",
+        Length::Requests(_) => "--requests",
+        Length::Passes(_) | Length::Settled(_) => "--passes",
+        Length::Until(_) => "--until",
+    }
+}
+
 /// The intervals of `run` that count: all that were measured, or those after the warm-up found.
 pub(crate) fn kept(resolved: &Resolved, measured: &[Interval]) -> Vec<Interval> {
-    measured[cut(resolved.auto_warmup, measured)..].to_vec()
+    measured[cut(resolved, measured)..].to_vec()
 }
 
 /// How many intervals of `measured` are warm-up after all.
-pub(crate) fn cut(auto_warmup: bool, measured: &[Interval]) -> usize {
-    if auto_warmup { mser(measured).unwrap_or(measured.len() / 2) } else { 0 }
+pub(crate) fn cut(resolved: &Resolved, measured: &[Interval]) -> usize {
+    if !resolved.auto_warmup {
+        return 0;
+    }
+    let found = mser(measured).unwrap_or(measured.len() / 2);
+    // Whole passes of a trace, and one at least: what is measured then has all its writes.
+    match resolved.plan.intervals_of_a_pass().filter(|&pass| 2 * pass <= measured.len()) {
+        Some(pass) => (found.max(1).div_ceil(pass) * pass).min(measured.len() - pass),
+        None => found,
+    }
 }
 
 fn measured_from(resolved: &Resolved, run: &Finished) -> f64 {
-    let before = &run.measured[..cut(resolved.auto_warmup, &run.measured)];
+    let before = &run.measured[..cut(resolved, &run.measured)];
     let written: u64 = run.settling.iter().chain(before).map(|one| one.host_pages).sum();
     written as f64 / f64::from(resolved.geometry.logical_pages())
 }

@@ -13,9 +13,10 @@ use flashgc_workload::{Batch, Workload};
 use crate::checkpoint::Turns;
 use crate::config::Resolved;
 use crate::counting::{CountingDrive, Drive, DriveError};
-use crate::extent::{Extent, Unit};
+use crate::extent::{Extent, Plan, Unit};
+use crate::passes::Rule;
 use crate::result::cut;
-use crate::stats::Interval;
+use crate::stats::{Interval, amplifications};
 use crate::swap::Swapping;
 use crate::wear::{Erases, Worn, tally};
 
@@ -65,6 +66,9 @@ pub(crate) trait Lengthened: State + Send + Sized {
     /// Whether it is still to be advanced to have been so `rounds` times.
     fn is_due(&self, rounds: u32) -> bool;
 
+    /// Whether the passes that it has done have not settled by `rule`.
+    fn needs_another(&self, rule: &Rule) -> bool;
+
     /// Stores a run that has come to its end.
     fn store_done(&self, turns: &mut Turns<'_>);
 
@@ -81,7 +85,7 @@ pub(crate) trait Lengthened: State + Send + Sized {
     fn may_fail(&self) -> bool;
 
     /// Frees the drive: the run cannot go on, but keeps its counts.
-    fn finish(self) -> Self::Done;
+    fn finish(self, resolved: &Resolved) -> Self::Done;
 }
 
 /// A run under way.
@@ -102,6 +106,9 @@ pub(crate) struct Run {
     /// only afterwards.
     after_each: Vec<Counted>,
     auto_warmup: bool,
+    /// What was counted before each pass of a trace that is replayed until it has settled: which of
+    /// them are warm-up is known at the end.
+    before_passes: Vec<Counted>,
     /// How many times the run was advanced, to the end of that or of the drive's life.
     rounds: u32,
     /// It is being advanced once more.
@@ -119,7 +126,8 @@ pub(crate) struct Run {
 impl State for Run {
     state! {
         named: "run";
-        values: settling, measured, last, wearing, at_start, after_each, rounds, under_way, pieces, origin, elapsed;
+        values: settling, measured, last, wearing, at_start, after_each, before_passes, rounds,
+            under_way, pieces, origin, elapsed;
         states: drive;
         fixed: unit, warmup, auto_warmup, host, since;
     }
@@ -202,6 +210,7 @@ impl Run {
             at_start: None,
             after_each: Vec::new(),
             auto_warmup: resolved.auto_warmup,
+            before_passes: Vec::new(),
             rounds: 0,
             under_way: false,
             pieces: 0,
@@ -226,14 +235,20 @@ impl Run {
 
     fn advance_untimed(
         &mut self,
-        amount: u64,
+        plan: &Plan,
         control: &Control,
         mut poll: Option<Poll<'_>>,
         turns: &mut Turns<'_>,
     ) -> Result<End, DriveError> {
+        let amount = plan.measured.amount;
         let warming = if self.at_start.is_none() { self.warmup.amount } else { 0 };
         // Progress counts units as if they were all alike: close enough for a bar.
-        let mut progress = Progress { total: (warming + amount).max(1), reported: 0 };
+        let mut progress = match &plan.rule {
+            None => Progress::new(warming + amount, 0),
+            Some(_) => {
+                Progress::new(warming + Rule::USUAL * amount, u64::from(self.rounds) * amount)
+            }
+        };
         if self.at_start.is_none() {
             for piece in self.pieces + 1..=WARMUP_INTERVALS {
                 let target = pieces(0, self.warmup.amount, piece, WARMUP_INTERVALS);
@@ -247,12 +262,18 @@ impl Run {
         }
         if self.origin.is_none() {
             (self.pieces, self.origin) = (0, Some(self.drive.position(self.unit)));
+            if plan.rule.is_some() {
+                let counted = self.counted();
+                self.before_passes.push(counted);
+            }
         }
         let origin = self.origin.unwrap_or_default();
-        for piece in self.pieces + 1..=INTERVALS {
-            let target = pieces(origin, amount, piece, INTERVALS);
+        let done = plan.rule.map_or(0, |_| u64::from(self.rounds) * amount);
+        let intervals = plan.intervals();
+        for piece in self.pieces + 1..=intervals {
+            let target = pieces(origin, amount, piece, intervals);
             let target = Extent { unit: self.unit, amount: target };
-            let done_before = warming.wrapping_sub(origin);
+            let done_before = (warming + done).wrapping_sub(origin);
             match self.interval(target, done_before, control, &mut poll, &mut progress, turns)? {
                 End::Target => self.pieces = piece,
                 end => return Ok(end),
@@ -351,10 +372,9 @@ impl Lengthened for Run {
         poll: Option<Poll<'_>>,
         turns: &mut Turns<'_>,
     ) -> Result<bool, DriveError> {
-        let amount = resolved.plan.measured.amount;
         self.since = Instant::now();
         self.under_way = true;
-        let end = self.advance_untimed(amount, control, poll, turns);
+        let end = self.advance_untimed(&resolved.plan, control, poll, turns);
         self.lap();
         let end = end?;
         if !matches!(end, End::Cancelled) {
@@ -367,6 +387,10 @@ impl Lengthened for Run {
 
     fn is_due(&self, rounds: u32) -> bool {
         self.under_way || self.rounds < rounds
+    }
+
+    fn needs_another(&self, rule: &Rule) -> bool {
+        rule.goes_on(&amplifications(&self.measured))
     }
 
     fn store_done(&self, turns: &mut Turns<'_>) {
@@ -392,7 +416,15 @@ impl Lengthened for Run {
         true
     }
 
-    fn finish(self) -> Finished {
+    fn finish(mut self, resolved: &Resolved) -> Finished {
+        if let Some(rule) = &resolved.plan.rule {
+            let warmup = rule.warmup_of(self.rounds as usize);
+            self.settling.extend(self.measured.drain(..warmup));
+            self.after_each.drain(..warmup.min(self.after_each.len()));
+            if warmup < self.before_passes.len() {
+                self.at_start = Some(self.before_passes.swap_remove(warmup));
+            }
+        }
         let layer = self.drive.layer();
         let now = layer.counters();
         let erase_counts = layer.blocks().erase_counts();
@@ -406,12 +438,13 @@ impl Lengthened for Run {
         let all = self.counted();
         // The counts are of the intervals that write amplification is of. Of a run that was stopped
         // in its warm-up nothing counts.
-        let start = match cut(self.auto_warmup, &self.measured) {
+        let start = match cut(resolved, &self.measured) {
             0 => self.at_start.as_ref().unwrap_or(&all),
             cut => &self.after_each[cut - 1],
         };
         let counted = all.since(start);
         Finished {
+            passes: resolved.plan.rule.map_or(0, |_| u64::from(self.rounds)),
             counters: counted.counters,
             reads: counted.reads,
             levelled: counted.levelled,
@@ -437,6 +470,8 @@ impl Lengthened for Run {
 
 /// The remains of a run when its drive is gone.
 pub(crate) struct Finished {
+    /// Passes of a trace that was replayed until it had settled; else 0.
+    pub(crate) passes: u64,
     /// Counted in the measured part.
     pub(crate) counters: Counters,
     /// Pages read by the host in the measured part.
@@ -478,6 +513,7 @@ pub(crate) struct Finished {
 
 impl Value for Finished {
     value!(
+        passes,
         counters,
         reads,
         levelled,
@@ -531,9 +567,20 @@ struct Progress {
 }
 
 impl Progress {
-    fn report(&mut self, position: u64, control: &Control) {
+    /// Of `total` units in all, of which so many were reported before.
+    fn new(total: u64, before: u64) -> Self {
+        let mut progress = Self { total: total.max(1), reported: 0 };
+        progress.reported = progress.parts(before);
+        progress
+    }
+
+    fn parts(&self, position: u64) -> u64 {
         let share = u128::from(position.min(self.total)) * u128::from(Control::RUN);
-        let parts = (share / u128::from(self.total)) as u64;
+        (share / u128::from(self.total)) as u64
+    }
+
+    fn report(&mut self, position: u64, control: &Control) {
+        let parts = self.parts(position);
         if parts > self.reported {
             control.done.fetch_add(parts - self.reported, Ordering::Relaxed);
             self.reported = parts;

@@ -222,7 +222,8 @@ fn start<R: Lengthened>(
                 "checkpoint: a run to lengthen is done".to_string(),
             ));
         }
-        rounds = keeper.rounds().max(1);
+        // Other runs may have been lengthened together with this one, or replay their trace more often.
+        rounds = if resolved.plan.rule.is_some() { 1 } else { keeper.rounds().max(1) };
     }
     let mut turns = Turns::new(keeper, index);
     let mut goes_on = run.is_due(rounds);
@@ -232,7 +233,11 @@ fn start<R: Lengthened>(
         let reached = run.advance(resolved, control, polled, &mut turns)?;
         let goes_on_to_fail = reached && run.may_fail();
         goes_on = !control.is_cancelled()
-            && if resolved.until_failure { goes_on_to_fail } else { run.is_due(rounds) };
+            && match &resolved.plan.rule {
+                _ if resolved.until_failure => goes_on_to_fail,
+                Some(rule) => reached && run.needs_another(rule),
+                None => run.is_due(rounds),
+            };
     }
     Ok(run)
 }
@@ -254,7 +259,7 @@ fn complete<R: Lengthened>(
     }
     let run = start(resolved, index, control, poll, keeper, make)?;
     let stopped = run.is_due(1);
-    let finished = run.finish();
+    let finished = run.finish(resolved);
     if let Some(keeper) = keeper
         && !stopped
     {
@@ -287,7 +292,7 @@ fn lengthen<R: Lengthened>(
     let warning = (!reached && !control.is_cancelled()).then(|| {
         format!("the precision asked for was not reached after {rounds} times the run's length")
     });
-    Ok((runs.into_iter().map(R::finish).collect(), warning))
+    Ok((runs.into_iter().map(|run| run.finish(resolved)).collect(), warning))
 }
 
 fn is_precise<R: Lengthened>(resolved: &Resolved, runs: &[R], precision: f64) -> bool {
@@ -295,7 +300,7 @@ fn is_precise<R: Lengthened>(resolved: &Resolved, runs: &[R], precision: f64) ->
         runs.iter().map(|run| kept(resolved, run.measured())).collect();
     let values: Vec<f64> =
         measured.iter().map(|intervals| Interval::amplification(intervals)).collect();
-    let half = half_width(&measured, &values);
+    let half = half_width(resolved, &measured, &values);
     // Before anything was erased, nothing varies yet.
     runs.iter().any(R::has_erased) && half.is_some_and(|half| half <= precision * mean(&values))
 }

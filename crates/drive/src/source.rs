@@ -5,8 +5,12 @@ use std::path::{Path, PathBuf};
 use flashgc_base::spec::{SpecError, count};
 use flashgc_workload::generate::{GeneratorSpec, generators};
 use flashgc_workload::requests::{Requests, request_generators};
-use flashgc_workload::trace::{Fault, Progress, Replay, SourceOptions, TraceError, TraceSource};
-use flashgc_workload::{Batch, Workload, WorkloadError};
+use flashgc_workload::trace::{
+    Fault, Progress, Replay, SourceOptions, TraceError, TraceSource, TraceStat,
+};
+use flashgc_workload::{Batch, Op, Workload, WorkloadError};
+
+use crate::extent::Pass;
 
 /// A workload that can be opened once a run.
 pub trait Source: Send + Sync {
@@ -23,8 +27,13 @@ pub trait Source: Send + Sync {
         Ok(())
     }
 
-    /// Page commands a replay, or `None` if it has no end.
-    fn pass(&self) -> Option<u64>;
+    /// One replay, or `None` if it has no end.
+    fn pass(&self) -> Option<Pass>;
+
+    /// Statistics of the trace that it is; `None` of generators.
+    fn stat(&self) -> Option<&TraceStat> {
+        None
+    }
 
     /// The commands of one run, endless, on a drive of `logical_pages`.
     fn open(&self, logical_pages: u32, seed: u64) -> Result<Box<dyn Workload>, WorkloadError>;
@@ -78,7 +87,7 @@ impl Source for GeneratorSpec {
         GeneratorSpec::check_page_size(self, bytes.into())
     }
 
-    fn pass(&self) -> Option<u64> {
+    fn pass(&self) -> Option<Pass> {
         None
     }
 
@@ -96,8 +105,10 @@ impl Source for GeneratorSpec {
 pub struct TraceReplay {
     path: String,
     source: TraceSource,
-    /// Page commands a replay: those on pages that the drive leaves out do not count.
-    pass: u64,
+    /// One replay: commands on pages that the drive leaves out do not count.
+    pass: Pass,
+    /// What the drive leaves out, in words.
+    left_out: Option<String>,
 }
 
 impl TraceReplay {
@@ -123,7 +134,7 @@ impl TraceReplay {
         }
         let mut pass = source.open(logical_pages, Replay::Passes(1))?;
         let mut batch = Batch::default();
-        let mut commands = 0;
+        let mut one = Pass { commands: 0, writes: 0 };
         loop {
             pass.fill(&mut batch, 1 << 16).map_err(|WorkloadError(text)| {
                 TraceError::new(path.as_ref(), Fault::Empty, text)
@@ -131,9 +142,23 @@ impl TraceReplay {
             if batch.pages.is_empty() {
                 break;
             }
-            commands += batch.pages.len() as u64;
+            one.commands += batch.pages.len() as u64;
+            one.writes += match batch.ops.as_slice() {
+                [] => batch.pages.len() as u64,
+                ops => ops.iter().filter(|&&op| op == Op::Write).count() as u64,
+            };
         }
-        Ok(Self { path: path.to_string(), source, pass: commands })
+        let pages = source.map().len() as u64;
+        let left_out = pages.checked_sub(logical_pages.into()).filter(|&pages| pages > 0);
+        let left_out = left_out.map(|beyond| {
+            let writes = source.stat().page_writes - one.writes;
+            format!(
+                "paging floor leaves out {beyond} of {} of the trace and {} of a pass",
+                count(pages, "page"),
+                count(writes, "page write")
+            )
+        });
+        Ok(Self { path: path.to_string(), source, pass: one, left_out })
     }
 
     /// Whether its requests are references to memory, not a host's to a drive.
@@ -154,6 +179,7 @@ impl TraceReplay {
             let lines = count(stat.skipped_lines, "bad line");
             notes.push(format!("{lines} of the trace left out"));
         }
+        notes.extend(self.left_out.clone());
         notes
     }
 }
@@ -167,8 +193,12 @@ impl Source for TraceReplay {
         Some(self.source.logical_pages(pages_per_block))
     }
 
-    fn pass(&self) -> Option<u64> {
+    fn pass(&self) -> Option<Pass> {
         Some(self.pass)
+    }
+
+    fn stat(&self) -> Option<&TraceStat> {
+        Some(self.source.stat())
     }
 
     fn files(&self) -> Vec<PathBuf> {
@@ -216,8 +246,15 @@ impl Source for TimedSource {
         }
     }
 
-    fn pass(&self) -> Option<u64> {
+    fn pass(&self) -> Option<Pass> {
         None
+    }
+
+    fn stat(&self) -> Option<&TraceStat> {
+        match &self.requests {
+            Requests::Trace(trace) => Some(trace.stat()),
+            Requests::Pages(_) | Requests::DiskSim(_) => None,
+        }
     }
 
     fn files(&self) -> Vec<PathBuf> {

@@ -56,6 +56,11 @@ impl Interval {
     }
 }
 
+/// Write amplification of each interval.
+pub fn amplifications(intervals: &[Interval]) -> Vec<f64> {
+    intervals.iter().map(|interval| Interval::amplification(&[*interval])).collect()
+}
+
 /// Write amplification of `count` batches of equal numbers of consecutive intervals: nearly
 /// independent where a batch is long against the drive's memory. Batches without host writes are
 /// left out.
@@ -72,8 +77,7 @@ pub fn batch_means(intervals: &[Interval], count: usize) -> Vec<f64> {
 /// standard error of what follows, sought in the first half. `None` if the best cut is the last
 /// one allowed, that is, if the run never settled.
 pub fn mser(intervals: &[Interval]) -> Option<usize> {
-    let values: Vec<f64> =
-        intervals.iter().map(|interval| Interval::amplification(&[*interval])).collect();
+    let values = amplifications(intervals);
     if values.len() < 4 || values.iter().any(|value| !value.is_finite()) {
         return None;
     }
@@ -86,6 +90,19 @@ pub fn mser(intervals: &[Interval]) -> Option<usize> {
     };
     let best = (0..=last).min_by(|&a, &b| error(a).total_cmp(&error(b)))?;
     (best < last).then_some(best)
+}
+
+/// A drift between the halves of the measured part below this share is not worth a warning.
+const DRIFT_WORTH_SAYING: f64 = 0.002;
+
+/// Whether what was measured drifts; `None` where it is too little to tell.
+pub fn is_drifting(runs: &[Vec<Interval>]) -> Option<bool> {
+    drift(runs).map(exceeds_chance)
+}
+
+/// Whether a drift, of which half the interval is given too, is more than chance.
+pub fn exceeds_chance((drift, half): (f64, f64)) -> bool {
+    drift.abs() > half.max(DRIFT_WORTH_SAYING)
 }
 
 /// The drift of write amplification between the first and the second half of what was measured,

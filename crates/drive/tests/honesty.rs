@@ -4,9 +4,9 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use flashgc_drive::compare::compare;
+use flashgc_drive::compare::{Basis, compare};
 use flashgc_drive::config::Resolved;
-use flashgc_drive::extent::Length;
+use flashgc_drive::extent::{Length, Pass};
 use flashgc_drive::options::RunConfig;
 use flashgc_drive::result::RunResult;
 use flashgc_drive::simulate::{Control, simulate};
@@ -47,7 +47,7 @@ impl Source for Recorded {
         None
     }
 
-    fn pass(&self) -> Option<u64> {
+    fn pass(&self) -> Option<Pass> {
         None
     }
 
@@ -83,16 +83,64 @@ fn runs_that_are_all_alike_have_the_interval_of_one() {
     assert!(!random.warnings.iter().any(|text| text.contains("alike")), "{:?}", random.warnings);
 }
 
+/// Amplification of 20 batches of six intervals, and half the interval of their differences.
+fn half_of_batches(results: [&RunResult; 2]) -> f64 {
+    let batches = |result: &RunResult| -> Vec<f64> {
+        let measured = &result.series[result.series.len() - 120..];
+        // As many page writes in each interval, so that a mean of ratios is a ratio of sums.
+        measured
+            .chunks(6)
+            .map(|six| six.iter().map(|(_, value)| value).sum::<f64>() / 6.0)
+            .collect()
+    };
+    let [one, other] = results.map(batches);
+    let differences: Vec<f64> = one.iter().zip(other).map(|(one, other)| one - other).collect();
+    flashgc_drive::stats::half_width95(&differences)
+}
+
 #[test]
-fn differences_of_runs_that_are_all_alike_are_not_certain() {
-    let greedy = recorded(&RunConfig { runs: 3, ..config() });
-    let fifo = recorded(&RunConfig { runs: 3, victim: "fifo".into(), ..config() });
-    let (one, other) =
-        (greedy.write_amplification_ci95.unwrap(), fifo.write_amplification_ci95.unwrap());
-    let ranks = compare(&[fifo, greedy]);
-    assert_eq!((ranks[0].index, ranks[1].index), (1, 0));
-    let half = ranks[1].difference_ci95.unwrap();
-    assert!((half - one.hypot(other)).abs() < 1e-15 && half > 0.0, "{half}");
+fn one_run_of_each_on_the_same_writes_is_compared_batch_by_batch() {
+    // 20 drive writes of 2720 pages are 120 intervals of 453 and a third, nearly alike.
+    for runs in [1, 3] {
+        let of = |victim: &str| {
+            recorded(&RunConfig { runs, victim: victim.into(), warmup: "5x".into(), ..config() })
+        };
+        let (greedy, fifo) = (of("greedy"), of("fifo"));
+        let ranks = compare(&[fifo.clone(), greedy.clone()]);
+        assert_eq!((ranks[0].index, ranks[1].index), (1, 0));
+        assert_eq!((ranks[1].basis, ranks[1].inside_noise), (Basis::Batches, false));
+        let half = ranks[1].difference_ci95.unwrap();
+        let expected = half_of_batches([&fifo, &greedy]);
+        assert!((half / expected - 1.0).abs() < 0.02 && half > 0.0, "{half}, {expected}");
+        let apart = [&greedy, &fifo].map(|one| one.write_amplification_ci95.unwrap());
+        assert!(half < apart[0].hypot(apart[1]), "{half} {apart:?}");
+    }
+    // Other seeds are other writes, and lengths in collections too.
+    let greedy = recorded(&config());
+    let other = recorded(&RunConfig { seed: 8, victim: "fifo".into(), ..config() });
+    assert_eq!(compare(&[greedy, other])[1].basis, Basis::Apart);
+    let collections = |victim: &str| {
+        let length = Length::Collections(20_000);
+        recorded(&RunConfig { victim: victim.into(), length, ..config() })
+    };
+    let ranks = compare(&[collections("greedy"), collections("fifo")]);
+    assert_eq!(ranks[1].basis, Basis::Apart);
+}
+
+#[test]
+fn without_an_interval_a_difference_is_no_noise() {
+    // 20 page writes of warm-up and 20 measured are nothing to make an interval of.
+    let of = |victim: &str| {
+        let length = Length::Writes("20".into());
+        let config = RunConfig { victim: victim.into(), warmup: "5x".into(), length, ..config() };
+        let mut result = run(&RunConfig { seed: 7, ..config });
+        result.write_amplification_ci95 = None;
+        result.samples = Default::default();
+        result
+    };
+    let ranks = compare(&[of("greedy"), of("random")]);
+    assert_eq!((ranks[1].basis, ranks[1].difference_ci95), (Basis::None, None));
+    assert!(!ranks[1].inside_noise);
 }
 
 #[test]

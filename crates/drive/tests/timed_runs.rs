@@ -256,20 +256,20 @@ fn a_trace_gets_a_drive_of_whole_planes_or_a_part_of_one() {
     });
     (config.blocks, config.length, config.runs) = (None, Length::Passes(3), 1);
     let resolved = Resolved::new(&config, source.clone(), None).unwrap();
-    // 1000 pages are 62 blocks of 16 and 8 left out: 992 pages. Each of the six planes holds 166,
+    // 1000 pages are 62 blocks of 16 and a half: 1008 pages. Each of the six planes holds 168,
     // which take 11 blocks, and keeps 2 and the two open ones.
     assert_eq!(resolved.config.blocks, Some(90));
     let result = simulate(&[resolved], 1, &Control::default(), &mut || {}).unwrap().remove(0);
-    assert_eq!(result.config.logical_pages, 992);
+    assert_eq!(result.config.logical_pages, 1008);
     let requests = result.timed.unwrap().latency_us.write.unwrap().all.requests;
-    assert_eq!(requests, 3 * 2 * 992);
+    assert_eq!(requests, 3 * 2 * 1000);
     // On a larger drive the trace takes a part of it, and a smaller one is refused.
     config.blocks = Some(120);
     let resolved = Resolved::new(&config, source.clone(), None).unwrap();
     assert!(resolved.geometry.logical_pages() > 1600);
     config.blocks = Some(60);
     let error = Resolved::new(&config, source, None).err().unwrap().to_string();
-    assert!(error.contains("the workload addresses 992 pages, and the drive has 816"), "{error}");
+    assert!(error.contains("the workload addresses 1008 pages, and the drive has 816"), "{error}");
 }
 
 #[test]

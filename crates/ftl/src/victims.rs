@@ -27,6 +27,8 @@ pub struct VictimInfo {
     bytes: fn(&Params, &Geometry) -> Result<u64, SpecError>,
     /// Whether it asks for zombies.
     asks_for_zombies: bool,
+    /// Whether it draws random numbers.
+    draws: bool,
     pick: PickFrom,
 }
 
@@ -52,6 +54,7 @@ impl VictimInfo {
                 Ok(Box::new(PlaneMap::<P>::with_policy(layout, make)?))
             },
             asks_for_zombies: P::Tracker::FOLLOWS_ZOMBIES,
+            draws: P::DRAWS,
             bytes: |params, shape| {
                 let (blocks, mut rng) = (BlockTable::of_shape(shape), Stream::new(0, "check"));
                 Ok(P::new(params, &blocks, &mut rng)?.bytes(shape))
@@ -213,6 +216,11 @@ impl Victim {
             Self::Registered(spec) => spec.bytes(layout),
             Self::External(..) => Ok(page_map::bytes(layout, false)),
         }
+    }
+
+    /// Whether it draws random numbers; of a function from outside it is not known, so that it may.
+    pub fn draws(&self) -> bool {
+        !matches!(self, Self::Registered(spec) if !spec.info.draws)
     }
 
     /// Whether it asks which pages are zombies.

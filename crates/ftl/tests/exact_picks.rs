@@ -33,6 +33,7 @@ impl<P: VictimPolicy<Tracker = Kinetic<P>> + Score> VictimPolicy for Checked<P> 
     type Tracker = Kinetic<P>;
     const NAME: &'static str = P::NAME;
     const PARAMS: &'static [Param] = P::PARAMS;
+    const DRAWS: bool = false;
 
     fn new(params: &Params, blocks: &BlockTable, rng: &mut Stream) -> Result<Self, SpecError> {
         P::new(params, blocks, rng).map(Self)

@@ -122,6 +122,7 @@ impl VictimPolicy for Looked {
     type Tracker = <ZGreedy as VictimPolicy>::Tracker;
     const NAME: &'static str = "looked";
     const PARAMS: &'static [Param] = ZGreedy::PARAMS;
+    const DRAWS: bool = false;
 
     fn new(params: &Params, blocks: &BlockTable, rng: &mut Stream) -> Result<Self, SpecError> {
         ZGreedy::new(params, blocks, rng).map(Self)

@@ -9,6 +9,7 @@ mod model;
 mod policy;
 mod simulate;
 mod sources;
+mod statistics;
 mod toml;
 mod traces;
 mod watch;
@@ -34,6 +35,8 @@ mod _core {
     #[pymodule_export]
     use super::sources::{check, fixes_pages, is_trace_of};
     #[pymodule_export]
+    use super::statistics::{measured_passes, replay_until_settled, steady_intervals};
+    #[pymodule_export]
     use super::toml::toml_places;
     #[pymodule_export]
     use super::traces::{trace_convert, trace_formats, trace_record, trace_stat, trace_synth};
@@ -44,6 +47,10 @@ mod _core {
     use super::{choose_mutant, mutants};
     #[pymodule_export]
     use super::{options, registry, suggest, version};
+
+    /// A trace is replayed so often at most, unless somebody says how often.
+    #[pymodule_export]
+    const MOST_PASSES: u64 = flashgc_drive::passes::MOST;
 }
 
 /// The version that results carry.

@@ -9,8 +9,8 @@ use flashgc_drive::source::{self, Source, TimedSource, TraceReplay, is_trace};
 use flashgc_workload::generate::GeneratorSpec;
 use flashgc_workload::requests::{Disorder, Requests, TimedTrace};
 use flashgc_workload::trace::{
-    Fault, OnBadLine, PagingOptions, ReadOptions, Relations, SourceOptions, TraceError, format,
-    parse_devices,
+    Fault, Numbering, OnBadLine, Paging, PagingOptions, ReadOptions, Relations, SourceOptions,
+    TraceError, format, parse_devices,
 };
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError};
 use pyo3::prelude::*;
@@ -86,7 +86,7 @@ fn open_one(py: Python<'_>, config: &RunConfig, watch: &mut Watch<'_>) -> PyResu
     }
     let options = SourceOptions {
         read: read_options(&config.trace, watch)?,
-        paging: paging(config.page_size.into(), config.trace.alignment_offset)?,
+        paging: paging_of(config)?,
         ..SourceOptions::default()
     };
     let (path, pages_per_block) = (config.workload.clone(), config.pages_per_block);
@@ -115,7 +115,7 @@ fn open_timed(
         return opened(requests, Vec::new(), false, false);
     }
     let read = read_options(&config.trace, watch)?;
-    let paging = paging(config.page_size.into(), config.trace.alignment_offset)?;
+    let paging = paging_of(config)?;
     let disorder = Disorder::parse(&timed.disorder).map_err(errors::config)?;
     let path = config.workload.clone();
     let loaded = py.detach(|| {
@@ -129,6 +129,11 @@ fn open_timed(
         notes.extend(trace.note_of_times());
     }
     let dirty = trace.stat().dirty > 0;
+    let pages = trace.stat().pages;
+    let beyond = pages.saturating_sub(trace.logical_pages(config.pages_per_block).into());
+    if beyond > 0 {
+        notes.push(format!("paging floor leaves out {beyond} of {pages} pages of the trace"));
+    }
     opened(Requests::Trace(Box::new(trace)), notes, references, dirty)
 }
 
@@ -163,6 +168,16 @@ pub(crate) fn read_options(trace: &TraceConfig, watch: &mut Watch<'_>) -> PyResu
 /// Checks a value of the option `key`.
 fn check_option(key: &str, text: &str) -> Result<(), SpecError> {
     options::find(key).map_or(Ok(()), |option| option.check(text))
+}
+
+/// How the requests of a trace become pages of a drive.
+fn paging_of(config: &RunConfig) -> PyResult<PagingOptions> {
+    let TraceConfig { alignment_offset, paging: name, numbering, .. } = &config.trace;
+    Ok(PagingOptions {
+        paging: Paging::parse(name).map_err(errors::config)?,
+        numbering: Numbering::parse(numbering).map_err(errors::config)?,
+        ..paging(config.page_size.into(), *alignment_offset)?
+    })
 }
 
 pub(crate) fn paging(page_size: u64, alignment_offset: u64) -> PyResult<PagingOptions> {

@@ -61,6 +61,10 @@ pub(crate) fn trace_stat(
     let mut pages = sources::paging(page_size.unwrap_or(usual), trace.alignment_offset)?;
     if let Some(name) = paging {
         pages.paging = Paging::parse(name).map_err(errors::config)?;
+        if !matches!(pages.paging, Paging::Covered | Paging::Rounded) {
+            let message = format!("paging: found '{name}', expected covered or rounded");
+            return Err(errors::config(message));
+        }
     }
     let file = path.clone();
     let read = move |go_on: &mut dyn FnMut(&Progress) -> bool| {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use flashgc_workload::Op;
 use flashgc_workload::requests::{Arrivals, Disorder, RequestStream, TimedRequest, TimedTrace};
-use flashgc_workload::trace::{PagingOptions, ReadOptions, TraceError};
+use flashgc_workload::trace::{Numbering, Paging, PagingOptions, ReadOptions, TraceError};
 
 /// A trace in the normalised form, in a file of its own.
 struct File(tempfile::TempDir);
@@ -24,6 +24,12 @@ impl File {
     fn load(&self, disorder: Disorder) -> Result<TimedTrace, TraceError> {
         let (read, paging) = (ReadOptions::default(), PagingOptions::default());
         TimedTrace::load(self.path(), &read, paging, disorder, |_| true)
+    }
+
+    fn paged(&self, paging: Paging, numbering: Numbering) -> TimedTrace {
+        let paging = PagingOptions { paging, numbering, ..PagingOptions::default() };
+        let read = ReadOptions::default();
+        TimedTrace::load(self.path(), &read, paging, Disorder::Refuse, |_| true).unwrap()
     }
 }
 
@@ -63,7 +69,29 @@ fn requests_keep_their_bytes_and_stay_in_one_piece() {
         (120, Op::Read, 4096, 4096),
     ];
     assert_eq!(rows(trace.requests()), expected);
-    assert_eq!((trace.logical_pages(1), trace.logical_pages(2), trace.logical_pages(3)), (4, 4, 3));
+    // There is room for all four pages, unless floor is asked for.
+    assert_eq!((trace.logical_pages(1), trace.logical_pages(2), trace.logical_pages(3)), (4, 4, 6));
+    let floor = File::new(MIXED).paged(Paging::Floor, Numbering::Address);
+    assert_eq!((floor.logical_pages(2), floor.logical_pages(3)), (4, 3));
+}
+
+#[test]
+fn in_order_of_first_touch_a_request_is_one_for_each_run_of_pages() {
+    // Pages 7, 4, 5, 6 become 0, 1, 2, 3: a write of bytes 17408 to 32256, from the second KiB of page
+    // 4 to near the end of page 7, is one of pages 1 to 3 and one of page 0.
+    let file = File::new("0,W,28672,4096,0\n1,W,17408,14848,0\n2,D,16384,16384,0\n");
+    let trace = file.paged(Paging::Covered, Numbering::FirstTouch);
+    let expected = [
+        (0, Op::Write, 0, 4096),
+        (1, Op::Write, 4096 + 1024, 3 * 4096 - 1024),
+        (1, Op::Write, 0, 14848 - (3 * 4096 - 1024)),
+        (2, Op::Trim, 4096, 12288),
+        (2, Op::Trim, 0, 4096),
+    ];
+    assert_eq!(rows(trace.requests()), expected);
+    // Rounded, 14848 bytes are four whole pages from page 4 on.
+    let rounded = file.paged(Paging::Rounded, Numbering::Address);
+    assert_eq!(rows(rounded.requests())[1], (1, Op::Write, 0, 14848));
 }
 
 #[test]

@@ -51,11 +51,11 @@ fn replayed(source: &TraceSource, pages: u32, passes: u64, limit: usize) -> Stri
 fn dirty_events_are_hints_before_the_request_that_follows() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("t.csv");
-    // Pages are numbered as they are first read or written: 5 is 0, 7 is 1, 9 is 2, 8 is 3. Page 6
+    // Pages are numbered by address: 5 is 0, 7 is 1, 8 is 2, 9 is 3. Page 6
     // never is; the event of 9 comes before its first write and is known in any case; the last two
     // come before no request.
     std::fs::write(&path, csv("m9 w5 w7 m6 m5 m7 r9 m5 w5 d7 w7 w8 m9 m8")).unwrap();
-    let pass = "m2 w0 w1 m0 m1 r2 m0 w0 d1 w1 w3";
+    let pass = "m3 w0 w1 m0 m1 r3 m0 w0 d1 w1 w2";
     for memory in [0, 1 << 20] {
         let source = load(&path, memory);
         assert_eq!(source.in_memory(), memory > 0);
@@ -64,7 +64,7 @@ fn dirty_events_are_hints_before_the_request_that_follows() {
             assert_eq!(replayed(&source, 4, 1, limit), pass, "{memory} {limit}");
             assert_eq!(replayed(&source, 4, 2, limit), format!("{pass} {pass}"));
             // A drive of three pages: without what lies beyond.
-            let small = "m2 w0 w1 m0 m1 r2 m0 w0 d1 w1";
+            let small = "w0 w1 m0 m1 m0 w0 d1 w1 w2";
             assert_eq!(replayed(&source, 3, 1, limit), small);
             assert_eq!(replayed(&source, 2, 1, limit), "w0 w1 m0 m1 m0 w0 d1 w1");
         }

@@ -176,7 +176,7 @@ fn naive(requests: &[Request], paging: Paging) -> (u64, f64, f64, [f64; 4]) {
         let first = request.offset.div_euclid(4096);
         let end = match paging {
             Paging::Covered => (request.offset + request.size as i64 + 4095).div_euclid(4096),
-            Paging::Rounded => first + request.size.div_ceil(4096) as i64,
+            _ => first + request.size.div_ceil(4096) as i64,
         };
         for page in first..end {
             let (writes, reads) = accesses.entry((request.device, page)).or_default();

@@ -7,8 +7,8 @@ use std::path::Path;
 
 use flashgc_base::rng::Stream;
 use flashgc_workload::trace::{
-    ConvertOptions, Fault, PagesOptions, PagingOptions, ReadOptions, Recorded, Replay, Request,
-    SourceOptions, TraceReader, TraceSource, TraceStat, TraceWriter, convert,
+    ConvertOptions, Fault, Numbering, PagesOptions, PagingOptions, ReadOptions, Recorded, Replay,
+    Request, SourceOptions, TraceReader, TraceSource, TraceStat, TraceWriter, convert,
 };
 use flashgc_workload::{Batch, Op, Workload};
 use trace_common::{read, reader};
@@ -151,17 +151,23 @@ fn an_access_across_a_page_boundary_touches_both_pages() {
 }
 
 #[test]
-fn pages_of_a_program_are_numbered_as_they_are_first_touched_and_must_fit_the_swap_space() {
+fn pages_of_a_program_are_numbered_as_asked_and_must_fit_the_swap_space() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("program.lackey");
     std::fs::write(&path, "I  00403000,4\n S 1fff000758,8\n M 00005ffc,8\nI  00403004,4\n")
         .unwrap();
-    let paging = PagingOptions { page_size: 4096, ..PagingOptions::default() };
-    let options = SourceOptions { paging, ..SourceOptions::default() };
-    let source = TraceSource::load(&path, options).unwrap();
+    let load = |numbering| {
+        let paging = PagingOptions { numbering, ..PagingOptions::default() };
+        TraceSource::load(&path, SourceOptions { paging, ..SourceOptions::default() }).unwrap()
+    };
+    // By address the data come after the code: 5, 6, 403, 1fff000.
+    let mut by_address = load(Numbering::Address).open(64, Replay::Passes(1)).unwrap();
+    let mut batch = Batch::default();
+    by_address.fill(&mut batch, 100).unwrap();
+    assert_eq!(batch.pages, [2, 3, 0, 1, 2]);
+    let source = load(Numbering::FirstTouch);
     assert_eq!(source.logical_pages(64), 64);
     let mut replay = source.open(64, Replay::Passes(1)).unwrap();
-    let mut batch = Batch::default();
     replay.fill(&mut batch, 100).unwrap();
     // The modify crosses from page 5 to page 6: numbers 2 and 3.
     assert_eq!(batch.pages, [0, 1, 2, 3, 0]);

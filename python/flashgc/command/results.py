@@ -25,7 +25,8 @@ from flashgc.command.render import (
     unicode,
     warn,
 )
-from flashgc.results import Comparison, Rank, Result
+from flashgc.registry import brief
+from flashgc.results import Comparison, Rank, Replayed, Result
 from flashgc.units import format_count, format_share, format_size
 
 
@@ -55,6 +56,7 @@ def show_run(result: Result) -> None:
         measured += f", {format_count(result.trimmed_pages)} trimmed"
     rows: list[tuple[str, Text | str]] = [
         ("workload", result.workload),
+        *replayed(result),
         ("policy", policy(result)),
         ("drive", drive(result)),
         ("spare", spare(result)),
@@ -126,17 +128,22 @@ def show_comparison(comparison: Comparison) -> None:
     mortal = any(result.lifetime is not None for result in results)
     left -= 12 * mortal
     figures, legend = _figures(cached=results[0].swap is not None, mortal=mortal)
+    doubtful = any(_is_doubtful(result) for result in results)
+    left -= 2 * doubtful
+    legend += f"; {UNSTEADY} unsteady" * doubtful
     columns += [(name, RIGHT) for name in figures]
     made = table(out, columns)
     for rank in comparison:
         result = rank.result
         cells: list[Text | str] = [
             str(rank.place),
-            folded(result.policy, 1000 if is_plain(out) else left),
+            result.policy if is_plain(out) else folded(_brief(result.policy), left),
         ]
         cells += [folded(shown(result), width) for shown, width in varied]
         style = "bold green" if rank.place == 1 else ""
         figure = Text(_figure(result, plus_minus, several=True), style=style)
+        if doubtful:
+            figure.append(f" {UNSTEADY}" if _is_doubtful(result) else "  ", style="bold yellow")
         cells += [figure, _ratio(out, rank), *_last(result)]
         made.add_row(*cells)
     if comparison.ranking:
@@ -159,6 +166,21 @@ def show_left_out(comparison: Comparison) -> None:
         out.print()
     for one in comparison.left_out:
         out.print(f"left out: {one.name}: {one.reason}", soft_wrap=is_plain(out))
+
+
+#: The mark of figures that still move, or are not known exactly enough.
+UNSTEADY = "*"
+
+
+def _brief(policy: str) -> str:
+    """A policy, and its mapping, without the parameters that are as by default."""
+    return " ".join(brief(part) for part in policy.split(" "))
+
+
+def _is_doubtful(result: Result) -> bool:
+    """Whether the figure is of a drive that should have settled and has not."""
+    has_state = result.swap is None and result.lifetime is None
+    return has_state and result.measured and not result.steady
 
 
 #: What the columns of a comparison mean.
@@ -206,9 +228,39 @@ def _in_common(comparison: Comparison) -> list[tuple[str, Text | str]]:
     if {result.placement for result in results} == {first.placement} != {"none"}:
         rows.append(("placement", first.placement))
     most = "up to " if comparison.interrupted else ""
+    if first.trace is not None:
+        rows.insert(1, ("trace", _trace(first.trace)))
     if runs := max(len(result.run_values) for result in results):
-        rows.append(("runs", f"{most}{runs} of each, on the same writes; intervals are 95%"))
+        text = f"{most}{runs} of each, on the same writes"
+        passes = sorted({r.trace.passes for r in results if r.trace and r.trace.passes})
+        if passes and first.swap is None:
+            span = " to ".join(dict.fromkeys([str(passes[0]), str(passes[-1])]))
+            text += f"; {span} passes measured"
+        rows.append(("runs", f"{text}; intervals are 95%"))
     return rows
+
+
+def replayed(result: Result) -> list[tuple[str, Text | str]]:
+    """The trace of a result, and how often it was replayed."""
+    if (trace := result.trace) is None:
+        return []
+    text = _trace(trace)
+    if trace.passes is not None:
+        text += f"; {_passes(trace.passes)} measured"
+        if trace.warmup_passes:
+            text += f" after {trace.warmup_passes} of warm-up"
+    return [("trace", text)]
+
+
+def _trace(trace: Replayed) -> str:
+    return (
+        f"{format_count(trace.pages)} pages, {format_count(trace.page_writes)} page writes a pass, "
+        f"overwrite factor {trace.overwrite:.2f}"
+    )
+
+
+def _passes(passes: int) -> str:
+    return f"{passes} pass{'es' if passes != 1 else ''}"
 
 
 def verdicts(comparison: Comparison, plus_minus: str) -> list[str]:
@@ -225,6 +277,8 @@ def verdicts(comparison: Comparison, plus_minus: str) -> list[str]:
     last = comparison.ranking[-1]
     if not last.inside_noise and math.isfinite(last.ratio):
         half = "" if last.difference_ci95 is None else f" {plus_minus} {last.difference_ci95:.4f}"
+        if last.basis == "exact":
+            half = ", exact"
         does = "keeps flash busy for" if last.result.swap is not None else "makes"
         what = "the time" if last.result.swap is not None else "the flash writes"
         lines.append(
@@ -236,14 +290,27 @@ def verdicts(comparison: Comparison, plus_minus: str) -> list[str]:
     if inside:
         lines.append(
             f"Inside the noise: {', '.join(inside)} too close to {names[0]} to tell; "
-            "hint: more --runs or --writes."
+            f"hint: {advice(comparison.best)}."
         )
+    others = comparison.ranking[1:]
+    if others and all(rank.basis == "exact" for rank in others):
+        lines.append("Exact: all wrote the same trace as often, without random numbers.")
+    if any(rank.basis == "none" for rank in others):
+        lines.append(f"{timed_results.NO_INTERVAL}; hint: more --runs.")
     lives = lifetimes.verdict([(name, rank.result) for rank, name in told])
     if lives is not None:
         lines.append(lives)
     if best.result.interrupted:
         lines.append("Interrupted: the figures cover the part that was run.")
     return lines
+
+
+def advice(best: Result) -> str:
+    """What makes the intervals of differences narrower."""
+    if best.trace is None:
+        return "more --runs or --writes"
+    passes = (best.trace.passes or 0) + (best.trace.warmup_passes or 0)
+    return f"--passes {4 * passes}" if passes else "more --passes"
 
 
 def _equal(rank: Rank, best: Rank) -> bool:
@@ -290,10 +357,17 @@ def warnings_of(results: list[Result]) -> list[str]:
         elif len(said) == 1:
             lines.append(f"{said[0][0]}: {said[0][1]}")
         else:
-            advice = said[0][1].rpartition("; ")[2] if "; " in said[0][1] else ""
-            names = ", ".join(name for name, _ in said)
-            lines.append(f"{names}: {kind}" + (f"; {advice}" if advice else ""))
+            hint = said[0][1].rpartition("; ")[2] if "; " in said[0][1] else ""
+            names = _some([name for name, _ in said], len(results))
+            lines.append(f"{names}: {kind}" + (f"; {hint}" if hint else ""))
     return lines
+
+
+def _some(names: list[str], all_: int) -> str:
+    """Names of results in a line: the first ones, and how many more there are."""
+    if len(names) == all_ > 2:
+        return f"all {all_}"
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
 def _unusual(result: Result) -> list[str]:
@@ -361,10 +435,13 @@ def _figure(result: Result, plus_minus: str, *, several: bool = False) -> str:
     blank = " " * len(f" {plus_minus}0.0000") if several else ""
     if not math.isfinite(result.write_amplification):
         return "-"
-    half = result.write_amplification_ci95
+    half, interval = result.write_amplification_ci95, result.write_amplification_interval
     text = f"{result.write_amplification:.4f}"
     if half is None:
         return text + blank
+    if interval is not None and interval[0] == 1 and half > result.write_amplification - 1:
+        # Cut off at the least amplification there is.
+        return f"{text} 1-{interval[1]:#.4g}"
     return (
         f"{text} {plus_minus}{half:.4f}"
         if half

@@ -225,6 +225,8 @@ VARIED: tuple[tuple[str, Callable[[Result], str]], ...] = (
     ("alloc.", lambda result: result.allocation),
     ("spare", lambda result: format_share(result.config.spare_factor)),
 )
+#: Said where differences have no interval.
+NO_INTERVAL = "One run: no interval, so that differences are not judged"
 #: What the columns of a comparison mean.
 LEGEND = "times: mean response time over the least one; p99 and so on: of all requests"
 
@@ -315,6 +317,11 @@ def verdicts(told: list[tuple[str, Rank]]) -> list[str]:
             f"Inside the noise: the mean of {', '.join(inside)} is too close to that of {best} to "
             "tell; hint: more --runs or --requests."
         )
+    others = [rank for _, rank in told[1:]]
+    if any(rank.basis == "none" for rank in others):
+        lines.append(f"{NO_INTERVAL}; hint: more --runs.")
+    if others and all(rank.basis == "exact" for rank in others):
+        lines.append("Exact: all served the same requests, without random numbers.")
     if least.result.interrupted:
         lines.append("Interrupted: the figures cover the part that was run.")
     return lines

@@ -99,7 +99,7 @@ def compare(comparison: Comparison, *, title: str | None = None) -> Figure:
             axes.errorbar(
                 rank.result.write_amplification if swap is None else swap.io_seconds,
                 at,
-                xerr=None if swap is not None else rank.result.write_amplification_ci95,
+                xerr=None if swap is not None else _reach(rank.result),
                 fmt="o",
                 color=COLOURS[0],
                 markerfacecolor="white" if hollow else COLOURS[0],
@@ -277,6 +277,14 @@ def model_beside_simulation(
 def _half(result: Result) -> float:
     half = result.write_amplification_ci95
     return math.nan if half is None else half
+
+
+def _reach(result: Result) -> list[list[float]] | None:
+    """How far the interval reaches below and above the figure."""
+    if result.write_amplification_interval is None:
+        return None
+    least, most = result.write_amplification_interval
+    return [[result.write_amplification - least], [most - result.write_amplification]]
 
 
 def _figure(result: Result) -> str:

@@ -18,6 +18,7 @@ from flashgc.results.flash import Busy, MapTraffic, Merges
 from flashgc.results.host import Hints, HostTraffic, Zombies
 from flashgc.results.latency import Figures, Latencies, Latency, TimeShare, TimeShares
 from flashgc.results.lifetime import Lifetime, Milestone
+from flashgc.results.replayed import Replayed
 from flashgc.results.result import Result
 from flashgc.results.swap import Swap
 from flashgc.results.timing import Timing
@@ -46,6 +47,7 @@ __all__ = [
     "Overload",
     "Rank",
     "Recorded",
+    "Replayed",
     "Result",
     "Served",
     "Swap",

@@ -46,6 +46,10 @@ class TraceConfig:
     blkparse_action: str | None = None
     #: The table of where a database's relations lie on its disk.
     relations: str | None = None
+    #: Which pages a request covers, and which of them the drive has.
+    paging: str = "covered"
+    #: How the pages are numbered: by ``address`` or ``first-touch``.
+    numbering: str = "address"
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from flashgc.results.config import Config
 from flashgc.results.flash import Busy, MapTraffic, Merges
 from flashgc.results.host import HostTraffic, Zombies
 from flashgc.results.lifetime import Lifetime
+from flashgc.results.replayed import Replayed
 from flashgc.results.swap import Swap
 from flashgc.results.timing import Timing
 from flashgc.results.wear import Levelling, Wear
@@ -30,6 +31,9 @@ class Result(Document):
     write_amplification: float
     #: Half the width of its 95% confidence interval; ``None`` where it cannot be told.
     write_amplification_ci95: float | None
+    #: The interval itself, from least to most; it begins at 1, the least there is, where
+    #: ``write_amplification_ci95`` would reach below.
+    write_amplification_interval: tuple[float, float] | None
     #: Write amplification of each run.
     run_values: tuple[float, ...]
     #: Pages written by the host.
@@ -55,6 +59,8 @@ class Result(Document):
     host: HostTraffic | None
     #: Counts of zombies; ``None`` if nothing uses hints.
     zombies: Zombies | None
+    #: How the trace was replayed; ``None`` of generators.
+    trace: Replayed | None
     #: How long the flash was busy; ``None`` without times.
     busy: Busy | None
     #: Bytes that a controller needs in its memory for the map.
@@ -70,7 +76,8 @@ class Result(Document):
     #: Largest resident memory of the process so far, in bytes; ``None`` where the system does not
     #: tell (Windows).
     peak_memory_bytes: int | None
-    #: Whether write amplification had stopped moving in the measured part.
+    #: Whether write amplification had stopped moving in the measured part; of a trace, whether it
+    #: is known to within 1%, too.
     steady: bool
     #: Whether the runs were stopped before their end.
     interrupted: bool

@@ -7,7 +7,7 @@ use flashgc_ftl::{
 };
 use flashgc_host::write_back::HintsSpec;
 use flashgc_host::{HostSpec, PageCacheSpec};
-use flashgc_workload::trace::{TraceError, format, parse_devices};
+use flashgc_workload::trace::{Numbering, Paging, TraceError, format, parse_devices};
 use serde::{Deserialize, Serialize};
 
 use super::info::OptionInfo;
@@ -149,7 +149,9 @@ super::holder! {
         precision: Option<f64> = None;
         runs: u32 => "1",
             "Runs, each with a seed of its own.",
-            run(Kind::Count).cases(&[(Case::Compare, "5"), (Case::SwapTrace, "1")]).range(1, u32::MAX as u64);
+            run(Kind::Count)
+                .cases(&[(Case::Compare, "5"), (Case::Trace, "1"), (Case::SwapTrace, "1")])
+                .range(1, u32::MAX as u64);
         seed: u64 => "1",
             "Seed of the first run.",
             run(Kind::Count).range(0, u64::MAX);
@@ -198,7 +200,29 @@ super::holder! {
         relations: Option<String> => "",
             "File that maps the relations of a database to its disk, for a log of pg_waldump.",
             workload(Kind::Text).metavar("PATH").example("relations.txt");
+        #[serde(skip_serializing_if = "is_covered")]
+        paging: String => "covered",
+            "Pages of a trace's request off the page boundaries: all that it touches (covered), or as \
+             many as its size needs (rounded). The drive has room for every page of the trace; with \
+             floor it has U = b floor(x/b) of the x pages, and what lies on the others is left out.",
+            workload(Kind::Word).words(|| Paging::NAMES.to_vec())
+                .checked(|_, text| Paging::parse(text).map(drop));
+        #[serde(skip_serializing_if = "is_by_address")]
+        numbering: String => "address",
+            "Logical pages of a trace's pages: by device and address, so that neighbours stay \
+             neighbours and a request stays one, or in the order in which they are first read or \
+             written. A timed drive splits requests whose pages do not follow each other.",
+            workload(Kind::Word).words(|| Numbering::NAMES.to_vec())
+                .checked(|_, text| Numbering::parse(text).map(drop));
     }
+}
+
+fn is_covered(paging: &str) -> bool {
+    paging == Paging::NAMES[0]
+}
+
+fn is_by_address(numbering: &str) -> bool {
+    numbering == Numbering::NAMES[0]
 }
 
 fn check_format(_: &str, text: &str) -> Result<(), SpecError> {
@@ -276,7 +300,11 @@ static FIRST: &[OptionInfo] = &[
              replayed whole.",
         ),
     run(Kind::Count)
-        .cases(&[(Case::Trace, "3"), (Case::TimedTrace, "1"), (Case::SwapTrace, "1")])
+        .cases(&[
+            (Case::Trace, "as many as it takes until write amplification has settled, at most 100"),
+            (Case::TimedTrace, "1"),
+            (Case::SwapTrace, "1"),
+        ])
         .range(1, 1 << 63)
         .named("passes", "", "Length of a run in replays of a trace, instead of {writes}."),
     run(Kind::Text)

@@ -18,6 +18,7 @@ use crate::checkpoint::Turns;
 use crate::config::Resolved;
 use crate::counting::DriveError;
 use crate::metrics::timeline::Timeline;
+use crate::passes::Rule;
 use crate::run::{Control, Finished, INTERVALS, Lengthened, Life, Poll};
 use crate::stats::Interval;
 use crate::wear::{Erases, Worn, tally};
@@ -352,7 +353,12 @@ impl Lengthened for ClockedRun {
         self.has_erased()
     }
 
-    fn finish(self) -> TimedRun {
+    /// A drive with a clock replays a trace as often as it is told.
+    fn needs_another(&self, _: &Rule) -> bool {
+        false
+    }
+
+    fn finish(self, _: &Resolved) -> TimedRun {
         let Self { mut drive, start, stop, elapsed, .. } = self;
         let now = drive.now();
         let is_open = drive.has_open_loop();
@@ -370,6 +376,7 @@ impl Lengthened for ClockedRun {
             system_failure: wear.system_failure().map(|(moment, cause)| ((moment, reads), cause)),
         });
         let finished = Finished {
+            passes: 0,
             counters: end.counters.since(&start.counters),
             reads: reads - start.totals.pages_read,
             programs: end.counters.programs(),

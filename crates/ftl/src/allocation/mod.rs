@@ -44,6 +44,8 @@ pub struct AllocationInfo {
     source: &'static str,
     /// Bytes of a block that waits.
     entry: u64,
+    /// Whether it draws random numbers.
+    draws: bool,
     /// A pool with room for so many blocks.
     make: fn(usize, Stream) -> Box<dyn Pool>,
 }
@@ -66,24 +68,28 @@ static POLICIES: &[AllocationInfo] = &[
         name: "fifo",
         source: include_str!("fifo.rs"),
         entry: bytes_of::<BlockId>(1),
+        draws: false,
         make: |room, _| Box::new(fifo::Fifo::new(room)),
     },
     AllocationInfo {
         name: "lowest-erase",
         source: include_str!("lowest_erase.rs"),
         entry: bytes_of::<lowest_erase::Waiting>(1),
+        draws: false,
         make: |room, _| Box::new(lowest_erase::LowestErase::new(room)),
     },
     AllocationInfo {
         name: "sfl",
         source: include_str!("sfl.rs"),
         entry: bytes_of::<sfl::Waiting>(1),
+        draws: false,
         make: |room, _| Box::new(sfl::Sfl::new(room)),
     },
     AllocationInfo {
         name: "random",
         source: include_str!("random.rs"),
         entry: bytes_of::<BlockId>(1),
+        draws: true,
         make: |room, rng| Box::new(random::Random::new(room, rng)),
     },
 ];
@@ -114,6 +120,11 @@ impl Allocation {
     /// Whether it is the one that a drive has if nobody says otherwise.
     pub fn is_default(self) -> bool {
         self.0.name == POLICIES[0].name
+    }
+
+    /// Whether it draws random numbers.
+    pub fn draws(self) -> bool {
+        self.0.draws
     }
 
     /// Whether a drive with this frontier has anything to allocate.

@@ -56,6 +56,7 @@ impl VictimPolicy for DChoices {
             help: "blocks remembered from earlier picks",
         },
     ];
+    const DRAWS: bool = true;
 
     fn new(params: &Params, blocks: &BlockTable, rng: &mut Stream) -> Result<Self, SpecError> {
         let memory = params.integer("c") as usize;

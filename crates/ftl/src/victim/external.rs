@@ -44,6 +44,8 @@ impl VictimPolicy for External {
     type Tracker = ();
     const NAME: &'static str = "external";
     const PARAMS: &'static [Param] = &[];
+    /// What a function from outside does is not known.
+    const DRAWS: bool = true;
 
     fn new(_: &Params, _: &BlockTable, _: &mut Stream) -> Result<Self, SpecError> {
         Err(SpecError::new("an external policy is made from a function, not from a name", ""))

@@ -32,6 +32,7 @@ impl VictimPolicy for Fifo {
     type Tracker = CloseOrder;
     const NAME: &'static str = "fifo";
     const PARAMS: &'static [Param] = &[];
+    const DRAWS: bool = false;
 
     fn new(_: &Params, _: &BlockTable, _: &mut Stream) -> Result<Self, SpecError> {
         Ok(Self)

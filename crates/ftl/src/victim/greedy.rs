@@ -37,6 +37,7 @@ impl VictimPolicy for Greedy {
     type Tracker = Least;
     const NAME: &'static str = "greedy";
     const PARAMS: &'static [Param] = &[Ties::PARAM];
+    const DRAWS: bool = false;
 
     fn new(params: &Params, _: &BlockTable, _: &mut Stream) -> Result<Self, SpecError> {
         Ok(Self { ties: Ties::named(params.text("ties")) })

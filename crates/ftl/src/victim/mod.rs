@@ -65,6 +65,9 @@ pub trait VictimPolicy: State + Send + Sized + 'static {
     /// The parameters it takes.
     const PARAMS: &'static [Param];
 
+    /// Whether it draws random numbers. If not, it decides the same for every seed.
+    const DRAWS: bool;
+
     /// The policy with these parameters on a drive of `blocks`, of which it may ask the shape.
     fn new(params: &Params, blocks: &BlockTable, rng: &mut Stream) -> Result<Self, SpecError>;
 

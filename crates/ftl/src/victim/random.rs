@@ -30,6 +30,7 @@ impl VictimPolicy for Random {
     type Tracker = ();
     const NAME: &'static str = "random";
     const PARAMS: &'static [Param] = &[];
+    const DRAWS: bool = true;
 
     fn new(_: &Params, _: &BlockTable, _: &mut Stream) -> Result<Self, SpecError> {
         Ok(Self)

@@ -24,6 +24,7 @@ impl<S: Scored> VictimPolicy for S {
     type Tracker = Kinetic<S>;
     const NAME: &'static str = <S as Scored>::NAME;
     const PARAMS: &'static [Param] = <S as Scored>::PARAMS;
+    const DRAWS: bool = false;
 
     fn new(params: &Params, _: &BlockTable, _: &mut Stream) -> Result<Self, SpecError> {
         <S as Scored>::new(params)

@@ -40,6 +40,7 @@ impl VictimPolicy for Windowed {
         default: Some("500"),
         help: "blocks in the window: those closed longest ago",
     }];
+    const DRAWS: bool = false;
 
     fn new(params: &Params, _: &BlockTable, _: &mut Stream) -> Result<Self, SpecError> {
         Ok(Self { size: params.integer("w") as u32 })

@@ -1,8 +1,8 @@
 //! A trace with its own times, ready to be replayed on a drive that has a clock.
 //!
-//! Pages are numbered densely, as for the counting drive, but in order of their address: the pages
-//! of a request are then next to each other on the drive too, and a request stays one. Offsets and
-//! sizes keep their bytes below the page.
+//! Pages are numbered as for the counting drive. In order of their address, the pages of a request are
+//! next to each other on the drive too, and a request stays one; in order of first touch it becomes one
+//! for each run of pages that follow each other. Offsets and sizes keep their bytes below the page.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,8 +14,8 @@ use flashgc_base::state;
 use super::arrivals::Clock;
 use super::{RequestStream, TimedRequest};
 use crate::trace::{
-    AddressMap, Fault, PagingOptions, Progress, ReadOptions, Request, StatBuilder, TraceError,
-    TraceReader, TraceStat,
+    AddressMap, Fault, Numbering, Paging, PagingOptions, Progress, ReadOptions, Request,
+    StatBuilder, TraceError, TraceReader, TraceStat,
 };
 use crate::units::Quantity;
 use crate::{Op, WorkloadError};
@@ -59,6 +59,7 @@ const LARGEST_PIECE: u64 = 1 << 30;
 pub struct TimedTrace {
     path: PathBuf,
     page_size: u64,
+    paging: Paging,
     stat: TraceStat,
     /// Dirty events among them.
     requests: Arc<[TimedRequest]>,
@@ -108,18 +109,21 @@ impl TimedTrace {
             }
         }
         let stat = builder.finish(&reader)?;
+        let mut map = builder.into_map();
+        if paging.numbering == Numbering::Address {
+            map.number_by_address();
+        }
         // Before the sort, numbers are places in the file; afterwards nobody asks for them.
         raw.sort_by_key(|request| request.time_ns);
-        let map = builder.into_map();
-        let places = Places::new(&map);
         let origin = raw.first().map_or(0, |first| first.time_ns);
         let mut requests = Vec::with_capacity(raw.len());
         for request in &raw {
-            places.place(request, &paging, request.time_ns - origin, &mut requests);
+            place(&map, request, &paging, request.time_ns - origin, &mut requests);
         }
         Ok(Self {
             path,
             page_size: paging.page_size,
+            paging: paging.paging,
             stat,
             requests: requests.into(),
             sorted: backwards,
@@ -176,11 +180,11 @@ impl TimedTrace {
         self.sorted
     }
 
-    /// Logical pages of a drive for this trace with blocks of `pages_per_block` pages: as for the
-    /// counting drive, U = b floor(x / b) of the x distinct pages.
+    /// Logical pages of a drive for this trace with blocks of `pages_per_block` pages, as for the
+    /// counting drive: see [`Paging::logical_pages`].
     pub fn logical_pages(&self, pages_per_block: u32) -> u32 {
         let pages = u32::try_from(self.stat.pages).unwrap_or(u32::MAX);
-        pages - pages % pages_per_block.max(1)
+        self.paging.logical_pages(pages, pages_per_block)
     }
 
     /// Requests of one replay on a drive of `logical_pages` pages.
@@ -241,47 +245,35 @@ fn goes_back(path: &Path, number: u64, last: &Request, request: &Request) -> Tra
     TraceError::new(path, Fault::Option, message).hint("--disorder sort replays it in time's order")
 }
 
-/// The dense numbers of a trace's pages, in order of address.
-struct Places<'a> {
-    map: &'a AddressMap,
-    /// The place of each number of the map.
-    ranks: Vec<u32>,
-}
-
-impl<'a> Places<'a> {
-    fn new(map: &'a AddressMap) -> Self {
-        let addresses = map.addresses();
-        let mut order: Vec<u32> = (0..addresses.len() as u32).collect();
-        order.sort_unstable_by_key(|&number| addresses[number as usize]);
-        let mut ranks = vec![0; order.len()];
-        for (rank, number) in (0..).zip(order) {
-            ranks[number as usize] = rank;
+/// Appends what `request` is on the drive: one piece for each run of pages that follow each other
+/// there. The pages of a read or write all have numbers; of a discard or a dirty event, those that
+/// have one count.
+fn place(
+    map: &AddressMap,
+    request: &Request,
+    paging: &PagingOptions,
+    arrival_ns: u64,
+    out: &mut Vec<TimedRequest>,
+) {
+    let mut runs: Vec<(u32, u64)> = Vec::new();
+    map.known(paging.pages(request), |number| match runs.last_mut() {
+        Some((first, pages)) if u64::from(*first) + *pages == u64::from(number) => *pages += 1,
+        _ => runs.push((number, 1)),
+    });
+    let whole_pages = matches!(request.op, Op::Trim | Op::Dirty);
+    // What lies before its first byte in its first page, and all of its bytes that are left.
+    let (mut before, mut size) = match (whole_pages, paging.paging.rounds()) {
+        (true, _) => (0, u64::MAX),
+        (false, true) => (0, request.size),
+        (false, false) => {
+            let byte = i128::from(request.offset) + i128::from(paging.alignment_offset);
+            (byte.rem_euclid(i128::from(paging.page_size)) as u64, request.size)
         }
-        Self { map, ranks }
-    }
-
-    /// Appends what `request` is on the drive. The pages of a read or write all have numbers, so
-    /// that their places follow each other; of a discard or a dirty event, those that have one do.
-    fn place(
-        &self,
-        request: &Request,
-        paging: &PagingOptions,
-        arrival_ns: u64,
-        out: &mut Vec<TimedRequest>,
-    ) {
-        let mut first = None;
-        let pages = self.map.known(paging.pages(request), |number| {
-            first.get_or_insert(number);
-        });
-        let Some(first) = first else { return };
-        let start = u64::from(self.ranks[first as usize]) * paging.page_size;
-        let (mut offset, mut left) = match request.op {
-            Op::Trim | Op::Dirty => (start, pages * paging.page_size),
-            _ => {
-                let byte = i128::from(request.offset) + i128::from(paging.alignment_offset);
-                (start + byte.rem_euclid(i128::from(paging.page_size)) as u64, request.size)
-            }
-        };
+    };
+    for (first, pages) in runs {
+        let mut offset = u64::from(first) * paging.page_size + before;
+        let mut left = size.min(pages * paging.page_size - before);
+        (before, size) = (0, size - left);
         while left > 0 {
             let bytes = left.min(LARGEST_PIECE - offset % paging.page_size);
             out.push(TimedRequest {

@@ -10,32 +10,92 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 use super::Request;
 use crate::Op;
 
-/// How a read or write that is not aligned to pages becomes pages.
+/// How requests become pages, and how many of those the drive has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Paging {
-    /// Every page that it touches: from floor(offset / page) to ceil(end / page).
+    /// Every page that a read or write touches, from floor(offset / page) to ceil(end / page); the
+    /// drive has room for all pages.
     #[default]
     Covered,
     /// Offset rounded down, size kept and split: ceil(size / page) pages from floor(offset / page)
     /// on, as the d-choices paper words it (Van Houdt, ValueTools 2013, section 5).
     Rounded,
+    /// As [`Self::Covered`], on a drive of U = b floor(x / b) of the x pages (the same paper): what
+    /// lies on the others is left out.
+    Floor,
+    /// Both of the paper's rules.
+    RoundedFloor,
 }
 
 impl Paging {
     /// The names, as typed.
-    pub const NAMES: [&str; 2] = ["covered", "rounded"];
+    pub const NAMES: [&str; 4] = ["covered", "rounded", "floor", "rounded+floor"];
 
     /// Reads a name. Errors: what was found, what was expected and what to try.
     pub fn parse(name: &str) -> Result<Self, SpecError> {
         match name {
             "covered" => Ok(Self::Covered),
             "rounded" => Ok(Self::Rounded),
-            _ => Err(SpecError::new(
-                format!("found '{name}', expected {}", Self::NAMES.join(" or ")),
-                suggest(name, Self::NAMES),
-            )),
+            "floor" => Ok(Self::Floor),
+            "rounded+floor" => Ok(Self::RoundedFloor),
+            _ => Err(unknown(name, &Self::NAMES)),
         }
     }
+
+    /// Whether the pages of an unaligned request are counted by its size.
+    pub fn rounds(self) -> bool {
+        matches!(self, Self::Rounded | Self::RoundedFloor)
+    }
+
+    /// Logical pages of a drive with blocks of `pages_per_block` for a trace of `pages` pages:
+    /// whole blocks, with room for all pages or without the last ones.
+    pub fn logical_pages(self, pages: u32, pages_per_block: u32) -> u32 {
+        let block = pages_per_block.max(1);
+        let floor = pages - pages % block;
+        match self {
+            Self::Floor | Self::RoundedFloor => floor,
+            // The last block of 2^32 pages has no room for its own end.
+            _ => pages.checked_next_multiple_of(block).unwrap_or(floor),
+        }
+    }
+}
+
+/// The order in which the pages of a trace are numbered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Numbering {
+    /// By device and address.
+    #[default]
+    Address,
+    /// In the order in which they are first read or written.
+    FirstTouch,
+}
+
+impl Numbering {
+    /// The names, as typed.
+    pub const NAMES: [&str; 2] = ["address", "first-touch"];
+
+    /// Reads a name.
+    ///
+    /// # Errors
+    /// An unknown name.
+    pub fn parse(name: &str) -> Result<Self, SpecError> {
+        match name {
+            "address" => Ok(Self::Address),
+            "first-touch" => Ok(Self::FirstTouch),
+            _ => Err(unknown(name, &Self::NAMES)),
+        }
+    }
+}
+
+fn unknown(name: &str, names: &[&'static str]) -> SpecError {
+    let expected = match names {
+        [most @ .., last] if most.len() > 1 => format!("{} or {last}", most.join(", ")),
+        _ => names.join(" or "),
+    };
+    SpecError::new(
+        format!("found '{name}', expected {expected}"),
+        suggest(name, names.iter().copied()),
+    )
 }
 
 /// How requests become pages.
@@ -46,13 +106,20 @@ pub struct PagingOptions {
     /// Bytes added to every offset before anything else, to undo a partition that starts off a page
     /// boundary (a multiple of 512 as a rule; 512 for a partition behind 63 sectors).
     pub alignment_offset: u32,
-    /// What an unaligned read or write covers.
+    /// What an unaligned read or write covers, and which pages the drive has.
     pub paging: Paging,
+    /// How the pages are numbered.
+    pub numbering: Numbering,
 }
 
 impl Default for PagingOptions {
     fn default() -> Self {
-        Self { page_size: 4096, alignment_offset: 0, paging: Paging::Covered }
+        Self {
+            page_size: 4096,
+            alignment_offset: 0,
+            paging: Paging::Covered,
+            numbering: Numbering::Address,
+        }
     }
 }
 
@@ -79,10 +146,10 @@ impl PagingOptions {
         let end = start + i128::from(request.size);
         let up = |byte: i128| ((byte + i128::from(self.page_size) - 1) >> shift) as i64;
         let down = |byte: i128| (byte >> shift) as i64;
-        let (first, last) = match (request.op, self.paging) {
+        let (first, last) = match (request.op, self.paging.rounds()) {
             (Op::Trim, _) => (up(start), down(end)),
-            (_, Paging::Covered) => (down(start), up(end)),
-            (_, Paging::Rounded) => (down(start), down(start) + up(i128::from(request.size))),
+            (_, false) => (down(start), up(end)),
+            (_, true) => (down(start), down(start) + up(i128::from(request.size))),
         };
         let count = if request.size == 0 { 0 } else { last.saturating_sub(first).max(0) as u64 };
         PageRange { device: request.device, first, count }
@@ -216,6 +283,23 @@ impl AddressMap {
             }
         }
         addresses
+    }
+
+    /// Numbers the pages anew, by device and address. Returns the new number of each old one.
+    pub fn number_by_address(&mut self) -> Vec<u32> {
+        let addresses = self.addresses();
+        let mut order: Vec<u32> = (0..self.pages).collect();
+        order.sort_unstable_by_key(|&number| addresses[number as usize]);
+        let mut ranks = vec![0; order.len()];
+        for (rank, number) in (0..).zip(order) {
+            ranks[number as usize] = rank;
+        }
+        for number in self.groups.iter_mut().flat_map(|group| &mut group.numbers) {
+            if *number != NONE {
+                *number = ranks[*number as usize];
+            }
+        }
+        ranks
     }
 
     /// The number of a page, if it has one.
@@ -386,11 +470,41 @@ mod tests {
 
     #[test]
     fn pagings_are_found_by_name() {
-        assert_eq!(Paging::NAMES.map(Paging::parse), [Ok(Paging::Covered), Ok(Paging::Rounded)]);
+        let (rounded, both) = (Paging::Rounded, Paging::RoundedFloor);
+        let all = [Paging::Covered, rounded, Paging::Floor, both];
+        assert_eq!(Paging::NAMES.map(|name| Paging::parse(name).unwrap()), all);
         assert_eq!(
             Paging::parse("round").unwrap_err().to_string(),
-            "found 'round', expected covered or rounded; hint: did you mean 'rounded'?"
+            "found 'round', expected covered, rounded, floor or rounded+floor; hint: did you mean \
+             'rounded'?"
         );
+        assert_eq!(
+            Numbering::parse("first").unwrap_err().message,
+            "found 'first', expected address or first-touch"
+        );
+    }
+
+    #[test]
+    fn every_page_has_room_unless_floor_is_asked_for() {
+        // 2174 pages in blocks of 256: eight blocks hold 2048, nine 2304.
+        assert_eq!(
+            Paging::NAMES.map(|name| Paging::parse(name).unwrap().logical_pages(2174, 256)),
+            [2304, 2304, 2048, 2048]
+        );
+        assert_eq!(Paging::Covered.logical_pages(512, 256), 512);
+        assert_eq!(Paging::Covered.logical_pages(u32::MAX, 256), u32::MAX - 255);
+    }
+
+    #[test]
+    fn numbers_by_address_are_ranks_by_device_and_page() {
+        let mut map = AddressMap::new();
+        for (device, first, count) in [(3, 10, 2), (3, 9, 3), (1, 10, 1), (3, -5, 1)] {
+            map.insert(PageRange { device, first, count }, |_| {}).unwrap();
+        }
+        // First touched: 10, 11, 9 of device 3, 10 of device 1, -5 of device 3.
+        assert_eq!(map.number_by_address(), [3, 4, 2, 0, 1]);
+        assert_eq!(map.addresses(), [(1, 10), (3, -5), (3, 9), (3, 10), (3, 11)]);
+        assert_eq!((map.get(3, 11), map.get(1, 10), map.get(1, 9)), (Some(4), Some(0), None));
     }
 
     #[test]

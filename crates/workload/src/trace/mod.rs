@@ -24,7 +24,7 @@ mod tar;
 mod working_set;
 mod write;
 
-pub use address_map::{AddressMap, MapFull, PageRange, Paging, PagingOptions, Unmapped};
+pub use address_map::{AddressMap, MapFull, Numbering, PageRange, Paging, PagingOptions, Unmapped};
 pub use convert::{ConvertOptions, Converted, convert};
 pub use error::{Fault, Place, TraceError};
 pub use format::native::{NativeFile, NativeWriter};

@@ -54,6 +54,14 @@ impl Commands {
         push(&mut self.pages, page);
     }
 
+    /// Gives every page the number that `numbers` has for it.
+    pub fn renumber(&mut self, numbers: &[u32]) {
+        let dirty = self.hints.iter_mut().map(|(_, page)| page);
+        for page in self.pages.iter_mut().chain(dirty) {
+            *page = numbers[*page as usize];
+        }
+    }
+
     pub fn memory_bytes(&self) -> u64 {
         4 * self.pages.len() as u64 + self.ops.len() as u64 + 8 * self.hints.len() as u64
     }

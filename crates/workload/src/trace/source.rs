@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use flashgc_base::spec::count;
 
-use super::address_map::{AddressMap, PagingOptions};
+use super::address_map::{AddressMap, Numbering, Paging, PagingOptions};
 use super::error::{Fault, TraceError};
 use super::reader::{Progress, ReadOptions, TraceReader, cancelled};
 use super::replay::{Commands, Expander, Replay, Replayer};
@@ -137,7 +137,14 @@ impl TraceSource {
         // A discard of a page that is accessed only later does nothing in the first pass but frees
         // the page in the next: it needs a number that it did not have yet.
         let again = builder.early_trim();
-        let map = Arc::new(builder.into_map());
+        let mut map = builder.into_map();
+        if options.paging.numbering == Numbering::Address {
+            let numbers = map.number_by_address();
+            if let Some(kept) = &mut commands {
+                kept.renumber(&numbers);
+            }
+        }
+        let map = Arc::new(map);
         if again && commands.is_some() {
             commands = decode(&path, &options, &map, &mut go_on)?;
         }
@@ -162,16 +169,12 @@ impl TraceSource {
         self.commands.is_some()
     }
 
-    /// Logical pages of a drive for this trace with blocks of `pages_per_block` pages:
-    /// U = b floor(x / b), where x is the number of distinct pages read or written (Van Houdt
-    /// 2013). Accesses to the last x - U pages are left out of replays. Of references to memory none
-    /// are, and U is the swap space that holds them all, in whole blocks.
+    /// Logical pages of a drive for this trace with blocks of `pages_per_block` pages: see
+    /// [`Paging::logical_pages`]. Of references to memory none is left out.
     pub fn logical_pages(&self, pages_per_block: u32) -> u32 {
-        let (pages, block) = (self.map.len() as u32, pages_per_block.max(1));
-        match pages.checked_next_multiple_of(block).filter(|_| self.stat.has_references()) {
-            Some(swap) => swap,
-            None => pages - pages % block,
-        }
+        let paging =
+            if self.stat.has_references() { Paging::Covered } else { self.options.paging.paging };
+        paging.logical_pages(self.map.len() as u32, pages_per_block)
     }
 
     /// Page requests (reads and writes after splitting) of one pass over the whole trace.
@@ -182,8 +185,8 @@ impl TraceSource {
     /// Starts a replay onto a drive of `logical_pages` pages (see [`Self::logical_pages`]).
     ///
     /// # Errors
-    /// No logical pages, or more than the trace has; a swap space that does not hold the pages of
-    /// references to memory; a file that has gone, if it is streamed.
+    /// No logical pages; a swap space that does not hold the pages of references to memory; a file
+    /// that has gone, if it is streamed.
     pub fn open(&self, logical_pages: u32, replay: Replay) -> Result<Replayer, TraceError> {
         let pages = self.map.len();
         if self.stat.has_references() && pages > logical_pages as usize {
@@ -195,11 +198,8 @@ impl TraceSource {
             return Err(TraceError::new(&self.path, Fault::Option, message)
                 .hint(format!("use a swap space of at least {pages} pages")));
         }
-        if !self.stat.has_references() && (logical_pages == 0 || logical_pages as usize > pages) {
-            let message = format!(
-                "found {logical_pages} logical pages, expected 1 to {pages} (the distinct pages of \
-                 the trace)"
-            );
+        if logical_pages == 0 {
+            let message = "found 0 logical pages, expected at least 1";
             return Err(TraceError::new(&self.path, Fault::Option, message)
                 .hint("use smaller blocks or a longer trace"));
         }

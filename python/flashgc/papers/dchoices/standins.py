@@ -202,7 +202,12 @@ def drive(
     requests, runs = LENGTH[size]
     found = find(trace)
     if isinstance(found, Found):
-        source: dict[str, object] = {"workload": str(found.path)}
+        source: dict[str, object] = {
+            "workload": str(found.path),
+            # The paper's U = b floor(x/b); "numbered" there means in order of first access.
+            "paging": "floor",
+            "numbering": "first-touch",
+        }
     else:
         blocks = round(pages / B / (1 - spare))
         source = {"workload": workload(trace, run), "blocks": blocks}

@@ -157,6 +157,8 @@ class Traces:
                 replay = simulation(
                     **{
                         "workload": str(file),
+                        "paging": "floor",
+                        "numbering": "address",
                         **DRIVE,
                         "preemption": preemption,
                         # As large as the part needs, with room for what every plane keeps.

@@ -40,6 +40,7 @@ def example(trace: str, scheme: str) -> Simulation:
     """The drive of the figures: three data blocks of four pages, two log blocks."""
     return simulation(
         workload=str(FOLDER / f"{trace}.csv"),
+        numbering="first-touch",
         mapping="fast:log_blocks=2,sequential=0,victim=rr,log_only=yes",
         vm_page_cache=f"{CACHED[trace] * PAGE}B",
         page_policy="lru:parts=2",

@@ -70,6 +70,7 @@ def drive(
     reading = {"page_policy": FIXED_REGIONS} if fixed else {}
     return simulation(
         workload=str(program),
+        numbering="first-touch",
         mapping=f"{mapping},sequential=0" if fixed else mapping,
         vm_page_cache=f"{cache}MiB",
         **reading,
@@ -86,6 +87,7 @@ def page_mapped(program: Path, scheme: str, size: Size) -> Simulation:
     """A program on a drive with a page map, whose blocks are collected in turn, too."""
     return simulation(
         workload=str(program),
+        numbering="first-touch",
         victim="fifo",
         frontier="pool:low=2",
         vm_page_cache=f"{CACHE}MiB",

@@ -33,6 +33,8 @@ def example(victim: str) -> Simulation:
     """Four blocks of ten pages; host writes and copies share the update block."""
     return simulation(
         workload=str(TRACE),
+        paging="floor",
+        numbering="first-touch",
         victim=victim,
         placement="dac:regions=1",
         frontier="pool:low=1",

@@ -86,7 +86,7 @@ impl Timed {
     /// The warm-up and the measured part.
     pub(crate) fn extents(&self) -> Plan {
         let extent = |amount| Extent { unit: Unit::Requests, amount };
-        Plan { warmup: extent(self.warmup), measured: extent(self.requests - self.warmup) }
+        Plan::of(extent(self.warmup), extent(self.requests - self.warmup))
     }
 
     /// The frontier of every plane: a pool that keeps the blocks that collections need.

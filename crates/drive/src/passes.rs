@@ -1,0 +1,251 @@
+//! When a trace has been replayed often enough, and how exact its amplification then is.
+//!
+//! Every pass of a trace has the same writes, so that amplification pass by pass shows the drive alone:
+//! how it settles at first, and how much it varies afterwards. A trace is replayed until that has
+//! settled. How often this rule errs was measured: `scripts/steadiness.py`, `docs/validation.md`.
+
+use crate::stats::{half_width95, mean};
+
+/// Passes after which a trace is first looked at.
+const FIRST_LOOK: u64 = 20;
+/// Fewest passes that tell whether amplification has settled: the first look less its warm-up.
+const FEWEST: usize = 12;
+/// Fewest passes with an interval.
+const FEWEST_WITH_INTERVAL: usize = 4;
+/// Numbers of batches that passes are put into: the widest interval of all counts, as neighbouring
+/// passes may be alike or take turns.
+const BATCHES: [usize; 3] = [20, 10, 5];
+/// Half an interval, as a share of the mean, that is exact enough.
+const PRECISION: f64 = 0.01;
+/// How far a mean is off per drift between its halves where a transient that falls by e in as many
+/// passes as are measured is in it: (1 + u) / (2 (1 - u)) with u = e^(-1/2). Less where it falls faster.
+const TRANSIENT: f64 = 2.04;
+/// A drift below this share of the mean is not worth another pass.
+const DRIFT_WORTH_SAYING: f64 = 0.002;
+/// A trace is replayed so often at most, unless somebody says how often.
+pub const MOST: u64 = 100;
+
+/// The mean of a figure over passes, and what is known of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Level {
+    /// The mean.
+    pub mean: f64,
+    /// Half the 95% interval of the level that the figure settles at: the spread of the passes, and
+    /// their drift.
+    pub half: f64,
+    /// The second half of the passes minus the first.
+    pub drift: f64,
+    /// A drift beyond this is no chance.
+    pub drift_half: f64,
+}
+
+/// What passes say of a level.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Verdict {
+    /// It has settled, and is known to within 1%.
+    Steady,
+    /// It still moves.
+    Moves(Level),
+    /// It does not move, but varies too much to be known to within 1%.
+    Varies(Level),
+    /// There are too few passes to tell.
+    TooFew,
+}
+
+impl Verdict {
+    /// How far from steady it is.
+    pub(crate) fn rank(self) -> u8 {
+        match self {
+            Self::Steady => 0,
+            Self::Varies(_) => 1,
+            Self::Moves(_) => 2,
+            Self::TooFew => 3,
+        }
+    }
+}
+
+/// The level of a figure over consecutive passes; `None` of fewer than four.
+pub fn level(values: &[f64]) -> Option<Level> {
+    if values.len() < FEWEST_WITH_INTERVAL {
+        return None;
+    }
+    let (first, second) = values.split_at(values.len() / 2);
+    let (before, after) = (mean(first), mean(second));
+    // What each half varies by itself: a drift is no spread that could hide it.
+    let own = first.iter().map(|value| value - before);
+    let own: Vec<f64> = own.chain(second.iter().map(|value| value - after)).collect();
+    let drift = after - before;
+    Some(Level {
+        mean: mean(values),
+        half: spread(values).hypot(TRANSIENT * drift),
+        drift,
+        // A half has half the passes, and a difference has two: its spread is twice that of the mean.
+        drift_half: 2.0 * spread(&own),
+    })
+}
+
+/// Half the interval of a mean over passes by what they vary: the widest of all batches.
+fn spread(values: &[f64]) -> f64 {
+    let counts = std::iter::once(values.len()).chain(BATCHES);
+    counts.filter_map(|count| batched(values, count)).fold(0.0, f64::max)
+}
+
+/// Half the interval of the mean over `count` batches of consecutive passes; `None` where they do not
+/// fill so many. What does not fill a batch is left out at the front.
+fn batched(values: &[f64], count: usize) -> Option<f64> {
+    let size = values.len().checked_div(count).filter(|&size| size > 0)?;
+    let batches: Vec<f64> = values[values.len() % size..].chunks_exact(size).map(mean).collect();
+    (batches.len() >= FEWEST_WITH_INTERVAL).then(|| half_width95(&batches))
+}
+
+/// What the measured passes of a run say of its amplification.
+pub fn verdict(values: &[f64]) -> Verdict {
+    let Some(level) = level(values).filter(|_| values.len() >= FEWEST) else {
+        return Verdict::TooFew;
+    };
+    if level.drift.abs() > level.drift_half.max(DRIFT_WORTH_SAYING * level.mean) {
+        Verdict::Moves(level)
+    } else if level.half > PRECISION * level.mean {
+        Verdict::Varies(level)
+    } else {
+        Verdict::Steady
+    }
+}
+
+/// How a trace is replayed until its amplification has settled.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rule {
+    /// Share of the passes that is warm-up.
+    pub warmup: f64,
+    /// Fewest passes: those whose warm-up writes the drive once.
+    pub fewest: u64,
+    /// Most passes.
+    pub most: u64,
+}
+
+impl Rule {
+    /// Passes that most runs take: those of two looks.
+    pub const USUAL: u64 = FIRST_LOOK + FIRST_LOOK / 4;
+
+    /// Passes of a run of `passes` that are warm-up: whole ones, and never all.
+    pub fn warmup_of(&self, passes: usize) -> usize {
+        ((passes as f64 * self.warmup).ceil() as usize).min(passes.saturating_sub(1))
+    }
+
+    /// The numbers of passes after which a run is looked at: each a quarter above the one before.
+    fn looks(&self) -> impl Iterator<Item = u64> {
+        let first = FIRST_LOOK.max(self.fewest);
+        let most = self.most;
+        std::iter::successors(Some(first), |&look| Some(look + look.div_ceil(4)))
+            .take_while(move |&look| look < most)
+    }
+
+    /// Whether what was settled at the look before was so at this one too: chance alone makes one
+    /// look calm more easily than two.
+    pub fn has_settled(&self, values: &[f64]) -> bool {
+        let steady = |passes: u64| {
+            let values = &values[..passes as usize];
+            verdict(&values[self.warmup_of(values.len())..]) == Verdict::Steady
+        };
+        let passes = values.len() as u64;
+        let before = self.looks().take_while(|&look| look < passes).last();
+        before.is_some_and(|before| steady(before) && steady(passes))
+    }
+
+    /// Whether a run whose passes had these figures needs another.
+    pub fn goes_on(&self, values: &[f64]) -> bool {
+        let passes = values.len() as u64;
+        let looked_at = self.looks().any(|look| look == passes);
+        passes < self.most && !(looked_at && self.has_settled(values))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RULE: Rule = Rule { warmup: 1.0 / 3.0, fewest: 0, most: MOST };
+
+    /// Passes until the rule is content with `figure` of each.
+    fn passes(rule: Rule, figure: impl Fn(usize) -> f64) -> usize {
+        let mut values = vec![figure(0)];
+        while rule.goes_on(&values) {
+            values.push(figure(values.len()));
+        }
+        values.len()
+    }
+
+    #[test]
+    fn looks_are_a_quarter_apart() {
+        assert_eq!(RULE.looks().collect::<Vec<_>>(), [20, 25, 32, 40, 50, 63, 79, 99]);
+        let long = Rule { fewest: 70, ..RULE };
+        assert_eq!(long.looks().collect::<Vec<_>>(), [70, 88]);
+        assert_eq!((RULE.warmup_of(20), RULE.warmup_of(1), RULE.warmup_of(2)), (7, 0, 1));
+    }
+
+    #[test]
+    fn what_repeats_is_settled_at_the_second_look() {
+        assert_eq!(passes(RULE, |_| 2.0), 25);
+        assert_eq!(passes(Rule { fewest: 60, ..RULE }, |_| 2.0), 75);
+        // A transient of a few passes is warm-up.
+        assert_eq!(passes(RULE, |pass| 2.0 + 3.0 * (-(pass as f64)).exp()), 25);
+        // Passes that take turns, 1% apart.
+        assert_eq!(passes(RULE, |pass| 2.0 + 0.02 * (pass % 2) as f64), 25);
+    }
+
+    #[test]
+    fn one_calm_look_is_not_enough() {
+        // The first look measures passes 7 and 8 of the transient, the second none, the third again none.
+        assert_eq!(passes(RULE, |pass| if pass < 9 { 4.0 } else { 2.0 }), 32);
+    }
+
+    #[test]
+    fn what_moves_or_varies_is_replayed_to_the_end() {
+        // 10% a hundred passes.
+        assert_eq!(passes(RULE, |pass| 2.0 + 0.002 * pass as f64), 100);
+        let rising: Vec<f64> = (0..30).map(|pass| 2.0 + 0.002 * f64::from(pass)).collect();
+        assert!(matches!(verdict(&rising), Verdict::Moves(_)));
+        // Half and double, in turns of no period that a batch has.
+        let wild: Vec<f64> =
+            (0..60).map(|pass| if pass * pass % 7 < 3 { 2.0 } else { 4.0 }).collect();
+        assert!(matches!(verdict(&wild), Verdict::Varies(_)), "{:?}", verdict(&wild));
+        assert_eq!(verdict(&[2.0; 11]), Verdict::TooFew);
+        assert_eq!(verdict(&[2.0; 12]), Verdict::Steady);
+    }
+
+    #[test]
+    fn the_allowance_covers_transients_as_long_as_what_is_measured() {
+        for passes in [12.0, 24.0, 60.0] {
+            let figure = |pass: u32| 2.0 + (-f64::from(pass) / passes).exp();
+            let values: Vec<f64> = (0..passes as u32).map(figure).collect();
+            let drift = level(&values).unwrap().drift;
+            let off = mean(&values) - 2.0;
+            assert!((off / drift.abs() / TRANSIENT - 1.0).abs() < 0.01, "{off} {drift}");
+        }
+        let figure = |pass: u32| 2.0 + (-f64::from(pass) / 6.0).exp();
+        let values: Vec<f64> = (0..24).map(figure).collect();
+        let found = level(&values).unwrap();
+        assert!(mean(&values) - 2.0 < 0.5 * TRANSIENT * found.drift.abs());
+    }
+
+    #[test]
+    fn a_level_has_the_widest_interval_of_all_batches_and_its_drift() {
+        assert_eq!(level(&[1.0, 2.0, 3.0]), None);
+        // By hand: 1, 1, 3, 3. Four passes: s = 1.1547, t(3) = 3.1824, half 1.8374. The halves are
+        // 2 apart, and do not vary by themselves.
+        let found = level(&[1.0, 1.0, 3.0, 3.0]).unwrap();
+        assert_eq!((found.mean, found.drift, found.drift_half), (2.0, 2.0, 0.0));
+        assert!((found.half - 1.8374f64.hypot(2.04 * 2.0)).abs() < 1e-3, "{found:?}");
+        // 1, 3, 1, 3: the same four passes, and no drift.
+        let found = level(&[1.0, 3.0, 1.0, 3.0]).unwrap();
+        assert_eq!((found.drift, found.half), (0.0, found.drift_half / 2.0));
+        assert!((found.half - 1.8374).abs() < 1e-3, "{found:?}");
+        // Ten passes alike, ten others: of 20 batches the interval is narrow, of 5 wide.
+        let two: Vec<f64> =
+            (0..20).map(|pass| if (5..15).contains(&pass) { 2.0 } else { 1.0 }).collect();
+        let found = level(&two).unwrap();
+        let of_five = batched(&two, 5).unwrap();
+        assert!(of_five > batched(&two, 20).unwrap() && found.drift.abs() < 1e-12);
+        assert!((found.half - of_five).abs() < 1e-12, "{found:?}");
+    }
+}

@@ -1,0 +1,123 @@
+"""How often the tests of a steady state err: ``python scripts/steadiness.py [SERIES]``.
+
+Series whose truth is known are handed to the two tests: the rule for the passes of a trace, which
+replays until it is content, and the test of a generator's intervals. SERIES (default 2000) are
+made of each kind, from fixed seeds. Columns of the first table: how often the rule says steady; how
+often the interval misses the level that the series settles at; how often both, which is the error
+that misleads; mean passes. docs/validation.md has the figures.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import sys
+from collections.abc import Callable, Iterator
+from itertools import islice
+
+from flashgc import _core
+
+LEVEL = 2.0
+WARMUP = 1 / 3
+#: Intervals of the measured part of a generator's run.
+INTERVALS = 120
+
+
+def noise(rng: random.Random, sd: float, memory: float) -> Iterator[float]:
+    """Stationary noise of standard deviation ``sd`` whose neighbours correlate by ``memory``."""
+    value = rng.gauss(0, sd)
+    while True:
+        yield value
+        value = memory * value + rng.gauss(0, sd * math.sqrt(1 - memory**2))
+
+
+Shape = Callable[[int], float]
+
+
+def series(rng: random.Random, sd: float, memory: float, shape: Shape, most: int) -> list[float]:
+    """Figures that settle at LEVEL: ``shape`` times noise, both as shares of it."""
+    parts = islice(noise(rng, sd, memory), most)
+    return [LEVEL * (1 + shape(index) + part) for index, part in enumerate(parts)]
+
+
+def flat(_: int) -> float:
+    """No drift."""
+    return 0.0
+
+
+def decay(share: float, passes: float) -> Shape:
+    """A transient of ``share`` of the level that falls by e in so many passes."""
+    return lambda index: share * math.exp(-index / passes)
+
+
+def turns(share: float, period: int) -> Shape:
+    """A figure that repeats after ``period`` passes, around the level."""
+    return lambda index: share * (index % period - (period - 1) / 2) / period
+
+
+#: Name, standard deviation, memory, shape.
+PASSES: tuple[tuple[str, float, float, Shape], ...] = (
+    ("noise 0.2%", 0.002, 0, flat),
+    ("noise 1%", 0.01, 0, flat),
+    ("noise 3%", 0.03, 0, flat),
+    ("noise 10%", 0.1, 0, flat),
+    ("noise 1%, neighbours alike 0.5", 0.01, 0.5, flat),
+    ("noise 1%, neighbours alike 0.8", 0.01, 0.8, flat),
+    ("noise 3%, neighbours alike 0.5", 0.03, 0.5, flat),
+    ("noise 3%, taking turns -0.8", 0.03, -0.8, flat),
+    ("repeats every 3 passes, 3%", 0.001, 0, turns(0.03, 3)),
+    ("transient 50%, gone in 3 passes", 0.01, 0, decay(0.5, 3)),
+    ("transient 20%, gone in 10 passes", 0.01, 0, decay(0.2, 10)),
+    ("transient 10%, gone in 30 passes", 0.01, 0, decay(0.1, 30)),
+    ("transient 5%, gone in 30 passes", 0.01, 0, decay(0.05, 30)),
+    ("transient 5%, gone in 30 passes, noise 3%", 0.03, 0, decay(0.05, 30)),
+    ("transient 3%, gone in 100 passes", 0.01, 0, decay(0.03, 100)),
+)
+
+#: Name, standard deviation, memory, shape over the INTERVALS, whether it is steady.
+RUNS: tuple[tuple[str, float, float, Shape, bool], ...] = (
+    ("noise 0.2%", 0.002, 0, flat, True),
+    ("noise 1%", 0.01, 0, flat, True),
+    ("noise 5%", 0.05, 0, flat, True),
+    ("noise 1%, neighbours alike 0.5", 0.01, 0.5, flat, True),
+    ("noise 1%, neighbours alike 0.8", 0.01, 0.8, flat, True),
+    ("noise 1%, rising 1%", 0.01, 0, lambda index: 0.01 * index / INTERVALS, False),
+    ("noise 1%, rising 2%", 0.01, 0, lambda index: 0.02 * index / INTERVALS, False),
+    ("noise 1%, rising 5%", 0.01, 0, lambda index: 0.05 * index / INTERVALS, False),
+)
+
+
+def main(count: int) -> None:
+    """Prints both tables."""
+    print(
+        f"| passes of a trace | steady | interval misses | both | passes |  ({count} series each)"
+    )
+    print("|---|---|---|---|---|")
+    for number, (name, sd, memory, shape) in enumerate(PASSES):
+        steady = missed = both = passes = 0
+        for seed in range(count):
+            rng = random.Random(1_000_003 * number + seed)
+            values = series(rng, sd, memory, shape, _core.MOST_PASSES)
+            taken, mean, half, is_steady = _core.replay_until_settled(values, WARMUP)
+            misses = half is None or abs(mean - LEVEL) > half
+            steady, missed, both = (
+                steady + is_steady,
+                missed + misses,
+                both + (misses and is_steady),
+            )
+            passes += taken
+        shares = " | ".join(f"{100 * part / count:.1f}%" for part in (steady, missed, both))
+        print(f"| {name} | {shares} | {passes / count:.0f} |")
+    print()
+    print("| intervals of a generator's run | truth | steady |")
+    print("|---|---|---|")
+    for number, (name, sd, memory, shape, truth) in enumerate(RUNS):
+        steady = 0
+        for seed in range(count):
+            rng = random.Random(2_000_003 * number + seed)
+            steady += _core.steady_intervals(series(rng, sd, memory, shape, INTERVALS))
+        print(f"| {name} | {'steady' if truth else 'rises'} | {100 * steady / count:.1f}% |")
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 2000)
