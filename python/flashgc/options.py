@@ -204,8 +204,10 @@ def default_of(option: Option, *, compare: bool | None = None) -> str:
 
     ``compare`` says which command asks: one that compares or one that does not; else both are told.
 
-    >>> default_of(find("runs")), default_of(find("runs"), compare=True)
-    ('1; to compare 5; for a trace with a VM page cache 1', '5; for a trace with a VM page cache 1')
+    >>> default_of(find("runs"))
+    '1; to compare 5; for a trace 1; for a trace with a VM page cache 1'
+    >>> default_of(find("runs"), compare=True)
+    '5; for a trace 1; for a trace with a VM page cache 1'
     """
     default, cases = option.default, option.cases
     if compare is not None:

@@ -60,11 +60,15 @@ pub(crate) fn trace_stat(
     let usual = PagingOptions::default().page_size;
     let mut pages = sources::paging(page_size.unwrap_or(usual), trace.alignment_offset)?;
     if let Some(name) = paging {
-        pages.paging = Paging::parse(name).map_err(errors::config)?;
-        if !matches!(pages.paging, Paging::Covered | Paging::Rounded) {
-            let message = format!("paging: found '{name}', expected covered or rounded");
-            return Err(errors::config(message));
-        }
+        pages.paging = match name {
+            "covered" => Paging::Covered,
+            "rounded" => Paging::Rounded,
+            // Statistics are of all pages: what a drive has room for is the drive's.
+            _ => {
+                let message = format!("paging: found '{name}', expected covered or rounded");
+                return Err(errors::config(message));
+            }
+        };
     }
     let file = path.clone();
     let read = move |go_on: &mut dyn FnMut(&Progress) -> bool| {
