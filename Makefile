@@ -55,8 +55,8 @@ test: lint test-rust test-python ## every test, format check and lint
 
 lint: $(VENV)/.installed ## format checks and lints
 	$(CARGO) fmt --all --check
-	$(CARGO) clippy --locked --workspace --all-targets --profile checks --quiet -- -D warnings
-	$(CARGO) clippy --locked -p flashgc-python --features mutants --profile checks --quiet -- -D warnings
+	$(CARGO) clippy --locked --workspace --all-targets --features flashgc-python/mutants \
+	  --profile checks --quiet -- -D warnings
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
 	$(BIN)/mypy
