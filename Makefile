@@ -65,7 +65,10 @@ test-rust: ## the Rust tests
 	$(CARGO) test --locked --workspace --profile checks --quiet
 
 test-python: dev ## the Python tests, doctests, and the commands of the documentation
-	$(BIN)/pytest
+	$(PYTEST)
+
+# One process a core; tests of one `xdist_group` run in one of them, one after the other.
+PYTEST = $(BIN)/pytest --numprocesses=auto --dist=loadgroup
 
 # Property tests draw the same cases in `make test`; here each round draws others.
 SOAK ?= 20
@@ -80,7 +83,7 @@ soak: dev ## the property tests, SOAK=20 rounds with fresh seeds
 	    cat $(VENV)/soak.log >&2; \
 	    echo "error: again with: PROPTEST_RNG_SEED=$$seed make test-rust" >&2; exit 1; }; \
 	done
-	$(BIN)/pytest --hypothesis-profile=soak -m 'hypothesis or soak'
+	$(PYTEST) --hypothesis-profile=soak -m 'hypothesis or soak'
 
 format: $(VENV)/.installed ## format all code
 	$(CARGO) fmt --all

@@ -88,6 +88,10 @@ def apply(recipe: str, root: Path) -> None:
         path.write_text("".join(here.lines), encoding="utf-8")
 
 
+#: Of the tests that use the copy, one at a time.
+one_copy = pytest.mark.xdist_group("recipes")
+
+
 @pytest.fixture
 def copy() -> Path:
     """A copy of the sources to which every recipe has been applied; files keep their times."""
@@ -148,11 +152,13 @@ def test_a_recipe_names_files_that_exist(name: str) -> None:
             place(ROOT / block["old"], block["line"])
 
 
+@one_copy
 def test_what_the_recipes_of_policies_show_compiles(copy: Path) -> None:
     # The generator's crate needs compression libraries in C: it is compiled in the test below.
     cargo(copy, "check", "--locked", "--offline", "--quiet", "--package=flashgc-ftl")
 
 
+@one_copy
 @pytest.mark.soak
 def test_what_the_recipes_show_passes_the_tests_they_name(copy: Path) -> None:
     cargo(copy, "fmt", "--all", "--check")
