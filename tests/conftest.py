@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -51,6 +52,48 @@ def command(tmp_path: Path) -> Command:
         )
 
     return run
+
+
+def under_way(process: subprocess.Popen[str], seconds: float = 2) -> None:
+    """Waits until a process has computed for so long, or stands still: it waits for something.
+
+    Time on the clock would say little where other tests run at the same time.
+    """
+    stat = Path(f"/proc/{process.pid}/stat")
+    if not stat.exists():  # No Linux.
+        time.sleep(3)
+    computed, since = 0.0, time.monotonic()
+    while stat.exists() and process.poll() is None and computed < seconds:
+        state, *fields = stat.read_text().rpartition(") ")[2].split()
+        ticks = int(fields[10]) + int(
+            fields[11]
+        )  # Of all its threads, in the system and out of it.
+        now = ticks / os.sysconf("SC_CLK_TCK")
+        if now != computed or state != "S":
+            computed, since = now, time.monotonic()
+        elif time.monotonic() - since > 0.5:
+            break
+        time.sleep(0.02)
+    assert process.poll() is None, process.communicate()
+
+
+def signalled(which: signal.Signals, *arguments: object) -> tuple[int, str, str]:
+    """Starts the command, sends it a signal once it is under way, and returns what came of it."""
+    process = subprocess.Popen(
+        [*COMMAND, *map(str, arguments)],
+        env=environment(),
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    under_way(process)
+    process.send_signal(which)
+    try:
+        out, errors = process.communicate(timeout=30)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        raise
+    return process.returncode, out, errors
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import flashgc
-from conftest import COMMAND, ROOT, Command, environment
+from conftest import COMMAND, ROOT, Command, environment, signalled, under_way
 from flashgc.options import OPTIONS, names
 
 SMALL = ("--blocks", 200, "--pages-per-block", 16, "--writes", "4x")
@@ -221,24 +221,8 @@ def test_out_writes_through_what_is_no_regular_file(command: Command, tmp_path: 
 LONG = ("--blocks", "2000", "--pages-per-block", "256", "--writes", "100000x", "--runs", "2")
 
 
-def interrupted(*arguments: str) -> tuple[int, str, str]:
-    """Starts the command, interrupts it after a while, and returns what came of it."""
-    process = subprocess.Popen(
-        [*COMMAND, *arguments],
-        env=environment(),
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    time.sleep(3)
-    assert process.poll() is None, process.communicate()
-    process.send_signal(signal.SIGINT)
-    out, errors = process.communicate(timeout=30)
-    return process.returncode, out, errors
-
-
 def test_ctrl_c_prints_what_there_is() -> None:
-    code, out, errors = interrupted("run", *LONG, "--warmup", "0.001%", "--json")
+    code, out, errors = signalled(signal.SIGINT, "run", *LONG, "--warmup", "0.001%", "--json")
     assert code == 130, errors
     document = json.loads(out)
     assert document["interrupted"] is True
@@ -248,7 +232,7 @@ def test_ctrl_c_prints_what_there_is() -> None:
 
 
 def test_ctrl_c_in_the_warm_up_says_that_nothing_was_measured() -> None:
-    code, out, errors = interrupted("run", *LONG)
+    code, out, errors = signalled(signal.SIGINT, "run", *LONG)
     assert code == 130, errors
     assert out.startswith("write amplification")
     assert "still in the warm-up" in out
@@ -260,7 +244,9 @@ def test_ctrl_c_in_the_warm_up_says_that_nothing_was_measured() -> None:
 def test_ctrl_c_in_a_comparison_ranks_what_there_is() -> None:
     victims = ("--victim", "greedy", "--victim", "fifo")
     for warmup in ("1/3", "0.001%"):
-        code, out, errors = interrupted("compare", *LONG, *victims, "--warmup", warmup, "--json")
+        code, out, errors = signalled(
+            signal.SIGINT, "compare", *LONG, *victims, "--warmup", warmup, "--json"
+        )
         assert code == 130, errors
         document = json.loads(out)
         assert document["interrupted"] is True
@@ -278,7 +264,7 @@ def test_a_policy_that_spins_is_stopped_by_a_second_ctrl_c(tmp_path: Path) -> No
         text=True,
         stderr=subprocess.PIPE,
     )
-    time.sleep(2)
+    under_way(process)
     process.send_signal(signal.SIGINT)
     time.sleep(1)
     assert process.poll() is None
@@ -291,8 +277,8 @@ def test_a_policy_that_spins_is_stopped_by_a_second_ctrl_c(tmp_path: Path) -> No
 def test_ctrl_c_with_a_python_policy(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text("def pick(blocks):\n    return blocks.draw(1)[0]\n")
     victim = f"python:{tmp_path / 'mine.py'}:pick"
-    code, out, errors = interrupted(
-        "run", *LONG, "--victim", victim, "--warmup", "0.001%", "--json"
+    code, out, errors = signalled(
+        signal.SIGINT, "run", *LONG, "--victim", victim, "--warmup", "0.001%", "--json"
     )
     assert code == 130, errors
     assert json.loads(out)["interrupted"] is True

@@ -7,34 +7,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
-from conftest import COMMAND, environment
+from conftest import environment, signalled
 
 LONG = ("--blocks", "2000", "--pages-per-block", "256", "--writes", "100000x", "--warmup", "0.001%")
-
-
-def signalled(which: signal.Signals, seconds: float, *arguments: str) -> tuple[int, str, str]:
-    """Starts the command, sends it a signal after so long, and returns what came of it."""
-    process = subprocess.Popen(
-        [*COMMAND, *arguments],
-        env=environment(),
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    time.sleep(seconds)
-    assert process.poll() is None, process.communicate()
-    process.send_signal(which)
-    try:
-        out, errors = process.communicate(timeout=30)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        raise
-    return process.returncode, out, errors
 
 
 @pytest.mark.parametrize(
@@ -55,7 +34,7 @@ def test_ctrl_c_ends_who_waits_for_a_pipe(
     os.mkfifo(pipe)
     names = {"PIPE": str(pipe), "out.csv": str(tmp_path / "out.csv")}
     writer = os.open(pipe, os.O_RDWR) if has_writer else None
-    code, out, errors = signalled(signal.SIGINT, 2, *(names.get(word, word) for word in arguments))
+    code, out, errors = signalled(signal.SIGINT, *(names.get(word, word) for word in arguments))
     if writer is not None:
         os.close(writer)
     assert (code, out) == (130, ""), errors
@@ -65,7 +44,7 @@ def test_ctrl_c_ends_who_waits_for_a_pipe(
 
 def test_the_signal_to_terminate_keeps_what_there_is_as_ctrl_c_does() -> None:
     for which in (signal.SIGTERM, signal.SIGINT):
-        code, out, errors = signalled(which, 3, "run", *LONG, "--json")
+        code, out, errors = signalled(which, "run", *LONG, "--json")
         assert code == 130, errors
         document = json.loads(out)
         assert document["interrupted"] is True

@@ -6,15 +6,15 @@ import json
 import os
 import pty
 import re
+import signal
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from conftest import COMMAND, Command, environment
+from conftest import COMMAND, Command, environment, signalled
 from flashgc import model
 from test_bad_input import refused
-from test_command import interrupted
 
 HOT = "hotcold:f=0.1,r=0.9"
 
@@ -290,13 +290,13 @@ def test_a_terminal_of_80_columns_is_enough() -> None:
 
 def test_ctrl_c_stops_a_model_that_takes_long() -> None:
     slow = ("--workload", HOT, "--frontier", "double", "--pages-per-block", "256", "--c", "1")
-    code, out, errors = interrupted("model", "meanfield", *slow)
+    code, out, errors = signalled(signal.SIGINT, "model", "meanfield", *slow)
     assert (code, out, errors.strip()) == (130, "", "error: interrupted")
 
 
 def test_ctrl_c_leaves_what_the_model_says() -> None:
     long = ("--blocks", "300000", "--runs", "2")
-    code, out, errors = interrupted("model", "fifo", "--validate", *long)
+    code, out, errors = signalled(signal.SIGINT, "model", "fifo", "--validate", *long)
     assert code == 130, errors
     assert out.startswith("write amplification  5.1787  by the model\n")
     assert "interrupted" in errors
