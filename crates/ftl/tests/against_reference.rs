@@ -214,15 +214,15 @@ proptest! {
                 Operation::Hint => {
                     // Its neighbour, too: an extent.
                     let extent = [page, (page + 1).min(logical_pages - 1)];
-                    fast.hint(&extent).unwrap();
+                    fast.hints().hint(&extent).unwrap();
                     extent.into_iter().for_each(|page| slow.hint(page));
                 }
                 Operation::Cancel => {
-                    fast.cancel(&[page]).unwrap();
+                    fast.hints().cancel(&[page]).unwrap();
                     slow.zombies.remove(&page);
                 }
                 Operation::PowerLoss => {
-                    fast.power_loss();
+                    fast.hints().power_loss();
                     slow.zombies.clear();
                 }
             }

@@ -3,6 +3,8 @@
 //! that drops what another notes fails here. So does one that cannot be saved: on the way each is
 //! written to bytes and read into a drive made anew, and both must go on alike.
 
+mod hinting;
+
 use std::collections::HashSet;
 
 use flashgc_base::rng::Stream;
@@ -12,6 +14,7 @@ use flashgc_ftl::{
     Mapping, PlacementSpec, PlaneLayout, Stepwise, Translation, Victim, VictimSpec, mappings,
     placement_policies, victim_policies,
 };
+use hinting::Hinting;
 
 const PLANES: u32 = 2;
 const COMMANDS: usize = 12_000;
@@ -126,7 +129,7 @@ fn drive_in_batches(
                 layer.reads().map_or(Ok(()), |reads| reads.read(&[page]))?;
             }
             Command::Hint(page) => {
-                layer.hints().map_or(Ok(()), |hints| hints.hint(&[page]))?;
+                layer.hints().hint(&[page])?;
             }
         }
     }
@@ -152,7 +155,7 @@ fn drive_in_steps(
                 written.remove(&page);
             }
             Command::Read(_) => {}
-            Command::Hint(page) => map.hints().map_or(Ok(()), |hints| hints.hint(&[page]))?,
+            Command::Hint(page) => map.hints().hint(&[page])?,
         }
     }
     assert!(written.iter().all(|&page| map.locate(page).is_some()), "a written page is lost");

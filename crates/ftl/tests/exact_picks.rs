@@ -99,9 +99,9 @@ where
             match stream.below(12) {
                 0 | 1 => layer.trim(&batch).unwrap(),
                 // Of no concern to most policies.
-                2..6 => layer.hint(&batch).unwrap(),
-                6 => layer.cancel(&batch).unwrap(),
-                7 if stream.below(50) == 0 => layer.power_loss(),
+                2..6 => layer.hints().hint(&batch).unwrap(),
+                6 => layer.hints().cancel(&batch).unwrap(),
+                7 if stream.below(50) == 0 => layer.hints().power_loss(),
                 _ => layer.write(&batch).unwrap(),
             }
         }

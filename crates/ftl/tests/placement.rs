@@ -63,7 +63,7 @@ fn the_audit_holds_after_many_collections_whatever_the_batches() {
                     let pages = layer.geometry().logical_pages();
                     let trims: Vec<u32> = (0..pages).step_by(7).collect();
                     for round in skewed(12_000, pages).chunks(6_000) {
-                        layer.hint(&round[3_000..]).unwrap();
+                        layer.hints().hint(&round[3_000..]).unwrap();
                         for chunk in round.chunks(batch) {
                             layer.write(chunk).unwrap();
                         }
@@ -122,7 +122,7 @@ fn zombies_are_copied_to_a_block_of_their_own() {
     drive.geometry = Geometry::new(9, 4, 16).unwrap();
     let mut layer = build("z-greedy:ties=lowest", drive);
     layer.write(&(0..16).collect::<Vec<_>>()).unwrap();
-    layer.hint(&[1, 5, 9, 13]).unwrap();
+    layer.hints().hint(&[1, 5, 9, 13]).unwrap();
     // Rewrites fill two blocks, and three of nine are left erased: the low-water mark of two, and
     // one for the second class. The next write collects blocks 0 and 1: each gives a block back, but
     // the first opened two.
@@ -173,7 +173,7 @@ fn a_drive_with_a_placement_dies_with_its_data() {
             let pages = layer.geometry().logical_pages();
             let mut written = 0;
             for chunk in skewed(2_000_000, pages).chunks(500) {
-                layer.hint(&chunk[..50]).unwrap();
+                layer.hints().hint(&chunk[..50]).unwrap();
                 if layer.write_until(chunk, u64::MAX).unwrap() < chunk.len() {
                     break;
                 }

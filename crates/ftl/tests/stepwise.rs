@@ -10,7 +10,7 @@ use flashgc_ftl::{
     Allocation, Fill, Frontier, Geometry, Layout, PlacementSpec, PlaneLayout, Stepwise,
     Translation, VictimSpec, allocation_policies, victim_policies,
 };
-use hinting::{Hinting, HintingSteps};
+use hinting::Hinting;
 
 const LOW: u32 = 3;
 const FILLS: [Fill; 3] = [Fill::Sequential, Fill::Random, Fill::Empty];
@@ -139,15 +139,15 @@ fn one_plane_sorts_and_chases_as_the_counting_drive() {
             }
             // The page of the command 40 ahead; some of these hints never come true.
             let ahead = commands.get(index + 40).map_or(page, |&(page, _)| page);
-            whole.hint(&[ahead]).unwrap();
-            steps.hint(&[ahead]).unwrap();
+            whole.hints().hint(&[ahead]).unwrap();
+            steps.hints().hint(&[ahead]).unwrap();
             if index % 7 == 0 {
-                whole.cancel(&[ahead, page]).unwrap();
-                steps.cancel(&[ahead, page]).unwrap();
+                whole.hints().cancel(&[ahead, page]).unwrap();
+                steps.hints().cancel(&[ahead, page]).unwrap();
             }
             if index % 5000 == 0 {
-                whole.power_loss();
-                steps.power_loss();
+                whole.hints().power_loss();
+                steps.hints().power_loss();
             }
         }
         steps.audit().unwrap_or_else(|why| panic!("{what}: {why}"));
@@ -194,8 +194,8 @@ fn each_plane_is_a_drive_of_its_own() {
                 apart[plane as usize].write(&[local]).unwrap();
             }
             if index % 3 == 0 {
-                together.hint(&[page]).unwrap();
-                apart[plane as usize].hint(&[local]).unwrap();
+                together.hints().hint(&[page]).unwrap();
+                apart[plane as usize].hints().hint(&[local]).unwrap();
             }
         }
         together.audit().unwrap();
@@ -239,17 +239,17 @@ impl Data {
     fn hint(&mut self, map: &mut dyn Stepwise, page: u32, stream: &mut Stream) {
         match stream.below(9) {
             0..3 => {
-                map.hint(&[page]).unwrap();
+                map.hints().hint(&[page]).unwrap();
                 if self.current.contains_key(&page) {
                     self.zombies.insert(page);
                 }
             }
             3 => {
-                map.cancel(&[page]).unwrap();
+                map.hints().cancel(&[page]).unwrap();
                 self.zombies.remove(&page);
             }
             4 if stream.below(500) == 0 => {
-                map.power_loss();
+                map.hints().power_loss();
                 self.zombies.clear();
             }
             _ => {}

@@ -67,7 +67,7 @@ fn flush(layer: &mut dyn Translation, dirty: &mut Vec<u32>, count: usize) -> u64
 #[test]
 fn figure_2_greedy_copies_four_pages_then_five() {
     let (mut layer, mut dirty) = figure("greedy");
-    layer.hint(&dirty).unwrap();
+    layer.hints().hint(&dirty).unwrap();
     assert_eq!(layer.zombies(), None, "greedy does not ask");
     // (a) Block 4 is erased. 19 live pages, 7 of them zombies.
     let a = states(&*layer, &dirty, [0, 0, 0, 10]);
@@ -86,7 +86,7 @@ fn figure_2_greedy_copies_four_pages_then_five() {
 #[test]
 fn figure_3_z_greedy_copies_five_pages_then_one() {
     let (mut layer, mut dirty) = figure("z-greedy");
-    layer.hint(&dirty).unwrap();
+    layer.hints().hint(&dirty).unwrap();
     assert_eq!(layer.zombies().unwrap().known, 7);
     let a = states(&*layer, &dirty, [0, 0, 0, 10]);
     assert_eq!(a, [(5, 0, 5), (1, 3, 6), (6, 4, 0), (0, 0, 0)]);
@@ -175,15 +175,15 @@ fn the_victim_has_at_least_half_as_many_invalid_pages_as_any_block() {
         for _ in 0..60 * pages / b {
             // Hints of every kind: true, never true, for a whole region, taken back.
             let hinted: Vec<u32> = (0..b).map(|_| stream.below(pages)).collect();
-            layer.hint(&hinted).unwrap();
+            layer.hints().hint(&hinted).unwrap();
             match stream.below(8) {
                 0 => {
                     let first = stream.below(pages - 40);
-                    layer.hint(&(first..first + 40).collect::<Vec<_>>()).unwrap();
+                    layer.hints().hint(&(first..first + 40).collect::<Vec<_>>()).unwrap();
                 }
-                1 => layer.cancel(&hinted).unwrap(),
+                1 => layer.hints().cancel(&hinted).unwrap(),
                 2 => layer.trim(&hinted[..3]).unwrap(),
-                3 if stream.below(20) == 0 => layer.power_loss(),
+                3 if stream.below(20) == 0 => layer.hints().power_loss(),
                 _ => {}
             }
             let coming = hinted
@@ -214,7 +214,7 @@ fn amplification(victim: &str, placement: &str, lies: f64) -> f64 {
             start = layer.counters();
         }
         if liar.unit() < lies {
-            layer.hint(&[liar.below(pages)]).unwrap();
+            layer.hints().hint(&[liar.below(pages)]).unwrap();
         }
         let hot = coming.below(5) < 4;
         let page = if hot { coming.below(pages / 5) } else { coming.below(pages) };
@@ -260,15 +260,21 @@ fn hints_beyond_the_drive_are_refused_and_hints_of_nothing_ignored() {
     let geometry = Geometry::with_spare(40, 16, 0.3).unwrap();
     let mut layer = build("z-greedy", layout(geometry, Frontier::Pool { low: 2 }, "none"));
     let pages = geometry.logical_pages();
-    assert!(matches!(layer.hint(&[0, pages]).unwrap_err().kind(), FtlErrorKind::OutOfRange { .. }));
-    assert!(matches!(layer.cancel(&[pages]).unwrap_err().kind(), FtlErrorKind::OutOfRange { .. }));
-    layer.hint(&[0, 1]).unwrap(); // no data yet
+    assert!(matches!(
+        layer.hints().hint(&[0, pages]).unwrap_err().kind(),
+        FtlErrorKind::OutOfRange { .. }
+    ));
+    assert!(matches!(
+        layer.hints().cancel(&[pages]).unwrap_err().kind(),
+        FtlErrorKind::OutOfRange { .. }
+    ));
+    layer.hints().hint(&[0, 1]).unwrap(); // no data yet
     assert_eq!(layer.zombies().unwrap().known, 0);
     layer.write(&[0, 1]).unwrap();
-    layer.hint(&[0, 0, 1]).unwrap();
+    layer.hints().hint(&[0, 0, 1]).unwrap();
     assert_eq!(layer.zombies().unwrap().known, 2, "a page is a zombie once");
     layer.trim(&[0]).unwrap();
-    layer.power_loss();
+    layer.hints().power_loss();
     let zombies = layer.zombies().unwrap();
     assert_eq!((zombies.marked, zombies.trimmed, zombies.revived, zombies.known), (2, 1, 1, 0));
     layer.audit().unwrap();

@@ -1,40 +1,27 @@
-//! Hints to a layer whether it keeps zombies or not: what a drive does with them.
+//! Hints to a drive whether it keeps zombies or not: one that does not ignores them.
 #![allow(dead_code)] // not every test uses all of it
 
-use flashgc_ftl::{FtlError, Stepwise, Translation};
+use flashgc_ftl::{FtlError, TakesHints};
 
-pub trait Hinting: Translation {
-    fn hint(&mut self, pages: &[u32]) -> Result<(), FtlError> {
-        self.hints().map_or(Ok(()), |hints| hints.hint(pages))
+/// What `hints()` of a layer or a map returns, taken as a host takes it.
+pub trait Hinting {
+    fn hint(self, pages: &[u32]) -> Result<(), FtlError>;
+    fn cancel(self, pages: &[u32]) -> Result<(), FtlError>;
+    fn power_loss(self);
+}
+
+impl Hinting for Option<&mut dyn TakesHints> {
+    fn hint(self, pages: &[u32]) -> Result<(), FtlError> {
+        self.map_or(Ok(()), |hints| hints.hint(pages))
     }
 
-    fn cancel(&mut self, pages: &[u32]) -> Result<(), FtlError> {
-        self.hints().map_or(Ok(()), |hints| hints.cancel(pages))
+    fn cancel(self, pages: &[u32]) -> Result<(), FtlError> {
+        self.map_or(Ok(()), |hints| hints.cancel(pages))
     }
 
-    fn power_loss(&mut self) {
-        if let Some(hints) = self.hints() {
+    fn power_loss(self) {
+        if let Some(hints) = self {
             hints.power_loss();
         }
     }
 }
-
-impl<T: Translation + ?Sized> Hinting for T {}
-
-pub trait HintingSteps: Stepwise {
-    fn hint(&mut self, pages: &[u32]) -> Result<(), FtlError> {
-        self.hints().map_or(Ok(()), |hints| hints.hint(pages))
-    }
-
-    fn cancel(&mut self, pages: &[u32]) -> Result<(), FtlError> {
-        self.hints().map_or(Ok(()), |hints| hints.cancel(pages))
-    }
-
-    fn power_loss(&mut self) {
-        if let Some(hints) = self.hints() {
-            hints.power_loss();
-        }
-    }
-}
-
-impl<T: Stepwise + ?Sized> HintingSteps for T {}
