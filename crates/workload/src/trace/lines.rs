@@ -6,6 +6,7 @@ use super::error::{Fault, Place, TraceError, quote};
 use super::input::Input;
 use super::parse::BadField;
 use super::reader::OnBadLine;
+use super::window::{CHUNK, Window};
 
 /// A format of lines, mostly of one request each.
 pub(crate) trait TextFormat: Send + Sized + 'static {
@@ -69,21 +70,11 @@ pub struct Recorded {
     pub accesses: u64,
 }
 
-/// Bytes read at a time, and the longest line: large enough for few calls, small enough for the
-/// second-level cache.
-pub(crate) const CHUNK: usize = 256 << 10;
-
 pub(crate) struct TextDecoder<F> {
-    input: Input,
+    window: Window,
     format: F,
     on_bad_line: OnBadLine,
-    buffer: Vec<u8>,
-    /// `buffer[start..filled]` is read and not parsed.
-    start: usize,
-    filled: usize,
-    /// The input has no more bytes.
-    at_end: bool,
-    /// An error was returned; there is nothing more.
+    /// Lines read so far.
     line: u64,
     skipped: u64,
     ignored: u64,
@@ -91,40 +82,19 @@ pub(crate) struct TextDecoder<F> {
 
 impl<F: TextFormat> TextDecoder<F> {
     pub fn new(input: Input, format: F, on_bad_line: OnBadLine) -> Self {
-        Self {
-            input,
-            format,
-            on_bad_line,
-            buffer: vec![0; CHUNK],
-            start: 0,
-            filled: 0,
-            at_end: false,
-            line: 0,
-            skipped: 0,
-            ignored: 0,
-        }
-    }
-
-    fn refill(&mut self) -> Result<(), TraceError> {
-        self.buffer.copy_within(self.start..self.filled, 0);
-        self.filled -= self.start;
-        self.start = 0;
-        let wanted = CHUNK - self.filled;
-        let count = self.input.fill(&mut self.buffer[self.filled..])?;
-        self.filled += count;
-        self.at_end = count < wanted;
-        Ok(())
+        let window = Window::new(input);
+        Self { window, format, on_bad_line, line: 0, skipped: 0, ignored: 0 }
     }
 
     /// Parses the whole lines in `buffer[..end]`.
     fn parse_lines(&mut self, end: usize, out: &mut Vec<Request>) -> Result<(), TraceError> {
-        let buffer = &self.buffer[..end];
-        let mut newlines = memchr::memchr_iter(b'\n', &buffer[self.start..]);
-        let base = self.start;
-        while self.start < end {
+        let buffer = &self.window.buffer[..end];
+        let mut newlines = memchr::memchr_iter(b'\n', &buffer[self.window.start..]);
+        let base = self.window.start;
+        while self.window.start < end {
             let stop = newlines.next().map_or(end, |at| base + at);
-            let mut line = &buffer[self.start..stop];
-            self.start = stop + 1;
+            let mut line = &buffer[self.window.start..stop];
+            self.window.start = stop + 1;
             self.line += 1;
             if let [rest @ .., b'\r'] = line {
                 line = rest;
@@ -146,7 +116,7 @@ impl<F: TextFormat> TextDecoder<F> {
                         self.skipped += 1;
                         continue;
                     }
-                    return Err(describe::<F>(line, bad, self.line, &self.input));
+                    return Err(describe::<F>(line, bad, self.line, &self.window.input));
                 }
             }
         }
@@ -160,20 +130,20 @@ impl<F: TextFormat> TextDecoder<F> {
             let message =
                 format!("found a line of more than {CHUNK} bytes, expected {}", columns::<F>());
             let place = Place::Line { line: self.line, column: 1 };
-            return Err(TraceError::new(&self.input.path, Fault::BadRecord, message)
+            return Err(TraceError::new(self.window.path(), Fault::BadRecord, message)
                 .at(place)
-                .hint(format!("is this a text file? {}", skip_hint(&self.input))));
+                .hint(format!("is this a text file? {}", skip_hint(&self.window.input))));
         }
         self.skipped += 1;
         loop {
-            self.start = self.filled;
-            self.refill()?;
-            if let Some(at) = memchr::memchr(b'\n', &self.buffer[..self.filled]) {
-                self.start = at + 1;
+            self.window.start = self.window.filled;
+            self.window.refill()?;
+            if let Some(at) = memchr::memchr(b'\n', &self.window.buffer[..self.window.filled]) {
+                self.window.start = at + 1;
                 return Ok(());
             }
-            if self.at_end {
-                self.start = self.filled;
+            if self.window.at_end {
+                self.window.start = self.window.filled;
                 return Ok(());
             }
         }
@@ -184,28 +154,32 @@ impl<F: TextFormat> Decoder for TextDecoder<F> {
     fn next_block(&mut self, out: &mut Vec<Request>) -> Result<bool, TraceError> {
         let before = out.len();
         while out.len() == before {
-            if self.start < self.filled || !self.at_end {
-                self.refill()?;
+            if self.window.start < self.window.filled || !self.window.at_end {
+                self.window.refill()?;
             }
-            if self.filled == 0 {
+            if self.window.filled == 0 {
                 return Ok(false);
             }
-            if self.line == 0 && self.buffer[..self.filled].starts_with(b"\xef\xbb\xbf") {
-                self.start = 3; // a byte-order mark
+            if self.line == 0
+                && self.window.buffer[..self.window.filled].starts_with(b"\xef\xbb\xbf")
+            {
+                self.window.start = 3; // a byte-order mark
             }
-            let end = if self.at_end {
-                self.filled
-            } else if let Some(last) = memchr::memrchr(b'\n', &self.buffer[..self.filled]) {
+            let end = if self.window.at_end {
+                self.window.filled
+            } else if let Some(last) =
+                memchr::memrchr(b'\n', &self.window.buffer[..self.window.filled])
+            {
                 last + 1
             } else {
                 self.overlong()?;
                 continue;
             };
             let parsed = self.parse_lines(end, out);
-            self.start = self.start.min(end);
+            self.window.start = self.window.start.min(end);
             parsed?;
-            if self.at_end && self.start >= self.filled {
-                (self.start, self.filled) = (0, 0);
+            if self.window.at_end && self.window.start >= self.window.filled {
+                (self.window.start, self.window.filled) = (0, 0);
                 return Ok(out.len() > before);
             }
         }
@@ -225,7 +199,7 @@ impl<F: TextFormat> Decoder for TextDecoder<F> {
     }
 
     fn position(&self) -> u64 {
-        self.input.position - (self.filled - self.start) as u64
+        self.window.position()
     }
 }
 

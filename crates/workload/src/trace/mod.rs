@@ -21,6 +21,7 @@ mod reuse;
 mod source;
 mod stat;
 mod tar;
+mod window;
 mod working_set;
 mod write;
 

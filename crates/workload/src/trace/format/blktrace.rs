@@ -1,6 +1,6 @@
 //! The binary files of Linux blktrace: one for each CPU, or merged by `blkparse -d`. Decodes records.
 
-use super::records::{BadValue, RecordFormat, Records};
+use super::records::{BadValue, ByteOrder, RecordFormat, Records};
 use super::{Format, SECTOR, Sample, Scaled, events, request};
 use crate::Op;
 use crate::trace::Request;
@@ -51,7 +51,7 @@ const DISCARD: u32 = 1 << 29;
 const LETTERS: [(char, u32); 5] = [('Q', 1), ('G', 4), ('D', 7), ('C', 8), ('I', 12)];
 
 struct Blktrace {
-    big: bool,
+    order: ByteOrder,
     action: char,
     code: u32,
     /// The CPU of all events so far; several: `None` inside.
@@ -60,24 +60,16 @@ struct Blktrace {
 
 impl Blktrace {
     fn new(chosen: Option<char>, sample: &[u8]) -> Self {
-        let big = sample.starts_with(&[0x65, 0x61, 0x74]);
+        let order = match sample {
+            [0x65, 0x61, 0x74, ..] => ByteOrder::Big,
+            _ => ByteOrder::Little,
+        };
         let reader = |action: char| {
             let code =
                 LETTERS.iter().find(|(letter, _)| *letter == action).map_or(0, |pair| pair.1);
-            Self { big, action, code, cpu: None }
+            Self { order, action, code, cpu: None }
         };
         reader(events::choose(chosen, |action| super::records::sniff(reader(action), sample) > 0))
-    }
-
-    fn u32_at(&self, record: &[u8], at: usize) -> u32 {
-        let bytes = [record[at], record[at + 1], record[at + 2], record[at + 3]];
-        if self.big { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) }
-    }
-
-    fn u64_at(&self, record: &[u8], at: usize) -> u64 {
-        let (first, second) =
-            (u64::from(self.u32_at(record, at)), u64::from(self.u32_at(record, at + 4)));
-        if self.big { first << 32 | second } else { second << 32 | first }
     }
 }
 
@@ -86,7 +78,7 @@ impl RecordFormat for Blktrace {
     const LEAST: usize = RECORD;
 
     fn length(&self, head: &[u8]) -> Result<usize, BadValue> {
-        let magic = self.u32_at(head, 0);
+        let magic = self.order.u32_at(head, 0);
         if magic >> 8 != 0x0065_6174 {
             return Err(BadValue {
                 found: format!("{magic:#010x}"),
@@ -101,17 +93,15 @@ impl RecordFormat for Blktrace {
                 hint: "print it with the blkparse that belongs to it, and read the text",
             });
         }
-        let data =
-            if self.big { [head[DATA + 1], head[DATA]] } else { [head[DATA], head[DATA + 1]] };
-        Ok(RECORD + usize::from(u16::from_le_bytes(data)))
+        Ok(RECORD + usize::from(self.order.u16_at(head, DATA)))
     }
 
     fn parse(&mut self, record: &[u8]) -> Result<Option<Request>, BadField> {
-        let action = self.u32_at(record, ACTION);
+        let action = self.order.u32_at(record, ACTION);
         if action & NOTIFY != 0 {
             return Ok(None);
         }
-        let cpu = self.u32_at(record, CPU);
+        let cpu = self.order.u32_at(record, CPU);
         self.cpu = match self.cpu {
             None => Some(Some(cpu)),
             Some(known) => Some(known.filter(|known| *known == cpu)),
@@ -119,7 +109,7 @@ impl RecordFormat for Blktrace {
         if action & 0xff != self.code || action & COMMAND != 0 {
             return Ok(None);
         }
-        let bytes = self.u32_at(record, BYTES);
+        let bytes = self.order.u32_at(record, BYTES);
         if bytes == 0 {
             return Ok(None); // a flush
         }
@@ -128,14 +118,24 @@ impl RecordFormat for Blktrace {
             write if write & WRITE != 0 => Op::Write,
             _ => Op::Read,
         };
-        let sector = self.u64_at(record, SECTOR_AT);
+        let sector = self.order.u64_at(record, SECTOR_AT);
         let offset = Scaled { value: sector, unit: SECTOR, at: SECTOR_AT };
         let size = Scaled { value: bytes.into(), unit: 1, at: BYTES };
-        request(self.u64_at(record, TIME), op, self.u32_at(record, DEVICE), offset, size)
+        request(
+            self.order.u64_at(record, TIME),
+            op,
+            self.order.u32_at(record, DEVICE),
+            offset,
+            size,
+        )
     }
 
     fn number(&self, record: &[u8], at: usize) -> u64 {
-        if at == SECTOR_AT { self.u64_at(record, at) } else { self.u32_at(record, at).into() }
+        if at == SECTOR_AT {
+            self.order.u64_at(record, at)
+        } else {
+            self.order.u32_at(record, at).into()
+        }
     }
 
     fn note(&self) -> Option<String> {

@@ -1,22 +1,23 @@
-//! Decodes binary records that say their own length. Knows how to report a bad record, not what a
-//! good one means.
+//! Decodes binary records: of one length, or with their own near their start. Knows how to report a bad
+//! record, not what a good one means.
 
 use crate::trace::Request;
 use crate::trace::error::{Fault, Place, TraceError};
 use crate::trace::input::Input;
-use crate::trace::lines::{CHUNK, Decoder};
+use crate::trace::lines::Decoder;
 use crate::trace::parse::BadField;
 use crate::trace::reader::OnBadLine;
+use crate::trace::window::Window;
 
-/// A format of records, each with its length near its start.
+/// A format of records, whose lengths follow from their first bytes.
 pub(super) trait RecordFormat: Send + 'static {
     /// The name of the format.
     const NAME: &'static str;
-    /// Bytes that every record has; its length is in them.
+    /// Bytes that every record has; its length follows from them.
     const LEAST: usize;
 
     /// The length of the record that starts with these [`LEAST`](Self::LEAST) bytes, at most
-    /// [`CHUNK`]. Without it nothing more can be read.
+    /// [`CHUNK`](crate::trace::window::CHUNK). Without it nothing more can be read.
     fn length(&self, head: &[u8]) -> Result<usize, BadValue>;
 
     /// Reads one whole record. `None`: a good record that is no request.
@@ -31,6 +32,45 @@ pub(super) trait RecordFormat: Send + 'static {
     }
 }
 
+/// The order of the bytes of a number.
+#[derive(Clone, Copy)]
+pub(super) enum ByteOrder {
+    Little,
+    Big,
+}
+
+/// Numbers of a record, by the place of their first byte.
+impl ByteOrder {
+    #[inline]
+    pub(super) fn u16_at(self, record: &[u8], at: usize) -> u16 {
+        let bytes = [record[at], record[at + 1]];
+        match self {
+            Self::Little => u16::from_le_bytes(bytes),
+            Self::Big => u16::from_be_bytes(bytes),
+        }
+    }
+
+    #[inline]
+    pub(super) fn u32_at(self, record: &[u8], at: usize) -> u32 {
+        let (first, second) =
+            (u32::from(self.u16_at(record, at)), u32::from(self.u16_at(record, at + 2)));
+        match self {
+            Self::Little => second << 16 | first,
+            Self::Big => first << 16 | second,
+        }
+    }
+
+    #[inline]
+    pub(super) fn u64_at(self, record: &[u8], at: usize) -> u64 {
+        let (first, second) =
+            (u64::from(self.u32_at(record, at)), u64::from(self.u32_at(record, at + 4)));
+        match self {
+            Self::Little => second << 32 | first,
+            Self::Big => first << 32 | second,
+        }
+    }
+}
+
 /// A value that makes a record unreadable.
 pub(super) struct BadValue {
     /// The value and its place in the record.
@@ -42,14 +82,9 @@ pub(super) struct BadValue {
 }
 
 pub(super) struct Records<F> {
-    input: Input,
+    window: Window,
     format: F,
     on_bad_line: OnBadLine,
-    buffer: Vec<u8>,
-    /// `buffer[start..filled]` is read and not parsed.
-    start: usize,
-    filled: usize,
-    at_end: bool,
     /// Records read so far.
     record: u64,
     skipped: u64,
@@ -65,37 +100,21 @@ impl<F: RecordFormat> Records<F> {
         skip: usize,
     ) -> Result<Box<dyn Decoder>, TraceError> {
         input.fill(&mut vec![0; skip])?;
-        Ok(Box::new(Self {
-            input,
-            format,
-            on_bad_line,
-            buffer: vec![0; CHUNK],
-            start: 0,
-            filled: 0,
-            at_end: false,
-            record: 0,
-            skipped: 0,
-            ignored: 0,
-        }))
+        let window = Window::new(input);
+        Ok(Box::new(Self { window, format, on_bad_line, record: 0, skipped: 0, ignored: 0 }))
     }
 
     /// Makes `wanted` bytes of the next record available, or all that there are.
     fn have(&mut self, wanted: usize) -> Result<usize, TraceError> {
-        if self.filled - self.start < wanted && !self.at_end {
-            self.buffer.copy_within(self.start..self.filled, 0);
-            self.filled -= self.start;
-            self.start = 0;
-            let room = CHUNK - self.filled;
-            let count = self.input.fill(&mut self.buffer[self.filled..])?;
-            self.filled += count;
-            self.at_end = count < room;
+        if self.window.filled - self.window.start < wanted && !self.window.at_end {
+            self.window.refill()?;
         }
-        Ok((self.filled - self.start).min(wanted))
+        Ok((self.window.filled - self.window.start).min(wanted))
     }
 
     fn error(&self, fault: Fault, message: String, hint: &str) -> TraceError {
         let place = Place::Record { record: self.record + 1, byte: self.position() };
-        TraceError::new(&self.input.path, fault, message).at(place).hint(hint)
+        TraceError::new(self.window.path(), fault, message).at(place).hint(hint)
     }
 
     /// Ends the reading: what is left cannot be read, which is an error unless it is skipped.
@@ -105,7 +124,7 @@ impl<F: RecordFormat> Records<F> {
         }
         self.skipped += 1;
         // The rest of the input is not looked at.
-        (self.start, self.filled, self.at_end) = (0, 0, true);
+        (self.window.start, self.window.filled, self.window.at_end) = (0, 0, true);
         Ok(())
     }
 
@@ -116,7 +135,10 @@ impl<F: RecordFormat> Records<F> {
             return Ok(None);
         }
         if found == F::LEAST {
-            match self.format.length(&self.buffer[self.start..self.start + F::LEAST]) {
+            match self
+                .format
+                .length(&self.window.buffer[self.window.start..self.window.start + F::LEAST])
+            {
                 Ok(whole) => length = whole,
                 Err(bad) => {
                     let message = format!("found {}, expected {}", bad.found, bad.expected);
@@ -146,7 +168,7 @@ impl<F: RecordFormat> Decoder for Records<F> {
         let before = out.len();
         while out.len() < before + BLOCK {
             let Some(length) = self.next_length()? else { break };
-            let record = &self.buffer[self.start..self.start + length];
+            let record = &self.window.buffer[self.window.start..self.window.start + length];
             match self.format.parse(record) {
                 Ok(Some(request)) => out.push(request),
                 Ok(None) => self.ignored += 1,
@@ -162,7 +184,7 @@ impl<F: RecordFormat> Decoder for Records<F> {
                     return Err(self.error(Fault::BadRecord, message, hint));
                 }
             }
-            self.start += length;
+            self.window.start += length;
             self.record += 1;
         }
         Ok(out.len() > before)
@@ -181,7 +203,7 @@ impl<F: RecordFormat> Decoder for Records<F> {
     }
 
     fn position(&self) -> u64 {
-        self.input.position - (self.filled - self.start) as u64
+        self.window.position()
     }
 }
 

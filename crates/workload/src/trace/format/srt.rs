@@ -1,6 +1,6 @@
 //! HP Labs' SRT traces (cello 1992 and others). Decodes records.
 
-use super::records::{BadValue, RecordFormat, Records};
+use super::records::{BadValue, ByteOrder, RecordFormat, Records};
 use super::{Format, SECTOR, Sample, Scaled, request};
 use crate::Op;
 use crate::trace::Request;
@@ -49,8 +49,9 @@ const READ: u32 = 1;
 
 struct Srt;
 
+/// A number of four bytes.
 fn u32_at(record: &[u8], at: usize) -> u32 {
-    u32::from_be_bytes([record[at], record[at + 1], record[at + 2], record[at + 3]])
+    ByteOrder::Big.u32_at(record, at)
 }
 
 impl RecordFormat for Srt {
