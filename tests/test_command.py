@@ -327,7 +327,35 @@ def test_a_terminal_of_80_columns_is_enough() -> None:
     shown = re.sub(r"\x1b\[[0-9;]*m", "", shown).replace("\r", "")
     lines = [line.rstrip() for line in shown.split("\n")]
     assert max(map(len, lines)) <= 80
-    assert any("greedy:ties=latest" in line and "lowest-erase" in line for line in lines), shown
+    assert any(" greedy " in line and " lowest-erase" in line for line in lines), shown
+
+
+def test_a_comparison_calls_policies_by_one_name_and_its_marks_move_no_figure() -> None:
+    shown = terminal(
+        "compare", "--victim", "greedy", "--victim", "fifo", "--victim", "d-choices:c=1",
+        "--blocks", "200", "--pages-per-block", "16", "--writes", "18x", "--warmup", "0.1",
+        "--workload", "hotcold:f=0.05,r=0.95", NO_COLOR="1",
+    )  # fmt: skip
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", shown).replace("\r", "").split("\n")
+    rows = [line for line in lines if "±" in line and line[:1].isdigit()]
+    marked = ["*" in row for row in rows]
+    assert sorted(marked) == [False, True, True], shown
+    assert len({row.index("±") for row in rows}) == 1, shown
+    assert rows[0].split()[1] == "d-choices:c=1"
+    # In table, sentences and warnings alike.
+    assert "ties=" not in shown
+    assert "d=10" not in shown
+    assert any(
+        line.startswith("fifo makes 1.29x the flash writes of d-choices:c=1") for line in lines
+    )
+    assert any(line.startswith("warning: d-choices:c=1/single, greedy/single: ") for line in lines)
+
+
+def test_tools_get_names_in_full(command: Command) -> None:
+    made = command("compare", *SMALL, "--victim", "greedy", "--victim", "fifo")
+    named = "greedy:ties=latest"
+    assert any(line.split()[1:2] == [named] for line in made.stdout.splitlines())
+    assert f"the flash writes of {named} " in made.stdout
 
 
 def test_help_has_every_option_and_every_word_of_it(command: Command) -> None:

@@ -182,7 +182,7 @@ def hints() -> tuple[Entry, ...]:
 
 
 def brief(spec: str) -> str:
-    """A spec without the parameters that have their defaults.
+    """A spec, or several with blanks between, without the parameters that have their defaults.
 
     Specs of policies, frontiers, allocations, placements, mappings, caches and hints are shortened;
     anything else stays as it is.
@@ -199,7 +199,13 @@ def brief(spec: str) -> str:
     'bast:log_blocks=32'
     >>> brief("python:mine.py:Oldest")
     'python:mine.py:Oldest'
+    >>> brief("dftl:entries=8192,per_page=512 greedy:ties=latest")
+    'dftl:per_page=512 greedy'
     """
+    return " ".join(map(_brief, spec.split(" ")))
+
+
+def _brief(spec: str) -> str:
     name, _, text = spec.partition(":")
     usual = _defaults().get(name)
     if usual is None:

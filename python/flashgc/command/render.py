@@ -67,6 +67,7 @@ def unicode(target: Console, fancy: str, plain: str) -> str:
 def table(target: Console, columns: Iterable[tuple[str, str]], title: str | None = None) -> Table:
     """A table with these columns (heading and alignment)."""
     columns = list(columns)
+    headings = [heading for heading, _ in columns]
     made = Table(
         box=None if is_plain(target) else box.SIMPLE_HEAD,
         title=title,
@@ -75,7 +76,7 @@ def table(target: Console, columns: Iterable[tuple[str, str]], title: str | None
         header_style="bold" if not is_plain(target) else "",
         pad_edge=False,
         # The box adds a column between columns: two in all, or one where they are many.
-        padding=(0, 1) if is_plain(target) else (0, int(len(columns) < 8), 0, 0),
+        padding=(0, 1) if is_plain(target) else (0, int(sum(map(bool, headings)) < 8), 0, 0),
         show_edge=False,
     )
     for heading, align in columns:

@@ -129,33 +129,35 @@ def show_comparison(comparison: Comparison) -> None:
     left -= 12 * mortal
     figures, legend = _figures(cached=results[0].swap is not None, mortal=mortal)
     doubtful = any(_is_doubtful(result) for result in results)
-    left -= 2 * doubtful
+    left -= 3 * doubtful
     legend += f"; {UNSTEADY} unsteady" * doubtful
     columns += [(name, RIGHT) for name in figures]
+    if doubtful:  # A column of its own, so that figures stay below each other.
+        columns.insert(columns.index((figures[0], RIGHT)) + 1, ("", LEFT))
     made = table(out, columns)
     for rank in comparison:
         result = rank.result
         cells: list[Text | str] = [
             str(rank.place),
-            result.policy if is_plain(out) else folded(_brief(result.policy), left),
+            folded(_policy(result, out), 1000 if is_plain(out) else left),
         ]
         cells += [folded(shown(result), width) for shown, width in varied]
         style = "bold green" if rank.place == 1 else ""
-        figure = Text(_figure(result, plus_minus, several=True), style=style)
+        cells.append(Text(_figure(result, plus_minus, several=True), style=style))
         if doubtful:
-            figure.append(f" {UNSTEADY}" if _is_doubtful(result) else "  ", style="bold yellow")
-        cells += [figure, _ratio(out, rank), *_last(result)]
+            cells.append(Text(UNSTEADY * _is_doubtful(result), style="bold yellow"))
+        cells += [_ratio(out, rank), *_last(result)]
         made.add_row(*cells)
     if comparison.ranking:
         show(out, made)
     if comparison.ranking and not is_plain(out):
         out.print(Text(legend, style="dim"))
     for result in comparison.unmeasured:
-        name = _name(result, _differing(results))
+        name = _name(result, _differing(results), out)
         out.print(f"{name}: {_nothing(result)}.", soft_wrap=is_plain(out))
     if len(comparison) > 1:
         out.print()
-        for line in verdicts(comparison, plus_minus):
+        for line in verdicts(comparison, out):
             out.print(line, soft_wrap=is_plain(out))
 
 
@@ -172,9 +174,9 @@ def show_left_out(comparison: Comparison) -> None:
 UNSTEADY = "*"
 
 
-def _brief(policy: str) -> str:
-    """A policy, and its mapping, without the parameters that are as by default."""
-    return " ".join(brief(part) for part in policy.split(" "))
+def _policy(result: Result, out: Console) -> str:
+    """The policy as tables and sentences name it: in short on a screen, whole for tools."""
+    return result.policy if is_plain(out) else brief(result.policy)
 
 
 def _is_doubtful(result: Result) -> bool:
@@ -263,13 +265,14 @@ def _passes(passes: int) -> str:
     return f"{passes} pass{'es' if passes != 1 else ''}"
 
 
-def verdicts(comparison: Comparison, plus_minus: str) -> list[str]:
+def verdicts(comparison: Comparison, out: Console) -> list[str]:
     """What the ranking says, in sentences: who wins by how much, and what is inside the noise."""
+    plus_minus = unicode(out, "±", "+-")
     best = comparison.ranking[0]
     differing = _differing(comparison.results)
     # Schemes are compared on one mapping, whose name is long and tells nothing apart.
     alike = best.result.swap is not None and len({r.policy for r in comparison.results}) == 1
-    names = [_name(rank.result, differing, alike=alike) for rank in comparison]
+    names = [_name(rank.result, differing, out, alike=alike) for rank in comparison]
     told = list(zip(comparison, names, strict=True))
     equal = [name for rank, name in told if _equal(rank, best)]
     inside = [name for rank, name in told if rank.inside_noise and not _equal(rank, best)]
@@ -340,6 +343,7 @@ def warn_of(results: list[Result], *, quiet: bool) -> None:
 
 def warnings_of(results: list[Result]) -> list[str]:
     """The warnings of all results: what several of them say, said once, with their names."""
+    out = console()
     kinds: dict[str, list[tuple[str, str]]] = {}
     for result in results:
         for text in result.warnings:
@@ -347,7 +351,7 @@ def warnings_of(results: list[Result]) -> list[str]:
             if result.timing is not None:
                 name = timed_results.name(result, timed_results.varied(results))
             else:
-                name = _name(result, ["frontier", *_unusual(result)])
+                name = _name(result, ["frontier", *_unusual(result)], out)
             kinds.setdefault(kind, []).append((name, text))
     lines = []
     for kind, said in kinds.items():
@@ -478,9 +482,9 @@ def _differing(results: Sequence[Result]) -> list[str]:
     ]
 
 
-def _name(result: Result, differing: Sequence[str], *, alike: bool = False) -> str:
+def _name(result: Result, differing: Sequence[str], out: Console, *, alike: bool = False) -> str:
     """What a result is called among others: what differs, and its policy unless all are alike."""
-    parts = [] if alike and differing else [result.policy]
+    parts = [] if alike and differing else [_policy(result, out)]
     parts += [shown(result) for heading, _, _, shown in VARIED if heading in differing]
     return "/".join(parts)
 

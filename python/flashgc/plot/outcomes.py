@@ -179,7 +179,7 @@ def names(results: Sequence[Result], *, with_spare: bool = True) -> list[str]:
     policies = len({result.policy for result in results}) > 1
     made = []
     for result in results:
-        parts = [_policy(result)] if policies or not (preemptions or schemes) else []
+        parts = [brief(result.policy)] if policies or not (preemptions or schemes) else []
         if schemes:
             parts.append(result.scheme or "none")
         if preemptions:
@@ -200,16 +200,11 @@ def names(results: Sequence[Result], *, with_spare: bool = True) -> list[str]:
     return made
 
 
-def _policy(result: Result) -> str:
-    """The policy without parameters that have their defaults."""
-    return " ".join(map(brief, result.policy.split(" ")))
-
-
 def _what(result: Result) -> str:
     """What was run."""
     frontier = "" if result.frontier == "none" else f", {result.frontier} frontier"
     scheme = "" if result.scheme is None else f", {result.scheme}"
-    return f"{_policy(result)} on {result.workload}{frontier}{scheme}"
+    return f"{brief(result.policy)} on {result.workload}{frontier}{scheme}"
 
 
 def model_beside_simulation(
