@@ -77,15 +77,19 @@ def under_way(process: subprocess.Popen[str], seconds: float = 2) -> None:
     assert process.poll() is None, process.communicate()
 
 
-def signalled(which: signal.Signals, *arguments: object) -> tuple[int, str, str]:
-    """Starts the command, sends it a signal once it is under way, and returns what came of it."""
-    process = subprocess.Popen(
+def started(*arguments: object) -> subprocess.Popen[str]:
+    """The command, just started."""
+    return subprocess.Popen(
         [*COMMAND, *map(str, arguments)],
         env=environment(),
         text=True,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
+
+
+def ended(process: subprocess.Popen[str], which: signal.Signals) -> tuple[int, str, str]:
+    """Sends a signal to a command that is under way, and returns what came of it."""
     under_way(process)
     process.send_signal(which)
     try:
@@ -94,6 +98,11 @@ def signalled(which: signal.Signals, *arguments: object) -> tuple[int, str, str]
         process.kill()
         raise
     return process.returncode, out, errors
+
+
+def signalled(which: signal.Signals, *arguments: object) -> tuple[int, str, str]:
+    """Starts the command, sends it a signal once it is under way, and returns what came of it."""
+    return ended(started(*arguments), which)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -7,11 +7,13 @@ import os
 import signal
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import pytest
 
-from conftest import environment, signalled
+from conftest import ended, environment, signalled, started
 
 LONG = ("--blocks", "2000", "--pages-per-block", "256", "--writes", "100000x", "--warmup", "0.001%")
 
@@ -40,6 +42,34 @@ def test_ctrl_c_ends_who_waits_for_a_pipe(
     assert (code, out) == (130, ""), errors
     assert errors.strip().splitlines()[-1] == "error: interrupted"
     assert "Traceback" not in errors
+
+
+def test_ctrl_c_leaves_no_unfinished_file_of_a_conversion_that_waits(tmp_path: Path) -> None:
+    pipe = tmp_path / "trace.csv"
+    os.mkfifo(pipe)
+    # More than is looked at before a file is made, and less than what ends the writing.
+    header, line = "time_us,op,offset_bytes,size_bytes,dev\n", "0,W,4096,4096,0\n"
+    lines = header + line * (300_000 // len(line))
+    seen: list[set[str]] = []
+
+    def give() -> None:
+        with pipe.open("w") as file:
+            file.write(lines)
+            file.flush()
+            while not seen:
+                time.sleep(0.02)
+
+    giver = threading.Thread(target=give)
+    giver.start()
+    process = started("trace", "convert", str(pipe), str(tmp_path / "out.csv"))
+    while process.poll() is None and len(list(tmp_path.iterdir())) < 2:
+        time.sleep(0.02)
+    assert [path.suffix for path in tmp_path.iterdir() if path != pipe] == [".partial"]
+    code, out, errors = ended(process, signal.SIGINT)
+    seen.append({path.name for path in tmp_path.iterdir()})
+    giver.join()
+    assert (code, out) == (130, ""), errors
+    assert seen == [{pipe.name}]
 
 
 def test_the_signal_to_terminate_keeps_what_there_is_as_ctrl_c_does() -> None:

@@ -15,6 +15,8 @@ from flashgc.results import TraceStat
 from flashgc.units import parse_page_size, parse_size
 
 Path: TypeAlias = str | os.PathLike[str]
+#: Ways in which requests become pages, of which none is left out.
+AllPages: TypeAlias = Literal["covered", "rounded"]
 
 
 #: Largest alignment offset in bytes.
@@ -72,7 +74,7 @@ def trace_stat(
     format: str | None = None,  # noqa: A002 - the option's name
     page_size: int | str | None = None,
     alignment_offset: int | str = 0,
-    paging: Literal["covered", "rounded"] = "covered",
+    paging: AllPages = "covered",
     on_bad_line: Literal["stop", "skip"] = "stop",
     devices: int | str | None = None,
     blkparse_action: Literal["D", "Q", "C", "I", "G"] | None = None,

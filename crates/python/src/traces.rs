@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use flashgc_drive::options::TraceConfig;
 use flashgc_workload::generate::GeneratorSpec;
 use flashgc_workload::trace::{
-    self, ConvertOptions, DeviceNumbers, OnBadLine, OutputFormat, PagesOptions, Paging,
+    self, ConvertOptions, DeviceNumbers, Fault, OnBadLine, OutputFormat, PagesOptions, Paging,
     PagingOptions, Progress, ReadOptions, Request, StatBuilder, TraceError, TraceReader,
     TraceWriter, format,
 };
@@ -60,15 +60,9 @@ pub(crate) fn trace_stat(
     let usual = PagingOptions::default().page_size;
     let mut pages = sources::paging(page_size.unwrap_or(usual), trace.alignment_offset)?;
     if let Some(name) = paging {
-        pages.paging = match name {
-            "covered" => Paging::Covered,
-            "rounded" => Paging::Rounded,
-            // Statistics are of all pages: what a drive has room for is the drive's.
-            _ => {
-                let message = format!("paging: found '{name}', expected covered or rounded");
-                return Err(errors::config(message));
-            }
-        };
+        // Statistics are of all pages: what a drive has room for is the drive's.
+        pages.paging = Paging::parse_for_all_pages(name)
+            .map_err(|error| errors::config(format!("paging: {error}")))?;
     }
     let file = path.clone();
     let read = move |go_on: &mut dyn FnMut(&Progress) -> bool| {
@@ -80,11 +74,11 @@ pub(crate) fn trace_stat(
         let mut builder = StatBuilder::of(&reader, pages)?;
         let mut block = Vec::new();
         while reader.next_block(&mut block)? {
-            builder.add(&block, |_, _| {}).map_err(|message| {
-                TraceError::new(&file, trace::Fault::Option, message.to_string())
-            })?;
+            builder
+                .add(&block, |_, _| {})
+                .map_err(|message| TraceError::new(&file, Fault::Option, message.to_string()))?;
             if !go_on(&progress) {
-                return Err(TraceError::new(&file, trace::Fault::Cancelled, "stopped"));
+                return Err(TraceError::new(&file, Fault::Cancelled, "stopped"));
             }
         }
         builder.finish(&reader)
@@ -117,9 +111,14 @@ pub(crate) fn trace_convert(
         if native_devices { DeviceNumbers::Native } else { DeviceNumbers::Ranked };
     options.pages = pages_options(page_size, filter);
     options.as_dirty = as_dirty;
-    let file = input.clone();
+    let (from, to) = (input.clone(), output.clone());
     let converted = py.detach(|| {
-        watch.read_aside(&input, move |go_on| trace::convert(&file, &output, &options, go_on))
+        let made =
+            watch.read_aside(&input, move |go_on| trace::convert(&from, &to, &options, go_on));
+        if made.as_ref().is_err_and(|error| error.fault == Fault::Cancelled) {
+            trace::discard_unfinished(&output);
+        }
+        made
     });
     let converted = converted.map_err(|error| watch.failure(&error))?;
     Ok(json!({
@@ -181,7 +180,7 @@ pub(crate) fn trace_record(
         }
         if seen == 0 {
             let message = "the program made no references to memory that Valgrind could see";
-            return Err(TraceError::new(&output, trace::Fault::Empty, message));
+            return Err(TraceError::new(&output, Fault::Empty, message));
         }
         Ok((seen, writer.finish()?, reader.skipped()))
     });
@@ -220,7 +219,7 @@ pub(crate) fn trace_synth(
     let format = OutputFormat::of(&output).map_err(errors::config)?;
     let mut watch = Watch::new(control, poll);
     let written = py.detach(|| -> Result<(), TraceError> {
-        let fault = |text: String| TraceError::new(&output, trace::Fault::Option, text);
+        let fault = |text: String| TraceError::new(&output, Fault::Option, text);
         // References to memory, if such are made: every one of them.
         let pages = PagesOptions { page_size: page_size as u32, filter: 0 };
         let mut writer = TraceWriter::create_with(&output, Some(format), pages)?;
@@ -243,7 +242,7 @@ pub(crate) fn trace_synth(
             done += batch.pages.len() as u64;
             watch.look();
             if control.cancelled() {
-                return Err(TraceError::new(&output, trace::Fault::Cancelled, "stopped"));
+                return Err(TraceError::new(&output, Fault::Cancelled, "stopped"));
             }
         }
         writer.finish().map(drop)

@@ -24,7 +24,6 @@ READ = (
     "workload.relations",
 )
 PAGED = ("drive.page_size", "workload.alignment_offset")
-PAGING = ("covered", "rounded")
 
 
 def _reading(*paths: str) -> Callable[[F], F]:
@@ -68,13 +67,13 @@ Examples:
     metavar="covered|rounded",
     help="Pages of a request off the boundaries: all it touches, or as many as its size needs. "
     "[default: covered]",
-    shell_complete=lambda *_: list(PAGING),
+    shell_complete=lambda *_: _pagings(),
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress and no warnings.")
 def stat(path: Path, as_json: bool, quiet: bool, **options: Any) -> int:
     """Count what a trace has: requests, pages, overwrites, locality."""
-    from flashgc._core import Control
+    from flashgc._core import ConfigError, Control
     from flashgc.command.progress import Bar
     from flashgc.command.render import warn
     from flashgc.command.results import deliver
@@ -82,7 +81,12 @@ def stat(path: Path, as_json: bool, quiet: bool, **options: Any) -> int:
 
     control = Control()
     with Bar(0, quiet=quiet) as bar:
-        made = trace_stat(path, progress=bar, control=control, **checked(options))
+        try:
+            made = trace_stat(path, progress=bar, control=control, **checked(options))
+        except ConfigError as error:
+            raise ConfigError(
+                f"--{error}" if str(error).startswith("paging: ") else error
+            ) from None
     if as_json:
         deliver(made.to_json(), as_json=True, out=None)
     else:
@@ -358,7 +362,7 @@ def formats(name: str | None, as_json: bool) -> None:
 
 def checked(options: dict[str, Any]) -> dict[str, Any]:
     """The options given, checked, as keyword arguments of the API."""
-    from flashgc._core import ConfigError, check, suggest
+    from flashgc._core import ConfigError, check
     from flashgc.units import parse_page_size, parse_size
 
     given = {key: value for key, value in options.items() if value is not None}
@@ -376,9 +380,13 @@ def checked(options: dict[str, Any]) -> dict[str, Any]:
                 check(option.key, given[option.key])
             except ConfigError as error:
                 raise ConfigError(f"--{option.flag}: {error}") from None
-    if "paging" in given and given["paging"] not in PAGING:
-        hint = suggest(given["paging"], list(PAGING))
-        raise ConfigError(
-            f"--paging: found '{given['paging']}', expected {' or '.join(PAGING)}; hint: {hint}"
-        )
     return given
+
+
+def _pagings() -> list[str]:
+    """The words of ``--paging``."""
+    from typing import get_args
+
+    from flashgc.traces import AllPages
+
+    return list(get_args(AllPages))

@@ -42,6 +42,15 @@ impl Paging {
         }
     }
 
+    /// Reads a name where there is no drive, and so no page that it has no room for. Errors: those of
+    /// [`parse`](Self::parse).
+    pub fn parse_for_all_pages(name: &str) -> Result<Self, SpecError> {
+        match Self::parse(name) {
+            Ok(paging @ (Self::Covered | Self::Rounded)) => Ok(paging),
+            _ => Err(unknown(name, &Self::NAMES[..2])),
+        }
+    }
+
     /// Whether the pages of an unaligned request are counted by its size.
     pub fn rounds(self) -> bool {
         matches!(self, Self::Rounded | Self::RoundedFloor)
@@ -477,6 +486,11 @@ mod tests {
             Paging::parse("round").unwrap_err().to_string(),
             "found 'round', expected covered, rounded, floor or rounded+floor; hint: did you mean \
              'rounded'?"
+        );
+        assert_eq!(Paging::parse_for_all_pages("rounded"), Ok(rounded));
+        assert_eq!(
+            Paging::parse_for_all_pages("rounded+floor").unwrap_err().message,
+            "found 'rounded+floor', expected covered or rounded"
         );
         assert_eq!(
             Numbering::parse("first").unwrap_err().message,

@@ -38,7 +38,7 @@ pub use replay::{Replay, Replayer};
 pub use source::{Kinds, SourceOptions, TraceSource};
 pub use stat::{StatBuilder, TraceStat};
 pub use working_set::WorkingSets;
-pub use write::{OutputFormat, PagesOptions, TraceWriter};
+pub use write::{OutputFormat, PagesOptions, TraceWriter, discard_unfinished};
 
 pub(crate) use error::quote;
 pub(crate) use input::Input;

@@ -171,6 +171,14 @@ impl Output {
     }
 }
 
+/// Removes the unfinished file of this process for `path`, if there is one. Whoever writes it waits for
+/// its input and was left behind; it cannot complete the file any more.
+pub fn discard_unfinished(path: &Path) {
+    if let Ok(output) = Output::of(path) {
+        output.discard();
+    }
+}
+
 /// The file that `path` leads to through symbolic links; it need not exist.
 fn follow(path: &Path) -> io::Result<PathBuf> {
     const MOST_LINKS: usize = 40; // as many as Linux follows
