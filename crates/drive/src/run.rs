@@ -13,7 +13,7 @@ use flashgc_workload::{Batch, Workload};
 use crate::checkpoint::Turns;
 use crate::config::Resolved;
 use crate::counting::{CountingDrive, Drive, DriveError};
-use crate::extent::{Extent, Plan, Unit};
+use crate::extent::{Extent, Unit};
 use crate::passes::Rule;
 use crate::result::cut;
 use crate::stats::{Interval, amplifications};
@@ -102,13 +102,9 @@ pub(crate) struct Run {
     host: Option<HostWatch>,
     /// What had been counted when the measured part began.
     at_start: Option<Counted>,
-    /// The same after each interval of the measured part, where the end of the warm-up is found
-    /// only afterwards.
+    /// The same after each interval of the measured part, where only the end tells which of them are
+    /// warm-up.
     after_each: Vec<Counted>,
-    auto_warmup: bool,
-    /// What was counted before each pass of a trace that is replayed until it has settled: which of
-    /// them are warm-up is known at the end.
-    before_passes: Vec<Counted>,
     /// How many times the run was advanced, to the end of that or of the drive's life.
     rounds: u32,
     /// It is being advanced once more.
@@ -126,10 +122,10 @@ pub(crate) struct Run {
 impl State for Run {
     state! {
         named: "run";
-        values: settling, measured, last, wearing, at_start, after_each, before_passes, rounds,
-            under_way, pieces, origin, elapsed;
+        values: settling, measured, last, wearing, at_start, after_each, rounds, under_way,
+            pieces, origin, elapsed;
         states: drive;
-        fixed: unit, warmup, auto_warmup, host, since;
+        fixed: unit, warmup, host, since;
     }
 }
 
@@ -209,8 +205,6 @@ impl Run {
             host: watch,
             at_start: None,
             after_each: Vec::new(),
-            auto_warmup: resolved.auto_warmup,
-            before_passes: Vec::new(),
             rounds: 0,
             under_way: false,
             pieces: 0,
@@ -235,11 +229,12 @@ impl Run {
 
     fn advance_untimed(
         &mut self,
-        plan: &Plan,
+        resolved: &Resolved,
         control: &Control,
         mut poll: Option<Poll<'_>>,
         turns: &mut Turns<'_>,
     ) -> Result<End, DriveError> {
+        let plan = &resolved.plan;
         let amount = plan.measured.amount;
         let warming = if self.at_start.is_none() { self.warmup.amount } else { 0 };
         // Progress counts units as if they were all alike: close enough for a bar.
@@ -262,10 +257,6 @@ impl Run {
         }
         if self.origin.is_none() {
             (self.pieces, self.origin) = (0, Some(self.drive.position(self.unit)));
-            if plan.rule.is_some() {
-                let counted = self.counted();
-                self.before_passes.push(counted);
-            }
         }
         let origin = self.origin.unwrap_or_default();
         let done = plan.rule.map_or(0, |_| u64::from(self.rounds) * amount);
@@ -274,7 +265,12 @@ impl Run {
             let target = pieces(origin, amount, piece, intervals);
             let target = Extent { unit: self.unit, amount: target };
             let done_before = (warming + done).wrapping_sub(origin);
-            match self.interval(target, done_before, control, &mut poll, &mut progress, turns)? {
+            let end =
+                self.interval(target, done_before, control, &mut poll, &mut progress, turns)?;
+            if resolved.auto_warmup || plan.rule.is_some() {
+                self.after_each.push(self.counted());
+            }
+            match end {
                 End::Target => self.pieces = piece,
                 end => return Ok(end),
             }
@@ -343,12 +339,7 @@ impl Run {
         let interval = Interval { host_pages: since.host_pages, programs: since.programs() };
         match self.at_start {
             None => self.settling.push(interval),
-            Some(_) => {
-                self.measured.push(interval);
-                if self.auto_warmup {
-                    self.after_each.push(self.counted());
-                }
-            }
+            Some(_) => self.measured.push(interval),
         }
         let layer = self.drive.layer();
         if layer.wear().is_some() && since.host_pages > 0 {
@@ -374,7 +365,7 @@ impl Lengthened for Run {
     ) -> Result<bool, DriveError> {
         self.since = Instant::now();
         self.under_way = true;
-        let end = self.advance_untimed(&resolved.plan, control, poll, turns);
+        let end = self.advance_untimed(resolved, control, poll, turns);
         self.lap();
         let end = end?;
         if !matches!(end, End::Cancelled) {
@@ -417,14 +408,14 @@ impl Lengthened for Run {
     }
 
     fn finish(mut self, resolved: &Resolved) -> Finished {
-        if let Some(rule) = &resolved.plan.rule {
-            let warmup = rule.warmup_of(self.rounds as usize);
-            self.settling.extend(self.measured.drain(..warmup));
-            self.after_each.drain(..warmup.min(self.after_each.len()));
-            if warmup < self.before_passes.len() {
-                self.at_start = Some(self.before_passes.swap_remove(warmup));
+        let warmup = match &resolved.plan.rule {
+            Some(rule) => {
+                let passes = rule.warmup_of(self.rounds as usize);
+                self.settling.extend(self.measured.drain(..passes));
+                passes
             }
-        }
+            None => cut(resolved, &self.measured),
+        };
         let layer = self.drive.layer();
         let now = layer.counters();
         let erase_counts = layer.blocks().erase_counts();
@@ -438,9 +429,9 @@ impl Lengthened for Run {
         let all = self.counted();
         // The counts are of the intervals that write amplification is of. Of a run that was stopped
         // in its warm-up nothing counts.
-        let start = match cut(resolved, &self.measured) {
+        let start = match warmup {
             0 => self.at_start.as_ref().unwrap_or(&all),
-            cut => &self.after_each[cut - 1],
+            warmup => &self.after_each[warmup - 1],
         };
         let counted = all.since(start);
         Finished {

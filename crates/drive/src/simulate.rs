@@ -69,8 +69,10 @@ pub fn simulate_each(
     };
     let mut one_by_one = || {
         let each = configurations.iter().enumerate();
-        each.map(|(index, one)| Ok(tell(index, on_this_thread(one, control, poll, keeper)?)))
-            .collect()
+        each.map(|(index, one)| {
+            Ok(tell(index, simulate_one(one, control, Some(&mut *poll), keeper)?))
+        })
+        .collect()
     };
     if configurations.iter().any(Resolved::is_external) {
         return one_by_one();
@@ -80,7 +82,8 @@ pub fn simulate_each(
     match pool {
         Ok(pool) => pool.install(|| {
             let each = configurations.par_iter().enumerate();
-            each.map(|(index, one)| Ok(tell(index, side_by_side(one, control, keeper)?))).collect()
+            each.map(|(index, one)| Ok(tell(index, simulate_one(one, control, None, keeper)?)))
+                .collect()
         }),
         // No threads to be had: the same digits, one after the other.
         Err(_) => one_by_one(),
@@ -102,42 +105,23 @@ fn useful_threads(asked: usize, cores: usize, runs: u64) -> usize {
     asked.min(usize::try_from(runs).unwrap_or(usize::MAX)).max(1)
 }
 
-fn side_by_side(
+/// The runs of one configuration: on the calling thread with `poll`, side by side without.
+fn simulate_one(
     resolved: &Resolved,
     control: &Control,
+    poll: Option<Poll<'_>>,
     keeper: Option<&Keeper>,
 ) -> Result<RunResult, DriveError> {
     match &resolved.timed {
         Some(timed) => {
             let make = |index| ClockedRun::new(resolved, timed, index);
-            let (runs, warning) = all_side_by_side(resolved, control, keeper, &make)?;
+            let (runs, warning) = all_runs(resolved, control, poll, keeper, &make)?;
             let result = timed::summarise(resolved, timed, runs, control.is_cancelled());
             Ok(warned(result, warning))
         }
         None => {
             let make = |index| Run::new(resolved, index);
-            let (runs, warning) = all_side_by_side(resolved, control, keeper, &make)?;
-            Ok(warned(summarise(resolved, &runs, control.is_cancelled()), warning))
-        }
-    }
-}
-
-fn on_this_thread(
-    resolved: &Resolved,
-    control: &Control,
-    poll: Poll<'_>,
-    keeper: Option<&Keeper>,
-) -> Result<RunResult, DriveError> {
-    match &resolved.timed {
-        Some(timed) => {
-            let make = |index| ClockedRun::new(resolved, timed, index);
-            let (runs, warning) = all_on_this_thread(resolved, control, poll, keeper, &make)?;
-            let result = timed::summarise(resolved, timed, runs, control.is_cancelled());
-            Ok(warned(result, warning))
-        }
-        None => {
-            let make = |index| Run::new(resolved, index);
-            let (runs, warning) = all_on_this_thread(resolved, control, poll, keeper, &make)?;
+            let (runs, warning) = all_runs(resolved, control, poll, keeper, &make)?;
             Ok(warned(summarise(resolved, &runs, control.is_cancelled()), warning))
         }
     }
@@ -150,6 +134,22 @@ fn warned(mut result: RunResult, warning: Option<String>) -> RunResult {
 
 /// The remains of runs, and a warning about them.
 type Left<R> = (Vec<<R as Lengthened>::Done>, Option<String>);
+
+fn all_runs<R: Lengthened>(
+    resolved: &Resolved,
+    control: &Control,
+    poll: Option<Poll<'_>>,
+    keeper: Option<&Keeper>,
+    make: &(impl Fn(u32) -> Result<R, DriveError> + Sync),
+) -> Result<Left<R>, DriveError>
+where
+    R::Done: Send,
+{
+    match poll {
+        Some(poll) => all_on_this_thread(resolved, control, poll, keeper, make),
+        None => all_side_by_side(resolved, control, keeper, make),
+    }
+}
 
 fn all_side_by_side<R: Lengthened>(
     resolved: &Resolved,
