@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import ended, environment, signalled, started
+from conftest import ended, environment, signalled, started, under_way
 
 LONG = ("--blocks", "2000", "--pages-per-block", "256", "--writes", "100000x", "--warmup", "0.001%")
 
@@ -98,6 +98,31 @@ def test_ctrl_c_is_in_hand_before_anything_takes_long_to_import() -> None:
     # Whatever these import comes before the handler, and Ctrl-C would show its insides.
     ours = {"flashgc", "flashgc._early", "flashgc.command"}
     assert loaded("import flashgc.command") <= {*ours, "__future__", "_signal"}
+
+
+def test_ctrl_c_at_any_moment_of_the_start_shows_nothing_of_ours() -> None:
+    # The interpreter's own start, `site` above all, comes before any program. Three of our files
+    # follow, which import nothing. From then on Ctrl-C is one line.
+    first = ("flashgc/__init__.py", "flashgc/command/__init__.py", "flashgc/_early.py")
+    whole = started("run", *LONG)
+    begun = time.monotonic()
+    under_way(whole, 0.2)
+    span = time.monotonic() - begun
+    whole.kill()
+    whole.communicate()
+    codes = []
+    for moment in range(24):
+        process = started("run", *LONG)
+        time.sleep(span * moment / 24)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=30)
+        codes.append(process.returncode)
+        ours = [line for line in errors.splitlines() if "flashgc" in line and "File " in line]
+        assert [line for line in ours if not any(file in line for file in first)] == [], errors
+        assert (process.returncode == 130) == ("interrupted" in errors), errors
+        assert process.returncode != 130 or "Traceback" not in errors, errors
+    assert codes[-1] == 130
+    assert set(codes) <= {130, -signal.SIGINT, 1, 0}
 
 
 @pytest.mark.parametrize("name", ["flashgc.command.entrance", "flashgc.command.run", "json"])
