@@ -161,6 +161,22 @@ fn a_writer_above_the_middle_flushes_half_as_much_again_as_it_dirtied() {
 }
 
 #[test]
+fn a_writer_flushes_exactly_one_and_a_half_turns() {
+    // As above with a daemon that is too slow to write a page between two requests. At the 4th write
+    // 4 are dirty and three go, 10 to 12. At the 6th 3 are dirty; at the 8th 5, and 13 to 15 go; at the
+    // 10th 4, and 16 to 18.
+    let spec = HostSpec::parse(
+        "page-cache:size=200MiB,writeback=0s,background=2%,limit=6%,rate=1000000,speed=1",
+        "none",
+    );
+    let script = requests("w10 w11 w12 w13 w14 w15 w16 w17 w18 w19 w20");
+    let application = Box::new(Script(script.into_iter()));
+    let mut host = spec.unwrap().open(application, 2 << 20, PAGES, 5).unwrap();
+    let expected: Vec<String> = (10..=18).map(|page| format!("w{page}")).collect();
+    assert_eq!(seen(&mut host, 100), expected);
+}
+
+#[test]
 fn no_more_than_the_limit_is_ever_dirty() {
     for expiry in ["inode", "page"] {
         let cache = format!("page-cache:size=400KiB,limit=10%,background=5%,expiry={expiry}");
