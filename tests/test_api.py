@@ -76,6 +76,32 @@ def test_a_capacity_is_rounded_down_to_whole_blocks_on_every_plane() -> None:
         flashgc.run(capacity="1MB")
 
 
+CLOCK = {"kind": "timed", "times": "read=60us,program=800us,erase=1.5ms", "requests": 10}
+
+
+def test_blocks_are_rounded_up_to_as_many_on_every_plane() -> None:
+    result = flashgc.run(blocks=1001, victim="greedy", planes=4, **CLOCK)  # type: ignore[arg-type]
+    assert (result.config.blocks, result.blocks_asked) == (1004, 1001)
+    assert result.to_dict()["blocks_asked"] == 1001
+    whole = flashgc.run(blocks=1004, victim="greedy", planes=4, **CLOCK)  # type: ignore[arg-type]
+    assert (whole.config.blocks, whole.blocks_asked) == (1004, None)
+    assert "blocks_asked" not in whole.to_dict()
+    assert whole.digest == result.digest
+
+
+def test_a_drive_for_a_trace_has_as_many_blocks_on_every_plane(tmp_path: Path) -> None:
+    path = tmp_path / "trace.csv"
+    lines = [f"{time},W,{4096 * (time % 1000)},4096,0" for time in range(2000)]
+    path.write_text("time_us,op,offset_bytes,size_bytes,dev\n" + "\n".join(lines) + "\n")
+    clock = {**CLOCK, "requests": None, "passes": 1, "planes": 4, "pages_per_block": 16}
+    # 1000 pages are 63 whole blocks, which leave a fifth of 78.75 as spare space.
+    result = flashgc.run(path, spare=0.2, **clock)  # type: ignore[arg-type]
+    assert (result.config.blocks, result.blocks_asked) == (80, 79)
+    with pytest.raises(flashgc.ConfigError, match=r"--blocks 80$"):
+        flashgc.run(path, spare=0.2, blocks=60, **clock)  # type: ignore[arg-type]
+    assert flashgc.run(path, spare=0.2, blocks=80, **clock).host_pages == 2000  # type: ignore[arg-type]
+
+
 def test_a_warm_up_of_none_may_be_a_number() -> None:
     results = [flashgc.run(victim="greedy", warmup=zero, **SMALL) for zero in (0, "0")]
     assert results[0].digest == results[1].digest

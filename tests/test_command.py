@@ -93,6 +93,16 @@ def test_a_capacity_that_is_rounded_is_said(command: Command) -> None:
     assert "less than asked" not in command("run", "--capacity", "1TiB", *short).stdout
 
 
+def test_blocks_that_are_rounded_for_the_planes_are_said(command: Command) -> None:
+    typed = "--drive timed --device mlc --planes 4 --requests 100 --arrivals poisson:rate=9"
+    for name, *more in (("run",), ("compare", "--victim", "greedy", "--victim", "fifo")):
+        made = command(name, *typed.split(), "--blocks", "2045", *more)
+        assert made.returncode == 0, made.stderr
+        said = "512 MiB (3 more than asked for, to have as many on each of 4 planes)"
+        assert f" 2 048 blocks of 64 pages of 4 KiB: {said}" in " ".join(made.stdout.split())
+        assert "asked for" not in command(name, *typed.split(), "--blocks", "2048", *more).stdout
+
+
 def test_plain_output_has_no_colour_and_no_blanks_at_line_ends(command: Command) -> None:
     for arguments in (["run", *SMALL], ["compare", *SMALL], ["policies"], ["trace", "formats"]):
         made = command(*arguments)

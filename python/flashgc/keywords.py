@@ -68,7 +68,9 @@ class RunKeywords(TypedDict, total=False):
     queues). [default: counting]
     """
     blocks: int | str | None
-    """Physical blocks N. [default: 4096; for a trace as many as its pages need]"""
+    """Physical blocks N, rounded up to the same number on every plane. [default: 4096; for a trace
+    as many as its pages need]
+    """
     capacity: str | None
     """Physical size, instead of blocks. It is rounded down to whole blocks, the same number on
     every plane, and the result says by how much. For example 960GB.
@@ -290,7 +292,9 @@ class CompareKeywords(TypedDict, total=False):
     queues). [default: counting]
     """
     blocks: int | str | None
-    """Physical blocks N. [default: 4096; for a trace as many as its pages need]"""
+    """Physical blocks N, rounded up to the same number on every plane. [default: 4096; for a trace
+    as many as its pages need]
+    """
     capacity: str | None
     """Physical size, instead of blocks. It is rounded down to whole blocks, the same number on
     every plane, and the result says by how much. For example 960GB.

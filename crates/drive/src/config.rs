@@ -23,6 +23,8 @@ pub struct Resolved {
     pub config: RunConfig,
     /// The drive's shape.
     pub geometry: Geometry,
+    /// Blocks that were asked for, or that the pages of a trace need, where the planes take more.
+    pub blocks_asked: Option<u32>,
     /// The runs' warm-up and measured part.
     pub plan: Plan,
     /// Whether the warm-up is found from the run itself.

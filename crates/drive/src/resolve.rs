@@ -40,14 +40,15 @@ impl Resolved {
         let plan = config.timed.as_ref().map(|timed| Timed::plan(timed, config, specs.times));
         let plan = plan.transpose()?;
         let blocks = blocks(config, plan.as_ref().map_or(1, |plan| plan.hardware.all_planes()))?;
-        let geometry = match &plan {
+        let (geometry, needed) = match &plan {
             Some(plan) => {
                 let levels = specs.levelling.is_some();
                 let Specs { mapping, placement, .. } = &specs;
                 clock::geometry(config, blocks, plan, mapping, placement, levels, &*source)?
             }
-            None => geometry(config, blocks, &*source)?,
+            None => (geometry(config, blocks, &*source)?, None),
         };
+        let blocks_asked = config.blocks.or(needed).filter(|&blocks| blocks < geometry.blocks());
         if plan.is_some() {
             specs.mapping.geometry_below(&geometry)?;
         }
@@ -79,6 +80,7 @@ impl Resolved {
         let mut resolved = Self {
             config: config.clone(),
             geometry,
+            blocks_asked,
             plan: course.plan,
             auto_warmup: course.auto_warmup,
             source,
@@ -221,9 +223,15 @@ fn check_numbers(config: &RunConfig) -> Result<(), SpecError> {
     }
 }
 
-/// The blocks asked for, or those of the capacity asked for: whole blocks, as many on every plane.
+/// The blocks asked for, rounded up to as many on every plane; or those of the capacity asked for,
+/// rounded down.
 fn blocks(config: &RunConfig, planes: u32) -> Result<Option<u32>, SpecError> {
-    let (None, Some(bytes)) = (config.blocks, config.capacity) else { return Ok(config.blocks) };
+    if let Some(blocks) = config.blocks {
+        // Below two a plane, the drive refuses the number that was asked for.
+        let rounded = blocks.checked_next_multiple_of(planes);
+        return Ok(Some(rounded.filter(|&all| all / planes > 1).unwrap_or(blocks)));
+    }
+    let Some(bytes) = config.capacity else { return Ok(None) };
     let block = u64::from(config.pages_per_block) * u64::from(config.page_size);
     let each = bytes / (block * u64::from(planes)).max(1);
     if each == 0 {

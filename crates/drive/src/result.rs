@@ -120,6 +120,10 @@ pub struct RunResult {
     /// digests, equal runs. Names count: a trace under another path or in another compression, and a
     /// policy in Python beside its built-in twin, decide alike and have other digests.
     pub digest: String,
+    /// Blocks that were asked for, or that the pages of a trace need, where the drive has more: it has
+    /// as many on every plane.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocks_asked: Option<u32>,
     /// The configuration in full.
     pub config: FullConfig,
     /// Version of flashgc.
@@ -306,6 +310,7 @@ pub(crate) fn summarise(resolved: &Resolved, runs: &[Finished], interrupted: boo
         measured_from: runs.first().map(|run| measured_from(resolved, run)).unwrap_or_default(),
         seed: resolved.config.seed,
         digest: digest(&config, runs),
+        blocks_asked: resolved.blocks_asked,
         config,
         version: crate::VERSION.to_string(),
     }

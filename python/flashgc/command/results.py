@@ -26,7 +26,7 @@ from flashgc.command.render import (
     warn,
 )
 from flashgc.registry import brief
-from flashgc.results import Comparison, Rank, Replayed, Result
+from flashgc.results import Comparison, Config, Rank, Replayed, Result
 from flashgc.units import format_count, format_share, format_size
 
 
@@ -405,8 +405,18 @@ def drive(result: Result) -> str:
     )
     if config.capacity is not None:
         less = format_size(config.capacity - size)
-        shape += f" ({less} less than asked for, to have whole blocks)"
+        shape += f" ({less} less than asked for, to have whole blocks{_each(config)})"
+    if result.blocks_asked is not None:
+        more = config.blocks - result.blocks_asked
+        shape += f" ({format_count(more)} more than asked for, to have as many{_each(config)})"
     return shape
+
+
+def _each(config: Config) -> str:
+    """The planes that have as many blocks each, in words; nothing without a clock."""
+    timed = config.timed or {}
+    planes = math.prod(int(timed.get(key) or 1) for key in ("channels", "ways", "dies", "planes"))
+    return f" on each of {planes} planes" if planes > 1 else ""
 
 
 def policy(result: Result) -> str:

@@ -97,6 +97,9 @@ class Result(Document):
     config: Config
     #: Version of flashgc.
     version: str
+    #: Blocks that were asked for, or that the pages of a trace need, where the drive has more, to
+    #: have as many on every plane; else ``None``.
+    blocks_asked: int | None
     _raw: dict[str, Json] = dataclasses.field(repr=False, compare=False)
 
     @classmethod

@@ -52,7 +52,7 @@ super::holder! {
     #[serde(deny_unknown_fields, default)]
     pub struct RunConfig: Run in RUN {
         blocks: Option<u32> => "4096",
-            "Physical blocks N.",
+            "Physical blocks N, rounded up to the same number on every plane.",
             drive(Kind::Count).cases(&[(Case::Trace, "as many as its pages need")]);
         #[serde(skip_serializing_if = "Option::is_none")]
         capacity: Option<u64> => "",

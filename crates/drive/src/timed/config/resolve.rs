@@ -130,7 +130,8 @@ pub(crate) fn refuse_what_only_counts(config: &RunConfig) -> Result<(), SpecErro
 }
 
 /// The drive's shape. If the blocks are given, a trace takes the pages that it addresses. Otherwise
-/// the drive is as large as the trace needs, in whole blocks a plane.
+/// the drive is as large as the trace needs, in whole blocks a plane; beside it are the blocks that
+/// its pages need, however many planes there are.
 pub(crate) fn geometry(
     config: &RunConfig,
     blocks: Option<u32>,
@@ -139,45 +140,55 @@ pub(crate) fn geometry(
     placement: &PlacementSpec,
     levels: bool,
     source: &dyn Source,
-) -> Result<Geometry, FtlError> {
+) -> Result<(Geometry, Option<u32>), FtlError> {
     let b = config.pages_per_block;
-    let planes = plan.hardware.all_planes();
     let Some(pages) = requests(source)?.fixed_pages(b) else {
         let blocks = blocks.ok_or_else(no_blocks)?;
-        return Ok(Geometry::with_spare(blocks, b, config.spare)?);
+        return Ok((Geometry::with_spare(blocks, b, config.spare)?, None));
     };
-    if let Some(blocks) = blocks {
-        let geometry = Geometry::with_spare(blocks, b, config.spare)?;
-        if geometry.logical_pages() < pages {
-            return Err(SpecError::new(
-                format!(
-                    "the workload addresses {}, and the drive has {}",
-                    count(pages.into(), "page"),
-                    geometry.logical_pages()
-                ),
-                "use more blocks; without --blocks, --capacity and --device the drive is as large \
-                 as the trace needs",
-            )
-            .into());
-        }
-        return Ok(geometry);
-    }
     let wanted = Geometry::for_logical_pages(pages.into(), b, config.spare)?;
-    // Each plane needs its share of the pages and of the map on flash, its open blocks, and what its pool keeps.
+    // Each plane needs its open blocks too.
     let open = placement.blocks_kept().unwrap_or(2) + u32::from(levels);
-    let blocks = u64::from(wanted.blocks()).div_ceil(u64::from(planes)).max(1);
+    let enough = || whole_planes(&wanted, plan, mapping, open);
+    let Some(blocks) = blocks else {
+        return Ok((Geometry::new(enough()?, b, pages.into())?, Some(wanted.blocks())));
+    };
+    let geometry = Geometry::with_spare(blocks, b, config.spare)?;
+    if geometry.logical_pages() < pages {
+        return Err(SpecError::new(
+            format!(
+                "the workload addresses {}, and the drive has {}",
+                count(pages.into(), "page"),
+                geometry.logical_pages()
+            ),
+            format!("--blocks {}", enough()?),
+        )
+        .into());
+    }
+    Ok((geometry, None))
+}
+
+/// The blocks of the smallest drive for the pages of `wanted`: as many on each plane, with room for
+/// its share of the pages and of the map on flash, its `open` blocks, and what its pool keeps.
+fn whole_planes(
+    wanted: &Geometry,
+    plan: &TimedPlan,
+    mapping: &Mapping,
+    open: u32,
+) -> Result<u32, SpecError> {
+    let planes = u64::from(plan.hardware.all_planes());
+    let pages = wanted.logical_pages();
     let held = u64::from(pages) + u64::from(mapping.pages_on_flash(pages));
-    let full = held.div_ceil(u64::from(planes)).div_ceil(u64::from(b));
+    let full = held.div_ceil(planes).div_ceil(u64::from(wanted.pages_per_block()));
     let kept = |blocks: u64| u64::from(plan.blocks_kept(u32::try_from(blocks).unwrap_or(u32::MAX)));
-    let mut each = blocks;
+    let mut each = u64::from(wanted.blocks()).div_ceil(planes).max(1);
     // A plane that must keep nearly all its blocks has no room at any size; the map says so.
     while each < full + kept(each) + u64::from(open) && each < 100 * (full + 10) {
         each += 1;
     }
-    let blocks = u32::try_from(each * u64::from(planes)).map_err(|_| {
+    u32::try_from(each * planes).map_err(|_| {
         SpecError::new("the drive would have more than 2^32 blocks", "use larger blocks")
-    })?;
-    Ok(Geometry::new(blocks, b, pages.into())?)
+    })
 }
 
 /// Requests of a run until a failure: about as many pages as the blocks bear together. More are run
