@@ -452,3 +452,33 @@ fn left_behind(totals: &Totals, now: u64, is_open: bool) -> Option<Overload> {
         is_cut_short: false,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn behind(outstanding: u64, arrived: u64, is_open: bool) -> Option<Overload> {
+        let totals = Totals {
+            at_last_arrival: outstanding,
+            arrived,
+            completed: arrived,
+            last_arrival_ns: 2_000_000_000,
+            ..Totals::default()
+        };
+        left_behind(&totals, 4_000_000_000, is_open)
+    }
+
+    #[test]
+    fn a_run_is_left_behind_by_more_than_a_thousand_requests_and_more_than_a_tenth() {
+        assert_eq!(behind(1000, 2000, true), None);
+        assert!(behind(1001, 2000, true).is_some());
+        assert_eq!(behind(1001, 10_010, true), None);
+        assert!(behind(1002, 10_010, true).is_some());
+        // A closed loop waits for its drive and sends no faster.
+        assert_eq!(behind(1500, 2000, false), None);
+        // 3000 come in 2 s and are served in 4 s.
+        let overload = behind(1500, 3000, true).unwrap();
+        assert_eq!((overload.offered_per_second, overload.sustainable_per_second), (1500.0, 750.0));
+        assert_eq!((overload.outstanding, overload.is_cut_short), (1500, false));
+    }
+}
