@@ -226,7 +226,7 @@ mod tests {
     #[test]
     fn a_place_where_two_fixed_points_have_met_and_vanished_is_passed() {
         // g(x) - x = -((x - 1)^2 + 1e-4) (x + 2) is nearly 0 at x = 1, and 0 at x = -2 alone; there
-        // g' = -8, so that plain steps lead away from it.
+        // g' = -8: plain steps lead away from it.
         let map = |x: &[f64]| Ok(vec![x[0] - ((x[0] - 1.0).powi(2) + 1e-4) * (x[0] + 2.0)]);
         let found = find("x", vec![1.5], 1e-12, map, |x| x[0].abs() < 10.0).unwrap();
         assert!((found[0] + 2.0).abs() < 1e-12, "{found:?}");

@@ -136,7 +136,7 @@ impl Taken {
                 total /= LARGE;
                 some /= LARGE;
             }
-            // What little goes up from here on changes no digit.
+            // The few blocks that go up from here on change no digit.
             if next < total * NEGLIGIBLE && k > 0 && next < self.stored[k] * 0.5 {
                 break;
             }

@@ -57,7 +57,7 @@ pub fn solve(drive: &Drive, window: f64) -> Result<FixedPoint, ModelError> {
     Ok(FixedPoint { write_amplification, residual, valid, victim, memory: None })
 }
 
-/// What happens for a given kappa.
+/// The window and its blocks for a given kappa.
 struct Window {
     b: usize,
     kappa: f64,

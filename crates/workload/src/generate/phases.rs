@@ -147,7 +147,7 @@ impl Running {
             let drawn = from + self.changes.below(pages - from);
             self.order.swap(from as usize, drawn as usize);
         }
-        // Who leaves is a sample without repetition of the ranks.
+        // Those that leave are a sample of the ranks without repetition.
         let mut ranks: Vec<u32> = (0..members).collect();
         for nth in 0..self.leaving {
             let drawn = nth + self.changes.below(members - nth);

@@ -295,8 +295,8 @@ impl Clock {
         let gap = match self.arrivals {
             Arrivals::Gaps(gaps) => gaps.draw(&mut self.stream),
             Arrivals::Bursts { gap_ns, on_ns, off_ns } => {
-                // What is left of a burst after an arrival, and the time to the next arrival, are
-                // exponential whatever came before.
+                // After an arrival, the rest of the burst and the time to the next arrival are
+                // exponential. They do not depend on the past.
                 let mut passed = 0.0;
                 loop {
                     let gap = exponential(gap_ns, &mut self.stream);

@@ -206,7 +206,7 @@ impl DiskSimRequests {
         let units = ((bytes / self.unit as f64).round() as u64).clamp(1, largest);
         let sequential = self.places.unit() < self.sequential;
         let first = match self.next {
-            // What does not fit before the end starts again at the beginning.
+            // A request that does not fit before the end starts again at the beginning.
             Some(next) if sequential && next + units <= self.units => next,
             Some(_) if sequential => 0,
             _ => below(self.units - units + 1, &mut self.places),

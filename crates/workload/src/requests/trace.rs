@@ -154,8 +154,8 @@ impl TimedTrace {
         notes
     }
 
-    /// What a person should know of the times, if a replay is to take them: those of many requests that
-    /// are all equally far apart are numbers of lines, and not when requests came.
+    /// A note on the times for a replay that takes them. Many requests that are all equally far apart
+    /// have numbers of lines, not times.
     pub fn note_of_times(&self) -> Option<String> {
         const LEAST: usize = 100;
         let gap = self.requests.get(1)?.arrival_ns;
@@ -261,7 +261,7 @@ fn place(
         _ => runs.push((number, 1)),
     });
     let whole_pages = matches!(request.op, Op::Trim | Op::Dirty);
-    // What lies before its first byte in its first page, and all of its bytes that are left.
+    // Bytes of its first page before its first byte, and bytes of its own that are left.
     let (mut before, mut size) = match (whole_pages, paging.paging.rounds()) {
         (true, _) => (0, u64::MAX),
         (false, true) => (0, request.size),

@@ -74,7 +74,7 @@ pub fn convert(
                 .hint("write .flashgc or .csv instead"));
         }
         reader.check_page_size(pages.page_size.into())?;
-        // What is left out already stays so.
+        // References that are left out already cannot come back.
         pages.filter = pages.filter.max(reader.recorded().map_or(0, |recorded| recorded.filter));
     }
     let mut writer = TraceWriter::create_with(output, Some(format), pages)?;

@@ -60,7 +60,7 @@ struct Layer<R> {
     produced: u64,
 }
 
-/// Gzip files joined together. What follows the last of them and is none is called by its name.
+/// Gzip files joined together. An error names any other bytes that follow the last of them.
 struct GzipMembers<R> {
     /// `None` after the last member.
     decoder: Option<GzDecoder<R>>,

@@ -171,8 +171,8 @@ impl Output {
     }
 }
 
-/// Removes the unfinished file of this process for `path`, if there is one. Whoever writes it waits for
-/// its input and was left behind; it cannot complete the file any more.
+/// Removes the unfinished file of this process for `path`, if there is one. Its writer waits for input
+/// and was left behind. It cannot complete the file any more.
 pub fn discard_unfinished(path: &Path) {
     if let Ok(output) = Output::of(path) {
         output.discard();
@@ -267,7 +267,7 @@ pub struct TraceWriter {
 
 impl TraceWriter {
     /// Starts a file. The name's ending chooses the compression, and the format unless it is given.
-    /// What a symbolic link leads to is written, and the link stays.
+    /// A symbolic link stays, and the file that it leads to is written.
     ///
     /// # Errors
     /// An ending that names no format, and files that cannot be created.

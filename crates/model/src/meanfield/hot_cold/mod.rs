@@ -177,7 +177,7 @@ impl<'a> Model<'a> {
         Ok(std::iter::once(rate).chain(shares).collect())
     }
 
-    /// What blocks of copies hold, and the share of them that is sorted.
+    /// The content of blocks of copies, and the share of them that is sorted.
     fn copies(&self, x: &[f64]) -> (f64, Vec<f64>) {
         let copied = self.levels.victims_of(&x[2..]);
         let succession = Succession::new(&self.levels, self.selection);

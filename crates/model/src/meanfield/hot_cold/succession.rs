@@ -125,7 +125,7 @@ impl Dependence {
                 column(&|i| ratio(q[i] - below(q, 0.0, i), chances[i])),
                 column(&|i| ratio(one[i] - below(&one, 0.0, i), chances[i])),
             ],
-            // No level above lies at 0, so that what is below it does not matter.
+            // No level above lies at 0, so the levels below it do not matter.
             to: [
                 column(&|j| (below(&b, 0.0, j) - b[j]).max(0.0)),
                 column(&|j| (below(&k, 0.0, j) - k[j]).max(0.0)),

@@ -24,7 +24,7 @@ pub(super) struct Transactions {
     /// Rows appended to the history.
     payments: u64,
     random: Stream,
-    /// What transactions asked for that is not yet handed out, from `used` on.
+    /// Commands of transactions; those from `used` on are not yet handed out.
     asked: Vec<(u32, Op)>,
     used: usize,
     ops: [Op; BLOCK],
@@ -183,7 +183,7 @@ impl Transactions {
         let warehouse = self.warehouse();
         for district in warehouse * DISTRICTS..(warehouse + 1) * DISTRICTS {
             let (next, due) = self.next[district as usize];
-            // What was archived undelivered is gone.
+            // Orders that were archived undelivered are gone.
             let order = due.max(next.saturating_sub(ORDERS));
             if order == next {
                 continue;

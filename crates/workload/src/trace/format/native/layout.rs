@@ -201,7 +201,8 @@ const SAME_SIZE: u8 = 1 << 5;
 const MICROSECONDS: u8 = 1 << 6;
 const BACKWARDS: u8 = 1 << 7;
 
-/// What a request is coded relative to; a block starts afresh, so that it can be read alone.
+/// The request before, which the next one is coded relative to. Each block starts afresh and can be
+/// read alone.
 struct Previous {
     time: u64,
     end: i64,
