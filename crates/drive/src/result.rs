@@ -122,7 +122,7 @@ pub struct RunResult {
     pub digest: String,
     /// Blocks that were asked for, or that the pages of a trace need, where the drive has more: it has
     /// as many on every plane.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub blocks_asked: Option<u32>,
     /// The configuration in full.
     pub config: FullConfig,
