@@ -44,7 +44,7 @@ def place(policy: object) -> str:
 def check(policy: object, name: str) -> None:
     """Raises :class:`flashgc.PolicyError` if ``policy`` cannot be called as policies are.
 
-    What only a call can tell is left to the call.
+    Faults that only a call can show are left to the call.
     """
     call: object
     if inspect.isclass(policy):

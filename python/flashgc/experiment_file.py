@@ -65,7 +65,7 @@ def _trace(path: Path) -> str:
 
 
 def _meant(path: Path) -> str:
-    """What somebody may have meant who named a file that is not there."""
+    """A guess at the file that was meant by a name that is not there."""
     try:
         check("source", str(path))
         generator = not is_trace(str(path))

@@ -101,7 +101,8 @@ def trace_record(
         stopped = control.cancelled or recorded["accesses"] == accesses
     except TraceError:
         code = _end(process, wait=True)
-        # What cannot be written ends Valgrind by a closed pipe, and that is no fault of its own.
+        # An output that cannot be written closes the pipe, which ends Valgrind by no fault of its
+        # own.
         if code not in (0, -signal.SIGPIPE) and not os.path.exists(target):
             raise ConfigError(
                 f"{program[0]}: Valgrind could not run it ({describe_exit(code)}); "

@@ -107,7 +107,7 @@ def enter(arguments: list[str]) -> int:
         code = cli.main(arguments, prog_name="flashgc", standalone_mode=False)
         sys.stdout.flush()
     except BrokenPipeError:
-        # Whoever read our output has seen enough.
+        # The reader of our output has seen enough.
         streams.abandon()
         return OK
     except SystemExit:

@@ -79,7 +79,7 @@ def draw(make: Callable[[], Figure], name: str | None, *, measured: bool, quiet:
     logging.getLogger("matplotlib").setLevel(logging.ERROR)
     try:
         figure = make()
-    except ConfigError as error:  # What was worked out is there, whatever a picture of it lacks.
+    except ConfigError as error:  # The results are there even if a picture of them cannot be.
         warn(f"{name} was not drawn: {error}", quiet=quiet)
         return
     save(figure, name)

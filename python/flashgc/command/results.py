@@ -390,7 +390,7 @@ def deliver(document: str, *, as_json: bool, out: str | None) -> None:
     try:
         if out is not None:
             _files.write(out, document + "\n")
-    finally:  # What was worked out for hours is shown even where it cannot be written.
+    finally:  # Results of hours are shown even where they cannot be written.
         if as_json:
             click.echo(document)
 
@@ -420,7 +420,7 @@ def _each(config: Config) -> str:
 
 
 def policy(result: Result) -> str:
-    """Who collects, and where pages go, where that is not as usual."""
+    """The policy, and the places of pages where they are not as usual."""
     parts = [result.policy]
     if result.frontier != "none":
         parts.append(f"{result.frontier} frontier")
