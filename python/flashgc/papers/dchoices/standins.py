@@ -25,6 +25,7 @@ import itertools
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from flashgc._core import FlashgcError
 from flashgc.papers.claims import Claim, claims
@@ -45,7 +46,8 @@ WHOLE = 0.01
 #: How the requests of a trace are counted: section 5 rounds offsets down to a page and splits by
 #: size, once for all of its tables. Statistics count so, and drives in addition leave out what lies
 #: beyond their U = b floor(x/b) pages.
-COUNTED, REPLAYED = "rounded", "rounded+floor"
+COUNTED: Literal["rounded"] = "rounded"
+REPLAYED = "rounded+floor"
 
 #: Pages a block of the paper's drives.
 B = 64

@@ -105,7 +105,7 @@ def micro(
         hints=hints,
         warmup=warmup,
         writes=writes // parts,
-        runs=_runs(size, banks),
+        runs=bank_runs(size, banks),
     )
 
 
@@ -122,7 +122,8 @@ def addresses(h: float, reads: float, reading: str = "") -> str:
     return f"skew:h={h:g},{read}"
 
 
-def _runs(size: Size, banks: int) -> int:
+def bank_runs(size: Size, banks: int) -> int:
+    """Banks that are simulated, each a run."""
     return min(banks, BANKS) if size is Size.QUICK else banks * DRIVES[size]
 
 
@@ -132,8 +133,8 @@ def settings(size: Size, banks: int = BANKS) -> str:
     blocks = BLOCKS // banks // smaller
     written = WRITES * PAGE_BYTES / smaller / 1e9
     return (
-        f"{_runs(size, banks)} banks of {blocks} blocks of {BLOCK} pages of {PAGE}, {banks} to a "
-        f"drive, {written:.3g} GB a drive written by the cache after "
+        f"{bank_runs(size, banks)} banks of {blocks} blocks of {BLOCK} pages of {PAGE}, {banks} to "
+        f"a drive, {written:.3g} GB a drive written by the cache after "
         f"{WARMUP[size].removesuffix('x')} drive writes"
     )
 
@@ -168,15 +169,26 @@ def overhead(measured: Measured, less: str, more: str) -> Value:
     return Value.of([100 * (1 - (one - 1) / (other - 1)) for one, other in pairs])
 
 
-def gain_row(measured: Measured, label: str, published: float | str, less: str, more: str) -> Row:
-    """A row that is met if ``less`` writes less than ``more``, outside the interval."""
+def gain_row(
+    measured: Measured,
+    label: str,
+    published: float | str,
+    less: str,
+    more: str,
+    *,
+    above: float = 0,
+) -> Row:
+    """A row that is met if ``less`` writes over ``above`` percent less than ``more``.
+
+    So does the end of its interval.
+    """
 
     def judge() -> tuple[Value, Judgement]:
         value = gain(measured, less, more)
         one, other = measured.value(less), measured.value(more)
         names = (less.split(maxsplit=1)[0], more.split(maxsplit=1)[0])
         why = f"{names[0]}: {one.mean:.3f}, {names[1]}: {other.mean:.3f}"
-        return value, verdicts.true(value.low > 0, why)
+        return value, verdicts.true(value.low > above, why)
 
     return row(label, published, judge)
 
