@@ -113,6 +113,23 @@ def test_the_published_numbers_have_the_published_order(name: str) -> None:
     assert all(row.difference == pytest.approx(0, abs=1e-3) for row in outcome.rows[orders:])
 
 
+@pytest.mark.parametrize(
+    ("name", "unit"),
+    [("fig5.first-failure", "s"), ("fig6", "% of GA's"), ("fig7", "% of GA's"), ("fig8", "ms")],
+)
+def test_figures_are_drawn_in_the_units_of_the_paper(name: str, unit: str) -> None:
+    figure = judged(name).figures[0]
+    assert figure.data.columns[2:4] == (f"published ({unit})", f"measured ({unit})")
+    cells = {(trace, name): line for trace, name, *line in figure.data.rows}
+    said = experiment.published(the(name), "trace2")
+    assert [cells["trace2", one][0] for one in TABLE] == list(said.values())
+    assert [cells["trace2", one][1] for one in TABLE] == pytest.approx(list(said.values()))
+    drawn = figure.draw()
+    labels = [axes.get_ylabel().replace("\n", " ") for axes in drawn.axes]
+    assert all(f"({unit})" in label for label in labels)
+    assert [label.rpartition(" ")[2] for label in labels] == ["published", "measured"]
+
+
 def test_the_published_means_say_what_table_4_says_but_for_tied_response_times() -> None:
     # Figure 8 has BSGC and EIGC equal in most of its cells: none is below the other.
     assert missed(judged("table4")) == ["response time: FIFO+BSGC and SFL+BSGC"]

@@ -271,6 +271,8 @@ class Variability:
             except NotMeasuredError:
                 continue
             whole = np.array(clock(run).over_time.write.bytes_per_second)[1:-1]
+            if not np.std(whole) > 0:
+                continue
             z = np.sort((whole - np.mean(whole)) / np.std(whole))
             shares = (np.arange(len(z)) + 1) / len(z)
             cells += [(depth, float(x), float(y)) for x, y in zip(z, shares, strict=True)]
