@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+import flashgc
 from flashgc.papers.claims import Claim, claims
 from flashgc.papers.zombie import experiment
 from flashgc.papers.zombie.example import TRACE
@@ -47,6 +48,25 @@ def test_the_default_size_is_the_papers() -> None:
         assert config["host"]["cache"].startswith(f"page-cache:size={cache * 256}MiB,rate=2500,")
     config = experiment.micro(Size.DEFAULT, "GC-CB", 6, banks=16).config()
     assert (config["runs"], config["blocks"]) == (16, 1024)
+
+
+def test_a_list_in_the_last_page_of_a_block_leaves_the_logical_capacity_as_it_is() -> None:
+    # 128 of 127 times (1 - 5.7%) is 1 - 4.9575%.
+    assert pytest.approx(1 - (1 - 0.057) * 128 / 127, abs=1e-6) == 0.049575
+    pages = []
+    for lists in (False, True):
+        config = experiment.micro(Size.DEFAULT, "ZGC-GD", 6, lists=lists).config()
+        physical = config["blocks"] * config["pages_per_block"]
+        assert physical == 4096 * (127 if lists else 128)
+        pages.append(physical * (1 - config["spare"]))
+    assert pages[1] == pytest.approx(pages[0], rel=1e-6)
+    # So has the preset of the board, on which the two keys are given.
+    board = {"kind": "timed", "device": "jasmine-4", "blocks": 1024, "requests": 16, "runs": 1}
+    capacities = [
+        flashgc.run(workload="uniform", victim="greedy", **board, **keys).config.logical_pages
+        for keys in ({}, {"pages_per_block": 127, "spare": "4.9575%"})
+    ]
+    assert capacities[1] == pytest.approx(capacities[0], abs=1)
 
 
 def with_amplifications(of: dict[str, list[float]], **more: Any) -> dict[str, Result]:

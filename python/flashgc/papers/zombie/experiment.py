@@ -52,6 +52,12 @@ COLLECTORS = {
 #: Each with what it is compared with.
 PAIRS = (("ZGC-GD", "GC-GD"), ("ZGC-CB", "GC-CB"))
 
+#: Pages of a block that hold data where its last page has their list, as in the open FTLs of the
+#: board, and the spare factor with which such a drive has the same logical capacity. The paper does
+#: not say what its own FTL does.
+LISTED = 127
+LISTED_SPARE = "4.9575%"
+
 #: The readings of the drive by the end of their runs' names, and how rows name them. The paper says
 #: neither where the hot addresses lie nor what was written before: the literal reading has the
 #: lowest addresses, in use; under the other, hot pages lie among cold ones on a drive that was
@@ -88,8 +94,12 @@ def micro(
     speed: float = SPEED,
     writes: int = WRITES,
     reading: str = "",
+    lists: bool = False,
 ) -> Simulation:
-    """The micro-benchmark of section 5.2: ``cache`` in GiB, ``reads`` a write."""
+    """The micro-benchmark of section 5.2: ``cache`` in GiB, ``reads`` a write.
+
+    With ``lists`` the last page of a block has the list of the others.
+    """
     parts = banks * scale(size, banks)
     warmup = warmup or ("0" if reading == SCATTERED else WARMUP[size])
     spec = f"page-cache:size={cache * 1024 / parts:g}MiB,rate={rate / parts:g}"
@@ -98,9 +108,9 @@ def micro(
         gc_preset=COLLECTORS[collector],
         frontier="pool",
         blocks=BLOCKS // parts,
-        pages_per_block=BLOCK,
+        pages_per_block=LISTED if lists else BLOCK,
         page_size=PAGE,
-        spare=SPARE,
+        spare=LISTED_SPARE if lists else SPARE,
         host_cache=f"{spec},speed={speed / parts:g}{host}",
         hints=hints,
         warmup=warmup,
