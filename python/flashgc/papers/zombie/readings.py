@@ -193,7 +193,7 @@ class Oracle:
 
     @staticmethod
     def _row(measured: Measured, less: str, more: str, h: int) -> Row:
-        def judge() -> tuple[Value, Judgement]:
+        def judge() -> tuple[Value | str, Judgement]:
             told = gain(measured, f"{less} {h} riding", f"{more} {h}").mean
             foretold = {
                 far: gain(measured, f"{less} {h} oracle {far:g}", f"{more} {h}").mean
@@ -202,6 +202,8 @@ class Oracle:
             best = max(foretold.values())
             each = ", ".join(f"{value:.1f} at {far:g}%" for far, value in foretold.items())
             why = f"hints save {told:.1f}% of {more}'s writes, the oracle {each} of the drive ahead"
+            if not best > 0:
+                return "nothing saved", Judgement(Verdict.MISSED, why)
             return Value(100 * told / best), Judgement(
                 Verdict.MET if best >= told else Verdict.MISSED, why
             )
