@@ -41,6 +41,11 @@ READINGS: Mapping[str, Mapping[str, Any]] = {
     "filled in order, nothing written before": {"warmup": "0"},
     "hot pages scattered, nothing written before": {"reading": SCATTERED},
     "hot pages scattered, 127 of 128 pages for data": {"reading": SCATTERED, "lists": True},
+    "hot pages scattered, 127 of 128 pages for data, half a drive write before": {
+        "reading": SCATTERED,
+        "lists": True,
+        "warmup": "0.5x",
+    },
     "127 of 128 pages for data": {"lists": True},
     "half a drive write before": {"warmup": "0.5x"},
     "eight drive writes before": {"warmup": "8x"},
