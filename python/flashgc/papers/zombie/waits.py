@@ -143,8 +143,11 @@ class Written:
 
     @staticmethod
     def _late(claim: Claim, size: Size) -> int:
-        """Commands of a bank in the seconds of the statement: about one for two accesses."""
-        return int(claim.facts["seconds"]) * RATE // (2 * BANKS * scale(size))
+        """Commands of a bank in no more than the seconds of the statement.
+
+        There are about as many as half the accesses; nine twentieths leave room.
+        """
+        return int(claim.facts["seconds"]) * RATE * 9 // (20 * BANKS * scale(size))
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
         """The share of each way."""
