@@ -180,16 +180,21 @@ def test_bandwidth_that_varies_with_writes_and_depth_is_what_is_claimed() -> Non
         slices = [0.0, *([1 - swing, 1 + swing] * 5), 0.0]
         side = {"bytes_per_second": slices}
         nothing = {"bytes_per_second": [0.0] * len(slices)}
-        series = {"read": side, "write": nothing, "resolution_seconds": 0.02}
+        series = {"read": nothing, "write": side, "resolution_seconds": 0.02}
         return timed(1, 1, 1, over_time=series)
 
     outcome = outcome_of("variability", varying)
     assert outcome.verdict is IN_KIND
     # The ends are not whole: of 1 - s and 1 + s the coefficient of variation is s.
     assert outcome.rows[0].measured == "0.108, 0.208, 0.308, 0.408"
-    (figure,) = outcome.figures
+    figure, depth = outcome.figures
     assert len(figure.data.rows) == 4 * 12
     figure.draw()
+    # Of 1 - s and 1 + s as often, each is one standard deviation from the mean, whatever s is.
+    assert [one[0] for one in depth.data.rows] == [8] * 10 + [64] * 10
+    assert [one[1] for one in depth.data.rows] == pytest.approx(([-1] * 5 + [1] * 5) * 2)
+    assert depth.data.rows[4][2] == 0.5
+    depth.draw()
 
 
 def test_what_was_interrupted_is_not_run() -> None:

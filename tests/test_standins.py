@@ -159,6 +159,31 @@ def test_a_trace_is_found_by_its_name_and_its_length(small: Published, tmp_path:
     drive = standins.drive(small, Size.QUICK, spare=0.1, victim="greedy", frontier="single")
     assert drive.options["workload"] == str(whole)
     assert "blocks" not in drive.options
+    assert drive.options["paging"] == "rounded+floor"
+
+
+def test_every_table_says_how_it_pages_a_trace(small: Published, tmp_path: Path) -> None:
+    counted = (
+        "rsrch_0.csv: 4 pages and 7 requests by size (rounded), "
+        "4 pages and 8 requests where a request is every page that it touches (covered)"
+    )
+    # Of a part of a trace as of the whole: both are worked out by hand at the trace above.
+    for requests in (7, 700):
+        standins._search.cache_clear()
+        made = Published("rsrch0", small.writes, requests, small.read_only, small.locality)
+        published()["rsrch0"] = made
+        (tmp_path / "rsrch_0.csv").write_text(TRACE, encoding="utf-8")
+        for name in ("table2", "table3", "table4", "table5", "fig4"):
+            claim = claim_of(f"dchoices.{name}")
+            runner = runner_of(claim)
+            assert runner is not None
+            task = runner.task(claim, Size.QUICK)
+            outcome = runner.judge(claim, Measured(Size.QUICK, task, {}, {}))
+            said = [task.not_run] if task.not_run else outcome.notes
+            replayed = name in ("table4", "table5", "fig4")
+            paging = "rounded+floor; Tables 2 and 3" if replayed else "rounded"
+            assert any(f"--paging {paging}" in note for note in said), (name, said)
+            assert any(counted in note for note in said), (name, said)
 
 
 def test_without_a_folder_the_row_says_what_to_set(

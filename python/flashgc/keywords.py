@@ -76,7 +76,7 @@ class RunKeywords(TypedDict, total=False):
     every plane, and the result says by how much. For example 960GB.
     """
     pages_per_block: int | str | None
-    """Pages a block b, an even number. [default: 256]"""
+    """Pages a block b, from 2 on. [default: 256]"""
     page_size: int | str | None
     """Size of a page. For example 16KiB. [default: 4KiB]"""
     spare: float | str | None
@@ -300,7 +300,7 @@ class CompareKeywords(TypedDict, total=False):
     every plane, and the result says by how much. For example 960GB.
     """
     pages_per_block: int | str | None
-    """Pages a block b, an even number. [default: 256]"""
+    """Pages a block b, from 2 on. [default: 256]"""
     page_size: int | str | None
     """Size of a page. For example 16KiB. [default: 4KiB]"""
     spare: float | str | Sequence[float | str] | None

@@ -250,8 +250,8 @@ fn bad_configurations_are_refused_with_a_hint() {
     };
     let gredy = fault(&|config| config.victim = "gredy".into());
     assert_eq!(gredy, "unknown victim policy 'gredy'; hint: did you mean 'greedy'?");
-    let odd = fault(&|config| config.pages_per_block = 63);
-    assert!(odd.contains("pages per block is 63, expected an even number"), "{odd}");
+    let one = fault(&|config| config.pages_per_block = 1);
+    assert!(one.contains("pages per block is 1, expected 2 to"), "{one}");
     let tight = fault(&|config| config.spare = 0.001);
     assert!(tight.contains("are too few for the single frontier"), "{tight}");
     let frontier = fault(&|config| config.frontier = "dubble".into());

@@ -32,11 +32,10 @@ impl Geometry {
     ) -> Result<Self, GeometryError> {
         let fault = |text: String| Err(GeometryError(text));
         let b = pages_per_block;
-        if b == 0 || b % 2 == 1 || b > Self::MAX_PAGES_PER_BLOCK {
-            let nearest = (b.max(1) + 1).min(Self::MAX_PAGES_PER_BLOCK);
+        if !(2..=Self::MAX_PAGES_PER_BLOCK).contains(&b) {
             return fault(format!(
-                "pages per block is {b}, expected an even number from 2 to {}; hint: try {nearest}, \
-                 or a power of two such as 64 or 256",
+                "pages per block is {b}, expected 2 to {}; hint: try a power of two such as 64 or \
+                 256",
                 Self::MAX_PAGES_PER_BLOCK
             ));
         }
@@ -171,9 +170,10 @@ mod tests {
     }
 
     #[test]
-    fn odd_and_oversized_shapes_are_refused_with_a_reason() {
+    fn oversized_shapes_are_refused_with_a_reason() {
         let text = |result: Result<Geometry, GeometryError>| result.unwrap_err().to_string();
-        assert!(text(Geometry::with_spare(100, 63, 0.1)).contains("try 64"));
+        assert!(text(Geometry::with_spare(100, 1, 0.1)).contains("is 1, expected 2 to 16384"));
+        assert!(text(Geometry::with_spare(100, 16385, 0.1)).contains("is 16385"));
         assert!(text(Geometry::with_spare(100, 64, 0.0)).contains("spare factor is 0"));
         assert!(text(Geometry::with_spare(100, 64, f64::NAN)).contains("spare factor is NaN"));
         assert!(text(Geometry::new(1 << 30, 64, 1 << 20)).contains("32 bits"));

@@ -90,7 +90,8 @@ struct Case {
 }
 
 fn cases() -> impl Strategy<Value = Case> {
-    let shape = (6u32..20, prop::sample::select(vec![2u32, 4, 6, 8, 16, 48]), 0.05..1.0f64);
+    let shape =
+        (6u32..20, prop::sample::select(vec![2u32, 3, 4, 6, 7, 8, 16, 31, 48]), 0.05..1.0f64);
     let operation = prop_oneof![
         80 => Just(Operation::Write),
         8 => Just(Operation::Trim),

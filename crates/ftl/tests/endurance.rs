@@ -88,7 +88,7 @@ struct Case {
 
 fn cases() -> impl Strategy<Value = Case> {
     let frontier = (1u32..4, any::<bool>());
-    let shape = (8u32..24, prop::sample::select(vec![2u32, 4, 8]), 0.2..1.0f64, frontier);
+    let shape = (8u32..24, prop::sample::select(vec![2u32, 3, 4, 8]), 0.2..1.0f64, frontier);
     let levelling = prop::option::of((1u32..4, 1u32..5));
     let policies = (0..victim_policies().len(), 0..allocation_policies().len(), levelling);
     let endurance = prop_oneof![

@@ -89,7 +89,7 @@ impl Case {
 
 fn cases() -> impl Strategy<Value = Case> {
     // 2 ms over b is a whole number of quarters of microseconds: sums of costs are exact.
-    let shape = (prop::sample::select(vec![2u32, 4, 8, 10, 16]), 5u32..60, 2u32..7, 1u32..4);
+    let shape = (prop::sample::select(vec![2u32, 3, 4, 7, 8, 10, 16]), 5u32..60, 2u32..7, 1u32..4);
     let flags = prop::array::uniform8(any::<bool>());
     let rest = (1usize..8, 0..schemes().len(), 1usize..24, prop::array::uniform3(0u8..5));
     let operations = prop::collection::vec((0.0..1.0f64, 0u8..100), 1..400);

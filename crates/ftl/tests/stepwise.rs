@@ -315,7 +315,7 @@ fn step(map: &mut dyn Stepwise, data: &mut Data, plane: u32, low: u32, stream: &
 
 #[test]
 fn no_page_is_lost_whatever_comes_between_two_steps() {
-    let geometry = Geometry::with_spare(160, 24, 0.3).unwrap();
+    let geometry = Geometry::with_spare(160, 23, 0.3).unwrap();
     let planes = 4;
     let plain = policies().into_iter().map(|policy| (policy, "none"));
     for (policy, placement) in plain.chain(SORTED) {

@@ -60,7 +60,7 @@ super::holder! {
              on every plane, and the result says by how much.",
             drive(Kind::Size).example("960GB").needs_unit().range(1, u64::MAX);
         pages_per_block: u32 => "256",
-            "Pages a block b, an even number.",
+            "Pages a block b, from 2 on.",
             drive(Kind::Count);
         page_size: u32 => "4KiB",
             "Size of a page.",

@@ -210,6 +210,21 @@ def in_percent_of_ga(measured: Measured, figure: str, trace: str, name: str) -> 
     ])  # fmt: skip
 
 
+def as_printed(measured: Measured, figure: str, trace: str, name: str) -> Value:
+    """A figure in the unit of the paper: seconds, percent of GA's or milliseconds.
+
+    Seconds are those for which the flash is busy, at the endurance of the paper.
+    """
+    kind, _, unit = FIGURES[figure]
+    if kind == "life":
+        scale = PUBLISHED_ENDURANCE / ENDURANCE[measured.size]
+        results = (measured.result(key(kind, trace, name, seed)) for seed in range(1, SEEDS + 1))
+        return Value.of([scale * busy_until(one, figure.replace(" ", "_")) for one in results])
+    if unit == "ms":
+        return Value.of(samples(measured, figure, trace, name))
+    return in_percent_of_ga(measured, figure, trace, name)
+
+
 def published(claim: Claim, trace: str) -> dict[str, float]:
     """The published figures of the seven in a row of a claim."""
     (row,) = (row for row in claim.rows if row[0] == trace)

@@ -112,8 +112,8 @@ class MemoryForChoices:
             met = bool(best[0] != 1)
             why = f"c = {best[0]} is best at S_f = {spares[0]:g}"
             if met:
-                after = spares[np.flatnonzero(best != 1).max() + 1]
-                why += f"; c = 1 from {after:g} on"
+                after = spares[np.flatnonzero(best != 1).max() + 1 :]
+                why += f"; c = 1 from {after[0]:g} on" if len(after) else "; c = 1 nowhere after it"
             return f"c = {best[0]}", verdicts.true(met, why)
 
         return row(f"b = {b}, S_f = {spares[0]:g}", "not c = 1", judge)

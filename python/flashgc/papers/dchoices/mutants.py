@@ -32,7 +32,22 @@ def _any_params(params: Mapping[str, Any]) -> Mapping[str, Any] | None:
     return None if without is None else forgotten("d", 1)(without)
 
 
+def _at_most_one(params: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    if "c" not in params:
+        return None
+    import numpy
+
+    c = params["c"]
+    return {**params, "c": numpy.minimum(c, 1) if hasattr(c, "shape") else min(c, 1)}
+
+
 MUTANTS = (
+    Mutant(
+        "memory of one block",
+        "one candidate is remembered, however many should be",
+        _choices(lambda d, c: f"d-choices:d={d},c={min(c, 1)}"),
+        _at_most_one,
+    ),
     Mutant(
         "no memory",
         "candidates are forgotten after each pick",

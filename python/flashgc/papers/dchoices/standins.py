@@ -25,6 +25,7 @@ import itertools
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from flashgc._core import FlashgcError
 from flashgc.papers.claims import Claim, claims
@@ -41,6 +42,12 @@ RUN = 64
 FOLDER = "FLASHGC_TRACES"
 #: How far the requests of a file may be from those of the published trace for it to be that trace.
 WHOLE = 0.01
+
+#: How the requests of a trace are counted: section 5 rounds offsets down to a page and splits by
+#: size, once for all of its tables. Statistics count so, and drives in addition leave out what lies
+#: beyond their U = b floor(x/b) pages.
+COUNTED: Literal["rounded"] = "rounded"
+REPLAYED = "rounded+floor"
 
 #: Pages a block of the paper's drives.
 B = 64
@@ -125,6 +132,8 @@ class Found:
     path: Path
     #: Its statistics as the paper counts.
     stat: TraceStat
+    #: What that counting makes of it, beside the other one.
+    counted: str
 
 
 @dataclass(frozen=True)
@@ -133,6 +142,8 @@ class Missing:
 
     #: What was found instead.
     why: str
+    #: What the paper's counting makes of the parts that were found.
+    counted: tuple[str, ...] = ()
 
 
 def find(trace: Published) -> Found | Missing:
@@ -149,22 +160,48 @@ def find(trace: Published) -> Found | Missing:
 
 @functools.cache
 def _search(trace: Published, folder: str) -> Found | Missing:
-    rejected = []
+    rejected, counted = [], []
     for path in sorted(Path(folder).rglob(f"*{trace.word}*")):
         if not path.is_file():
             continue
         try:
-            stat = trace_stat(path, paging="rounded")
+            stat = trace_stat(path, paging=COUNTED)
+            touched = trace_stat(path, paging="covered")
         except FlashgcError:
             rejected.append(f"{path.name} is no trace")
             continue
+        counted.append(
+            f"{path.name}: {_counts(stat)} by size ({COUNTED}), {_counts(touched)} where a request "
+            "is every page that it touches (covered)"
+        )
         if abs(stat.page_requests / trace.requests - 1) <= WHOLE:
-            return Found(path, stat)
+            return Found(path, stat, counted[-1])
         rejected.append(
             f"{path.name} has {stat.page_requests} page requests, the trace {trace.requests}"
         )
     there = ", ".join(rejected) if rejected else f"no file in {folder} is called *{trace.word}*"
-    return Missing(f"{trace.name}: {there}")
+    return Missing(f"{trace.name}: {there}", tuple(counted))
+
+
+def _counts(stat: TraceStat) -> str:
+    return f"{stat.pages} pages and {stat.page_requests} requests"
+
+
+def paging(claim: Claim, used: str) -> list[str]:
+    """How a table counts the requests of a trace and why, with what it makes of the files there."""
+    said = (
+        f"Requests of a trace are paged as section 5 has it for all tables, offsets rounded down "
+        f"to 4 KiB and sizes split: here with --paging {used}"
+    )
+    if used == REPLAYED:
+        said += (
+            f"; Tables 2 and 3 count the same requests with --paging {COUNTED}, the drive has "
+            "U = b floor(x/b) of the x pages"
+        )
+    files: list[str] = []
+    for found in map(find, traces(claim)):
+        files += [found.counted] if isinstance(found, Found) else found.counted
+    return [said, *files]
 
 
 def wanted(claim: Claim) -> list[str]:
@@ -204,8 +241,8 @@ def drive(
     if isinstance(found, Found):
         source: dict[str, object] = {
             "workload": str(found.path),
-            # The paper's U = b floor(x/b); "numbered" there means in order of first access.
-            "paging": "floor",
+            # "Numbered" in the paper means in order of first access.
+            "paging": REPLAYED,
             "numbering": "first-touch",
         }
     else:
@@ -263,10 +300,4 @@ def notes(claim: Claim) -> list[str]:
             f"nor which lie and are requested together (runs of {RUN}); it does not change over "
             "time, as a trace does"
         )
-    for found in map(find, traces(claim)):
-        if isinstance(found, Found):
-            said.append(
-                f"{found.path}: off the page boundaries, a simulated request covers every page it "
-                "touches, where the paper counts by size"
-            )
-    return said + wanted(claim)
+    return said + paging(claim, REPLAYED) + wanted(claim)

@@ -81,6 +81,7 @@ class _Statistics:
                 not_run=". ".join(
                     (
                         "A stand-in is made from these numbers, so that only the traces can tell",
+                        *standins.paging(claim, standins.COUNTED),
                         *standins.wanted(claim),
                     )
                 )
@@ -88,7 +89,7 @@ class _Statistics:
         return Task(
             computations={
                 trace.name: Computation(
-                    f"flashgc trace stat {there[trace.name].path} --paging rounded",
+                    f"flashgc trace stat {there[trace.name].path} --paging {standins.COUNTED}",
                     functools.partial(standins.find, trace),
                 )
                 for trace in standins.traces(claim)
@@ -104,7 +105,7 @@ class _Statistics:
             for trace in standins.traces(claim)
             for column in range(1, len(claim.columns))
         ]
-        said = standins.wanted(claim)
+        said = [*standins.paging(claim, standins.COUNTED), *standins.wanted(claim)]
         return conclude(claim, measured, rows, heading="trace, column", notes=said)
 
     def _row(self, claim: Claim, measured: Measured, trace: Published, column: int) -> Row:

@@ -20,6 +20,11 @@ def _short_erase(options: Mapping[str, Any]) -> Mapping[str, Any] | None:
     return {**options, "times": times.replace(whole, short)} if whole in times else None
 
 
+def _no_collections(options: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The drives whose bandwidth is measured in slices, empty at first: nothing is collected."""
+    return {**options, "fill": "empty", "warmup": "0"} if "resolution" in options else None
+
+
 MUTANTS = (
     Mutant(
         "no preemption",
@@ -32,6 +37,7 @@ MUTANTS = (
         "requests and collections overlap nowhere",
         swap("preemption", {"pgc+pipeline": "pgc", _ALL: "pgc+merge"}),
     ),
+    Mutant("no collections", "the drive never runs short of erased blocks", _no_collections),
     Mutant("no hard threshold", "writes preempt until no block is left", _no_threshold),
     Mutant("short erases", "an erase takes a tenth of its time", _short_erase),
 )

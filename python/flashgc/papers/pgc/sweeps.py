@@ -238,7 +238,8 @@ class Variability:
             "The paper measured drives on the market, whose insides are not known. Eight requests "
             "of 1 MB already keep every channel of this one busy.",
         )
-        return conclude(claim, measured, rows, figures=self._figures(measured), notes=notes)
+        figures = self._figures(measured) + self._normalised(measured)
+        return conclude(claim, measured, rows, figures=figures, notes=notes)
 
     @staticmethod
     def _figures(measured: Measured) -> list[Figure]:
@@ -259,6 +260,30 @@ class Variability:
         data = Table(("writes (%)", "seconds", "MB/s"), tuple(lines))
         caption = f"Bandwidth over time without preemption, {DEPTHS[0]} threads, one run"
         return [Figure("pgc.variability", caption, data, functools.partial(_draw_bandwidth, data))]
+
+    @staticmethod
+    def _normalised(measured: Measured) -> list[Figure]:
+        """Write bandwidth in standard deviations from its mean, by depth, of the first run."""
+        cells: list[tuple[float | str | None, ...]] = []
+        for depth in DEPTHS:
+            try:
+                run = measured.runs(f"{WRITES[-1]} {depth}")[0]
+            except NotMeasuredError:
+                continue
+            whole = np.array(clock(run).over_time.write.bytes_per_second)[1:-1]
+            if not np.std(whole) > 0:
+                continue
+            z = np.sort((whole - np.mean(whole)) / np.std(whole))
+            shares = (np.arange(len(z)) + 1) / len(z)
+            cells += [(depth, float(x), float(y)) for x, y in zip(z, shares, strict=True)]
+        if not cells:
+            return []
+        data = Table(("queue depth", "z", "share of the slices"), tuple(cells))
+        caption = (
+            f"Write bandwidth of slices of {SLICE} in standard deviations from its mean, "
+            f"{WRITES[-1]}% writes without preemption: the share of the slices up to each"
+        )
+        return [Figure("pgc.depth", caption, data, functools.partial(_draw_normalised, data))]
 
     @staticmethod
     def _varies(measured: Measured, writes: int, depth: int) -> Value:
@@ -298,6 +323,22 @@ def _draw_bandwidth(data: Table) -> Drawing:
         for of in [cells[cells[:, 0] == writes]]
     ]
     return plot.against(series, x_label="seconds", y_label="bandwidth (MB/s)")
+
+
+def _draw_normalised(data: Table) -> Drawing:
+    from flashgc import plot
+
+    cells = np.array(data.rows, np.float64)
+    series = [
+        plot.Series(f"queue depth {depth:g}", of[:, 1], of[:, 2], kind="line")
+        for depth in np.unique(cells[:, 0])
+        for of in [cells[cells[:, 0] == depth]]
+    ]
+    return plot.against(
+        series,
+        x_label="write bandwidth, standard deviations from its mean",
+        y_label=data.columns[2],
+    )
 
 
 #: Shares of the soft threshold that T_hard is, in blocks of all: 0.8 and 0.2 of 5%.

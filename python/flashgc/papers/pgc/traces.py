@@ -23,6 +23,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from flashgc.papers.bars import Bars, bars
 from flashgc.papers.claims import Claim, claims
 from flashgc.papers.pgc.experiment import (
     DRIVE,
@@ -122,21 +123,20 @@ def part() -> Path | None:
 
 
 def _draw(data: Table) -> Drawing:
-    from flashgc import plot
-
     names = list(dict.fromkeys(str(line[0]) for line in data.rows))
-    parts = []
-    for at, label in ((2, "mean response time (ms)"), (4, "variance (ms²)")):
-        series = []
-        for preemption, name in (("none", "NPGC"), ("pgc", "PGC")):
-            lines = [line for line in data.rows if line[1] == preemption]
-            x = [names.index(str(line[0])) for line in lines]
-            y, half = ([float(line[place] or 0) for line in lines] for place in (at, at + 1))
-            series.append(plot.Series(name, x, y, half, kind="points"))
-        parts.append(plot.Panel(series=series, y_label=label))
-    figure = plot.panels(parts, x_label="trace", at_ends=False)
-    figure.axes[-1].set_xticks(range(len(names)), names)
-    return figure
+
+    def panel(label: str, at: int) -> Bars:
+        series = {
+            name: [
+                (float(line[at] or 0), float(line[at + 1] or 0))
+                for line in data.rows
+                if line[1] == preemption
+            ]
+            for preemption, name in (("none", "NPGC"), ("pgc", "PGC"))
+        }
+        return Bars(label, names, series)
+
+    return bars([panel("mean response time (ms)", 2), panel("variance (ms²)", 4)], "trace")
 
 
 @runner("pgc.traces")
@@ -217,10 +217,8 @@ class Traces:
                     one = over_runs(measured, key, "mean", 1e-3)
                     two = over_runs(measured, key, "variance", 1e-6)
                 except NotMeasuredError:
-                    continue
+                    one = two = Value(math.nan, math.nan)
                 lines.append((name, preemption, one.mean, one.ci95, two.mean, two.ci95))
-        if not lines:
-            return []
         columns = ("trace", "preemption", "mean (ms)", "ci95", "variance (ms2)", "variance ci95")
         data = Table(columns, tuple(lines))
         caption = "Response times of the four traces without preemption (NPGC) and with (PGC)"

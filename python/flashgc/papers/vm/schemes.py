@@ -237,6 +237,18 @@ def _pairs(holds: str) -> list[tuple[str, str]]:
     return pairs
 
 
+#: Figure 8: whose collections migrate fewer pages than whose.
+_FEWER_MIGRATIONS = (
+    ("LDA-GC1", "DA-GC"),
+    ("LDA-GC3", "LDA-GC2"),
+    ("LDA-GC5", "LDA-GC4"),
+    ("LDA-GC4", "DA-GC"),
+    ("DA-GC", "LDA-GC2"),
+)
+#: Figure 10: whose collections cost more than those of LDA-GC5.
+_DEARER = ("DA-GC", "LDA-GC1", "LDA-GC2", "LDA-GC3", "LDA-GC4")
+
+
 @runner("vm.fig6-10")
 class Parts(_Schemes):
     """Figures 6 to 10 and Table IV: what the I/O time is made of."""
@@ -274,9 +286,22 @@ class Parts(_Schemes):
             *(self._row(measured, on, "collections", name, less_often) for name in ldas[3:]),
             *(self._row(measured, on, one, name, -1) for one in each[:2] for name in ldas[3:]),
             *(self._row(measured, on, "cost each", name, -1) for name in ("DA-GC", *ldas)),
+            *(self._below(measured, on, "migrations each", *pair) for pair in _FEWER_MIGRATIONS),
+            *(self._below(measured, on, "cost each", "LDA-GC5", name) for name in _DEARER),
             *(self._row(measured, on, one, "DA-GC", 1) for one in merged),
             *(self._row(measured, on, "full merges", name, -1) for name in ldas[2:]),
         ]
+
+    def _below(self, measured: Measured, on: str, heading: str, less: str, more: str) -> Row:
+        """A figure of one scheme below another's, on the mean."""
+
+        def judge() -> tuple[str, Judgement]:
+            one, other = (self.mean(measured, heading, name, on) for name in (less, more))
+            text = f"{one:.3f} against {other:.3f}"
+            return text, verdicts.true(one < other, f"{text} of DU-GC")
+
+        label = f"{heading}, {less} below {more}{READINGS[on]}"
+        return row(label, "less", judge, stand_in=STAND_IN)
 
     def _row(
         self,

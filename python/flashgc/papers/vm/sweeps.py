@@ -73,12 +73,17 @@ class Sizes(_Sweep):
         return task(size, self.runs(size))
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
-        """Whether the gain rises along each."""
+        """Whether the gain rises along each, and what N_dup does."""
         rows = [
             self._rises(measured, scheme, kind, points)
             for scheme in self.COMPARED[1:]
             for kind, points in (("cache", CACHES), ("logs", LOG_BLOCKS))
         ]
+        for scheme in self.COMPARED[1:]:
+            rows.append(self._better(measured, scheme))
+            rows.append(self._faster(measured, scheme))
+            rows.append(self._more_duplicates(measured, scheme))
+            rows.append(self._peak(measured, scheme, claim.facts["peak"]))
         figures = [
             Figure(
                 name,
@@ -139,6 +144,75 @@ class Sizes(_Sweep):
 
         over = "page cache in MiB" if kind == "cache" else "log blocks"
         return row(f"{scheme}, {over}", "the gain rises", judge, stand_in=STAND_IN)
+
+    def _better(self, measured: Measured, scheme: str) -> Row:
+        def judge() -> tuple[str, Judgement]:
+            gains = [100 * self._gain(measured, scheme, "cache", point) for point in CACHES]
+            least = min(gains)
+            at = CACHES[gains.index(least)]
+            return f"{least:.1f}%", verdicts.true(least > 0, f"the least gain, at {at} MiB")
+
+        label = f"{scheme} below DU-GC at every size of the cache"
+        return row(label, "less", judge, stand_in=STAND_IN)
+
+    def _faster(self, measured: Measured, scheme: str) -> Row:
+        def judge() -> tuple[str, Judgement]:
+            times = [
+                statistics.fmean(
+                    io(measured.result(f"{name} {scheme} logs {point}")) for name in programs()
+                )
+                for point in LOG_BLOCKS
+            ]
+            series = [Value(time) for time in times]
+            text = ", ".join(f"{time:.0f}" for time in times)
+            return text, verdicts.falling(series, [str(point) for point in LOG_BLOCKS])
+
+        return row(f"{scheme}, I/O time in s over log blocks", "falls", judge, stand_in=STAND_IN)
+
+    def _duplicates(
+        self, measured: Measured, scheme: str, kind: str, points: tuple[int, ...]
+    ) -> tuple[list[float], list[str]]:
+        """N_dup at each point, mean over the programs that collect at all of them, and which."""
+        for name, point in itertools.product(programs(), points):
+            measured.result(f"{name} {scheme} {kind} {point}")
+        curves = {
+            name: self._curve(measured, name, scheme, kind, points)[EXCLUDED] for name in programs()
+        }
+        known = {name: curve for name, curve in curves.items() if not any(map(math.isnan, curve))}
+        if not known:
+            raise NotMeasuredError("no program collects at every point")
+        means = [statistics.fmean(values) for values in zip(*known.values(), strict=True)]
+        return means, list(known)
+
+    def _more_duplicates(self, measured: Measured, scheme: str) -> Row:
+        def judge() -> tuple[str, Judgement]:
+            means, on = self._duplicates(measured, scheme, "cache", CACHES)
+            text = ", ".join(f"{mean:.1f}" for mean in means)
+            judged = verdicts.rising(
+                [Value(mean) for mean in means], [f"{at} MiB" for at in CACHES]
+            )
+            return text, Judgement(judged.verdict, f"on {_listed(on)}: {judged.why}")
+
+        label = f"{scheme}, N_dup over page cache in MiB"
+        return row(label, "rises", judge, stand_in=STAND_IN)
+
+    def _peak(self, measured: Measured, scheme: str, published: int) -> Row:
+        def judge() -> tuple[str, Judgement]:
+            means, on = self._duplicates(measured, scheme, "logs", LOG_BLOCKS)
+            peak = LOG_BLOCKS[means.index(max(means))]
+            each = ", ".join(f"{mean:.1f}" for mean in means)
+            curves = {
+                name: self._curve(measured, name, scheme, "logs", LOG_BLOCKS)[EXCLUDED]
+                for name in on
+            }
+            alone = ", ".join(
+                f"{name} {LOG_BLOCKS[curve.index(max(curve))]}" for name, curve in curves.items()
+            )
+            why = f"{each} on the mean of {_listed(on)}; by themselves: {alone}"
+            return f"{peak} log blocks", verdicts.true(peak == published, why)
+
+        label = f"{scheme}, log blocks at which N_dup is largest"
+        return row(label, f"{published} log blocks", judge, stand_in=STAND_IN)
 
     def _curve(
         self, measured: Measured, name: str, scheme: str, kind: str, points: tuple[int, ...]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -47,6 +48,14 @@ def _aware(options: Mapping[str, Any]) -> Mapping[str, Any] | None:
     return options if counts else None
 
 
+def _no_checkpoints(options: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The databases that are told when to write a checkpoint, without any."""
+    cache = str(options.get("host_cache"))
+    if "checkpoint=" not in cache:
+        return None
+    return {**options, "host_cache": re.sub(r"checkpoint=[^,]+", "checkpoint=0s", cache)}
+
+
 MUTANTS = (
     Mutant("hints ignored", "ZGC collects as GC does", _ignored),
     Mutant(
@@ -62,6 +71,12 @@ MUTANTS = (
     ),
     Mutant("DAC never promotes", "an update leaves a page in its region", _dac(1)),
     Mutant("DAC never demotes", "a copy leaves a page in its region", _dac(2**63)),
+    Mutant(
+        "half of the hints lost",
+        "every other hint that rides does not come",
+        swap("hints", {"piggyback": "piggyback:lost=50%"}),
+    ),
+    Mutant("no checkpoints", "the database writes what must make room only", _no_checkpoints),
     Mutant(
         "commands are free",
         "a hint of its own costs no more than one that rides",

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from flashgc.papers.claims import Claim
+from flashgc.papers.claims import Claim, claims
 from flashgc.papers.zombie.experiment import (
     PAIRS,
     SCATTERED,
@@ -40,6 +40,13 @@ READINGS: Mapping[str, Mapping[str, Any]] = {
     "perfect knowledge": {"hints": "perfect"},
     "filled in order, nothing written before": {"warmup": "0"},
     "hot pages scattered, nothing written before": {"reading": SCATTERED},
+    "hot pages scattered, 127 of 128 pages for data": {"reading": SCATTERED, "lists": True},
+    "hot pages scattered, 127 of 128 pages for data, half a drive write before": {
+        "reading": SCATTERED,
+        "lists": True,
+        "warmup": "0.5x",
+    },
+    "127 of 128 pages for data": {"lists": True},
     "half a drive write before": {"warmup": "0.5x"},
     "eight drive writes before": {"warmup": "8x"},
     "background 5%, limit 10%": {"host": ",background=5%,limit=10%"},
@@ -53,9 +60,11 @@ FEW = (
     "flushed by the age of each page",
     "filled in order, nothing written before",
     "hot pages scattered, nothing written before",
+    "hot pages scattered, 127 of 128 pages for data",
 )
 
 POINTS = (3, 6, 10, 20, 50)
+_POINTS = ", ".join(map(str, POINTS))
 
 
 def readings(size: Size) -> tuple[str, ...]:
@@ -82,13 +91,33 @@ class Readings:
                 for h in POINTS
             },
             settings=f"{len(readings(size))} readings; {settings(size)} unless it says otherwise",
-            left_out=left_out(size, "; readings but four"),
+            left_out=left_out(size, f"; readings but {len(FEW)}"),
         )
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
-        """A row a reading."""
-        rows = [self._row(claim, measured, reading) for reading in readings(measured.size)]
+        """Two rows a reading: the statements that hold, and how much is written."""
+        rows = []
+        for reading in readings(measured.size):
+            rows.append(self._row(claim, measured, reading))
+            rows.append(self._written(measured, reading))
         return conclude(claim, measured, rows, heading="reading")
+
+    @staticmethod
+    def _written(measured: Measured, reading: str) -> Row:
+        """Write amplification where Figure 8 prints it, h = 6, for more and fewer reads."""
+        (figure,) = claims().select(("zombie.fig8",))
+        printed = sorted(float(value) for _, value in figure.rows)
+        low, high = printed[0], printed[-1]
+
+        def judge() -> tuple[Value, Judgement]:
+            value = measured.value(_key(reading, "ZGC-CB", 6))
+            others = ", ".join(
+                f"{measured.value(_key(reading, 'ZGC-CB', h)).mean:.2f}" for h in POINTS
+            )
+            verdict, why = verdicts.within(value, low, high)
+            return value, Judgement(verdict, f"{why}; at h = {_POINTS}: {others}")
+
+        return row(f"{reading}: writes of ZGC-CB at h = 6", f"{low:g} to {high:g}", judge)
 
     def _row(self, claim: Claim, measured: Measured, reading: str) -> Row:
         def judge() -> tuple[str, Judgement]:
@@ -102,7 +131,7 @@ class Readings:
                 each = ", ".join(f"{value.mean:.0f}" for value in gains.values())
                 said.append(f"{less} {each}")
             total = len(STATEMENTS) * len(PAIRS)
-            why = f"gains in % at h = {', '.join(map(str, POINTS))}: {'; '.join(said)}"
+            why = f"gains in % at h = {_POINTS}: {'; '.join(said)}"
             if missed:
                 why += f". Not so: {'; '.join(missed)}"
             verdict = Verdict.MISSED if missed else Verdict.MET
@@ -169,7 +198,7 @@ class Oracle:
 
     @staticmethod
     def _row(measured: Measured, less: str, more: str, h: int) -> Row:
-        def judge() -> tuple[Value, Judgement]:
+        def judge() -> tuple[Value | str, Judgement]:
             told = gain(measured, f"{less} {h} riding", f"{more} {h}").mean
             foretold = {
                 far: gain(measured, f"{less} {h} oracle {far:g}", f"{more} {h}").mean
@@ -178,6 +207,8 @@ class Oracle:
             best = max(foretold.values())
             each = ", ".join(f"{value:.1f} at {far:g}%" for far, value in foretold.items())
             why = f"hints save {told:.1f}% of {more}'s writes, the oracle {each} of the drive ahead"
+            if not best > 0:
+                return "nothing saved", Judgement(Verdict.MISSED, why)
             return Value(100 * told / best), Judgement(
                 Verdict.MET if best >= told else Verdict.MISSED, why
             )

@@ -75,9 +75,9 @@ def timed(
     )
 
 
-def transactions(size: Size, collector: str, spare: str) -> Simulation:
+def transactions(size: Size, collector: str, spare: str, device: str = "jasmine-4") -> Simulation:
     """TPC-C with a buffer cache of 4 GiB."""
-    part = _smaller(size, "jasmine-4")
+    part = _smaller(size, device)
     cache = f"buffer-cache:size={4096 / part:g}MiB"
     return _simulation(
         size,
@@ -85,7 +85,7 @@ def transactions(size: Size, collector: str, spare: str) -> Simulation:
         collector,
         workload="tpcc:fill=72%",
         warmup=WARMUP[size],
-        device="jasmine-4",
+        device=device,
         spare=spare,
         host_cache=f"{cache},checkpoint={CHECKPOINT / part:g}s,delay={DELAY / part:g}s",
         hints="piggyback",

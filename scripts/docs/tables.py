@@ -1,0 +1,129 @@
+"""The tables of results in the documents: the published, the literal and the chosen reading.
+
+    .venv/bin/python scripts/docs/tables.py
+
+writes the table below each ``<!-- table: NAME -->`` anew, from the files in ``docs/results``. Those
+are files that ``flashgc reproduce CLAIM --out DIR`` leaves in ``DIR/tables``, as they are. The
+tests fail where a document shows something else.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+RESULTS = ROOT / "docs" / "results"
+PLACE = re.compile(r"^<!-- table: (?P<name>\S+) -->\n(?P<table>(?:\|.*\n)*)", re.M)
+HOLDS = ("met", "met-in-kind", "does-not-discriminate")
+
+Rows = Mapping[str, Mapping[str, str]]
+
+
+def rows(claim: str) -> Rows:
+    """The rows of a claim by their labels."""
+    with (RESULTS / f"{claim}.csv").open(encoding="utf-8", newline="") as file:
+        return {line["label"]: line for line in csv.DictReader(file)}
+
+
+def migrations() -> list[Sequence[str]]:
+    """BSGC's Figure 7: pages that a collection migrates, in percent of GA's."""
+    found = rows("bsgc.fig7")
+    names = ("CB", "CAT", "FIFO+EIGC", "LIF+EIGC", "FIFO+BSGC", "SFL+BSGC")
+    made: list[Sequence[str]] = [("% of GA's", *names)]
+    for trace in ("trace1", "trace2", "trace3"):
+        lines = [found[f"{trace}, {name}"] for name in names]
+        capped = [found.get(f"{trace}, {name}, capped ages") for name in names]
+        made.append((f"{trace}, published", *(f"{float(one['published']):.1f}" for one in lines)))
+        made.append(("literal reading", *map(_value, lines)))
+        made.append(("capped ages", *("" if one is None else _value(one) for one in capped)))
+        orders = [found[f"{trace}, order{on}"]["why"] for on in ("", ", capped ages")]
+        made[-2] = (f"literal reading: {_pairs(orders[0])}", *made[-2][1:])
+        made[-1] = (f"capped ages: {_pairs(orders[1])}", *made[-1][1:])
+    return made
+
+
+def _pairs(why: str) -> str:
+    """How many pairs have the published order, of an order's reason."""
+    return why.partition(" as published")[0]
+
+
+def statements() -> list[Sequence[str]]:
+    """Zombie Chasing's section 5.2.2: four statements on each of two collectors."""
+    found = rows("zombie.fig5")
+    made: list[Sequence[str]] = [("gain, %", "published", "literal reading", "hot pages scattered")]
+    held = [0, 0]
+    for less, more in (("ZGC-GD", "GC-GD"), ("ZGC-CB", "GC-CB")):
+        cells: dict[tuple[str, str], list[str]] = {}
+        for at, on in enumerate(("", ", scattered")):
+
+            def row(h: int, less: str = less, more: str = more, on: str = on) -> Mapping[str, str]:
+                return found[f"{less} below {more} at h = {h}{on}, %"]
+
+            gains = [row(h) for h in (6, 10, 20)]
+            falls = found[f"{less}, gain from h = 6 to 50{on}, %"]
+            at_6 = f"{float(gains[0]['published']):g}, a gain, a gain"
+            judged = (
+                ("h = 6, 10, 20", at_6, ", ".join(map(_value, gains)), all(map(_is_gain, gains))),
+                ("h = 6 to 50", "falls", falls["measured"], falls["verdict"] in HOLDS),
+                ("h = 50", row(50)["published"], _value(row(50)), row(50)["verdict"] in HOLDS),
+                ("h = 3", "none", _value(row(3)), row(3)["verdict"] in HOLDS),
+            )
+            for what, said, value, holds in judged:
+                held[at] += holds
+                cell = f"{value}: {'holds' if holds else 'does not'}"
+                cells.setdefault((what, said), []).append(cell)
+        made += [(f"{less}, {what}", said, *both) for (what, said), both in cells.items()]
+    made.append(("statements that hold", "8 of 8", *(f"{count} of 8" for count in held)))
+    return made
+
+
+def _value(line: Mapping[str, str]) -> str:
+    half = line["measured_ci95"]
+    return f"{float(line['measured']):.1f}" + (f" ± {float(half):.1f}" if half else "")
+
+
+def _is_gain(line: Mapping[str, str]) -> bool:
+    return float(line["measured"]) > float(line["measured_ci95"] or 0)
+
+
+TABLES: Mapping[str, Callable[[], list[Sequence[str]]]] = {
+    "bsgc-migrations": migrations,
+    "zombie-statements": statements,
+}
+
+
+def markdown(cells: list[Sequence[str]]) -> str:
+    """A table of these cells, the first line its heading."""
+    heading, *lines = (f"| {' | '.join(line)} |" for line in cells)
+    rule = "|" + "---|" * len(cells[0])
+    return "\n".join([heading, rule, *lines, ""])
+
+
+def renewed(text: str) -> str:
+    """A document with its tables written anew."""
+
+    def table(place: re.Match[str]) -> str:
+        return f"<!-- table: {place['name']} -->\n{markdown(TABLES[place['name']]())}"
+
+    return PLACE.sub(table, text)
+
+
+def documents() -> dict[Path, str]:
+    """The documents that have such tables, and their texts."""
+    texts = {one: one.read_text(encoding="utf-8") for one in sorted((ROOT / "docs").glob("*.md"))}
+    return {one: text for one, text in texts.items() if PLACE.search(text)}
+
+
+def main() -> None:
+    """Writes the tables anew."""
+    for document, text in documents().items():
+        if (written := renewed(text)) != text:
+            document.write_text(written, encoding="utf-8")
+            print(document.relative_to(ROOT))
+
+
+if __name__ == "__main__":
+    main()

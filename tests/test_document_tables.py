@@ -1,0 +1,54 @@
+"""The tables of results in the documents are those of the files beside them."""
+
+from __future__ import annotations
+
+import csv
+import shutil
+from pathlib import Path
+
+import pytest
+
+import tables
+from flashgc.papers.claims import claims
+
+
+def test_documents_show_the_results_that_were_kept() -> None:
+    found = tables.documents()
+    assert [path.name for path in found] == ["bsgc.md", "zombie-results.md"]
+    for path, text in found.items():
+        assert tables.renewed(text) == text, f"{path.name}: run scripts/docs/tables.py"
+
+
+def test_published_numbers_of_the_tables_are_the_claims() -> None:
+    (figure,) = claims().select(("bsgc.fig7",))
+    shown = {line[0]: line[1:] for line in tables.migrations()}
+    for trace, ga, *others in figure.rows:
+        assert ga == 100
+        assert shown[f"{trace}, published"] == tuple(f"{value:.1f}" for value in others)
+    (figure,) = claims().select(("zombie.fig5",))
+    said = [line[1] for line in tables.statements()]
+    assert [said[1], said[5]] == [f"{gain:g}, a gain, a gain" for gain in figure.facts["at_6"]]
+    assert said[3] == said[7] == f"below {figure.facts['below_at_50']}"
+
+
+def test_another_result_is_another_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = tables.statements()
+    for name in ("zombie.fig5.csv", "bsgc.fig7.csv"):
+        shutil.copy(tables.RESULTS / name, tmp_path)
+    path = tmp_path / "zombie.fig5.csv"
+    with path.open(encoding="utf-8", newline="") as file:
+        lines = list(csv.DictReader(file))
+    (row,) = (
+        line for line in lines if line["label"] == "ZGC-CB below GC-CB at h = 20, scattered, %"
+    )
+    row |= {"measured": "0.5", "measured_ci95": "0.6"}
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, lines[0])
+        writer.writeheader()
+        writer.writerows(lines)
+    monkeypatch.setattr(tables, "RESULTS", tmp_path)
+    after = tables.statements()
+    # A gain inside its interval is none: the statement on h = 6, 10 and 20 no longer holds.
+    assert after[5][3].endswith("0.5 ± 0.6: does not")
+    assert before[5][3].endswith("holds")
+    assert [at for at, line in enumerate(before) if line != after[at]] == [5, 9]
