@@ -410,6 +410,7 @@ pub(crate) fn csv_line(request: &Request, text: &mut Vec<u8>) {
         Op::Read => b",R,",
         Op::Trim => b",D,",
         Op::Dirty => b",M,",
+        Op::Flush => b",F,",
     });
     if request.offset < 0 {
         text.push(b'-');
