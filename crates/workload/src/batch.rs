@@ -42,7 +42,8 @@ pub struct Batch {
     /// Writes of less than a page, in order: the number of the command, and how many bytes of its page
     /// it leaves as they are. All other writes are of whole pages.
     pub short: Vec<(u32, u32)>,
-    /// Flush commands, in order: each is the number of the command before which it comes.
+    /// Flush commands, in order: each is the number of the command before which it comes. The empty
+    /// batch at the end of a workload has those behind its last command.
     pub flushes: Vec<u32>,
 }
 
@@ -67,7 +68,7 @@ impl Batch {
 /// A stream of page commands.
 pub trait Workload: State + Send {
     /// Replaces the content of `batch` by the next commands, at most `limit` of them; leaves it
-    /// empty when the workload has ended. The commands are the same for every sequence of limits.
+    /// without commands when the workload has ended. The commands are the same for every sequence of limits.
     fn fill(&mut self, batch: &mut Batch, limit: usize) -> Result<(), WorkloadError>;
 }
 

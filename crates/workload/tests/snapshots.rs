@@ -44,8 +44,8 @@ fn goes_on(what: &str, seed: u64, one: &mut dyn Workload, other: &mut dyn Worklo
         one.fill(&mut batch, limit).unwrap();
         other.fill(&mut again, limit).unwrap();
         assert_eq!(
-            (&batch.pages, &batch.ops, &batch.hints),
-            (&again.pages, &again.ops, &again.hints),
+            (&batch.pages, &batch.ops, &batch.hints, &batch.short, &batch.flushes),
+            (&again.pages, &again.ops, &again.hints, &again.short, &again.flushes),
             "{what}"
         );
     }
@@ -96,8 +96,8 @@ fn requests(count: u64) -> Vec<Request> {
     let mut stream = Stream::new(2, "requests");
     let mut one = |time| Request {
         time_ns: 1000 * time,
-        offset: 4096 * i64::from(stream.below(300)),
-        size: 4096 * u64::from(1 + stream.below(4)),
+        offset: 512 * i64::from(stream.below(2400)),
+        size: 512 * u64::from(1 + stream.below(32)),
         device: 0,
         op: [Op::Write, Op::Write, Op::Read, Op::Trim, Op::Dirty][stream.below(5) as usize],
     };

@@ -51,8 +51,9 @@ class TraceStat(Document):
     pages_written: int
     pages_read: int
     pages: int
-    #: Page writes and page reads.
+    #: Page writes, the share of them that do not cover their page, and page reads.
     page_writes: int
+    short_write_share: float
     page_reads: int
     #: Page writes over distinct pages written.
     overwrite: float

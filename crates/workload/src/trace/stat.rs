@@ -37,6 +37,8 @@ pub struct TraceStat {
     pub pages: u64,
     /// Page writes: requests of one page after splitting.
     pub page_writes: u64,
+    /// Page writes that do not cover their page, over page writes.
+    pub short_write_share: f64,
     /// Page reads: the same for reads.
     pub page_reads: u64,
     /// Page writes over distinct pages written; 0 if there are none.
@@ -118,10 +120,12 @@ pub struct StatBuilder {
     accesses: Vec<u32>,
     devices: FxHashSet<u32>,
     last_device: Option<u32>,
-    /// Requests, bytes and pages by operation (write, read, trim).
-    requests: [u64; 4],
-    bytes: [u64; 4],
-    pages: [u64; 4],
+    /// Requests, bytes and pages by operation.
+    requests: [u64; 5],
+    bytes: [u64; 5],
+    pages: [u64; 5],
+    /// Page writes that do not cover their page.
+    short: u64,
     end: i64,
     first_time: Option<u64>,
     earliest: u64,
@@ -145,9 +149,10 @@ impl StatBuilder {
             accesses: Vec::new(),
             devices: FxHashSet::default(),
             last_device: None,
-            requests: [0; 4],
-            bytes: [0; 4],
-            pages: [0; 4],
+            requests: [0; 5],
+            bytes: [0; 5],
+            pages: [0; 5],
+            short: 0,
             end: 0,
             first_time: None,
             earliest: u64::MAX,
@@ -179,14 +184,20 @@ impl StatBuilder {
         mut each: impl FnMut(Op, u32),
     ) -> Result<(), Unmapped> {
         for request in requests {
+            if request.op == Op::Flush {
+                self.requests[Op::Flush as usize] += 1;
+                continue;
+            }
             self.count(request);
             let (range, operation) = (self.paging.pages(request), request.op);
             self.pages[request.op as usize] += range.count;
+            let (before, after) = self.paging.missing(request);
+            self.short += (u64::from(before > 0) + u64::from(after > 0)).min(range.count);
             if matches!(request.op, Op::Trim | Op::Dirty) {
                 let known = self.map.known(range, |number| each(request.op, number));
                 self.early_trim |= known < range.count;
             } else {
-                let request = self.requests.iter().sum();
+                let request = self.requests[..Op::Flush as usize].iter().sum();
                 self.access(range, operation, request, &mut each)
                     .map_err(|full| Unmapped { request, full })?;
             }
@@ -243,7 +254,7 @@ impl StatBuilder {
     /// # Errors
     /// No requests at all.
     pub fn finish(&self, reader: &TraceReader) -> Result<TraceStat, TraceError> {
-        let [writes, reads, discards, dirty] = self.requests;
+        let [writes, reads, discards, dirty, _] = self.requests;
         let requests = writes + reads + discards;
         if requests == 0 {
             return Err(no_requests(reader));
@@ -266,6 +277,7 @@ impl StatBuilder {
             pages_read: with(READ),
             pages,
             page_writes,
+            short_write_share: ratio(self.short, page_writes),
             page_reads,
             overwrite: ratio(page_writes, pages_written),
             written_bytes: self.bytes[Op::Write as usize],
