@@ -92,6 +92,18 @@ fn every_generator_and_mixture_goes_on_alike() {
     }
 }
 
+#[test]
+fn generators_of_smaller_and_larger_requests_go_on_alike() {
+    for text in
+        ["uniform:read=0.3,trim=0.1", "zipf:theta=1.1", "0.5*sequential + 0.5*normal:read=1"]
+    {
+        for (seed, request) in [(1, 512), (2, 1024), (3, 8192), (4, 12 * 4096)] {
+            let make = || spec(text).open_sized(5000, 4096, request, seed).unwrap();
+            goes_on(&format!("{text} in {request}"), seed, &mut *make(), &mut *make());
+        }
+    }
+}
+
 fn requests(count: u64) -> Vec<Request> {
     let mut stream = Stream::new(2, "requests");
     let mut one = |time| Request {
@@ -155,7 +167,7 @@ fn requests_with_times_go_on_alike() {
         Requests::Trace(Box::new(trace)),
     ];
     let arrivals = ["poisson:mean=3ms", "bursts:rate=50000,on=2ms,off=8ms", "closed:threads=8"];
-    let space = Space { logical_pages: 300, page_size: 4096 };
+    let space = Space { logical_pages: 300, page_size: 4096, request_size: 4096 };
     for source in &sources {
         for arrivals in arrivals.map(|text| Arrivals::parse(text).unwrap()) {
             let make = || source.open(space, 3, Some(&arrivals), 1.0, None).unwrap();
