@@ -12,7 +12,7 @@ use flashgc_workload::requests::{
 use flashgc_workload::trace::{
     PagingOptions, ReadOptions, Replay, Request, SourceOptions, TraceSource, TraceWriter,
 };
-use flashgc_workload::{Batch, Op, Workload};
+use flashgc_workload::{Batch, Flushing, FlushingRequests, Op, Workload};
 use generate_common::spec;
 
 fn saved(state: &(impl State + ?Sized)) -> Vec<u8> {
@@ -104,6 +104,36 @@ fn generators_of_smaller_and_larger_requests_go_on_alike() {
     }
 }
 
+#[test]
+fn flushing_goes_on_alike() {
+    for (seed, every) in [(1, 1), (2, 7), (3, 1000), (4, 100_000)] {
+        for text in ["uniform", "uniform:read=0.3,trim=0.1"] {
+            let make = || Flushing::new(spec(text).open(5000, seed).unwrap(), every);
+            goes_on(&format!("{text}, {every}"), seed, &mut make(), &mut make());
+        }
+        let source = Requests::parse("disksim:urgent=0.2").unwrap();
+        let space = Space { logical_pages: 300, page_size: 4096, request_size: 4096 };
+        let stream = || source.open(space, seed, None, 1.0, None).unwrap();
+        let make = || FlushingRequests::new(stream(), every, 4096);
+        requests_go_on(&mut make(), &mut make());
+    }
+}
+
+/// Draws requests from `one`, saves it, and compares what comes with what comes from `other`, which is
+/// restored.
+fn requests_go_on(one: &mut dyn RequestStream, other: &mut dyn RequestStream) {
+    let (mut batch, mut again) = (Vec::new(), Vec::new());
+    for limit in [1, 7, 500, 30] {
+        one.fill(&mut batch, limit).unwrap();
+    }
+    restore(other, &saved(one)).unwrap();
+    for limit in [3, 900, 1] {
+        one.fill(&mut batch, limit).unwrap();
+        other.fill(&mut again, limit).unwrap();
+        assert_eq!(batch, again);
+    }
+}
+
 fn requests(count: u64) -> Vec<Request> {
     let mut stream = Stream::new(2, "requests");
     let mut one = |time| Request {
@@ -171,18 +201,7 @@ fn requests_with_times_go_on_alike() {
     for source in &sources {
         for arrivals in arrivals.map(|text| Arrivals::parse(text).unwrap()) {
             let make = || source.open(space, 3, Some(&arrivals), 1.0, None).unwrap();
-            let (mut one, mut other): (Box<dyn RequestStream>, Box<dyn RequestStream>) =
-                (make(), make());
-            let (mut batch, mut again) = (Vec::new(), Vec::new());
-            for limit in [1, 7, 500, 30] {
-                one.fill(&mut batch, limit).unwrap();
-            }
-            restore(&mut *other, &saved(&*one)).unwrap();
-            for limit in [3, 900, 1] {
-                one.fill(&mut batch, limit).unwrap();
-                other.fill(&mut again, limit).unwrap();
-                assert_eq!(batch, again);
-            }
+            requests_go_on(&mut *make(), &mut *make());
         }
     }
 }

@@ -105,7 +105,6 @@ impl Workload for Parts {
             leave_out_trims(batch);
         }
         batch.pages.iter_mut().for_each(|slot| *slot /= self.parts);
-        batch.short.clear();
         let missing = self.missing;
         if batch.ops.is_empty() {
             batch.short.extend((0..batch.pages.len() as u32).map(|command| (command, missing)));
