@@ -136,12 +136,18 @@ fn requests_go_on(one: &mut dyn RequestStream, other: &mut dyn RequestStream) {
 
 fn requests(count: u64) -> Vec<Request> {
     let mut stream = Stream::new(2, "requests");
-    let mut one = |time| Request {
-        time_ns: 1000 * time,
-        offset: 512 * i64::from(stream.below(2400)),
-        size: 512 * u64::from(1 + stream.below(32)),
-        device: 0,
-        op: [Op::Write, Op::Write, Op::Read, Op::Trim, Op::Dirty][stream.below(5) as usize],
+    let mut one = |time| {
+        let ops = [Op::Write, Op::Write, Op::Read, Op::Trim, Op::Dirty, Op::Flush];
+        match ops[stream.below(6) as usize] {
+            Op::Flush => Request::flush(1000 * time, 0),
+            op => Request {
+                time_ns: 1000 * time,
+                offset: 512 * i64::from(stream.below(2400)),
+                size: 512 * u64::from(1 + stream.below(32)),
+                device: 0,
+                op,
+            },
+        }
     };
     (0..count).map(&mut one).collect()
 }
@@ -159,7 +165,8 @@ fn a_replay_goes_on_alike_from_memory_and_from_its_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = save_trace(&folder, &requests(4000));
     for memory_limit in [SourceOptions::MEMORY_LIMIT, 1] {
-        let options = SourceOptions { memory_limit, ..SourceOptions::default() };
+        let read = ReadOptions { keep_flushes: true, ..ReadOptions::default() };
+        let options = SourceOptions { memory_limit, read, ..SourceOptions::default() };
         let source = TraceSource::load(&path, options).unwrap();
         assert_eq!(source.in_memory(), memory_limit > 1);
         for seed in 0..20 {

@@ -113,7 +113,8 @@ def show_stat(stat: TraceStat) -> None:
             "requests",
             f"{n(stat.requests)}: {n(stat.writes)} writes ({format_share(stat.write_share)}), "
             f"{n(stat.reads)} reads, {n(stat.discards)} discards"
-            + (f", and {n(stat.dirty)} dirty events" if stat.dirty else ""),
+            + (f", and {n(stat.dirty)} dirty events" if stat.dirty else "")
+            + (f", and {n(stat.flushes)} flushes" if stat.flushes else ""),
         ),
         (
             "bytes",

@@ -45,6 +45,8 @@ class TraceStat(Document):
     discards: int
     #: Dirty events, which are no requests: pages that the host has changed in its cache.
     dirty: int
+    #: Flushes, which are no requests, replayed or not.
+    flushes: int
     #: Writes over requests.
     write_share: float
     #: Distinct pages written, read, and either.

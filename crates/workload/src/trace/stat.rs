@@ -27,6 +27,8 @@ pub struct TraceStat {
     pub discards: u64,
     /// Dirty events, which are no requests: what the host has changed in its cache.
     pub dirty: u64,
+    /// Flushes, which are no requests, replayed or not.
+    pub flushes: u64,
     /// Writes over requests.
     pub write_share: f64,
     /// Distinct pages written.
@@ -121,9 +123,9 @@ pub struct StatBuilder {
     devices: FxHashSet<u32>,
     last_device: Option<u32>,
     /// Requests, bytes and pages by operation.
-    requests: [u64; 5],
-    bytes: [u64; 5],
-    pages: [u64; 5],
+    requests: [u64; 4],
+    bytes: [u64; 4],
+    pages: [u64; 4],
     /// Page writes that do not cover their page.
     short: u64,
     end: i64,
@@ -149,9 +151,9 @@ impl StatBuilder {
             accesses: Vec::new(),
             devices: FxHashSet::default(),
             last_device: None,
-            requests: [0; 5],
-            bytes: [0; 5],
-            pages: [0; 5],
+            requests: [0; 4],
+            bytes: [0; 4],
+            pages: [0; 4],
             short: 0,
             end: 0,
             first_time: None,
@@ -174,7 +176,8 @@ impl StatBuilder {
     }
 
     /// Counts requests and hands the dense number of each of their pages to `each`, in order.
-    /// Discards and dirty events number no pages: only those accessed before are handed on.
+    /// Discards and dirty events number no pages: only those accessed before are handed on. Flushes have
+    /// none.
     ///
     /// # Errors
     /// A page that cannot be numbered; the text has a hint.
@@ -185,8 +188,7 @@ impl StatBuilder {
     ) -> Result<(), Unmapped> {
         for request in requests {
             if request.op == Op::Flush {
-                self.requests[Op::Flush as usize] += 1;
-                continue;
+                continue; // the reader counts them
             }
             self.count(request);
             let (range, operation) = (self.paging.pages(request), request.op);
@@ -197,7 +199,7 @@ impl StatBuilder {
                 let known = self.map.known(range, |number| each(request.op, number));
                 self.early_trim |= known < range.count;
             } else {
-                let request = self.requests[..Op::Flush as usize].iter().sum();
+                let request = self.requests.iter().sum();
                 self.access(range, operation, request, &mut each)
                     .map_err(|full| Unmapped { request, full })?;
             }
@@ -254,7 +256,7 @@ impl StatBuilder {
     /// # Errors
     /// No requests at all.
     pub fn finish(&self, reader: &TraceReader) -> Result<TraceStat, TraceError> {
-        let [writes, reads, discards, dirty, _] = self.requests;
+        let [writes, reads, discards, dirty] = self.requests;
         let requests = writes + reads + discards;
         if requests == 0 {
             return Err(no_requests(reader));
@@ -272,6 +274,7 @@ impl StatBuilder {
             writes,
             discards,
             dirty,
+            flushes: reader.flushes(),
             write_share: ratio(writes, requests),
             pages_written,
             pages_read: with(READ),

@@ -229,7 +229,7 @@ impl Pages {
         self.accesses += requests.len() as u64;
         let mut each = |reference| self.writer.write(reference);
         for request in requests {
-            if matches!(request.op, Op::Trim | Op::Dirty) {
+            if matches!(request.op, Op::Trim | Op::Dirty | Op::Flush) {
                 return Err(io::Error::other(
                     "found no read or write, expected references to memory",
                 ));

@@ -22,6 +22,11 @@ pub(super) trait RecordFormat: Send + 'static {
     /// Reads one whole record. `None`: a good record that is no request.
     fn parse(&mut self, record: &[u8]) -> Result<Option<Request>, BadField>;
 
+    /// A flush that the record last read asks for before its request, or instead of one; and one behind.
+    fn flushes(&mut self) -> [Option<Request>; 2] {
+        [None, None]
+    }
+
     /// The number in the field at byte `at`, for a message.
     fn number(&self, record: &[u8], at: usize) -> u64;
 
@@ -54,6 +59,7 @@ pub(super) struct Records<F> {
     record: u64,
     skipped: u64,
     ignored: u64,
+    flushes: u64,
 }
 
 impl<F: RecordFormat> Records<F> {
@@ -76,6 +82,7 @@ impl<F: RecordFormat> Records<F> {
             record: 0,
             skipped: 0,
             ignored: 0,
+            flushes: 0,
         }))
     }
 
@@ -147,7 +154,11 @@ impl<F: RecordFormat> Decoder for Records<F> {
         while out.len() < before + BLOCK {
             let Some(length) = self.next_length()? else { break };
             let record = &self.buffer[self.start..self.start + length];
-            match self.format.parse(record) {
+            let parsed = self.format.parse(record);
+            let [before, behind] = self.format.flushes();
+            self.flushes += before.iter().chain(&behind).count() as u64;
+            out.extend(before);
+            match parsed {
                 Ok(Some(request)) => out.push(request),
                 Ok(None) => self.ignored += 1,
                 Err(_) if self.on_bad_line == OnBadLine::Skip => self.skipped += 1,
@@ -162,6 +173,7 @@ impl<F: RecordFormat> Decoder for Records<F> {
                     return Err(self.error(Fault::BadRecord, message, hint));
                 }
             }
+            out.extend(behind);
             self.start += length;
             self.record += 1;
         }
@@ -174,6 +186,10 @@ impl<F: RecordFormat> Decoder for Records<F> {
 
     fn ignored(&self) -> u64 {
         self.ignored
+    }
+
+    fn flushes(&self) -> u64 {
+        self.flushes
     }
 
     fn note(&self) -> Option<String> {
