@@ -137,7 +137,7 @@ def show_stat(stat: TraceStat) -> None:
             f"{n(stat.page_writes)} of {n(stat.page_requests)} page requests "
             f"({format_share(stat.page_write_percent / 100, 2)}): "
             f"every written page {stat.overwrite:.2f} times on average"
-            + short_writes(stat.short_write_share),
+            + ("" if stat.working_set else short_writes(stat.short_write_share)),
         ),
         (
             "locality",
