@@ -166,6 +166,39 @@ fn reads_and_discards_of_parts_of_pages_are_not_short() {
     assert_eq!(source.stat().short_write_share, 0.0);
 }
 
+#[test]
+fn short_writes_and_flushes_of_a_long_file_are_those_from_memory() {
+    // More commands than are expanded ahead of the batches, two of three of them short.
+    let folder = tempfile::tempdir().unwrap();
+    let requests: Vec<Request> = (0..30_000)
+        .flat_map(|i| [write(i * 7919 % 1000 * 4096 + 512, 10_000), Request::flush(0, 0)])
+        .collect();
+    let path = save(&folder, &requests);
+    let draw = |memory_limit| {
+        let read = ReadOptions { keep_flushes: true, ..ReadOptions::default() };
+        let options = SourceOptions { read, memory_limit, ..SourceOptions::default() };
+        let source = TraceSource::load(&path, options).unwrap();
+        assert_eq!(source.in_memory(), memory_limit > 0);
+        let mut replay = source.open(source.logical_pages(1), Replay::Passes(2)).unwrap();
+        let (mut batch, mut all, mut done) = (Batch::default(), Batch::default(), 0);
+        loop {
+            replay.fill(&mut batch, 1000).unwrap();
+            all.pages.extend_from_slice(&batch.pages);
+            all.short.extend(batch.short.iter().map(|&(command, bytes)| (done + command, bytes)));
+            all.flushes.extend(batch.flushes.iter().map(|before| done + before));
+            done += batch.pages.len() as u32;
+            if batch.pages.is_empty() {
+                return (all.pages, all.short, all.flushes);
+            }
+        }
+    };
+    let (kept, streamed) = (draw(SourceOptions::MEMORY_LIMIT), draw(0));
+    assert_eq!((kept.0.len(), kept.1.len(), kept.2.len()), (180_000, 120_000, 60_000));
+    // Bytes 512 to 10512: 512 are left of the first page, 1776 of the last; a flush behind the third.
+    assert_eq!((&kept.1[..3], &kept.2[..2]), (&[(0, 512), (2, 1776), (3, 512)][..], &[3, 6][..]));
+    assert!(kept == streamed);
+}
+
 fn requests() -> impl Strategy<Value = Vec<Request>> {
     let op = prop_oneof![4 => Just(Op::Write), 2 => Just(Op::Read), 1 => Just(Op::Trim)];
     let sectors = |range: std::ops::Range<i64>| range.prop_map(|sector| 512 * sector);
