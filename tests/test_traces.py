@@ -50,6 +50,19 @@ def test_the_action_of_a_linux_trace_is_chosen(tmp_path: Path) -> None:
         assert trace.stat().written_bytes == 512 * sectors, action
 
 
+def test_statistics_tell_short_writes_and_flushes(tmp_path: Path, command: Command) -> None:
+    # 16 sectors from sector 16 on are whole pages; 9 from sector 64 on end 3584 bytes before their
+    # second page does. The flush before the second write and the one with FUA are two.
+    events = "8,0 1 1 0.1 9 D W 16 + 16 [x]\n8,0 1 2 0.2 9 D FWFS 64 + 9 [x]\n"
+    path = write(tmp_path / "disk.blkparse", events)
+    stat = flashgc.trace_stat(path)
+    assert (stat.page_writes, stat.short_write_share, stat.flushes) == (4, 0.25, 2)
+    assert (stat.writes, stat.written_bytes, stat.ignored_lines) == (2, 25 * 512, 0)
+    shown = " ".join(command("trace", "stat", "disk.blkparse").stdout.split())
+    assert "and 2 flushes" in shown
+    assert "; 25% of them less than a page" in shown
+
+
 def test_a_run_reads_a_trace_as_its_statistics_do(tmp_path: Path) -> None:
     path = write(tmp_path / "disk.blkparse", BLKPARSE)
     drive = {"pages_per_block": 2, "page_size": "512B", "passes": 2, "spare": "50%"}

@@ -235,7 +235,8 @@ fn a_drive_prepared_behind_its_cache_stands_where_the_counting_drive_stands() {
             let before = host(cache, hints).open_clocked(PAGE, pages, 5).unwrap();
             let mut timed = recorded(&settings, layer, Vec::new()).behind(before);
             let clock = Arrivals::parse("closed").unwrap().open(5);
-            let mut requests = PageRequests::new(application.open(pages, 5).unwrap(), clock, PAGE);
+            let mut requests =
+                PageRequests::new(application.open(pages, 5).unwrap(), clock, PAGE, PAGE);
             let (mut batch, mut written) = (Vec::new(), 0);
             // Not at the ends of batches, and twice in the middle of what a writer flushes.
             for target in [4_001, 9_002] {

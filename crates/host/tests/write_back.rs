@@ -49,7 +49,7 @@ fn seen(host: &mut Host, limit: usize) -> Vec<String> {
                 Op::Read => 'r',
                 Op::Write => 'w',
                 Op::Trim => 't',
-                Op::Dirty => 'd',
+                Op::Dirty | Op::Flush => 'd',
             };
             seen.push(format!("{letter}{page}"));
         }

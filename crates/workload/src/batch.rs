@@ -16,10 +16,13 @@ pub enum Op {
     /// The host has changed the page in its cache and will write it: no request. Only traces have this;
     /// a batch has such pages among its hints.
     Dirty = 3,
+    /// The host wants all that it has written to survive a loss of power: it names no page. A batch has
+    /// such commands among its flushes.
+    Flush = 4,
 }
 
 impl Value for Op {
-    words!(Write, Read, Trim, Dirty);
+    words!(Write, Read, Trim, Dirty, Flush);
 }
 
 /// Page commands in the order in which the host issues them.
@@ -36,10 +39,16 @@ pub struct Batch {
     /// Pages that the host will write soon, each with the number of the command before which it says
     /// so, in that order. A hint is no command: it rides on one, or has cost the host one.
     pub hints: Vec<(u32, u32)>,
+    /// Writes of less than a page, in order: the number of the command, and how many bytes of its page
+    /// it leaves as they are. All other writes are of whole pages.
+    pub short: Vec<(u32, u32)>,
+    /// Flush commands, in order: each is the number of the command before which it comes. The empty
+    /// batch at the end of a workload has those behind its last command.
+    pub flushes: Vec<u32>,
 }
 
 impl Value for Batch {
-    value!(pages, ops, hints);
+    value!(pages, ops, hints, short, flushes);
 }
 
 impl Batch {
@@ -51,13 +60,15 @@ impl Batch {
         self.pages.clear();
         self.ops.clear();
         self.hints.clear();
+        self.short.clear();
+        self.flushes.clear();
     }
 }
 
 /// A stream of page commands.
 pub trait Workload: State + Send {
     /// Replaces the content of `batch` by the next commands, at most `limit` of them; leaves it
-    /// empty when the workload has ended. The commands are the same for every sequence of limits.
+    /// without commands when the workload has ended. The commands are the same for every sequence of limits.
     fn fill(&mut self, batch: &mut Batch, limit: usize) -> Result<(), WorkloadError>;
 }
 

@@ -2,9 +2,11 @@
 //! statistics; it knows nothing of drives.
 
 mod batch;
+mod flushing;
 pub mod generate;
 pub mod requests;
 pub mod trace;
 pub mod units;
 
 pub use batch::{Batch, Op, Workload, WorkloadError};
+pub use flushing::{Flushing, FlushingRequests};

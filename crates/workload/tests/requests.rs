@@ -118,7 +118,7 @@ fn bursts_have_the_moments_of_the_interrupted_poisson_process() {
 
 /// The first requests of a spec over `pages` pages of 4 KiB.
 fn requests(text: &str, pages: u32, count: usize) -> Vec<TimedRequest> {
-    let space = Space { logical_pages: pages, page_size: 4096 };
+    let space = Space { logical_pages: pages, page_size: 4096, request_size: 4096 };
     let source = Requests::parse(text).unwrap();
     let mut stream = source.open(space, 9, None, 1.0, None).unwrap();
     take(&mut *stream, count)
@@ -198,7 +198,7 @@ fn sequential_requests_go_round_and_random_ones_reach_every_place() {
 fn requests_are_the_same_for_every_batch_limit_and_seed() {
     for text in ["disksim", "uniform:read=0.3"] {
         let source = Requests::parse(text).unwrap();
-        let space = Space { logical_pages: 1000, page_size: 4096 };
+        let space = Space { logical_pages: 1000, page_size: 4096, request_size: 4096 };
         let poisson = Arrivals::parse("poisson:rate=1000").unwrap();
         let open = |seed| source.open(space, seed, Some(&poisson), 1.0, None).unwrap();
         let whole = take(&mut *open(1), 3000);
@@ -215,7 +215,7 @@ fn requests_are_the_same_for_every_batch_limit_and_seed() {
 
 #[test]
 fn page_commands_become_requests_of_one_page() {
-    let space = Space { logical_pages: 500, page_size: 8192 };
+    let space = Space { logical_pages: 500, page_size: 8192, request_size: 8192 };
     let source = Requests::parse("sequential:read=0.5").unwrap();
     let arrivals = Arrivals::parse("periodic:mean=10us").unwrap();
     // Twice as dense: 5 us apart.

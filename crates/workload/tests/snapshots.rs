@@ -12,7 +12,7 @@ use flashgc_workload::requests::{
 use flashgc_workload::trace::{
     PagingOptions, ReadOptions, Replay, Request, SourceOptions, TraceSource, TraceWriter,
 };
-use flashgc_workload::{Batch, Op, Workload};
+use flashgc_workload::{Batch, Flushing, FlushingRequests, Op, Workload};
 use generate_common::spec;
 
 fn saved(state: &(impl State + ?Sized)) -> Vec<u8> {
@@ -44,8 +44,8 @@ fn goes_on(what: &str, seed: u64, one: &mut dyn Workload, other: &mut dyn Worklo
         one.fill(&mut batch, limit).unwrap();
         other.fill(&mut again, limit).unwrap();
         assert_eq!(
-            (&batch.pages, &batch.ops, &batch.hints),
-            (&again.pages, &again.ops, &again.hints),
+            (&batch.pages, &batch.ops, &batch.hints, &batch.short, &batch.flushes),
+            (&again.pages, &again.ops, &again.hints, &again.short, &again.flushes),
             "{what}"
         );
     }
@@ -92,14 +92,62 @@ fn every_generator_and_mixture_goes_on_alike() {
     }
 }
 
+#[test]
+fn generators_of_smaller_and_larger_requests_go_on_alike() {
+    for text in
+        ["uniform:read=0.3,trim=0.1", "zipf:theta=1.1", "0.5*sequential + 0.5*normal:read=1"]
+    {
+        for (seed, request) in [(1, 512), (2, 1024), (3, 8192), (4, 12 * 4096)] {
+            let make = || spec(text).open_sized(5000, 4096, request, seed).unwrap();
+            goes_on(&format!("{text} in {request}"), seed, &mut *make(), &mut *make());
+        }
+    }
+}
+
+#[test]
+fn flushing_goes_on_alike() {
+    for (seed, every) in [(1, 1), (2, 7), (3, 1000), (4, 100_000)] {
+        for text in ["uniform", "uniform:read=0.3,trim=0.1"] {
+            let make = || Flushing::new(spec(text).open(5000, seed).unwrap(), every);
+            goes_on(&format!("{text}, {every}"), seed, &mut make(), &mut make());
+        }
+        let source = Requests::parse("disksim:urgent=0.2").unwrap();
+        let space = Space { logical_pages: 300, page_size: 4096, request_size: 4096 };
+        let stream = || source.open(space, seed, None, 1.0, None).unwrap();
+        let make = || FlushingRequests::new(stream(), every, 4096);
+        requests_go_on(&mut make(), &mut make());
+    }
+}
+
+/// Draws requests from `one`, saves it, and compares what comes with what comes from `other`, which is
+/// restored.
+fn requests_go_on(one: &mut dyn RequestStream, other: &mut dyn RequestStream) {
+    let (mut batch, mut again) = (Vec::new(), Vec::new());
+    for limit in [1, 7, 500, 30] {
+        one.fill(&mut batch, limit).unwrap();
+    }
+    restore(other, &saved(one)).unwrap();
+    for limit in [3, 900, 1] {
+        one.fill(&mut batch, limit).unwrap();
+        other.fill(&mut again, limit).unwrap();
+        assert_eq!(batch, again);
+    }
+}
+
 fn requests(count: u64) -> Vec<Request> {
     let mut stream = Stream::new(2, "requests");
-    let mut one = |time| Request {
-        time_ns: 1000 * time,
-        offset: 4096 * i64::from(stream.below(300)),
-        size: 4096 * u64::from(1 + stream.below(4)),
-        device: 0,
-        op: [Op::Write, Op::Write, Op::Read, Op::Trim, Op::Dirty][stream.below(5) as usize],
+    let mut one = |time| {
+        let ops = [Op::Write, Op::Write, Op::Read, Op::Trim, Op::Dirty, Op::Flush];
+        match ops[stream.below(6) as usize] {
+            Op::Flush => Request::flush(1000 * time, 0),
+            op => Request {
+                time_ns: 1000 * time,
+                offset: 512 * i64::from(stream.below(2400)),
+                size: 512 * u64::from(1 + stream.below(32)),
+                device: 0,
+                op,
+            },
+        }
     };
     (0..count).map(&mut one).collect()
 }
@@ -117,7 +165,8 @@ fn a_replay_goes_on_alike_from_memory_and_from_its_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = save_trace(&folder, &requests(4000));
     for memory_limit in [SourceOptions::MEMORY_LIMIT, 1] {
-        let options = SourceOptions { memory_limit, ..SourceOptions::default() };
+        let read = ReadOptions { keep_flushes: true, ..ReadOptions::default() };
+        let options = SourceOptions { memory_limit, read, ..SourceOptions::default() };
         let source = TraceSource::load(&path, options).unwrap();
         assert_eq!(source.in_memory(), memory_limit > 1);
         for seed in 0..20 {
@@ -155,22 +204,11 @@ fn requests_with_times_go_on_alike() {
         Requests::Trace(Box::new(trace)),
     ];
     let arrivals = ["poisson:mean=3ms", "bursts:rate=50000,on=2ms,off=8ms", "closed:threads=8"];
-    let space = Space { logical_pages: 300, page_size: 4096 };
+    let space = Space { logical_pages: 300, page_size: 4096, request_size: 4096 };
     for source in &sources {
         for arrivals in arrivals.map(|text| Arrivals::parse(text).unwrap()) {
             let make = || source.open(space, 3, Some(&arrivals), 1.0, None).unwrap();
-            let (mut one, mut other): (Box<dyn RequestStream>, Box<dyn RequestStream>) =
-                (make(), make());
-            let (mut batch, mut again) = (Vec::new(), Vec::new());
-            for limit in [1, 7, 500, 30] {
-                one.fill(&mut batch, limit).unwrap();
-            }
-            restore(&mut *other, &saved(&*one)).unwrap();
-            for limit in [3, 900, 1] {
-                one.fill(&mut batch, limit).unwrap();
-                other.fill(&mut again, limit).unwrap();
-                assert_eq!(batch, again);
-            }
+            requests_go_on(&mut *make(), &mut *make());
         }
     }
 }

@@ -6,7 +6,8 @@ use std::path::Path;
 
 use flashgc_workload::requests::{Arrivals, Disorder, RequestStream, TimedRequest, TimedTrace};
 use flashgc_workload::trace::{
-    ConvertOptions, PagingOptions, ReadOptions, Replay, SourceOptions, TraceSource, convert,
+    ConvertOptions, NativeFile, PagingOptions, ReadOptions, Replay, SourceOptions, TraceSource,
+    convert,
 };
 use flashgc_workload::{Batch, Op, Workload};
 use trace_common::{read, row};
@@ -138,18 +139,55 @@ fn our_formats_keep_them() {
     convert(file("a.csv"), file("b.flashgc"), &options, |_| true).unwrap();
     convert(file("b.flashgc"), file("c.csv"), &options, |_| true).unwrap();
     assert_eq!(std::fs::read_to_string(file("c.csv")).unwrap(), text);
-    // Version 1, which has no such events, is still read: its header differs in one byte and the
-    // checksum.
-    let mut bytes = std::fs::read(file("b.flashgc")).unwrap();
-    assert_eq!(bytes[8], 2);
-    bytes[8] = 1;
-    let crc = crc32fast::hash(&bytes[..28]).to_le_bytes();
-    bytes[28..32].copy_from_slice(&crc);
-    assert_eq!(read(&bytes).unwrap().len(), 6);
     // What was written becomes what is dirty.
     let options = ConvertOptions { as_dirty: true, ..ConvertOptions::default() };
     convert(file("a.csv"), file("d.csv"), &options, |_| true).unwrap();
     assert_eq!(std::fs::read_to_string(file("d.csv")).unwrap(), csv("m5 m5 r7 d5 m7 m0"));
+}
+
+#[test]
+fn files_of_earlier_versions_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.flashgc");
+    let crc = |bytes: &[u8]| crc32fast::hash(bytes).to_le_bytes();
+    let write = |words: &str| {
+        std::fs::write(folder.path().join("t.csv"), csv(words)).unwrap();
+        let options = ConvertOptions::default();
+        convert(folder.path().join("t.csv"), &path, &options, |_| true).unwrap();
+        std::fs::read(&path).unwrap()
+    };
+    let version = |mut bytes: Vec<u8>, number| {
+        assert_eq!(bytes[8], 3);
+        bytes[8] = number;
+        let sum = crc(&bytes[..28]);
+        bytes[28..32].copy_from_slice(&sum);
+        bytes
+    };
+    // Without dirty events and flushes the header alone differs, in one byte and its checksum.
+    let requests = write("w5 r7 d5 w0");
+    for number in [1, 2] {
+        assert_eq!(read(&version(requests.clone(), number)).unwrap(), read(&requests).unwrap());
+    }
+    // In version 2 a dirty event has no kind behind its tag, the first byte of the payload at 64: the
+    // payload is a byte shorter, which its block and the trailer say, with their checksums.
+    let dirty = write("m5");
+    let mut old = version(dirty.clone(), 2);
+    assert_eq!((old[64] & 3, old.remove(65)), (3, 0));
+    old[36] -= 1;
+    let payload = usize::from(old[36]);
+    let sum = crc(&[&old[32..60], &old[64..64 + payload]].concat());
+    old[60..64].copy_from_slice(&sum);
+    let trailer = old.len() - 40;
+    old[trailer] -= 1;
+    let sum = crc(&old[trailer..trailer + 28]);
+    old[trailer + 28..trailer + 32].copy_from_slice(&sum);
+    let requests = read(&old).unwrap();
+    assert_eq!((requests.len(), requests[0].op), (1, Op::Dirty));
+    assert_eq!(requests, read(&dirty).unwrap());
+    std::fs::write(&path, &old).unwrap();
+    let mut block = Vec::new();
+    NativeFile::open(&path).unwrap().read_block(0, &mut block).unwrap();
+    assert_eq!(block, requests);
 }
 
 /// Records of a pgbench run on PostgreSQL 15, recorded for this project: the first, and a commit.

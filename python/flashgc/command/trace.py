@@ -117,7 +117,8 @@ def show_stat(stat: TraceStat) -> None:
             "requests",
             f"{n(stat.requests)}: {n(stat.writes)} writes ({format_share(stat.write_share)}), "
             f"{n(stat.reads)} reads, {n(stat.discards)} discards"
-            + (f", and {n(stat.dirty)} dirty events" if stat.dirty else ""),
+            + (f", and {n(stat.dirty)} dirty events" if stat.dirty else "")
+            + (f", and {n(stat.flushes)} flushes" if stat.flushes else ""),
         ),
         (
             "bytes",
@@ -139,7 +140,8 @@ def show_stat(stat: TraceStat) -> None:
             "page writes",
             f"{n(stat.page_writes)} of {n(stat.page_requests)} page requests "
             f"({format_share(stat.page_write_percent / 100, 2)}): "
-            f"every written page {stat.overwrite:.2f} times on average",
+            f"every written page {stat.overwrite:.2f} times on average"
+            + ("" if stat.working_set else short_writes(stat.short_write_share)),
         ),
         (
             "locality",
@@ -154,6 +156,13 @@ def show_stat(stat: TraceStat) -> None:
         rows = [row for row in rows if row[0] not in ("bytes", "time")]
         rows[1:2] = reference_rows(stat, stat.working_set)
     show(out, facts(out, rows))
+
+
+def short_writes(share: float) -> str:
+    """What is said of page writes that do not cover their page, if there are any."""
+    from flashgc.units import format_share
+
+    return f"; {format_share(share, 2)} of them less than a page" if share else ""
 
 
 def reference_rows(stat: TraceStat, working_set: WorkingSets) -> list[tuple[str, str]]:

@@ -45,14 +45,17 @@ class TraceStat(Document):
     discards: int
     #: Dirty events, which are no requests: pages that the host has changed in its cache.
     dirty: int
+    #: Flushes, which are no requests, replayed or not.
+    flushes: int
     #: Writes over requests.
     write_share: float
     #: Distinct pages written, read, and either.
     pages_written: int
     pages_read: int
     pages: int
-    #: Page writes and page reads.
+    #: Page writes, the share of them that do not cover their page, and page reads.
     page_writes: int
+    short_write_share: float
     page_reads: int
     #: Page writes over distinct pages written.
     overwrite: float

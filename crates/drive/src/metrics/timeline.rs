@@ -285,6 +285,7 @@ impl Event {
             Whole::Request(_, Op::Read) => ("read".to_string(), "request", HOST),
             Whole::Request(_, Op::Write) => ("write".to_string(), "request", HOST),
             Whole::Request(_, Op::Trim | Op::Dirty) => ("trim".to_string(), "request", HOST),
+            Whole::Request(_, Op::Flush) => ("flush".to_string(), "request", HOST),
             Whole::Collection(unit) => (format!("unit {unit}"), "collections", COLLECTIONS),
         };
         let args = match whole {

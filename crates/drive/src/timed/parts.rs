@@ -44,6 +44,7 @@ pub(super) fn open(
     let space = Space {
         logical_pages: resolved.geometry.logical_pages(),
         page_size: resolved.config.page_size,
+        request_size: resolved.config.page_size,
     };
     let requests = resolved.source.requests().expect("a timed drive's workload has requests");
     requests.open(space, seed, timed.plan.arrivals.as_ref(), timed.plan.rate_scale, passes)

@@ -60,7 +60,7 @@ impl<O: Observer> TimedDrive<O> {
                         self.shared.hint(&dirty)?;
                     }
                 }
-                Op::Dirty => {}
+                Op::Dirty | Op::Flush => {}
                 op if behind => {
                     for page in self.front.shape().pages_of(request)? {
                         self.host().request_before(op, page);

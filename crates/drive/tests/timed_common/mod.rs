@@ -227,7 +227,7 @@ impl Observer for Checker {
                 self.writes.insert(number, self.versions);
                 self.current.insert(page, self.versions);
             }
-            Op::Trim | Op::Dirty => {
+            Op::Trim | Op::Dirty | Op::Flush => {
                 self.current.remove(&page);
             }
         }

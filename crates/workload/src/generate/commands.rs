@@ -212,6 +212,9 @@ fn choose_ops(words: &[u64; WORDS], ops: &mut [Op; WORDS], read_below: u64, trim
 impl Workload for Commands {
     fn fill(&mut self, batch: &mut Batch, limit: usize) -> Result<(), WorkloadError> {
         let len = limit.min(MAX_LEN);
+        batch.hints.clear();
+        batch.short.clear();
+        batch.flushes.clear();
         // Not emptied before: that would cost a pass over memory that is overwritten anyway.
         batch.pages.resize(len, 0);
         batch.ops.resize(if self.writes_only { 0 } else { len }, Op::Write);

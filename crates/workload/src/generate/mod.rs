@@ -31,6 +31,7 @@ mod normal;
 mod phases;
 mod scatter;
 mod sequential;
+mod sized;
 mod skew;
 mod spec;
 mod tpcc;
@@ -47,6 +48,7 @@ use flashgc_base::spec::{Kind, Param, Params, SpecError};
 
 use crate::Op;
 
+pub(crate) use sized::leave_out_trims;
 pub use spec::GeneratorSpec;
 
 /// The one list.

@@ -9,6 +9,7 @@ use flashgc_base::spec::{Params, Spec, SpecError, suggest};
 
 use super::bulk::Bulk;
 use super::commands::{Commands, Part};
+use super::sized::{Fit, Parts, Several};
 use super::{Generator, Random, bound32, generators};
 use crate::Workload;
 
@@ -149,6 +150,80 @@ impl GeneratorSpec {
             });
         }
         Ok(Box::new(Commands::new(parts, Bulk::new(seed, "workload/choices"))))
+    }
+
+    /// The workload over the same pages, each of `page_size` bytes, with requests of `request_size` bytes.
+    ///
+    /// A request of a page is that of [`open`](Self::open). Of smaller requests, `page_size /
+    /// request_size` lie on a page, and each is drawn on its own. Writes leave the rest of their page;
+    /// reads are of the page; a TRIM of a part of a page discards nothing and is left out. A larger
+    /// request is a run of pages that begins at a multiple of its size; pages behind the last whole
+    /// request are never addressed. The shares of a generator are shares of its requests.
+    ///
+    /// # Errors
+    /// Those of [`open`](Self::open) for as many logical pages as there are requests side by side; a
+    /// request that is neither a divisor nor a multiple of the page; too many requests to draw from, or
+    /// none; parts of pages of a workload that only TRIMs; requests that are no page of a generator that
+    /// fixes its pages or their size.
+    pub fn open_sized(
+        &self,
+        logical_pages: u32,
+        page_size: u32,
+        request_size: u32,
+        seed: u64,
+    ) -> Result<Box<dyn Workload>, SpecError> {
+        let slots = self.open_slots(logical_pages, page_size, request_size, seed)?;
+        Ok(match Fit::new(page_size, request_size)? {
+            Fit::Page => slots,
+            Fit::Part(parts) => Box::new(Parts::new(slots, parts, request_size)),
+            Fit::Pages(pages) => Box::new(Several::new(slots, pages)),
+        })
+    }
+
+    /// The same as one command a request, whose page is the number of the request's place: it begins at
+    /// byte `page * request_size`.
+    ///
+    /// # Errors
+    /// Those of [`open_sized`](Self::open_sized).
+    pub(crate) fn open_slots(
+        &self,
+        logical_pages: u32,
+        page_size: u32,
+        request_size: u32,
+        seed: u64,
+    ) -> Result<Box<dyn Workload>, SpecError> {
+        let fit = Fit::new(page_size, request_size)?;
+        if fit != Fit::Page {
+            self.check_places(page_size, request_size)?;
+        }
+        let trims = |part: &Weighted| bound32(part.read) == 0 && bound32(part.trim) == bound32(1.0);
+        if matches!(fit, Fit::Part(_)) && self.parts.iter().all(trims) {
+            return Err(SpecError::new(
+                format!(
+                    "'{self}' only TRIMs, and a TRIM of {request_size} bytes of a page of {page_size} \
+                     bytes discards nothing"
+                ),
+                "use requests of at least a page",
+            ));
+        }
+        self.open(fit.slots(logical_pages)?, seed)
+    }
+
+    /// Refuses generators whose pages mean something.
+    fn check_places(&self, page_size: u32, request_size: u32) -> Result<(), SpecError> {
+        let fixed =
+            |part: &&Weighted| part.plan.fixed_pages().is_some() || part.plan.page_size().is_some();
+        match self.parts.iter().find(fixed) {
+            None => Ok(()),
+            Some(part) => Err(SpecError::new(
+                format!(
+                    "{}: found requests of {request_size} bytes, expected the page of {page_size} \
+                     bytes, as this workload says which pages are asked for",
+                    part.params.owner()
+                ),
+                format!("use requests of {page_size} bytes"),
+            )),
+        }
     }
 }
 

@@ -25,9 +25,9 @@ pub struct TimedRequest {
     /// When it arrives: nanoseconds since the beginning of the workload. Never before the request
     /// that precedes it. A closed loop, which issues requests as others complete, ignores it.
     pub arrival_ns: u64,
-    /// First byte, counted from the beginning of the drive's logical space.
+    /// First byte, counted from the beginning of the drive's logical space; 0 of a flush.
     pub offset: u64,
-    /// Number of bytes, at least 1.
+    /// Number of bytes, at least 1; 0 of a flush.
     pub bytes: u32,
     /// What is done.
     pub op: Op,

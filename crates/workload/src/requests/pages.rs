@@ -1,25 +1,35 @@
-//! Page commands of any workload as requests of one page each, which arrive by a process of their
-//! own.
+//! Commands of any workload as requests of one size, which arrive by a process of their own.
 
 use flashgc_base::snapshot::State;
 use flashgc_base::state;
 
 use super::arrivals::Clock;
 use super::{RequestStream, TimedRequest};
+use crate::generate::leave_out_trims;
 use crate::{Batch, Op, Workload, WorkloadError};
 
 /// A workload of page commands with arrival times.
 pub struct PageRequests {
     workload: Box<dyn Workload>,
     clock: Clock,
-    page_size: u32,
+    /// Bytes of a request.
+    bytes: u32,
+    /// Whether a request is a part of a page, so that its TRIM discards nothing and is left out.
+    parts: bool,
     commands: Batch,
 }
 
 impl PageRequests {
-    /// The commands of `workload` on pages of `page_size` bytes, arriving by `clock`.
-    pub fn new(workload: Box<dyn Workload>, clock: Clock, page_size: u32) -> Self {
-        Self { workload, clock, page_size, commands: Batch::default() }
+    /// The commands of `workload`, each of a place of `request_size` bytes on pages of `page_size` bytes,
+    /// arriving by `clock`. TRIMs of less than a page are left out, and no time passes for them.
+    pub fn new(
+        workload: Box<dyn Workload>,
+        clock: Clock,
+        page_size: u32,
+        request_size: u32,
+    ) -> Self {
+        let parts = request_size < page_size;
+        Self { workload, clock, bytes: request_size, parts, commands: Batch::default() }
     }
 }
 
@@ -28,15 +38,24 @@ impl State for PageRequests {
         named: "requests";
         values: commands;
         states: workload, clock;
-        fixed: page_size;
+        fixed: bytes, parts;
     }
 }
 
 impl RequestStream for PageRequests {
     fn fill(&mut self, batch: &mut Vec<TimedRequest>, limit: usize) -> Result<(), WorkloadError> {
         batch.clear();
-        self.workload.fill(&mut self.commands, limit)?;
-        let bytes = self.page_size;
+        loop {
+            self.workload.fill(&mut self.commands, limit)?;
+            let ended = self.commands.pages.is_empty();
+            if self.parts {
+                leave_out_trims(&mut self.commands);
+            }
+            if ended || !self.commands.pages.is_empty() {
+                break;
+            }
+        }
+        let bytes = self.bytes;
         for (index, &page) in self.commands.pages.iter().enumerate() {
             batch.push(TimedRequest {
                 arrival_ns: self.clock.arrival(),

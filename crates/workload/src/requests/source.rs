@@ -18,6 +18,9 @@ pub struct Space {
     pub logical_pages: u32,
     /// Bytes a page.
     pub page_size: u32,
+    /// Bytes of a request of a generator of pages: a divisor or a multiple of a page. Other sources have
+    /// sizes of their own.
+    pub request_size: u32,
 }
 
 impl Space {
@@ -30,7 +33,7 @@ impl Space {
 /// A source of requests that can be opened once a run.
 #[derive(Clone, Debug)]
 pub enum Requests {
-    /// Page commands of a generator or a mixture: one page a request.
+    /// Page commands of a generator or a mixture: one request each.
     Pages(GeneratorSpec),
     /// Synthetic requests.
     DiskSim(DiskSim),
@@ -117,8 +120,11 @@ impl Requests {
         let clock = chosen.map(|arrivals| arrivals.scaled(rate_scale).open(seed));
         Ok(match (self, clock) {
             (Self::Pages(spec), Some(clock)) => {
-                let workload = spec.open(space.logical_pages, seed).map_err(refused)?;
-                Box::new(PageRequests::new(workload, clock, space.page_size))
+                let Space { logical_pages, page_size, request_size } = space;
+                let workload = spec
+                    .open_slots(logical_pages, page_size, request_size, seed)
+                    .map_err(refused)?;
+                Box::new(PageRequests::new(workload, clock, page_size, request_size))
             }
             (Self::DiskSim(disksim), Some(clock)) => {
                 Box::new(disksim.open(space.bytes(), seed, clock).map_err(refused)?)

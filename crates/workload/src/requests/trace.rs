@@ -61,7 +61,7 @@ pub struct TimedTrace {
     page_size: u64,
     paging: Paging,
     stat: TraceStat,
-    /// Dirty events among them.
+    /// Dirty events and flushes among them.
     requests: Arc<[TimedRequest]>,
     /// Requests whose time was before that of the one before them.
     sorted: u64,
@@ -170,7 +170,7 @@ impl TimedTrace {
         })
     }
 
-    /// The requests of one replay, on all pages of the trace, and its dirty events.
+    /// The requests of one replay, on all pages of the trace, and its dirty events and flushes.
     pub fn requests(&self) -> &[TimedRequest] {
         &self.requests
     }
@@ -232,9 +232,9 @@ impl TimedTrace {
     }
 }
 
-/// Whether this is a request, not a dirty event, that begins below `space`.
+/// Whether this is a request, neither a dirty event nor a flush, that begins below `space`.
 fn is_asked(request: &TimedRequest, space: u64) -> bool {
-    request.op != Op::Dirty && request.offset < space
+    !matches!(request.op, Op::Dirty | Op::Flush) && request.offset < space
 }
 
 fn goes_back(path: &Path, number: u64, last: &Request, request: &Request) -> TraceError {
@@ -255,6 +255,10 @@ fn place(
     arrival_ns: u64,
     out: &mut Vec<TimedRequest>,
 ) {
+    if request.op == Op::Flush {
+        out.push(TimedRequest { arrival_ns, offset: 0, bytes: 0, op: Op::Flush, urgent: false });
+        return;
+    }
     let mut runs: Vec<(u32, u64)> = Vec::new();
     map.known(paging.pages(request), |number| match runs.last_mut() {
         Some((first, pages)) if u64::from(*first) + *pages == u64::from(number) => *pages += 1,
@@ -328,7 +332,7 @@ impl RequestStream for TraceRequests {
             }
             let bytes = u64::from(request.bytes).min(self.space - request.offset) as u32;
             let arrival_ns = match &mut self.clock {
-                Some(clock) if request.op == Op::Dirty => clock.now(),
+                Some(clock) if matches!(request.op, Op::Dirty | Op::Flush) => clock.now(),
                 Some(clock) => clock.arrival(),
                 None => self.scaled(request.arrival_ns),
             };

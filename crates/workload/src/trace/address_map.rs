@@ -163,6 +163,24 @@ impl PagingOptions {
         let count = if request.size == 0 { 0 } else { last.saturating_sub(first).max(0) as u64 };
         PageRange { device: request.device, first, count }
     }
+
+    /// Bytes that a write leaves as they are in the first and in the last of its pages; their sum where
+    /// both are the same page. Where paging rounds, what its pages have beyond its size is all in the
+    /// last. Other requests, and those of no bytes, leave nothing.
+    #[inline]
+    pub fn missing(&self, request: &Request) -> (u32, u32) {
+        if request.op != Op::Write || request.size == 0 {
+            return (0, 0);
+        }
+        // A power of two: the bits below it are what is left of a page.
+        let below_page = |bytes: u64| (bytes & (self.page_size - 1)) as u32;
+        if self.paging.rounds() {
+            return (0, below_page(request.size.wrapping_neg()));
+        }
+        let start = (request.offset as u64).wrapping_add(self.alignment_offset.into());
+        let end = start.wrapping_add(request.size);
+        (below_page(start), below_page(end.wrapping_neg()))
+    }
 }
 
 /// Why the pages of a request have no numbers, and which request it is.

@@ -7,6 +7,7 @@ use super::input::Input;
 use super::parse::BadField;
 use super::reader::OnBadLine;
 use super::window::{CHUNK, Window};
+use crate::Op;
 
 /// A format of lines, mostly of one request each.
 pub(crate) trait TextFormat: Send + Sized + 'static {
@@ -26,7 +27,13 @@ pub(crate) trait TextFormat: Send + Sized + 'static {
     /// Reads one line, without its line end. `None`: a good line that is no request.
     fn parse(&mut self, line: &[u8]) -> Result<Option<Request>, BadField>;
 
-    /// A further request of the line last read, where a line can have several.
+    /// A flush that the line last read asks for before its request, or instead of one.
+    #[inline]
+    fn flush(&mut self) -> Option<Request> {
+        None
+    }
+
+    /// A further request of the line last read, where a line can have several; a flush behind its request.
     #[inline]
     fn more(&mut self) -> Option<Request> {
         None
@@ -47,6 +54,10 @@ pub(crate) trait Decoder: Send {
     fn skipped(&self) -> u64;
     /// Good lines or records so far that are no requests (other events, flushes).
     fn ignored(&self) -> u64;
+    /// Flushes appended so far.
+    fn flushes(&self) -> u64 {
+        0
+    }
     /// What a person should know about how the file is read.
     fn note(&self) -> Option<String> {
         None
@@ -78,12 +89,13 @@ pub(crate) struct TextDecoder<F> {
     line: u64,
     skipped: u64,
     ignored: u64,
+    flushes: u64,
 }
 
 impl<F: TextFormat> TextDecoder<F> {
     pub fn new(input: Input, format: F, on_bad_line: OnBadLine) -> Self {
         let window = Window::new(input);
-        Self { window, format, on_bad_line, line: 0, skipped: 0, ignored: 0 }
+        Self { window, format, on_bad_line, line: 0, skipped: 0, ignored: 0, flushes: 0 }
     }
 
     /// Parses the whole lines in `buffer[..end]`.
@@ -99,10 +111,16 @@ impl<F: TextFormat> TextDecoder<F> {
             if let [rest @ .., b'\r'] = line {
                 line = rest;
             }
-            match self.format.parse(line) {
+            let parsed = self.format.parse(line);
+            if let Some(flush) = self.format.flush() {
+                self.flushes += 1;
+                out.push(flush);
+            }
+            match parsed {
                 Ok(Some(request)) => {
                     out.push(request);
                     while let Some(request) = self.format.more() {
+                        self.flushes += u64::from(request.op == Op::Flush);
                         out.push(request);
                     }
                 }
@@ -192,6 +210,10 @@ impl<F: TextFormat> Decoder for TextDecoder<F> {
 
     fn ignored(&self) -> u64 {
         self.ignored
+    }
+
+    fn flushes(&self) -> u64 {
+        self.flushes
     }
 
     fn note(&self) -> Option<String> {

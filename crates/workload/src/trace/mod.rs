@@ -67,6 +67,11 @@ impl Request {
     /// damaged or misread line, and would otherwise fill the memory with pages.
     pub const MAX_TRANSFER: u64 = 1 << 32;
 
+    /// A flush of everything that the host has written before: it has no bytes.
+    pub fn flush(time_ns: u64, device: u32) -> Self {
+        Self { time_ns, offset: 0, size: 0, device, op: Op::Flush }
+    }
+
     /// The first byte after the request. Readers make sure that it fits.
     pub fn end(&self) -> i64 {
         self.offset + self.size as i64

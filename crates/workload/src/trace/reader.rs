@@ -16,6 +16,7 @@ use super::format::{self, ACTIONS, Format, Sample};
 use super::input::Input;
 use super::lines::{Decoder, Recorded};
 use super::relations::Relations;
+use crate::Op;
 
 /// What to do about a line or record that is not what the format says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -56,6 +57,8 @@ pub struct ReadOptions {
     pub blkparse_action: Option<char>,
     /// Where the relations of a database lie on its disk, for logs of `pg_waldump`.
     pub relations: Option<Arc<Relations>>,
+    /// Whether flushes are among the requests; else they are counted and left out.
+    pub keep_flushes: bool,
 }
 
 /// How far a reader has come in its file (before decompression).
@@ -84,6 +87,9 @@ pub struct TraceReader {
     chosen: Option<FxHashMap<u32, bool>>,
     ranks: Option<FxHashMap<u32, u32>>,
     progress: Progress,
+    keep_flushes: bool,
+    /// Flushes so far of the devices that are read.
+    flushes: u64,
     /// After an error there is no more.
     failed: bool,
 }
@@ -183,6 +189,8 @@ impl TraceReader {
             chosen,
             ranks: None,
             progress,
+            keep_flushes: options.keep_flushes,
+            flushes: 0,
             failed: false,
         })
     }
@@ -199,12 +207,19 @@ impl TraceReader {
             if self.failed {
                 return Ok(false);
             }
+            let flushes = self.decoder.flushes();
             let result = self.decoder.next_block(block);
             self.failed = result.is_err();
             if let Some(chosen) = &mut self.chosen {
                 block.retain(|request| {
-                    chosen.get_mut(&request.device).map(|seen| *seen = true).is_some()
+                    let asked = request.op != Op::Flush;
+                    chosen.get_mut(&request.device).map(|seen| *seen |= asked).is_some()
                 });
+            }
+            if self.decoder.flushes() > flushes {
+                let flushes = block.iter().filter(|request| request.op == Op::Flush).count();
+                self.flushes += flushes as u64;
+                block.retain(|request| self.keep_flushes || request.op != Op::Flush);
             }
             if let Some(ranks) = &self.ranks {
                 for request in block.iter_mut() {
@@ -266,6 +281,11 @@ impl TraceReader {
     /// Good lines or records so far that are no requests (other events, flushes, comments).
     pub fn ignored(&self) -> u64 {
         self.decoder.ignored()
+    }
+
+    /// Flushes so far, kept or left out, of the devices that are read.
+    pub fn flushes(&self) -> u64 {
+        self.flushes
     }
 
     /// Bytes of content, after decompression, that were decoded so far.

@@ -25,20 +25,49 @@ pub enum Replay {
     Endless,
 }
 
-/// Page commands in a row: pages, and an operation each, or none while all are writes; dirty pages
-/// with the number of the command before which they became so.
+/// Page commands in a row: pages, and an operation each, or none while all are writes; dirty pages and
+/// flushes with the number of the command before which they came; bytes that short writes leave.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Commands {
     pages: Vec<u32>,
     ops: Vec<Op>,
     hints: Vec<(u32, u32)>,
+    short: Vec<(u32, u32)>,
+    flushes: Vec<u32>,
 }
 
 impl Value for Commands {
-    value!(pages, ops, hints);
+    value!(pages, ops, hints, short, flushes);
 }
 
 impl Commands {
+    /// How many they are.
+    pub fn len(&self) -> usize {
+        self.pages.len()
+    }
+
+    /// Notes that the write whose pages are the commands from number `first` on leaves bytes of its
+    /// first and last page: see [`PagingOptions::missing`].
+    #[inline]
+    pub fn shorten(&mut self, first: usize, missing: (u32, u32)) {
+        if missing == (0, 0) || first == self.pages.len() {
+            return;
+        }
+        let (first, last) = (first as u32, self.pages.len() as u32 - 1);
+        let pieces = match missing {
+            (before, after) if first == last => [(first, before + after), (last, 0)],
+            (before, after) => [(first, before), (last, after)],
+        };
+        for piece in pieces.into_iter().filter(|&(_, bytes)| bytes > 0) {
+            push(&mut self.short, piece);
+        }
+    }
+
+    /// Notes a flush before the next command.
+    pub fn flush(&mut self) {
+        push(&mut self.flushes, self.pages.len() as u32);
+    }
+
     #[inline]
     pub fn push(&mut self, op: Op, page: u32) {
         if op == Op::Dirty {
@@ -63,33 +92,56 @@ impl Commands {
     }
 
     pub fn memory_bytes(&self) -> u64 {
-        4 * self.pages.len() as u64 + self.ops.len() as u64 + 8 * self.hints.len() as u64
+        let words =
+            self.pages.len() + 2 * (self.hints.len() + self.short.len()) + self.flushes.len();
+        4 * words as u64 + self.ops.len() as u64
     }
 
     pub fn shrink(&mut self) {
         self.pages.shrink_to_fit();
         self.ops.shrink_to_fit();
         self.hints.shrink_to_fit();
+        self.short.shrink_to_fit();
+        self.flushes.shrink_to_fit();
     }
 
-    /// Empties it but for dirty pages behind the last command.
+    /// Flushes behind the last command.
+    fn flushes_behind(&self) -> u64 {
+        let commands = self.pages.len() as u32;
+        self.flushes.iter().rev().take_while(|&&before| before == commands).count() as u64
+    }
+
+    /// Empties it but for dirty pages and flushes behind the last command.
     fn clear(&mut self) {
         let commands = self.pages.len() as u32;
         self.hints.retain(|&(before, _)| before == commands);
         self.hints.iter_mut().for_each(|(before, _)| *before = 0);
+        self.flushes.retain(|&before| before == commands);
+        self.flushes.fill(0);
         self.pages.clear();
         self.ops.clear();
+        self.short.clear();
     }
+}
+
+/// The entries of a list for the commands from number `at` on and before `end`.
+fn within<T>(list: &[T], number: impl Fn(&T) -> u32, at: usize, end: usize) -> &[T] {
+    let first = list.partition_point(|entry| (number(entry) as usize) < at);
+    let count = list[first..].partition_point(|entry| (number(entry) as usize) < end);
+    &list[first..first + count]
 }
 
 /// Copies up to `limit` commands from number `at` on into a cleared batch, and moves `at` behind
 /// them. Writes alone leave `ops` empty.
 fn copy(commands: &Commands, at: &mut usize, batch: &mut Batch, limit: usize) {
     let end = commands.pages.len().min(at.saturating_add(limit));
-    let hints = &commands.hints;
-    let first = hints.partition_point(|&(before, _)| (before as usize) < *at);
-    let coming = hints[first..].iter().take_while(|&&(before, _)| (before as usize) < end);
-    batch.hints.extend(coming.map(|&(before, page)| (before - *at as u32, page)));
+    let from = *at as u32;
+    let hints = within(&commands.hints, |hint| hint.0, *at, end);
+    batch.hints.extend(hints.iter().map(|&(before, page)| (before - from, page)));
+    let short = within(&commands.short, |short| short.0, *at, end);
+    batch.short.extend(short.iter().map(|&(command, bytes)| (command - from, bytes)));
+    let flushes = within(&commands.flushes, |&before| before, *at, end);
+    batch.flushes.extend(flushes.iter().map(|&before| before - from));
     batch.pages.extend_from_slice(&commands.pages[*at..end]);
     if let Some(ops) = commands.ops.get(*at..end) {
         let other = ops.iter().fold(false, |other, &op| other | (op != Op::Write));
@@ -118,8 +170,13 @@ impl Expander {
         if !self.kinds.keep(request.op) {
             return Ok(());
         }
-        let range = self.paging.pages(request);
+        if request.op == Op::Flush {
+            out.flush();
+            return Ok(());
+        }
+        let (range, first) = (self.paging.pages(request), out.len());
         let known = self.map.known(range, |page| out.push(request.op, page));
+        out.shorten(first, self.paging.missing(request));
         if known < range.count && matches!(request.op, Op::Read | Op::Write) {
             return Err(
                 "the trace has changed since it was first read, expected the same requests",
@@ -132,6 +189,16 @@ impl Expander {
 enum Origin {
     Kept(Arc<Commands>),
     Streamed(Box<Stream>),
+}
+
+impl Origin {
+    /// The commands of the pass, or those expanded ahead.
+    fn commands(&self) -> &Commands {
+        match self {
+            Self::Kept(commands) => commands,
+            Self::Streamed(stream) => &stream.commands,
+        }
+    }
 }
 
 /// The file, read again at every pass.
@@ -241,7 +308,7 @@ impl State for Origin {
 impl State for Replayer {
     state! {
         named: "replay";
-        values: at, passes, issued, issued_in_pass, ended, carried;
+        values: at, passes, issued, issued_in_pass, ended, carried, carried_flushes;
         states: origin;
         fixed: logical_pages, replay;
         then: check;
@@ -266,6 +333,8 @@ pub struct Replayer {
     ended: bool,
     /// Dirty pages behind the last command handed out, which come before the next.
     carried: Vec<u32>,
+    /// Flushes behind the last command handed out, which come before the next.
+    carried_flushes: u64,
 }
 
 impl Replayer {
@@ -304,15 +373,12 @@ impl Replayer {
             issued_in_pass: 0,
             ended: matches!(replay, Replay::Passes(0) | Replay::AtLeast(0)),
             carried: Vec::new(),
+            carried_flushes: 0,
         }
     }
 
     fn check(&self) -> Result<(), Fault> {
-        let commands = match &self.origin {
-            Origin::Kept(commands) => commands,
-            Origin::Streamed(stream) => &stream.commands,
-        };
-        if self.at <= commands.pages.len() {
+        if self.at <= self.origin.commands().len() {
             return Ok(());
         }
         Err(Fault::new("the replay is behind the end of its trace"))
@@ -350,6 +416,7 @@ impl Replayer {
         self.issued_in_pass = 0;
         self.at = 0;
         self.carried.clear();
+        self.carried_flushes += self.origin.commands().flushes_behind();
         self.ended = match self.replay {
             Replay::Passes(passes) => self.passes >= passes,
             Replay::AtLeast(commands) => self.issued >= commands,
@@ -362,14 +429,25 @@ impl Replayer {
     }
 }
 
-/// Leaves out the commands for pages that the drive does not have.
+/// Leaves out the commands for pages that the drive does not have; what comes before a command comes
+/// before the next that is left.
 #[cold]
 fn drop_beyond(batch: &mut Batch, logical_pages: u32) {
     let kept = |&page: &u32| page < logical_pages;
-    batch.hints.retain(|(_, page)| kept(page));
-    for (before, _) in &mut batch.hints {
-        *before = batch.pages[..*before as usize].iter().filter(|page| kept(page)).count() as u32;
+    let mut next = 0;
+    // The new number of each command, or of the next that is kept; at the end, of none.
+    let mut numbers: Vec<u32> = Vec::with_capacity(batch.pages.len() + 1);
+    for page in &batch.pages {
+        numbers.push(next);
+        next += u32::from(kept(page));
     }
+    numbers.push(next);
+    let new = |old: &mut u32| *old = numbers[*old as usize];
+    batch.hints.retain(|(_, page)| kept(page));
+    batch.hints.iter_mut().for_each(|(before, _)| new(before));
+    batch.flushes.iter_mut().for_each(new);
+    batch.short.retain(|&(command, _)| kept(&batch.pages[command as usize]));
+    batch.short.iter_mut().for_each(|(command, _)| new(command));
     if !batch.ops.is_empty() {
         let mut pages = batch.pages.iter();
         batch.ops.retain(|_| pages.next().is_some_and(kept));
@@ -381,7 +459,12 @@ impl Workload for Replayer {
     fn fill(&mut self, batch: &mut Batch, limit: usize) -> Result<(), WorkloadError> {
         loop {
             batch.clear();
-            if self.ended || limit == 0 {
+            if limit == 0 {
+                return Ok(());
+            }
+            if self.ended {
+                let behind = std::mem::take(&mut self.carried_flushes);
+                batch.flushes.extend((0..behind).map(|_| 0));
                 return Ok(());
             }
             if !self.copy(batch, limit)? {
@@ -400,6 +483,11 @@ impl Workload for Replayer {
             let behind = batch.pages.len() as u32;
             while let Some((_, page)) = batch.hints.pop_if(|(before, _)| *before == behind) {
                 self.carried.insert(0, page);
+            }
+            let waiting = std::mem::take(&mut self.carried_flushes);
+            batch.flushes.splice(..0, (0..waiting).map(|_| 0));
+            while batch.flushes.pop_if(|before| *before == behind).is_some() {
+                self.carried_flushes += 1;
             }
             if !batch.pages.is_empty() {
                 self.issued += batch.pages.len() as u64;

@@ -2,6 +2,7 @@
 //! allowed, its page commands. Knows nothing of drives.
 
 use std::path::{Path, PathBuf};
+use std::slice;
 use std::sync::Arc;
 
 use flashgc_base::spec::count;
@@ -13,7 +14,7 @@ use super::replay::{Commands, Expander, Replay, Replayer};
 use super::stat::{StatBuilder, TraceStat, map_full};
 use crate::Op;
 
-/// Which commands of a trace are replayed. All accessed pages count as logical pages either way.
+/// Which commands of a trace are replayed; flushes are, if they are read. All accessed pages count as logical pages either way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Kinds {
     /// Reads, writes and discards.
@@ -32,7 +33,7 @@ impl Kinds {
         match self {
             Self::All => true,
             Self::Changes => op != Op::Read,
-            Self::Writes => matches!(op, Op::Write | Op::Dirty),
+            Self::Writes => matches!(op, Op::Write | Op::Dirty | Op::Flush),
         }
     }
 }
@@ -108,10 +109,18 @@ impl TraceSource {
         let mut block = Vec::new();
         while reader.next_block(&mut block)? {
             let added = match &mut commands {
-                Some(kept) => builder.add(&block, |op, page| {
-                    if options.kinds.keep(op) {
-                        kept.push(op, page);
+                Some(kept) => block.iter().try_for_each(|request| {
+                    if request.op == Op::Flush {
+                        kept.flush();
                     }
+                    let first = kept.len();
+                    builder.add(slice::from_ref(request), |op, page| {
+                        if options.kinds.keep(op) {
+                            kept.push(op, page);
+                        }
+                    })?;
+                    kept.shorten(first, options.paging.missing(request));
+                    Ok(())
                 }),
                 None => builder.add(&block, |_, _| {}),
             };

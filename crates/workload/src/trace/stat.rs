@@ -27,6 +27,8 @@ pub struct TraceStat {
     pub discards: u64,
     /// Dirty events, which are no requests: what the host has changed in its cache.
     pub dirty: u64,
+    /// Flushes, which are no requests, replayed or not.
+    pub flushes: u64,
     /// Writes over requests.
     pub write_share: f64,
     /// Distinct pages written.
@@ -37,6 +39,8 @@ pub struct TraceStat {
     pub pages: u64,
     /// Page writes: requests of one page after splitting.
     pub page_writes: u64,
+    /// Page writes that do not cover their page, over page writes.
+    pub short_write_share: f64,
     /// Page reads: the same for reads.
     pub page_reads: u64,
     /// Page writes over distinct pages written; 0 if there are none.
@@ -118,10 +122,12 @@ pub struct StatBuilder {
     accesses: Vec<u32>,
     devices: FxHashSet<u32>,
     last_device: Option<u32>,
-    /// Requests, bytes and pages by operation (write, read, trim).
+    /// Requests, bytes and pages by operation.
     requests: [u64; 4],
     bytes: [u64; 4],
     pages: [u64; 4],
+    /// Page writes that do not cover their page.
+    short: u64,
     end: i64,
     first_time: Option<u64>,
     earliest: u64,
@@ -148,6 +154,7 @@ impl StatBuilder {
             requests: [0; 4],
             bytes: [0; 4],
             pages: [0; 4],
+            short: 0,
             end: 0,
             first_time: None,
             earliest: u64::MAX,
@@ -169,7 +176,8 @@ impl StatBuilder {
     }
 
     /// Counts requests and hands the dense number of each of their pages to `each`, in order.
-    /// Discards and dirty events number no pages: only those accessed before are handed on.
+    /// Discards and dirty events number no pages: only those accessed before are handed on. Flushes have
+    /// none.
     ///
     /// # Errors
     /// A page that cannot be numbered; the text has a hint.
@@ -179,9 +187,14 @@ impl StatBuilder {
         mut each: impl FnMut(Op, u32),
     ) -> Result<(), Unmapped> {
         for request in requests {
+            if request.op == Op::Flush {
+                continue; // the reader counts them
+            }
             self.count(request);
             let (range, operation) = (self.paging.pages(request), request.op);
             self.pages[request.op as usize] += range.count;
+            let (before, after) = self.paging.missing(request);
+            self.short += (u64::from(before > 0) + u64::from(after > 0)).min(range.count);
             if matches!(request.op, Op::Trim | Op::Dirty) {
                 let known = self.map.known(range, |number| each(request.op, number));
                 self.early_trim |= known < range.count;
@@ -261,11 +274,13 @@ impl StatBuilder {
             writes,
             discards,
             dirty,
+            flushes: reader.flushes(),
             write_share: ratio(writes, requests),
             pages_written,
             pages_read: with(READ),
             pages,
             page_writes,
+            short_write_share: ratio(self.short, page_writes),
             page_reads,
             overwrite: ratio(page_writes, pages_written),
             written_bytes: self.bytes[Op::Write as usize],

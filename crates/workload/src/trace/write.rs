@@ -237,7 +237,7 @@ impl Pages {
         self.accesses += requests.len() as u64;
         let mut each = |reference| self.writer.write(reference);
         for request in requests {
-            if matches!(request.op, Op::Trim | Op::Dirty) {
+            if matches!(request.op, Op::Trim | Op::Dirty | Op::Flush) {
                 return Err(io::Error::other(
                     "found no read or write, expected references to memory",
                 ));
@@ -418,6 +418,7 @@ pub(crate) fn csv_line(request: &Request, text: &mut Vec<u8>) {
         Op::Read => b",R,",
         Op::Trim => b",D,",
         Op::Dirty => b",M,",
+        Op::Flush => b",F,",
     });
     if request.offset < 0 {
         text.push(b'-');

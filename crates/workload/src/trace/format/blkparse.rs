@@ -1,5 +1,6 @@
 //! The text that `blkparse` prints. Reads lines; knows nothing of files.
 
+use super::events::{Flushes, Rwbs};
 use super::{Format, Sample, events, request};
 use crate::trace::Request;
 use crate::trace::lines::TextFormat;
@@ -14,9 +15,10 @@ pub(super) static FORMAT: Format = Format {
     detection: "lines that start major,minor and have a time, an action and an RWBS field",
     traps: "each request appears once per action (queued, issued, completed, ...): only one action \
             is read, D (issued to the device) or else Q (queued) or else C (completed), whichever \
-            the first lines have; --blkparse-action chooses. Flushes (no sectors), SCSI commands \
-            (their bytes in parentheses), messages and the summary at the end are passed over. The \
-            device is major * 2^20 + minor",
+            the first lines have; --blkparse-action chooses. An F before the operation is a flush, \
+            with or without sectors behind it; a write with FUA (an F behind the W) is a write and \
+            a flush. SCSI commands (their bytes in parentheses), messages and the summary at the \
+            end are passed over. The device is major * 2^20 + minor",
     single_device: false,
     references: false,
     sniff: |sample| super::sniff_text(Blkparse::new(None, sample), sample),
@@ -33,6 +35,7 @@ struct Blkparse {
     action: char,
     /// The per-CPU summary has begun.
     summary: bool,
+    flushes: Flushes,
 }
 
 /// One line up to its action.
@@ -47,11 +50,11 @@ impl Blkparse {
     fn new(chosen: Option<char>, sample: &Sample) -> Self {
         let action = events::choose(chosen, |action| {
             sample.lines.iter().any(|line| {
-                let mut reader = Self { action, summary: false };
+                let mut reader = Self { action, summary: false, flushes: Flushes::default() };
                 matches!(reader.parse(line), Ok(Some(_)))
             })
         });
-        Self { action, summary: false }
+        Self { action, summary: false, flushes: Flushes::default() }
     }
 }
 
@@ -94,7 +97,7 @@ impl TextFormat for Blkparse {
             return Ok(None);
         }
         let at = &mut event.rest;
-        let op = events::operation(at)?;
+        let Rwbs { op, flush, fua } = events::rwbs(at)?;
         at.skip_blanks();
         // A flush has no sector: the process in brackets follows. A SCSI command is told by its
         // bytes in parentheses, behind their number where it is issued.
@@ -102,15 +105,25 @@ impl TextFormat for Blkparse {
             let mut at = *at;
             at.integer("").is_ok() && at.blank("").is_ok() && at.peek() == Some(b'(')
         };
-        if matches!(at.peek(), Some(b'[' | b'(')) || command(at) {
+        let (time_ns, device) = (event.time_ns, event.device);
+        if at.peek() == Some(b'(') || command(at) {
             return Ok(None);
         }
-        match (op, events::extent(at)?) {
-            (Some(op), Some((offset, size))) => {
-                request(event.time_ns, op, event.device, offset, size)
-            }
-            _ => Ok(None),
-        }
+        let extent = if at.peek() == Some(b'[') { None } else { events::extent(at)? };
+        let request = match (op, extent) {
+            (Some(op), Some((offset, size))) => request(time_ns, op, device, offset, size)?,
+            _ => None,
+        };
+        self.flushes.note(flush, fua && request.is_some(), time_ns, device);
+        Ok(request)
+    }
+
+    fn flush(&mut self) -> Option<Request> {
+        self.flushes.before.take()
+    }
+
+    fn more(&mut self) -> Option<Request> {
+        self.flushes.behind.take()
     }
 
     fn note(&self) -> Option<String> {

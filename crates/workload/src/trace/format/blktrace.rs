@@ -1,5 +1,6 @@
 //! The binary files of Linux blktrace: one for each CPU, or merged by `blkparse -d`. Decodes records.
 
+use super::events::Flushes;
 use super::records::{BadValue, ByteOrder, RecordFormat, Records};
 use super::{Format, SECTOR, Sample, Scaled, events, request};
 use crate::Op;
@@ -23,7 +24,8 @@ pub(super) static FORMAT: Format = Format {
             --blkparse-action names. blktrace writes a file for each CPU, which holds a part of the \
             requests: merge them with blkparse -i NAME -d merged.bin, then read that file. Times \
             are the kernel's clock in files of blktrace and start near 0 in merged ones. The \
-            device is major * 2^20 + minor. Messages, flushes and SCSI commands are passed over",
+            device is major * 2^20 + minor. Flushes are read as in blkparse's text. Messages and \
+            SCSI commands are passed over",
     single_device: false,
     references: false,
     sniff,
@@ -43,9 +45,11 @@ const DATA: usize = 46;
 
 /// The categories of an action, in its upper 16 bits (`blktrace_api.h`).
 const WRITE: u32 = 1 << 17;
+const FLUSH: u32 = 1 << 18;
 const COMMAND: u32 = 1 << 25;
 const NOTIFY: u32 = 1 << 26;
 const DISCARD: u32 = 1 << 29;
+const FUA: u32 = 1 << 31;
 
 /// The action in the lowest 8 bits; the bit above says that a control group is told.
 const LETTERS: [(char, u32); 5] = [('Q', 1), ('G', 4), ('D', 7), ('C', 8), ('I', 12)];
@@ -56,6 +60,7 @@ struct Blktrace {
     code: u32,
     /// The CPU of all events so far; several: `None` inside.
     cpu: Option<Option<u32>>,
+    flushes: Flushes,
 }
 
 impl Blktrace {
@@ -67,7 +72,7 @@ impl Blktrace {
         let reader = |action: char| {
             let code =
                 LETTERS.iter().find(|(letter, _)| *letter == action).map_or(0, |pair| pair.1);
-            Self { order, action, code, cpu: None }
+            Self { order, action, code, cpu: None, flushes: Flushes::default() }
         };
         reader(events::choose(chosen, |action| super::records::sniff(reader(action), sample) > 0))
     }
@@ -109,9 +114,12 @@ impl RecordFormat for Blktrace {
         if action & 0xff != self.code || action & COMMAND != 0 {
             return Ok(None);
         }
-        let bytes = self.order.u32_at(record, BYTES);
+        let (time_ns, device) =
+            (self.order.u64_at(record, TIME), self.order.u32_at(record, DEVICE));
+        let (flush, bytes) = (action & FLUSH != 0, self.order.u32_at(record, BYTES));
         if bytes == 0 {
-            return Ok(None); // a flush
+            self.flushes.note(flush, false, time_ns, device);
+            return Ok(None);
         }
         let op = match action {
             discard if discard & DISCARD != 0 => Op::Trim,
@@ -121,13 +129,14 @@ impl RecordFormat for Blktrace {
         let sector = self.order.u64_at(record, SECTOR_AT);
         let offset = Scaled { value: sector, unit: SECTOR, at: SECTOR_AT };
         let size = Scaled { value: bytes.into(), unit: 1, at: BYTES };
-        request(
-            self.order.u64_at(record, TIME),
-            op,
-            self.order.u32_at(record, DEVICE),
-            offset,
-            size,
-        )
+        let request = request(time_ns, op, device, offset, size)?;
+        self.flushes.note(flush, op == Op::Write && action & FUA != 0, time_ns, device);
+        Ok(request)
+    }
+
+    fn flushes(&mut self) -> [Option<Request>; 2] {
+        let Flushes { before, behind } = std::mem::take(&mut self.flushes);
+        [before, behind]
     }
 
     fn number(&self, record: &[u8], at: usize) -> u64 {

@@ -16,7 +16,8 @@ pub(super) static FORMAT: Format = Format {
     name: "csv",
     summary: "normalised CSV, which `trace convert` writes",
     columns: "time (us, three decimals: exact to the nanosecond), R or W or D (discard) or M \
-              (modified in the host's cache, to be written), offset (bytes), size (bytes), device",
+              (modified in the host's cache, to be written) or F (flush, of 0 bytes at 0), offset \
+              (bytes), size (bytes), device",
     example: "12816640000000.125,W,8192000,24576,0",
     detection: "the first line time_us,op,offset_bytes,size_bytes,dev",
     traps: "programs that rewrite the file through floating point lose the last digits of large \
@@ -37,6 +38,7 @@ struct Csv {
     empty: u64,
     /// Requests before byte 0.
     negative: u64,
+    flush: Option<Request>,
 }
 
 impl TextFormat for Csv {
@@ -54,10 +56,12 @@ impl TextFormat for Csv {
             Some(b'W') => Op::Write,
             Some(b'D') => Op::Trim,
             Some(b'M') => Op::Dirty,
-            _ => return at.bad(at.at, "R, W, D or M"),
+            Some(b'F') => Op::Flush,
+            _ => return at.bad(at.at, "R, W, D, M or F"),
         };
         at.at += 1;
-        at.comma("a comma after the operation (R, W, D or M)")?;
+        at.comma("a comma after the operation (R, W, D, M or F)")?;
+        let offset_at = at.at;
         let offset = at.signed("an offset, a whole number of bytes below 2^63")?;
         at.comma("a comma after the offset")?;
         let size_at = at.at;
@@ -65,10 +69,24 @@ impl TextFormat for Csv {
         at.comma("a comma after the size")?;
         let device = at.small("a device number below 2^32")?;
         at.end("the end of the line after the device")?;
+        if op == Op::Flush {
+            if offset != 0 {
+                return at.bad(offset_at, "offset 0, as a flush has no place");
+            }
+            if size > 0 {
+                return at.bad(size_at, "0 bytes, as a flush has no data");
+            }
+            self.flush = Some(Request::flush(time_ns, device));
+            return Ok(None);
+        }
         let request = check(time_ns, op, device, offset, size, size_at)?;
         self.empty += u64::from(size == 0);
         self.negative += u64::from(offset < 0);
         Ok(request)
+    }
+
+    fn flush(&mut self) -> Option<Request> {
+        self.flush.take()
     }
 
     fn note(&self) -> Option<String> {

@@ -3,6 +3,7 @@
 
 use super::{SECTOR, Scaled};
 use crate::Op;
+use crate::trace::Request;
 use crate::trace::parse::{BadField, Cursor};
 
 /// The formats of which one action is read.
@@ -31,9 +32,36 @@ pub(super) fn device(at: &mut Cursor<'_>) -> Result<u32, BadField> {
     Ok(major << 20 | minor)
 }
 
-/// The operation in an RWBS field; `None` for one that moves no data of its own. An `F` (flush) may
-/// come first, modifiers follow.
-pub(super) fn operation(at: &mut Cursor<'_>) -> Result<Option<Op>, BadField> {
+/// What an RWBS field asks for.
+pub(super) struct Rwbs {
+    /// `None` for an operation that moves no data of its own.
+    pub op: Option<Op>,
+    /// Whether the device flushes first.
+    pub flush: bool,
+    /// Whether a write is to be durable when it is complete (FUA).
+    pub fua: bool,
+}
+
+/// Flushes that the event last read asks for, before its request or instead of one, and behind it.
+///
+/// Linux gives a device that does not know FUA a flush behind the write instead, and so do we: that
+/// the data of a write are durable means at least as much as a flush of a buffer that holds them.
+#[derive(Default)]
+pub(super) struct Flushes {
+    pub before: Option<Request>,
+    pub behind: Option<Request>,
+}
+
+impl Flushes {
+    /// Notes what an event asks for.
+    pub fn note(&mut self, before: bool, behind: bool, time_ns: u64, device: u32) {
+        let flush = Request::flush(time_ns, device);
+        *self = Self { before: before.then_some(flush), behind: behind.then_some(flush) };
+    }
+}
+
+/// The parts of an RWBS field: an `F` (flush) may come first, modifiers follow the operation.
+pub(super) fn rwbs(at: &mut Cursor<'_>) -> Result<Rwbs, BadField> {
     let start = at.at;
     let word = at.word();
     if word.is_empty() || !word.iter().all(|letter| b"RWDNFASMBEZOCU".contains(letter)) {
@@ -43,12 +71,14 @@ pub(super) fn operation(at: &mut Cursor<'_>) -> Result<Option<Op>, BadField> {
     if word.starts_with(b"ZA") {
         return at.bad(start, "a request whose place is known: a zone append has none yet");
     }
-    Ok(match word.strip_prefix(b"F").unwrap_or(word).first() {
-        Some(b'R') => Some(Op::Read),
-        Some(b'W') => Some(Op::Write),
-        Some(b'D') => Some(Op::Trim),
-        _ => None,
-    })
+    let flush = word.starts_with(b"F");
+    let (op, modifiers) = match word.strip_prefix(b"F").unwrap_or(word) {
+        [b'R', rest @ ..] => (Some(Op::Read), rest),
+        [b'W', rest @ ..] => (Some(Op::Write), rest),
+        [b'D', rest @ ..] => (Some(Op::Trim), rest),
+        rest => (None, rest),
+    };
+    Ok(Rwbs { op, flush, fua: op == Some(Op::Write) && modifiers.contains(&b'F') })
 }
 
 /// `SECTOR + SECTORS ... [PROCESS]` up to the end of the line; `None` for no sectors at all.

@@ -3,6 +3,7 @@
 
 use flashgc_base::spec::count;
 
+use super::events::{Flushes, Rwbs};
 use super::{Format, Sample, events, request};
 use crate::trace::Request;
 use crate::trace::lines::TextFormat;
@@ -18,8 +19,8 @@ pub(super) static FORMAT: Format = Format {
     traps: "each request appears once per event: only one event is read, block_rq_issue (action D) \
             or else block_bio_queue (Q) or else block_rq_complete (C), whichever the first lines \
             have; --blkparse-action chooses, also I (block_rq_insert) and G (block_getrq). Other \
-            events and requests without sectors are passed over. The device is major * 2^20 + \
-            minor. Lines that say that events were lost are counted and told. trace.dat, \
+            events and requests without sectors are passed over; flushes are read as in blkparse's \
+            text. The device is major * 2^20 + minor. Lines that say that events were lost are counted and told. trace.dat, \
             trace-cmd's binary file, must be printed by trace-cmd report first",
     single_device: false,
     references: false,
@@ -49,6 +50,7 @@ struct Ftrace {
     command: bool,
     /// Lines that say that events were lost.
     lost: u64,
+    flushes: Flushes,
 }
 
 /// One line up to the colon after its event.
@@ -63,7 +65,7 @@ impl Ftrace {
         let reader = |action: char| {
             let (action, event, bytes, command) =
                 EVENTS.into_iter().find(|(known, ..)| *known == action).unwrap_or(EVENTS[0]);
-            Self { action, event, bytes, command, lost: 0 }
+            Self { action, event, bytes, command, lost: 0, flushes: Flushes::default() }
         };
         let present = |action| {
             sample.lines.iter().any(|line| matches!(reader(action).parse(line), Ok(Some(_))))
@@ -130,7 +132,7 @@ impl TextFormat for Ftrace {
         let at = &mut event.rest;
         let device = events::device(at)?;
         at.blank("a blank after the device")?;
-        let op = events::operation(at)?;
+        let Rwbs { op, flush, fua } = events::rwbs(at)?;
         at.blank("a blank after the RWBS field")?;
         if self.bytes {
             at.integer("a whole number of bytes")?;
@@ -142,10 +144,20 @@ impl TextFormat for Ftrace {
             at.at += closed.ok_or(BadField::new(open, "a command in parentheses, mostly ()"))? + 1;
             at.blank("a blank after the command")?;
         }
-        match (op, events::extent(at)?) {
-            (Some(op), Some((offset, size))) => request(event.time_ns, op, device, offset, size),
-            _ => Ok(None),
-        }
+        let request = match (op, events::extent(at)?) {
+            (Some(op), Some((offset, size))) => request(event.time_ns, op, device, offset, size)?,
+            _ => None,
+        };
+        self.flushes.note(flush, fua && request.is_some(), event.time_ns, device);
+        Ok(request)
+    }
+
+    fn flush(&mut self) -> Option<Request> {
+        self.flushes.before.take()
+    }
+
+    fn more(&mut self) -> Option<Request> {
+        self.flushes.behind.take()
     }
 
     fn note(&self) -> Option<String> {

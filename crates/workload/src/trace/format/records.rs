@@ -23,6 +23,11 @@ pub(super) trait RecordFormat: Send + 'static {
     /// Reads one whole record. `None`: a good record that is no request.
     fn parse(&mut self, record: &[u8]) -> Result<Option<Request>, BadField>;
 
+    /// A flush that the record last read asks for before its request, or instead of one; and one behind.
+    fn flushes(&mut self) -> [Option<Request>; 2] {
+        [None, None]
+    }
+
     /// The number in the field at byte `at`, for a message.
     fn number(&self, record: &[u8], at: usize) -> u64;
 
@@ -89,6 +94,7 @@ pub(super) struct Records<F> {
     record: u64,
     skipped: u64,
     ignored: u64,
+    flushes: u64,
 }
 
 impl<F: RecordFormat> Records<F> {
@@ -101,7 +107,15 @@ impl<F: RecordFormat> Records<F> {
     ) -> Result<Box<dyn Decoder>, TraceError> {
         input.fill(&mut vec![0; skip])?;
         let window = Window::new(input);
-        Ok(Box::new(Self { window, format, on_bad_line, record: 0, skipped: 0, ignored: 0 }))
+        Ok(Box::new(Self {
+            window,
+            format,
+            on_bad_line,
+            record: 0,
+            skipped: 0,
+            ignored: 0,
+            flushes: 0,
+        }))
     }
 
     /// Makes `wanted` bytes of the next record available, or all that there are.
@@ -169,7 +183,11 @@ impl<F: RecordFormat> Decoder for Records<F> {
         while out.len() < before + BLOCK {
             let Some(length) = self.next_length()? else { break };
             let record = &self.window.buffer[self.window.start..self.window.start + length];
-            match self.format.parse(record) {
+            let parsed = self.format.parse(record);
+            let [before, behind] = self.format.flushes();
+            self.flushes += before.iter().chain(&behind).count() as u64;
+            out.extend(before);
+            match parsed {
                 Ok(Some(request)) => out.push(request),
                 Ok(None) => self.ignored += 1,
                 Err(_) if self.on_bad_line == OnBadLine::Skip => self.skipped += 1,
@@ -184,6 +202,7 @@ impl<F: RecordFormat> Decoder for Records<F> {
                     return Err(self.error(Fault::BadRecord, message, hint));
                 }
             }
+            out.extend(behind);
             self.window.start += length;
             self.record += 1;
         }
@@ -196,6 +215,10 @@ impl<F: RecordFormat> Decoder for Records<F> {
 
     fn ignored(&self) -> u64 {
         self.ignored
+    }
+
+    fn flushes(&self) -> u64 {
+        self.flushes
     }
 
     fn note(&self) -> Option<String> {

@@ -17,6 +17,7 @@ use crate::trace::error::{Fault, Place, TraceError};
 pub struct NativeFile {
     path: PathBuf,
     file: File,
+    version: u16,
     index: Vec<IndexEntry>,
     index_byte: u64,
     requests: u64,
@@ -38,7 +39,7 @@ impl NativeFile {
         let size = file.metadata().map_err(io)?.len();
         let mut header = Vec::new();
         file.by_ref().take(HEADER as u64).read_to_end(&mut header).map_err(io)?;
-        layout::check_header(&header).map_err(|message| wrong(0, message))?;
+        let version = layout::check_header(&header).map_err(|message| wrong(0, message))?;
         let end = size.saturating_sub(TRAILER as u64);
         file.seek(SeekFrom::Start(end)).map_err(io)?;
         let mut bytes = Vec::new();
@@ -59,7 +60,7 @@ impl NativeFile {
         let index =
             bytes[INDEX_HEADER..].chunks_exact(INDEX_ENTRY).map(IndexEntry::parse).collect();
         let (index_byte, requests) = (trailer.index_byte, trailer.requests);
-        Ok(Self { path, file, index, index_byte, requests })
+        Ok(Self { path, file, version, index, index_byte, requests })
     }
 
     /// Requests in the file.
@@ -116,7 +117,7 @@ impl NativeFile {
         {
             return Err(wrong("the block's checksum does not fit: the file is damaged"));
         }
-        if layout::decode(&header, payload, out).is_none() {
+        if layout::decode(self.version, &header, payload, out).is_none() {
             out.clear();
             return Err(wrong("the block's requests make no sense: the file was written wrongly"));
         }

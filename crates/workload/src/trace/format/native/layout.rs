@@ -7,8 +7,8 @@ use crate::trace::format::check;
 
 /// First bytes of a file. As in PNG, the 0x89, the CR LF and the LF show a transfer in text mode.
 pub(crate) const MAGIC: [u8; 8] = *b"\x89FGC\r\n\x1a\n";
-/// Version 1 knows no dirty events; its files are read as well.
-pub(crate) const VERSION: u16 = 2;
+/// Version 2 knows no flushes, version 1 no dirty events either; their files are read as well.
+pub(crate) const VERSION: u16 = 3;
 pub(crate) const HEADER: usize = 32;
 pub(crate) const BLOCK_MAGIC: [u8; 4] = *b"BLK\0";
 pub(crate) const BLOCK_HEADER: usize = 32;
@@ -22,8 +22,8 @@ pub(crate) const END_MAGIC: [u8; 8] = *b"FGC-END\n";
 pub(crate) const BLOCK_REQUESTS: u32 = 4096;
 /// Requests in a block as read, so that a damaged count cannot ask for much memory.
 pub(crate) const MAX_BLOCK_REQUESTS: u32 = 1 << 16;
-/// A request takes a tag and at most four integers of at most ten bytes.
-const MAX_REQUEST: usize = 41;
+/// A request takes a tag, perhaps a kind, and at most four integers of at most ten bytes.
+const MAX_REQUEST: usize = 42;
 
 /// What a block's header says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,8 +69,8 @@ pub(crate) fn header() -> [u8; HEADER] {
     bytes
 }
 
-/// Checks a file's header; says what is wrong with it.
-pub(crate) fn check_header(bytes: &[u8]) -> Result<(), String> {
+/// Checks a file's header and returns its version; says what is wrong with it.
+pub(crate) fn check_header(bytes: &[u8]) -> Result<u16, String> {
     if bytes.len() < HEADER {
         let found = bytes.len();
         return Err(format!(
@@ -87,7 +87,7 @@ pub(crate) fn check_header(bytes: &[u8]) -> Result<(), String> {
     if crc32fast::hash(&bytes[..28]) != u32_at(bytes, 28) {
         return Err("the header's checksum does not fit: the file is damaged".to_owned());
     }
-    Ok(())
+    Ok(version)
 }
 
 impl BlockHeader {
@@ -193,7 +193,10 @@ impl Trailer {
     }
 }
 
-// Bits of a request's tag; the two lowest are the operation.
+// Bits of a request's tag; the two lowest are the operation, or say that a kind follows.
+const KIND: u8 = 3;
+const DIRTY: u8 = 0;
+const FLUSH: u8 = 1;
 const DEVICE: u8 = 1 << 2;
 const SECTORS: u8 = 1 << 3;
 const SEQUENTIAL: u8 = 1 << 4;
@@ -216,6 +219,10 @@ impl Previous {
     }
 
     fn update(&mut self, request: &Request) {
+        if request.op == Op::Flush {
+            (self.time, self.device) = (request.time_ns, request.device);
+            return;
+        }
         *self = Self {
             time: request.time_ns,
             end: request.end(),
@@ -264,27 +271,36 @@ pub(crate) fn encode(requests: &[Request], out: &mut Vec<u8>) {
     let mut previous = Previous::new(requests.first().map_or(0, |request| request.time_ns));
     for request in requests {
         // Differences wrap, and so does the decoder: every pair of offsets is exact.
-        let delta = request.offset.wrapping_sub(previous.end);
+        let flush = request.op == Op::Flush;
+        // A flush has no place and no size: they are written as if they went on.
+        let (offset, size) =
+            if flush { (previous.end, previous.size) } else { (request.offset, request.size) };
+        let delta = offset.wrapping_sub(previous.end);
         let (mut time, backwards) = match request.time_ns.checked_sub(previous.time) {
             Some(forward) => (forward, false),
             None => (previous.time - request.time_ns, true),
         };
-        let sectors = delta % 512 == 0 && request.size % 512 == 0;
+        let sectors = delta % 512 == 0 && size % 512 == 0;
         let unit = if sectors { 512 } else { 1 };
         let microseconds = time % 1000 == 0;
         if microseconds {
             time /= 1000;
         }
         let bit = |set: bool, bit: u8| if set { bit } else { 0 };
+        let (op, kind) = match request.op {
+            Op::Write | Op::Read | Op::Trim => (request.op as u8, None),
+            Op::Dirty => (KIND, Some(DIRTY)),
+            Op::Flush => (KIND, Some(FLUSH)),
+        };
         out.push(
-            request.op as u8
-                | bit(request.device != previous.device, DEVICE)
+            op | bit(request.device != previous.device, DEVICE)
                 | bit(sectors, SECTORS)
                 | bit(delta == 0, SEQUENTIAL)
-                | bit(request.size == previous.size, SAME_SIZE)
+                | bit(size == previous.size, SAME_SIZE)
                 | bit(microseconds, MICROSECONDS)
                 | bit(backwards, BACKWARDS),
         );
+        out.extend(kind);
         put(out, time);
         if request.device != previous.device {
             put(out, request.device.into());
@@ -293,16 +309,23 @@ pub(crate) fn encode(requests: &[Request], out: &mut Vec<u8>) {
             let delta = delta / unit;
             put(out, ((delta << 1) ^ (delta >> 63)) as u64);
         }
-        if request.size != previous.size {
-            put(out, request.size / unit as u64);
+        if size != previous.size {
+            put(out, size / unit as u64);
         }
         previous.update(request);
     }
 }
 
-/// Appends the requests of a block; `None` if the bytes are not such requests.
-pub(crate) fn decode(header: &BlockHeader, payload: &[u8], out: &mut Vec<Request>) -> Option<()> {
+/// Appends the requests of a block of a file of this version and returns how many of them are flushes;
+/// `None` if the bytes are not such requests.
+pub(crate) fn decode(
+    version: u16,
+    header: &BlockHeader,
+    payload: &[u8],
+    out: &mut Vec<Request>,
+) -> Option<u64> {
     out.reserve(header.requests as usize);
+    let mut flushes = 0;
     let mut previous = Previous::new(header.first_time);
     let mut at = 0;
     for _ in 0..header.requests {
@@ -312,7 +335,15 @@ pub(crate) fn decode(header: &BlockHeader, payload: &[u8], out: &mut Vec<Request
             0 => Op::Write,
             1 => Op::Read,
             2 => Op::Trim,
-            _ => Op::Dirty,
+            _ if version < 3 => Op::Dirty,
+            _ => {
+                at += 1;
+                match *payload.get(at - 1)? {
+                    DIRTY => Op::Dirty,
+                    FLUSH => Op::Flush,
+                    _ => return None,
+                }
+            }
         };
         let mut time = take(payload, &mut at)?;
         if tag & MICROSECONDS != 0 {
@@ -326,6 +357,16 @@ pub(crate) fn decode(header: &BlockHeader, payload: &[u8], out: &mut Vec<Request
         let mut device = previous.device;
         if tag & DEVICE != 0 {
             device = u32::try_from(take(payload, &mut at)?).ok()?;
+        }
+        if op == Op::Flush {
+            if tag & (SEQUENTIAL | SAME_SIZE) != SEQUENTIAL | SAME_SIZE {
+                return None;
+            }
+            let flush = Request::flush(time_ns, device);
+            previous.update(&flush);
+            out.push(flush);
+            flushes += 1;
+            continue;
         }
         let unit = if tag & SECTORS != 0 { 512 } else { 1 };
         let mut offset = previous.end;
@@ -342,7 +383,7 @@ pub(crate) fn decode(header: &BlockHeader, payload: &[u8], out: &mut Vec<Request
         previous.update(&request);
         out.push(request);
     }
-    (at == payload.len()).then_some(())
+    (at == payload.len()).then_some(flushes)
 }
 
 #[cfg(test)]
@@ -373,6 +414,38 @@ mod tests {
         assert_eq!(bytes, [first.as_slice(), &second, &third].concat());
     }
 
+    #[test]
+    fn a_flush_and_a_dirty_event_have_a_kind_behind_their_tag() {
+        let request = |op| Request { time_ns: 3000, offset: 512, size: 512, device: 0, op };
+        let flush = Request::flush(5000, 7);
+        let after = Request { time_ns: 5000, offset: 1024, device: 7, ..request(Op::Write) };
+        let requests = [request(Op::Dirty), flush, after];
+        let mut bytes = Vec::new();
+        encode(&requests, &mut bytes);
+        // By hand. First: 0 us on, +1 sector (zigzag 2), 1 sector. Second: 2 us on, device 7. Third:
+        // goes on where the first ended, with its size.
+        let first = [3 | SECTORS | MICROSECONDS, 0, 0, 2, 1];
+        let second = [3 | DEVICE | SECTORS | SEQUENTIAL | SAME_SIZE | MICROSECONDS, 1, 2, 7];
+        let third = [SECTORS | SEQUENTIAL | SAME_SIZE | MICROSECONDS, 0];
+        assert_eq!(bytes, [first.as_slice(), &second, &third].concat());
+        let header = |payload: &[u8], requests| {
+            let payload = payload.len() as u32;
+            BlockHeader { payload, requests, first_index: 0, first_time: 3000 }
+        };
+        let mut out = Vec::new();
+        assert_eq!(decode(3, &header(&bytes, 3), &bytes, &mut out), Some(1));
+        assert_eq!(out, requests);
+        // In a file of version 2 a dirty event has no kind.
+        let old = [first[0], 0, 2, 1];
+        out.clear();
+        assert_eq!(decode(2, &header(&old, 1), &old, &mut out), Some(0));
+        assert_eq!(out, requests[..1]);
+        // No kind 2, and no flush with a size.
+        for wrong in [[first[0], 2, 0, 2, 1], [3 | SECTORS | SEQUENTIAL, 1, 0, 2, 1]] {
+            assert_eq!(decode(3, &header(&wrong, 1), &wrong, &mut out), None);
+        }
+    }
+
     proptest! {
         // Behind the checksum, where flipped bits do not lead: what a wrong writer could write.
         #[test]
@@ -380,11 +453,12 @@ mod tests {
             payload in prop::collection::vec(any::<u8>(), 0..200),
             requests in 1..50u32,
             first_time in any::<u64>(),
+            version in 1..=VERSION,
         ) {
             let header =
                 BlockHeader { payload: payload.len() as u32, requests, first_index: 0, first_time };
             let mut out = Vec::new();
-            if decode(&header, &payload, &mut out).is_some() {
+            if decode(version, &header, &payload, &mut out).is_some() {
                 prop_assert_eq!(out.len(), requests as usize);
             }
         }

@@ -19,18 +19,23 @@ pub(in crate::trace::format) fn open(
 ) -> Result<Box<dyn Decoder>, TraceError> {
     let mut header = [0; HEADER];
     let filled = input.fill(&mut header)?;
-    layout::check_header(&header[..filled]).map_err(|message| {
+    let version = layout::check_header(&header[..filled]).map_err(|message| {
         let hint = if message.contains("version") { "use a newer flashgc" } else { DAMAGED_HINT };
         TraceError::new(&input.path, Fault::Damaged, message).at(Place::Byte(0)).hint(hint)
     })?;
-    Ok(Box::new(Stream { input, payload: Vec::new(), blocks: 0, requests: 0, ended: false }))
+    let (blocks, requests, flushes) = (0, 0, 0);
+    let payload = Vec::new();
+    Ok(Box::new(Stream { input, version, payload, blocks, requests, flushes, ended: false }))
 }
 
 struct Stream {
     input: Input,
+    version: u16,
     payload: Vec<u8>,
     blocks: u64,
+    /// Requests so far, and flushes among them.
     requests: u64,
+    flushes: u64,
     ended: bool,
 }
 
@@ -70,11 +75,12 @@ impl Stream {
             return Err(self.damaged(byte, message));
         }
         let before = out.len();
-        if layout::decode(&block, &self.payload, out).is_none() {
+        let Some(flushes) = layout::decode(self.version, &block, &self.payload, out) else {
             out.truncate(before);
             let message = "the block's requests make no sense: the file was written wrongly";
             return Err(self.damaged(byte, message));
-        }
+        };
+        self.flushes += flushes;
         self.requests += u64::from(block.requests);
         self.blocks += 1;
         Ok(true)
@@ -133,7 +139,11 @@ impl Decoder for Stream {
     }
 
     fn ignored(&self) -> u64 {
-        0
+        self.flushes
+    }
+
+    fn flushes(&self) -> u64 {
+        self.flushes
     }
 
     fn position(&self) -> u64 {

@@ -1,0 +1,161 @@
+//! A host that flushes: puts a flush command behind every so many page writes of any workload, of page
+//! commands or of requests with times.
+//!
+//! The count is of page writes, whole or short, over the whole run. Among page commands a flush comes
+//! behind the N-th, 2N-th, ... page write exactly, also inside a request of several pages. A request with
+//! a time stays whole, so its flush comes behind the request that has the N-th page write, and once if
+//! the request has several such writes.
+
+use flashgc_base::snapshot::{Fault, State};
+use flashgc_base::state;
+
+use crate::requests::{RequestStream, TimedRequest};
+use crate::{Batch, Op, Workload, WorkloadError};
+
+/// A workload with a flush behind every so many of its page writes, besides its own flushes.
+pub struct Flushing {
+    inner: Box<dyn Workload>,
+    every: u64,
+    /// Page writes since the last flush.
+    writes: u64,
+    /// A flush is due before the next command.
+    due: bool,
+}
+
+impl Flushing {
+    /// A flush behind every `every` page writes of `inner`, at least 1.
+    pub fn new(inner: Box<dyn Workload>, every: u64) -> Self {
+        assert!(every > 0, "a flush behind every 0 writes");
+        Self { inner, every, writes: 0, due: false }
+    }
+
+    fn check(&self) -> Result<(), Fault> {
+        check_writes(self.writes, self.every)
+    }
+}
+
+fn check_writes(writes: u64, every: u64) -> Result<(), Fault> {
+    if writes < every { Ok(()) } else { Err(Fault::new("a flush is overdue")) }
+}
+
+impl State for Flushing {
+    state! {
+        named: "flushing";
+        values: writes, due;
+        states: inner;
+        fixed: every;
+        then: check;
+    }
+}
+
+impl Workload for Flushing {
+    fn fill(&mut self, batch: &mut Batch, limit: usize) -> Result<(), WorkloadError> {
+        self.inner.fill(batch, limit)?;
+        if limit == 0 {
+            return Ok(());
+        }
+        let commands = batch.pages.len() as u32;
+        let mut flushes = Vec::new();
+        if std::mem::take(&mut self.due) {
+            flushes.push(0);
+        }
+        if batch.ops.is_empty() {
+            // All are writes: from one flush straight to the next.
+            let mut next = self.every - self.writes;
+            while next <= commands.into() {
+                flushes.push(next as u32);
+                next += self.every;
+            }
+            self.writes = self.every - (next - u64::from(commands));
+        } else {
+            for (command, _) in (1..).zip(&batch.ops).filter(|(_, op)| **op == Op::Write) {
+                self.writes += 1;
+                if self.writes == self.every {
+                    self.writes = 0;
+                    flushes.push(command);
+                }
+            }
+        }
+        if commands > 0 && flushes.last() == Some(&commands) {
+            flushes.pop();
+            self.due = true;
+        }
+        if !flushes.is_empty() {
+            batch.flushes.extend(flushes);
+            batch.flushes.sort_unstable();
+        }
+        Ok(())
+    }
+}
+
+/// Requests with a flush behind every so many page writes, at the time of the request before it.
+pub struct FlushingRequests {
+    inner: Box<dyn RequestStream>,
+    every: u64,
+    page_size: u64,
+    /// Page writes since the last that was to be followed by a flush.
+    writes: u64,
+    /// The time of a flush that comes before the next request.
+    due_ns: Option<u64>,
+    /// Requests drawn; those before `next` are handed out.
+    drawn: Vec<TimedRequest>,
+    next: usize,
+}
+
+impl FlushingRequests {
+    /// A flush behind every `every` page writes of `inner`, at least 1, on pages of `page_size` bytes.
+    pub fn new(inner: Box<dyn RequestStream>, every: u64, page_size: u32) -> Self {
+        assert!(every > 0 && page_size > 0, "a flush behind every 0 writes");
+        let (writes, page_size) = (0, page_size.into());
+        Self { inner, every, page_size, writes, due_ns: None, drawn: Vec::new(), next: 0 }
+    }
+
+    fn check(&self) -> Result<(), Fault> {
+        if self.next > self.drawn.len() {
+            return Err(Fault::new("more requests are used than there are"));
+        }
+        check_writes(self.writes, self.every)
+    }
+}
+
+impl State for FlushingRequests {
+    state! {
+        named: "flushing";
+        values: writes, due_ns, drawn, next;
+        states: inner;
+        fixed: every, page_size;
+        then: check;
+    }
+}
+
+impl RequestStream for FlushingRequests {
+    fn fill(&mut self, batch: &mut Vec<TimedRequest>, limit: usize) -> Result<(), WorkloadError> {
+        batch.clear();
+        while batch.len() < limit {
+            if let Some(arrival_ns) = self.due_ns.take() {
+                let op = Op::Flush;
+                batch.push(TimedRequest { arrival_ns, offset: 0, bytes: 0, op, urgent: false });
+                continue;
+            }
+            let Some(&request) = self.drawn.get(self.next) else {
+                self.next = 0;
+                self.inner.fill(&mut self.drawn, limit)?;
+                if self.drawn.is_empty() {
+                    break;
+                }
+                continue;
+            };
+            self.next += 1;
+            batch.push(request);
+            if request.op == Op::Write && request.bytes > 0 {
+                let last = (request.end() - 1) / self.page_size;
+                self.writes += last - request.offset / self.page_size + 1;
+                if self.writes >= self.every {
+                    self.writes %= self.every;
+                    self.due_ns = Some(request.arrival_ns);
+                }
+            }
+        }
+        Ok(())
+    }
+}

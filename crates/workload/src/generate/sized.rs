@@ -1,0 +1,193 @@
+//! Requests of another size than a page: smaller ones, of which several lie on a page, and larger ones of
+//! several pages.
+//!
+//! The generator draws *slots* of the size of a request instead of pages. A request of a page has a
+//! workload of its own, which is not wrapped.
+
+use flashgc_base::snapshot::{Fault, State};
+use flashgc_base::spec::{SpecError, count};
+use flashgc_base::state;
+
+use crate::{Batch, Op, Workload, WorkloadError};
+
+/// Most commands in a batch, whatever its limit.
+const MAX_LEN: usize = 1 << 19;
+
+/// How the requests of a generator lie on pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fit {
+    /// A request is a page.
+    Page,
+    /// So many requests lie on a page.
+    Part(u32),
+    /// A request is so many pages.
+    Pages(u32),
+}
+
+impl Fit {
+    /// Errors: a request that is neither a divisor nor a multiple of the page.
+    pub fn new(page_size: u32, request_size: u32) -> Result<Self, SpecError> {
+        match (page_size, request_size) {
+            (page, request) if page == request => Ok(Self::Page),
+            (page, request) if request > 0 && page % request == 0 => Ok(Self::Part(page / request)),
+            (page, request) if page > 0 && request > 0 && request % page == 0 => {
+                Ok(Self::Pages(request / page))
+            }
+            _ => Err(SpecError::new(
+                format!(
+                    "request size {request_size} bytes: expected a divisor or a multiple of the page \
+                     of {page_size} bytes"
+                ),
+                format!("{page_size} bytes is a request of one page"),
+            )),
+        }
+    }
+
+    /// Requests that lie side by side on `logical_pages` pages. What is left of the pages behind the last
+    /// whole request is never addressed.
+    ///
+    /// Errors: more than a generator can draw from, or none.
+    pub fn slots(self, logical_pages: u32) -> Result<u32, SpecError> {
+        let pages = || count(logical_pages.into(), "page");
+        match self {
+            Self::Page => Ok(logical_pages),
+            Self::Part(parts) => logical_pages.checked_mul(parts).ok_or_else(|| {
+                SpecError::new(
+                    format!(
+                        "{parts} requests a page on {} are too many to draw from, expected at most \
+                         2^32 - 1",
+                        pages()
+                    ),
+                    "use larger requests, larger pages or a smaller drive",
+                )
+            }),
+            Self::Pages(size) if size > logical_pages && logical_pages > 0 => Err(SpecError::new(
+                format!("found requests of {size} pages on a drive of {}", pages()),
+                "use smaller requests or a larger drive",
+            )),
+            Self::Pages(size) => Ok(logical_pages / size),
+        }
+    }
+}
+
+/// Requests that are parts of pages. A TRIM of a part discards nothing and is left out.
+pub(super) struct Parts {
+    slots: Box<dyn Workload>,
+    /// Requests on a page.
+    parts: u32,
+    /// Bytes of a page that a request leaves.
+    missing: u32,
+}
+
+impl Parts {
+    /// Some of the commands of `slots` must not be TRIMs.
+    pub fn new(slots: Box<dyn Workload>, parts: u32, request_size: u32) -> Self {
+        Self { slots, parts, missing: (parts - 1) * request_size }
+    }
+}
+
+impl State for Parts {
+    state! {
+        named: "parts of pages";
+        states: slots;
+        fixed: parts, missing;
+    }
+}
+
+impl Workload for Parts {
+    fn fill(&mut self, batch: &mut Batch, limit: usize) -> Result<(), WorkloadError> {
+        batch.clear();
+        while batch.pages.is_empty() && limit > 0 {
+            self.slots.fill(batch, limit)?;
+            if batch.pages.is_empty() {
+                break;
+            }
+            leave_out_trims(batch);
+        }
+        batch.pages.iter_mut().for_each(|slot| *slot /= self.parts);
+        let missing = self.missing;
+        if batch.ops.is_empty() {
+            batch.short.extend((0..batch.pages.len() as u32).map(|command| (command, missing)));
+        } else {
+            let writes = (0..).zip(&batch.ops).filter(|(_, op)| **op == Op::Write);
+            batch.short.extend(writes.map(|(command, _)| (command, missing)));
+        }
+        Ok(())
+    }
+}
+
+/// Leaves out the TRIMs of a batch of a generator, which has neither hints nor flushes.
+pub(crate) fn leave_out_trims(batch: &mut Batch) {
+    if !batch.ops.contains(&Op::Trim) {
+        return;
+    }
+    let mut ops = batch.ops.iter();
+    batch.pages.retain(|_| ops.next() != Some(&Op::Trim));
+    batch.ops.retain(|&op| op != Op::Trim);
+}
+
+/// Requests of several pages each, which come one after the other.
+pub(super) struct Several {
+    slots: Box<dyn Workload>,
+    /// Pages of a request.
+    size: u32,
+    /// The request that is not handed out in full: its next page, how many pages it has left, what they
+    /// are for.
+    next: u32,
+    left: u32,
+    op: Op,
+    drawn: Batch,
+}
+
+impl Several {
+    pub fn new(slots: Box<dyn Workload>, size: u32) -> Self {
+        Self { slots, size, next: 0, left: 0, op: Op::Write, drawn: Batch::default() }
+    }
+
+    fn check(&self) -> Result<(), Fault> {
+        if self.left < self.size && self.next.checked_add(self.left).is_some() {
+            return Ok(());
+        }
+        Err(Fault::new("more pages are left of a request than it has"))
+    }
+
+    /// Hands out pages of the request that has some left, as many as `batch` has room for.
+    fn go_on(&mut self, batch: &mut Batch, len: usize) {
+        let pages = self.left.min((len - batch.pages.len()) as u32);
+        batch.pages.extend(self.next..self.next + pages);
+        batch.ops.resize(batch.pages.len(), self.op);
+        self.next += pages;
+        self.left -= pages;
+    }
+}
+
+impl State for Several {
+    state! {
+        named: "requests of several pages";
+        values: next, left, op;
+        states: slots;
+        fixed: size, drawn;
+        then: check;
+    }
+}
+
+impl Workload for Several {
+    fn fill(&mut self, batch: &mut Batch, limit: usize) -> Result<(), WorkloadError> {
+        batch.clear();
+        let len = limit.min(MAX_LEN);
+        self.go_on(batch, len);
+        let requests = (len - batch.pages.len()).div_ceil(self.size as usize);
+        let mut drawn = std::mem::take(&mut self.drawn);
+        self.slots.fill(&mut drawn, requests)?;
+        for (request, &slot) in drawn.pages.iter().enumerate() {
+            self.op = drawn.ops.get(request).copied().unwrap_or(Op::Write);
+            (self.next, self.left) = (slot * self.size, self.size);
+            self.go_on(batch, len);
+        }
+        self.drawn = drawn;
+        if batch.ops.iter().all(|&op| op == Op::Write) {
+            batch.ops.clear();
+        }
+        Ok(())
+    }
+}
