@@ -14,3 +14,9 @@ def task_of(claim: Claim, size: Size) -> Task:
     runner = runner_of(claim)
     assert runner is not None
     return runner.task(claim, size)
+
+
+#: What results of whole pages have of bytes, whatever they are of.
+WHOLE_PAGES = {
+    "host": 4096, "merged": 0, "rounding": 0, "padding": 0, "copies": 0, "programmed": 4096,
+}  # fmt: skip

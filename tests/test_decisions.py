@@ -53,7 +53,7 @@ def consistent(values: Mapping[str, Any]) -> bool:
     runs = values["run_values"]
     if not values["host_pages"]:
         return runs == [] and values["write_amplification"] is None
-    sums = 1 + values["copied_pages"] / values["host_pages"]
+    sums = values["bytes"]["programmed"] / values["bytes"]["host"]
     mean = values["write_amplification"]
     tolerance = 1e-12 * sums
     if abs(mean - sum(runs) / len(runs)) > tolerance:
@@ -68,14 +68,28 @@ def test_write_amplification_is_that_of_the_pages_counted(name: str) -> None:
     values = RECORDS[name]["values"]
     assert isinstance(values["run_values"], list), "runs are recorded one by one"
     assert consistent(values)
+    written = values["bytes"]
+    if values["host_pages"]:
+        unit = written["copies"] // values["copied_pages"] if values["copied_pages"] else 0
+        pages = written["host"] - written["merged"] + written["rounding"]
+        assert not unit or pages == values["host_pages"] * unit
+    assert written["programmed"] == (
+        written["host"]
+        - written["merged"]
+        + written["rounding"]
+        + written["padding"]
+        + written["copies"]
+    )
     if values["map_traffic"] is not None:
         assert values["map_traffic"]["writes"] <= values["copied_pages"]
 
 
 def test_counts_of_another_window_than_write_amplifications_are_seen() -> None:
     values = RECORDS["counting/warmup/auto"]["values"]
-    assert not consistent({**values, "copied_pages": values["copied_pages"] + 1})
-    assert not consistent({**values, "host_pages": values["host_pages"] + 1})
+    written = values["bytes"]
+    for part in ("programmed", "host"):
+        other = {**written, part: written[part] + 4096}
+        assert not consistent({**values, "bytes": other})
 
 
 def test_a_number_that_changes_is_named_with_both_values() -> None:

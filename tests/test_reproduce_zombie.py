@@ -17,7 +17,7 @@ from flashgc.reproduce.execute import Work, programs
 from flashgc.reproduce.runner import Measured, Outcome, Row, Size, Task, runner_of
 from flashgc.reproduce.verdicts import Value, Verdict
 from flashgc.results import Result
-from papers import claim_of, task_of
+from papers import WHOLE_PAGES, claim_of, task_of
 
 RUNNABLE = [claim for claim in claims().claims if claim.paper == "zombie"]
 IN_KIND, MISSED, NOT_RUN = Verdict.IN_KIND, Verdict.MISSED, Verdict.NOT_RUN
@@ -73,6 +73,7 @@ def with_amplifications(of: dict[str, list[float]], **more: Any) -> dict[str, Re
     """Results with these values of their runs."""
     return {
         key: Result.from_dict({
+            "bytes": WHOLE_PAGES,
             "run_values": runs,
             "write_amplification": sum(runs) / len(runs),
             "config": {"blocks": 4096},
@@ -123,6 +124,7 @@ def elapsed(seconds: dict[str, float]) -> dict[str, Result]:
     """Timed results that took so many seconds, with a little noise between their runs."""
     return {
         f"{key} run {run}": Result.from_dict({
+            "bytes": WHOLE_PAGES,
             "latency_us": {}, "mean_us_runs": [], "mean_us_ci95": None, "time_share": {},
             "throughput": {}, "utilisation": {}, "collecting": {}, "over_time": {},
             "simulated_seconds": took * (1 + 0.0001 * run), "requests_in_system": 1.0,
@@ -174,6 +176,7 @@ def waiting(milliseconds: dict[str, float]) -> dict[str, Result]:
         for run in range(1, 5):
             mean = (100 * 1000 * wait * (1 + 0.0001 * run) + 900 * 5) / 1000
             made[f"{key} timed run {run}"] = Result.from_dict({
+            "bytes": WHOLE_PAGES,
                 "latency_us": {"all": {"requests": 1000, "mean": mean}}, "mean_us_runs": [],
                 "mean_us_ci95": None, "time_share": {}, "throughput": {}, "utilisation": {},
                 "collecting": {}, "over_time": {}, "simulated_seconds": 1.0,

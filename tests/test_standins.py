@@ -22,6 +22,7 @@ from flashgc.papers.dchoices.traces import paired
 from flashgc.reproduce.runner import Measured, Outcome, Size, runner_of
 from flashgc.reproduce.verdicts import Verdict
 from flashgc.results import Result
+from papers import WHOLE_PAGES
 
 # Worked by hand. Offsets in bytes, 4096 a page:
 #   write 0, 4096 bytes, three times: page 0                           3 accesses, written
@@ -239,7 +240,7 @@ def result(value: float, spread: float = 0.001) -> Result:
     values = (value - spread, value, value + spread)
     half = 4.3027 * spread / math.sqrt(3)
     raw = {"write_amplification": value, "write_amplification_ci95": half, "run_values": values}
-    return Result.from_dict(raw)
+    return Result.from_dict({"bytes": WHOLE_PAGES, **raw})
 
 
 def test_differences_of_runs_of_the_same_seeds_are_paired() -> None:
@@ -248,6 +249,7 @@ def test_differences_of_runs_of_the_same_seeds_are_paired() -> None:
     one, other = result(2, 1), result(1.5666667, 0.85)
     other = Result.from_dict(
         {
+            "bytes": WHOLE_PAGES,
             "write_amplification": 1.5666667,
             "write_amplification_ci95": 3,
             "run_values": [0.5, 1.4, 2.8],
@@ -256,7 +258,7 @@ def test_differences_of_runs_of_the_same_seeds_are_paired() -> None:
     gap = paired(one, other)
     assert gap.mean == pytest.approx(0.433333, abs=1e-6)
     assert gap.ci95 == pytest.approx(0.51712, abs=1e-4)
-    single = Result.from_dict({"write_amplification": 2, "run_values": [2.0]})
+    single = Result.from_dict({"bytes": WHOLE_PAGES, "write_amplification": 2, "run_values": [2.0]})
     assert math.isnan(paired(single, single).ci95)
 
 

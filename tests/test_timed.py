@@ -149,7 +149,15 @@ def test_every_device_runs_and_what_is_given_wins(device: Any) -> None:
     # One thread and no collection: a page over the bus, and the program.
     times = dict(part.split("=") for part in result.config.times.split(","))
     write = sum(float(times[key].removesuffix("us")) for key in ("program", "transfer"))
-    assert math.isclose(timing.latency_us.write.mean, write, rel_tol=1e-9)
+    # Where a flash page holds several mapping units, only the write that fills it takes time.
+    units = result.config.page_size // result.config.unit
+    slowest = timing.latency_us.write.max
+    assert math.isclose(slowest, write, rel_tol=1e-9)
+    if units == 1:
+        assert math.isclose(timing.latency_us.write.mean, write, rel_tol=1e-9)
+    else:
+        assert timing.latency_us.write.p50 == 0
+        assert timing.latency_us.write.mean <= write / units
 
 
 def test_an_experiment_file_has_the_keys(tmp_path: Path, command: Command) -> None:

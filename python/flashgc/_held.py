@@ -9,18 +9,18 @@ from flashgc import _core, _places
 from flashgc._core import ConfigError
 from flashgc._kinds import several
 from flashgc._places import Places
-from flashgc.options import PATHS, TEXTS, Option, of_holder
+from flashgc.options import PATHS, TEXTS, Option, find, of_holder
 from flashgc.units import parse_count, parse_page_size, parse_pages, parse_share, parse_size
 
 if TYPE_CHECKING:
     from flashgc.experiment import Experiment
 
 #: The unit that messages propose.
-_USUAL = {"alignment_offset": "B", "page_size": "B", "vm_page_cache": "MiB"}
+_USUAL = {"alignment_offset": "B", "vm_page_cache": "MiB", "request_size": "B"}
 
 
 def values(
-    holder: str, asked: Experiment, page_size: int, places: Places, *, complete: bool = False
+    holder: str, asked: Experiment, unit: int, places: Places, *, complete: bool = False
 ) -> dict[str, Any]:
     """The fields of a struct that were given, all but those that may be several.
 
@@ -28,23 +28,30 @@ def values(
     Raises :class:`flashgc.ConfigError` with the value's place.
     """
     return {
-        option.field: value(option, asked[option.path], page_size, places)
+        option.field: value(option, asked[option.path], unit, places)
         for option in of_holder(holder)
         if not option.several
         if option.path in asked or (complete and option.usual is not None)
     }
 
 
-def value(option: Option, given: Any, page_size: int, places: Places) -> Any:
-    """One value as the engine takes it; ``page_size`` is in bytes."""
+def unit(asked: Experiment, places: Places) -> int:
+    """Bytes of a mapping unit: the page size unless it is smaller."""
+    key = "mapping_unit" if "drive.mapping_unit" in asked else "page_size"
+    option = find(key)
+    return int(value(option, asked[option.path], 0, places))
+
+
+def value(option: Option, given: Any, unit: int, places: Places) -> Any:
+    """One value as the engine takes it; ``unit`` is a mapping unit in bytes."""
     path = option.path
     if option.kind in TEXTS:
         return given == "yes" if option.kind == "yes-no" else str(given)
     if option.kind in ("share", "number"):
         return _places.read(places, path, parse_share if option.kind == "share" else _number, given)
     if option.kind == "pages":
-        number = _places.read(places, path, parse_pages, given, page_size)
-    elif option.key == "page_size":
+        number = _places.read(places, path, parse_pages, given, unit)
+    elif option.key in ("page_size", "mapping_unit"):
         number = _places.read(places, path, parse_page_size, given)
     elif option.kind == "size":
         usual = _USUAL.get(option.key, "GiB")

@@ -111,13 +111,13 @@ def hosts(asked: Experiment, places: Places) -> list[dict[str, str] | None]:
     return [{"cache": cache, "hints": way} for cache in caches for way in hints]
 
 
-def swaps(asked: Experiment, page_size: int, places: Places) -> list[dict[str, Any] | None]:
+def swaps(asked: Experiment, unit: int, places: Places) -> list[dict[str, Any] | None]:
     """The page caches in front of the drive, one for each scheme; ``[None]`` for none."""
     path = "swap.vm_page_cache"
     if path not in asked:
         return [None]
     size = _places.read(places, path, parse_size, asked[path], "size", "MiB")
-    pages = size // page_size
+    pages = size // unit
     _places.in_range(places, path, pages, 0, 2**32 - 1)
     policy = asked["swap.page_policy"]
     schemes = checked(find("scheme"), asked, places)

@@ -36,11 +36,11 @@ def configurations(
     _held.check_texts(asked, places, python_victims)
     _applies.check(asked, trace, places)
     _held.check_source(asked, places)
-    page_size = _held.value(find("page_size"), asked["drive.page_size"], 0, places)
+    unit = _held.unit(asked, places)
     common: dict[str, Any] = {
-        **_held.values("run", asked, page_size, places, complete=True),
+        **_held.values("run", asked, unit, places, complete=True),
         **_size(asked, trace, places),
-        "trace": _held.values("trace", asked, page_size, places),
+        "trace": _held.values("trace", asked, unit, places),
         **_course(asked, trace, places),
     }
     if "run.runs" not in asked:
@@ -53,8 +53,8 @@ def configurations(
             _spares(asked, places),
             list(_kinds.drives(asked, places)),
             _kinds.hosts(asked, places),
-            _kinds.swaps(asked, page_size, places),
-            clocks(asked, page_size, places),
+            _kinds.swaps(asked, unit, places),
+            clocks(asked, unit, places),
         )
     ]
     if "run.timeline" in asked and len(made) > 1:

@@ -23,6 +23,15 @@ GcDomain: TypeAlias = Literal["plane", "die", "channel", "drive"]
 class RunKeywords(TypedDict, total=False):
     """The options of :func:`flashgc.run`."""
 
+    request_size: int | str | None
+    """Bytes a request of a generator reads or writes, at a multiple of this size: a divisor or a
+    multiple of mapping_unit. A smaller write reads its unit, merges and programs the whole unit.
+    For example 4KiB. [default: the mapping unit]
+    """
+    flush_every: int | str | None
+    """Flush command of the host behind every so many writes of a mapping unit. Needs
+    power_protection no: a protected buffer is never flushed.
+    """
     format: str | None
     """Format of the trace; see flashgc trace formats. For example msr. [default: found from the
     file]
@@ -78,7 +87,16 @@ class RunKeywords(TypedDict, total=False):
     pages_per_block: int | str | None
     """Pages a block b, from 2 on. [default: 256]"""
     page_size: int | str | None
-    """Size of a page. For example 16KiB. [default: 4KiB]"""
+    """Size of a flash page. For example 16KiB. [default: 4KiB]"""
+    mapping_unit: int | str | None
+    """Size of the pieces that are mapped one by one. Where a flash page holds several, writes are
+    gathered in a page buffer, and a page is programmed when it is full. Counts of pages are then in
+    mapping units. For example 4KiB. [default: the page size]
+    """
+    power_protection: YesNo | None
+    """What waits in the page buffer survives a loss of power. With no, a flush command programs
+    pages partly filled, and so does a collection before its erase. [default: yes]
+    """
     spare: float | str | None
     """Spare factor 1 - U/N: the share of the physical space beyond the logical capacity. For
     example 7%. [default: 10%]
@@ -117,6 +135,10 @@ class RunKeywords(TypedDict, total=False):
     """Several planes of a die carry out operations of one kind together. [default: no]"""
     cache_commands: YesNo | None
     """Transfers overlap with the cells' work on operations of the same kind. [default: no]"""
+    flush_after: str | None
+    """Time after which a flash page in the page buffer is programmed though it is not full. For
+    example 5ms.
+    """
     write_cache: int | str | None
     """Write cache inside the drive: a size, or a number of pages. For example 64MiB. [default: 0]
     """
@@ -247,6 +269,15 @@ class RunKeywords(TypedDict, total=False):
 class CompareKeywords(TypedDict, total=False):
     """The options of :func:`flashgc.compare`."""
 
+    request_size: int | str | None
+    """Bytes a request of a generator reads or writes, at a multiple of this size: a divisor or a
+    multiple of mapping_unit. A smaller write reads its unit, merges and programs the whole unit.
+    For example 4KiB. [default: the mapping unit]
+    """
+    flush_every: int | str | None
+    """Flush command of the host behind every so many writes of a mapping unit. Needs
+    power_protection no: a protected buffer is never flushed.
+    """
     format: str | None
     """Format of the trace; see flashgc trace formats. For example msr. [default: found from the
     file]
@@ -302,7 +333,16 @@ class CompareKeywords(TypedDict, total=False):
     pages_per_block: int | str | None
     """Pages a block b, from 2 on. [default: 256]"""
     page_size: int | str | None
-    """Size of a page. For example 16KiB. [default: 4KiB]"""
+    """Size of a flash page. For example 16KiB. [default: 4KiB]"""
+    mapping_unit: int | str | None
+    """Size of the pieces that are mapped one by one. Where a flash page holds several, writes are
+    gathered in a page buffer, and a page is programmed when it is full. Counts of pages are then in
+    mapping units. For example 4KiB. [default: the page size]
+    """
+    power_protection: YesNo | None
+    """What waits in the page buffer survives a loss of power. With no, a flush command programs
+    pages partly filled, and so does a collection before its erase. [default: yes]
+    """
     spare: float | str | Sequence[float | str] | None
     """Spare factor 1 - U/N: the share of the physical space beyond the logical capacity. For
     example 7%. [default: 10%]
@@ -341,6 +381,10 @@ class CompareKeywords(TypedDict, total=False):
     """Several planes of a die carry out operations of one kind together. [default: no]"""
     cache_commands: YesNo | None
     """Transfers overlap with the cells' work on operations of the same kind. [default: no]"""
+    flush_after: str | None
+    """Time after which a flash page in the page buffer is programmed though it is not full. For
+    example 5ms.
+    """
     write_cache: int | str | None
     """Write cache inside the drive: a size, or a number of pages. For example 64MiB. [default: 0]
     """

@@ -12,13 +12,15 @@ OPTIONS: Mapping[str, str] = {
     key: key
     for key in (
         # The drive.
-        "blocks", "pages_per_block", "page_size", "spare", "endurance", "times", "fill",
+        "blocks", "pages_per_block", "page_size", "mapping_unit", "power_protection", "spare",
+        "endurance", "times", "fill",
         # Garbage collection.
         "mapping", "victim", "frontier", "allocation", "wear_levelling", "placement", "gc_preset",
         # The host and its memory.
         "host_cache", "hints", "vm_page_cache", "page_policy", "scheme",
         # The workload.
         "workload", "format", "alignment_offset", "on_bad_line", "paging", "numbering",
+        "request_size", "flush_every",
         # The run.
         "warmup", "writes", "collections", "requests", "passes", "until", "runs", "seed", "jobs",
         # The timed drive.
@@ -26,7 +28,7 @@ OPTIONS: Mapping[str, str] = {
         "multi_plane", "cache_commands", "write_cache", "queue_depth", "gc_domain", "gc_low",
         "gc_high", "gc_hard", "preemption", "suspend", "victim_search_time",
         "preemption_poll_time", "copy_back", "gc_holds_domain", "idle", "arrivals",
-        "rate_scale", "disorder", "resolution",
+        "rate_scale", "disorder", "resolution", "flush_after",
     )
 }  # fmt: skip
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from decisions import counting, hosts, mappings, python_policies, timing
+from decisions import counting, hosts, mappings, python_policies, timing, units
 from decisions.building import Configuration
 
 #: Equal to the digit from one version to the next.
@@ -12,6 +12,7 @@ UNCHANGED: tuple[Configuration, ...] = (
     *hosts.configurations(),
     *python_policies.configurations(),
     *timing.configurations(),
+    *units.configurations(),
 )
 
 #: Wrong when the others were recorded, and recorded anew when they were mended: see CHANGELOG.

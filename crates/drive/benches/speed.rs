@@ -14,7 +14,9 @@ use bare::{Bare, median, writes_with_copies};
 use flashgc_base::rng::Stream;
 use flashgc_drive::counting::CountingDrive;
 use flashgc_drive::extent::{Extent, Unit};
-use flashgc_ftl::{Allocation, Fill, Frontier, Geometry, Layout, PlacementSpec, VictimSpec};
+use flashgc_ftl::{
+    Allocation, Fill, Frontier, Geometry, Layout, PageBuffer, PlacementSpec, VictimSpec,
+};
 use flashgc_workload::generate::GeneratorSpec;
 use flashgc_workload::trace::{
     Kinds, OutputFormat, Replay, Request, SourceOptions, TraceSource, TraceWriter,
@@ -141,6 +143,7 @@ fn engine(
         geometry: *geometry,
         frontier: if placement.is_none() { Frontier::Single } else { pool },
         placement: placement.clone(),
+        buffer: PageBuffer::default(),
         allocation: Allocation::default(),
         levelling: None,
         lifespan: None,

@@ -13,6 +13,7 @@ use flashgc_drive::extent::{Length, Pass};
 use flashgc_drive::options::{RunConfig, SwapConfig};
 use flashgc_drive::simulate::{Control, simulate};
 use flashgc_drive::source::Source;
+use flashgc_workload::requests::Space;
 use flashgc_workload::{Batch, Op, Workload, WorkloadError};
 
 /// References made before the clock runs, and given again and again.
@@ -86,7 +87,7 @@ impl Source for Recorded {
         Vec::new()
     }
 
-    fn open(&self, _: u32, _: u64) -> Result<Box<dyn Workload>, WorkloadError> {
+    fn open(&self, _: &Space, _: u64) -> Result<Box<dyn Workload>, WorkloadError> {
         Ok(Box::new(self.clone()))
     }
 }

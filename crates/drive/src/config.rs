@@ -5,9 +5,11 @@ use std::sync::Arc;
 use flashgc_base::spec::SpecError;
 use flashgc_ftl::{
     Allocation, Fill, Frontier, FtlError, Geometry, Layout, Levelling, Lifespan, Mapping,
-    PlacementSpec, PlaneLayout, Stepwise, Translation, Victim,
+    PageBuffer, PlacementSpec, PlaneLayout, Stepwise, Translation, Victim,
 };
 use flashgc_host::HostSpec;
+use flashgc_workload::requests::Space;
+use flashgc_workload::{Flushing, Workload, WorkloadError};
 
 use crate::extent::Plan;
 use crate::options::RunConfig;
@@ -50,6 +52,8 @@ pub struct Resolved {
     pub(crate) levelling: Option<Levelling>,
     pub(crate) placement: PlacementSpec,
     pub(crate) fill: Fill,
+    /// How mapping units are gathered in flash pages.
+    pub(crate) buffer: PageBuffer,
     /// Bytes of memory of one layer.
     pub(crate) bytes: u64,
 }
@@ -76,10 +80,33 @@ impl Resolved {
             allocation: self.allocation,
             levelling: self.levelling,
             placement: self.placement.clone(),
+            buffer: self.buffer,
             lifespan: self.lifespan,
             fill: self.fill,
             seed: self.seed(run),
         }
+    }
+
+    /// What the drive offers the workload, and the size of requests that generators make.
+    pub(crate) fn space(&self) -> Space {
+        let page_size = self.config.unit();
+        Space {
+            logical_pages: self.geometry.logical_pages(),
+            page_size,
+            request_size: self.config.request_size.unwrap_or(page_size),
+        }
+    }
+
+    /// The page commands of run number `run`.
+    ///
+    /// # Errors
+    /// Those of the source.
+    pub(crate) fn commands(&self, run: u32) -> Result<Box<dyn Workload>, WorkloadError> {
+        let commands = self.source.open(&self.space(), self.seed(run))?;
+        Ok(match self.config.flush_every {
+            Some(every) => Box::new(Flushing::new(commands, every)),
+            None => commands,
+        })
     }
 
     /// A page map over planes, for a drive with a clock.

@@ -6,6 +6,7 @@ use flashgc_ftl::{FtlError, Translation};
 use flashgc_ftl::{Moment, Wear};
 use flashgc_workload::{Batch, Op, Workload, WorkloadError};
 
+use crate::asked::Asked;
 use crate::extent::{Extent, Unit};
 use crate::swap::Swapping;
 
@@ -51,14 +52,14 @@ pub(crate) trait Drive: State + Send {
     /// The translation layer.
     fn layer(&self) -> &dyn Translation;
 
-    /// Pages that the host has read.
-    fn reads(&self) -> u64;
+    /// What the host has asked for beside the pages that it wrote.
+    fn asked(&self) -> Asked;
 
     /// Whether the drive's life is over.
     fn has_ended(&self) -> bool;
 
-    /// When the first block wore out, and the host's reads until then.
-    fn first_failure(&self) -> Option<(Moment, u64)>;
+    /// When the first block wore out, and what the host had asked for until then.
+    fn first_failure(&self) -> Option<(Moment, Asked)>;
 
     /// The swap traffic; `None` without a page cache.
     fn swapping(&self) -> Option<Swapping>;
@@ -76,15 +77,15 @@ impl Drive for CountingDrive {
         self.layer()
     }
 
-    fn reads(&self) -> u64 {
-        self.reads()
+    fn asked(&self) -> Asked {
+        self.asked()
     }
 
     fn has_ended(&self) -> bool {
         self.has_ended()
     }
 
-    fn first_failure(&self) -> Option<(Moment, u64)> {
+    fn first_failure(&self) -> Option<(Moment, Asked)> {
         self.first_failure()
     }
 
@@ -110,12 +111,16 @@ pub struct CountingDrive {
     done: usize,
     /// Hints of `batch` that have been passed on.
     hinted: usize,
+    /// Writes of less than a page of `batch` that are counted.
+    shortened: usize,
+    /// Flush commands of `batch` that are done.
+    flushed: usize,
     batch_len: usize,
     /// Page commands executed.
     requests: u64,
-    reads: u64,
-    /// Reads that came before the first failure, once there is one.
-    reads_at_first_failure: Option<u64>,
+    asked: Asked,
+    /// The same before the first failure, once there is one.
+    asked_at_first_failure: Option<Asked>,
     writes: Vec<u32>,
     told: Vec<u32>,
 }
@@ -123,7 +128,7 @@ pub struct CountingDrive {
 impl State for CountingDrive {
     state! {
         named: "counting drive";
-        values: batch, done, hinted, requests, reads, reads_at_first_failure;
+        values: batch, done, hinted, shortened, flushed, requests, asked, asked_at_first_failure;
         states: layer, workload;
         fixed: batch_len, writes, told;
         then: check;
@@ -133,7 +138,9 @@ impl State for CountingDrive {
 /// Whether the rest of `batch`, of which so many commands are done, makes sense.
 pub(crate) fn check_batch(batch: &Batch, done: usize) -> Result<(), Fault> {
     let commands = batch.pages.len();
-    let in_order = batch.hints.is_sorted_by_key(|&(before, _)| before);
+    let in_order = batch.hints.is_sorted_by_key(|&(before, _)| before)
+        && batch.short.is_sorted_by_key(|&(number, _)| number)
+        && batch.flushes.is_sorted();
     if done <= commands && (batch.ops.is_empty() || batch.ops.len() == commands) && in_order {
         return Ok(());
     }
@@ -150,10 +157,12 @@ impl CountingDrive {
             batch: Batch::default(),
             done: 0,
             hinted: 0,
+            shortened: 0,
+            flushed: 0,
             batch_len: batch_len.max(1),
             requests: 0,
-            reads: 0,
-            reads_at_first_failure: None,
+            asked: Asked::default(),
+            asked_at_first_failure: None,
             writes: Vec::new(),
             told: Vec::new(),
         }
@@ -161,8 +170,10 @@ impl CountingDrive {
 
     fn check(&self) -> Result<(), Fault> {
         check_batch(&self.batch, self.done)?;
-        if self.hinted > self.batch.hints.len() {
-            return Err(Fault::new("more hints are told than there are"));
+        let Batch { hints, short, flushes, .. } = &self.batch;
+        if self.hinted > hints.len() || self.shortened > short.len() || self.flushed > flushes.len()
+        {
+            return Err(Fault::new("more hints or flush commands are done than there are"));
         }
         self.layer.audit().map_err(Fault)
     }
@@ -172,9 +183,9 @@ impl CountingDrive {
         &*self.layer
     }
 
-    /// Pages read by the host.
-    pub fn reads(&self) -> u64 {
-        self.reads
+    /// What the host has asked for beside the pages that it wrote.
+    pub fn asked(&self) -> Asked {
+        self.asked
     }
 
     /// Whether the drive's life is over.
@@ -182,9 +193,9 @@ impl CountingDrive {
         self.layer.has_ended()
     }
 
-    /// When the first block wore out, and the host's reads until then.
-    pub fn first_failure(&self) -> Option<(Moment, u64)> {
-        Some((self.layer.wear()?.first_failure()?, self.reads_at_first_failure?))
+    /// When the first block wore out, and what the host had asked for until then.
+    pub fn first_failure(&self) -> Option<(Moment, Asked)> {
+        Some((self.layer.wear()?.first_failure()?, self.asked_at_first_failure?))
     }
 
     /// How far the drive has come, in `unit`.
@@ -200,17 +211,19 @@ impl CountingDrive {
     /// Returns false when the target is reached, or the workload or the drive's life has ended.
     pub fn step(&mut self, target: Extent) -> Result<bool, DriveError> {
         let mut went_on = false;
-        while self.step_to_hint(target)? {
+        while self.step_to_word(target)? {
             went_on = true;
-            if self.hinted == self.batch.hints.len() || self.done == self.batch.pages.len() {
+            let Batch { pages, hints, flushes, .. } = &self.batch;
+            let has_said_all = self.hinted == hints.len() && self.flushed == flushes.len();
+            if has_said_all || self.done == pages.len() {
                 return Ok(true);
             }
         }
         Ok(went_on)
     }
 
-    /// The same, up to the next hint.
-    fn step_to_hint(&mut self, target: Extent) -> Result<bool, DriveError> {
+    /// The same, up to the next hint or flush command.
+    fn step_to_word(&mut self, target: Extent) -> Result<bool, DriveError> {
         let left = target.amount.saturating_sub(self.position(target.unit));
         // With a target in collections the drive goes on until a write needs one more: where it
         // stops then depends on the commands alone, not on how they were batched.
@@ -219,7 +232,7 @@ impl CountingDrive {
         }
         if self.done == self.batch.pages.len() {
             self.workload.fill(&mut self.batch, self.batch_len)?;
-            (self.done, self.hinted) = (0, 0);
+            (self.done, self.hinted, self.shortened, self.flushed) = (0, 0, 0, 0);
             if self.batch.pages.is_empty() {
                 return Ok(false);
             }
@@ -229,20 +242,71 @@ impl CountingDrive {
             Unit::Collections => (u64::MAX, target.amount, u64::MAX),
             Unit::Requests => (u64::MAX, u64::MAX, left),
         };
-        let end = self.pass_on_hints()?.min(self.done.saturating_add(clamp(commands)));
+        let end = self.pass_on_hints()?.min(self.flush());
+        let end = end.min(self.done.saturating_add(clamp(commands)));
         let before = self.done;
         if self.batch.ops.is_empty() {
             let pages = &self.batch.pages[self.done..end];
             let pages = &pages[..pages.len().min(clamp(writes))];
-            self.done += self.layer.write_until(pages, collections)?;
-            if self.layer.wear().and_then(Wear::first_failure).is_some() {
-                self.reads_at_first_failure.get_or_insert(self.reads);
+            let host_pages = self.layer.counters().host_pages;
+            let written = self.layer.write_until(pages, collections)?;
+            if let Some(first) = self.unnoted_failure() {
+                let before = (first.counters.host_pages - host_pages) as usize;
+                self.asked_at_first_failure = Some(self.asked_until(before));
             }
+            self.done += written;
         } else {
             self.execute_mixed(end, clamp(writes), collections)?;
         }
         self.requests += (self.done - before) as u64;
+        self.count_short();
         Ok(self.done > before)
+    }
+
+    /// The failure of the first block, if it is not noted when that was.
+    fn unnoted_failure(&self) -> Option<Moment> {
+        let first = self.layer.wear().and_then(Wear::first_failure);
+        first.filter(|_| self.asked_at_first_failure.is_none())
+    }
+
+    /// What the host will have asked for when the next `commands` are done, reads left out.
+    fn asked_until(&self, commands: usize) -> Asked {
+        let end = self.done + commands;
+        let short = self.batch.short[self.shortened..].iter();
+        short.take_while(|&&(number, _)| (number as usize) < end).fold(
+            self.asked,
+            |asked, &(_, missing)| Asked {
+                short_writes: asked.short_writes + 1,
+                missing_bytes: asked.missing_bytes + u64::from(missing),
+                ..asked
+            },
+        )
+    }
+
+    /// Counts the writes of less than a page that are done.
+    #[inline]
+    fn count_short(&mut self) {
+        while let Some(&(number, missing)) = self.batch.short.get(self.shortened)
+            && (number as usize) < self.done
+        {
+            self.shortened += 1;
+            self.asked.short_writes += 1;
+            self.asked.missing_bytes += u64::from(missing);
+        }
+    }
+
+    /// Does the flush commands that come before the next command; returns before which command the
+    /// next one comes.
+    #[inline]
+    fn flush(&mut self) -> usize {
+        let is_due = |&&before: &&u32| before as usize <= self.done;
+        let due = self.batch.flushes[self.flushed..].iter().take_while(is_due).count();
+        if due > 0 {
+            self.flushed += due;
+            self.layer.flush();
+        }
+        let next = self.batch.flushes.get(self.flushed);
+        next.map_or(self.batch.pages.len(), |&before| before as usize)
     }
 
     /// Tells the layer of the hints that come before the next command; returns before which command
@@ -290,7 +354,7 @@ impl CountingDrive {
                     if let Some(reads) = self.layer.reads() {
                         reads.read(page)?;
                     }
-                    self.reads += 1;
+                    self.asked.reads += 1;
                 }
                 self.done += 1;
                 continue;
@@ -299,16 +363,17 @@ impl CountingDrive {
             let allowed = self.writes.len().min(writes);
             let host_pages = self.layer.counters().host_pages;
             let written = self.layer.write_until(&self.writes[..allowed], collections)?;
-            if self.reads_at_first_failure.is_none()
-                && let Some(first) = self.layer.wear().and_then(Wear::first_failure)
-            {
+            if let Some(first) = self.unnoted_failure() {
                 // It came with the write after those done by then: what is before that, and is no
                 // write, is a read.
                 let done = (first.counters.host_pages - host_pages) as usize;
-                let before = after_write(&ops[..run], done + 1) - 1;
-                self.reads_at_first_failure = Some(self.reads + (before - done) as u64);
+                let before = after_write(&self.batch.ops[self.done..][..run], done + 1) - 1;
+                let until = self.asked_until(before);
+                let reads = until.reads + (before - done) as u64;
+                self.asked_at_first_failure = Some(Asked { reads, ..until });
             }
             writes -= written;
+            let ops = &self.batch.ops[self.done..end];
             let executed = if writes == 0 {
                 after_write(&ops[..run], written)
             } else if written == self.writes.len() {
@@ -317,7 +382,7 @@ impl CountingDrive {
                 // The next write needs a collection too many: the commands before it are done.
                 after_write(&ops[..run], written + 1) - 1
             };
-            self.reads += (executed - written) as u64;
+            self.asked.reads += (executed - written) as u64;
             self.done += executed;
             if executed < run {
                 break;

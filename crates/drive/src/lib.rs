@@ -3,8 +3,11 @@
 //! [`simulate`](simulate::simulate) is the entrance: configurations in, results out. Start reading
 //! there. This crate parses no traces and decides nothing that a policy should decide.
 
+pub mod asked;
+pub mod bytes;
 pub mod checkpoint;
 pub mod compare;
+
 pub mod config;
 pub mod counting;
 pub mod extent;

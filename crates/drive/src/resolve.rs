@@ -8,9 +8,10 @@ use std::sync::Arc;
 use flashgc_base::spec::{SpecError, count};
 use flashgc_ftl::{
     Allocation, Costs, EndOfLife, Endurance, Fill, Frontier, FtlError, Geometry, Levelling,
-    Lifespan, MakePick, Mapping, PlacementSpec, Victim, VictimSpec,
+    Lifespan, MakePick, Mapping, PageBuffer, PlacementSpec, Victim, VictimSpec,
 };
 use flashgc_host::HostSpec;
+use flashgc_workload::requests::Space;
 
 use crate::config::Resolved;
 use crate::extent::{Length, Plan, Warmup};
@@ -35,8 +36,10 @@ impl Resolved {
             clock::refuse_what_only_counts(config)?;
         }
         check_numbers(config)?;
-        source.check_page_size(config.page_size)?;
+        let buffer = config.page_buffer()?;
+        source.check_page_size(config.unit())?;
         let specs = Specs::read(config, external)?;
+        check_buffer(config, buffer, &specs.mapping)?;
         let plan = config.timed.as_ref().map(|timed| Timed::plan(timed, config, specs.times));
         let plan = plan.transpose()?;
         let blocks = blocks(config, plan.as_ref().map_or(1, |plan| plan.hardware.all_planes()))?;
@@ -52,6 +55,7 @@ impl Resolved {
         if plan.is_some() {
             specs.mapping.geometry_below(&geometry)?;
         }
+        check_requests(config, buffer, &geometry, &*source)?;
         let host = host(config, &specs.mapping, &geometry)?;
         let timed = plan.map(|plan| {
             let Specs { mapping, placement, lifespan, fill, .. } = &specs;
@@ -97,6 +101,7 @@ impl Resolved {
             levelling: specs.levelling,
             placement: specs.placement,
             fill: specs.fill,
+            buffer,
             bytes: 0,
         };
         resolved.config = resolved.canonical();
@@ -110,11 +115,13 @@ impl Resolved {
     /// The configuration, every spec written out in full.
     fn canonical(&self) -> RunConfig {
         let config = &self.config;
-        let physical = self.geometry.physical_pages() * u64::from(config.page_size);
+        let physical = self.geometry.physical_pages() * u64::from(config.unit());
         let has_victims = self.mapping.info().has_victims;
         RunConfig {
             blocks: Some(self.geometry.blocks()),
             capacity: config.capacity.filter(|&bytes| bytes != physical),
+            mapping_unit: config.mapping_unit.filter(|&unit| unit != config.page_size),
+            request_size: config.request_size.filter(|&size| size != config.unit()),
             victim: self.victim.as_ref().map_or(NONE.to_string(), Victim::to_string),
             frontier: if has_victims { self.frontier.to_string() } else { NONE.to_string() },
             mapping: self.mapping.to_string(),
@@ -223,6 +230,96 @@ fn check_numbers(config: &RunConfig) -> Result<(), SpecError> {
     }
 }
 
+/// Whether the page buffer goes with the rest of the drive.
+fn check_buffer(
+    config: &RunConfig,
+    buffer: PageBuffer,
+    mapping: &Mapping,
+) -> Result<(), SpecError> {
+    let whole = format!("--mapping-unit {}B, the page size", config.page_size);
+    if !buffer.gathers() {
+        if config.timed.as_ref().is_some_and(|timed| timed.flush_after.is_some()) {
+            return Err(SpecError::new(
+                "flush after only applies where a flash page holds several mapping units: else no page \
+                 waits for others",
+                "give a --mapping-unit below the page size, or leave it out",
+            ));
+        }
+        return match buffer.is_protected {
+            true => Ok(()),
+            false => Err(SpecError::new(
+                "power protection no only applies where a flash page holds several mapping units: else \
+                 no page waits for others",
+                "give a --mapping-unit below the page size, or --power-protection yes",
+            )),
+        };
+    }
+    if !mapping.info().has_victims {
+        return Err(SpecError::new(
+            format!(
+                "mapping {} maps whole flash pages, found a smaller mapping unit",
+                mapping.info().name
+            ),
+            format!("{whole}, or --mapping page"),
+        ));
+    }
+    if let Some(timed) = &config.timed {
+        if timed.copy_back {
+            return Err(SpecError::new(
+                "copy back moves whole flash pages inside their die, found smaller mapping units",
+                format!("{whole}, or --copy-back no"),
+            ));
+        }
+        if timed.write_cache > 0 && !buffer.is_protected {
+            return Err(SpecError::new(
+                "the write cache keeps its data when the power fails, found power protection no",
+                "--power-protection yes, or no write cache",
+            ));
+        }
+    }
+    if config.swap.is_some() {
+        return Err(SpecError::new(
+            "a VM page cache needs mapping units of a whole flash page, found smaller ones",
+            whole,
+        ));
+    }
+    Ok(())
+}
+
+/// Whether the sizes of requests and the flush commands that are asked for go with the workload.
+fn check_requests(
+    config: &RunConfig,
+    buffer: PageBuffer,
+    geometry: &Geometry,
+    source: &dyn Source,
+) -> Result<(), SpecError> {
+    let behind_cache = config.host.is_some() || config.swap.is_some();
+    if let Some(size) = config.request_size.filter(|&size| size != config.unit()) {
+        let page_size = config.unit();
+        let logical_pages = geometry.logical_pages();
+        source.check_request_size(&Space { logical_pages, page_size, request_size: size })?;
+        if behind_cache && size < page_size {
+            return Err(SpecError::new(
+                "a host's cache writes whole mapping units, found a smaller request size",
+                format!("--request-size {page_size}B, or no cache"),
+            ));
+        }
+    }
+    if config.flush_every.is_some() && (buffer.is_protected || behind_cache) {
+        let (what, hint) = match behind_cache {
+            true => {
+                ("a host's cache takes no flush commands", "leave out --flush-every, or the cache")
+            }
+            false => (
+                "flush commands change nothing where the page buffer is protected against power loss",
+                "--power-protection no, or leave out --flush-every",
+            ),
+        };
+        return Err(SpecError::new(what, hint));
+    }
+    Ok(())
+}
+
 /// The blocks asked for, rounded up to as many on every plane; or those of the capacity asked for,
 /// rounded down.
 fn blocks(config: &RunConfig, planes: u32) -> Result<Option<u32>, SpecError> {
@@ -263,7 +360,7 @@ fn geometry(
     blocks: Option<u32>,
     source: &dyn Source,
 ) -> Result<Geometry, FtlError> {
-    let b = config.pages_per_block;
+    let b = config.units_per_block();
     match (blocks, source.fixed_pages(b)) {
         (Some(blocks), None) => Ok(Geometry::with_spare(blocks, b, config.spare)?),
         (None, Some(pages)) if u64::from(pages) < 2 * u64::from(b) => Err(SpecError::new(
@@ -307,7 +404,7 @@ fn host(
 ) -> Result<Option<HostSpec>, FtlError> {
     let Some(host) = &config.host else { return Ok(None) };
     let host = HostSpec::parse(&host.cache, &host.hints)?;
-    host.check(config.page_size, geometry.logical_pages())?;
+    host.check(config.unit(), geometry.logical_pages())?;
     if config.timed.is_some() && host.hints().is_oracle() {
         return Err(SpecError::new(
             "hints oracle only applies to --drive counting, found --drive timed: the order of \

@@ -6,6 +6,8 @@ use flashgc_ftl::Counters;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
+use crate::asked::Asked;
+use crate::bytes::Bytes;
 use crate::config::Resolved;
 use crate::extent::{Length, Warmup};
 use crate::hosted::{HostResult, ZombieResult};
@@ -19,7 +21,7 @@ use crate::stats::{
 };
 use crate::swap::result::{MapCounts, MergeCounts, Swap};
 use crate::timed::TimedResult;
-use crate::times::Busy;
+use crate::times::{Busy, Work};
 use crate::wear::{Levelling, Lifetime, Wear};
 
 /// Batches that one run's measured part is cut into for its confidence interval.
@@ -34,19 +36,26 @@ const SHORTEST_WARMUP: f64 = 0.01;
 /// The result of all runs of one configuration.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunResult {
-    /// Pages programmed per page written by the host, mean over the runs.
+    /// Bytes programmed per byte written by the host, mean over the runs.
     pub write_amplification: f64,
     /// Half the width of its 95% confidence interval: over the runs (Student's t); where there is one
     /// or all are alike, over the passes of a trace, or 20 batches of another workload. `None` where
     /// it cannot be told.
     pub write_amplification_ci95: Option<f64>,
-    /// The interval itself, from least to most. Amplification is never below 1, so that it begins
-    /// there where half its width would reach further.
+    /// The interval itself, from least to most. It begins at 1 where half its width would reach
+    /// further, as amplification is never below; at 0 where a write cache merges writes.
     #[serde(default)]
     pub write_amplification_interval: Option<(f64, f64)>,
     /// Write amplification of each run that came to its measured part.
     pub run_values: Vec<f64>,
-    /// Pages written by the host in the measured parts of all runs.
+    /// The bytes written in the measured parts of all runs, by cause.
+    #[serde(default)]
+    pub bytes: Bytes,
+    /// Writes of less than a mapping unit, likewise.
+    #[serde(default)]
+    pub short_writes: u64,
+    /// Mapping units written by the host in the measured parts of all runs. All counts of pages are in
+    /// mapping units.
     pub host_pages: u64,
     /// Pages copied by collections, likewise.
     pub copied_pages: u64,
@@ -256,12 +265,16 @@ pub(crate) fn summarise(resolved: &Resolved, runs: &[Finished], interrupted: boo
     if let Some(host) = &resolved.host {
         warnings.extend(host.warnings(true, false).unwrap_or_default());
     }
+    let asked = runs.iter().fold(Asked::default(), |sum, run| sum.plus(&run.asked));
     // Without an erase the figure is 1 whatever it would become: that it does not vary says nothing.
     let half = half_width(resolved, &measured, &values)
         .filter(|half| half.is_finite() && has_erased(runs) && !(is_trace && interrupted));
+    // A write cache may keep more from the flash than collections add.
+    let least = if asked.merged_bytes == 0 { 1.0 } else { 0.0 };
     let samples = Samples::new(resolved, &measured, interrupted);
     let counters = runs.iter().fold(Counters::default(), |sum, run| sum.plus(&run.counters));
-    let reads = runs.iter().map(|run| run.reads).sum();
+    let packing = runs.iter().filter_map(|run| run.packing).reduce(|sum, one| sum.plus(&one));
+    let work = Work { counters, asked, packing, units_per_page: resolved.buffer.units_per_page };
     let seconds: f64 = runs.iter().map(|run| run.elapsed.as_secs_f64()).sum();
     let programs: u64 = runs.iter().map(|run| run.programs).sum();
     let geometry = &resolved.geometry;
@@ -276,21 +289,23 @@ pub(crate) fn summarise(resolved: &Resolved, runs: &[Finished], interrupted: boo
         write_amplification: mean(&values),
         write_amplification_ci95: half,
         write_amplification_interval: half
-            .map(|half| ((mean(&values) - half).max(1.0), mean(&values) + half)),
+            .map(|half| ((mean(&values) - half).max(least), mean(&values) + half)),
         run_values: values,
+        bytes: Bytes::new(&counters, &asked, packing, resolved.config.unit()),
+        short_writes: asked.short_writes,
         host_pages: counters.host_pages,
         copied_pages: counters.copied_pages,
         erases: counters.erases,
         collections: counters.collections,
         trimmed_pages: counters.trimmed_pages,
-        reads,
+        reads: asked.reads,
         levelling: Levelling::new(runs),
         wear: Wear::new(resolved, runs),
         lifetime: Lifetime::new(resolved, runs),
         host: HostResult::new(runs),
         zombies: ZombieResult::new(runs, counters.copied_pages),
         trace,
-        busy: resolved.times.as_ref().map(|times| Busy::new(times, &counters, reads)),
+        busy: resolved.times.as_ref().map(|times| Busy::new(times, &work)),
         timed: None,
         timeline: None,
         samples,
@@ -494,7 +509,10 @@ fn series(resolved: &Resolved, run: &Finished) -> Vec<(f64, f64)> {
 fn digest(config: &FullConfig, runs: &[Finished]) -> String {
     let mut text = serde_json::to_string(config).unwrap_or_default();
     for run in runs {
-        text.push_str(&format!("|{:x}|{:?}|{}", run.decisions, run.counters, run.reads));
+        text.push_str(&format!("|{:x}|{:?}|{:?}", run.decisions, run.counters, run.asked));
+        if let Some(packing) = &run.packing {
+            text.push_str(&format!("|{packing:?}"));
+        }
         if let Some(host) = &run.host {
             text.push_str(&format!("|{host:?}|{:?}", run.zombies));
         }

@@ -6,10 +6,12 @@ use std::time::{Duration, Instant};
 use flashgc_base::snapshot::{State, Value};
 use flashgc_base::{state, value};
 use flashgc_ftl::{Cause, Moment};
-use flashgc_ftl::{Counters, FtlError, Levelled, MapTraffic, Merges, ZombieCounts};
+use flashgc_ftl::{Counters, FtlError, Levelled, MapTraffic, Merges, Packing, ZombieCounts};
 use flashgc_host::{HostCounts, HostWatch};
 use flashgc_workload::{Batch, Workload};
 
+use crate::asked::Asked;
+use crate::bytes::Written;
 use crate::checkpoint::Turns;
 use crate::config::Resolved;
 use crate::counting::{CountingDrive, Drive, DriveError};
@@ -92,11 +94,13 @@ pub(crate) trait Lengthened: State + Send + Sized {
 pub(crate) struct Run {
     drive: Box<dyn Drive>,
     unit: Unit,
+    /// Bytes a page.
+    page_bytes: u32,
     warmup: Extent,
     settling: Vec<Interval>,
     /// Intervals measured so far.
     measured: Vec<Interval>,
-    last: Counters,
+    last: Written,
     /// How worn the blocks were after each interval, where blocks wear out.
     wearing: Vec<Worn>,
     host: Option<HostWatch>,
@@ -125,7 +129,7 @@ impl State for Run {
         values: settling, measured, last, wearing, at_start, after_each, rounds, under_way,
             pieces, origin, elapsed;
         states: drive;
-        fixed: unit, warmup, host, since;
+        fixed: unit, page_bytes, warmup, host, since;
     }
 }
 
@@ -142,7 +146,8 @@ enum End {
 /// The counts of a drive since it was made, and of the host before it.
 struct Counted {
     counters: Counters,
-    reads: u64,
+    asked: Asked,
+    packing: Option<Packing>,
     levelled: Option<Levelled>,
     zombies: Option<ZombieCounts>,
     host: Option<HostCounts>,
@@ -159,14 +164,15 @@ macro_rules! since {
 }
 
 impl Value for Counted {
-    value!(counters, reads, levelled, zombies, host, merges, map_traffic, swapping);
+    value!(counters, asked, packing, levelled, zombies, host, merges, map_traffic, swapping);
 }
 
 impl Counted {
     fn since(&self, earlier: &Self) -> Self {
         Self {
             counters: self.counters.since(&earlier.counters),
-            reads: self.reads - earlier.reads,
+            asked: self.asked.since(&earlier.asked),
+            packing: since!(self.packing, earlier.packing),
             levelled: since!(self.levelled, earlier.levelled),
             zombies: since!(self.zombies, earlier.zombies),
             host: since!(self.host, earlier.host),
@@ -181,10 +187,10 @@ impl Run {
     pub(crate) fn new(resolved: &Resolved, index: u32) -> Result<Self, DriveError> {
         let layer = resolved.layer(index)?;
         let pages = resolved.geometry.logical_pages();
-        let mut workload = resolved.source.open(pages, resolved.seed(index))?;
+        let mut workload = resolved.commands(index)?;
         let mut watch = None;
         if let Some(spec) = &resolved.host {
-            let page_size = resolved.config.page_size;
+            let page_size = resolved.config.unit();
             let host = spec.open(workload, page_size, pages, resolved.seed(index));
             let host = host.map_err(FtlError::from)?;
             watch = Some(host.watch());
@@ -197,10 +203,11 @@ impl Run {
         Ok(Self {
             drive,
             unit: resolved.plan.measured.unit,
+            page_bytes: resolved.config.unit(),
             warmup: resolved.plan.warmup,
             settling: Vec::new(),
             measured: Vec::new(),
-            last: Counters::default(),
+            last: Written::default(),
             wearing: Vec::new(),
             host: watch,
             at_start: None,
@@ -282,7 +289,8 @@ impl Run {
         let layer = self.drive.layer();
         Counted {
             counters: layer.counters(),
-            reads: self.drive.reads(),
+            asked: self.drive.asked(),
+            packing: layer.packing(),
             levelled: layer.levelled(),
             zombies: layer.zombies(),
             host: self.host.as_ref().map(HostWatch::counts),
@@ -333,16 +341,16 @@ impl Run {
         if let Some(poll) = poll {
             poll();
         }
-        let now = self.drive.layer().counters();
-        let since = now.since(&self.last);
+        let layer = self.drive.layer();
+        let now = Written::new(&layer.counters(), self.drive.asked(), layer.packing());
+        let interval = now.since(&self.last, self.page_bytes);
         self.last = now;
-        let interval = Interval { host_pages: since.host_pages, programs: since.programs() };
         match self.at_start {
             None => self.settling.push(interval),
             Some(_) => self.measured.push(interval),
         }
         let layer = self.drive.layer();
-        if layer.wear().is_some() && since.host_pages > 0 {
+        if layer.wear().is_some() && interval.host_pages > 0 {
             self.wearing.push(Worn::of(now.host_pages, layer.blocks().erase_counts()));
         }
         Ok(match (cancelled, self.has_ended()) {
@@ -399,7 +407,8 @@ impl Lengthened for Run {
     }
 
     fn has_erased(&self) -> bool {
-        self.at_start.as_ref().is_some_and(|start| self.last.erases > start.counters.erases)
+        let erases = self.drive.layer().counters().erases;
+        self.at_start.as_ref().is_some_and(|start| erases > start.counters.erases)
     }
 
     /// It goes on until so many collections are done.
@@ -424,7 +433,7 @@ impl Lengthened for Run {
             first_failure: self.drive.first_failure(),
             system_failure: wear
                 .system_failure()
-                .map(|(moment, cause)| ((moment, self.drive.reads()), cause)),
+                .map(|(moment, cause)| ((moment, self.drive.asked()), cause)),
         });
         let all = self.counted();
         // The counts are of the intervals that write amplification is of. Of a run that was stopped
@@ -437,7 +446,8 @@ impl Lengthened for Run {
         Finished {
             passes: resolved.plan.rule.map_or(0, |_| u64::from(self.rounds)),
             counters: counted.counters,
-            reads: counted.reads,
+            asked: counted.asked,
+            packing: counted.packing,
             levelled: counted.levelled,
             zombies: counted.zombies,
             host: counted.host,
@@ -465,8 +475,10 @@ pub(crate) struct Finished {
     pub(crate) passes: u64,
     /// Counted in the measured part.
     pub(crate) counters: Counters,
-    /// Pages read by the host in the measured part.
-    pub(crate) reads: u64,
+    /// What the host asked for beside that, in the measured part.
+    pub(crate) asked: Asked,
+    /// The counts of the page buffer in the measured part, where units are gathered.
+    pub(crate) packing: Option<Packing>,
     /// The cost of wear levelling in the measured part; `None` without it.
     pub(crate) levelled: Option<Levelled>,
     /// The counts of zombies in the measured part, where any are kept.
@@ -506,7 +518,8 @@ impl Value for Finished {
     value!(
         passes,
         counters,
-        reads,
+        asked,
+        packing,
         levelled,
         zombies,
         host,
@@ -538,13 +551,13 @@ impl Finished {
     }
 }
 
-/// The moments of one drive's life, each with the host's reads until then.
+/// The moments of one drive's life, each with what the host had asked for until then.
 #[derive(Debug)]
 pub(crate) struct Life {
     /// Blocks that may be bad.
     pub(crate) reserve: u32,
-    pub(crate) first_failure: Option<(Moment, u64)>,
-    pub(crate) system_failure: Option<((Moment, u64), Cause)>,
+    pub(crate) first_failure: Option<(Moment, Asked)>,
+    pub(crate) system_failure: Option<((Moment, Asked), Cause)>,
 }
 
 /// The end of piece `piece` of `count` pieces of `amount` units that begin at `origin`.

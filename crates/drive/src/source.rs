@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use flashgc_base::spec::{SpecError, count};
 use flashgc_workload::generate::{GeneratorSpec, generators};
-use flashgc_workload::requests::{Requests, request_generators};
+use flashgc_workload::requests::{Requests, Space, request_generators};
 use flashgc_workload::trace::{
     Fault, Progress, Replay, SourceOptions, TraceError, TraceSource, TraceStat,
 };
@@ -21,6 +21,21 @@ pub trait Source: Send + Sync {
     /// `pages_per_block`.
     fn fixed_pages(&self, pages_per_block: u32) -> Option<u32>;
 
+    /// Whether it can have requests of the size that `space` says, which is not that of its pages.
+    ///
+    /// # Errors
+    /// A workload with sizes of its own; a size that does not fit the pages.
+    fn check_request_size(&self, space: &Space) -> Result<(), SpecError> {
+        let _ = space;
+        Err(SpecError::new(
+            format!(
+                "a request size only applies to generators of pages, and {} has sizes of its own",
+                self.canonical()
+            ),
+            "leave it out",
+        ))
+    }
+
     /// Whether it suits pages of so many bytes.
     fn check_page_size(&self, bytes: u32) -> Result<(), SpecError> {
         let _ = bytes;
@@ -35,8 +50,8 @@ pub trait Source: Send + Sync {
         None
     }
 
-    /// The commands of one run, endless, on a drive of `logical_pages`.
-    fn open(&self, logical_pages: u32, seed: u64) -> Result<Box<dyn Workload>, WorkloadError>;
+    /// The commands of one run, endless, on a drive that offers `space`.
+    fn open(&self, space: &Space, seed: u64) -> Result<Box<dyn Workload>, WorkloadError>;
 
     /// The files that it is read from.
     fn files(&self) -> Vec<PathBuf>;
@@ -83,6 +98,10 @@ impl Source for GeneratorSpec {
         GeneratorSpec::fixed_pages(self)
     }
 
+    fn check_request_size(&self, space: &Space) -> Result<(), SpecError> {
+        self.slots(space.logical_pages, space.page_size, space.request_size).map(drop)
+    }
+
     fn check_page_size(&self, bytes: u32) -> Result<(), SpecError> {
         GeneratorSpec::check_page_size(self, bytes.into())
     }
@@ -95,8 +114,8 @@ impl Source for GeneratorSpec {
         GeneratorSpec::files(self)
     }
 
-    fn open(&self, logical_pages: u32, seed: u64) -> Result<Box<dyn Workload>, WorkloadError> {
-        GeneratorSpec::open(self, logical_pages, seed)
+    fn open(&self, space: &Space, seed: u64) -> Result<Box<dyn Workload>, WorkloadError> {
+        self.open_sized(space.logical_pages, space.page_size, space.request_size, seed)
             .map_err(|error| WorkloadError(error.to_string()))
     }
 }
@@ -205,8 +224,8 @@ impl Source for TraceReplay {
         vec![PathBuf::from(&self.path)]
     }
 
-    fn open(&self, logical_pages: u32, _: u64) -> Result<Box<dyn Workload>, WorkloadError> {
-        match self.source.open(logical_pages, Replay::Endless) {
+    fn open(&self, space: &Space, _: u64) -> Result<Box<dyn Workload>, WorkloadError> {
+        match self.source.open(space.logical_pages, Replay::Endless) {
             Ok(replay) => Ok(Box::new(replay)),
             Err(error) => Err(WorkloadError(error.to_string())),
         }
@@ -239,6 +258,17 @@ impl Source for TimedSource {
         self.requests.fixed_pages(pages_per_block)
     }
 
+    fn check_request_size(&self, space: &Space) -> Result<(), SpecError> {
+        match &self.requests {
+            Requests::Pages(spec) => Source::check_request_size(spec, space),
+            Requests::DiskSim(_) | Requests::Trace(_) => Err(SpecError::new(
+                "a request size only applies to generators of pages, and the workload has sizes of its \
+                 own",
+                "leave it out",
+            )),
+        }
+    }
+
     fn check_page_size(&self, bytes: u32) -> Result<(), SpecError> {
         match &self.requests {
             Requests::Pages(spec) => spec.check_page_size(bytes.into()),
@@ -265,7 +295,7 @@ impl Source for TimedSource {
         }
     }
 
-    fn open(&self, _: u32, _: u64) -> Result<Box<dyn Workload>, WorkloadError> {
+    fn open(&self, _: &Space, _: u64) -> Result<Box<dyn Workload>, WorkloadError> {
         Err(WorkloadError(format!(
             "{} makes requests with arrival times, expected page commands; hint: --drive timed",
             self.name

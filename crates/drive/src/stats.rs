@@ -39,20 +39,27 @@ fn quantile95(freedom: f64) -> f64 {
 pub struct Interval {
     /// Pages written by the host.
     pub host_pages: u64,
-    /// Pages programmed, copies included.
-    pub programs: u64,
+    /// Bytes that the host wrote.
+    pub host_bytes: u64,
+    /// Bytes programmed, copies and padding included.
+    pub programmed_bytes: u64,
 }
 
 impl Value for Interval {
-    value!(host_pages, programs);
+    value!(host_pages, host_bytes, programmed_bytes);
 }
 
 impl Interval {
     /// Write amplification over several intervals together; NaN if the host wrote nothing.
     pub fn amplification(intervals: &[Self]) -> f64 {
-        let host: u64 = intervals.iter().map(|interval| interval.host_pages).sum();
-        let programs: u64 = intervals.iter().map(|interval| interval.programs).sum();
-        programs as f64 / host as f64
+        let host: u64 = intervals.iter().map(|interval| interval.host_bytes).sum();
+        let programmed: u64 = intervals.iter().map(|interval| interval.programmed_bytes).sum();
+        programmed as f64 / host as f64
+    }
+
+    /// An interval in which the host wrote `host` whole pages and `programs` were programmed.
+    pub fn of_pages(host: u64, programs: u64) -> Self {
+        Self { host_pages: host, host_bytes: host, programmed_bytes: programs }
     }
 }
 
@@ -135,7 +142,7 @@ mod tests {
         let host_pages = 1_000_000;
         values
             .iter()
-            .map(|value| Interval { host_pages, programs: (value * 1e6).round() as u64 })
+            .map(|value| Interval::of_pages(host_pages, (value * 1e6).round() as u64))
             .collect()
     }
 

@@ -3,9 +3,11 @@
 use std::fmt;
 
 use flashgc_base::spec::{SpecError, suggest};
-use flashgc_ftl::{Costs, Counters};
+use flashgc_ftl::{Costs, Counters, Packing};
 use flashgc_workload::units::Quantity;
 use serde::{Deserialize, Serialize};
+
+use crate::asked::Asked;
 
 /// How long each operation keeps the flash busy, in nanoseconds.
 ///
@@ -71,23 +73,33 @@ impl Times {
         }
     }
 
-    /// Nanoseconds of `reads` host reads and of the operations in `counters`.
-    pub(crate) fn total(&self, counters: &Counters, reads: u64) -> u128 {
-        self.host(counters, reads) + self.collections(counters)
+    /// Nanoseconds of all that was done.
+    pub(crate) fn total(&self, work: &Work) -> u128 {
+        self.host(work) + self.collections(work)
     }
 
-    /// Nanoseconds of host reads and host writes.
-    fn host(&self, counters: &Counters, reads: u64) -> u128 {
-        let read = u128::from(self.command + self.read + self.transfer);
+    /// Nanoseconds of host reads and host writes. A write of less than a mapping unit reads the unit
+    /// first. A read takes the time of a flash page in the cells, and that of its unit on the bus.
+    fn host(&self, work: &Work) -> u128 {
+        let reads = u128::from(work.asked.reads + work.asked.short_writes);
+        let read = u128::from(self.command + self.read);
+        let transfer = u128::from(self.transfer);
+        let padding = work.packing.map_or(0, |packing| packing.padding);
+        let written = u128::from(work.counters.host_pages + padding);
         let write = u128::from(self.command + self.transfer + self.program);
-        u128::from(reads) * read + u128::from(counters.host_pages) * write
+        reads * read + work.in_pages(reads * transfer + written * write)
     }
 
-    /// Nanoseconds of copies and erases.
-    fn collections(&self, counters: &Counters) -> u128 {
-        let copy = u128::from(2 * (self.command + self.transfer) + self.read + self.program);
-        u128::from(counters.copied_pages) * copy
-            + u128::from(counters.erases) * u128::from(self.command + self.erase)
+    /// Nanoseconds of copies and erases. A flash page of a victim is read once.
+    fn collections(&self, work: &Work) -> u128 {
+        let Counters { copied_pages, erases, .. } = work.counters;
+        let copied = u128::from(copied_pages);
+        let pages_read = work.packing.map_or(copied_pages, |packing| packing.pages_read);
+        let read = u128::from(self.command + self.read);
+        let write = u128::from(self.command + 2 * self.transfer + self.program);
+        u128::from(pages_read) * read
+            + work.in_pages(copied * write)
+            + u128::from(erases) * u128::from(self.command + self.erase)
     }
 }
 
@@ -110,6 +122,22 @@ fn nanoseconds(name: &str, text: &str) -> Result<u64, SpecError> {
     Ok(Quantity::Time.parse(name, text, HINT)?.round() as u64)
 }
 
+/// What was done, of which times are counted.
+#[derive(Clone, Copy)]
+pub(crate) struct Work {
+    pub(crate) counters: Counters,
+    pub(crate) asked: Asked,
+    pub(crate) packing: Option<Packing>,
+    pub(crate) units_per_page: u32,
+}
+
+impl Work {
+    /// The time of flash pages, from that of as many mapping units.
+    fn in_pages(&self, ns: u128) -> u128 {
+        ns.div_ceil(self.units_per_page.into())
+    }
+}
+
 /// How long the flash was busy in the measured parts of all runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Busy {
@@ -125,15 +153,14 @@ pub struct Busy {
 
 impl Busy {
     /// The busy times of these counts.
-    pub(crate) fn new(times: &Times, counters: &Counters, reads: u64) -> Self {
+    pub(crate) fn new(times: &Times, work: &Work) -> Self {
         let seconds = |ns: u128| ns as f64 / 1e9;
-        let collections = times.collections(counters);
-        let any = counters.collections > 0;
+        let (collections, count) = (times.collections(work), work.counters.collections);
         Self {
-            total_seconds: seconds(times.total(counters, reads)),
-            host_seconds: seconds(times.host(counters, reads)),
+            total_seconds: seconds(times.total(work)),
+            host_seconds: seconds(times.host(work)),
             collection_seconds: seconds(collections),
-            mean_collection_us: any.then(|| collections as f64 / 1e3 / counters.collections as f64),
+            mean_collection_us: (count > 0).then(|| collections as f64 / 1e3 / count as f64),
         }
     }
 }
@@ -141,6 +168,26 @@ impl Busy {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// These operations and so many reads, on flash whose pages are mapping units.
+    fn work(counters: Counters, reads: u64) -> Work {
+        let asked = Asked { reads, ..Asked::default() };
+        Work { counters, asked, packing: None, units_per_page: 1 }
+    }
+
+    #[test]
+    fn units_share_the_time_of_their_page() {
+        let times = Times::parse("read=60us,program=800us,erase=1.5ms,transfer=20us").unwrap();
+        let counters =
+            Counters { host_pages: 14, copied_pages: 8, erases: 1, ..Counters::default() };
+        let asked = Asked { reads: 4, short_writes: 1, ..Asked::default() };
+        let packing = Some(Packing { padding: 2, pages_read: 3 });
+        let work = Work { counters, asked, packing, units_per_page: 4 };
+        // 5 reads of 60 us and a quarter of 20 us; 16 units are 4 pages of 820 us.
+        assert_eq!(times.host(&work), 1000 * (5 * (60 + 5) + 4 * 820));
+        // 3 pages are read; 8 units go over the bus twice and are 2 pages; one erase.
+        assert_eq!(times.collections(&work), 1000 * (3 * 60 + 2 * 840 + 1500));
+    }
 
     #[test]
     fn busy_time_is_what_was_worked_out_by_hand() {
@@ -152,13 +199,14 @@ mod tests {
             collections: 2,
             trimmed_pages: 9,
         };
-        let busy = Busy::new(&times, &counters, 5);
+        let busy = Busy::new(&times, &work(counters, 5));
         // 10 writes of 820 us and 5 reads of 80 us; 6 copies of 60 + 40 + 800 us, 2 erases.
         assert_eq!(busy.host_seconds, 8.6e-3);
         assert_eq!(busy.collection_seconds, 8.4e-3);
         assert_eq!(busy.total_seconds, 17e-3);
         assert_eq!(busy.mean_collection_us, Some(4200.0));
-        assert_eq!(Busy::new(&times, &Counters::default(), 0).mean_collection_us, None);
+        let none = work(Counters::default(), 0);
+        assert_eq!(Busy::new(&times, &none).mean_collection_us, None);
     }
 
     #[test]
@@ -168,7 +216,8 @@ mod tests {
             Counters { host_pages: 10, copied_pages: 6, erases: 2, ..Counters::default() };
         // 5 reads and 10 writes; 6 copies of two each, 2 erases: 29 commands of 1 us.
         let none = Times::parse("read=60us,program=800us,erase=1.5ms").unwrap();
-        assert_eq!(with.total(&counters, 5) - none.total(&counters, 5), 29_000);
+        let work = work(counters, 5);
+        assert_eq!(with.total(&work) - none.total(&work), 29_000);
         assert!(with.to_string().ends_with(",transfer=0us,command=1us"));
     }
 

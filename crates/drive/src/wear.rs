@@ -4,13 +4,15 @@ use std::collections::BTreeMap;
 
 use flashgc_base::snapshot::Value;
 use flashgc_base::value;
-use flashgc_ftl::Counters;
 use flashgc_ftl::{Cause, Moment};
 use serde::{Deserialize, Serialize};
 
+use crate::asked::Asked;
+use crate::bytes::Written;
 use crate::config::Resolved;
 use crate::run::{Finished, Life};
-use crate::stats::{half_width95, mean};
+use crate::stats::{Interval, amplifications, half_width95, mean};
+use crate::times::Work;
 
 /// Years over which drive writes per day are rated: a drive's usual warranty.
 const SERVICE_YEARS: f64 = 5.0;
@@ -230,7 +232,7 @@ pub struct Milestone {
     pub erases: f64,
     /// Blocks that were bad.
     pub bad_blocks: f64,
-    /// Pages programmed per page written, up to then.
+    /// Bytes programmed per byte written by the host, up to then.
     pub write_amplification: f64,
     /// Seconds that the flash had been busy; `None` without times.
     pub busy_seconds: Option<f64>,
@@ -239,13 +241,19 @@ pub struct Milestone {
 }
 
 impl Milestone {
-    fn new(resolved: &Resolved, reached: &[(Moment, u64)]) -> Option<Self> {
+    fn new(resolved: &Resolved, reached: &[(Moment, Asked)]) -> Option<Self> {
         if reached.is_empty() {
             return None;
         }
         let over = |figure: &dyn Fn(&Moment) -> f64| {
             mean(&reached.iter().map(|(moment, _)| figure(moment)).collect::<Vec<_>>())
         };
+        let unit = resolved.config.unit();
+        let written = |(moment, asked): &(Moment, Asked)| {
+            Written::new(&moment.counters, *asked, moment.packing).since(&Written::default(), unit)
+        };
+        let written: Vec<Interval> = reached.iter().map(written).collect();
+        let bytes: Vec<f64> = written.iter().map(|all| all.host_bytes as f64).collect();
         let pages = f64::from(resolved.geometry.logical_pages());
         let run_values: Vec<f64> =
             reached.iter().map(|(moment, _)| moment.counters.host_pages as f64 / pages).collect();
@@ -258,22 +266,21 @@ impl Milestone {
             drive_writes,
             drive_writes_ci95: half.is_finite().then_some(half),
             drive_writes_per_day: drive_writes / (SERVICE_YEARS * DAYS_A_YEAR),
-            terabytes_written: host_pages * f64::from(resolved.config.page_size) / 1e12,
+            terabytes_written: mean(&bytes) / 1e12,
             erases: over(&|moment| moment.counters.erases as f64),
             bad_blocks: over(&|moment| f64::from(moment.bad_blocks)),
-            write_amplification: over(&|moment| amplification(&moment.counters)),
+            write_amplification: mean(&amplifications(&written)),
             busy_seconds: resolved.times.as_ref().map(|times| {
-                let seconds =
-                    |(moment, reads): &(Moment, u64)| times.total(&moment.counters, *reads) as f64;
+                let units_per_page = resolved.buffer.units_per_page;
+                let seconds = |(moment, asked): &(Moment, Asked)| {
+                    let Moment { counters, packing, .. } = *moment;
+                    times.total(&Work { counters, asked: *asked, packing, units_per_page }) as f64
+                };
                 mean(&reached.iter().map(seconds).collect::<Vec<_>>()) / 1e9
             }),
             run_values,
         })
     }
-}
-
-fn amplification(counters: &Counters) -> f64 {
-    counters.programs() as f64 / counters.host_pages as f64
 }
 
 /// How long drives whose blocks wear out lived.

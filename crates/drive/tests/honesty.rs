@@ -12,6 +12,7 @@ use flashgc_drive::result::RunResult;
 use flashgc_drive::simulate::{Control, simulate};
 use flashgc_drive::source::Source;
 use flashgc_workload::generate::GeneratorSpec;
+use flashgc_workload::requests::Space;
 use flashgc_workload::{Workload, WorkloadError};
 
 fn config() -> RunConfig {
@@ -55,8 +56,8 @@ impl Source for Recorded {
         Vec::new()
     }
 
-    fn open(&self, logical_pages: u32, _: u64) -> Result<Box<dyn Workload>, WorkloadError> {
-        Source::open(&self.0, logical_pages, 1)
+    fn open(&self, space: &Space, _: u64) -> Result<Box<dyn Workload>, WorkloadError> {
+        Source::open(&self.0, space, 1)
     }
 }
 

@@ -40,7 +40,7 @@ fn decisions_and_stops_do_not_depend_on_how_commands_and_hints_are_batched() {
                     while drive.step(target).unwrap() {}
                     let layer = drive.layer();
                     layer.audit().unwrap();
-                    let counted = (layer.decisions(), layer.counters(), drive.reads());
+                    let counted = (layer.decisions(), layer.counters(), drive.asked().reads);
                     (counted, layer.zombies().map(|zombies| (zombies.marked, zombies.copied)))
                 };
                 let whole = run(4096);

@@ -74,7 +74,7 @@ fn stops_and_counts_do_not_depend_on_the_batch_size() {
             for amount in [137, 138, 900, 2500] {
                 while drive.step(Extent { unit, amount }).unwrap() {}
                 let layer = drive.layer();
-                positions.push((layer.counters(), layer.decisions(), drive.reads()));
+                positions.push((layer.counters(), layer.decisions(), drive.asked().reads));
                 let reached = drive.position(unit);
                 // One write may take more than one collection with two frontiers.
                 assert!(reached >= amount && (unit == Unit::Collections || reached == amount));

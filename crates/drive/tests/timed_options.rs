@@ -133,7 +133,7 @@ fn dynamic_placement_fills_no_plane_beyond_its_room() {
 
 #[test]
 fn writes_are_done_when_they_are_in_the_cache() {
-    let cached = Settings { write_cache: 2, ..open(hardware()) };
+    let cached = Settings { flush_after_ns: u64::MAX, write_cache: 2, ..open(hardware()) };
     // Two places: the third write waits for the first program, the fourth for the second.
     let writes = [(Op::Write, 0), (Op::Write, 1), (Op::Write, 2), (Op::Write, 3)];
     assert_eq!(completed(&cached, &writes), [0, 0, 210, 420]);

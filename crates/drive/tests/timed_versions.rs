@@ -9,7 +9,7 @@ use flashgc_drive::timed::{
     Collecting, Hardware, Idle, Loop, Placement, Preemption, Scheduling, Settings, Stop, Suspend,
     TimedDrive, Unit, Until,
 };
-use flashgc_ftl::{Fill, Geometry, PlacementSpec};
+use flashgc_ftl::{Fill, Geometry, PageBuffer, PlacementSpec};
 use flashgc_host::HostSpec;
 use flashgc_workload::Op;
 use flashgc_workload::requests::TimedRequest;
@@ -52,6 +52,7 @@ fn settings(draw: &mut Draw, for_copies: u32) -> (Settings, u32) {
         dies: draw.of(&[1, 2]),
         planes: draw.of(&[1, 2, 4]),
         page_bytes: PAGE,
+        units_per_page: 1,
         read_ns: draw.from(5, 50) * US,
         program_ns: draw.from(50, 300) * US,
         erase_ns: draw.from(300, 2000) * US,
@@ -95,6 +96,7 @@ fn settings(draw: &mut Draw, for_copies: u32) -> (Settings, u32) {
             Suspend { erase: true, program: true, suspend_ns: 5 * US, most: 2, ..Suspend::NEVER },
             Suspend { erase: true, program: true, resume_ns: US, ..Suspend::NEVER },
         ]),
+        flush_after_ns: u64::MAX,
         write_cache: draw.of(&CACHES),
         host: draw.of(&[
             Loop::Open,
@@ -139,27 +141,55 @@ fn requests(draw: &mut Draw, count: usize, pages: u32) -> Vec<TimedRequest> {
 /// Runs case number `case`; returns the reads that were checked, and the zombies that were
 /// overwritten.
 fn run(case: u64, count: usize) -> (u64, u64, flashgc_drive::timed::Totals) {
+    run_units(case, count, PageBuffer::default())
+}
+
+/// The same with several mapping units in a flash page; without protection the host flushes.
+fn run_units(
+    case: u64,
+    count: usize,
+    buffer: PageBuffer,
+) -> (u64, u64, flashgc_drive::timed::Totals) {
     let mut draw = Draw(Stream::new(case, "case"));
     let plain = ["greedy", "d-choices:d=3", "fifo", "cost-benefit"].map(|policy| (policy, "none"));
     let collector = if case.is_multiple_of(2) { draw.of(&plain) } else { draw.of(&COLLECTORS) };
     let placement = PlacementSpec::parse(collector.1).unwrap();
-    let (settings, kept) = settings(&mut draw, placement.kept_for_copies());
+    let (mut settings, kept) = settings(&mut draw, placement.kept_for_copies());
+    if buffer.gathers() {
+        settings.hardware.units_per_page = buffer.units_per_page;
+        settings.hardware.page_bytes = buffer.units_per_page * PAGE;
+        settings.collecting.copy_back = false;
+        settings.flush_after_ns = draw.of(&[u64::MAX, 30 * US, 500 * US]);
+    }
+    if !buffer.is_protected {
+        settings.write_cache = 0;
+    }
     println!("case {case}: {collector:?} {settings:?}"); // shown where it fails
     let planes = settings.hardware.all_planes();
     // Some blocks a plane beyond what it keeps and its open blocks.
+    // Padding takes its part of a block: in a block of two flash pages all that a collection gains.
+    let b = if buffer.is_protected { B } else { 8 * B };
     let pages = planes
         * (BLOCKS - kept - placement.blocks_kept().unwrap_or(2) - draw.from(2, 5) as u32)
-        * B;
-    let geometry = Geometry::new(BLOCKS * planes, B, pages.into()).unwrap();
+        * b;
+    let geometry = Geometry::new(BLOCKS * planes, b, pages.into()).unwrap();
     let fill = draw.of(&[Fill::Sequential, Fill::Random, Fill::Empty]);
-    let layer = sorted_layer(&settings, geometry, collector, fill, kept);
-    let requests = requests(&mut draw, count, pages);
+    let layer = unit_layer(&settings, geometry, collector, fill, kept, buffer.is_protected);
+    let mut requests = requests(&mut draw, count, pages);
+    let mut flushes = 0;
+    if !buffer.is_protected {
+        for at in (0..count).rev().step_by(draw.of(&[2, 9, 100])) {
+            let last = requests[at];
+            requests.insert(at + 1, TimedRequest { op: Op::Flush, offset: 0, bytes: 0, ..last });
+            flushes += 1;
+        }
+    }
     let checker = Checker::new(&*layer);
     let mut drive =
         TimedDrive::new(settings.clone(), layer, Box::new(Listed::new(requests)), checker).unwrap();
     let hints =
         ["none", "piggyback:wrong=10%", "command:lost=5%", "dsm:ranges=3", "perfect:late=9"];
-    if draw.from(0, 2) == 0 {
+    if buffer.is_protected && draw.from(0, 2) == 0 {
         let pages_of_cache = draw.of(&[4, pages / 4, pages / 2]);
         let cache = draw.of(&["page-cache", "page-cache:expiry=page", "buffer-cache"]);
         let separator = if cache.contains(':') { ',' } else { ':' };
@@ -172,6 +202,7 @@ fn run(case: u64, count: usize) -> (u64, u64, flashgc_drive::timed::Totals) {
     assert_eq!(stop, Stop::Ended);
     drive.layer().audit().unwrap_or_else(|why| panic!("case {case}: {why}"));
     drive.observer().check_end(drive.layer(), count);
+    assert_eq!(drive.observer().flushes, flushes, "case {case}");
     // Little's law is exact where the drive starts and ends empty.
     let responses = drive.observer().response_ns;
     assert_eq!(drive.totals().request_ns, responses, "case {case}");
@@ -221,6 +252,19 @@ fn every_read_returns_what_was_current_when_it_was_dispatched() {
         told,
     ];
     assert!(often.iter().all(|&count| count > 100), "{often:?}");
+}
+
+#[test]
+fn every_read_is_current_where_a_flash_page_holds_several_units() {
+    let (mut checked, mut padding) = (0, 0);
+    for case in 0..300 {
+        let units_per_page = [2, 4, 8][case as usize % 3];
+        let is_protected = case % 2 == 0;
+        let (reads, _, totals) = run_units(case, 1500, PageBuffer { units_per_page, is_protected });
+        checked += reads;
+        padding += totals.collections.started;
+    }
+    assert!(checked > 200_000 && padding > 1000, "{checked} {padding}");
 }
 
 #[test]

@@ -9,6 +9,7 @@ use crate::fill::Fill;
 use crate::frontier::Frontier;
 use crate::geometry::{Geometry, GeometryError};
 use crate::levelling::Levelling;
+use crate::page_buffer::PageBuffer;
 use crate::placement::PlacementSpec;
 
 /// A plane number, 0 to the number of planes - 1.
@@ -27,6 +28,8 @@ pub struct Layout {
     pub levelling: Option<Levelling>,
     /// Which open block a page goes to.
     pub placement: PlacementSpec,
+    /// How mapping units are gathered in flash pages.
+    pub buffer: PageBuffer,
     /// How long the drive lives; `None` for ever.
     pub lifespan: Option<Lifespan>,
     /// The first contents of the drive.
@@ -46,6 +49,7 @@ impl Layout {
             allocation: Allocation::default(),
             levelling: None,
             placement: PlacementSpec::default(),
+            buffer: PageBuffer::default(),
             lifespan: None,
             fill: Fill::Sequential,
             seed: 0,
@@ -60,6 +64,8 @@ impl Layout {
         let Self { frontier, levelling, .. } = *self;
         self.placement.check(frontier, levelling)?;
         self.check_spare()?;
+        self.buffer.check_blocks(self.geometry.pages_per_block())?;
+        self.buffer.check(frontier)?;
         self.allocation.check(frontier)?;
         levelling.map_or(Ok(()), |levelling| levelling.check(frontier))?;
         Ok(self.lifespan.map_or(Ok(()), |lifespan| lifespan.check(frontier))?)

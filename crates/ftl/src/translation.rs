@@ -14,6 +14,7 @@ use crate::counters::{Counters, Levelled, MapTraffic, Merges, ZombieCounts};
 use crate::error::{FtlError, FtlErrorKind};
 use crate::geometry::Geometry;
 use crate::layout::Layout;
+use crate::page_buffer::Packing;
 use crate::scheme::{Costs, Duplicates, Scheme};
 use crate::store::Wear;
 
@@ -87,6 +88,13 @@ pub trait Translation: State + Send {
 
     /// The counts so far.
     fn counters(&self) -> Counters;
+
+    /// The host wants all that it has written to survive a loss of power. Pages that wait for others in
+    /// a page buffer without protection are programmed.
+    fn flush(&mut self);
+
+    /// The counts of the page buffer; `None` where pages are flash pages, and none waits.
+    fn packing(&self) -> Option<Packing>;
 
     /// The traffic of a map on flash; `None` for a mapping whose map is in memory.
     fn map_traffic(&self) -> Option<MapTraffic>;

@@ -17,7 +17,17 @@ fn layout(geometry: Geometry, fill: Fill) -> Layout {
     let frontier = Frontier::Pool { low: 2 };
     let placement = PlacementSpec::default();
     let (levelling, lifespan) = (None, None);
-    Layout { geometry, frontier, placement, allocation, levelling, lifespan, fill, seed: 1 }
+    Layout {
+        buffer: flashgc_ftl::PageBuffer::default(),
+        geometry,
+        frontier,
+        placement,
+        allocation,
+        levelling,
+        lifespan,
+        fill,
+        seed: 1,
+    }
 }
 
 fn build(mapping: &str, geometry: Geometry, fill: Fill) -> Result<Box<dyn Translation>, FtlError> {

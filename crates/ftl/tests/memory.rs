@@ -2,7 +2,7 @@
 //! allocation and option that keeps anything.
 
 use std::alloc::{GlobalAlloc, Layout as Request, System};
-use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
+use std::cell::Cell;
 
 use flashgc_ftl::{
     Allocation, EndOfLife, Endurance, Fill, Frontier, Geometry, Layout, Levelling, Lifespan,
@@ -12,7 +12,19 @@ use flashgc_ftl::{
 /// The system's allocator, with a count of the bytes that are out.
 struct Counting;
 
-static OUT: AtomicI64 = AtomicI64::new(0);
+thread_local! {
+    /// Of this thread: the test harness allocates on others whenever it likes.
+    static OUT: Cell<i64> = const { Cell::new(0) };
+}
+
+fn out() -> i64 {
+    OUT.get()
+}
+
+/// Counts bytes; a thread that ends has no count any more.
+fn count(bytes: i64) {
+    let _ = OUT.try_with(|out| out.set(out.get() + bytes));
+}
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -20,13 +32,13 @@ static ALLOCATOR: Counting = Counting;
 // SAFETY: every call goes to the system's allocator as it came; only a number is kept beside.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, request: Request) -> *mut u8 {
-        OUT.fetch_add(request.size() as i64, Relaxed);
+        count(request.size() as i64);
         // SAFETY: the caller's promise.
         unsafe { System.alloc(request) }
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, request: Request) {
-        OUT.fetch_sub(request.size() as i64, Relaxed);
+        count(-(request.size() as i64));
         // SAFETY: the caller's promise.
         unsafe { System.dealloc(memory, request) }
     }
@@ -50,11 +62,11 @@ const FIXED: i64 = 2560;
 fn check(victim: &str, layout: Layout) {
     let spec = VictimSpec::parse(victim).unwrap();
     let said = spec.bytes(&layout).unwrap();
-    let before = OUT.load(Relaxed);
+    let before = out();
     let mut layer = spec.build(layout.clone()).unwrap();
     let context = format!("{victim} {layout:?}");
     let held = |when: &str| {
-        let more = OUT.load(Relaxed) - before + mapped(&layout.geometry) - said as i64;
+        let more = out() - before + mapped(&layout.geometry) - said as i64;
         assert!((0..FIXED).contains(&more), "{context} {when}: {more} bytes more than the {said}");
     };
     held("new");
@@ -65,9 +77,9 @@ fn check(victim: &str, layout: Layout) {
         (0..pages).map(|index| index.wrapping_mul(2_654_435_761) % pages).collect();
     let batch_bytes = (batch.capacity() * size_of::<u32>()) as i64;
     layer.write(&batch).unwrap();
-    OUT.fetch_sub(batch_bytes, Relaxed);
+    count(-batch_bytes);
     held("after writes");
-    OUT.fetch_add(batch_bytes, Relaxed);
+    count(batch_bytes);
 }
 
 // One test: the count is of all threads together.

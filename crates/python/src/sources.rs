@@ -48,9 +48,10 @@ pub(crate) fn open(
         let same = |(other, _): &&(&RunConfig, Opened)| {
             other.workload == config.workload
                 && other.trace == config.trace
-                && other.page_size == config.page_size
-                && other.pages_per_block == config.pages_per_block
+                && other.unit() == config.unit()
+                && other.units_per_block() == config.units_per_block()
                 && disorder(other) == disorder(config)
+                && keeps_flushes(other) == keeps_flushes(config)
         };
         let one = match opened.iter().find(same) {
             Some((_, one)) => one.clone(),
@@ -85,11 +86,11 @@ fn open_one(py: Python<'_>, config: &RunConfig, watch: &mut Watch<'_>) -> PyResu
         return Ok(Opened { source, notes: Vec::new(), references: false, dirty: false });
     }
     let options = SourceOptions {
-        read: read_options(&config.trace, watch)?,
+        read: read_of(config, watch)?,
         paging: paging_of(config)?,
         ..SourceOptions::default()
     };
-    let (path, pages_per_block) = (config.workload.clone(), config.pages_per_block);
+    let (path, pages_per_block) = (config.workload.clone(), config.units_per_block());
     let loaded = py.detach(|| {
         watch.read_aside(config.workload.as_ref(), move |go_on| {
             TraceReplay::load(&path, options, pages_per_block, go_on)
@@ -114,7 +115,7 @@ fn open_timed(
         let requests = Requests::parse(&config.workload).map_err(errors::config)?;
         return opened(requests, Vec::new(), false, false);
     }
-    let read = read_options(&config.trace, watch)?;
+    let read = read_of(config, watch)?;
     let paging = paging_of(config)?;
     let disorder = Disorder::parse(&timed.disorder).map_err(errors::config)?;
     let path = config.workload.clone();
@@ -130,11 +131,23 @@ fn open_timed(
     }
     let dirty = trace.stat().dirty > 0;
     let pages = trace.stat().pages;
-    let beyond = pages.saturating_sub(trace.logical_pages(config.pages_per_block).into());
+    let beyond = pages.saturating_sub(trace.logical_pages(config.units_per_block()).into());
     if beyond > 0 {
         notes.push(format!("paging floor leaves out {beyond} of {pages} pages of the trace"));
     }
     opened(Requests::Trace(Box::new(trace)), notes, references, dirty)
+}
+
+/// Whether flush commands mean anything to the drive: not to a page buffer that is protected, and a
+/// host's cache takes none.
+fn keeps_flushes(config: &RunConfig) -> bool {
+    !config.power_protection && config.host.is_none() && config.swap.is_none()
+}
+
+/// How the trace of a run is read.
+fn read_of(config: &RunConfig, watch: &mut Watch<'_>) -> PyResult<ReadOptions> {
+    let read = read_options(&config.trace, watch)?;
+    Ok(ReadOptions { keep_flushes: keeps_flushes(config), ..read })
 }
 
 /// How a trace is read; the table of relations is read here.
@@ -176,7 +189,7 @@ fn paging_of(config: &RunConfig) -> PyResult<PagingOptions> {
     Ok(PagingOptions {
         paging: Paging::parse(name).map_err(errors::config)?,
         numbering: Numbering::parse(numbering).map_err(errors::config)?,
-        ..paging(config.page_size.into(), *alignment_offset)?
+        ..paging(config.unit().into(), *alignment_offset)?
     })
 }
 

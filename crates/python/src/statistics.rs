@@ -32,7 +32,6 @@ pub(crate) fn measured_passes(values: Vec<f64>) -> (f64, Option<f64>, bool) {
 /// Whether a run of a generator whose measured intervals have the amplifications `values` is steady.
 #[pyfunction]
 pub(crate) fn steady_intervals(values: Vec<f64>) -> bool {
-    let interval =
-        |value: f64| Interval { host_pages: 1_000_000, programs: (value * 1e6).round() as u64 };
+    let interval = |value: f64| Interval::of_pages(1_000_000, (value * 1e6).round() as u64);
     is_drifting(&[values.into_iter().map(interval).collect()]) == Some(false)
 }

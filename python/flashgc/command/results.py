@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from flashgc import _files
-from flashgc.command import hosts, lifetimes, swaps, timed_results
+from flashgc.command import hosts, lifetimes, swaps, timed_results, written
 from flashgc.command.render import (
     LEFT,
     RIGHT,
@@ -48,7 +48,6 @@ def show_run(result: Result) -> None:
     headline.append(spread if result.measured else f" {_nothing(result)}", style="dim")
     out.print(headline)
     out.print()
-    share = result.copies_per_host_write
     measured = f"{format_count(result.host_pages)} host pages"
     if result.reads:
         measured += f", {format_count(result.reads)} reads"
@@ -63,10 +62,11 @@ def show_run(result: Result) -> None:
     ]
     figures: list[tuple[str, Text | str]] = [
         ("measured", measured),
+        *written.rows(result),
         (
             "copies",
             f"{format_count(result.copied_pages)} pages"
-            + (f", {share:.4f} per host write" if math.isfinite(share) else ""),
+            + (f", {result.copies_per_host_write:.4f} per byte written"),
         ),
         (
             "erases",
@@ -127,7 +127,9 @@ def show_comparison(comparison: Comparison) -> None:
             left -= width + 1
     mortal = any(result.lifetime is not None for result in results)
     left -= 12 * mortal
-    figures, legend = _figures(cached=results[0].swap is not None, mortal=mortal)
+    rounds = written.matters(results) and not mortal and results[0].swap is None
+    left -= (len(written.HEADING) + 1) * rounds
+    figures, legend = _figures(cached=results[0].swap is not None, mortal=mortal, rounds=rounds)
     doubtful = any(_is_doubtful(result) for result in results)
     left -= 3 * doubtful
     legend += f"; {UNSTEADY} unsteady" * doubtful
@@ -146,7 +148,7 @@ def show_comparison(comparison: Comparison) -> None:
         cells.append(Text(_figure(result, plus_minus, several=True), style=style))
         if doubtful:
             cells.append(Text(UNSTEADY * _is_doubtful(result), style="bold yellow"))
-        cells += [_ratio(out, rank), *_last(result)]
+        cells += [_ratio(out, rank), *_last(result, rounds=rounds)]
         made.add_row(*cells)
     if comparison.ranking:
         show(out, made)
@@ -186,25 +188,30 @@ def _is_doubtful(result: Result) -> bool:
 
 
 #: What the columns of a comparison mean.
-LEGEND = "copies: pages copied per page written; prog/s: page programs a core"
+LEGEND = "copies: per byte written; prog/s: page programs a core"
 
 
-def _figures(*, cached: bool, mortal: bool) -> tuple[tuple[str, ...], str]:
+def _figures(*, cached: bool, mortal: bool, rounds: bool) -> tuple[tuple[str, ...], str]:
     """Headings of a comparison's figures, and what they mean."""
     if cached:
         return ("I/O s", "ratio", *swaps.COLUMNS), swaps.LEGEND
     if mortal:
         return ("write ampl.", "writes", *lifetimes.COLUMNS), lifetimes.LEGEND
+    if rounds:
+        return ("write ampl.", "writes", written.HEADING, "copies", "erases", "prog/s"), (
+            f"{written.LEGEND}; {LEGEND}"
+        )
     return ("write ampl.", "writes", "copies", "erases", "prog/s"), LEGEND
 
 
-def _last(result: Result) -> list[str]:
+def _last(result: Result, *, rounds: bool) -> list[str]:
     """The cells of a comparison that follow the figure and its ratio."""
     if result.swap is not None:
         return swaps.cells(result, _short)
     if result.lifetime is not None:
         return lifetimes.cells(result)
     return [
+        *([written.cell(result)] if rounds else []),
         f"{result.copies_per_host_write:.3f}",
         _short(result.erases),
         _short(result.page_programs_per_second),
@@ -398,10 +405,11 @@ def deliver(document: str, *, as_json: bool, out: str | None) -> None:
 def drive(result: Result) -> str:
     """The drive of a result, in words."""
     config = result.config
-    size = config.physical_pages * config.page_size
+    size = config.physical_pages * config.unit
+    units = "" if config.mapping_unit is None else f" in units of {format_size(config.unit)}"
     shape = (
         f"{format_count(config.blocks)} blocks of {config.pages_per_block} pages of "
-        f"{format_size(config.page_size)}: {format_size(size)}"
+        f"{format_size(config.page_size)}{units}: {format_size(size)}"
     )
     if config.capacity is not None:
         less = format_size(config.capacity - size)

@@ -49,7 +49,7 @@ def _cache(result: Result) -> list[tuple[str, str]]:
         return []
     config = result.config.swap
     assert config is not None
-    size = format_size(config.cache_pages * result.config.page_size)
+    size = format_size(config.cache_pages * result.config.unit)
     hits = format_share(swap.hits / swap.references, 2)
     excluded = swap.excluded_per_collection
     mean = swap.mean_collection_us

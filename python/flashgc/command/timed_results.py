@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from flashgc._documents import Scalar
-from flashgc.command import hosts, lifetimes, swaps
+from flashgc.command import hosts, lifetimes, swaps, written
 from flashgc.command.render import (
     LEFT,
     RIGHT,
@@ -169,6 +169,7 @@ def _measured(result: Result, plus_minus: str) -> Iterable[tuple[str, str]]:
     yield "collections", collections(result)
     if result.host_pages:
         yield "write amplification", f"{result.write_amplification:.4f}"
+        yield from written.rows(result)
     # How busy the flash was is said above, die by die.
     yield from lifetimes.rows(result, plus_minus, busy=False)
     yield from swaps.map_rows(result)

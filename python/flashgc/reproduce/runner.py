@@ -167,10 +167,11 @@ class Measured:
         return [self.result(one) for one in wanted]
 
     def value(self, key: str) -> Value:
-        """Write amplification of a simulation with its interval."""
+        """Write amplification of a simulation with its interval, in pages as papers count it."""
         result = self.result(key)
         half = result.write_amplification_ci95
-        return Value(result.write_amplification, math.nan if half is None else half)
+        figure, pages = result.write_amplification, result.page_amplification
+        return Value(pages, math.nan if half is None else half * pages / figure)
 
     def get(self, key: str) -> Value:
         """As :meth:`value`, not a number where there is none: for figures."""

@@ -24,9 +24,11 @@ from flashgc.results.swap import Swap
 from flashgc.results.timing import Timing
 from flashgc.results.trace import Recorded, TraceStat, WorkingSets
 from flashgc.results.wear import Erases, Levelling, Wear, WearPoint
+from flashgc.results.written import Bytes
 
 __all__ = [
     "Busy",
+    "Bytes",
     "Collecting",
     "Comparison",
     "Config",

@@ -60,7 +60,7 @@ class Config:
     blocks: int
     #: Pages a block (b).
     pages_per_block: int
-    #: Bytes a page.
+    #: Bytes a flash page.
     page_size: int
     #: The spare factor that was asked for (S_f).
     spare: float
@@ -86,9 +86,9 @@ class Config:
     runs: int
     #: Seed of the first run.
     seed: int
-    #: Pages promised to the host (U).
+    #: Mapping units promised to the host (U).
     logical_pages: int
-    #: Pages of flash (N b).
+    #: Mapping units of flash (N b, times the units of a page).
     physical_pages: int
     #: 1 - U / (N b), exactly.
     spare_factor: float
@@ -96,6 +96,14 @@ class Config:
     overprovision: float
     #: Bytes that were asked for, where the physical pages are fewer: they are whole blocks.
     capacity: int | None = None
+    #: Bytes a mapping unit; ``None`` for a flash page.
+    mapping_unit: int | None = None
+    #: Whether the page buffer survives a loss of power.
+    power_protection: bool = True
+    #: Bytes a request of a generator; ``None`` for a mapping unit.
+    request_size: int | None = None
+    #: Writes between two flush commands; ``None`` for none.
+    flush_every: int | None = None
     #: The spec of the mapping.
     mapping: str = "page"
     #: The block allocation of the pool.
@@ -114,3 +122,8 @@ class Config:
     swap: SwapConfig | None = None
     #: The host; ``None`` without one.
     host: HostConfig | None = None
+
+    @property
+    def unit(self) -> int:
+        """Bytes a mapping unit."""
+        return self.page_size if self.mapping_unit is None else self.mapping_unit

@@ -18,24 +18,29 @@ from flashgc.results.replayed import Replayed
 from flashgc.results.swap import Swap
 from flashgc.results.timing import Timing
 from flashgc.results.wear import Levelling, Wear
+from flashgc.results.written import Bytes
 
 
 @dataclass(frozen=True)
 class Result(Document):
     """The result of all runs of one configuration.
 
-    Counts are of pages of the measured part, summed over the runs.
+    Counts are of the measured part, summed over the runs; those of pages are of mapping units.
     """
 
-    #: Pages programmed per page written by the host, mean over the runs.
+    #: Bytes programmed per byte written by the host, mean over the runs.
     write_amplification: float
     #: Half the width of its 95% confidence interval; ``None`` where it cannot be told.
     write_amplification_ci95: float | None
-    #: The interval itself, from least to most; it begins at 1, the least there is, where
-    #: ``write_amplification_ci95`` would reach below.
+    #: The interval itself, from least to most; it begins at 1, the least there is without a
+    #: write cache, where ``write_amplification_ci95`` would reach below.
     write_amplification_interval: tuple[float, float] | None
     #: Write amplification of each run.
     run_values: tuple[float, ...]
+    #: The bytes that this is of, by cause.
+    bytes: Bytes
+    #: Writes of less than a mapping unit.
+    short_writes: int
     #: Pages written by the host.
     host_pages: int
     #: Pages copied by collections.
@@ -109,8 +114,18 @@ class Result(Document):
 
     @property
     def copies_per_host_write(self) -> float:
-        """Pages copied per page written by the host: write amplification less 1."""
-        return self.copied_pages / self.host_pages if self.host_pages else math.nan
+        """Bytes copied per byte written by the host."""
+        return self.bytes.per_host_byte("copies")
+
+    @property
+    def page_amplification(self) -> float:
+        """Mapping units programmed per unit that the host wrote, in whole or in part.
+
+        Write amplification without what rounding to whole units adds: papers count in pages.
+        """
+        written = self.bytes
+        units = written.host - written.merged + written.rounding
+        return self.write_amplification * written.host / units if units else math.nan
 
     @functools.cached_property
     def timing(self) -> Timing | None:

@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from flashgc.experiment import Experiment
 
 
-def clocks(asked: Experiment, page_size: int, places: Places) -> list[dict[str, Any] | None]:
+def clocks(asked: Experiment, unit: int, places: Places) -> list[dict[str, Any] | None]:
     """What the engine is told of the clock: one for each combination of what may be several.
 
-    ``[None]`` for a drive without one; ``page_size`` is that of the drive, in bytes.
+    ``[None]`` for a drive without one; ``unit`` is a mapping unit of the drive, in bytes.
 
     Raises :class:`flashgc.ConfigError` with the value's place.
     """
     if asked["drive.kind"] != "timed":
         return [None]
-    common = _held.values("timed", asked, page_size, places)
+    common = _held.values("timed", asked, unit, places)
     if (single := timeline(asked, places)) is not None:
         common["timeline"] = single
     if asked["drive.times"] is None:

@@ -192,6 +192,9 @@ pub struct LatencyResult {
     pub write: Option<SideLatency>,
     /// Discards.
     pub trim: Option<SideLatency>,
+    /// Flush commands.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flush: Option<SideLatency>,
 }
 
 /// The response time of requests by cause: shares of the sum of all response times.
@@ -220,15 +223,28 @@ pub struct TimeShares {
 #[derive(Clone, Debug)]
 pub struct Latencies {
     /// By operation, and by whether a collection was met.
-    classes: [[Class; 2]; 3],
+    classes: [[Class; 2]; OPS],
     /// By operation: sums of the parts of [`Split`].
-    parts: [[u128; 4]; 3],
+    parts: [[u128; 4]; OPS],
+}
+
+/// Operations whose response times are kept apart.
+const OPS: usize = 4;
+
+/// The place of an operation.
+fn place(op: Op) -> usize {
+    match op {
+        Op::Write => 0,
+        Op::Read => 1,
+        Op::Trim | Op::Dirty => 2,
+        Op::Flush => 3,
+    }
 }
 
 impl Default for Latencies {
     fn default() -> Self {
         let class = || [Class::new(), Class::new()];
-        Self { classes: [class(), class(), class()], parts: [[0; 4]; 3] }
+        Self { classes: std::array::from_fn(|_| class()), parts: [[0; 4]; OPS] }
     }
 }
 
@@ -239,8 +255,8 @@ impl Value for Latencies {
 impl Latencies {
     /// Notes a request that was served in `ns` nanoseconds; `met` says whether it met a collection.
     pub fn record(&mut self, op: Op, ns: u64, met: bool, split: &Split) {
-        self.classes[op as usize][usize::from(met)].record(ns);
-        for (sum, part) in self.parts[op as usize].iter_mut().zip(split.parts()) {
+        self.classes[place(op)][usize::from(met)].record(ns);
+        for (sum, part) in self.parts[place(op)].iter_mut().zip(split.parts()) {
             *sum += u128::from(part);
         }
     }
@@ -271,7 +287,7 @@ impl Latencies {
 
     /// The latencies noted, for people.
     pub fn result(&self) -> LatencyResult {
-        let of = |op: Op| side(&self.classes[op as usize]);
+        let of = |op: Op| side(&self.classes[place(op)]);
         let mut all = [Class::new(), Class::new()];
         for classes in &self.classes {
             for (sum, class) in all.iter_mut().zip(classes) {
@@ -283,15 +299,16 @@ impl Latencies {
             read: of(Op::Read),
             write: of(Op::Write),
             trim: of(Op::Trim),
+            flush: of(Op::Flush),
         }
     }
 
     /// The response time of requests by cause.
     pub fn shares(&self) -> TimeShares {
         let of = |op: Op| {
-            let total: u128 = self.classes[op as usize].iter().map(|class| class.sum).sum();
+            let total: u128 = self.classes[place(op)].iter().map(|class| class.sum).sum();
             let share = |part: u128| part as f64 / total as f64;
-            let parts = self.parts[op as usize];
+            let parts = self.parts[place(op)];
             (total > 0).then(|| TimeShare {
                 queue: share(parts[0]),
                 collection: share(parts[1]),

@@ -2,8 +2,8 @@
 
 use flashgc_base::spec::SpecError;
 use flashgc_ftl::{
-    Allocation, EndOfLife, Endurance, Fill, Frontier, Levelling, Mapping, PlacementSpec, Scheme,
-    VictimSpec, collectors,
+    Allocation, EndOfLife, Endurance, Fill, Frontier, Levelling, Mapping, PageBuffer,
+    PlacementSpec, Scheme, VictimSpec, collectors,
 };
 use flashgc_host::write_back::HintsSpec;
 use flashgc_host::{HostSpec, PageCacheSpec};
@@ -63,8 +63,19 @@ super::holder! {
             "Pages a block b, from 2 on.",
             drive(Kind::Count);
         page_size: u32 => "4KiB",
-            "Size of a page.",
+            "Size of a flash page.",
             drive(Kind::Size).example("16KiB");
+        #[serde(skip_serializing_if = "Option::is_none")]
+        mapping_unit: Option<u32> => "the page size",
+            "Size of the pieces that are mapped one by one. Where a flash page holds several, writes are \
+             gathered in a page buffer, and a page is programmed when it is full. Counts of pages are \
+             then in mapping units.",
+            drive(Kind::Size).example("4KiB").range(1, u32::MAX as u64);
+        #[serde(skip_serializing_if = "is_true")]
+        power_protection: bool => "yes",
+            "What waits in the page buffer survives a loss of power. With no, a flush command programs \
+             pages partly filled, and so does a collection before its erase.",
+            drive(Kind::YesNo);
         spare: f64 => "10%",
             "Spare factor 1 - U/N: the share of the physical space beyond the logical capacity.",
             drive(Kind::Share).example("7%").several();
@@ -132,6 +143,17 @@ super::holder! {
             workload(Kind::Spec).key("source").flag("workload").metavar("SPEC|PATH")
                 .example("hotcold:f=0.2,r=0.8").listed("generators")
                 .checked(|_, text| source::check(text));
+        #[serde(skip_serializing_if = "Option::is_none")]
+        request_size: Option<u32> => "the mapping unit",
+            "Bytes a request of a generator reads or writes, at a multiple of this size: a divisor or a \
+             multiple of {mapping_unit}. A smaller write reads its unit, merges and programs the whole \
+             unit.",
+            workload(Kind::Size).example("4KiB").range(1, u32::MAX as u64);
+        #[serde(skip_serializing_if = "Option::is_none")]
+        flush_every: Option<u64> => "",
+            "Flush command of the host behind every so many writes of a mapping unit. Needs \
+             {power_protection} no: a protected buffer is never flushed.",
+            workload(Kind::Count).range(1, 1 << 63);
         /// How a trace is read; generators ignore it.
         trace: TraceConfig = TraceConfig::default();
         warmup: String => "1/3",
@@ -158,6 +180,10 @@ super::holder! {
     }
 }
 
+fn is_true(yes: &bool) -> bool {
+    *yes
+}
+
 fn is_page(mapping: &str) -> bool {
     mapping == Mapping::default().to_string()
 }
@@ -168,6 +194,35 @@ fn is_fifo(allocation: &str) -> bool {
 
 fn is_none(placement: &str) -> bool {
     placement == PlacementSpec::default().to_string()
+}
+
+impl RunConfig {
+    /// Bytes of a mapping unit.
+    pub fn unit(&self) -> u32 {
+        self.mapping_unit.unwrap_or(self.page_size)
+    }
+
+    /// How mapping units are gathered in flash pages.
+    ///
+    /// # Errors
+    /// A mapping unit that does not divide the flash page.
+    pub fn page_buffer(&self) -> Result<PageBuffer, SpecError> {
+        let (page, unit) = (self.page_size, self.unit());
+        if unit == 0 || !page.is_multiple_of(unit) {
+            return Err(SpecError::new(
+                format!(
+                    "mapping unit: found {unit} bytes, expected a divisor of the page of {page} bytes"
+                ),
+                "for example --page-size 16KiB --mapping-unit 4KiB",
+            ));
+        }
+        Ok(PageBuffer { units_per_page: page / unit, is_protected: self.power_protection })
+    }
+
+    /// Mapping units of a block.
+    pub fn units_per_block(&self) -> u32 {
+        self.pages_per_block.saturating_mul((self.page_size / self.unit().max(1)).max(1))
+    }
 }
 
 super::holder! {

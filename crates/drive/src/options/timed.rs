@@ -106,6 +106,10 @@ super::holder! {
              time.",
             gc(Kind::Spec).example("below=10%,after=1ms")
                 .checked(|_, text| parse_idle(text).map(drop));
+        #[serde(skip_serializing_if = "Option::is_none")]
+        flush_after: Option<String> => "",
+            "Time after which a flash page in the page buffer is programmed though it is not full.",
+            drive(Kind::Time).example("5ms");
         write_cache: u32 => "0",
             "Write cache inside the drive: a size, or a number of pages.",
             drive(Kind::Pages).example("64MiB");

@@ -12,6 +12,7 @@ use flashgc_ftl::{Costs, Duplicates, FtlError, Mapping, Scheme, Translation};
 use flashgc_host::{Evicted, PageCache, PageCacheSpec};
 use flashgc_workload::{Batch, Op, Workload};
 
+use crate::asked::Asked;
 use crate::counting::{Drive, DriveError, check_batch};
 use crate::extent::{Extent, Plan, Unit};
 use crate::options::SwapConfig;
@@ -244,15 +245,15 @@ impl Drive for SwapDrive {
         &*self.layer
     }
 
-    fn reads(&self) -> u64 {
-        self.counts.swap_ins
+    fn asked(&self) -> Asked {
+        Asked { reads: self.counts.swap_ins, ..Asked::default() }
     }
 
     fn has_ended(&self) -> bool {
         false
     }
 
-    fn first_failure(&self) -> Option<(Moment, u64)> {
+    fn first_failure(&self) -> Option<(Moment, Asked)> {
         None
     }
 

@@ -28,6 +28,8 @@ pub enum Event {
     Hints,
     /// Something is due in the host's cache.
     Look,
+    /// A flash page has waited in its buffer as long as it may.
+    Stale,
 }
 
 /// The next event.
@@ -69,7 +71,7 @@ impl Clock {
             .chain((0..dies).map(Event::Cells))
             .chain([Event::Arrival])
             .chain((0..dies).map(Event::Idle))
-            .chain([Event::Memory, Event::Hints, Event::Look])
+            .chain([Event::Memory, Event::Hints, Event::Look, Event::Stale])
             .collect();
         let (channels, dies) = (channels as usize, dies as usize);
         Self { now: 0, channels, dies, timers: Timers::new(events.len()), events }
@@ -126,6 +128,7 @@ impl Clock {
             Event::Memory => after_dies + 1 + self.dies,
             Event::Hints => after_dies + 2 + self.dies,
             Event::Look => after_dies + 3 + self.dies,
+            Event::Stale => after_dies + 4 + self.dies,
         }
     }
 }

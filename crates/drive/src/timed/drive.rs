@@ -18,6 +18,7 @@ use super::measure::{Observer, Totals};
 use super::ops::NONE;
 use super::schedule::Scheduler;
 use super::shared::Shared;
+use crate::asked::Asked;
 use crate::counting::DriveError;
 
 /// The end of a run of the drive. It stops after the event that reaches the first of these.
@@ -62,15 +63,15 @@ pub struct TimedDrive<O> {
     pub(super) front: FrontEnd,
     pub(super) scheduler: Scheduler,
     totals: Totals,
-    /// Pages that the host had read when the first block wore out.
-    reads_at_first_failure: Option<u64>,
+    /// What the host had asked for when the first block wore out.
+    asked_at_first_failure: Option<Asked>,
 }
 
 /// The totals are counted anew when they are asked for.
 impl<O: State> State for TimedDrive<O> {
     state! {
         named: "timed drive";
-        values: reads_at_first_failure;
+        values: asked_at_first_failure;
         states: shared, front, scheduler;
         fixed: settings, totals;
         then: check;
@@ -115,7 +116,7 @@ impl<O: Observer> TimedDrive<O> {
             scheduler: Scheduler::new(&settings, &*layer)?,
             shared: Shared::new(clock, layer, observer),
             totals: Totals::default(),
-            reads_at_first_failure: None,
+            asked_at_first_failure: None,
             settings,
         })
     }
@@ -226,6 +227,10 @@ impl<O: Observer> TimedDrive<O> {
             Event::Memory => front.served_by_memory(shared, scheduler),
             Event::Hints => front.told(shared, scheduler),
             Event::Look => front.look(shared, scheduler),
+            Event::Stale => {
+                scheduler.program_stale(shared);
+                Ok(())
+            }
         }
     }
 
@@ -276,14 +281,20 @@ impl<O: Observer> TimedDrive<O> {
     /// A block has worn out: notes when the first did. Returns whether the drive's life is over.
     #[cold]
     fn note_failure(&mut self) -> bool {
-        self.reads_at_first_failure.get_or_insert(self.front.pages_read());
+        let asked = self.asked();
+        self.asked_at_first_failure.get_or_insert(asked);
         self.scheduler.life() == Life::Ended
     }
 
-    /// Pages that the host had read when the first block wore out; `None` while none has, or if it was
+    /// What the host had asked for when the first block wore out; `None` while none has, or if it was
     /// before the clock started.
-    pub fn reads_at_first_failure(&self) -> Option<u64> {
-        self.reads_at_first_failure
+    pub fn asked_at_first_failure(&self) -> Option<Asked> {
+        self.asked_at_first_failure
+    }
+
+    /// What the host has asked for beside the pages that it wrote.
+    pub fn asked(&self) -> Asked {
+        Asked { reads: self.front.pages_read(), ..self.shared.asked }
     }
 
     /// Frees the drive, and keeps the observer.

@@ -5,8 +5,8 @@ use std::sync::atomic::Ordering;
 use flashgc_base::snapshot::State;
 use flashgc_base::state;
 use flashgc_ftl::{Frontier, FtlError, Layout, PlaneLayout, Stepwise};
-use flashgc_workload::requests::{RequestStream, Space, TimedRequest};
-use flashgc_workload::{Op, WorkloadError};
+use flashgc_workload::requests::{RequestStream, TimedRequest};
+use flashgc_workload::{FlushingRequests, Op, WorkloadError};
 
 use super::config::Timed;
 use crate::config::Resolved;
@@ -41,16 +41,16 @@ pub(super) fn open(
     seed: u64,
     passes: Option<u64>,
 ) -> Result<Box<dyn RequestStream>, WorkloadError> {
-    let space = Space {
-        logical_pages: resolved.geometry.logical_pages(),
-        page_size: resolved.config.page_size,
-        request_size: resolved.config.page_size,
-    };
     let requests = resolved.source.requests().expect("a timed drive's workload has requests");
-    requests.open(space, seed, timed.plan.arrivals.as_ref(), timed.plan.rate_scale, passes)
+    let arrivals = timed.plan.arrivals.as_ref();
+    let stream = requests.open(resolved.space(), seed, arrivals, timed.plan.rate_scale, passes)?;
+    Ok(match resolved.config.flush_every {
+        Some(every) => Box::new(FlushingRequests::new(stream, every, resolved.config.unit())),
+        None => stream,
+    })
 }
 
-/// The first so many requests of a stream.
+/// The first so many requests of a stream; dirty events and flush commands are none.
 pub(super) struct Limited {
     pub(super) inner: Box<dyn RequestStream>,
     pub(super) left: u64,
@@ -71,7 +71,7 @@ impl RequestStream for Limited {
             return Ok(());
         }
         self.inner.fill(batch, limit)?;
-        let requests = batch.iter().filter(|request| request.op != Op::Dirty);
+        let requests = batch.iter().filter(|one| !matches!(one.op, Op::Dirty | Op::Flush));
         self.left -= requests.count() as u64;
         Ok(())
     }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::{State, Value};
 use flashgc_base::{state, value};
-use flashgc_ftl::{Counters, FtlError, Levelled, MapTraffic, Stepwise, ZombieCounts};
+use flashgc_ftl::{Counters, FtlError, Levelled, MapTraffic, Packing, Stepwise, ZombieCounts};
 use flashgc_host::HostCounts;
 use flashgc_workload::requests::RequestStream;
 
@@ -14,6 +14,8 @@ use super::config::Timed;
 use super::drive::{Stop, TimedDrive, Until};
 use super::measure::{CollectionResult, Meter, Overload, Totals, Utilisation};
 use super::parts::{Limited, Progress, layer, open};
+use crate::asked::Asked;
+use crate::bytes::Written;
 use crate::checkpoint::Turns;
 use crate::config::Resolved;
 use crate::counting::DriveError;
@@ -58,6 +60,8 @@ pub(crate) struct TimedRun {
 struct Moment {
     now: u64,
     counters: Counters,
+    asked: Asked,
+    packing: Option<Packing>,
     levelled: Option<Levelled>,
     zombies: Option<ZombieCounts>,
     map_traffic: Option<MapTraffic>,
@@ -66,7 +70,7 @@ struct Moment {
 }
 
 impl Value for Moment {
-    value!(now, counters, levelled, zombies, host, map_traffic, totals);
+    value!(now, counters, asked, packing, levelled, zombies, host, map_traffic, totals);
 }
 
 impl Value for TimedRun {
@@ -78,6 +82,8 @@ impl Moment {
         Self {
             now: drive.now(),
             counters: drive.counters(),
+            asked: drive.asked(),
+            packing: drive.layer().packing(),
             levelled: drive.layer().levelled(),
             // A map on flash heeds no hints.
             zombies: drive.layer().zombies().filter(|_| drive.map_traffic().is_none()),
@@ -98,7 +104,9 @@ pub(crate) struct ClockedRun {
     settling: Vec<Interval>,
     measured: Vec<Interval>,
     wearing: Vec<Worn>,
-    last: Counters,
+    last: Written,
+    /// Bytes a mapping unit.
+    unit: u32,
     stop: Stop,
     completed: u64,
     /// The number of advances of the run, each to its end or to the drive's.
@@ -118,7 +126,7 @@ impl State for ClockedRun {
         values: is_prepared, start, settling, measured, wearing, last, stop, completed, rounds,
             under_way, pieces, elapsed;
         states: drive, precondition;
-        fixed: since;
+        fixed: since, unit;
     }
 }
 
@@ -159,7 +167,7 @@ impl ClockedRun {
             drive = drive.mapped(cache).map_err(FtlError::from)?;
         }
         if let Some(host) = &resolved.host {
-            let (page_size, pages) = (resolved.config.page_size, resolved.geometry.logical_pages());
+            let (page_size, pages) = (resolved.config.unit(), resolved.geometry.logical_pages());
             let host = host.open_clocked(page_size, pages, seed).map_err(FtlError::from)?;
             drive = drive.behind(host);
         }
@@ -180,7 +188,8 @@ impl ClockedRun {
             settling: Vec::new(),
             measured: Vec::new(),
             wearing: Vec::new(),
-            last: Counters::default(),
+            last: Written::default(),
+            unit: resolved.config.unit(),
             stop: Stop::Reached,
             completed: 0,
             rounds: 0,
@@ -255,9 +264,14 @@ impl ClockedRun {
             }
         }
         if !std::mem::replace(&mut self.is_prepared, true) {
-            self.last = self.drive.counters();
+            self.last = self.written();
         }
         Ok(true)
+    }
+
+    fn written(&mut self) -> Written {
+        let (asked, packing) = (self.drive.asked(), self.drive.layer().packing());
+        Written::new(&self.drive.counters(), asked, packing)
     }
 
     /// Goes on until so many requests are completed, and records the interval. Returns whether it was
@@ -270,17 +284,17 @@ impl ClockedRun {
             self.completed = self.drive.totals().completed;
             going = look(self, timed.precondition + self.completed);
         }
-        let now = self.drive.counters();
-        let layer = self.drive.layer();
-        let since = now.since(&self.last);
+        let now = self.written();
+        let interval = now.since(&self.last, self.unit);
         self.last = now;
-        let interval = Interval { host_pages: since.host_pages, programs: since.programs() };
+        let host_pages = self.drive.counters().host_pages;
+        let layer = self.drive.layer();
         match self.start {
             None => self.settling.push(interval),
             Some(_) => self.measured.push(interval),
         }
-        if layer.wear().is_some() && since.host_pages > 0 {
-            self.wearing.push(Worn::of(now.host_pages, &erases(layer)));
+        if layer.wear().is_some() && interval.host_pages > 0 {
+            self.wearing.push(Worn::of(host_pages, &erases(layer)));
         }
         Ok(going)
     }
@@ -345,7 +359,8 @@ impl Lengthened for ClockedRun {
     }
 
     fn has_erased(&self) -> bool {
-        self.start.as_ref().is_some_and(|start| self.last.erases > start.counters.erases)
+        let erases = self.drive.layer().counters().erases;
+        self.start.as_ref().is_some_and(|start| erases > start.counters.erases)
     }
 
     /// Nothing but erases wears blocks.
@@ -369,16 +384,18 @@ impl Lengthened for ClockedRun {
         let ns = end.now - start.now;
         let layer = drive.layer();
         let erases = erases(layer);
-        let reads = end.totals.pages_read;
         let life = layer.wear().map(|wear| Life {
             reserve: wear.reserve(),
-            first_failure: wear.first_failure().zip(drive.reads_at_first_failure()),
-            system_failure: wear.system_failure().map(|(moment, cause)| ((moment, reads), cause)),
+            first_failure: wear.first_failure().zip(drive.asked_at_first_failure()),
+            system_failure: wear
+                .system_failure()
+                .map(|(moment, cause)| ((moment, end.asked), cause)),
         });
         let finished = Finished {
             passes: 0,
             counters: end.counters.since(&start.counters),
-            reads: reads - start.totals.pages_read,
+            asked: end.asked.since(&start.asked),
+            packing: end.packing.zip(start.packing).map(|(end, start)| end.since(&start)),
             programs: end.counters.programs(),
             decisions: layer.decisions(),
             erases: Erases::of(&erases),

@@ -9,6 +9,7 @@ use hashbrown::HashMap;
 use super::clock::Clock;
 use super::measure::{Observer, Source};
 use super::ops::{NONE, Ops, PageOp};
+use crate::asked::Asked;
 
 /// The time, the map, the page operations under way, and the observer.
 ///
@@ -23,20 +24,34 @@ pub struct Shared<O> {
     told: HashMap<u32, u64>,
     /// Whether the drive heeds hints.
     pub heeds_hints: bool,
+    /// What the host asked of the writes that have their physical pages; without the reads.
+    pub asked: Asked,
+    /// Pages of the map that a flash page holds.
+    pub units_per_page: u32,
 }
 
 impl<O: State> State for Shared<O> {
     state! {
-        values: told;
+        values: told, asked;
         states: clock, map, ops, observer;
-        fixed: heeds_hints;
+        fixed: heeds_hints, units_per_page;
     }
 }
 
 impl<O: Observer> Shared<O> {
     /// Time 0, and no operation under way.
     pub fn new(clock: Clock, map: Box<dyn Stepwise>, observer: O) -> Self {
-        Self { clock, map, ops: Ops::default(), observer, told: HashMap::new(), heeds_hints: true }
+        let units_per_page = map.buffer().units_per_page;
+        Self {
+            clock,
+            map,
+            ops: Ops::default(),
+            observer,
+            told: HashMap::new(),
+            heeds_hints: true,
+            asked: Asked::default(),
+            units_per_page,
+        }
     }
 
     /// Nanoseconds since the start.
@@ -69,6 +84,23 @@ impl<O: Observer> Shared<O> {
         }
     }
 
+    /// Whether the page at `ppn` is the last of its flash page, which is programmed with it.
+    #[inline]
+    pub fn fills_its_page(&self, ppn: u32) -> bool {
+        self.units_per_page == 1 || self.map.unit_in_page(ppn) + 1 == self.units_per_page
+    }
+
+    /// A read finds the data of its page: where they lie, if there are any.
+    #[inline]
+    pub fn reads(&mut self, op: u32) -> Option<u32> {
+        let PageOp { page, is_merged, .. } = self.ops[op];
+        let from = self.map.locate(page);
+        if !is_merged {
+            self.observer.read(self.ops.number(op), page, from);
+        }
+        from
+    }
+
     /// The hint about `page` has come true.
     #[inline]
     pub fn comes_true(&mut self, page: u32) {
@@ -86,7 +118,11 @@ impl<O: Observer> Shared<O> {
     pub fn has_its_page(&mut self, op: u32, ppn: u32) -> Result<(), FtlError> {
         debug_assert!(!self.ops[op].is_programmed, "a write is programmed once");
         self.ops[op].is_programmed = true;
-        let PageOp { page, order, request, .. } = self.ops[op];
+        let PageOp { page, order, request, missing, .. } = self.ops[op];
+        if missing > 0 {
+            self.asked.short_writes += 1;
+            self.asked.missing_bytes += u64::from(missing);
+        }
         self.observer.programmed(page, ppn, Source::Host(self.ops.number(op)));
         if self.told.is_empty() {
             return Ok(());

@@ -10,7 +10,7 @@ use flashgc_drive::timed::{
     Settings, Source, Span, Suspend, TimedDrive, Unit,
 };
 use flashgc_ftl::{
-    Fill, Frontier, Geometry, Layout, PlacementSpec, PlaneLayout, Stepwise, VictimSpec,
+    Fill, Frontier, Geometry, Layout, PageBuffer, PlacementSpec, PlaneLayout, Stepwise, VictimSpec,
 };
 use flashgc_workload::requests::{RequestStream, TimedRequest};
 use flashgc_workload::{Op, WorkloadError};
@@ -26,6 +26,7 @@ pub fn paper_hardware() -> Hardware {
         dies: 1,
         planes: 1,
         page_bytes: PAGE,
+        units_per_page: 1,
         read_ns: 25 * US,
         program_ns: 200 * US,
         erase_ns: 1500 * US,
@@ -55,6 +56,7 @@ pub fn settings(hardware: Hardware) -> Settings {
             idle: None,
         },
         suspend: Suspend::NEVER,
+        flush_after_ns: u64::MAX,
         write_cache: 0,
         host: Loop::Closed { threads: 1, think_ns: 0 },
         queue_depth: 1024,
@@ -80,11 +82,24 @@ pub fn sorted_layer(
     fill: Fill,
     kept: u32,
 ) -> Box<dyn Stepwise> {
+    unit_layer(settings, geometry, (policy, placement), fill, kept, true)
+}
+
+/// The same, with a page buffer that is protected or not where a flash page holds several units.
+pub fn unit_layer(
+    settings: &Settings,
+    geometry: Geometry,
+    (policy, placement): (&str, &str),
+    fill: Fill,
+    kept: u32,
+    is_protected: bool,
+) -> Box<dyn Stepwise> {
     let homes = settings.placement.homes(&settings.hardware);
     let layout = PlaneLayout {
         layout: Layout {
             frontier: Frontier::Pool { low: kept },
             placement: PlacementSpec::parse(placement).unwrap(),
+            buffer: PageBuffer { units_per_page: settings.hardware.units_per_page, is_protected },
             fill,
             seed: 7,
             ..Layout::new(geometry)
@@ -177,6 +192,7 @@ pub struct Checker {
     offset_bits: u32,
     completed: Vec<bool>,
     pub reads_checked: u64,
+    pub flushes: u64,
     pub response_ns: u128,
     last_completion: u64,
 }
@@ -273,6 +289,12 @@ impl Observer for Checker {
     }
 
     fn completed(&mut self, request: &Completion) {
+        if request.op == Op::Flush {
+            // It has the number of the request before it.
+            self.flushes += 1;
+            self.response_ns += u128::from(request.response_ns());
+            return;
+        }
         let number = request.number as usize;
         if self.completed.len() <= number {
             self.completed.resize(number + 1, false);

@@ -36,6 +36,7 @@ use crate::error::{FtlError, check_range};
 use crate::frontier::Frontier;
 use crate::geometry::Geometry;
 use crate::layout::Layout;
+use crate::page_buffer::Packing;
 use crate::scheme::Duplicates;
 use crate::store::Wear;
 use crate::translation::{
@@ -299,6 +300,14 @@ impl Translation for Dftl {
 
     fn duplicates(&self) -> Duplicates {
         Duplicates::default()
+    }
+
+    fn flush(&mut self) {
+        self.inner.flush();
+    }
+
+    fn packing(&self) -> Option<Packing> {
+        self.inner.packing()
     }
 
     fn map_traffic(&self) -> Option<MapTraffic> {

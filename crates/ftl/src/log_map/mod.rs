@@ -16,6 +16,7 @@ use crate::error::{FtlError, check_range};
 use crate::fill::Fill;
 use crate::geometry::Geometry;
 use crate::layout::Layout;
+use crate::page_buffer::Packing;
 use crate::scheme::{Costs, Duplicates, Scheme};
 use crate::store::Wear;
 use crate::table::UNMAPPED;
@@ -284,6 +285,12 @@ impl<B: LogBuffer> Translation for LogMap<B> {
     }
 
     fn levelled(&self) -> Option<Levelled> {
+        None
+    }
+
+    fn flush(&mut self) {} // a page is programmed as it comes: none waits
+
+    fn packing(&self) -> Option<Packing> {
         None
     }
 

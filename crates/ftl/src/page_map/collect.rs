@@ -103,6 +103,9 @@ impl<P: VictimPolicy> PageMap<P> {
             let Some(victim) = self.store.begin(PLANE)? else { return Ok(()) };
             self.lift(victim, memory);
             self.move_pages()?;
+            if !self.store.buffer.is_protected {
+                while self.store.program_copies(PLANE) {}
+            }
             self.store.finish(PLANE);
             if self.has_ended() {
                 return Ok(());

@@ -17,6 +17,7 @@ use crate::error::FtlError;
 use crate::frontier::Frontier;
 use crate::geometry::Geometry;
 use crate::layout::{Layout, PlaneLayout};
+use crate::page_buffer::Packing;
 use crate::scheme::{Costs, Duplicates, Scheme};
 use crate::store::{MAP_AHEAD, PageStore, Plane, Wear, room_for_a_block};
 use crate::table::bytes_of;
@@ -183,6 +184,16 @@ impl<P: VictimPolicy> Translation for PageMap<P> {
 
     fn map_traffic(&self) -> Option<MapTraffic> {
         None
+    }
+
+    fn flush(&mut self) {
+        if !self.store.buffer.is_protected {
+            while self.store.program_host_data(PLANE) {}
+        }
+    }
+
+    fn packing(&self) -> Option<Packing> {
+        self.store.packing()
     }
 
     fn merges(&self) -> Option<Merges> {

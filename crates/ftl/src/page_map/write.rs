@@ -62,7 +62,10 @@ impl<P: VictimPolicy> PageMap<P> {
             }
         }
         self.store.kill_all(PLANE, old, Fate::Overwritten);
-        self.store.planes[PLANE as usize].counters.host_pages += count as u64;
+        let plane_state = &mut self.store.planes[PLANE as usize];
+        plane_state.counters.host_pages += count as u64;
+        let active = &mut plane_state.open[usize::from(HOST)];
+        active.host_end = active.next;
         (count, None)
     }
 
@@ -93,6 +96,8 @@ impl<P: VictimPolicy> PageMap<P> {
             self.old[count] = entry;
             store.tables.map[page as usize] =
                 plane_state.program(&mut store.tables, class, &[page]);
+            let active = &mut plane_state.open[usize::from(class)];
+            active.host_end = active.next;
             store.sorting.tick(1);
             store.sorting.wrote(page);
             count += 1;

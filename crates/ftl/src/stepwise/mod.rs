@@ -18,6 +18,7 @@ use crate::counters::{Counters, Levelled, ZombieCounts};
 use crate::error::FtlError;
 use crate::geometry::Geometry;
 use crate::layout::PlaneId;
+use crate::page_buffer::{Packing, PageBuffer};
 pub use crate::store::{Move, RESERVED_BLOCKS, Wear};
 use crate::translation::TakesHints;
 
@@ -141,6 +142,29 @@ pub trait Stepwise: State + Send {
     /// A page that the drive does not have.
     fn trim(&mut self, page: u32) -> Result<Option<u32>, FtlError>;
 
+    /// How many pages of the map a flash page holds, and whether those that wait are protected.
+    fn buffer(&self) -> PageBuffer;
+
+    /// The number of the page at `ppn` among those of its flash page.
+    fn unit_in_page(&self, ppn: u32) -> u32;
+
+    /// Whether the page at `ppn` waits in the page buffer: its flash page is not programmed.
+    fn is_buffered(&self, ppn: u32) -> bool;
+
+    /// Pages that wait in the buffers of `plane`.
+    fn buffered(&self, plane: PlaneId) -> u32;
+
+    /// Programs, partly filled, one flash page of `plane` in which data of the host wait; whether
+    /// there was one.
+    fn program_host_data(&mut self, plane: PlaneId) -> bool;
+
+    /// Programs, partly filled, one flash page of `plane` in which copies wait; whether there was one.
+    /// Called before the erase of a block whose copies would be lost with the power.
+    fn program_copies(&mut self, plane: PlaneId) -> bool;
+
+    /// The counts of the page buffer; `None` where pages are flash pages, and none waits.
+    fn packing(&self) -> Option<Packing>;
+
     /// How the map takes hints; `None` where neither policy nor placement has a use for them.
     fn hints(&mut self) -> Option<&mut dyn TakesHints>;
 
@@ -262,6 +286,9 @@ pub trait Stepwise: State + Send {
         if self.begin_collection(plane)?.is_some() {
             while self.next_move(plane).is_some() {
                 self.copy(plane)?;
+            }
+            if !self.buffer().is_protected {
+                while self.program_copies(plane) {}
             }
             self.erase(plane);
         }

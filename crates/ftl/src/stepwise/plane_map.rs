@@ -11,6 +11,7 @@ use crate::counters::{Counters, Levelled, ZombieCounts};
 use crate::error::FtlError;
 use crate::geometry::Geometry;
 use crate::layout::{PlaneId, PlaneLayout};
+use crate::page_buffer::{Packing, PageBuffer};
 use crate::placement::Class;
 use crate::store::{Active, Fate, HOST, PageStore, Plane, Wear};
 use crate::table::prefetch;
@@ -76,6 +77,19 @@ impl<P: VictimPolicy> PlaneMap<P> {
             0 => self.store.open_next(class, plane),
             _ => Ok(()),
         }
+    }
+
+    /// Programs `page`, written by the host, at the open block of `class`.
+    #[inline]
+    fn program_host_page(&mut self, plane: PlaneId, class: Class, page: u32) -> u32 {
+        let ppn = self.store.program(plane, class, page, Fate::Overwritten);
+        self.store.sorting.wrote(page);
+        let plane_state = self.plane_mut(plane);
+        plane_state.counters.host_pages += 1;
+        let active = &mut plane_state.open[usize::from(class)];
+        active.host_end = active.next;
+        self.note(Change::Written(page));
+        ppn
     }
 
     /// Whether a collection of `plane` begins by closing the host frontier, which is full.
@@ -212,10 +226,7 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
             plane_state.wanted = Some(class);
             self.open_closed(plane);
         }
-        self.plane_mut(plane).counters.host_pages += 1;
-        let ppn = self.store.program(plane, class, page, Fate::Overwritten);
-        self.store.sorting.wrote(page);
-        self.note(Change::Written(page));
+        let ppn = self.program_host_page(plane, class, page);
         Ok(Some(ppn))
     }
 
@@ -226,6 +237,34 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
         }
         self.note(Change::Written(page));
         Ok(self.store.discard(page))
+    }
+
+    fn unit_in_page(&self, ppn: u32) -> u32 {
+        self.store.unit_in_page(ppn)
+    }
+
+    fn buffer(&self) -> PageBuffer {
+        self.store.buffer
+    }
+
+    fn is_buffered(&self, ppn: u32) -> bool {
+        self.store.is_buffered(ppn)
+    }
+
+    fn buffered(&self, plane: PlaneId) -> u32 {
+        self.store.buffered(plane)
+    }
+
+    fn program_host_data(&mut self, plane: PlaneId) -> bool {
+        self.store.program_host_data(plane)
+    }
+
+    fn program_copies(&mut self, plane: PlaneId) -> bool {
+        self.store.program_copies(plane)
+    }
+
+    fn packing(&self) -> Option<Packing> {
+        self.store.packing()
     }
 
     fn hints(&mut self) -> Option<&mut dyn TakesHints> {
@@ -271,7 +310,7 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
     }
 
     fn next_move(&mut self, plane: PlaneId) -> Option<Move> {
-        let PageStore { tables, planes, .. } = &mut self.store;
+        let PageStore { tables, planes, buffer, packing, .. } = &mut self.store;
         let plane_state = &mut planes[plane as usize];
         let under_way = plane_state.under_way.as_mut()?;
         let block = plane_state.first_block + under_way.block;
@@ -296,7 +335,13 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
                 found
             }
         };
-        let next = Move { page: reverse[offset as usize], from: first | offset };
+        let from = first | offset;
+        let read = Some(from - offset % buffer.units_per_page);
+        let is_at_hand = std::mem::replace(&mut steps.read, read) == read;
+        if let Some(packing) = packing {
+            packing.pages_read += u64::from(!is_at_hand);
+        }
+        let next = Move { page: reverse[offset as usize], from, is_at_hand };
         steps.moving = Some(next);
         Some(next)
     }
@@ -313,7 +358,7 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
     }
 
     fn copy(&mut self, plane: PlaneId) -> Result<Option<u32>, FtlError> {
-        let Some(Move { page, from }) = self.take_moving(plane) else { return Ok(None) };
+        let Some(Move { page, from, .. }) = self.take_moving(plane) else { return Ok(None) };
         if !self.store.tables.is_live(from) {
             return Ok(None);
         }
@@ -323,14 +368,10 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
     }
 
     fn merge(&mut self, plane: PlaneId) -> Result<u32, FtlError> {
-        let Move { page, from } = self.take_moving(plane).expect("a merge follows a move");
+        let Move { page, from, .. } = self.take_moving(plane).expect("a merge follows a move");
         let class = self.store.class_of_copy(plane, page, from, false);
         self.give_room(class, plane)?;
-        let ppn = self.store.program(plane, class, page, Fate::Overwritten);
-        self.store.sorting.wrote(page);
-        self.plane_mut(plane).counters.host_pages += 1;
-        self.note(Change::Written(page));
-        Ok(ppn)
+        Ok(self.program_host_page(plane, class, page))
     }
 
     fn erase(&mut self, plane: PlaneId) -> BlockId {

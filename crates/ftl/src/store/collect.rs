@@ -42,11 +42,11 @@ impl<P: VictimPolicy> PageStore<P> {
         plane_state.under_way =
             Some(UnderWay { block, levels, copied: 0, steps: Steps::default() });
         if self.blocks_needed(plane, block, levels) > self.planes[plane as usize].pool.len() {
-            let counters = self.counters();
+            let (counters, packing) = (self.counters(), self.packing());
             let Some(wear) = &mut self.wear else {
                 return Err(FtlError::no_space("the pool of erased blocks is empty"));
             };
-            wear.ran_dry(counters);
+            wear.ran_dry(counters, packing);
             return Ok(None);
         }
         Ok(Some(block))
@@ -91,6 +91,7 @@ impl<P: VictimPolicy> PageStore<P> {
         block: BlockId,
         pages: &mut [u32],
     ) -> (usize, bool) {
+        self.note_pages_read(plane, block);
         let plane_state = &mut self.planes[plane as usize];
         let block_of_drive = plane_state.first_block + block;
         self.tables.prefetch_block(block_of_drive);
@@ -149,6 +150,8 @@ impl<P: VictimPolicy> PageStore<P> {
             plane_state.blocks.zombies_mut()[block as usize] += zombies;
         }
         plane_state.counters.copied_pages += pages.len() as u64;
+        let active = &mut plane_state.open[usize::from(class)];
+        active.copies_end = active.next;
         if let Some(under_way) = &mut plane_state.under_way {
             under_way.copied += pages.len() as u32;
         }
@@ -173,6 +176,8 @@ impl<P: VictimPolicy> PageStore<P> {
         }
         let plane_state = &mut self.planes[plane as usize];
         plane_state.counters.copied_pages += 1;
+        let active = &mut plane_state.open[usize::from(class)];
+        active.copies_end = active.next;
         if let Some(under_way) = &mut plane_state.under_way {
             under_way.copied += 1;
         }
@@ -208,9 +213,9 @@ impl<P: VictimPolicy> PageStore<P> {
         }
         let number = plane_state.first_block + block;
         if self.wear.as_ref().is_some_and(|wear| wear.is_last(number, erases)) {
-            let counters = self.counters();
+            let (counters, packing) = (self.counters(), self.packing());
             if let Some(wear) = &mut self.wear {
-                wear.retire(plane, number, counters);
+                wear.retire(plane, number, counters, packing);
             }
         } else {
             plane_state.pool.put(block, erases);

@@ -44,7 +44,7 @@ impl<P: VictimPolicy> PageStore<P> {
                 self.put(plane, *block, rest);
                 let plane_state = &mut self.planes[plane as usize];
                 plane_state.open[usize::from(HOST)] =
-                    Active { block: *block, next: rest.len() as u32 };
+                    Active { next: rest.len() as u32, ..Active::erased(*block) };
             }
             self.release(planes, plane, block + u32::from(!rest.is_empty()));
             self.close_all(plane, *block);

@@ -9,6 +9,7 @@
 //! Transitions of pages are here and in [`plane`], those of collections in [`collect`].
 
 mod audit;
+mod buffer;
 mod collect;
 mod fill;
 mod gather;
@@ -39,6 +40,7 @@ use crate::error::{FtlError, FtlErrorKind, check_range};
 use crate::geometry::Geometry;
 use crate::layout::{Layout, PlaneId, PlaneLayout};
 use crate::levelling::Leveller;
+use crate::page_buffer::{Packing, PageBuffer};
 use crate::placement::Class;
 use crate::table::UNMAPPED;
 use crate::track::Tracker;
@@ -49,6 +51,9 @@ pub(crate) struct PageStore<P: VictimPolicy> {
     pub(crate) tables: Tables,
     pub(crate) planes: Box<[Plane<P>]>,
     pub(crate) sorting: Sorting,
+    pub(crate) buffer: PageBuffer,
+    /// Counts of the page buffer; `None` where a page is a flash page.
+    pub(crate) packing: Option<Packing>,
     /// How worn the blocks are; `None` where they bear any number of erases.
     pub(crate) wear: Option<Wear>,
     /// Counts of zombies; `None` where neither policy nor placement asks for them.
@@ -144,6 +149,8 @@ impl<P: VictimPolicy> PageStore<P> {
             tables,
             planes: made.into(),
             sorting,
+            buffer: layout.buffer,
+            packing: layout.buffer.gathers().then(Packing::default),
             wear: layout.lifespan.map(|lifespan| Wear::new(lifespan, planes, &promised)),
             zombies: keeps_zombies.then(ZombieCounts::default),
             copied: None,

@@ -12,10 +12,14 @@ pub(crate) struct Active {
     pub(crate) block: BlockId,
     /// Offset of the next page to program; b when full.
     pub(crate) next: u32,
+    /// Offset behind the last page that the host wrote there.
+    pub(crate) host_end: u32,
+    /// Offset behind the last page that was copied there.
+    pub(crate) copies_end: u32,
 }
 
 impl Value for Active {
-    value!(block, next);
+    value!(block, next, host_end, copies_end);
 }
 
 impl Active {
@@ -23,11 +27,11 @@ impl Active {
 
     /// No block yet: full, so that the first write makes room.
     pub(crate) fn none(pages_per_block: u32) -> Self {
-        Self { block: Self::NO_BLOCK, next: pages_per_block }
+        Self { block: Self::NO_BLOCK, next: pages_per_block, host_end: 0, copies_end: 0 }
     }
 
     pub(crate) fn erased(block: BlockId) -> Self {
-        Self { block, next: 0 }
+        Self { block, next: 0, host_end: 0, copies_end: 0 }
     }
 
     /// Whether there is a block.

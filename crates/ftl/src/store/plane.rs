@@ -61,6 +61,8 @@ pub(crate) struct Steps {
     pub(crate) moving: Option<Move>,
     /// The map entries of valid pages below this offset have been asked for.
     pub(crate) fetched: u32,
+    /// The first ppn of the flash page that was read last.
+    pub(crate) read: Option<u32>,
 }
 
 /// A page that a collection moves next.
@@ -70,6 +72,8 @@ pub struct Move {
     pub page: u32,
     /// Where it lies, as a ppn of the drive.
     pub from: u32,
+    /// Its flash page was read for the page moved before: it need not be read again.
+    pub is_at_hand: bool,
 }
 
 impl<P: VictimPolicy> Plane<P> {
@@ -90,7 +94,7 @@ impl<P: VictimPolicy> Plane<P> {
     #[inline(always)]
     pub(crate) fn program(&mut self, tables: &mut Tables, class: Class, pages: &[u32]) -> u32 {
         let active = &mut self.open[usize::from(class)];
-        let Active { block, next } = *active;
+        let Active { block, next, .. } = *active;
         debug_assert!(block != Active::NO_BLOCK, "class {class} has no open block");
         active.next += pages.len() as u32;
         let first = tables.program(self.first_block + block, next, pages);

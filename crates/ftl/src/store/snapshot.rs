@@ -11,9 +11,9 @@ use crate::victim::VictimPolicy;
 impl<P: VictimPolicy> State for PageStore<P> {
     state! {
         named: "page store";
-        values: zombies, copied;
+        values: zombies, copied, packing;
         states: tables, planes, sorting, wear;
-        fixed: bytes;
+        fixed: bytes, buffer;
         then: check;
     }
 }
@@ -33,11 +33,11 @@ impl Value for UnderWay {
 }
 
 impl Value for Steps {
-    value!(next, preferred, moving, fetched);
+    value!(next, preferred, moving, fetched, read);
 }
 
 impl Value for Move {
-    value!(page, from);
+    value!(page, from, is_at_hand);
 }
 
 impl<P: VictimPolicy> PageStore<P> {

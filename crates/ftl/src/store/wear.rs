@@ -1,5 +1,7 @@
 //! Wear: which blocks are worn out, and when the drive's life ended.
 
+use std::fmt;
+
 use flashgc_base::snapshot::{State, Value};
 use flashgc_base::{state, value, words};
 
@@ -7,6 +9,7 @@ use crate::blocks::BlockId;
 use crate::counters::Counters;
 use crate::endurance::{EndOfLife, Lifespan};
 use crate::layout::{PlaneId, PlaneLayout};
+use crate::page_buffer::Packing;
 use crate::table::bytes_of;
 
 /// Why a drive could not go on.
@@ -20,10 +23,12 @@ pub enum Cause {
 }
 
 /// A moment in a drive's life.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Moment {
     /// Everything counted so far.
     pub counters: Counters,
+    /// The counts of the page buffer so far; `None` where a page is a flash page.
+    pub packing: Option<Packing>,
     /// Blocks that were bad.
     pub bad_blocks: u32,
 }
@@ -58,7 +63,19 @@ impl Value for Cause {
 }
 
 impl Value for Moment {
-    value!(counters, bad_blocks);
+    value!(counters, packing, bad_blocks);
+}
+
+/// Without the page buffer where there is none: results digest the text.
+impl fmt::Debug for Moment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = f.debug_struct("Moment");
+        text.field("counters", &self.counters);
+        if let Some(packing) = &self.packing {
+            text.field("packing", packing);
+        }
+        text.field("bad_blocks", &self.bad_blocks).finish()
+    }
 }
 
 impl Value for PlaneWear {
@@ -157,12 +174,18 @@ impl Wear {
     }
 
     /// Retires `block`, of `plane`, which has worn out.
-    pub(crate) fn retire(&mut self, plane: PlaneId, block: BlockId, counters: Counters) {
+    pub(crate) fn retire(
+        &mut self,
+        plane: PlaneId,
+        block: BlockId,
+        counters: Counters,
+        packing: Option<Packing>,
+    ) {
         debug_assert!(!self.bad[block as usize], "block {block} wears out twice");
         self.bad[block as usize] = true;
         self.bad_blocks += 1;
         self.failures.push(counters.host_pages);
-        let moment = Moment { counters, bad_blocks: self.bad_blocks };
+        let moment = Moment { counters, packing, bad_blocks: self.bad_blocks };
         self.first_failure.get_or_insert(moment);
         let plane = &mut self.planes[plane as usize];
         plane.bad_blocks += 1;
@@ -172,8 +195,8 @@ impl Wear {
     }
 
     /// Records that the pool had no block for a victim's pages.
-    pub(crate) fn ran_dry(&mut self, counters: Counters) {
-        let moment = Moment { counters, bad_blocks: self.bad_blocks };
+    pub(crate) fn ran_dry(&mut self, counters: Counters, packing: Option<Packing>) {
+        let moment = Moment { counters, packing, bad_blocks: self.bad_blocks };
         self.system_failure.get_or_insert((moment, Cause::Pool));
     }
 
@@ -226,12 +249,12 @@ mod tests {
         assert_eq!(wear.reserve(), 1);
         let counters = |erases| Counters { erases, host_pages: 4 * erases, ..Counters::default() };
         assert!(!wear.is_last(5, 1) && wear.is_last(5, 2));
-        wear.retire(0, 5, counters(2));
+        wear.retire(0, 5, counters(2), None);
         assert!(wear.is_bad(5) && !wear.has_ended());
-        wear.retire(0, 6, counters(4));
+        wear.retire(0, 6, counters(4), None);
         assert!(wear.has_ended());
-        let first = Moment { counters: counters(2), bad_blocks: 1 };
-        let system = Moment { counters: counters(4), bad_blocks: 2 };
+        let first = Moment { counters: counters(2), packing: None, bad_blocks: 1 };
+        let system = Moment { counters: counters(4), packing: None, bad_blocks: 2 };
         assert_eq!(wear.failures(), [8, 16]);
         assert_eq!(wear.first_failure(), Some(first));
         assert_eq!(wear.system_failure(), Some((system, Cause::Reserve)));

@@ -192,6 +192,19 @@ impl GeneratorSpec {
         request_size: u32,
         seed: u64,
     ) -> Result<Box<dyn Workload>, SpecError> {
+        self.open(self.slots(logical_pages, page_size, request_size)?, seed)
+    }
+
+    /// How many requests of `request_size` bytes lie side by side on so many pages of `page_size`.
+    ///
+    /// # Errors
+    /// Those of [`open_sized`](Self::open_sized), but for those of [`open`](Self::open).
+    pub fn slots(
+        &self,
+        logical_pages: u32,
+        page_size: u32,
+        request_size: u32,
+    ) -> Result<u32, SpecError> {
         let fit = Fit::new(page_size, request_size)?;
         if fit != Fit::Page {
             self.check_places(page_size, request_size)?;
@@ -206,7 +219,7 @@ impl GeneratorSpec {
                 "use requests of at least a page",
             ));
         }
-        self.open(fit.slots(logical_pages)?, seed)
+        fit.slots(logical_pages)
     }
 
     /// Refuses generators whose pages mean something.

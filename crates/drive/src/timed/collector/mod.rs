@@ -6,6 +6,7 @@ mod states;
 mod units;
 
 pub use collection::{Collection, Point};
+pub use moves::Step;
 
 use flashgc_base::snapshot::{State, Value};
 use flashgc_base::{state, words};
@@ -313,15 +314,15 @@ mod tests {
         loop {
             assert_eq!(collector.on(0).unwrap().point, Point::B);
             match collector.go_on(&mut shared, 0).unwrap() {
-                Some(Job::Erase) => break,
-                job => assert_eq!(job, Some(Job::CopyRead)),
+                Step::Job(Job::Erase) => break,
+                job => assert_eq!(job, Step::Job(Job::CopyRead)),
             }
             assert_eq!(collector.page_is_read(&mut shared.ops, 0, 0), NONE);
             assert_eq!(collector.on(0).unwrap().point, Point::A);
             // Nothing waits: everything may go before the program.
             let allowed = collector.lets_through(&shared, &mut Waiting::new(2), 0);
             assert_eq!(allowed, Some(u64::MAX));
-            assert_eq!(collector.go_on(&mut shared, 0).unwrap(), Some(Job::CopyWrite));
+            assert_eq!(collector.go_on(&mut shared, 0).unwrap(), Step::Job(Job::CopyWrite));
             assert_eq!(collector.page_is_moved(&mut shared.ops, 0, 0), NONE);
             moved += 1;
         }

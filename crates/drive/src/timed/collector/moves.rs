@@ -13,6 +13,19 @@ use crate::timed::measure::{Observer, Source};
 use crate::timed::ops::{Kind, NONE, Ops, PageOp, Queue, Waiting};
 use crate::timed::shared::Shared;
 
+/// The next step of a collection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// A job of its die.
+    Job(Job),
+    /// The page was read together with the one before it.
+    AtHand,
+    /// The page has come into the page buffer, and waits there for others.
+    Gathered,
+    /// The page is needed no more.
+    Nothing,
+}
+
 impl Collector {
     /// The wait of a collection at a preemption point: first the search of its victim, then a look
     /// into the queue.
@@ -69,8 +82,8 @@ impl Collector {
         plane.is_some_and(|plane| map.victim(plane).is_some_and(|block| valid(plane, block) > 0))
     }
 
-    /// The collection's next operation begins: a job that starts in the cells, or the program of a
-    /// page that is in the buffer; `None` if that page is needed no more.
+    /// The collection's next step: a job that starts in the cells, or the program of a flash page that
+    /// is in the buffer.
     ///
     /// # Errors
     /// Those of the map.
@@ -78,7 +91,7 @@ impl Collector {
         &mut self,
         shared: &mut Shared<O>,
         die: u32,
-    ) -> Result<Option<Job>, DriveError> {
+    ) -> Result<Step, DriveError> {
         let collection = self.collection(die);
         if collection.point == Point::A {
             return self.program_moving(shared, die);
@@ -87,36 +100,43 @@ impl Collector {
         let next = shared.map.next_move(collection.plane);
         collection.moving = next;
         let Some(next) = next else {
+            if !shared.map.buffer().is_protected && shared.map.program_copies(collection.plane) {
+                collection.point = Point::Writing;
+                return Ok(Step::Job(Job::CopyWrite));
+            }
             collection.point = Point::Erasing;
-            return Ok(Some(Job::Erase));
+            return Ok(Step::Job(Job::Erase));
         };
-        collection.point = Point::Reading;
         shared.map.prefetch(next.page);
-        Ok(Some(Job::CopyRead))
+        collection.point = Point::Reading;
+        Ok(if next.is_at_hand { Step::AtHand } else { Step::Job(Job::CopyRead) })
     }
 
-    /// Programs the page in the buffer, or the data that a merged write put there.
+    /// Gives the page in the buffer its place, or the data that a merged write put there; programs the
+    /// flash page that it fills.
     fn program_moving<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
         die: u32,
-    ) -> Result<Option<Job>, DriveError> {
+    ) -> Result<Step, DriveError> {
         let collection = self.collection(die);
         let (plane, merged) = (collection.plane, collection.merged_write);
         let moving = collection.moving.expect("a page is in the buffer");
-        if merged != NONE {
+        let ppn = if merged != NONE {
             debug_assert!(shared.ops[merged].page == moving.page);
             let ppn = shared.map.merge(plane)?;
             shared.has_its_page(merged, ppn)?;
+            ppn
         } else if let Some(ppn) = shared.map.copy(plane)? {
             shared.observer.programmed(moving.page, ppn, Source::Copy(moving.from));
+            ppn
         } else {
             // The page was rewritten or discarded on the way.
             collection.reach(Point::B, shared.ops.sent());
-            return Ok(None);
-        }
-        collection.point = Point::Writing;
-        Ok(Some(Job::CopyWrite))
+            return Ok(Step::Nothing);
+        };
+        self.collection(die).point = Point::Writing;
+        Ok(if shared.fills_its_page(ppn) { Step::Job(Job::CopyWrite) } else { Step::Gathered })
     }
 
     /// The page to move is in the buffer: point A is reached. Returns the first of the reads that
@@ -167,7 +187,7 @@ impl Collector {
                     && matches!(collection.point, Point::Reading | Point::A)
                     && !self.units.is_in_s2(collection.plane)
             }
-            Kind::Modify | Kind::Trim => false,
+            Kind::Modify | Kind::Trim | Kind::Flush => false,
         };
         in_buffer
             && collection.moving.is_some_and(|moving| moving.page == page)
@@ -178,11 +198,10 @@ impl Collector {
 
     /// Lets a page operation share the move of its page.
     pub fn join<O: Observer>(&mut self, shared: &mut Shared<O>, die: u32, op: u32) {
-        let PageOp { page, kind, .. } = shared.ops[op];
+        let PageOp { kind, .. } = shared.ops[op];
         if kind == Kind::Read {
             self.counts.merged_reads += 1;
-            let from = shared.map.locate(page);
-            shared.observer.read(shared.ops.number(op), page, from);
+            shared.reads(op);
             self.collection(die).merged_reads.push(&mut shared.ops, op);
         } else {
             debug_assert!(kind == Kind::Write);

@@ -8,7 +8,7 @@ use flashgc_ftl::stepwise::Room;
 use super::Collector;
 use crate::timed::config::Preemption;
 use crate::timed::measure::Observer;
-use crate::timed::ops::{Kind, NONE, Ops, PageOp, Waiting};
+use crate::timed::ops::{NONE, Ops, PageOp, Waiting};
 use crate::timed::shared::Shared;
 
 impl Collector {
@@ -34,11 +34,11 @@ impl Collector {
         self.may_begin(plane) && (self.is_low(map, plane) || room.pages > 0)
     }
 
-    /// Whether a write or TRIM that waits may go now, as far as blocks are concerned: there is a page
+    /// Whether a write, TRIM or flush that waits may go now, as far as blocks are concerned: there is a page
     /// for it, or it may begin a collection. Counts one that waits because no block is erased.
     pub fn lets_go<O: Observer>(&mut self, shared: &mut Shared<O>, op: u32) -> bool {
-        let PageOp { plane, page, kind, urgent, .. } = shared.ops[op];
-        if kind == Kind::Trim {
+        let PageOp { plane, page, urgent, .. } = shared.ops[op];
+        if shared.ops[op].takes_no_page() {
             return true;
         }
         let room = shared.map.host_room(page, plane);
@@ -86,7 +86,7 @@ impl Collector {
         // before the collection: it gets on, whatever else comes.
         let head = waiting.oldest_write(die);
         let starves = head != NONE
-            && ops[head].kind != Kind::Trim
+            && !ops[head].takes_no_page()
             && !map.can_write(ops[head].page, ops[head].plane);
         Some(if starves { mark } else { u64::MAX })
     }

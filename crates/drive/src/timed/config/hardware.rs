@@ -15,15 +15,17 @@ pub struct Hardware {
     pub dies: u32,
     /// Planes a die.
     pub planes: u32,
-    /// Bytes of a page.
+    /// Bytes of a flash page.
     pub page_bytes: u32,
+    /// Mapping units a flash page.
+    pub units_per_page: u32,
     /// Reading a page from the cells into the page register (t_R).
     pub read_ns: u64,
     /// Programming a page (t_W, also called t_PROG).
     pub program_ns: u64,
     /// Erasing a block (t_E, also called t_BERS).
     pub erase_ns: u64,
-    /// Moving a page over the bus (t_B); 0 for a bus that is never waited for.
+    /// Moving a flash page over the bus (t_B); 0 for a bus that is never waited for.
     pub transfer_ns: u64,
     /// Command and address over the bus, before each operation.
     pub command_ns: u64,
@@ -45,9 +47,23 @@ impl Hardware {
         self.all_dies() * self.planes
     }
 
+    /// Bytes of a mapping unit.
+    pub fn unit_bytes(&self) -> u32 {
+        self.page_bytes / self.units_per_page
+    }
+
     /// The channel of a die.
     pub fn channel_of(&self, die: u32) -> u32 {
         die / self.dies_per_channel()
+    }
+
+    /// Moving so many mapping units over the bus; part of a flash page takes that part of its time.
+    #[inline]
+    pub fn transfer_of(&self, units: u64) -> u64 {
+        match self.units_per_page {
+            1 => units * self.transfer_ns,
+            all => (units * self.transfer_ns).div_ceil(all.into()),
+        }
     }
 
     /// The time that `bytes` take on a bus that moves a byte in `picoseconds_per_byte`.
@@ -81,7 +97,7 @@ impl Hardware {
                 "fewer channels, ways, dies or planes",
             ));
         }
-        if self.page_bytes == 0 {
+        if self.page_bytes == 0 || self.units_per_page == 0 {
             return Err(SpecError::new(
                 "page size: found 0, expected at least 1 byte",
                 "for example \

@@ -86,13 +86,15 @@ impl Placement {
         ))
     }
 
-    /// The plane of each page below the number of planes; the others repeat them.
+    /// The plane of each mapping unit of as many flash pages as there are planes; the others repeat them.
+    /// The units of a flash page's worth of addresses go to one plane.
     pub fn homes(self, hardware: &Hardware) -> Box<[u32]> {
         let order = match self {
             Self::Static(order) => order,
             Self::Dynamic => Order::CWDP,
         };
-        (0..hardware.all_planes()).map(|index| order.plane(hardware, index)).collect()
+        let units = hardware.all_planes() * hardware.units_per_page;
+        (0..units).map(|unit| order.plane(hardware, unit / hardware.units_per_page)).collect()
     }
 }
 
@@ -117,6 +119,7 @@ mod tests {
             dies: 2,
             planes: 4,
             page_bytes: 4096,
+            units_per_page: 1,
             read_ns: 1,
             program_ns: 1,
             erase_ns: 1,

@@ -1,7 +1,7 @@
 //! From the options of a timed drive to its [`Settings`].
 
 use flashgc_base::spec::{SpecError, count};
-use flashgc_ftl::{Geometry, PlacementSpec};
+use flashgc_ftl::{Geometry, PageBuffer, PlacementSpec};
 use flashgc_workload::requests::{Arrivals, Disorder, Requests};
 
 use super::hardware::Hardware;
@@ -32,17 +32,23 @@ pub struct TimedPlan {
 }
 
 impl TimedPlan {
-    /// Checks `config` for pages of `page_size` bytes; `times` are those of the flash.
+    /// Checks `config` for flash pages of `page_size` bytes whose units `buffer` gathers; `times` are those of the flash.
     ///
     /// # Errors
     /// A value or a combination that makes no sense, in one line.
-    pub fn new(config: &TimedConfig, page_size: u32, times: &Times) -> Result<Self, SpecError> {
+    pub fn new(
+        config: &TimedConfig,
+        page_size: u32,
+        buffer: PageBuffer,
+        times: &Times,
+    ) -> Result<Self, SpecError> {
         let hardware = Hardware {
             channels: config.channels,
             ways: config.ways,
             dies: config.dies,
             planes: config.planes,
             page_bytes: page_size,
+            units_per_page: buffer.units_per_page,
             read_ns: times.read,
             program_ns: times.program,
             erase_ns: times.erase,
@@ -94,6 +100,10 @@ impl TimedPlan {
                 idle: None,
             },
             suspend,
+            flush_after_ns: match &config.flush_after {
+                Some(text) => time("flush_after", text)?,
+                None => u64::MAX,
+            },
             write_cache: config.write_cache,
             host: Loop::Open,
             queue_depth: config.queue_depth,
@@ -193,7 +203,8 @@ mod tests {
 
     fn plan(config: &TimedConfig) -> Result<TimedPlan, String> {
         let times = Times::parse(TIMES).unwrap();
-        TimedPlan::new(config, 4096, &times).map_err(|error| error.to_string())
+        TimedPlan::new(config, 4096, PageBuffer::default(), &times)
+            .map_err(|error| error.to_string())
     }
 
     fn settings(config: &TimedConfig, blocks: u32) -> Result<Settings, String> {
@@ -288,7 +299,9 @@ mod tests {
         assert!(with(|config| config.preemption_poll_time = "600".into()).contains("has no unit"));
         assert!(with(|config| config.resolution = Some("0us".into())).contains("resolution"));
         let zero = Times::parse("read=0us,program=200us,erase=1.5ms").unwrap();
-        let error = TimedPlan::new(&TimedConfig::default(), 4096, &zero).unwrap_err().to_string();
+        let error = TimedPlan::new(&TimedConfig::default(), 4096, PageBuffer::default(), &zero)
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("read time: found 0 ns"), "{error}");
     }
 }

@@ -48,7 +48,7 @@ impl Timed {
                 "--times read=60us,program=800us,erase=1.5ms,transfer=20us, or --device",
             )
         })?;
-        TimedPlan::new(timed, config.page_size, &times)
+        TimedPlan::new(timed, config.page_size, config.page_buffer()?, &times)
     }
 
     /// Works the runs out on a drive of this shape that is to hold `pages` pages of data.
@@ -141,7 +141,7 @@ pub(crate) fn geometry(
     levels: bool,
     source: &dyn Source,
 ) -> Result<(Geometry, Option<u32>), FtlError> {
-    let b = config.pages_per_block;
+    let b = config.units_per_block();
     let Some(pages) = requests(source)?.fixed_pages(b) else {
         let blocks = blocks.ok_or_else(no_blocks)?;
         return Ok((Geometry::with_spare(blocks, b, config.spare)?, None));
@@ -179,7 +179,9 @@ fn whole_planes(
     let planes = u64::from(plan.hardware.all_planes());
     let pages = wanted.logical_pages();
     let held = u64::from(pages) + u64::from(mapping.pages_on_flash(pages));
-    let full = held.div_ceil(planes).div_ceil(u64::from(wanted.pages_per_block()));
+    let units = u64::from(plan.hardware.units_per_page);
+    let full = (held.div_ceil(units).div_ceil(planes) * units)
+        .div_ceil(u64::from(wanted.pages_per_block()));
     let kept = |blocks: u64| u64::from(plan.blocks_kept(u32::try_from(blocks).unwrap_or(u32::MAX)));
     let mut each = u64::from(wanted.blocks()).div_ceil(planes).max(1);
     // A plane that must keep nearly all its blocks has no room at any size; the map says so.

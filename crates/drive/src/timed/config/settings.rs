@@ -24,6 +24,8 @@ pub struct Settings {
     pub collecting: Collecting,
     /// The operations that the hardware can interrupt.
     pub suspend: Suspend,
+    /// A flash page that is not full is programmed after this time in its buffer; [`u64::MAX`] for never.
+    pub flush_after_ns: u64,
     /// Pages of the write cache; 0 for none. A whole page that is written is done when it is in the
     /// cache, and goes to its die at once; the cache keeps it until it is programmed.
     pub write_cache: u32,

@@ -85,7 +85,7 @@ impl Flash {
         }
     }
 
-    /// Begins a job that starts on the bus: one of `pages` pages. Whether it is over at once.
+    /// Begins a job that starts on the bus: one of `units` mapping units. Whether it is over at once.
     #[inline(always)]
     pub fn begin_on_bus(
         &mut self,
@@ -93,11 +93,11 @@ impl Flash {
         ops: &mut Ops,
         die: u32,
         job: Job,
-        pages: u64,
+        units: u64,
     ) -> bool {
         let hardware = &self.hardware;
         let skips = job == Job::CopyWrite && self.copies_back;
-        let data = if skips { 0 } else { pages * hardware.transfer_ns };
+        let data = if skips { 0 } else { hardware.transfer_of(units) };
         match hardware.command_ns + data {
             0 => return self.transferred(clock, die, job).is_some(),
             length if job.programs() && self.programs_follow_transfers => {
@@ -311,14 +311,16 @@ impl Flash {
         None
     }
 
-    /// Transfers the page that the cells have read. Returns the job if it is over.
+    /// Transfers the data that the cells have read: the units that were asked for, or a whole page to
+    /// be copied. Returns the job if it is over.
     fn read_out(&mut self, clock: &mut Clock, ops: &mut Ops, die: u32, job: Job) -> Option<Job> {
-        let pages = match job {
+        let units = match job {
             Job::Read(op) => ops.chain(op).count() as u64,
             Job::CopyRead if self.copies_back => 0,
+            Job::CopyRead => self.hardware.units_per_page.into(),
             _ => 1,
         };
-        match pages * self.hardware.transfer_ns {
+        match self.hardware.transfer_of(units) {
             0 => Some(job),
             length => {
                 self.ask_for_bus(clock, ops, die, job, length, false);

@@ -1,13 +1,16 @@
 //! The write cache: writes are done when they are in it, and it sends them to their dies. Pages
-//! that are written again while they wait there are programmed once.
+//! that are written again while they wait there are programmed once. Writes of less than a page are
+//! put together there; what is missing of the page is read before it is programmed.
 
 use flashgc_base::snapshot::{State, Value};
 use flashgc_base::{state, value};
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use hashbrown::HashMap;
 
+use super::cover::Cover;
 use crate::timed::measure::Observer;
 use crate::timed::ops::{Kind, NONE, Ops, PageOp};
 use crate::timed::shared::Shared;
@@ -20,6 +23,8 @@ struct Entry {
     number: u64,
     /// It was written again while it was programmed: it needs another program.
     is_newer: bool,
+    /// The bytes of the page that the host wrote: those of the newer data, if there are any.
+    cover: Cover,
     /// It was discarded on its way: the TRIM follows the program on its die, and new data wait
     /// until the program is done.
     is_discarded: bool,
@@ -48,27 +53,29 @@ pub struct WriteCache {
     /// Pages that fit.
     capacity: usize,
     entries: HashMap<u32, Entry>,
-    /// Operations that wait for a place, and reads of their pages, in order.
-    waiting: VecDeque<u32>,
+    /// Operations that wait for a place, and reads of their pages, in order; with their bytes.
+    waiting: VecDeque<(u32, (u32, u32))>,
+    page_bytes: u32,
     hits: u64,
 }
 
 impl Value for Entry {
-    value!(flush, number, is_newer, is_discarded);
+    value!(flush, number, is_newer, cover, is_discarded);
 }
 
 impl State for WriteCache {
     state! {
         values: entries, waiting, hits;
-        fixed: capacity;
+        fixed: capacity, page_bytes;
     }
 }
 
 impl WriteCache {
-    pub fn new(pages: u32) -> Self {
+    /// A cache of so many pages of `page_bytes`.
+    pub fn new(pages: u32, page_bytes: u32) -> Self {
         let capacity = pages as usize;
         let entries = HashMap::with_capacity(capacity);
-        Self { capacity, entries, waiting: VecDeque::new(), hits: 0 }
+        Self { capacity, entries, waiting: VecDeque::new(), page_bytes, hits: 0 }
     }
 
     /// Whether the drive has one.
@@ -82,24 +89,29 @@ impl WriteCache {
         self.hits
     }
 
-    /// Takes a page operation that has just been dispatched.
-    pub fn take<O: Observer>(&mut self, shared: &mut Shared<O>, op: u32) -> Served {
+    /// Takes a page operation that has just been dispatched, on these bytes of its page.
+    pub fn take<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        op: u32,
+        bytes: Range<u32>,
+    ) -> Served {
         let PageOp { kind, page, .. } = shared.ops[op];
-        let follows = |&other: &u32| kind != Kind::Read || shared.ops[other].page == page;
+        let follows = |&(other, _): &(u32, _)| kind != Kind::Read || shared.ops[other].page == page;
         let served = match self.waiting.iter().any(follows) {
             true => Served::Waits,
-            false => self.serve(shared, op),
+            false => self.serve(shared, op, &bytes),
         };
         if served == Served::Waits {
-            self.waiting.push_back(op);
+            self.waiting.push_back((op, (bytes.start, bytes.end)));
         }
         served
     }
 
     /// Takes the first of those that wait, if it waits no longer.
     pub fn take_waiting<O: Observer>(&mut self, shared: &mut Shared<O>) -> Option<(u32, Served)> {
-        let &op = self.waiting.front()?;
-        let served = self.serve(shared, op);
+        let &(op, (begin, end)) = self.waiting.front()?;
+        let served = self.serve(shared, op, &(begin..end));
         if served == Served::Waits {
             return None;
         }
@@ -107,33 +119,42 @@ impl WriteCache {
         Some((op, served))
     }
 
-    /// Does what can be done at once; a write of a whole page waits for a place.
-    fn serve<O: Observer>(&mut self, shared: &mut Shared<O>, op: u32) -> Served {
+    /// Does what can be done at once; a write waits for a place.
+    fn serve<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        op: u32,
+        bytes: &Range<u32>,
+    ) -> Served {
         let PageOp { kind, page, .. } = shared.ops[op];
         let number = shared.ops.number(op);
-        let otherwise = if kind == Kind::Write { Served::Waits } else { Served::Passes };
+        let writes = shared.ops[op].writes();
+        let otherwise = if writes { Served::Waits } else { Served::Passes };
         let has_place = self.entries.len() < self.capacity;
         let entry = self.entries.get_mut(&page);
         match (kind, entry) {
             (_, Some(Entry { is_discarded: true, .. })) => otherwise,
-            (Kind::Read, Some(_)) => {
+            (Kind::Read, Some(entry)) if entry.cover.contains(bytes) => {
                 shared.observer.read_cached(number, page);
                 self.hits += 1;
                 Served::Done
             }
+            (Kind::Read, Some(_)) => {
+                // The rest of the page comes from the flash, and is put together with this part.
+                shared.observer.read_cached(number, page);
+                shared.ops[op].is_merged = true;
+                Served::Passes
+            }
             (Kind::Write | Kind::Modify, Some(entry)) => {
-                entry.number = number;
-                entry.is_newer = shared.ops[entry.flush].is_programmed;
-                if !entry.is_newer {
-                    shared.ops.holds_data_of(entry.flush, number);
-                }
+                entry.write(shared, number, bytes);
                 shared.observer.cached(number, page);
                 self.hits += 1;
                 Served::Done
             }
-            (Kind::Write, None) if has_place => {
+            (Kind::Write | Kind::Modify, None) if has_place => {
                 shared.observer.cached(number, page);
-                Served::Flushes(self.flush(&mut shared.ops, page, number))
+                let flush = self.flush(&mut shared.ops, page, number, Cover::of(bytes));
+                Served::Flushes(flush)
             }
             (Kind::Trim, Some(entry)) => {
                 let PageOp { is_merged, is_programmed, .. } = shared.ops[entry.flush];
@@ -142,40 +163,68 @@ impl WriteCache {
                     return Served::Passes;
                 }
                 let flush = entry.flush;
+                shared.asked.merged_bytes += u64::from(entry.cover.len());
                 self.entries.remove(&page);
                 Served::Discards(flush)
             }
-            (_, None) => otherwise,
+            _ => otherwise,
         }
     }
 
-    /// The operation that sends a page to its die, with the data of write `number`.
-    fn flush(&mut self, ops: &mut Ops, page: u32, number: u64) -> u32 {
-        let flush = ops.add(PageOp::new(NONE, page, Kind::Write), u64::MAX);
+    /// The operation that sends a page to its die, with the data of write `number`, which `cover`
+    /// these bytes.
+    fn flush(&mut self, ops: &mut Ops, page: u32, number: u64, cover: Cover) -> u32 {
+        let missing = self.page_bytes - cover.len();
+        let kind = if missing > 0 { Kind::Modify } else { Kind::Write };
+        let flush = ops.add(PageOp { missing, ..PageOp::new(NONE, page, kind) }, u64::MAX);
         ops.holds_data_of(flush, number);
-        let entry = Entry { flush, number, is_newer: false, is_discarded: false };
+        let entry = Entry { flush, number, is_newer: false, cover, is_discarded: false };
         let before = self.entries.insert(page, entry);
-        debug_assert!(before.is_none_or(|before| before.is_newer), "a page is in the cache once");
+        debug_assert!(before.is_none(), "a page is in the cache once");
         debug_assert!(self.entries.len() <= self.capacity);
         flush
     }
 
     /// An operation of the cache is done: its place is free, unless there are newer data, which go to
     /// the die with the operation that is returned.
-    pub fn flushed(&mut self, ops: &mut Ops, op: u32) -> Option<u32> {
-        let page = ops[op].page;
+    pub fn flushed<O: Observer>(&mut self, shared: &mut Shared<O>, op: u32) -> Option<u32> {
+        let page = shared.ops[op].page;
         let mut next = None;
-        if let Some(&Entry { flush, number, is_newer, is_discarded }) = self.entries.get(&page)
-            && flush == op
+        if self.entries.get(&page).is_some_and(|entry| entry.flush == op)
+            && let Some(Entry { number, is_newer, cover, is_discarded, .. }) =
+                self.entries.remove(&page)
         {
-            if is_newer && !is_discarded {
-                next = Some(self.flush(ops, page, number));
-            } else {
-                self.entries.remove(&page);
+            if is_newer && is_discarded {
+                shared.asked.merged_bytes += u64::from(cover.len());
+            } else if is_newer {
+                next = Some(self.flush(&mut shared.ops, page, number, cover));
             }
         }
-        ops.remove(op);
+        shared.ops.remove(op);
         next
+    }
+}
+
+impl Entry {
+    /// The host writes `bytes` of the page with write `number`.
+    fn write<O: Observer>(&mut self, shared: &mut Shared<O>, number: u64, bytes: &Range<u32>) {
+        self.number = number;
+        let is_programmed = shared.ops[self.flush].is_programmed;
+        if is_programmed && !std::mem::replace(&mut self.is_newer, true) {
+            self.cover = Cover::of(bytes);
+            return;
+        }
+        let new = self.cover.add(bytes);
+        shared.asked.merged_bytes += u64::from(bytes.end - bytes.start - new);
+        if is_programmed {
+            return;
+        }
+        shared.ops.holds_data_of(self.flush, number);
+        let flush = &mut shared.ops[self.flush];
+        flush.missing -= new;
+        if flush.missing == 0 {
+            flush.kind = Kind::Write; // nothing need be read
+        }
     }
 }
 
@@ -193,12 +242,12 @@ mod tests {
         page: u32,
     ) -> (u32, Served) {
         let op = shared.ops.add(PageOp::new(0, page, kind), 0);
-        (op, cache.take(shared, op))
+        (op, cache.take(shared, op, 0..4096))
     }
 
     #[test]
     fn what_waits_in_the_cache_is_programmed_once_and_what_is_programmed_again() {
-        let (mut cache, mut shared) = (WriteCache::new(1), shared());
+        let (mut cache, mut shared) = (WriteCache::new(1, 4096), shared());
         let (first, served) = take(&mut cache, &mut shared, Kind::Write, 5);
         let Served::Flushes(flush) = served else { panic!("{served:?}") };
         assert_eq!(shared.ops.number(flush), shared.ops.number(first));
@@ -217,10 +266,10 @@ mod tests {
         assert_eq!(served, Served::Waits);
         assert_eq!(take(&mut cache, &mut shared, Kind::Read, 7).1, Served::Passes);
         let third_number = shared.ops.number(third);
-        let next = cache.flushed(&mut shared.ops, flush).expect("the third write is programmed");
+        let next = cache.flushed(&mut shared, flush).expect("the third write is programmed");
         assert_eq!(shared.ops.number(next), third_number);
         assert_eq!(cache.take_waiting(&mut shared), None);
-        assert_eq!(cache.flushed(&mut shared.ops, next), None);
+        assert_eq!(cache.flushed(&mut shared, next), None);
         let (op, served) = cache.take_waiting(&mut shared).expect("there is a place");
         assert!(op == other && matches!(served, Served::Flushes(_)));
         assert_eq!(cache.take_waiting(&mut shared), Some((read, Served::Done)));
@@ -229,7 +278,7 @@ mod tests {
 
     #[test]
     fn a_discard_takes_back_a_write_that_has_not_begun() {
-        let (mut cache, mut shared) = (WriteCache::new(2), shared());
+        let (mut cache, mut shared) = (WriteCache::new(2, 4096), shared());
         let flush = |cache: &mut WriteCache, shared: &mut Shared<Silent>, page| match take(
             cache,
             shared,

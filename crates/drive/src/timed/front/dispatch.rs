@@ -1,6 +1,8 @@
 //! The way of a request in the drive: it is cut into page operations, these are sent to their dies,
 //! and the request is done with the last of them.
 
+use std::ops::Range;
+
 use flashgc_workload::Op;
 
 use super::FrontEnd;
@@ -10,7 +12,7 @@ use crate::counting::DriveError;
 use crate::timed::clock::Event;
 use crate::timed::config::Loop;
 use crate::timed::measure::{Completion, Observer};
-use crate::timed::ops::{Kind, MAP, NONE, PageOp};
+use crate::timed::ops::{BUFFER, Kind, MAP, NONE, PageOp};
 use crate::timed::schedule::Scheduler;
 use crate::timed::shared::Shared;
 
@@ -41,6 +43,10 @@ impl FrontEnd {
             return Ok(());
         }
         self.take_hints(shared, hints)?;
+        if request.op == Op::Flush {
+            self.flush(shared, dies, &waiting);
+            return Ok(());
+        }
         let pages = self.shape.pages_of(&request)?;
         let place = self.requests.keep(&waiting, shared.now(), pages.len() as u32);
         if pages.is_empty() {
@@ -49,11 +55,33 @@ impl FrontEnd {
         }
         for page in pages {
             let kind = self.shape.kind_of(&request, page);
-            let op = PageOp { urgent: request.urgent, ..PageOp::new(place, page, kind) };
+            let bytes = self.shape.bytes_in(&request, page);
+            let missing = if kind == Kind::Modify { self.shape.missing(&bytes) } else { 0 };
+            let urgent = request.urgent;
+            let op = PageOp { urgent, missing, ..PageOp::new(place, page, kind) };
             let op = shared.ops.add(op, number);
-            self.send(shared, dies, op, kind, page);
+            self.send(shared, dies, op, kind, page, bytes);
         }
         Ok(())
+    }
+
+    /// What the host has written so far is to be programmed: every plane programs what waits in its
+    /// page buffers, behind the writes that it was given before.
+    fn flush<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        dies: &mut Scheduler,
+        waiting: &Waiting,
+    ) {
+        let planes = if shared.map.buffer().is_protected { 0 } else { shared.map.planes() };
+        let place = self.requests.keep(waiting, shared.now(), planes);
+        if planes == 0 {
+            self.complete(shared, place, Times::default());
+        }
+        for plane in 0..planes {
+            let op = shared.ops.add(PageOp::new(place, plane, Kind::Flush), waiting.number);
+            dies.accept(shared, op);
+        }
     }
 
     /// Sends a page operation to its die, or into the cache.
@@ -64,6 +92,7 @@ impl FrontEnd {
         op: u32,
         kind: Kind,
         page: u32,
+        bytes: Range<u32>,
     ) {
         let counts = &mut self.counts;
         let what = match kind {
@@ -76,7 +105,7 @@ impl FrontEnd {
                 counts.pages_modified += u64::from(kind == Kind::Modify);
                 Op::Write
             }
-            Kind::Trim => Op::Trim,
+            Kind::Trim | Kind::Flush => Op::Trim,
         };
         shared.observer.dispatched(shared.ops.number(op), what, page);
         let has_cache = self.cache.exists();
@@ -84,7 +113,7 @@ impl FrontEnd {
         if what == Op::Trim || (what == Op::Write && has_cache) {
             shared.comes_true(page);
         }
-        let served = if has_cache { self.cache.take(shared, op) } else { Served::Passes };
+        let served = if has_cache { self.cache.take(shared, op, bytes) } else { Served::Passes };
         self.follow(shared, dies, op, served);
     }
 
@@ -114,10 +143,12 @@ impl FrontEnd {
     /// A page operation is done on its die.
     pub fn done<O: Observer>(&mut self, shared: &mut Shared<O>, dies: &mut Scheduler, op: u32) {
         let request = shared.ops[op].request;
-        if request < MAP {
+        if request < BUFFER {
             self.finish(shared, op);
+        } else if request == BUFFER {
+            shared.ops.remove(op);
         } else if request == NONE {
-            if let Some(next) = self.cache.flushed(&mut shared.ops, op) {
+            if let Some(next) = self.cache.flushed(shared, op) {
                 self.send_to_die(shared, dies, next);
             }
             while let Some((op, served)) = self.cache.take_waiting(shared) {
@@ -187,7 +218,7 @@ impl FrontEnd {
         let now = shared.now();
         self.counts.count_until(now);
         self.counts.in_system -= 1;
-        self.counts.completed += 1;
+        self.counts.completed += u64::from(request.op != Op::Flush);
         let Times { blocked_ns, bus_ns, cell_ns } = last;
         let response = now - arrived;
         shared.observer.completed(&Completion {

@@ -3,6 +3,7 @@
 
 mod arrivals;
 mod cache;
+mod cover;
 mod dispatch;
 mod hosted;
 mod requests;
@@ -120,13 +121,13 @@ impl FrontEnd {
         Self {
             host: settings.host,
             queue_depth: settings.queue_depth,
-            shape: Shape::new(settings.hardware.page_bytes, logical_pages),
+            shape: Shape::new(settings.hardware.unit_bytes(), logical_pages),
             arrivals: Arrivals::new(requests),
             has_started: false,
             waiting: VecDeque::new(),
             requests: Requests::default(),
             outstanding: 0,
-            cache: WriteCache::new(settings.write_cache),
+            cache: WriteCache::new(settings.write_cache, settings.hardware.unit_bytes()),
             mapping: None,
             write_back: None,
             resting: VecDeque::new(),
@@ -349,8 +350,10 @@ impl FrontEnd {
         self.counts.count_until(now);
         self.counts.in_system += 1;
         (self.counts.last_arrival_ns, self.counts.at_last_arrival) = (now, self.counts.in_system);
-        let number = self.counts.arrived;
-        self.counts.arrived += 1;
+        // A flush command is no request: it has the number of the one before it.
+        let is_request = request.op != Op::Flush;
+        self.counts.arrived += u64::from(is_request);
+        let number = self.counts.arrived.saturating_sub(1);
         shared.observer.arrived(now);
         let waiting = Waiting { request, number, arrived: now, party, hints: 0 };
         if self.write_back.is_some() {

@@ -69,6 +69,20 @@ impl Shape {
         byte / u64::from(self.page_bytes)
     }
 
+    /// The bytes of `page` that are in a request which touches it, counted from its first.
+    pub fn bytes_in(&self, request: &TimedRequest, page: u32) -> Range<u32> {
+        let bytes = u64::from(self.page_bytes);
+        let first = u64::from(page) * bytes;
+        let begin = request.offset.saturating_sub(first);
+        let end = (request.end() - first).min(bytes);
+        begin as u32..end as u32
+    }
+
+    /// Bytes of a page beside `bytes`.
+    pub fn missing(&self, bytes: &Range<u32>) -> u32 {
+        self.page_bytes - (bytes.end - bytes.start)
+    }
+
     /// Whether all of `page` is in a request.
     fn covers(&self, request: &TimedRequest, page: u32) -> bool {
         let bytes = u64::from(self.page_bytes);

@@ -178,7 +178,9 @@ impl Observer for Meter {
         };
         let ns = request.response_ns();
         self.latencies.record(request.op, ns, request.met_collection, &split);
-        self.bytes[request.op as usize] += u64::from(request.bytes);
+        if let Some(bytes) = self.bytes.get_mut(request.op as usize) {
+            *bytes += u64::from(request.bytes);
+        }
         self.ended_ns = self.ended_ns.max(request.completed_ns);
         self.series.completed(request.completed_ns, request.op, request.bytes, ns);
     }

@@ -12,8 +12,10 @@ pub use waiting::Waiting;
 
 /// No operation, request or die.
 pub const NONE: u32 = u32::MAX;
-/// The request of a page operation on a page of the map. Those of the host are below.
+/// The request of a page operation on a page of the map. Those of the host are below [`BUFFER`].
 pub const MAP: u32 = NONE - 1;
+/// The request of an operation that programs what has waited too long in a page buffer.
+pub const BUFFER: u32 = NONE - 2;
 
 /// The kind of a page operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +26,8 @@ pub enum Kind {
     /// Part of a page is written: it is read before.
     Modify,
     Trim,
+    /// What waits in the page buffers of a plane is programmed; the plane is the page of the operation.
+    Flush,
 }
 
 /// One page of a request.
@@ -31,7 +35,7 @@ pub enum Kind {
 pub struct PageOp {
     /// In the order in which they came to their dies.
     pub order: u64,
-    /// Its request, or [`NONE`] for one of the write cache, or [`MAP`].
+    /// Its request, or [`NONE`] for one of the write cache, or [`MAP`], or [`BUFFER`].
     pub request: u32,
     pub page: u32,
     /// Where it is served; for a write where it goes.
@@ -43,7 +47,8 @@ pub struct PageOp {
     /// It met a collection: one was under way on its die when it came there or was done, or held
     /// the die between.
     pub met_collection: bool,
-    /// A write that shares the move of its page.
+    /// A write that shares the move of its page, or a read that has a part of its page from the write
+    /// cache.
     pub is_merged: bool,
     /// A write that has its physical page.
     pub is_programmed: bool,
@@ -51,6 +56,9 @@ pub struct PageOp {
     pub next: u32,
     /// The one before it in its queue.
     pub prev: u32,
+    /// Of a write: bytes of its page that the host does not write. Of a flush: flash pages that are
+    /// still to be programmed.
+    pub missing: u32,
     /// Until it is served: the time for which collections had held its die when it came. From then
     /// on: their part of its waiting time.
     pub blocked_ns: u64,
@@ -74,10 +82,17 @@ impl PageOp {
             is_programmed: false,
             next: NONE,
             prev: NONE,
+            missing: 0,
             blocked_ns: 0,
             bus_ns: 0,
             cell_ns: 0,
         }
+    }
+
+    /// Whether it needs no erased page.
+    #[inline]
+    pub fn takes_no_page(&self) -> bool {
+        matches!(self.kind, Kind::Trim | Kind::Flush)
     }
 
     /// Whether it gives its page new data.
@@ -110,7 +125,7 @@ pub struct Ops {
 }
 
 impl Value for Kind {
-    words!(Read, Write, Modify, Trim);
+    words!(Read, Write, Modify, Trim, Flush);
 }
 
 impl Value for PageOp {
@@ -127,6 +142,7 @@ impl Value for PageOp {
         is_programmed,
         next,
         prev,
+        missing,
         blocked_ns,
         bus_ns,
         cell_ns

@@ -59,9 +59,9 @@ impl Waiting {
         }
     }
 
-    /// Puts back `op`, a write, where its order has it.
+    /// Puts back `op`, a write or a flush, where its order has it.
     pub fn put_back(&mut self, ops: &mut Ops, die: u32, op: u32) {
-        debug_assert!(ops[op].kind == Kind::Write);
+        debug_assert!(matches!(ops[op].kind, Kind::Write | Kind::Flush));
         self.dies[die as usize].writes.put_back(ops, op);
     }
 

@@ -1,5 +1,6 @@
 //! The scheduler: the queue of each die, and its next operation.
 
+mod buffer;
 mod choose;
 mod points;
 mod serve;
@@ -20,6 +21,7 @@ use super::measure::{CollectionCounts, Observer, Place};
 use super::ops::{Kind, NONE, PageOp, Waiting};
 use super::shared::Shared;
 use crate::counting::DriveError;
+use buffer::Stale;
 use spread::Spread;
 
 /// The dies that are looked at before time goes on; the one that was added last is first.
@@ -61,9 +63,11 @@ pub struct Scheduler {
     flash: Flash,
     collector: Collector,
     waiting: Waiting,
+    stale: Stale,
     spread: Spread,
     ready: Ready,
     planes_per_die: u32,
+    units_per_page: u32,
     rule: Scheduling,
     multi_plane: bool,
     cache_commands: bool,
@@ -80,8 +84,8 @@ impl State for Scheduler {
     state! {
         named: "scheduler";
         values: done, suspended_programs, suspended_erases;
-        states: flash, collector, waiting, spread, ready;
-        fixed: planes_per_die, rule, multi_plane, cache_commands, suspend, idle;
+        states: flash, collector, waiting, stale, spread, ready;
+        fixed: planes_per_die, units_per_page, rule, multi_plane, cache_commands, suspend, idle;
     }
 }
 
@@ -96,9 +100,11 @@ impl Scheduler {
             flash: Flash::new(settings),
             collector: Collector::new(settings, map),
             waiting: Waiting::new(dies),
+            stale: Stale::new(settings.flush_after_ns),
             spread: Spread::new(settings, map)?,
             ready: Ready { dies: Vec::new(), is_in: vec![false; dies as usize] },
             planes_per_die: settings.hardware.planes,
+            units_per_page: settings.hardware.units_per_page,
             rule: settings.scheduling,
             multi_plane: settings.multi_plane,
             cache_commands: settings.cache_commands,
@@ -135,8 +141,8 @@ impl Scheduler {
 
     /// Makes `op`, a write that waits, a TRIM.
     pub fn discard<O: Observer>(&mut self, shared: &mut Shared<O>, op: u32) {
-        let PageOp { plane, kind, is_merged, is_programmed, .. } = shared.ops[op];
-        debug_assert!(kind == Kind::Write && !is_merged && !is_programmed);
+        let PageOp { plane, is_merged, is_programmed, .. } = shared.ops[op];
+        debug_assert!(shared.ops[op].writes() && !is_merged && !is_programmed);
         shared.ops[op].kind = Kind::Trim;
         self.spread.discard(plane);
     }
@@ -165,6 +171,9 @@ impl Scheduler {
         debug_assert!(self.done == NONE);
         if self.collector.life() == Life::Ended {
             return Ok(false); // the drive is read-only, and stops
+        }
+        if self.units_per_page > 1 && self.gather_write(shared, die)? {
+            return Ok(true);
         }
         let die_state = self.flash.die(die);
         let has_begun = if !die_state.is_idle() {
@@ -239,6 +248,11 @@ impl Scheduler {
         job: Job,
     ) -> Result<u32, DriveError> {
         let held_ns = self.flash.die(die).held_until(shared.now());
+        if let Job::Write(op) = job
+            && self.goes_on_flushing(shared, die, op)
+        {
+            return Ok(NONE);
+        }
         let ops = &mut shared.ops;
         match job {
             Job::Read(op) | Job::Buffer(op) | Job::Write(op) | Job::ModifyWrite(op) => {
@@ -247,7 +261,7 @@ impl Scheduler {
             }
             Job::CopyRead => return Ok(self.collector.page_is_read(ops, die, held_ns)),
             Job::CopyWrite => return Ok(self.collector.page_is_moved(ops, die, held_ns)),
-            Job::ModifyRead(op) => self.write_back(shared, die, op)?,
+            Job::ModifyRead(op) => return self.write_back(shared, die, op),
             Job::Erase => self.erased(shared, die)?,
             Job::Suspend => {
                 // The operations that wait until now go before the one that has let go of the die.

@@ -3,7 +3,7 @@
 
 use super::Scheduler;
 use crate::counting::DriveError;
-use crate::timed::collector::Point;
+use crate::timed::collector::{Point, Step};
 use crate::timed::flash::{Die, Job};
 use crate::timed::measure::Observer;
 use crate::timed::ops::{Kind, PageOp};
@@ -93,14 +93,23 @@ impl Scheduler {
 
     /// The collection's next operation begins.
     fn go_on<O: Observer>(&mut self, shared: &mut Shared<O>, die: u32) -> Result<bool, DriveError> {
-        let job = self.collector.go_on(shared, die)?;
+        let step = self.collector.go_on(shared, die)?;
         let Shared { clock, ops, .. } = shared;
-        match job {
-            Some(job @ Job::CopyWrite) => {
-                self.flash.begin_on_bus(clock, ops, die, job, 1);
+        match step {
+            Step::Job(job @ Job::CopyWrite) => {
+                let units = self.units_per_page.into();
+                self.flash.begin_on_bus(clock, ops, die, job, units);
             }
-            Some(job) => self.flash.begin_in_cells(clock, ops, die, job),
-            None => {}
+            Step::Job(job) => self.flash.begin_in_cells(clock, ops, die, job),
+            Step::AtHand => {
+                let held_ns = self.flash.die(die).held_until(clock.now());
+                self.done = self.collector.page_is_read(ops, die, held_ns);
+            }
+            Step::Gathered => {
+                let held_ns = self.flash.die(die).held_until(clock.now());
+                self.done = self.collector.page_is_moved(ops, die, held_ns);
+            }
+            Step::Nothing => {}
         }
         Ok(true)
     }

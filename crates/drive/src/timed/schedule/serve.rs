@@ -4,6 +4,7 @@
 use flashgc_ftl::FtlError;
 
 use super::Scheduler;
+use super::buffer::MOST_LOOKED_AT;
 use super::choose::Allowed;
 use crate::counting::DriveError;
 use crate::timed::clock::{Event, NEVER};
@@ -11,6 +12,9 @@ use crate::timed::flash::Job;
 use crate::timed::measure::Observer;
 use crate::timed::ops::{Kind, NONE, PageOp};
 use crate::timed::shared::Shared;
+
+/// A plane that no operation joins any more. No operation has this place.
+const CLOSED: u32 = NONE - 1;
 
 impl Scheduler {
     /// An idle die without a collection serves the next operation, begins a collection for it, or
@@ -105,12 +109,16 @@ impl Scheduler {
                 shared.observer.trimmed(page);
                 self.done = op;
             }
-            Kind::Read => {
-                let from = shared.map.locate(page);
-                shared.observer.read(shared.ops.number(op), page, from);
-                if from.is_none() {
+            Kind::Flush => {
+                if !self.flush(shared, die, op) {
                     self.done = op;
-                } else if self.is_in_suspended_program(&shared.ops, die, page) {
+                }
+            }
+            Kind::Read => {
+                let from = shared.reads(op);
+                if from.is_none_or(|ppn| self.is_buffered(shared, ppn)) {
+                    self.done = op;
+                } else if self.is_in_suspended_program(shared, die, page) {
                     let Shared { clock, ops, .. } = shared;
                     if self.flash.begin_on_bus(clock, ops, die, Job::Buffer(op), 1) {
                         self.done = op;
@@ -121,34 +129,48 @@ impl Scheduler {
                     self.flash.begin_in_cells(clock, ops, die, Job::Read(op));
                 }
             }
-            Kind::Modify if shared.map.locate(page).is_some() => {
+            Kind::Modify if self.is_on_flash(shared, page) => {
                 let job = Job::ModifyRead(op);
                 self.flash.begin_in_cells(&mut shared.clock, &mut shared.ops, die, job);
             }
             Kind::Write | Kind::Modify => {
-                write(shared, op)?;
+                if !write(shared, op)? {
+                    self.done = op;
+                    return Ok(true);
+                }
                 let pages = 1 + self.gather(shared, die, op)?;
+                let units = pages * u64::from(self.units_per_page);
                 let Shared { clock, ops, .. } = shared;
-                self.flash.begin_on_bus(clock, ops, die, Job::Write(op), pages);
+                self.flash.begin_on_bus(clock, ops, die, Job::Write(op), units);
             }
         }
         Ok(true)
     }
 
-    /// The old data of a partial write are read: the whole page is written.
+    /// The old data of a partial write are read: the whole page is written. Returns the write if it is
+    /// done, because its page waits in the page buffer, or [`NONE`].
     #[inline(never)]
     pub(super) fn write_back<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
         die: u32,
         op: u32,
-    ) -> Result<(), DriveError> {
-        let PageOp { page, plane, .. } = shared.ops[op];
+    ) -> Result<u32, DriveError> {
+        let PageOp { page, plane, kind, .. } = shared.ops[op];
+        if kind == Kind::Trim {
+            // It waited in the write cache, and was discarded meanwhile.
+            shared.map.trim(page)?;
+            shared.observer.trimmed(page);
+            return Ok(op);
+        }
         if shared.map.can_write(page, plane) {
-            write(shared, op)?;
+            if !write(shared, op)? {
+                return Ok(op);
+            }
+            let units = self.units_per_page.into();
             let Shared { clock, ops, .. } = shared;
-            self.flash.begin_on_bus(clock, ops, die, Job::ModifyWrite(op), 1);
-            return Ok(());
+            self.flash.begin_on_bus(clock, ops, die, Job::ModifyWrite(op), units);
+            return Ok(NONE);
         }
         // While it was read, its place was taken or it aged into another class: it waits again.
         let held_ns = self.flash.die(die).held_until(shared.now());
@@ -156,11 +178,11 @@ impl Scheduler {
         operation.kind = Kind::Write;
         operation.blocked_ns = held_ns - operation.blocked_ns;
         self.waiting.put_back(&mut shared.ops, die, op);
-        Ok(())
+        Ok(NONE)
     }
 
     /// Takes a page operation that waits out of its queue to be served now.
-    fn take_out<O: Observer>(&mut self, shared: &mut Shared<O>, die: u32, op: u32) {
+    pub(super) fn take_out<O: Observer>(&mut self, shared: &mut Shared<O>, die: u32, op: u32) {
         let held_ns = self.flash.die(die).held_until(shared.now());
         self.waiting.take(&mut shared.ops, die, op);
         let operation = &mut shared.ops[op];
@@ -169,66 +191,79 @@ impl Scheduler {
     }
 
     /// Operations of the same kind on other planes join `first`, a read or a write that is served, in
-    /// one multi-plane operation. Returns how many.
+    /// one multi-plane operation, and reads of a flash page that is read go with it. Returns how many
+    /// flash pages are programmed beside the first.
     fn gather<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
         die: u32,
         first: u32,
     ) -> Result<u64, DriveError> {
+        let kind = if shared.ops[first].kind == Kind::Read { Kind::Read } else { Kind::Write };
         let planes = self.planes_per_die;
         let alone = self.collector.is_under_way(die) || self.flash.die(die).suspended.is_some();
-        if !self.multi_plane || planes == 1 || alone {
+        let is_alone = !self.multi_plane || planes == 1 || alone;
+        let has_units = kind == Kind::Read && self.units_per_page > 1;
+        if is_alone && !has_units {
             return Ok(0);
         }
-        let kind = if shared.ops[first].kind == Kind::Read { Kind::Read } else { Kind::Write };
-        let mut used = vec![false; planes as usize];
-        used[(shared.ops[first].plane % planes) as usize] = true;
+        // The operation of each plane, or the first where others cannot join it.
+        let mut of_plane = vec![if is_alone { first } else { NONE }; planes as usize];
+        of_plane[(shared.ops[first].plane % planes) as usize] = first;
         let mut last = first;
         let mut joined = 0;
         let mut next = self.waiting.oldest(die, kind);
+        let mut looked_at = 0;
         // An operation that is passed over closes its plane: operations on one plane stay in order.
-        while next != NONE && used.iter().any(|used| !used) {
+        while next != NONE && (of_plane.contains(&NONE) || has_units && looked_at < MOST_LOOKED_AT)
+        {
+            looked_at += 1;
             let op = next;
             let PageOp { page, plane, next: after, kind: its, .. } = shared.ops[op];
             next = after;
-            let was_used = std::mem::replace(&mut used[(plane % planes) as usize], true);
-            let fits = !was_used
-                && its == kind
+            let at = (plane % planes) as usize;
+            let before = std::mem::replace(&mut of_plane[at], op);
+            let fits = its == kind
                 && match kind {
                     Kind::Read => {
-                        !self.waiting.write_before(&shared.ops, die, op)
-                            && shared.map.locate(page).is_some()
+                        let is_new = before == NONE && self.is_on_flash(shared, page);
+                        let other = (before < CLOSED).then(|| shared.ops[before].page);
+                        (is_new
+                            || other.is_some_and(|other| self.are_in_one_page(shared, other, page)))
+                            && !self.waiting.write_before(&shared.ops, die, op)
                     }
                     _ => {
-                        !self.waiting.read_before(&shared.ops, die, op)
+                        before == NONE
+                            && !self.waiting.read_before(&shared.ops, die, op)
                             && !self.needs_collection(shared, op)
                             && self.collector.lets_go(shared, op)
                     }
                 };
             if !fits {
+                of_plane[at] = if before == NONE { CLOSED } else { before };
                 continue;
             }
             self.take_out(shared, die, op);
             if kind == Kind::Read {
-                let from = shared.map.locate(page);
-                shared.observer.read(shared.ops.number(op), page, from);
+                shared.reads(op);
+            } else if write(shared, op)? {
+                joined += 1;
             } else {
-                write(shared, op)?;
+                of_plane[at] = NONE; // its flash page is not full: the next write goes there too
             }
             shared.ops[last].next = op;
             last = op;
-            joined += 1;
         }
         Ok(joined)
     }
 }
 
-/// Gives a write its physical page.
-fn write<O: Observer>(shared: &mut Shared<O>, op: u32) -> Result<(), DriveError> {
+/// Gives a write its physical page. Returns whether its flash page is full, and is programmed.
+pub(super) fn write<O: Observer>(shared: &mut Shared<O>, op: u32) -> Result<bool, DriveError> {
     let PageOp { page, plane, .. } = shared.ops[op];
     let Some(ppn) = shared.map.write(page, plane)? else {
         return Err(FtlError::no_space("the pool of erased blocks is empty").into());
     };
-    Ok(shared.has_its_page(op, ppn)?)
+    shared.has_its_page(op, ppn)?;
+    Ok(shared.fills_its_page(ppn))
 }

@@ -14,7 +14,7 @@ use crate::timed::ops::{Kind, PageOp};
 ///
 /// It knows how many operations are on their way, and nothing of their later way.
 pub struct Spread {
-    /// The plane of each page modulo the number of planes, at first.
+    /// The plane of each page modulo their number, at first.
     homes: Box<[u32]>,
     planes_per_die: u32,
     is_dynamic: bool,
@@ -25,6 +25,9 @@ pub struct Spread {
     /// The die after the one chosen last, and each die's plane after the one chosen last.
     next_die: usize,
     next_plane: Vec<u32>,
+    /// The plane that takes the rest of a flash page's worth of writes, and how many.
+    filling: (u32, u32),
+    units_per_page: u32,
     /// Pages with operations on their way: how many, and the plane to which they all go, so that
     /// they stay in order.
     pending: HashMap<u32, (u32, u32)>,
@@ -34,9 +37,9 @@ pub struct Spread {
 
 impl State for Spread {
     state! {
-        values: next_die, pending;
+        values: next_die, filling, pending;
         tables: loads, coming, next_plane;
-        fixed: homes, planes_per_die, is_dynamic, most_valid;
+        fixed: homes, planes_per_die, units_per_page, is_dynamic, most_valid;
     }
 }
 
@@ -75,6 +78,8 @@ impl Spread {
             loads: vec![0; size(hardware.all_dies())],
             coming: vec![0; size(planes)],
             next_die: 0,
+            filling: (0, 0),
+            units_per_page: hardware.units_per_page,
             next_plane: vec![0; size(hardware.all_dies())],
             pending: HashMap::new(),
             most_valid,
@@ -92,6 +97,9 @@ impl Spread {
     #[inline]
     pub fn place(&mut self, map: &dyn Stepwise, op: &PageOp) -> u32 {
         let PageOp { page, kind, .. } = *op;
+        if kind == Kind::Flush {
+            return page;
+        }
         if !self.is_dynamic {
             return self.home(page);
         }
@@ -112,7 +120,7 @@ impl Spread {
     /// A page operation is done on its die.
     #[inline]
     pub fn leave(&mut self, op: &PageOp) {
-        if !self.is_dynamic {
+        if !self.is_dynamic || op.kind == Kind::Flush {
             return;
         }
         let die = (op.plane / self.planes_per_die) as usize;
@@ -135,8 +143,13 @@ impl Spread {
     }
 
     /// A plane with room, on the die with the least to do, in turn among equals; where a page lies
-    /// now if there is none.
+    /// now if there is none. As many writes as fill a flash page go to one plane.
     fn freest_plane(&mut self, map: &dyn Stepwise, page: u32) -> u32 {
+        let (filling, left) = self.filling;
+        if left > 0 && self.has_room(map, filling) {
+            self.filling.1 -= 1;
+            return filling;
+        }
         let dies = self.loads.len();
         let turn = self.next_die;
         let order = (turn..dies).chain(0..turn);
@@ -152,6 +165,7 @@ impl Spread {
             return now.unwrap_or_else(|| self.home(page));
         };
         let die = (plane / self.planes_per_die) as usize;
+        self.filling = (plane, self.units_per_page - 1);
         self.next_die = (die + 1) % dies;
         self.next_plane[die] = (plane + 1) % self.planes_per_die;
         plane
@@ -160,9 +174,12 @@ impl Spread {
     fn plane_with_room(&self, map: &dyn Stepwise, die: usize) -> Option<u32> {
         let planes = self.planes_per_die;
         let turn = self.next_plane[die];
-        (turn..planes).chain(0..turn).map(|plane| die as u32 * planes + plane).find(|&plane| {
-            let coming = u64::from(self.coming[plane as usize]);
-            map.valid_pages(plane) + coming < self.most_valid
-        })
+        let mut all = (turn..planes).chain(0..turn).map(|plane| die as u32 * planes + plane);
+        all.find(|&plane| self.has_room(map, plane))
+    }
+
+    fn has_room(&self, map: &dyn Stepwise, plane: u32) -> bool {
+        let coming = u64::from(self.coming[plane as usize]);
+        map.valid_pages(plane) + coming < self.most_valid
     }
 }

@@ -5,7 +5,7 @@ use super::choose::Allowed;
 use crate::counting::DriveError;
 use crate::timed::flash::{Job, Suspended};
 use crate::timed::measure::{Observer, Place};
-use crate::timed::ops::{Kind, NONE, Ops};
+use crate::timed::ops::{Kind, NONE};
 use crate::timed::shared::Shared;
 
 impl Scheduler {
@@ -84,6 +84,10 @@ impl Scheduler {
             return !self.waiting.write_before(&shared.ops, die, op);
         }
         let is_next = self.waiting.oldest_write(die) == op;
+        // One that comes into the page buffer needs no die.
+        if self.units_per_page > 1 && self.can_gather(shared, die, op) {
+            return false;
+        }
         job == Job::Erase && is_next && self.collector.lets_go(shared, op)
     }
 
@@ -114,14 +118,23 @@ impl Scheduler {
     }
 
     /// Whether the program of `page` is suspended on this die: its buffer holds the data.
-    pub(super) fn is_in_suspended_program(&self, ops: &Ops, die: u32, page: u32) -> bool {
+    pub(super) fn is_in_suspended_program<O: Observer>(
+        &self,
+        shared: &Shared<O>,
+        die: u32,
+        page: u32,
+    ) -> bool {
+        let Shared { ops, .. } = shared;
         match self.flash.die(die).suspended.map(|suspended| suspended.job) {
-            Some(Job::Write(op) | Job::ModifyWrite(op)) => {
-                ops.chain(op).any(|op| ops[op].page == page)
-            }
+            Some(Job::Write(op) | Job::ModifyWrite(op)) => ops.chain(op).any(|op| {
+                let other = ops[op].page;
+                other == page || self.are_in_one_page(shared, other, page)
+            }),
             Some(Job::CopyWrite) => {
                 let moving = self.collector.on(die).and_then(|collection| collection.moving);
-                moving.is_some_and(|moving| moving.page == page)
+                moving.is_some_and(|moving| {
+                    moving.page == page || self.are_in_one_page(shared, moving.page, page)
+                })
             }
             _ => false,
         }

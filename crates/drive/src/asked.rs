@@ -1,0 +1,63 @@
+//! What the host asked of a drive, where the counts of the layer do not tell.
+
+use std::fmt;
+
+use flashgc_base::snapshot::Value;
+use flashgc_base::value;
+
+/// What the host has asked for so far, beside the pages that it wrote.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub struct Asked {
+    /// Pages read.
+    pub reads: u64,
+    /// Writes of less than a page: each reads the page that it changes.
+    pub short_writes: u64,
+    /// Bytes of written pages that the host did not write.
+    pub missing_bytes: u64,
+    /// Bytes that the host wrote and overwrote while they waited in the drive's write cache.
+    pub merged_bytes: u64,
+}
+
+impl Value for Asked {
+    value!(reads, short_writes, missing_bytes, merged_bytes);
+}
+
+/// The reads alone where all writes are of whole pages: results digest the text.
+impl fmt::Debug for Asked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self { reads, short_writes: 0, .. } => reads.fmt(f),
+            Self { reads, short_writes, missing_bytes, .. } => {
+                write!(f, "{reads} and {short_writes} short by {missing_bytes}")
+            }
+        }
+    }
+}
+
+impl Asked {
+    /// Bytes that the host wrote in `pages` pages of `unit` bytes.
+    pub fn host_bytes(&self, pages: u64, unit: u32) -> u64 {
+        pages * u64::from(unit) + self.merged_bytes - self.missing_bytes
+    }
+
+    /// What was asked for since `earlier`.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        self.joined(earlier, |now, then| now - then)
+    }
+
+    /// The sum of two.
+    #[must_use]
+    pub fn plus(&self, other: &Self) -> Self {
+        self.joined(other, |one, other| one + other)
+    }
+
+    fn joined(&self, other: &Self, join: impl Fn(u64, u64) -> u64) -> Self {
+        Self {
+            reads: join(self.reads, other.reads),
+            short_writes: join(self.short_writes, other.short_writes),
+            missing_bytes: join(self.missing_bytes, other.missing_bytes),
+            merged_bytes: join(self.merged_bytes, other.merged_bytes),
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! The page buffer: several mapping units lie in a flash page, and wait until they fill one.
+//!
+//! Everywhere else in this crate a *page* is a mapping unit: the piece of the logical space that has a
+//! map entry of its own. Where a flash page holds several, each unit gets its place when it is written,
+//! and the flash page is programmed with the last of them. Decisions are therefore those of a drive
+//! whose pages have the size of a unit.
+//!
+//! Data that wait are lost with the power, unless the buffer is protected. A buffer that is not
+//! protected programs a page partly filled when the host asks for it (a flush command), and before a
+//! collection erases the block that it copied from. The rest of such a page is *padding*.
+
+use flashgc_base::counts;
+use flashgc_base::spec::SpecError;
+
+use crate::frontier::Frontier;
+use crate::geometry::GeometryError;
+
+/// How many mapping units a flash page holds, and whether those that wait survive a loss of power.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PageBuffer {
+    /// Mapping units a flash page, at least 1.
+    pub units_per_page: u32,
+    /// Whether what waits in the buffer survives a loss of power.
+    pub is_protected: bool,
+}
+
+impl Default for PageBuffer {
+    /// A unit is a flash page: nothing waits.
+    fn default() -> Self {
+        Self { units_per_page: 1, is_protected: true }
+    }
+}
+
+impl PageBuffer {
+    /// Whether anything can wait in it.
+    #[inline]
+    pub fn gathers(&self) -> bool {
+        self.units_per_page > 1
+    }
+
+    /// Whether flash pages fill blocks of `units_per_block` units.
+    pub(crate) fn check_blocks(&self, units_per_block: u32) -> Result<(), GeometryError> {
+        let units = self.units_per_page;
+        if units > 0 && units_per_block.is_multiple_of(units) {
+            return Ok(());
+        }
+        Err(GeometryError(format!(
+            "a block of {units_per_block} mapping units is no whole number of flash pages of {units}"
+        )))
+    }
+
+    /// Whether a drive with this frontier can have it.
+    pub(crate) fn check(&self, frontier: Frontier) -> Result<(), SpecError> {
+        if self.is_protected || frontier.has_pool() {
+            return Ok(());
+        }
+        Err(SpecError::new(
+            format!(
+                "a page buffer without power protection needs a pool of erased blocks, found the \
+                 {frontier} frontier, which erases a block while its data are in memory"
+            ),
+            "--frontier pool, or --power-protection yes",
+        ))
+    }
+}
+
+counts! {
+    /// What gathering mapping units in flash pages has cost since the layer was made.
+    pub struct Packing {
+        /// Units' worth of flash pages that were programmed without data.
+        pub padding,
+        /// Flash pages that collections read.
+        pub pages_read,
+    }
+}

@@ -1,0 +1,152 @@
+//! The page buffer of a store: which units wait for the rest of their flash page, and what programs
+//! such a page before it is full.
+
+use super::{Active, PageStore, Tables};
+use crate::blocks::BlockId;
+use crate::layout::PlaneId;
+use crate::page_buffer::Packing;
+use crate::placement::Class;
+use crate::table::for_words;
+use crate::victim::VictimPolicy;
+
+impl Tables {
+    /// Flash pages of `units` units each in `block` that hold a live unit.
+    pub(super) fn pages_with_live(&self, block: BlockId, units: u32) -> u64 {
+        if !units.is_power_of_two() || units > u64::BITS {
+            return self.pages_with_live_one_by_one(block, units);
+        }
+        // A block begins at a multiple of a power of two of at least `units`: no page is in two words.
+        let first_of_each = u64::MAX / ((1u128 << units) - 1) as u64;
+        let b = self.geometry.pages_per_block() as usize;
+        let mut pages = 0;
+        for_words(self.first_ppn(block) as usize, b, |word, mask| {
+            let mut live = self.live[word] & mask;
+            let mut reach = 1;
+            while reach < units {
+                live |= live >> reach;
+                reach *= 2;
+            }
+            pages += u64::from((live & first_of_each).count_ones());
+        });
+        pages
+    }
+
+    /// The same for any number of units.
+    fn pages_with_live_one_by_one(&self, block: BlockId, units: u32) -> u64 {
+        let (mut pages, mut offset) = (0, 0);
+        while let Some(found) = self.next_live(block, offset) {
+            pages += 1;
+            offset = (found / units + 1) * units;
+        }
+        pages
+    }
+}
+
+impl<P: VictimPolicy> PageStore<P> {
+    /// The number of the unit at `ppn` in its flash page.
+    #[inline]
+    pub(crate) fn unit_in_page(&self, ppn: u32) -> u32 {
+        self.tables.place_of(ppn).1 % self.buffer.units_per_page
+    }
+
+    /// Whether the unit at `ppn` waits in the page buffer: its flash page is not programmed.
+    pub(crate) fn is_buffered(&self, ppn: u32) -> bool {
+        let (block, offset) = self.tables.place_of(ppn);
+        let plane = &self.planes[self.tables.plane_of(ppn) as usize];
+        let block = block - plane.first_block;
+        plane.open.iter().any(|active| {
+            active.block == block && offset >= self.first_buffered(active) && offset < active.next
+        })
+    }
+
+    /// The first offset of an open block whose unit waits; `next` if none does.
+    fn first_buffered(&self, active: &Active) -> u32 {
+        active.next - active.next % self.buffer.units_per_page
+    }
+
+    /// Units that wait in `plane`.
+    pub(crate) fn buffered(&self, plane: PlaneId) -> u32 {
+        let open = self.planes[plane as usize].open.iter().filter(|active| active.is_some());
+        open.map(|active| active.next - self.first_buffered(active)).sum()
+    }
+
+    /// Programs, partly filled, one flash page of `plane` in which data of the host wait; whether
+    /// there was one.
+    pub(crate) fn program_host_data(&mut self, plane: PlaneId) -> bool {
+        self.program_waiting(plane, |active| active.host_end)
+    }
+
+    /// Programs, partly filled, one flash page of `plane` in which copies wait; whether there was one.
+    pub(crate) fn program_copies(&mut self, plane: PlaneId) -> bool {
+        self.program_waiting(plane, |active| active.copies_end)
+    }
+
+    fn program_waiting(&mut self, plane: PlaneId, end: impl Fn(&Active) -> u32) -> bool {
+        if !self.buffer.gathers() {
+            return false;
+        }
+        let open = &self.planes[plane as usize].open;
+        let waits = |active: &Active| active.is_some() && end(active) > self.first_buffered(active);
+        let Some(class) = open.iter().position(waits) else { return false };
+        self.pad(plane, class as Class);
+        true
+    }
+
+    /// The rest of the flash page that is being filled at `class` is programmed without data.
+    fn pad(&mut self, plane: PlaneId, class: Class) {
+        let units = self.buffer.units_per_page;
+        let active = &mut self.planes[plane as usize].open[usize::from(class)];
+        let end = active.next.next_multiple_of(units);
+        let padding = end - active.next;
+        debug_assert!(padding > 0, "a full page does not wait");
+        active.next = end;
+        if let Some(packing) = &mut self.packing {
+            packing.padding += u64::from(padding);
+        }
+    }
+
+    /// A collection reads the flash pages of the victim `block` of `plane`.
+    #[inline]
+    pub(super) fn note_pages_read(&mut self, plane: PlaneId, block: BlockId) {
+        let Some(packing) = &mut self.packing else { return };
+        let block = self.planes[plane as usize].first_block + block;
+        packing.pages_read += self.tables.pages_with_live(block, self.buffer.units_per_page);
+    }
+
+    /// The counts of the page buffer; `None` where a unit is a flash page.
+    pub(crate) fn packing(&self) -> Option<Packing> {
+        self.packing
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use flashgc_base::rng::Stream;
+
+    use super::*;
+    use crate::geometry::Geometry;
+
+    #[test]
+    fn pages_with_a_live_unit_are_counted_in_words_as_one_by_one() {
+        let mut stream = Stream::new(1, "live");
+        for (b, units) in [(8, 2), (8, 4), (16, 8), (64, 4), (192, 64), (200, 4), (96, 32), (30, 2)]
+        {
+            let geometry = Geometry::new(5, b, 3 * u64::from(b)).unwrap();
+            let mut tables = Tables::new(geometry, 5).unwrap();
+            for sparse in [1, 2, 9, 100] {
+                for block in 0..5 {
+                    for offset in 0..b {
+                        let ppn = tables.first_ppn(block) | offset;
+                        let bit = u64::from(stream.below(sparse) == 0) << (ppn & 63);
+                        let word = &mut tables.live[(ppn >> 6) as usize];
+                        *word = *word & !(1 << (ppn & 63)) | bit;
+                    }
+                }
+                for block in 0..5 {
+                    let one_by_one = tables.pages_with_live_one_by_one(block, units);
+                    assert_eq!(tables.pages_with_live(block, units), one_by_one, "{b} {units}");
+                }
+            }
+        }
+    }
+}
