@@ -398,3 +398,40 @@ fn what_does_not_go_together_is_refused_in_one_line() {
         assert!(!error.contains('\n') && error.contains("; hint: "), "{error}");
     }
 }
+
+#[test]
+fn nothing_waits_longer_than_flush_after_whatever_serves_the_writes() {
+    // No collection: every unit that waits is the host's.
+    for (case, multi_plane) in [(0u32, false), (1, true), (2, true), (3, false)] {
+        let hardware = flashgc_drive::timed::Hardware {
+            page_bytes: 4 * PAGE,
+            units_per_page: 4,
+            dies: 2,
+            planes: 2,
+            transfer_ns: 8 * US,
+            ..paper_hardware()
+        };
+        let mut settings = flashgc_drive::timed::Settings { host: Loop::Open, ..settings(hardware) };
+        settings.multi_plane = multi_plane;
+        settings.write_cache = 8 * (case % 2);
+        settings.flush_after_ns = 300 * US;
+        let geometry = Geometry::new(80, 32, 1200).unwrap();
+        let layer = layer(&settings, geometry, "greedy", Fill::Sequential, 2);
+        let mut stream = Stream::new(u64::from(case), "requests");
+        let mut time = 0;
+        let requests = (0..300).map(|_| {
+            time += u64::from(stream.below(200)) * US;
+            let page = stream.below(1200);
+            // Half of them are parts of a unit, which are read first.
+            let bytes = if stream.below(2) == 0 { 512 } else { PAGE };
+            TimedRequest { bytes, ..request(time, Op::Write, page) }
+        });
+        let mut drive = recorded(&settings, layer, requests.collect());
+        drive.run(Until::END).unwrap();
+        let layer = drive.layer();
+        let waits = |page: u32| layer.is_buffered(layer.locate(page).unwrap());
+        assert!((0..1200).all(|page| !waits(page)), "case {case}");
+        assert!(layer.packing().unwrap().padding > 0);
+        assert_eq!(layer.counters().collections, 0);
+    }
+}

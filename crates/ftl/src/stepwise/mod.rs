@@ -151,9 +151,6 @@ pub trait Stepwise: State + Send {
     /// Whether the page at `ppn` waits in the page buffer: its flash page is not programmed.
     fn is_buffered(&self, ppn: u32) -> bool;
 
-    /// Pages that wait in the buffers of `plane`.
-    fn buffered(&self, plane: PlaneId) -> u32;
-
     /// Programs, partly filled, one flash page of `plane` in which data of the host wait; whether
     /// there was one.
     fn program_host_data(&mut self, plane: PlaneId) -> bool;

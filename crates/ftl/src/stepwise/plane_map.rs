@@ -251,10 +251,6 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
         self.store.is_buffered(ppn)
     }
 
-    fn buffered(&self, plane: PlaneId) -> u32 {
-        self.store.buffered(plane)
-    }
-
     fn program_host_data(&mut self, plane: PlaneId) -> bool {
         self.store.program_host_data(plane)
     }

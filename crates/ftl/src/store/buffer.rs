@@ -64,12 +64,6 @@ impl<P: VictimPolicy> PageStore<P> {
         active.next - active.next % self.buffer.units_per_page
     }
 
-    /// Units that wait in `plane`.
-    pub(crate) fn buffered(&self, plane: PlaneId) -> u32 {
-        let open = self.planes[plane as usize].open.iter().filter(|active| active.is_some());
-        open.map(|active| active.next - self.first_buffered(active)).sum()
-    }
-
     /// Programs, partly filled, one flash page of `plane` in which data of the host wait; whether
     /// there was one.
     pub(crate) fn program_host_data(&mut self, plane: PlaneId) -> bool {

@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 
 use flashgc_base::snapshot::State;
 use flashgc_base::state;
+use hashbrown::HashMap;
 
 use super::Scheduler;
 use super::serve::write;
@@ -21,21 +22,55 @@ use crate::timed::shared::Shared;
 /// Reads that wait at a die and are looked at to find others of a flash page.
 pub(super) const MOST_LOOKED_AT: usize = 256;
 
-/// Flash pages that are programmed partly filled when they have waited for a time.
+/// Flash pages that are programmed partly filled when data of the host have waited for a time.
 pub(super) struct Stale {
     /// The time; [`NEVER`] for not at all.
     after_ns: u64,
-    /// When each is due, and the place of its first unit.
-    due: VecDeque<(u64, u32)>,
+    /// When each is due, by the place of its first unit.
+    due: HashMap<u32, u64>,
+    /// The same in order; one that is no longer due is passed over.
+    order: VecDeque<(u64, u32)>,
 }
 
 impl State for Stale {
-    state! { values: due; fixed: after_ns; }
+    state! { values: due, order; fixed: after_ns; }
 }
 
 impl Stale {
     pub(super) fn new(after_ns: u64) -> Self {
-        Self { after_ns, due: VecDeque::new() }
+        Self { after_ns, due: HashMap::new(), order: VecDeque::new() }
+    }
+
+    /// The flash page that begins at `first` waits from `now` on, if it does not yet. Returns when the
+    /// first of all is due, if it is this one.
+    fn wait(&mut self, now: u64, first: u32) -> Option<u64> {
+        let due = now + self.after_ns;
+        if self.due.contains_key(&first) {
+            return None;
+        }
+        self.due.insert(first, due);
+        self.order.push_back((due, first));
+        (self.order.len() == 1).then_some(due)
+    }
+
+    /// The flash page that begins at `first` is full.
+    fn filled(&mut self, first: u32) {
+        self.due.remove(&first);
+    }
+
+    /// The next flash page that is due at `now`, or else when the next may be.
+    fn next(&mut self, now: u64) -> Result<u32, u64> {
+        while let Some(&(due, first)) = self.order.front() {
+            if due > now {
+                return Err(due);
+            }
+            self.order.pop_front();
+            if self.due.get(&first) == Some(&due) {
+                self.due.remove(&first);
+                return Ok(first);
+            }
+        }
+        Err(NEVER)
     }
 }
 
@@ -53,9 +88,8 @@ impl Scheduler {
         }
         self.take_out(shared, die, op);
         self.collector.served(&shared.ops[op]);
-        let fills = write(shared, op)?;
+        let fills = self.put(shared, op)?;
         debug_assert!(!fills, "a write that fills its page goes to the die");
-        self.note_waiting(shared, op);
         self.done = op;
         Ok(true)
     }
@@ -148,34 +182,50 @@ impl Scheduler {
         true
     }
 
-    /// A write has come into the page buffer: its flash page is programmed after a time.
-    fn note_waiting<O: Observer>(&mut self, shared: &mut Shared<O>, op: u32) {
-        if self.stale.after_ns == NEVER {
-            return;
+    /// Gives a write its physical page. Returns whether its flash page is full, and is programmed; else
+    /// it waits in the page buffer.
+    pub(super) fn put<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        op: u32,
+    ) -> Result<bool, DriveError> {
+        let ppn = write(shared, op)?;
+        let fills = shared.fills_its_page(ppn);
+        if self.stale.after_ns < NEVER {
+            self.note_unit(shared, ppn, fills);
         }
-        let Some(ppn) = shared.map.locate(shared.ops[op].page) else { return };
-        if shared.map.unit_in_page(ppn) > 0 {
-            return; // the page waits since its first unit came
-        }
-        let due = shared.now() + self.stale.after_ns;
-        self.stale.due.push_back((due, ppn));
-        if self.stale.due.len() == 1 {
+        Ok(fills)
+    }
+
+    /// Notes a unit of the host at `ppn`: its flash page is full, or is programmed after a time.
+    pub(super) fn note_unit<O: Observer>(&mut self, shared: &mut Shared<O>, ppn: u32, fills: bool) {
+        let first = ppn - shared.map.unit_in_page(ppn);
+        if fills {
+            self.stale.filled(first);
+        } else if let Some(due) = self.stale.wait(shared.now(), first) {
             shared.clock.set(Event::Stale, due);
+        }
+    }
+
+    /// The write that is done has shared the move of its page, and waits in the page buffer with it.
+    pub(super) fn note_merged<O: Observer>(&mut self, shared: &mut Shared<O>) {
+        let page = shared.ops[self.done].page;
+        if let Some(ppn) = shared.map.locate(page).filter(|_| self.stale.after_ns < NEVER) {
+            self.note_unit(shared, ppn, false);
         }
     }
 
     /// Flash pages have waited as long as they may: they are programmed if they are not full.
     pub fn program_stale<O: Observer>(&mut self, shared: &mut Shared<O>) {
-        while let Some(&(due, first)) = self.stale.due.front() {
-            if due > shared.now() {
-                shared.clock.set(Event::Stale, due);
-                return;
-            }
-            self.stale.due.pop_front();
-            if shared.map.is_buffered(first) {
-                let plane = shared.map.plane_of(first);
-                let op = shared.ops.add(PageOp::new(BUFFER, plane, Kind::Flush), u64::MAX);
-                self.accept(shared, op);
+        loop {
+            match self.stale.next(shared.now()) {
+                Ok(first) if shared.map.is_buffered(first) => {
+                    let plane = shared.map.plane_of(first);
+                    let op = shared.ops.add(PageOp::new(BUFFER, plane, Kind::Flush), u64::MAX);
+                    self.accept(shared, op);
+                }
+                Ok(_) => {}
+                Err(due) => return shared.clock.set(Event::Stale, due),
             }
         }
     }

@@ -134,7 +134,7 @@ impl Scheduler {
                 self.flash.begin_in_cells(&mut shared.clock, &mut shared.ops, die, job);
             }
             Kind::Write | Kind::Modify => {
-                if !write(shared, op)? {
+                if !self.put(shared, op)? {
                     self.done = op;
                     return Ok(true);
                 }
@@ -164,7 +164,7 @@ impl Scheduler {
             return Ok(op);
         }
         if shared.map.can_write(page, plane) {
-            if !write(shared, op)? {
+            if !self.put(shared, op)? {
                 return Ok(op);
             }
             let units = self.units_per_page.into();
@@ -246,7 +246,7 @@ impl Scheduler {
             self.take_out(shared, die, op);
             if kind == Kind::Read {
                 shared.reads(op);
-            } else if write(shared, op)? {
+            } else if self.put(shared, op)? {
                 joined += 1;
             } else {
                 of_plane[at] = NONE; // its flash page is not full: the next write goes there too
@@ -258,12 +258,12 @@ impl Scheduler {
     }
 }
 
-/// Gives a write its physical page. Returns whether its flash page is full, and is programmed.
-pub(super) fn write<O: Observer>(shared: &mut Shared<O>, op: u32) -> Result<bool, DriveError> {
+/// Gives a write its physical page. Returns its place.
+pub(super) fn write<O: Observer>(shared: &mut Shared<O>, op: u32) -> Result<u32, DriveError> {
     let PageOp { page, plane, .. } = shared.ops[op];
     let Some(ppn) = shared.map.write(page, plane)? else {
         return Err(FtlError::no_space("the pool of erased blocks is empty").into());
     };
     shared.has_its_page(op, ppn)?;
-    Ok(shared.fills_its_page(ppn))
+    Ok(ppn)
 }
