@@ -18,8 +18,9 @@ use crate::extent::{Length, Plan, Warmup};
 use crate::options::{HostConfig, NONE, RunConfig};
 use crate::source::Source;
 use crate::swap::SwapSpec;
-use crate::timed::Timed;
 use crate::timed::config::resolve as clock;
+use crate::timed::words::parse_preemption;
+use crate::timed::{Preemption, Timed};
 use crate::times::Times;
 
 impl Resolved {
@@ -39,7 +40,7 @@ impl Resolved {
         let buffer = config.page_buffer()?;
         source.check_page_size(config.unit())?;
         let specs = Specs::read(config, external)?;
-        check_buffer(config, buffer, &specs.mapping)?;
+        check_buffer(config, buffer, &specs.mapping, &specs.placement)?;
         let plan = config.timed.as_ref().map(|timed| Timed::plan(timed, config, specs.times));
         let plan = plan.transpose()?;
         let blocks = blocks(config, plan.as_ref().map_or(1, |plan| plan.hardware.all_planes()))?;
@@ -235,6 +236,7 @@ fn check_buffer(
     config: &RunConfig,
     buffer: PageBuffer,
     mapping: &Mapping,
+    placement: &PlacementSpec,
 ) -> Result<(), SpecError> {
     let whole = format!("--mapping-unit {}B, the page size", config.page_size);
     if !buffer.gathers() {
@@ -268,6 +270,24 @@ fn check_buffer(
             return Err(SpecError::new(
                 "copy back moves whole flash pages inside their die, found smaller mapping units",
                 format!("{whole}, or --copy-back no"),
+            ));
+        }
+        let (preemption, ..) = parse_preemption(&timed.preemption)?;
+        let flushes = timed.flush_after.is_some() || !buffer.is_protected;
+        if flushes && matches!(preemption, Preemption::Semi { merge: true, .. }) {
+            return Err(SpecError::new(
+                "preemption with merge puts data of the host among copies, where padding would take the \
+                 room that copies need",
+                "leave out +merge, or --flush-after and --power-protection no",
+            ));
+        }
+        if timed.flush_after.is_some() && !placement.is_none() {
+            return Err(SpecError::new(
+                format!(
+                    "flush after cannot be combined with a placement, found {placement}: padding would \
+                     take the room that its copies need"
+                ),
+                "--placement none, or leave out --flush-after",
             ));
         }
         if timed.write_cache > 0 && !buffer.is_protected {

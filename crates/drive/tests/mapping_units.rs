@@ -219,7 +219,7 @@ fn one_die_decides_as_the_counting_drive_where_a_page_holds_several_units() {
     let plain = victim_policies().iter().map(|info| (info.name, "none"));
     let sorted = [("greedy", "dac"), ("z-greedy", "dac:zombie-block=yes")];
     for (index, (policy, placement)) in plain.chain(sorted).enumerate() {
-        let is_protected = index % 2 == 0;
+        let is_protected = index % 2 == 0 || placement != "none";
         let spec = PlacementSpec::parse(placement).unwrap();
         let host = Loop::Closed { threads: 1, think_ns: 1 };
         let mut settings = flashgc_drive::timed::Settings { host, ..settings(hardware) };
@@ -411,7 +411,8 @@ fn nothing_waits_longer_than_flush_after_whatever_serves_the_writes() {
             transfer_ns: 8 * US,
             ..paper_hardware()
         };
-        let mut settings = flashgc_drive::timed::Settings { host: Loop::Open, ..settings(hardware) };
+        let mut settings =
+            flashgc_drive::timed::Settings { host: Loop::Open, ..settings(hardware) };
         settings.multi_plane = multi_plane;
         settings.write_cache = 8 * (case % 2);
         settings.flush_after_ns = 300 * US;

@@ -65,7 +65,7 @@ impl Layout {
         self.placement.check(frontier, levelling)?;
         self.check_spare()?;
         self.buffer.check_blocks(self.geometry.pages_per_block())?;
-        self.buffer.check(frontier)?;
+        self.buffer.check(frontier, &self.placement)?;
         self.allocation.check(frontier)?;
         levelling.map_or(Ok(()), |levelling| levelling.check(frontier))?;
         Ok(self.lifespan.map_or(Ok(()), |lifespan| lifespan.check(frontier))?)

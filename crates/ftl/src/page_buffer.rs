@@ -14,6 +14,7 @@ use flashgc_base::spec::SpecError;
 
 use crate::frontier::Frontier;
 use crate::geometry::GeometryError;
+use crate::placement::PlacementSpec;
 
 /// How many mapping units a flash page holds, and whether those that wait survive a loss of power.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,9 +50,25 @@ impl PageBuffer {
         )))
     }
 
-    /// Whether a drive with this frontier can have it.
-    pub(crate) fn check(&self, frontier: Frontier) -> Result<(), SpecError> {
-        if self.is_protected || frontier.has_pool() {
+    /// Whether a drive with this frontier and placement can have it.
+    pub(crate) fn check(
+        &self,
+        frontier: Frontier,
+        placement: &PlacementSpec,
+    ) -> Result<(), SpecError> {
+        if self.is_protected {
+            return Ok(());
+        }
+        if !placement.is_none() {
+            return Err(SpecError::new(
+                format!(
+                    "a page buffer without power protection cannot have a placement, found {placement}: \
+                     padding would take the room that its copies need"
+                ),
+                "--placement none, or --power-protection yes",
+            ));
+        }
+        if frontier.has_pool() {
             return Ok(());
         }
         Err(SpecError::new(

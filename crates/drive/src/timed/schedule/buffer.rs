@@ -207,14 +207,6 @@ impl Scheduler {
         }
     }
 
-    /// The write that is done has shared the move of its page, and waits in the page buffer with it.
-    pub(super) fn note_merged<O: Observer>(&mut self, shared: &mut Shared<O>) {
-        let page = shared.ops[self.done].page;
-        if let Some(ppn) = shared.map.locate(page).filter(|_| self.stale.after_ns < NEVER) {
-            self.note_unit(shared, ppn, false);
-        }
-    }
-
     /// Flash pages have waited as long as they may: they are programmed if they are not full.
     pub fn program_stale<O: Observer>(&mut self, shared: &mut Shared<O>) {
         loop {

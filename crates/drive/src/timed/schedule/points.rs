@@ -6,7 +6,7 @@ use crate::counting::DriveError;
 use crate::timed::collector::{Point, Step};
 use crate::timed::flash::{Die, Job};
 use crate::timed::measure::Observer;
-use crate::timed::ops::{Kind, NONE, PageOp};
+use crate::timed::ops::{Kind, PageOp};
 use crate::timed::shared::Shared;
 
 impl Scheduler {
@@ -108,9 +108,6 @@ impl Scheduler {
             Step::Gathered => {
                 let held_ns = self.flash.die(die).held_until(clock.now());
                 self.done = self.collector.page_is_moved(ops, die, held_ns);
-                if self.done != NONE {
-                    self.note_merged(shared);
-                }
             }
             Step::Nothing => {}
         }
