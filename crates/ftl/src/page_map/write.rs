@@ -62,10 +62,8 @@ impl<P: VictimPolicy> PageMap<P> {
             }
         }
         self.store.kill_all(PLANE, old, Fate::Overwritten);
-        let plane_state = &mut self.store.planes[PLANE as usize];
-        plane_state.counters.host_pages += count as u64;
-        let active = &mut plane_state.open[usize::from(HOST)];
-        active.host_end = active.next;
+        self.store.planes[PLANE as usize].counters.host_pages += count as u64;
+        self.store.host_ends(PLANE, HOST);
         (count, None)
     }
 
@@ -96,8 +94,7 @@ impl<P: VictimPolicy> PageMap<P> {
             self.old[count] = entry;
             store.tables.map[page as usize] =
                 plane_state.program(&mut store.tables, class, &[page]);
-            let active = &mut plane_state.open[usize::from(class)];
-            active.host_end = active.next;
+            store.host_ends(PLANE, class);
             store.sorting.tick(1);
             store.sorting.wrote(page);
             count += 1;

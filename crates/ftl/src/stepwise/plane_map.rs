@@ -84,10 +84,8 @@ impl<P: VictimPolicy> PlaneMap<P> {
     fn program_host_page(&mut self, plane: PlaneId, class: Class, page: u32) -> u32 {
         let ppn = self.store.program(plane, class, page, Fate::Overwritten);
         self.store.sorting.wrote(page);
-        let plane_state = self.plane_mut(plane);
-        plane_state.counters.host_pages += 1;
-        let active = &mut plane_state.open[usize::from(class)];
-        active.host_end = active.next;
+        self.plane_mut(plane).counters.host_pages += 1;
+        self.store.host_ends(plane, class);
         self.note(Change::Written(page));
         ppn
     }
@@ -306,7 +304,7 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
     }
 
     fn next_move(&mut self, plane: PlaneId) -> Option<Move> {
-        let PageStore { tables, planes, buffer, packing, .. } = &mut self.store;
+        let PageStore { tables, planes, gathering, .. } = &mut self.store;
         let plane_state = &mut planes[plane as usize];
         let under_way = plane_state.under_way.as_mut()?;
         let block = plane_state.first_block + under_way.block;
@@ -332,10 +330,11 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
             }
         };
         let from = first | offset;
-        let read = Some(from - offset % buffer.units_per_page);
-        let is_at_hand = std::mem::replace(&mut steps.read, read) == read;
-        if let Some(packing) = packing {
-            packing.pages_read += u64::from(!is_at_hand);
+        let mut is_at_hand = false;
+        if let Some(gathering) = gathering {
+            let read = Some(from - offset % gathering.units_per_page);
+            is_at_hand = std::mem::replace(&mut steps.read, read) == read;
+            gathering.counts.pages_read += u64::from(!is_at_hand);
         }
         let next = Move { page: reverse[offset as usize], from, is_at_hand };
         steps.moving = Some(next);

@@ -1,13 +1,61 @@
 //! The page buffer of a store: which units wait for the rest of their flash page, and what programs
 //! such a page before it is full.
 
+use flashgc_base::snapshot::{State, Value};
+use flashgc_base::{state, value};
+
 use super::{Active, PageStore, Tables};
 use crate::blocks::BlockId;
 use crate::layout::PlaneId;
-use crate::page_buffer::Packing;
+use crate::page_buffer::{Packing, PageBuffer};
 use crate::placement::Class;
 use crate::table::for_words;
 use crate::victim::VictimPolicy;
+
+/// The page buffer of a store whose flash pages hold several units.
+pub(crate) struct Gathering {
+    pub(crate) units_per_page: u32,
+    pub(crate) counts: Packing,
+    /// Of every class of every plane, where data of the host and copies end in its open block.
+    ends: Vec<Ends>,
+    classes: usize,
+}
+
+/// Offsets behind the last page of the host and the last copy; 0 where there is none.
+#[derive(Clone, Copy, Default)]
+struct Ends {
+    host: u32,
+    copies: u32,
+}
+
+impl Value for Ends {
+    value!(host, copies);
+}
+
+impl State for Gathering {
+    state! {
+        values: counts;
+        tables: ends;
+        fixed: units_per_page, classes;
+    }
+}
+
+impl Gathering {
+    /// `None` where a page is a flash page.
+    pub(super) fn new(buffer: PageBuffer, planes: u32, classes: usize) -> Option<Self> {
+        let ends = || vec![Ends::default(); planes as usize * classes];
+        buffer.gathers().then(|| Self {
+            units_per_page: buffer.units_per_page,
+            counts: Packing::default(),
+            ends: ends(),
+            classes,
+        })
+    }
+
+    fn ends(&mut self, plane: PlaneId, class: Class) -> &mut Ends {
+        &mut self.ends[plane as usize * self.classes + usize::from(class)]
+    }
+}
 
 impl Tables {
     /// Flash pages of `units` units each in `block` that hold a live unit.
@@ -46,7 +94,8 @@ impl<P: VictimPolicy> PageStore<P> {
     /// The number of the unit at `ppn` in its flash page.
     #[inline]
     pub(crate) fn unit_in_page(&self, ppn: u32) -> u32 {
-        self.tables.place_of(ppn).1 % self.buffer.units_per_page
+        let offset = self.tables.place_of(ppn).1;
+        self.gathering.as_ref().map_or(0, |it| offset % it.units_per_page)
     }
 
     /// Whether the unit at `ppn` waits in the page buffer: its flash page is not programmed.
@@ -61,55 +110,82 @@ impl<P: VictimPolicy> PageStore<P> {
 
     /// The first offset of an open block whose unit waits; `next` if none does.
     fn first_buffered(&self, active: &Active) -> u32 {
-        active.next - active.next % self.buffer.units_per_page
+        self.gathering
+            .as_ref()
+            .map_or(active.next, |it| active.next - active.next % it.units_per_page)
     }
 
     /// Programs, partly filled, one flash page of `plane` in which data of the host wait; whether
     /// there was one.
     pub(crate) fn program_host_data(&mut self, plane: PlaneId) -> bool {
-        self.program_waiting(plane, |active| active.host_end)
+        self.program_waiting(plane, |ends| ends.host)
     }
 
     /// Programs, partly filled, one flash page of `plane` in which copies wait; whether there was one.
     pub(crate) fn program_copies(&mut self, plane: PlaneId) -> bool {
-        self.program_waiting(plane, |active| active.copies_end)
+        self.program_waiting(plane, |ends| ends.copies)
     }
 
-    fn program_waiting(&mut self, plane: PlaneId, end: impl Fn(&Active) -> u32) -> bool {
-        if !self.buffer.gathers() {
-            return false;
-        }
-        let open = &self.planes[plane as usize].open;
-        let waits = |active: &Active| active.is_some() && end(active) > self.first_buffered(active);
-        let Some(class) = open.iter().position(waits) else { return false };
+    fn program_waiting(&mut self, plane: PlaneId, end: impl Fn(&Ends) -> u32) -> bool {
+        let Some(gathering) = &self.gathering else { return false };
+        let ends = &gathering.ends[plane as usize * gathering.classes..][..gathering.classes];
+        let open = self.planes[plane as usize].open.iter().zip(ends);
+        let mut waits =
+            open.map(|(active, ends)| active.is_some() && end(ends) > self.first_buffered(active));
+        let Some(class) = waits.position(|waits| waits) else { return false };
         self.pad(plane, class as Class);
         true
     }
 
+    /// The host's data at `class` of `plane` end with the page that was programmed last.
+    #[inline]
+    pub(crate) fn host_ends(&mut self, plane: PlaneId, class: Class) {
+        if let Some(gathering) = &mut self.gathering {
+            let next = self.planes[plane as usize].open[usize::from(class)].next;
+            gathering.ends(plane, class).host = next;
+        }
+    }
+
+    /// The same for copies.
+    #[inline]
+    pub(super) fn copies_end(&mut self, plane: PlaneId, class: Class) {
+        if let Some(gathering) = &mut self.gathering {
+            let next = self.planes[plane as usize].open[usize::from(class)].next;
+            gathering.ends(plane, class).copies = next;
+        }
+    }
+
+    /// An erased block is opened for `class` of `plane`.
+    #[inline]
+    pub(super) fn nothing_waits(&mut self, plane: PlaneId, class: Class) {
+        if let Some(gathering) = &mut self.gathering {
+            *gathering.ends(plane, class) = Ends::default();
+        }
+    }
+
     /// The rest of the flash page that is being filled at `class` is programmed without data.
     fn pad(&mut self, plane: PlaneId, class: Class) {
-        let units = self.buffer.units_per_page;
+        let Some(gathering) = &mut self.gathering else { return };
         let active = &mut self.planes[plane as usize].open[usize::from(class)];
-        let end = active.next.next_multiple_of(units);
+        let end = active.next.next_multiple_of(gathering.units_per_page);
         let padding = end - active.next;
         debug_assert!(padding > 0, "a full page does not wait");
         active.next = end;
-        if let Some(packing) = &mut self.packing {
-            packing.padding += u64::from(padding);
-        }
+        gathering.counts.padding += u64::from(padding);
     }
 
     /// A collection reads the flash pages of the victim `block` of `plane`.
     #[inline]
     pub(super) fn note_pages_read(&mut self, plane: PlaneId, block: BlockId) {
-        let Some(packing) = &mut self.packing else { return };
+        let Some(gathering) = &mut self.gathering else { return };
         let block = self.planes[plane as usize].first_block + block;
-        packing.pages_read += self.tables.pages_with_live(block, self.buffer.units_per_page);
+        let pages = self.tables.pages_with_live(block, gathering.units_per_page);
+        gathering.counts.pages_read += pages;
     }
 
     /// The counts of the page buffer; `None` where a unit is a flash page.
     pub(crate) fn packing(&self) -> Option<Packing> {
-        self.packing
+        self.gathering.as_ref().map(|gathering| gathering.counts)
     }
 }
 

@@ -150,11 +150,10 @@ impl<P: VictimPolicy> PageStore<P> {
             plane_state.blocks.zombies_mut()[block as usize] += zombies;
         }
         plane_state.counters.copied_pages += pages.len() as u64;
-        let active = &mut plane_state.open[usize::from(class)];
-        active.copies_end = active.next;
         if let Some(under_way) = &mut plane_state.under_way {
             under_way.copied += pages.len() as u32;
         }
+        self.copies_end(plane, class);
         self.sorting.tick(pages.len() as u64);
         self.note_copies(pages);
     }
@@ -176,11 +175,10 @@ impl<P: VictimPolicy> PageStore<P> {
         }
         let plane_state = &mut self.planes[plane as usize];
         plane_state.counters.copied_pages += 1;
-        let active = &mut plane_state.open[usize::from(class)];
-        active.copies_end = active.next;
         if let Some(under_way) = &mut plane_state.under_way {
             under_way.copied += 1;
         }
+        self.copies_end(plane, class);
         self.note_copies(&[page]);
         Ok(ppn)
     }

@@ -44,7 +44,7 @@ impl<P: VictimPolicy> PageStore<P> {
                 self.put(plane, *block, rest);
                 let plane_state = &mut self.planes[plane as usize];
                 plane_state.open[usize::from(HOST)] =
-                    Active { next: rest.len() as u32, ..Active::erased(*block) };
+                    Active { block: *block, next: rest.len() as u32 };
             }
             self.release(planes, plane, block + u32::from(!rest.is_empty()));
             self.close_all(plane, *block);

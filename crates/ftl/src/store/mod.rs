@@ -22,6 +22,7 @@ mod tables;
 mod wear;
 mod zombies;
 
+pub(crate) use buffer::Gathering;
 pub(crate) use open::Active;
 pub(crate) use pick::digest;
 pub use plane::Move;
@@ -40,7 +41,7 @@ use crate::error::{FtlError, FtlErrorKind, check_range};
 use crate::geometry::Geometry;
 use crate::layout::{Layout, PlaneId, PlaneLayout};
 use crate::levelling::Leveller;
-use crate::page_buffer::{Packing, PageBuffer};
+use crate::page_buffer::PageBuffer;
 use crate::placement::Class;
 use crate::table::UNMAPPED;
 use crate::track::Tracker;
@@ -52,8 +53,8 @@ pub(crate) struct PageStore<P: VictimPolicy> {
     pub(crate) planes: Box<[Plane<P>]>,
     pub(crate) sorting: Sorting,
     pub(crate) buffer: PageBuffer,
-    /// Counts of the page buffer; `None` where a page is a flash page.
-    pub(crate) packing: Option<Packing>,
+    /// The page buffer; `None` where a page is a flash page.
+    pub(crate) gathering: Option<Gathering>,
     /// How worn the blocks are; `None` where they bear any number of erases.
     pub(crate) wear: Option<Wear>,
     /// Counts of zombies; `None` where neither policy nor placement asks for them.
@@ -145,12 +146,13 @@ impl<P: VictimPolicy> PageStore<P> {
                 blocks,
             });
         }
+        let gathering = Gathering::new(layout.buffer, planes.planes, sorting.classes());
         let mut store = Self {
             tables,
             planes: made.into(),
             sorting,
             buffer: layout.buffer,
-            packing: layout.buffer.gathers().then(Packing::default),
+            gathering,
             wear: layout.lifespan.map(|lifespan| Wear::new(lifespan, planes, &promised)),
             zombies: keeps_zombies.then(ZombieCounts::default),
             copied: None,
@@ -225,6 +227,7 @@ impl<P: VictimPolicy> PageStore<P> {
         let block = plane_state.erased_block(self.sorting.takes_cold_data(class))?;
         plane_state.open[usize::from(class)] = Active::erased(block);
         self.sorting.opened(plane_state.first_block + block, class);
+        self.nothing_waits(plane, class);
         Ok(())
     }
 

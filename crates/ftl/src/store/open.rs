@@ -12,14 +12,10 @@ pub(crate) struct Active {
     pub(crate) block: BlockId,
     /// Offset of the next page to program; b when full.
     pub(crate) next: u32,
-    /// Offset behind the last page that the host wrote there.
-    pub(crate) host_end: u32,
-    /// Offset behind the last page that was copied there.
-    pub(crate) copies_end: u32,
 }
 
 impl Value for Active {
-    value!(block, next, host_end, copies_end);
+    value!(block, next);
 }
 
 impl Active {
@@ -27,11 +23,11 @@ impl Active {
 
     /// No block yet: full, so that the first write makes room.
     pub(crate) fn none(pages_per_block: u32) -> Self {
-        Self { block: Self::NO_BLOCK, next: pages_per_block, host_end: 0, copies_end: 0 }
+        Self { block: Self::NO_BLOCK, next: pages_per_block }
     }
 
     pub(crate) fn erased(block: BlockId) -> Self {
-        Self { block, next: 0, host_end: 0, copies_end: 0 }
+        Self { block, next: 0 }
     }
 
     /// Whether there is a block.

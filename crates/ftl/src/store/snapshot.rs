@@ -11,8 +11,8 @@ use crate::victim::VictimPolicy;
 impl<P: VictimPolicy> State for PageStore<P> {
     state! {
         named: "page store";
-        values: zombies, copied, packing;
-        states: tables, planes, sorting, wear;
+        values: zombies, copied;
+        states: tables, planes, sorting, wear, gathering;
         fixed: bytes, buffer;
         then: check;
     }

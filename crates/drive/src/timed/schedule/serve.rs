@@ -103,17 +103,11 @@ impl Scheduler {
         self.take_out(shared, die, op);
         self.collector.served(&shared.ops[op]);
         let PageOp { kind, page, .. } = shared.ops[op];
+        // Comparisons are foreseen more often than a jump.
+        if kind == Kind::Trim || kind == Kind::Flush {
+            return self.start_without_data(shared, die, op);
+        }
         match kind {
-            Kind::Trim => {
-                shared.map.trim(page)?;
-                shared.observer.trimmed(page);
-                self.done = op;
-            }
-            Kind::Flush => {
-                if !self.flush(shared, die, op) {
-                    self.done = op;
-                }
-            }
             Kind::Read => {
                 let from = shared.reads(op);
                 if from.is_none_or(|ppn| self.is_buffered(shared, ppn)) {
@@ -133,7 +127,7 @@ impl Scheduler {
                 let job = Job::ModifyRead(op);
                 self.flash.begin_in_cells(&mut shared.clock, &mut shared.ops, die, job);
             }
-            Kind::Write | Kind::Modify => {
+            _ => {
                 if !self.put(shared, op)? {
                     self.done = op;
                     return Ok(true);
@@ -143,6 +137,25 @@ impl Scheduler {
                 let Shared { clock, ops, .. } = shared;
                 self.flash.begin_on_bus(clock, ops, die, Job::Write(op), units);
             }
+        }
+        Ok(true)
+    }
+
+    /// Serves a TRIM or a flush.
+    #[inline(never)]
+    fn start_without_data<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        die: u32,
+        op: u32,
+    ) -> Result<bool, DriveError> {
+        let PageOp { kind, page, .. } = shared.ops[op];
+        if kind == Kind::Trim {
+            shared.map.trim(page)?;
+            shared.observer.trimmed(page);
+            self.done = op;
+        } else if !self.flush(shared, die, op) {
+            self.done = op;
         }
         Ok(true)
     }
@@ -199,10 +212,28 @@ impl Scheduler {
         die: u32,
         first: u32,
     ) -> Result<u64, DriveError> {
+        let planes = self.planes_per_die;
+        let is_alone = !self.multi_plane
+            || planes == 1
+            || self.collector.is_under_way(die)
+            || self.flash.die(die).suspended.is_some();
+        if is_alone && self.units_per_page == 1 {
+            return Ok(0);
+        }
+        self.gather_waiting(shared, die, first, is_alone)
+    }
+
+    /// The same where others may join, from other planes unless it `is_alone`.
+    #[inline(never)]
+    fn gather_waiting<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        die: u32,
+        first: u32,
+        is_alone: bool,
+    ) -> Result<u64, DriveError> {
         let kind = if shared.ops[first].kind == Kind::Read { Kind::Read } else { Kind::Write };
         let planes = self.planes_per_die;
-        let alone = self.collector.is_under_way(die) || self.flash.die(die).suspended.is_some();
-        let is_alone = !self.multi_plane || planes == 1 || alone;
         let has_units = kind == Kind::Read && self.units_per_page > 1;
         if is_alone && !has_units {
             return Ok(0);
