@@ -18,9 +18,7 @@ def configurations() -> Iterator[Configuration]:
     for frontier in ("single", "double", "pool:low=2", "mixed:low=2"):
         yield counting(f"units/{frontier}", victim="greedy", frontier=frontier, **UNITS)
     yield counting("units/flushed", victim="d-choices:d=10,c=1", **UNITS, **FLUSHED)
-    yield counting(
-        "units/dac", victim="greedy", placement="dac", frontier="pool:low=2", **UNITS
-    )
+    yield counting("units/dac", victim="greedy", placement="dac", frontier="pool:low=2", **UNITS)
     yield counting("units/flushed/dftl", mapping="dftl:entries=800", **UNITS, **FLUSHED)
     yield counting(
         "units/worn", victim="greedy", endurance=40, until="system-failure", warmup=0,
