@@ -11,6 +11,7 @@
 mod audit;
 mod buffer;
 mod collect;
+mod contents;
 mod fill;
 mod gather;
 mod open;
@@ -22,6 +23,7 @@ mod tables;
 mod wear;
 mod zombies;
 
+pub use contents::{Contents, OpenBlock};
 pub(crate) use open::Active;
 pub(crate) use pick::digest;
 pub use plane::Move;
