@@ -90,11 +90,6 @@ impl Journal {
         self.next - self.start
     }
 
-    /// Whether there are records that are not on the medium.
-    pub(crate) fn is_pending(&self) -> bool {
-        !self.pending.is_empty()
-    }
-
     /// Adds a record; the medium gets it with its block.
     pub(crate) fn append(
         &mut self,

@@ -59,6 +59,11 @@ impl CrashMedia {
         Self(Arc::new(Mutex::new(History { ops: Vec::new(), image })))
     }
 
+    /// A copy of its bytes.
+    pub fn image(&self) -> Vec<u8> {
+        self.history().image.clone()
+    }
+
     /// Operations so far.
     pub fn len_of_history(&self) -> usize {
         self.history().ops.len()
