@@ -80,6 +80,12 @@ impl Journal {
         self.stamp
     }
 
+    /// Takes a number for a program that no record names.
+    pub(crate) fn take_stamp(&mut self) -> u64 {
+        self.stamp += 1;
+        self.stamp - 1
+    }
+
     /// The number of the next block.
     pub(crate) fn next(&self) -> u64 {
         self.next

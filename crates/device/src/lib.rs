@@ -25,6 +25,7 @@ mod layout;
 pub mod media;
 mod oob;
 mod recover;
+mod repair;
 mod served;
 mod settings;
 mod superblock;

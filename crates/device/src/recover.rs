@@ -59,7 +59,7 @@ pub(crate) fn load(
     let replay = Replay::read(media, zones, tag, start, stamp);
     let pages = Pages { media, zones, tag, rules };
     found.replay(&replay, stamp, pages)?;
-    found.find_ends(pages)?;
+    found.settle(stamp + replay.durable as u64, zones);
     found.records = replay.records.len() as u64;
     let lost = Horizon { epoch: superblock.epoch, end: stamp + found.records };
     found.horizons.push(lost);
@@ -158,25 +158,33 @@ impl Found {
         Ok(())
     }
 
-    /// Moves the end of each open block behind all that may have been programmed there: no page is
-    /// programmed twice between two erases.
-    fn find_ends(&mut self, pages: Pages<'_>) -> Result<(), DeviceError> {
-        let b = pages.zones.geometry.pages_per_block();
-        for (block, info) in (0..).zip(&mut self.blocks).filter(|(_, info)| info.is_written) {
-            let first = pages.zones.first_ppn(block);
-            for offset in (u32::from(info.next)..b).rev() {
-                let is_programmed = match pages.slot(first + offset)? {
-                    Slot::Blank => false,
-                    Slot::Torn => true,
-                    Slot::Of(found) => found.stamp >= info.opened,
-                };
-                if is_programmed {
-                    info.next = offset as u16 + 1;
-                    break;
+    /// The offset behind the last live page of each block, and how many live pages it has.
+    pub(crate) fn ends(&self, zones: &Zones) -> Vec<(u16, u16)> {
+        let mut ends = vec![(0, 0); self.blocks.len()];
+        for &ppn in self.map.iter().filter(|&&ppn| ppn != UNMAPPED) {
+            let (block, offset) = zones.geometry.place_of(ppn);
+            let (end, live) = &mut ends[block as usize];
+            (*end, *live) = ((*end).max(offset as u16 + 1), *live + 1);
+        }
+        ends
+    }
+
+    /// Blocks that were open, or were programmed by records that were not durable, go on behind their
+    /// last live page; what lies there is lost or dead. Those without a live page are erased.
+    /// `certain`: records below this number were durable.
+    fn settle(&mut self, certain: u64, zones: &Zones) {
+        let b = zones.geometry.pages_per_block();
+        let ends = self.ends(zones);
+        for (info, (end, _)) in self.blocks.iter_mut().zip(ends) {
+            if info.is_written && (u32::from(info.next) < b || info.changed >= certain) {
+                info.next = end;
+                if end == 0 {
+                    info.is_written = false;
+                    info.erases += 1;
+                    self.counters.erases += 1;
                 }
             }
         }
-        Ok(())
     }
 
     /// Calls `take` with the contents that a page store takes over.

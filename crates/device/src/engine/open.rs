@@ -9,8 +9,8 @@ use crate::codec::crc;
 use crate::journal::Journal;
 use crate::layout::{PAGE, Zones};
 use crate::media::Media;
-use crate::oob;
 use crate::recover::{self, Found};
+use crate::repair;
 use crate::served::DeviceError;
 use crate::settings::{Settings, invalid, snapshot};
 use crate::superblock::{Copies, Superblock};
@@ -94,8 +94,11 @@ impl Drive {
         let mut copies = Copies::read(media.as_ref())?;
         let before = copies.now;
         let zones = zones_of(media.as_ref(), &before, settings)?;
-        let found = recover::load(media.as_ref(), &zones, &before, rules)?;
-        let (map, is_restored) = restored(&found, settings)?;
+        if !before.is_clean {
+            // What is read from now on is durable: recovery may write over what it replaces.
+            media.sync()?;
+        }
+        let mut found = recover::load(media.as_ref(), &zones, &before, rules)?;
         let now = Superblock {
             epoch: before.epoch + 1,
             is_clean: false,
@@ -103,7 +106,16 @@ impl Drive {
             unsafe_shutdowns: before.unsafe_shutdowns + u64::from(!before.is_clean),
             ..before
         };
-        let journal = Journal::new(now.tag(), now.base());
+        let mut journal = Journal::new(now.tag(), now.base());
+        if !before.is_clean {
+            let empty = settings.build()?;
+            let medium = media.as_mut();
+            repair::scrub(medium, &zones, found.skipped.iter().copied())?;
+            let parts = (&zones, now.tag(), rules);
+            repair::make_way(medium, parts, &mut found, &mut journal, empty.as_ref())?;
+            repair::scrub(medium, &zones, repair::ahead(&zones, &found))?;
+        }
+        let (map, is_restored) = restored(&found, settings)?;
         if before.is_clean {
             // The checkpoint stays; the journal goes on behind it.
             let next = Superblock { journal_start: now.base(), stamp_start: now.base(), ..now };
@@ -135,9 +147,6 @@ impl Drive {
             copies,
         };
         if !before.is_clean {
-            for ppn in found.skipped {
-                drive.media.write_at(drive.zones.oob(ppn), &[0; oob::BYTES])?;
-            }
             drive.checkpoint(now, &[])?;
         }
         Ok(drive)
