@@ -58,7 +58,7 @@ impl Settings {
         )
     }
 
-    /// Erased blocks at which collections begin.
+    /// Erased blocks at which collections begin: the frontier's mark, and what copies may need beyond one.
     ///
     /// # Errors
     /// A layout that a stored drive cannot have.
@@ -88,7 +88,7 @@ impl Settings {
         if self.text().len() as u64 > CONFIG_BYTES {
             return fault(format!("the configuration has more than {CONFIG_BYTES} bytes"));
         }
-        Ok(low)
+        Ok(low.saturating_add(self.layout.placement.kept_for_copies()))
     }
 
     /// The page store, empty.
