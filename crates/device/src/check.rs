@@ -57,16 +57,29 @@ pub fn check(media: &dyn Media, settings: &Settings) -> Result<Checked, DeviceEr
     Ok(checked)
 }
 
-/// The map by the out-of-band records alone: for each page its ppn, or [`UNMAPPED`]. Superblock and
-/// checkpoint say only which records a crash has lost. A page that was discarded may have its old data.
+/// The map by the out-of-band records alone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OobMap {
+    /// For each logical page its ppn, or [`UNMAPPED`]. A page that was discarded may have its old data.
+    pub map: Vec<u32>,
+    /// Checkpoint and journal say which records crashes have lost. Without them a page may have data
+    /// that were written, but not flushed, before a crash.
+    pub knows_losses: bool,
+}
+
+/// Makes the map from the out-of-band records, also where checkpoint or journal are damaged.
 ///
 /// # Errors
-/// Those of [`check`].
-pub fn map_from_oob(media: &dyn Media, settings: &Settings) -> Result<Vec<u32>, DeviceError> {
+/// No drive, other settings, those of the medium.
+pub fn map_from_oob(media: &dyn Media, settings: &Settings) -> Result<OobMap, DeviceError> {
     let superblock = Copies::read(media)?.now;
     let zones = zones_of(media, &superblock, settings)?;
     let rules = Rules::default();
-    let found = recover::load(media, &zones, &superblock, rules)?;
     let pages = Pages { media, zones: &zones, tag: superblock.tag(), rules };
-    recover::from_oob(pages, &found.horizons, &found.skipped)
+    let found = recover::load(media, &zones, &superblock, rules).ok();
+    let (horizons, skipped) = found
+        .as_ref()
+        .map_or((&[][..], &[][..]), |found| (&found.horizons[..], &found.skipped[..]));
+    let map = recover::from_oob(pages, horizons, skipped)?;
+    Ok(OobMap { map, knows_losses: found.is_some() })
 }

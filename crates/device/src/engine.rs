@@ -342,9 +342,7 @@ impl Drive {
             ..next
         };
         self.copies.write(self.media.as_mut(), next)?;
-        if self.rules.orders_checkpoints {
-            self.sync()?;
-        }
+        self.sync()?;
         self.journal.cut();
         self.stat.checkpoints += 1;
         self.passed()

@@ -5,6 +5,7 @@ mod common;
 
 use common::{UUID, commands, compare, new_medium, open, page_of, plain, settings, work};
 use flashgc_base::rng::Stream;
+use flashgc_device::check::map_from_oob;
 use flashgc_device::media::{Fault, FaultMedia, Faults, FileMedia, MemMedia};
 use flashgc_device::{DeviceError, Drive, PAGE, Served, Settings};
 use flashgc_ftl::{EndOfLife, Endurance, Geometry, Layout, endurance::Lifespan};
@@ -347,4 +348,30 @@ fn commands_beyond_the_drive_and_parts_of_pages_are_refused() {
     assert_eq!(drive.extent(0, pages).unwrap(), (3, false));
     assert_eq!(drive.extent(3, pages - 3).unwrap(), (2, true));
     assert_eq!(drive.extent(5, 7).unwrap(), (7, false));
+}
+
+/// The same places from the out-of-band records, also where both checkpoints are gone.
+#[test]
+fn the_map_survives_the_loss_of_journal_and_checkpoints() {
+    let settings = plain();
+    let (mut drive, media, _, held) = full(&settings);
+    drive.flush().unwrap();
+    drop(drive);
+    let whole = map_from_oob(&media, &settings).unwrap();
+    assert!(whole.knows_losses);
+    // Between the configuration and the records, which are 720 times 32 bytes before the data.
+    let len = media.image().len();
+    let records = (len - 720 * PAGE - 720 * 32) / PAGE * PAGE;
+    media.bytes()[4 * PAGE + (64 << 10)..records].fill(0);
+    let refused = Drive::open(Box::new(media.clone()), &settings).err().expect("refused");
+    assert!(refused.to_string().contains("--from-oob"), "{refused}");
+    let rebuilt = map_from_oob(&media, &settings).unwrap();
+    assert_eq!((rebuilt.map == whole.map, rebuilt.knows_losses), (true, false));
+    let data = len - 720 * PAGE;
+    for (page, number) in held.into_iter().enumerate() {
+        let Some(number) = number else { continue };
+        let (block, offset) = settings.layout.geometry.place_of(rebuilt.map[page]);
+        let at = data + (block * 12 + offset) as usize * PAGE;
+        assert_eq!(media.bytes()[at..][..PAGE], page_of(number), "page {page}");
+    }
 }
