@@ -215,6 +215,11 @@ impl BlockTable {
         self.clock = 0;
     }
 
+    /// Takes over the erase counts of all blocks.
+    pub(crate) fn hold_erases(&mut self, erases: &[u32]) {
+        self.erases.copy_from_slice(erases);
+    }
+
     #[inline]
     pub(crate) fn counts_mut(&mut self) -> &mut [u16] {
         &mut self.counts

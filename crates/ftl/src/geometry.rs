@@ -117,6 +117,18 @@ impl Geometry {
         self.physical_pages() as f64 / f64::from(self.logical_pages) - 1.0
     }
 
+    /// The block and the offset of a ppn.
+    #[inline]
+    pub fn place_of(&self, ppn: u32) -> (u32, u32) {
+        (ppn >> self.offset_bits, ppn & ((1 << self.offset_bits) - 1))
+    }
+
+    /// The ppn of the page at `offset` of `block`.
+    #[inline]
+    pub fn ppn(&self, block: u32, offset: u32) -> u32 {
+        block << self.offset_bits | offset
+    }
+
     /// Bits of a ppn that hold the page's offset in its block.
     #[inline]
     pub(crate) fn offset_bits(&self) -> u32 {

@@ -167,6 +167,12 @@ impl Leveller {
         }
     }
 
+    /// The same on a drive with these erases, none of whose blocks is a candidate yet.
+    pub(crate) fn anew(&self, blocks: &BlockTable) -> Self {
+        let most_erases = blocks.erase_counts().iter().copied().max().unwrap_or_default();
+        Self { most_erases, ..Self::new(self.levelling, blocks) }
+    }
+
     /// Bytes that it keeps on a drive of `blocks` blocks.
     pub(crate) fn bytes(blocks: u32) -> u64 {
         bytes_of::<u64>(tree_levels(blocks, FAN).iter().sum())

@@ -48,7 +48,7 @@ pub use page_buffer::{Packing, PageBuffer};
 pub use page_map::PageMap;
 pub use placement::{PlacementSpec, placement_policies};
 pub use scheme::{Costs, Duplicates, Scheme, schemes};
-pub use stepwise::{PlaneMap, Stepwise};
+pub use stepwise::{Contents, OpenBlock, PlaneMap, Stepwise};
 pub use store::{Cause, Moment, Wear};
 pub use table::UNMAPPED;
 pub use translation::{

@@ -19,7 +19,8 @@ use crate::error::FtlError;
 use crate::geometry::Geometry;
 use crate::layout::PlaneId;
 use crate::page_buffer::{Packing, PageBuffer};
-pub use crate::store::{Move, RESERVED_BLOCKS, Wear};
+use crate::placement::Class;
+pub use crate::store::{Contents, Move, OpenBlock, RESERVED_BLOCKS, Wear};
 use crate::translation::TakesHints;
 
 /// The pick of a collection.
@@ -100,6 +101,16 @@ pub trait Stepwise: State + Send {
 
     /// Blocks of a plane that are open at most.
     fn open_blocks(&self) -> u32;
+
+    /// The open block of `class` in `plane`; `None` if it has none.
+    fn open_block(&self, plane: PlaneId, class: Class) -> Option<OpenBlock>;
+
+    /// Takes over what a drive holds. The map is new, has one plane, and was made without data.
+    /// After an error it is of no use.
+    ///
+    /// # Errors
+    /// Contents that contradict themselves, or are not those of a drive of this shape.
+    fn hold(&mut self, contents: &Contents<'_>) -> Result<(), Fault>;
 
     /// The room that a write of `page` finds in `plane`.
     fn host_room(&self, page: u32, plane: PlaneId) -> Room;

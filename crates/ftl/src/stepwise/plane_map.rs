@@ -2,10 +2,10 @@
 //! operation at a time.
 
 use flashgc_base::rng::Stream;
-use flashgc_base::snapshot::State;
+use flashgc_base::snapshot::{Fault, State};
 use flashgc_base::state;
 
-use super::{Change, Move, Room, Stepwise, Victim};
+use super::{Change, Contents, Move, OpenBlock, Room, Stepwise, Victim};
 use crate::blocks::{BlockId, BlockTable};
 use crate::counters::{Counters, Levelled, ZombieCounts};
 use crate::error::FtlError;
@@ -160,6 +160,16 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
 
     fn open_blocks(&self) -> u32 {
         self.store.sorting.classes() as u32
+    }
+
+    fn open_block(&self, plane: PlaneId, class: Class) -> Option<OpenBlock> {
+        let plane_state = self.plane(plane);
+        let open = plane_state.open.get(usize::from(class)).filter(|open| open.is_some())?;
+        Some(OpenBlock { class, block: plane_state.first_block + open.block, next: open.next })
+    }
+
+    fn hold(&mut self, contents: &Contents<'_>) -> Result<(), Fault> {
+        self.store.hold(contents)
     }
 
     fn host_room(&self, page: u32, plane: PlaneId) -> Room {

@@ -11,6 +11,7 @@
 mod audit;
 mod buffer;
 mod collect;
+mod contents;
 mod fill;
 mod gather;
 mod open;
@@ -23,6 +24,7 @@ mod wear;
 mod zombies;
 
 pub(crate) use buffer::Gathering;
+pub use contents::{Contents, OpenBlock};
 pub(crate) use open::Active;
 pub(crate) use pick::digest;
 pub use plane::Move;

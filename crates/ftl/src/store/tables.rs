@@ -73,8 +73,7 @@ impl Tables {
     /// The block and the offset of a ppn.
     #[inline]
     pub(crate) fn place_of(&self, ppn: u32) -> (BlockId, u32) {
-        let bits = self.geometry.offset_bits();
-        (ppn >> bits, ppn & ((1 << bits) - 1))
+        self.geometry.place_of(ppn)
     }
 
     /// Logical pages that were written last to the pages of `block`.

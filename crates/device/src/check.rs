@@ -1,0 +1,85 @@
+//! Looking at a drive that is not open: whether its two maps agree, and every page can be read.
+
+use flashgc_ftl::UNMAPPED;
+
+use crate::engine::zones_of;
+use crate::layout::PAGE;
+use crate::media::Media;
+use crate::recover;
+use crate::served::DeviceError;
+use crate::settings::Settings;
+use crate::superblock::Copies;
+use crate::verify::{Expected, Pages, Rules};
+
+/// What a check found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Checked {
+    /// Whether the drive was closed.
+    pub is_clean: bool,
+    /// Pages with data, by checkpoint and journal.
+    pub mapped: u64,
+    /// Pages that cannot be read.
+    pub damaged: Vec<u32>,
+    /// Pages that lie elsewhere by the out-of-band records.
+    pub disagree: Vec<u32>,
+    /// Pages without data that the out-of-band records know: they were discarded.
+    pub discarded: u64,
+}
+
+/// Reads all of the drive, and compares the map of checkpoint and journal with that of the
+/// out-of-band records. Nothing is written.
+///
+/// # Errors
+/// No drive, other settings, damage that leaves the map unknown, those of the medium.
+pub fn check(media: &dyn Media, settings: &Settings) -> Result<Checked, DeviceError> {
+    let superblock = Copies::read(media)?.now;
+    let zones = zones_of(media, &superblock, settings)?;
+    let rules = Rules::default();
+    let found = recover::load(media, &zones, &superblock, rules)?;
+    let pages = Pages { media, zones: &zones, tag: superblock.tag(), rules };
+    let seen = recover::from_oob(pages, &found.horizons, &found.skipped)?;
+    let mut checked = Checked { is_clean: superblock.is_clean, ..Checked::default() };
+    let mut buffer = [0; PAGE];
+    for (page, (&ppn, &seen)) in (0..).zip(found.map.iter().zip(&seen)) {
+        if ppn == UNMAPPED {
+            checked.discarded += u64::from(seen != UNMAPPED);
+            continue;
+        }
+        checked.mapped += 1;
+        if ppn != seen {
+            checked.disagree.push(page);
+        }
+        let block = &found.blocks[zones.geometry.place_of(ppn).0 as usize];
+        if pages.read(&Expected { page, ppn, block, record: None }, &mut buffer).is_err() {
+            checked.damaged.push(page);
+        }
+    }
+    Ok(checked)
+}
+
+/// The map by the out-of-band records alone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OobMap {
+    /// For each logical page its ppn, or [`UNMAPPED`]. A page that was discarded may have its old data.
+    pub map: Vec<u32>,
+    /// Checkpoint and journal say which records crashes have lost. Without them a page may have data
+    /// that were written, but not flushed, before a crash.
+    pub knows_losses: bool,
+}
+
+/// Makes the map from the out-of-band records, also where checkpoint or journal are damaged.
+///
+/// # Errors
+/// No drive, other settings, those of the medium.
+pub fn map_from_oob(media: &dyn Media, settings: &Settings) -> Result<OobMap, DeviceError> {
+    let superblock = Copies::read(media)?.now;
+    let zones = zones_of(media, &superblock, settings)?;
+    let rules = Rules::default();
+    let pages = Pages { media, zones: &zones, tag: superblock.tag(), rules };
+    let found = recover::load(media, &zones, &superblock, rules).ok();
+    let (horizons, skipped) = found
+        .as_ref()
+        .map_or((&[][..], &[][..]), |found| (&found.horizons[..], &found.skipped[..]));
+    let map = recover::from_oob(pages, horizons, skipped)?;
+    Ok(OobMap { map, knows_losses: found.is_some() })
+}

@@ -1,0 +1,111 @@
+//! The commands of the host.
+
+use super::Drive;
+use crate::journal::Record;
+use crate::layout::PAGE;
+use crate::served::{DeviceError, Served};
+
+/// Pages whose hints are passed on at once.
+const HINTS: u32 = 1024;
+
+impl Drive {
+    /// The range as page numbers, if the drive has it.
+    fn range(&self, page: u64, count: u64) -> Result<std::ops::Range<u32>, DeviceError> {
+        let pages = self.pages();
+        match page.checked_add(count) {
+            Some(end) if end <= pages => Ok(page as u32..end as u32),
+            _ => Err(DeviceError::OutOfRange { page, count, pages }),
+        }
+    }
+
+    /// The range that `bytes` bytes from `page` on are.
+    fn range_of(&self, page: u64, bytes: usize) -> Result<std::ops::Range<u32>, DeviceError> {
+        let count = bytes.div_ceil(PAGE) as u64;
+        if !bytes.is_multiple_of(PAGE) {
+            return Err(DeviceError::OutOfRange { page, count, pages: self.pages() });
+        }
+        self.range(page, count)
+    }
+
+    fn pass_on(&mut self, page: u64, count: u64, is_hint: bool) -> Result<(), DeviceError> {
+        let range = self.range(page, count)?;
+        let Some(hints) = self.map.hints() else { return Ok(()) };
+        for first in range.clone().step_by(HINTS as usize) {
+            let pages: Vec<u32> = (first..range.end.min(first.saturating_add(HINTS))).collect();
+            let passed = if is_hint { hints.hint(&pages) } else { hints.cancel(&pages) };
+            passed.map_err(|error| DeviceError::Media(error.to_string()))?;
+        }
+        Ok(())
+    }
+}
+
+impl Served for Drive {
+    fn pages(&self) -> u64 {
+        self.zones.geometry.logical_pages().into()
+    }
+
+    fn read(&mut self, page: u64, into: &mut [u8]) -> Result<(), DeviceError> {
+        let range = self.range_of(page, into.len())?;
+        for (page, into) in range.zip(into.chunks_mut(PAGE)) {
+            match self.locate(page) {
+                Some(ppn) => {
+                    if let Err(error) = self.read_place(page, ppn, into) {
+                        into.fill(0);
+                        return Err(error);
+                    }
+                }
+                None => into.fill(0),
+            }
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, page: u64, data: &[u8], fua: bool) -> Result<(), DeviceError> {
+        let range = self.range_of(page, data.len())?;
+        self.check_writable()?;
+        for (page, data) in range.zip(data.chunks(PAGE)) {
+            self.write_page(page, data)?;
+        }
+        if fua { self.flush() } else { Ok(()) }
+    }
+
+    fn trim(&mut self, page: u64, count: u64) -> Result<(), DeviceError> {
+        let range = self.range(page, count)?;
+        self.check_writable()?;
+        self.checkpoint_if_due()?;
+        let mut is_noted = true;
+        for page in range.clone() {
+            if self.map.locate(page).is_some() {
+                is_noted = false;
+                self.map.trim(page).map_err(|error| self.stuck(&error))?;
+            }
+        }
+        if is_noted {
+            return Ok(()); // no page had data
+        }
+        self.note(Record::Trim { page: range.start, count: range.len() as u32 })
+    }
+
+    fn flush(&mut self) -> Result<(), DeviceError> {
+        if let Some(why) = &self.failed {
+            return Err(DeviceError::ReadOnly(why.clone()));
+        }
+        self.make_durable().map_err(|error| self.fail(error))?;
+        self.checkpoint_if_due()
+    }
+
+    fn hint(&mut self, page: u64, count: u64) -> Result<(), DeviceError> {
+        self.pass_on(page, count, true)
+    }
+
+    fn cancel(&mut self, page: u64, count: u64) -> Result<(), DeviceError> {
+        self.pass_on(page, count, false)
+    }
+
+    fn extent(&mut self, page: u64, count: u64) -> Result<(u64, bool), DeviceError> {
+        let mut range = self.range(page, count)?;
+        let has_data = !range.is_empty() && self.locate(range.start).is_some();
+        let end = range.position(|page| self.locate(page).is_some() != has_data);
+        Ok((end.map_or(count, |end| end as u64), has_data))
+    }
+}

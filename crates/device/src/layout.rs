@@ -1,0 +1,132 @@
+//! Where what lies in the file.
+//!
+//! | zone | bytes |
+//! |---|---|
+//! | superblock | 4 copies of 4 KiB |
+//! | configuration | 64 KiB: the text from which the drive was made |
+//! | checkpoints A and B | twice as much as the largest needs |
+//! | journal | a ring of 4 KiB blocks |
+//! | out-of-band records | 32 bytes a physical page |
+//! | data | 4 KiB a physical page |
+
+use flashgc_ftl::Geometry;
+
+/// Bytes of a page.
+pub const PAGE: usize = 4096;
+
+/// Copies of the superblock.
+pub(crate) const COPIES: u64 = 4;
+
+/// Bytes of the configuration's zone.
+pub(crate) const CONFIG_BYTES: u64 = 1 << 16;
+
+/// Bytes of an out-of-band record.
+pub(crate) const OOB_BYTES: u64 = 32;
+
+/// From so many bytes of data on, they begin at a multiple of 2 MiB.
+const LARGE: u64 = 64 << 20;
+
+/// The places of the zones of one drive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Zones {
+    pub(crate) geometry: Geometry,
+    pub(crate) config: u64,
+    checkpoint: u64,
+    /// Bytes of a checkpoint slot.
+    pub(crate) slot: u64,
+    pub(crate) journal: u64,
+    pub(crate) journal_blocks: u64,
+    oob: u64,
+    data: u64,
+    /// Bytes of the whole file.
+    pub(crate) len: u64,
+}
+
+impl Zones {
+    /// Those of a drive of this shape; `None` where they are too large for numbers of 64 bits.
+    pub(crate) fn new(geometry: Geometry, slot: u64, journal_blocks: u64) -> Option<Self> {
+        let page = PAGE as u64;
+        let config = COPIES * page;
+        let checkpoint = config + CONFIG_BYTES;
+        let slot = slot.checked_next_multiple_of(page)?;
+        let journal = slot.checked_mul(2)?.checked_add(checkpoint)?;
+        let oob = journal_blocks.checked_mul(page)?.checked_add(journal)?;
+        let pages = geometry.physical_pages();
+        let bytes = pages.checked_mul(page)?;
+        let align = if bytes >= LARGE { 2 << 20 } else { page };
+        let data = pages.checked_mul(OOB_BYTES)?.checked_add(oob)?;
+        let data = data.checked_next_multiple_of(align)?;
+        let len = data.checked_add(bytes)?;
+        Some(Self { geometry, config, checkpoint, slot, journal, journal_blocks, oob, data, len })
+    }
+
+    /// A copy of the superblock.
+    pub(crate) fn superblock(copy: u64) -> u64 {
+        copy * PAGE as u64
+    }
+
+    /// Checkpoint slot 0 or 1.
+    pub(crate) fn checkpoint(&self, slot: u8) -> u64 {
+        self.checkpoint + u64::from(slot) * self.slot
+    }
+
+    /// The journal block with this sequence number.
+    pub(crate) fn journal(&self, sequence: u64) -> u64 {
+        self.journal + sequence % self.journal_blocks * PAGE as u64
+    }
+
+    /// The data of a page.
+    pub(crate) fn data(&self, ppn: u32) -> u64 {
+        self.data + self.index(ppn) * PAGE as u64
+    }
+
+    /// The out-of-band record of a page.
+    pub(crate) fn oob(&self, ppn: u32) -> u64 {
+        self.oob + self.index(ppn) * OOB_BYTES
+    }
+
+    /// The first ppn of a block.
+    pub(crate) fn first_ppn(&self, block: u32) -> u32 {
+        self.geometry.ppn(block, 0)
+    }
+
+    /// Bytes of data of a block.
+    pub(crate) fn block_bytes(&self) -> u64 {
+        u64::from(self.geometry.pages_per_block()) * PAGE as u64
+    }
+
+    fn index(&self, ppn: u32) -> u64 {
+        let (block, offset) = self.geometry.place_of(ppn);
+        u64::from(block) * u64::from(self.geometry.pages_per_block()) + u64::from(offset)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zones_follow_one_another_without_overlap() {
+        // 12 blocks of 5 pages: offsets take 3 bits, so block 2 begins at ppn 16 and page 10.
+        let geometry = Geometry::new(12, 5, 40).unwrap();
+        let zones = Zones::new(geometry, 5000, 8).unwrap();
+        assert_eq!(zones.config, 16384);
+        assert_eq!(zones.checkpoint(0), 16384 + 65536);
+        assert_eq!(zones.checkpoint(1), 81920 + 8192);
+        assert_eq!(zones.journal(0), 81920 + 2 * 8192);
+        assert_eq!(zones.journal(8), zones.journal(0));
+        assert_eq!(zones.journal(7), zones.journal(0) + 7 * 4096);
+        assert_eq!(zones.oob(0), zones.journal(0) + 8 * 4096);
+        assert_eq!(zones.oob(16), zones.oob(0) + 10 * 32);
+        // 60 records are 1920 bytes, so that the data begin with the next page.
+        assert_eq!(zones.data(0), zones.oob(0) + 4096);
+        assert_eq!(zones.data(16), zones.data(0) + 10 * 4096);
+        assert_eq!(zones.len, zones.data(0) + 60 * 4096);
+    }
+
+    #[test]
+    fn large_drives_align_their_data() {
+        let zones = Zones::new(Geometry::new(1000, 64, 60_000).unwrap(), 1 << 20, 64).unwrap();
+        assert_eq!(zones.data(0) % (2 << 20), 0);
+    }
+}

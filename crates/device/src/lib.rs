@@ -1,0 +1,39 @@
+//! The stored drive: a page store whose data are kept, in one sparse file, across restarts and
+//! crashes.
+//!
+//! The page store of `flashgc-ftl` decides; this crate moves the bytes that its transitions name.
+//! Start reading at [`engine`]; what survives a crash, and why, is in its rules.
+//!
+//! # Guarantees
+//! A page of 4096 bytes is written as a whole or not at all: after a crash it is never torn, never
+//! another page's, and never older than its last flushed version. What was completed before a flush
+//! began survives, as does a write with FUA. A discarded page reads as zeros, and a flushed discard
+//! never brings data back. Damaged data are an error that is counted, and never returned. A drive
+//! whose medium fails or is full, or whose blocks are worn out, is read-only, its data readable.
+//!
+//! # Not here
+//! No policy, and no decision about pages or blocks. No thread: one engine serves one command at a
+//! time.
+
+pub mod campaign;
+pub mod check;
+mod checkpoint;
+mod codec;
+pub mod engine;
+mod journal;
+mod layout;
+pub mod media;
+mod oob;
+mod recover;
+mod repair;
+mod served;
+mod settings;
+mod superblock;
+mod verify;
+
+pub use engine::{Drive, Recovery, Report};
+pub use layout::PAGE;
+pub use served::{DeviceError, Served};
+pub use settings::{Durability, LEAST_JOURNAL_BLOCKS, Settings};
+#[doc(hidden)]
+pub use verify::Rules;

@@ -1,0 +1,89 @@
+//! One sparse file, locked: a second opener is refused.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use rustix::fs::{FallocateFlags, FlockOperation, fallocate, fdatasync, flock};
+
+use super::Media;
+
+/// See the module's text.
+pub struct FileMedia {
+    file: File,
+    len: u64,
+}
+
+impl FileMedia {
+    /// A new file of `len` bytes, all of them holes.
+    ///
+    /// # Errors
+    /// A file that exists, a system that refuses.
+    pub fn create(path: &Path, len: u64) -> io::Result<Self> {
+        let file = OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
+        lock(&file, path)?;
+        file.set_len(len)?;
+        Ok(Self { file, len })
+    }
+
+    /// The file at `path`.
+    ///
+    /// # Errors
+    /// No such file, or one that another process has open.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        let file = OpenOptions::new().read(true).write(true).open(path)?;
+        lock(&file, path)?;
+        let len = file.metadata()?.len();
+        Ok(Self { file, len })
+    }
+
+    /// Makes room on the host's disk for a range, so that writes there cannot run out of it.
+    ///
+    /// # Errors
+    /// A full disk, or a file system that cannot.
+    pub fn reserve(&mut self, at: u64, len: u64) -> io::Result<()> {
+        Ok(fallocate(&self.file, FallocateFlags::empty(), at, len)?)
+    }
+}
+
+fn lock(file: &File, path: &Path) -> io::Result<()> {
+    match flock(file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(()),
+        Err(rustix::io::Errno::WOULDBLOCK) => Err(io::Error::new(
+            io::ErrorKind::ResourceBusy,
+            format!(
+                "{} is in use by another process; hint: one drive has one server",
+                path.display()
+            ),
+        )),
+        Err(error) => Err(error.into()),
+    }
+}
+
+impl Media for FileMedia {
+    fn read_at(&self, at: u64, into: &mut [u8]) -> io::Result<()> {
+        self.file.read_exact_at(into, at)
+    }
+
+    fn write_at(&mut self, at: u64, bytes: &[u8]) -> io::Result<()> {
+        if at.checked_add(bytes.len() as u64).is_none_or(|end| end > self.len) {
+            let text = format!("a write at {at} is beyond a file of {} bytes", self.len);
+            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, text));
+        }
+        self.file.write_all_at(bytes, at)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        Ok(fdatasync(&self.file)?)
+    }
+
+    fn punch(&mut self, at: u64, len: u64) -> io::Result<()> {
+        let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        Ok(fallocate(&self.file, flags, at, len)?)
+    }
+
+    fn len(&self) -> u64 {
+        self.len
+    }
+}

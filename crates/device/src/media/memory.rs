@@ -1,0 +1,62 @@
+//! A medium in memory. Its copies share the bytes, so that they outlive the drive.
+
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::{Media, part};
+
+/// See the module's text.
+#[derive(Clone)]
+pub struct MemMedia(Arc<Mutex<Vec<u8>>>);
+
+impl MemMedia {
+    /// A medium of `len` zeros.
+    pub fn new(len: u64) -> Self {
+        Self::of(vec![0; len as usize])
+    }
+
+    /// A medium that holds `bytes`.
+    pub fn of(bytes: Vec<u8>) -> Self {
+        Self(Arc::new(Mutex::new(bytes)))
+    }
+
+    /// A copy of its bytes.
+    pub fn image(&self) -> Vec<u8> {
+        self.bytes().clone()
+    }
+
+    /// Its bytes, to look at or to damage.
+    pub fn bytes(&self) -> MutexGuard<'_, Vec<u8>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Media for MemMedia {
+    fn read_at(&self, at: u64, into: &mut [u8]) -> io::Result<()> {
+        let bytes = self.bytes();
+        into.copy_from_slice(&bytes[part(bytes.len(), at, into.len())?]);
+        Ok(())
+    }
+
+    fn write_at(&mut self, at: u64, from: &[u8]) -> io::Result<()> {
+        let mut bytes = self.bytes();
+        let range = part(bytes.len(), at, from.len())?;
+        bytes[range].copy_from_slice(from);
+        Ok(())
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn punch(&mut self, at: u64, len: u64) -> io::Result<()> {
+        let mut bytes = self.bytes();
+        let range = part(bytes.len(), at, len as usize)?;
+        bytes[range].fill(0);
+        Ok(())
+    }
+
+    fn len(&self) -> u64 {
+        self.bytes().len() as u64
+    }
+}

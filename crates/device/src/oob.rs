@@ -1,0 +1,69 @@
+//! The out-of-band record of a page: whose data lie there, since when, and their check sum.
+
+use crate::codec::{Get, Put, crc};
+use crate::layout::OOB_BYTES;
+
+/// Bytes of a record.
+pub(crate) const BYTES: usize = OOB_BYTES as usize;
+
+/// See the module's text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Oob {
+    /// The logical page.
+    pub(crate) page: u32,
+    /// The class of the block.
+    pub(crate) class: u8,
+    pub(crate) is_copy: bool,
+    /// Erases of the block when the page was programmed, the lower 16 bits.
+    pub(crate) generation: u16,
+    /// The number of its journal record: no other program has it.
+    pub(crate) stamp: u64,
+    /// Pages that the host had written.
+    pub(crate) written_at: u64,
+    /// Check sum of the data.
+    pub(crate) data: u32,
+}
+
+/// What lies where a record is expected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Slot {
+    /// Nothing was ever written.
+    Blank,
+    /// Bytes that are no record: torn, or damaged.
+    Torn,
+    /// A record.
+    Of(Oob),
+}
+
+impl Oob {
+    pub(crate) fn encode(&self, tag: u32) -> [u8; BYTES] {
+        let mut bytes = [0; BYTES];
+        Put::new(&mut bytes)
+            .u32(self.page)
+            .u8(self.class)
+            .u8(1 + u8::from(self.is_copy))
+            .u16(self.generation)
+            .u64(self.stamp)
+            .u64(self.written_at)
+            .u32(self.data);
+        let sum = crc(tag, &bytes[..BYTES - 4]);
+        Put::new(&mut bytes[BYTES - 4..]).u32(sum);
+        bytes
+    }
+}
+
+impl Slot {
+    pub(crate) fn decode(tag: u32, bytes: &[u8; BYTES]) -> Self {
+        if bytes.iter().all(|&byte| byte == 0) {
+            return Self::Blank;
+        }
+        let mut get = Get::new(bytes);
+        let (page, class, kind, generation) = (get.u32(), get.u8(), get.u8(), get.u16());
+        let (stamp, written_at, data) = (get.u64(), get.u64(), get.u32());
+        if get.u32() != crc(tag, &bytes[..BYTES - 4]) || !(1..=2).contains(&kind) {
+            return Self::Torn;
+        }
+        let is_copy = kind == 2;
+        Self::Of(Oob { page, class, is_copy, generation, stamp, written_at, data })
+    }
+}

@@ -1,0 +1,121 @@
+//! What recovery writes before its checkpoint. All that the drive held is durable by then, so that
+//! places without a live page may be written. A crash leaves the old superblock, and the same map.
+
+use flashgc_ftl::{Stepwise, UNMAPPED};
+
+use crate::checkpoint::BlockInfo;
+use crate::journal::Journal;
+use crate::layout::{PAGE, Zones};
+use crate::media::Media;
+use crate::oob::{self, Oob};
+use crate::recover::Found;
+use crate::served::DeviceError;
+use crate::verify::{Expected, Pages, Rules};
+
+/// Takes away the out-of-band records of places: none of them is ever taken for what is programmed
+/// there later.
+pub(crate) fn scrub(
+    media: &mut dyn Media,
+    zones: &Zones,
+    places: impl Iterator<Item = u32>,
+) -> Result<(), DeviceError> {
+    for ppn in places {
+        media.write_at(zones.oob(ppn), &[0; oob::BYTES])?;
+    }
+    Ok(())
+}
+
+/// The places that will be programmed without an erase before.
+pub(crate) fn ahead<'a>(zones: &'a Zones, found: &'a Found) -> impl Iterator<Item = u32> + 'a {
+    let b = zones.geometry.pages_per_block();
+    let written = (0..).zip(&found.blocks).filter(|(_, info)| info.is_written);
+    written.flat_map(move |(block, info)| {
+        (u32::from(info.next)..b).map(move |offset| zones.geometry.ppn(block, offset))
+    })
+}
+
+/// Where a crash has left fewer erased blocks than a collection may need, the live pages of the
+/// blocks that have fewest move behind those of others.
+///
+/// Lost copies take room that the page store had planned with, and a block from which one was lost is
+/// not erased after all. `empty` is a page store of this drive, which says how many blocks it takes.
+pub(crate) fn make_way(
+    media: &mut dyn Media,
+    (zones, tag, rules): (&Zones, u32, Rules),
+    found: &mut Found,
+    journal: &mut Journal,
+    empty: &dyn Stepwise,
+) -> Result<(), DeviceError> {
+    let b = zones.geometry.pages_per_block() as u16;
+    let bears = |block: usize, info: &BlockInfo| {
+        empty.wear().is_none_or(|wear| info.erases < wear.limits()[block])
+    };
+    let mut erased = found
+        .blocks
+        .iter()
+        .enumerate()
+        .filter(|&(block, info)| !info.is_written && bears(block, info))
+        .count();
+    while erased < empty.reserved_blocks() as usize {
+        let ends = found.ends(zones);
+        let written = || (0..ends.len()).filter(|&block| found.blocks[block].is_written);
+        let Some(source) = written().min_by_key(|&block| ends[block].1) else { break };
+        let mut targets: Vec<usize> = written().filter(|&block| block != source).collect();
+        targets.sort_by_key(|&block| ends[block].0);
+        let room = targets.iter().map(|&block| (block as u32, ends[block].0));
+        let mut places = room.flat_map(|(block, end)| (end..b).map(move |offset| (block, offset)));
+        let live: Vec<u32> = (0..)
+            .zip(&found.map)
+            .filter(|&(_, &ppn)| ppn != UNMAPPED && zones.geometry.place_of(ppn).0 == source as u32)
+            .map(|(page, _)| page)
+            .collect();
+        if places.clone().count() < live.len() {
+            break; // the drive opens, and says so when it cannot collect
+        }
+        for page in live {
+            let Some(place) = places.next() else { break };
+            let pages = (zones, tag, rules);
+            move_page(media, pages, found, page, place, journal.take_stamp())?;
+        }
+        let info = &mut found.blocks[source];
+        (info.is_written, info.next, info.changed) = (false, 0, journal.take_stamp());
+        info.erases += 1;
+        found.counters.erases += 1;
+        erased += usize::from(bears(source, &found.blocks[source]));
+    }
+    Ok(())
+}
+
+/// Moves a page to a place behind the live pages of a block. A damaged page stays damaged.
+fn move_page(
+    media: &mut dyn Media,
+    (zones, tag, rules): (&Zones, u32, Rules),
+    found: &mut Found,
+    page: u32,
+    (block, offset): (u32, u16),
+    stamp: u64,
+) -> Result<(), DeviceError> {
+    let from = found.map[page as usize];
+    let source = &found.blocks[zones.geometry.place_of(from).0 as usize];
+    let mut data = [0; PAGE];
+    let expected = Expected { page, ppn: from, block: source, record: None };
+    let read = Pages { media, zones, tag, rules }.read(&expected, &mut data);
+    let sum = crc32c::crc32c(&data);
+    let info = &mut found.blocks[block as usize];
+    (info.next, info.changed) = (offset + 1, stamp);
+    let record = Oob {
+        page,
+        class: info.class,
+        is_copy: true,
+        generation: info.erases as u16,
+        stamp,
+        written_at: found.counters.host_pages,
+        data: if read.is_ok() { sum } else { !sum },
+    };
+    let to = zones.geometry.ppn(block, offset.into());
+    media.write_at(zones.data(to), &data)?;
+    media.write_at(zones.oob(to), &record.encode(tag))?;
+    found.map[page as usize] = to;
+    found.counters.copied_pages += 1;
+    Ok(())
+}

@@ -1,0 +1,134 @@
+//! From what a drive is made.
+
+use flashgc_base::snapshot::Writer;
+use flashgc_ftl::{Fill, Frontier, Layout, PlaneLayout, Stepwise, Victim};
+
+use crate::checkpoint::slot_bytes;
+use crate::layout::{CONFIG_BYTES, Zones};
+use crate::served::DeviceError;
+
+/// What a drive survives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Durability {
+    /// A loss of power: what is flushed is on the disk.
+    Power,
+    /// The end of the process, however sudden: what is flushed is with the operating system.
+    #[default]
+    Process,
+    /// Nothing but a clean shutdown.
+    None,
+}
+
+/// Smallest number of blocks of a journal.
+pub const LEAST_JOURNAL_BLOCKS: u64 = 8;
+
+/// See the module's text.
+#[derive(Clone)]
+pub struct Settings {
+    /// Shape and policies. The frontier is a pool, the drive is empty at first, a page of the map is a
+    /// flash page.
+    pub layout: Layout,
+    /// Who picks the blocks to collect.
+    pub victim: Victim,
+    /// 4 KiB blocks of the journal, at least [`LEAST_JOURNAL_BLOCKS`].
+    pub journal_blocks: u64,
+    /// What the drive survives.
+    pub durability: Durability,
+}
+
+impl Settings {
+    /// The journal's blocks that nobody chose: 64 MiB.
+    pub const JOURNAL_BLOCKS: u64 = 1 << 14;
+
+    /// The configuration as TOML, kept in the file. Two drives with the same text decide alike.
+    pub fn text(&self) -> String {
+        let Layout { geometry, allocation, levelling, placement, lifespan, seed, .. } =
+            &self.layout;
+        let levelling = levelling.map_or("none".to_string(), |levelling| levelling.to_string());
+        let lifespan = lifespan.map_or("none".to_string(), |lifespan| format!("{lifespan:?}"));
+        format!(
+            "blocks = {}\npages-per-block = {}\nlogical-pages = {}\nfrontier = \"{}\"\n\
+             victim = \"{}\"\nplacement = \"{placement}\"\nblock-allocation = \"{allocation}\"\n\
+             wear-levelling = \"{levelling}\"\nendurance = \"{lifespan}\"\nseed = {seed}\n",
+            geometry.blocks(),
+            geometry.pages_per_block(),
+            geometry.logical_pages(),
+            self.layout.frontier,
+            self.victim,
+        )
+    }
+
+    /// Erased blocks at which collections begin: the frontier's mark, and what copies may need beyond one.
+    ///
+    /// # Errors
+    /// A layout that a stored drive cannot have.
+    pub(crate) fn low(&self) -> Result<u32, DeviceError> {
+        let fault = |text: String| Err(invalid(text));
+        let Frontier::Pool { low } = self.layout.frontier else {
+            return fault(format!(
+                "the frontier is {}, expected a pool; hint: --frontier pool:low=2",
+                self.layout.frontier
+            ));
+        };
+        if self.layout.fill != Fill::Empty {
+            let found = self.layout.fill;
+            return fault(format!(
+                "the initial state is {found}, expected empty: a new drive has no data"
+            ));
+        }
+        if self.layout.buffer.gathers() {
+            return fault("a mapping unit smaller than a flash page cannot be stored".to_string());
+        }
+        if self.journal_blocks < LEAST_JOURNAL_BLOCKS {
+            return fault(format!(
+                "the journal has {} blocks, expected at least {LEAST_JOURNAL_BLOCKS}",
+                self.journal_blocks
+            ));
+        }
+        if self.text().len() as u64 > CONFIG_BYTES {
+            return fault(format!("the configuration has more than {CONFIG_BYTES} bytes"));
+        }
+        Ok(low.saturating_add(self.layout.placement.kept_for_copies()))
+    }
+
+    /// The page store, empty.
+    pub(crate) fn build(&self) -> Result<Box<dyn Stepwise>, DeviceError> {
+        self.low()?;
+        let made = self.victim.build_stepwise(PlaneLayout::one(self.layout.clone()));
+        made.map_err(|error| invalid(error.to_string()))
+    }
+
+    /// The zones of a new drive, whose empty page store is `map`.
+    pub(crate) fn zones(&self, map: &dyn Stepwise) -> Result<Zones, DeviceError> {
+        /// What a policy's lists may grow by, for each block and once.
+        const PER_BLOCK: u64 = 64;
+        const ONCE: u64 = 1 << 16;
+        let geometry = self.layout.geometry;
+        let empty = snapshot(map).map_or(0, |bytes| bytes.len() as u64);
+        let most = empty + PER_BLOCK * u64::from(geometry.blocks()) + ONCE;
+        let slot = slot_bytes(geometry.logical_pages(), geometry.blocks(), most);
+        Zones::new(geometry, slot, self.journal_blocks)
+            .ok_or_else(|| invalid("the drive is too large for a file".to_string()))
+    }
+
+    /// Bytes of the file of a new drive. Most of it are holes.
+    ///
+    /// # Errors
+    /// A layout that a stored drive cannot have; parts of it that do not go together.
+    pub fn file_bytes(&self) -> Result<u64, DeviceError> {
+        Ok(self.zones(self.build()?.as_ref())?.len)
+    }
+}
+
+pub(crate) fn invalid(text: String) -> DeviceError {
+    std::io::Error::new(std::io::ErrorKind::InvalidInput, text).into()
+}
+
+/// The page store as bytes; `None` where a policy cannot be saved.
+pub(crate) fn snapshot(map: &dyn Stepwise) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let mut to = Writer::new(&mut bytes);
+    map.save(&mut to);
+    to.finish().ok()?;
+    Some(bytes)
+}

@@ -1,0 +1,216 @@
+//! The superblock: what the drive is, and which checkpoint and journal say what it holds.
+//!
+//! There are four copies. A new generation is written to the two copies that do not hold the present
+//! one. The highest generation of which two equal copies verify counts: one write that went astray, or
+//! a read of old bytes, hides nothing.
+
+use std::io;
+
+use crate::codec::{Get, Put, crc};
+use crate::layout::{COPIES, PAGE, Zones};
+use crate::media::Media;
+use crate::served::DeviceError;
+
+const MAGIC: [u8; 8] = *b"FLASHGC\n";
+/// Of the whole file's format. Another one is refused.
+const VERSION: u32 = 1;
+/// Where the check sum is.
+const CRC_AT: usize = 12;
+
+/// See the module's text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Superblock {
+    pub(crate) uuid: [u8; 16],
+    pub(crate) blocks: u32,
+    pub(crate) pages_per_block: u32,
+    pub(crate) logical_pages: u32,
+    pub(crate) config_bytes: u32,
+    pub(crate) config_crc: u32,
+    /// Bytes of a checkpoint slot.
+    pub(crate) slot_bytes: u64,
+    pub(crate) journal_blocks: u64,
+    /// One more with every superblock written.
+    pub(crate) generation: u64,
+    /// One more with every opening. It begins the numbers of journal blocks and of records.
+    pub(crate) epoch: u32,
+    /// The checkpoint slot that counts.
+    pub(crate) slot: u8,
+    pub(crate) is_clean: bool,
+    /// The drive's life is over.
+    pub(crate) has_ended: bool,
+    pub(crate) checkpoint_bytes: u64,
+    pub(crate) checkpoint_crc: u32,
+    /// The first journal block behind the checkpoint.
+    pub(crate) journal_start: u64,
+    /// The number of the first record there.
+    pub(crate) stamp_start: u64,
+    pub(crate) power_cycles: u64,
+    pub(crate) unsafe_shutdowns: u64,
+    pub(crate) media_errors: u64,
+}
+
+impl Superblock {
+    fn encode(&self) -> [u8; PAGE] {
+        let mut bytes = [0; PAGE];
+        Put::new(&mut bytes)
+            .bytes(&MAGIC)
+            .u32(VERSION)
+            .u32(0)
+            .bytes(&self.uuid)
+            .u32(self.blocks)
+            .u32(self.pages_per_block)
+            .u32(self.logical_pages)
+            .u32(self.config_bytes)
+            .u32(self.config_crc)
+            .u64(self.slot_bytes)
+            .u64(self.journal_blocks)
+            .u64(self.generation)
+            .u32(self.epoch)
+            .u8(self.slot)
+            .u8(self.is_clean.into())
+            .u8(self.has_ended.into())
+            .u64(self.checkpoint_bytes)
+            .u32(self.checkpoint_crc)
+            .u64(self.journal_start)
+            .u64(self.stamp_start)
+            .u64(self.power_cycles)
+            .u64(self.unsafe_shutdowns)
+            .u64(self.media_errors);
+        let sum = crc(0, &bytes);
+        Put::new(&mut bytes[CRC_AT..]).u32(sum);
+        bytes
+    }
+
+    /// A copy; why it is none, otherwise.
+    fn decode(bytes: &[u8; PAGE]) -> Result<Self, Bad> {
+        let mut get = Get::new(bytes);
+        if get.array() != MAGIC {
+            return Err(Bad::Magic);
+        }
+        let version = get.u32();
+        let mut zeroed = *bytes;
+        zeroed[CRC_AT..CRC_AT + 4].fill(0);
+        if get.u32() != crc(0, &zeroed) {
+            return Err(Bad::Crc);
+        }
+        if version != VERSION {
+            return Err(Bad::Version(version));
+        }
+        Ok(Self {
+            uuid: get.array(),
+            blocks: get.u32(),
+            pages_per_block: get.u32(),
+            logical_pages: get.u32(),
+            config_bytes: get.u32(),
+            config_crc: get.u32(),
+            slot_bytes: get.u64(),
+            journal_blocks: get.u64(),
+            generation: get.u64(),
+            epoch: get.u32(),
+            slot: get.u8() & 1,
+            is_clean: get.u8() == 1,
+            has_ended: get.u8() == 1,
+            checkpoint_bytes: get.u64(),
+            checkpoint_crc: get.u32(),
+            journal_start: get.u64(),
+            stamp_start: get.u64(),
+            power_cycles: get.u64(),
+            unsafe_shutdowns: get.u64(),
+            media_errors: get.u64(),
+        })
+    }
+
+    /// What the drive's structures are signed with.
+    pub(crate) fn tag(&self) -> u32 {
+        crc(0, &self.uuid)
+    }
+
+    /// The first number of this epoch, of journal blocks and of records.
+    pub(crate) fn base(&self) -> u64 {
+        u64::from(self.epoch) << EPOCH_SHIFT
+    }
+}
+
+/// Where the epoch is in a number of a record or of a journal block.
+pub(crate) const EPOCH_SHIFT: u32 = 40;
+
+/// Why a copy is none.
+enum Bad {
+    Magic,
+    Crc,
+    Version(u32),
+}
+
+/// The superblock that counts, and where the next one goes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Copies {
+    pub(crate) now: Superblock,
+    /// The first of the two copies that do not hold it.
+    next: u64,
+    /// The highest generation ever seen.
+    highest: u64,
+}
+
+impl Copies {
+    /// Writes the first superblock, to all copies.
+    pub(crate) fn create(media: &mut dyn Media, first: Superblock) -> io::Result<Self> {
+        let bytes = first.encode();
+        for copy in 0..COPIES {
+            media.write_at(Zones::superblock(copy), &bytes)?;
+        }
+        Ok(Self { now: first, next: 0, highest: first.generation })
+    }
+
+    /// The superblock of which two copies agree.
+    ///
+    /// # Errors
+    /// None, another version, an error of the medium.
+    pub(crate) fn read(media: &dyn Media) -> Result<Self, DeviceError> {
+        let mut copies: [Option<Superblock>; COPIES as usize] = [None; COPIES as usize];
+        let (mut has_magic, mut version) = (false, None);
+        for (copy, found) in (0..).zip(&mut copies) {
+            let mut bytes = [0; PAGE];
+            if media.read_at(Zones::superblock(copy), &mut bytes).is_err() {
+                continue; // a copy that cannot be read is one less
+            }
+            match Superblock::decode(&bytes) {
+                Ok(superblock) => *found = Some(superblock),
+                Err(Bad::Magic) => continue,
+                Err(Bad::Crc) => {}
+                Err(Bad::Version(other)) => version = Some(other),
+            }
+            has_magic = true;
+        }
+        let agree =
+            |one: &Superblock| copies.iter().flatten().filter(|&copy| copy == one).count() > 1;
+        let present = copies.iter().flatten().filter(|one| agree(one));
+        let Some(&now) = present.max_by_key(|one| one.generation) else {
+            return Err(DeviceError::Media(match (version, has_magic) {
+                (Some(version), _) => format!(
+                    "the drive's format is version {version}, expected {VERSION}; hint: use the \
+                     program that made it"
+                ),
+                (None, true) => "no two copies of the superblock agree".to_string(),
+                (None, false) => "this is no drive: it has no superblock".to_string(),
+            }));
+        };
+        let highest = copies.iter().flatten().map(|copy| copy.generation).max();
+        let held = |first: usize| copies[first] == Some(now) && copies[first + 1] == Some(now);
+        // A pair that is whole stays; where the copies that agree are of both pairs, all four are old
+        // or the medium is damaged, and the pair with the better half stays.
+        let keeps_front = held(0) || (!held(2) && copies[0] == Some(now));
+        let next = if keeps_front { 2 } else { 0 };
+        Ok(Self { now, next, highest: highest.unwrap_or_default() })
+    }
+
+    /// Writes the next generation. It counts when the medium has been synced.
+    pub(crate) fn write(&mut self, media: &mut dyn Media, next: Superblock) -> io::Result<()> {
+        let next = Superblock { generation: self.highest + 1, ..next };
+        let bytes = next.encode();
+        for copy in [self.next, self.next + 1] {
+            media.write_at(Zones::superblock(copy), &bytes)?;
+        }
+        *self = Self { now: next, next: 2 - self.next, highest: next.generation };
+        Ok(())
+    }
+}

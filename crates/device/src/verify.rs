@@ -1,0 +1,110 @@
+//! Reading a page back, and whether it is the one expected: damage is found, not returned.
+
+use std::fmt;
+use std::io;
+
+use crate::checkpoint::BlockInfo;
+use crate::layout::Zones;
+use crate::media::Media;
+use crate::oob::{self, Slot};
+
+/// The rules that make the drive safe, each of which a test can take out to see that the crash
+/// campaign misses it.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rules {
+    /// R1: a record that was not durable counts if its page verifies.
+    pub verifies_tail: bool,
+    /// R2: no program into a block erased since the last sync.
+    pub waits_before_reuse: bool,
+    /// R3: a checkpoint is durable before the superblock names it.
+    pub orders_checkpoints: bool,
+    /// R5: a page must be the one expected, not only intact.
+    pub checks_identity: bool,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self {
+            verifies_tail: true,
+            waits_before_reuse: true,
+            orders_checkpoints: true,
+            checks_identity: true,
+        }
+    }
+}
+
+/// What a page must be.
+pub(crate) struct Expected<'a> {
+    pub(crate) page: u32,
+    pub(crate) ppn: u32,
+    pub(crate) block: &'a BlockInfo,
+    /// The number and check sum of its record, where that is at hand.
+    pub(crate) record: Option<(u64, u32)>,
+}
+
+/// Why a page is not the one expected.
+#[derive(Debug)]
+pub(crate) enum Damage {
+    NoRecord,
+    WrongPage(u32),
+    Stale,
+    Data,
+    Io(io::Error),
+}
+
+impl fmt::Display for Damage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoRecord => f.write_str("its out-of-band record is missing or damaged"),
+            Self::WrongPage(found) => write!(f, "page {found} lies in its place"),
+            Self::Stale => f.write_str("old data lie in its place"),
+            Self::Data => f.write_str("the data do not match their check sum"),
+            Self::Io(error) => error.fmt(f),
+        }
+    }
+}
+
+/// The part of a drive that reading a page takes.
+#[derive(Clone, Copy)]
+pub(crate) struct Pages<'a> {
+    pub(crate) media: &'a dyn Media,
+    pub(crate) zones: &'a Zones,
+    pub(crate) tag: u32,
+    pub(crate) rules: Rules,
+}
+
+impl Pages<'_> {
+    /// The out-of-band record of a page.
+    pub(crate) fn slot(&self, ppn: u32) -> io::Result<Slot> {
+        let mut bytes = [0; oob::BYTES];
+        self.media.read_at(self.zones.oob(ppn), &mut bytes)?;
+        Ok(Slot::decode(self.tag, &bytes))
+    }
+
+    /// Reads the page that is expected into `into`, which afterwards holds what was found.
+    pub(crate) fn read(&self, expected: &Expected<'_>, into: &mut [u8]) -> Result<(), Damage> {
+        let &Expected { page, ppn, block, record } = expected;
+        self.media.read_at(self.zones.data(ppn), into).map_err(|error| {
+            into.fill(0);
+            Damage::Io(error)
+        })?;
+        let Slot::Of(found) = self.slot(ppn).map_err(Damage::Io)? else {
+            return Err(Damage::NoRecord);
+        };
+        if self.rules.checks_identity {
+            if found.page != page {
+                return Err(Damage::WrongPage(found.page));
+            }
+            let is_other = record.is_some_and(|(stamp, _)| stamp != found.stamp);
+            if found.stamp < block.opened || found.generation != block.erases as u16 || is_other {
+                return Err(Damage::Stale);
+            }
+        }
+        let sum = crc32c::crc32c(into);
+        if sum != found.data || record.is_some_and(|(_, expected)| expected != sum) {
+            return Err(Damage::Data);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,79 @@
+//! Small drives, and commands for them.
+
+#![allow(dead_code)] // each test uses its part
+
+use flashgc_base::rng::Stream;
+use flashgc_device::media::{Media, MemMedia};
+use flashgc_device::{Drive, Durability, PAGE, Served, Settings};
+use flashgc_ftl::{
+    Allocation, Fill, Frontier, Geometry, Layout, PlacementSpec, Victim, VictimSpec,
+};
+
+pub const LOW: u32 = 2;
+pub const UUID: [u8; 16] = *b"a drive of tests";
+
+pub fn settings(victim: &str, placement: &str, allocation: &str) -> Settings {
+    let layout = Layout {
+        frontier: Frontier::Pool { low: LOW },
+        placement: PlacementSpec::parse(placement).unwrap(),
+        allocation: Allocation::parse(allocation).unwrap(),
+        fill: Fill::Empty,
+        seed: 3,
+        ..Layout::new(Geometry::with_spare(60, 12, 0.2).unwrap())
+    };
+    let victim = Victim::Registered(VictimSpec::parse(victim).unwrap());
+    Settings { layout, victim, journal_blocks: 16, durability: Durability::Power }
+}
+
+pub fn plain() -> Settings {
+    settings("greedy", "none", "fifo")
+}
+
+/// A new drive on a medium in memory, whose bytes outlive it.
+pub fn new_medium(settings: &Settings) -> MemMedia {
+    let mut media = MemMedia::new(settings.file_bytes().unwrap());
+    Drive::create(&mut media, settings, UUID).unwrap();
+    media
+}
+
+pub fn open(media: impl Media + 'static, settings: &Settings) -> Drive {
+    Drive::open(Box::new(media), settings).unwrap()
+}
+
+/// A page full of this number; no page without data is one.
+pub fn page_of(number: u64) -> Vec<u8> {
+    (number + 1).to_le_bytes().repeat(PAGE / 8)
+}
+
+/// Half of the writes go to an eighth of the pages; one command in ten is a TRIM.
+pub fn commands(count: usize, pages: u64, seed: u64) -> Vec<(u64, bool)> {
+    let mut rng = Stream::new(seed, "commands");
+    (0..count)
+        .map(|_| {
+            let page = u64::from(rng.below(pages as u32));
+            let page = if rng.below(2) == 0 { page / 8 } else { page };
+            (page, rng.below(10) == 0)
+        })
+        .collect()
+}
+
+/// Does the commands; `held` follows what each page holds.
+pub fn work(drive: &mut Drive, held: &mut [Option<u64>], commands: &[(u64, bool)], mark: u64) {
+    for (number, &(page, is_trim)) in (mark..).zip(commands) {
+        if is_trim {
+            drive.trim(page, 1).unwrap();
+        } else {
+            drive.write(page, &page_of(number), false).unwrap();
+        }
+        held[page as usize] = (!is_trim).then_some(number);
+    }
+}
+
+/// Whether the drive holds these pages.
+pub fn compare(drive: &mut Drive, held: &[Option<u64>]) {
+    let mut bytes = vec![0; PAGE];
+    for (page, &number) in (0..).zip(held) {
+        drive.read(page, &mut bytes).unwrap();
+        assert_eq!(bytes, number.map_or(vec![0; PAGE], page_of), "page {page}");
+    }
+}

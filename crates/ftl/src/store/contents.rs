@@ -1,0 +1,198 @@
+//! A store made again from what its drive holds: after a crash a drive knows where every page is, how
+//! often each block was erased, and which blocks are open, but no policy's memory.
+//!
+//! Policies and trackers begin anew. They see blocks closed in the order given, b pages apart.
+
+use flashgc_base::snapshot::Fault;
+
+use super::{Active, PageStore, Tables};
+use crate::blocks::BlockId;
+use crate::counters::Counters;
+use crate::levelling::Leveller;
+use crate::placement::Class;
+use crate::table::UNMAPPED;
+use crate::victim::VictimPolicy;
+
+/// A block that is being programmed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OpenBlock {
+    /// The class whose pages it takes.
+    pub class: Class,
+    /// The block.
+    pub block: BlockId,
+    /// Offset of the next page to program, at most b.
+    pub next: u32,
+}
+
+/// What a drive of one plane holds. Every block is open, closed or erased.
+#[derive(Clone, Copy, Debug)]
+pub struct Contents<'a> {
+    /// For each logical page its ppn, or [`UNMAPPED`].
+    pub map: &'a [u32],
+    /// Erases of each block.
+    pub erases: &'a [u32],
+    /// The class that each block was opened for last.
+    pub classes: &'a [Class],
+    /// Open blocks, at most one a class.
+    pub open: &'a [OpenBlock],
+    /// Blocks that policies may pick, the one closed first in front.
+    pub closed: &'a [BlockId],
+    /// Erased blocks, the one erased first in front; those at the limit of their endurance are bad.
+    pub erased: &'a [BlockId],
+    /// What was counted so far; erases are those of the blocks.
+    pub counters: Counters,
+}
+
+/// What a block is in [`Contents`].
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Unknown,
+    Erased,
+    /// Programmed up to this offset.
+    Programmed(u32),
+}
+
+impl Contents<'_> {
+    /// The state of each block, each of which is named once.
+    fn states(&self, tables: &Tables, classes: usize) -> Result<Vec<State>, Fault> {
+        let b = tables.geometry.pages_per_block();
+        let mut states = vec![State::Unknown; tables.geometry.blocks() as usize];
+        let open = self.open.iter().map(|open| (open.block, State::Programmed(open.next)));
+        let closed = self.closed.iter().map(|&block| (block, State::Programmed(b)));
+        let erased = self.erased.iter().map(|&block| (block, State::Erased));
+        for (block, state) in open.chain(closed).chain(erased) {
+            match states.get_mut(block as usize) {
+                Some(known @ State::Unknown) => *known = state,
+                Some(_) => return Err(Fault::new(format!("block {block} is named twice"))),
+                None => return Err(Fault::new(format!("block {block} does not exist"))),
+            }
+        }
+        if let Some(block) = states.iter().position(|&state| state == State::Unknown) {
+            return Err(Fault::new(format!("block {block} is neither open, closed nor erased")));
+        }
+        let mut taken = vec![false; classes];
+        for OpenBlock { class, block, next } in self.open {
+            let is_free = taken.get_mut(usize::from(*class)).is_some_and(|taken| {
+                let was_taken = std::mem::replace(taken, true);
+                !was_taken
+            });
+            if !is_free || *next > b {
+                return Err(Fault::new(format!(
+                    "block {block} is open for class {class} at page {next}: no such place, or taken"
+                )));
+            }
+        }
+        Ok(states)
+    }
+
+    /// Whether lengths, classes and erases are those of a drive.
+    fn check(&self, tables: &Tables, classes: usize) -> Result<(), Fault> {
+        let blocks = tables.geometry.blocks() as usize;
+        let pages = tables.geometry.logical_pages() as usize;
+        if (self.map.len(), self.erases.len(), self.classes.len()) != (pages, blocks, blocks) {
+            return Err(Fault::new("contents of a drive of another shape"));
+        }
+        if let Some(class) = self.classes.iter().find(|&&class| usize::from(class) >= classes) {
+            return Err(Fault::new(format!("there is no class {class}")));
+        }
+        let erases: u64 = self.erases.iter().map(|&erases| u64::from(erases)).sum();
+        if erases != self.counters.erases {
+            let counted = self.counters.erases;
+            return Err(Fault::new(format!("{erases} erases of blocks, {counted} counted")));
+        }
+        Ok(())
+    }
+}
+
+impl<P: VictimPolicy> PageStore<P> {
+    /// Takes over `contents`. The store is new, has one plane, and was made without data. After an
+    /// error it is of no use.
+    ///
+    /// # Errors
+    /// Contents that contradict themselves, or are not those of a drive of this shape.
+    pub(crate) fn hold(&mut self, contents: &Contents<'_>) -> Result<(), Fault> {
+        let classes = self.sorting.classes();
+        let is_new = self.planes[0].pool.len() == self.tables.geometry.blocks() as usize;
+        if self.planes.len() != 1 || !is_new {
+            return Err(Fault::new("only a new store of one plane takes over contents"));
+        }
+        contents.check(&self.tables, classes)?;
+        let states = contents.states(&self.tables, classes)?;
+        self.hold_pages(contents.map, &states)?;
+        self.hold_blocks(contents)?;
+        let programs = contents.counters.programs();
+        self.sorting.tick(programs);
+        for (block, &class) in (0..).zip(contents.classes) {
+            self.sorting.opened(block, class);
+        }
+        Ok(())
+    }
+
+    /// Map, reverse map, live bits and valid counts.
+    fn hold_pages(&mut self, map: &[u32], states: &[State]) -> Result<(), Fault> {
+        let plane = &mut self.planes[0];
+        for (block, state) in (0..).zip(states) {
+            if matches!(state, State::Programmed(_)) {
+                plane.blocks.program(block, 0);
+            }
+        }
+        for (page, &ppn) in (0..).zip(map) {
+            if ppn == UNMAPPED {
+                continue;
+            }
+            let (block, offset) = self.tables.place_of(ppn);
+            let state = states.get(block as usize);
+            let is_programmed = matches!(state, Some(&State::Programmed(next)) if offset < next);
+            if !is_programmed || self.tables.is_live(ppn) {
+                return Err(Fault::new(format!(
+                    "page {page} is mapped to block {block} page {offset}, which is not programmed \
+                     or holds another page"
+                )));
+            }
+            self.tables.program(block, offset, &[page]);
+            self.tables.map[page as usize] = ppn;
+            plane.blocks.program(block, 1);
+            plane.valid_pages += 1;
+        }
+        Ok(())
+    }
+
+    /// Erases, open blocks, candidates, pool and what is worn out.
+    fn hold_blocks(&mut self, contents: &Contents<'_>) -> Result<(), Fault> {
+        let plane = &mut self.planes[0];
+        let b = u64::from(plane.blocks.pages_per_block());
+        while plane.pool.take().is_some() {}
+        plane.blocks.hold_erases(contents.erases);
+        plane.counters = contents.counters;
+        plane.tracker = plane.policy.tracker(&plane.blocks);
+        plane.leveller = plane.leveller.take().map(|old| Leveller::anew(&old, &plane.blocks));
+        for &OpenBlock { class, block, next } in contents.open {
+            plane.open[usize::from(class)] = Active { next, ..Active::erased(block) };
+        }
+        let closed = contents.closed.len() as u64 * b;
+        plane.blocks.tick(contents.counters.programs().saturating_sub(closed));
+        for &block in contents.closed {
+            plane.blocks.tick(b);
+            plane.close(Active::erased(block));
+        }
+        let is_last = |block: BlockId| {
+            let erases = contents.erases[block as usize];
+            self.wear.as_ref().is_some_and(|wear| wear.is_last(block, erases))
+        };
+        let open = contents.open.iter().map(|open| open.block);
+        if let Some(block) =
+            open.chain(contents.closed.iter().copied()).find(|&block| is_last(block))
+        {
+            return Err(Fault::new(format!("block {block} is worn out, and was programmed")));
+        }
+        let (bad, good): (Vec<_>, Vec<_>) =
+            contents.erased.iter().copied().partition(|&block| is_last(block));
+        for block in good {
+            self.planes[0].pool.put(block, contents.erases[block as usize]);
+        }
+        if let Some(wear) = &mut self.wear {
+            bad.into_iter().for_each(|block| wear.retire(0, block, contents.counters, None));
+        }
+        Ok(())
+    }
+}
