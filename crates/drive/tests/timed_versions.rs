@@ -168,10 +168,9 @@ fn run_units(
     if !buffer.is_protected {
         settings.write_cache = 0;
     }
-    if !buffer.is_protected || settings.flush_after_ns < u64::MAX {
-        if let Preemption::Semi { merge, .. } = &mut settings.collecting.preemption {
-            *merge = false; // data of the host among copies would be padded there
-        }
+    let flushes = !buffer.is_protected || settings.flush_after_ns < u64::MAX;
+    if let Preemption::Semi { merge, .. } = &mut settings.collecting.preemption {
+        *merge &= !flushes; // data of the host among copies would be padded there
     }
     println!("case {case}: {collector:?} {settings:?}"); // shown where it fails
     let planes = settings.hardware.all_planes();
