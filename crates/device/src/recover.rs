@@ -59,7 +59,7 @@ pub(crate) fn load(
     let replay = Replay::read(media, zones, tag, start, stamp);
     let pages = Pages { media, zones, tag, rules };
     found.replay(&replay, stamp, pages)?;
-    found.settle(stamp + replay.durable as u64, zones);
+    found.settle(zones);
     found.records = replay.records.len() as u64;
     let lost = Horizon { epoch: superblock.epoch, end: stamp + found.records };
     found.horizons.push(lost);
@@ -169,14 +169,13 @@ impl Found {
         ends
     }
 
-    /// Blocks that were open, or were programmed by records that were not durable, go on behind their
-    /// last live page; what lies there is lost or dead. Those without a live page are erased.
-    /// `certain`: records below this number were durable.
-    fn settle(&mut self, certain: u64, zones: &Zones) {
+    /// Blocks that were open go on behind their last live page; what lies there is lost or dead. Those
+    /// without a live page are erased.
+    fn settle(&mut self, zones: &Zones) {
         let b = zones.geometry.pages_per_block();
         let ends = self.ends(zones);
         for (info, (end, _)) in self.blocks.iter_mut().zip(ends) {
-            if info.is_written && (u32::from(info.next) < b || info.changed >= certain) {
+            if info.is_written && u32::from(info.next) < b {
                 info.next = end;
                 if end == 0 {
                     info.is_written = false;

@@ -375,3 +375,32 @@ fn the_map_survives_the_loss_of_journal_and_checkpoints() {
         assert_eq!(media.bytes()[at..][..PAGE], page_of(number), "page {page}");
     }
 }
+
+/// A write that a crash lost leaves its page and its record in an open block. The same page is
+/// written to the same place again, durably, and the medium loses that: the first is not returned.
+#[test]
+fn what_a_crash_lost_is_never_taken_for_what_is_written_there_later() {
+    let settings = plain();
+    let (mut drive, media, _, mut held) = full(&settings);
+    let places = media.image().len() - 720 * (PAGE + 32);
+    drive.write(9, &page_of(60_000), false).unwrap();
+    held[9] = Some(60_000);
+    drive.flush().unwrap();
+    drive.write(5, &page_of(70_000), false).unwrap();
+    drop(drive);
+    let mut drive = open(media.clone(), &settings);
+    compare(&mut drive, &held);
+    let before = media.image();
+    drive.write(5, &page_of(80_000), false).unwrap();
+    let written = media.image();
+    let place_of = |image: &[u8], number: u64| {
+        image.chunks(PAGE).position(|page| page == page_of(number)).expect("it was written")
+    };
+    assert_eq!(place_of(&written, 80_000), place_of(&before, 70_000), "the same place");
+    drive.close().unwrap();
+    let mut image = media.image();
+    image[places..].copy_from_slice(&before[places..]);
+    let mut drive = open(MemMedia::of(image), &settings);
+    let read = drive.read(5, &mut vec![0; PAGE]);
+    assert!(matches!(read, Err(DeviceError::Media(_))), "{read:?}");
+}

@@ -193,3 +193,22 @@ fn contents_that_contradict_themselves_are_refused() {
     let text = old.hold(&held.contents()).unwrap_err().to_string();
     assert!(text.contains("only a new store"), "{text}");
 }
+
+/// A placement sorts a page by the class of the block that it lies on.
+#[test]
+fn the_classes_of_blocks_are_those_given() {
+    let layout = layout("dac", "fifo");
+    let mut old = made("greedy", layout.clone());
+    work(old.as_mut(), 6000, 1);
+    let decisions = |class: u8| {
+        let mut held = Held::of(old.as_ref());
+        held.closed.iter().for_each(|&block| held.classes[block as usize] = class);
+        let mut new = made("greedy", layout.clone());
+        new.hold(&held.contents()).unwrap();
+        work(new.as_mut(), 2000, 2);
+        new.audit().unwrap();
+        new.decisions()
+    };
+    assert_eq!(decisions(0), decisions(0));
+    assert_ne!(decisions(0), decisions(1));
+}
