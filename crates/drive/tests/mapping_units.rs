@@ -411,7 +411,8 @@ fn nothing_waits_longer_than_flush_after_whatever_serves_the_writes() {
             transfer_ns: 8 * US,
             ..paper_hardware()
         };
-        let mut settings = flashgc_drive::timed::Settings { host: Loop::Open, ..settings(hardware) };
+        let mut settings =
+            flashgc_drive::timed::Settings { host: Loop::Open, ..settings(hardware) };
         settings.multi_plane = multi_plane;
         settings.write_cache = 8 * (case % 2);
         settings.flush_after_ns = 300 * US;

@@ -1,0 +1,120 @@
+//! The thread of a connection that writes replies, and how much may wait for it.
+
+use std::io::{self, BufWriter, Write};
+use std::sync::mpsc::{Receiver, TryRecvError};
+use std::sync::{Condvar, Mutex, PoisonError};
+
+use super::socket::Socket;
+use super::wire::{SIMPLE_REPLY, STRUCTURED_REPLY, allocation, chunk};
+use crate::front::bytes::Extent;
+use crate::front::queue::Answer;
+
+/// Bytes of requests and replies that a connection may have under way.
+const BUDGET: usize = 64 << 20;
+
+/// A reply on its way.
+pub struct Reply {
+    /// What the client calls the request.
+    pub cookie: u64,
+    /// First byte that was asked for.
+    pub at: u64,
+    /// The answer, or the number of an error with a line on it.
+    pub outcome: Result<Answer, (u32, String)>,
+    /// What goes back to the window when the reply is written.
+    pub cost: usize,
+}
+
+/// What a connection may have under way, so that a client that reads no replies fills no memory.
+pub struct Window {
+    used: Mutex<usize>,
+    freed: Condvar,
+}
+
+impl Window {
+    pub fn new() -> Self {
+        Self { used: Mutex::new(0), freed: Condvar::new() }
+    }
+
+    /// Waits until `cost` bytes more may be under way. One request always may.
+    pub fn take(&self, cost: usize) {
+        let used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        let full = |used: &mut usize| *used > 0 && *used + cost > BUDGET;
+        let mut used = self.freed.wait_while(used, full).unwrap_or_else(PoisonError::into_inner);
+        *used += cost;
+    }
+
+    fn free(&self, cost: usize) {
+        *self.used.lock().unwrap_or_else(PoisonError::into_inner) -= cost;
+        self.freed.notify_one();
+    }
+}
+
+/// Writes replies until nobody is left to send one. A client that is gone costs nothing but the
+/// replies that are still under way.
+pub fn write(socket: &Socket, replies: &Receiver<Reply>, window: &Window, structured: bool) {
+    let mut out = BufWriter::with_capacity(64 << 10, socket);
+    let mut gone = false;
+    loop {
+        let reply = match replies.try_recv() {
+            Ok(reply) => reply,
+            Err(TryRecvError::Disconnected) => break,
+            Err(TryRecvError::Empty) => {
+                gone = gone || out.flush().is_err();
+                let Ok(reply) = replies.recv() else { break };
+                reply
+            }
+        };
+        if !gone && encode(&mut out, &reply, structured).is_err() {
+            gone = true;
+            socket.shutdown();
+        }
+        window.free(reply.cost);
+    }
+    let _ = out.flush();
+}
+
+fn encode(out: &mut impl Write, reply: &Reply, structured: bool) -> io::Result<()> {
+    if !structured {
+        let error = reply.outcome.as_ref().map_or_else(|error| error.0, |_| 0);
+        out.write_all(&SIMPLE_REPLY.to_be_bytes())?;
+        out.write_all(&error.to_be_bytes())?;
+        out.write_all(&reply.cookie.to_be_bytes())?;
+        return match &reply.outcome {
+            Ok(Answer::Data(data)) => out.write_all(data),
+            _ => Ok(()),
+        };
+    }
+    let mut piece = |kind: u16, head: &[u8], data: &[u8]| {
+        out.write_all(&STRUCTURED_REPLY.to_be_bytes())?;
+        out.write_all(&chunk::DONE.to_be_bytes())?;
+        out.write_all(&kind.to_be_bytes())?;
+        out.write_all(&reply.cookie.to_be_bytes())?;
+        out.write_all(&((head.len() + data.len()) as u32).to_be_bytes())?;
+        out.write_all(head)?;
+        out.write_all(data)
+    };
+    match &reply.outcome {
+        Ok(Answer::Data(data)) if !data.is_empty() => {
+            piece(chunk::OFFSET_DATA, &reply.at.to_be_bytes(), data)
+        }
+        Ok(Answer::Extents(extents)) => {
+            piece(chunk::BLOCK_STATUS, &allocation::ID.to_be_bytes(), &descriptors(extents))
+        }
+        Ok(Answer::Data(_) | Answer::Done) => piece(chunk::NONE, &[], &[]),
+        Err((error, text)) => {
+            let mut head = error.to_be_bytes().to_vec();
+            head.extend((text.len() as u16).to_be_bytes());
+            piece(chunk::ERROR, &head, text.as_bytes())
+        }
+    }
+}
+
+fn descriptors(extents: &[Extent]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(extents.len() * 8);
+    for extent in extents {
+        let state = if extent.data { 0 } else { allocation::HOLE | allocation::ZERO };
+        bytes.extend((extent.bytes as u32).to_be_bytes());
+        bytes.extend(state.to_be_bytes());
+    }
+    bytes
+}
