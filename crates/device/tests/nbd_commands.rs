@@ -117,6 +117,8 @@ fn block_status_is_of_the_range_asked_for() {
     assert_eq!(simple.request(BLOCK_STATUS, 0, 0, 1, &[]), Err(EINVAL));
 }
 
+type Case<'a> = (u16, u16, u64, u32, &'a [u8], u32);
+
 #[test]
 fn what_cannot_be_done_is_refused_and_the_connection_goes_on() {
     let (setup, counts) = ram();
@@ -124,7 +126,8 @@ fn what_cannot_be_done_is_refused_and_the_connection_goes_on() {
         let long = 32 * MIB + 1;
         let payload = vec![1; long as usize];
         let whole = vec![1; SIZE as usize + 1];
-        let cases: [(u16, u16, u64, u32, &[u8], u32); 18] = [
+        // Command, flags, first byte, bytes, data; the error.
+        let cases: [Case; 18] = [
             (READ, 0, SIZE, 1, &[], EINVAL),
             (READ, 0, u64::MAX, 2, &[], EINVAL),
             (READ, 0, 0, long, &[], EINVAL),

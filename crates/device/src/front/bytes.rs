@@ -141,7 +141,9 @@ impl<S: Served> Bytes<S> {
         if bytes == 0 {
             return Ok(());
         }
-        Ok(if cancel { self.drive.cancel(page, count)? } else { self.drive.hint(page, count)? })
+        let told =
+            if cancel { self.drive.cancel(page, count) } else { self.drive.hint(page, count) };
+        Ok(told?)
     }
 
     /// What of a range has data: at most `most` extents from byte `at` on, of which two neighbours
