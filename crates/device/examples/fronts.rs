@@ -56,7 +56,7 @@ fn main() {
         let name = if matches!(address, Address::Tcp(_)) { "NBD, TCP" } else { "NBD, Unix socket" };
         report(name, time, || nbd(server.address()));
     }
-    let mounted = tempfile::tempdir().expect("a temporary folder");
+    let mounted = machine::Folder::new();
     if !machine::has_fuse("FUSE") {
         return;
     }

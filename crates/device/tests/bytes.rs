@@ -3,6 +3,7 @@
 use flashgc_device::front::bytes::{Bytes, Extent};
 use flashgc_device::front::failure::Failure;
 use flashgc_device::front::ram::Ram;
+use flashgc_device::served::{DeviceError, Served};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -120,4 +121,43 @@ fn extents_begin_and_end_with_the_range_and_are_as_many_as_asked() {
     assert_eq!(drive.extents(SIZE, 0, 1).unwrap(), []);
     drive.extents(SIZE, 1, 1).unwrap_err();
     drive.extents(u64::MAX, 2, 1).unwrap_err();
+}
+
+/// A drive that tells extents page by page, as a drive may that looks no further.
+struct Pages;
+
+impl Served for Pages {
+    fn pages(&self) -> u64 {
+        PAGES
+    }
+    fn read(&mut self, _: u64, _: &mut [u8]) -> Result<(), DeviceError> {
+        Ok(())
+    }
+    fn write(&mut self, _: u64, _: &[u8], _: bool) -> Result<(), DeviceError> {
+        Ok(())
+    }
+    fn trim(&mut self, _: u64, _: u64) -> Result<(), DeviceError> {
+        Ok(())
+    }
+    fn flush(&mut self) -> Result<(), DeviceError> {
+        Ok(())
+    }
+    fn hint(&mut self, _: u64, _: u64) -> Result<(), DeviceError> {
+        Ok(())
+    }
+    fn cancel(&mut self, _: u64, _: u64) -> Result<(), DeviceError> {
+        Ok(())
+    }
+    fn extent(&mut self, page: u64, _: u64) -> Result<(u64, bool), DeviceError> {
+        Ok((1, page >= 2))
+    }
+}
+
+#[test]
+fn extents_that_are_told_in_pieces_are_one() {
+    let mut drive = Bytes::new(Pages);
+    let extent = |bytes, data| Extent { bytes, data };
+    let all = [extent(2 * 4096, false), extent(4 * 4096, true)];
+    assert_eq!(drive.extents(0, SIZE, 2).unwrap(), all);
+    assert_eq!(drive.extents(0, SIZE, 1).unwrap(), all[..1]);
 }

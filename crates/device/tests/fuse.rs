@@ -14,7 +14,7 @@ use flashgc_device::front::fuse::Mount;
 use flashgc_device::front::queue::{Answer, Command, Engine};
 use flashgc_device::front::ram::Ram;
 use flashgc_device::served::{DeviceError, Served};
-use machine::{Loop, Mounted, has_fuse, has_loop, run};
+use machine::{Folder, Loop, Mounted, has_fuse, has_loop, run};
 use rustix::fs::{FallocateFlags, OFlags, fallocate};
 use rustix::io::Errno;
 
@@ -25,11 +25,11 @@ const SIZE: u64 = PAGES * 4096;
 struct Setup<S: Served + 'static> {
     mount: Mount,
     engine: Engine<S>,
-    folder: tempfile::TempDir,
+    folder: Folder,
 }
 
 fn mounted<S: Served>(drive: S) -> Setup<S> {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Folder::new();
     let engine = Engine::start(drive).unwrap();
     let mount = Mount::new(engine.queue(), folder.path()).unwrap();
     Setup { mount, engine, folder }
@@ -268,12 +268,12 @@ fn a_file_system_lives_on_it() {
     let drive = Ram::new(16 << 10); // 64 MiB
     let counts = drive.counts();
     let mut setup = mounted(drive);
-    let files = tempfile::tempdir().unwrap();
+    let files = Folder::new();
     let sources = Path::new(env!("CARGO_MANIFEST_DIR"));
 
     let device = Loop::new(&setup.mount.disk());
     run(Process::new("mkfs.ext4").arg("-q").arg(&device.device));
-    let mounted = Mounted::new(&device.device, files.path());
+    let mounted = Mounted::new(&device.device, &files);
     run(Process::new("cp").arg("-r").arg(sources).arg(files.path().join("kept")));
     std::fs::write(files.path().join("gone"), vec![7; 8 << 20]).unwrap();
     rustix::fs::sync();
@@ -293,7 +293,7 @@ fn a_file_system_lives_on_it() {
     let mount = Mount::new(setup.engine.queue(), setup.folder.path()).unwrap();
     let device = Loop::new(&mount.disk());
     run(Process::new("e2fsck").args(["-f", "-n"]).arg(&device.device));
-    let mounted = Mounted::new(&device.device, files.path());
+    let mounted = Mounted::new(&device.device, &files);
     run(Process::new("diff").arg("-r").arg(sources).arg(files.path().join("kept")));
     drop(mounted);
     drop(device);

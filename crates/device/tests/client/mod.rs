@@ -57,9 +57,10 @@ pub struct Client {
 pub type Outcome = Result<Vec<u8>, u32>;
 
 impl Client {
-    /// Connects and exchanges the flags. A server that hangs fails a test after 10 seconds.
+    /// Connects and exchanges the flags. A server that hangs fails a test after 5
+    /// seconds, before the server loses its patience with a negotiation.
     pub fn connect(address: &Address) -> Self {
-        let patience = Some(Duration::from_secs(10));
+        let patience = Some(Duration::from_secs(5));
         let socket: Box<dyn Both> = match address {
             Address::Tcp(address) => {
                 let socket = TcpStream::connect(address).unwrap();

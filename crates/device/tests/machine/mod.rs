@@ -49,6 +49,25 @@ pub fn has_loop(test: &str) -> bool {
     root && device && have(test, &["losetup", "mkfs.ext4", "e2fsck", "mount", "umount", "fstrim"])
 }
 
+/// A folder to mount in. Dropped, nothing is mounted there, whatever failed.
+pub struct Folder(tempfile::TempDir);
+
+impl Folder {
+    pub fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    pub fn path(&self) -> &Path {
+        self.0.path()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(self.0.path()).output();
+    }
+}
+
 /// A loop device on a file. Dropped, it is detached.
 pub struct Loop {
     pub device: PathBuf,
@@ -68,23 +87,20 @@ impl Drop for Loop {
     }
 }
 
-/// A file system on a device. Dropped, it is unmounted, lazily if nothing else helps.
+/// A file system on a device, in a [`Folder`]. Dropped, it is unmounted.
 pub struct Mounted {
-    pub folder: PathBuf,
+    folder: PathBuf,
 }
 
 impl Mounted {
-    pub fn new(device: &Path, folder: &Path) -> Self {
-        run(Command::new("mount").arg(device).arg(folder));
-        Self { folder: folder.into() }
+    pub fn new(device: &Path, folder: &Folder) -> Self {
+        run(Command::new("mount").arg(device).arg(folder.path()));
+        Self { folder: folder.path().into() }
     }
 }
 
 impl Drop for Mounted {
     fn drop(&mut self) {
-        let unmounted = Command::new("umount").arg(&self.folder).output();
-        if !unmounted.is_ok_and(|output| output.status.success()) {
-            let _ = Command::new("umount").arg("-l").arg(&self.folder).output();
-        }
+        let _ = Command::new("umount").arg(&self.folder).output();
     }
 }
