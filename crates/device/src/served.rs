@@ -1,54 +1,76 @@
-//! A drive as front ends see it.
-
-use thiserror::Error;
-
-/// Bytes of a page of the logical space.
-pub const PAGE: usize = 4096;
+//! A drive as front ends see it, and why it cannot do what it was asked.
 
 /// A drive as front ends see it. Pages are 4096 bytes.
 pub trait Served: Send {
     /// Pages of the logical space.
     fn pages(&self) -> u64;
+
     /// Reads whole pages from `page` on; pages without data are zeros.
+    ///
+    /// # Errors
+    /// Pages beyond the drive, damaged data, an error of the medium.
     fn read(&mut self, page: u64, into: &mut [u8]) -> Result<(), DeviceError>;
+
     /// Writes whole pages from `page` on; with `fua` they are durable when this returns.
+    ///
+    /// # Errors
+    /// Pages beyond the drive, a drive that is read-only or becomes so.
     fn write(&mut self, page: u64, data: &[u8], fua: bool) -> Result<(), DeviceError>;
+
     /// Discards `count` pages: they read as zeros.
+    ///
+    /// # Errors
+    /// Those of [`Served::write`].
     fn trim(&mut self, page: u64, count: u64) -> Result<(), DeviceError>;
+
     /// All that was completed before is durable when this returns.
+    ///
+    /// # Errors
+    /// A drive that is read-only with data that are not durable, or becomes so.
     fn flush(&mut self) -> Result<(), DeviceError>;
+
     /// The host will write these pages soon.
+    ///
+    /// # Errors
+    /// Pages beyond the drive.
     fn hint(&mut self, page: u64, count: u64) -> Result<(), DeviceError>;
+
     /// The host takes a hint back.
+    ///
+    /// # Errors
+    /// Pages beyond the drive.
     fn cancel(&mut self, page: u64, count: u64) -> Result<(), DeviceError>;
-    /// Of `count` pages from `page` on: how many follow that all have data, or all have none, and
-    /// which.
+
+    /// Of `count` pages from `page` on: how many follow that all have data, or all have none, and which.
+    ///
+    /// # Errors
+    /// Pages beyond the drive.
     fn extent(&mut self, page: u64, count: u64) -> Result<(u64, bool), DeviceError>;
 }
 
 /// Why a drive cannot do what it was asked.
-#[derive(Debug, Error)]
+#[derive(Debug, thiserror::Error)]
 pub enum DeviceError {
-    /// The drive takes no more writes.
+    /// The drive takes no writes any more; its data can be read.
     #[error("the drive is read-only: {0}")]
     ReadOnly(String),
-    /// What is stored is damaged.
+    /// Data are damaged, or the medium failed.
     #[error("media error: {0}")]
     Media(String),
-    /// The range is not one of the drive's.
-    #[error("{count} pages from page {page} on are not on a drive of {pages} pages")]
+    /// A command addresses pages that the drive does not have, or no whole pages.
+    #[error("pages {page} to {} are not all among the drive's {pages} pages", page.saturating_add(*count))]
     OutOfRange {
-        /// First page asked for.
+        /// The first page addressed.
         page: u64,
-        /// Pages asked for.
+        /// How many pages.
         count: u64,
         /// Pages of the drive.
         pages: u64,
     },
-    /// There is no room for the data.
-    #[error("no space: {0}")]
+    /// Collecting garbage frees nothing.
+    #[error("{0}")]
     NoSpace(String),
-    /// The host's file system failed.
+    /// The medium below failed.
     #[error(transparent)]
     Io(#[from] std::io::Error),
 }

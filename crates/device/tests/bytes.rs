@@ -3,7 +3,7 @@
 use flashgc_device::front::bytes::{Bytes, Extent};
 use flashgc_device::front::failure::Failure;
 use flashgc_device::front::ram::Ram;
-use flashgc_device::served::{DeviceError, Served};
+use flashgc_device::{DeviceError, Served};
 use proptest::collection::vec;
 use proptest::prelude::*;
 

@@ -13,10 +13,11 @@ use std::sync::atomic::Ordering::SeqCst;
 use flashgc_device::front::fuse::Mount;
 use flashgc_device::front::queue::{Answer, Command, Engine};
 use flashgc_device::front::ram::Ram;
-use flashgc_device::served::{DeviceError, Served};
+use flashgc_device::{DeviceError, Served};
 use machine::{Folder, Loop, Mounted, has_fuse, has_loop, run};
 use rustix::fs::{FallocateFlags, OFlags, fallocate};
 use rustix::io::Errno;
+use rustix::mount::UnmountFlags;
 
 const PAGES: u64 = 64;
 const SIZE: u64 = PAGES * 4096;
@@ -244,10 +245,15 @@ fn a_mount_in_use_stays_and_one_that_is_dropped_goes_when_it_can() {
     again.unmount().unwrap();
     again.unmount().unwrap();
     assert!(!is_mounted(&folder));
-    // Unmounted by hand.
-    let mut again = Mount::new(setup.engine.queue(), &folder).unwrap();
-    rustix::mount::unmount(&folder, rustix::mount::UnmountFlags::empty()).unwrap();
-    again.unmount().unwrap();
+    // Unmounted by hand, at once and while someone has the file open.
+    for flags in [UnmountFlags::empty(), UnmountFlags::DETACH] {
+        let mut again = Mount::new(setup.engine.queue(), &folder).unwrap();
+        let file = open(&again.disk());
+        let kept = (flags == UnmountFlags::DETACH).then_some(file);
+        rustix::mount::unmount(&folder, flags).unwrap();
+        again.unmount().unwrap();
+        drop(kept);
+    }
     setup.engine.stop().1.unwrap();
 }
 

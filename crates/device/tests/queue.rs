@@ -7,7 +7,7 @@ use std::sync::{Arc, Barrier};
 use flashgc_device::front::failure::Failure;
 use flashgc_device::front::queue::{Answer, Command, Engine, Queue};
 use flashgc_device::front::ram::Ram;
-use flashgc_device::served::{DeviceError, Served};
+use flashgc_device::{DeviceError, Served};
 
 /// What a [`Told`] drive was asked.
 #[derive(Debug, PartialEq, Eq)]
@@ -141,7 +141,7 @@ fn a_durable_write_that_fails_is_answered_with_its_own_failure() {
     let engine = Engine::start(drive).unwrap();
     let trim = Command::Trim { at: 0, bytes: 4096, fua: true };
     let answers = batch(&engine.queue(), &gate, vec![write(99, true), trim]);
-    let full = Failure::NoSpace("no space: full".into());
+    let full = Failure::NoSpace("full".into());
     let worn = Failure::ReadOnly("the drive is read-only: worn out".into());
     assert_eq!(answers, [(0, Err(full)), (1, Err(worn))]);
     assert!(!calls.try_iter().any(|call| call == Call::Flush));

@@ -4,7 +4,7 @@
 //! stays the atomic unit. Every range is checked here, once for all front ends.
 
 use super::failure::Failure;
-use crate::served::{PAGE, Served};
+use crate::{PAGE, Served};
 
 const PAGE_BYTES: u64 = PAGE as u64;
 /// Pages of zeros that are written at a time.

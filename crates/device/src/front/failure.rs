@@ -1,6 +1,6 @@
 //! Why a command failed, as every front end reports it.
 
-use crate::served::DeviceError;
+use crate::DeviceError;
 use thiserror::Error;
 
 /// Why a command failed. One failed flush answers several commands, so a failure can be cloned.

@@ -26,7 +26,7 @@ use rustix::mount::UnmountFlags;
 
 use super::failure::Failure;
 use super::queue::{Answer, Command, Queue};
-use crate::served::PAGE;
+use crate::PAGE;
 
 /// The name of the file.
 pub const NAME: &str = "disk";
@@ -80,8 +80,12 @@ impl Mount {
         if self.session.is_none() {
             return Ok(());
         }
-        detach(&self.folder, false)?;
-        self.session.take().map_or(Ok(()), BackgroundSession::join)
+        let detached = detach(&self.folder, false)?;
+        match self.session.take() {
+            Some(session) if detached => session.join(),
+            // Whoever unmounted it by hand may have left files open: nobody waits for them.
+            _ => Ok(()),
+        }
     }
 }
 
@@ -93,17 +97,18 @@ impl Drop for Mount {
     }
 }
 
-/// Unmounts a folder; `lazy`, as soon as nobody uses it. Who may not asks the helper of FUSE.
-fn detach(folder: &Path, lazy: bool) -> io::Result<()> {
+/// Unmounts a folder; `lazy`, as soon as nobody uses it. Who may not asks the helper of FUSE. False:
+/// it was not mounted.
+fn detach(folder: &Path, lazy: bool) -> io::Result<bool> {
     let flags = if lazy { UnmountFlags::DETACH } else { UnmountFlags::empty() };
     match rustix::mount::unmount(folder, flags) {
-        // It was unmounted by hand.
-        Ok(()) | Err(System::INVAL) => Ok(()),
+        Ok(()) => Ok(true),
+        Err(System::INVAL) => Ok(false),
         Err(System::PERM) => {
             let options = if lazy { "-uz" } else { "-u" };
             let helper = Process::new("fusermount3").arg(options).arg(folder).output()?;
             if helper.status.success() {
-                return Ok(());
+                return Ok(true);
             }
             Err(io::Error::other(String::from_utf8_lossy(&helper.stderr).trim().to_owned()))
         }

@@ -12,7 +12,7 @@ use std::thread::JoinHandle;
 
 use super::bytes::{Bytes, Extent};
 use super::failure::Failure;
-use crate::served::Served;
+use crate::Served;
 
 /// Commands that may wait; who submits more waits itself.
 const DEPTH: usize = 256;

@@ -3,13 +3,15 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::served::{DeviceError, PAGE, Served};
+use crate::{DeviceError, PAGE, Served};
 
 /// Counts of a [`Ram`], readable while the drive is served.
 #[derive(Debug, Default)]
 pub struct Counts {
     /// Flushes.
     pub flushes: AtomicU64,
+    /// Pages read.
+    pub read: AtomicU64,
     /// Pages written.
     pub written: AtomicU64,
     /// Pages trimmed.
@@ -52,13 +54,15 @@ impl Served for Ram {
 
     fn read(&mut self, page: u64, into: &mut [u8]) -> Result<(), DeviceError> {
         assert!(into.len().is_multiple_of(PAGE), "reads are of whole pages");
-        let range = self.range(page, (into.len() / PAGE) as u64)?;
+        let count = (into.len() / PAGE) as u64;
+        let range = self.range(page, count)?;
         for (stored, into) in self.pages[range].iter().zip(into.chunks_exact_mut(PAGE)) {
             match stored {
                 Some(data) => into.copy_from_slice(data),
                 None => into.fill(0),
             }
         }
+        self.counts.read.fetch_add(count, Ordering::Relaxed);
         Ok(())
     }
 

@@ -203,6 +203,7 @@ impl Client {
                 Ok(vec![])
             }
             1 => {
+                assert!(payload.len() > 8, "a chunk of data has data");
                 assert_eq!(payload[..8], at.to_be_bytes());
                 Ok(payload[8..].to_vec())
             }
@@ -213,7 +214,8 @@ impl Client {
             0x8001 => {
                 let text = u16::from_be_bytes([payload[4], payload[5]]);
                 assert_eq!(payload.len(), 6 + usize::from(text));
-                assert!(text > 0 && std::str::from_utf8(&payload[6..]).is_ok());
+                assert!((1..=4096).contains(&text), "the protocol's longest text");
+                assert!(std::str::from_utf8(&payload[6..]).is_ok());
                 Err(u32::from_be_bytes(payload[..4].try_into().unwrap()))
             }
             _ => panic!("chunk {kind}"),

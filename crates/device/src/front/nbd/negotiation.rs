@@ -10,7 +10,7 @@ use super::transmission::LARGEST;
 use super::wire::{
     self, IHAVEOPT, NBDMAGIC, OPTION_REPLY, allocation, garbage, handshake, info, option, reply,
 };
-use crate::served::PAGE;
+use crate::PAGE;
 
 /// Bytes of an option's data that are read; of more, the option is refused.
 const LONGEST: u32 = 64 << 10;
