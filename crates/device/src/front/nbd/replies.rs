@@ -1,8 +1,8 @@
 //! The thread of a connection that writes replies, and how much may wait for it.
 
 use std::io::{self, BufWriter, Write};
-use std::sync::mpsc::{Receiver, TryRecvError};
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::mpsc::Receiver;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::socket::Socket;
 use super::wire::{SIMPLE_REPLY, STRUCTURED_REPLY, allocation, chunk};
@@ -25,52 +25,71 @@ pub struct Reply {
 }
 
 /// What a connection may have under way, so that a client that reads no replies fills no memory.
+#[derive(Default)]
 pub struct Window {
-    used: Mutex<usize>,
-    freed: Condvar,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    used: usize,
+    /// The client is gone, so nothing more is done for it.
+    gone: bool,
 }
 
 impl Window {
-    pub fn new() -> Self {
-        Self { used: Mutex::new(0), freed: Condvar::new() }
-    }
-
-    /// Waits until `cost` bytes more may be under way. One request always may.
-    pub fn take(&self, cost: usize) {
-        let used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
-        let full = |used: &mut usize| *used > 0 && *used + cost > BUDGET;
-        let mut used = self.freed.wait_while(used, full).unwrap_or_else(PoisonError::into_inner);
-        *used += cost;
+    /// Waits until `cost` bytes more may be under way. One request always may. False: the client is
+    /// gone.
+    pub fn take(&self, cost: usize) -> bool {
+        let full = |state: &mut State| !state.gone && state.used > 0 && state.used + cost > BUDGET;
+        let mut state =
+            self.changed.wait_while(self.lock(), full).unwrap_or_else(PoisonError::into_inner);
+        state.used += cost;
+        !state.gone
     }
 
     fn free(&self, cost: usize) {
-        *self.used.lock().unwrap_or_else(PoisonError::into_inner) -= cost;
-        self.freed.notify_one();
+        self.lock().used -= cost;
+        self.changed.notify_one();
+    }
+
+    fn close(&self) {
+        self.lock().gone = true;
+        self.changed.notify_one();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Writes replies until nobody is left to send one. A client that is gone costs nothing but the
-/// replies that are still under way.
+/// requests that are already under way.
 pub fn write(socket: &Socket, replies: &Receiver<Reply>, window: &Window, structured: bool) {
     let mut out = BufWriter::with_capacity(64 << 10, socket);
-    let mut gone = false;
+    let lost = |_: &io::Error| {
+        socket.shutdown();
+        window.close();
+    };
+    let mut sent = Ok(());
     loop {
         let reply = match replies.try_recv() {
             Ok(reply) => reply,
-            Err(TryRecvError::Disconnected) => break,
-            Err(TryRecvError::Empty) => {
-                gone = gone || out.flush().is_err();
+            Err(_) => {
+                // None waits, so what was gathered goes out.
+                if sent.is_ok() {
+                    sent = out.flush().inspect_err(lost);
+                }
                 let Ok(reply) = replies.recv() else { break };
                 reply
             }
         };
-        if !gone && encode(&mut out, &reply, structured).is_err() {
-            gone = true;
-            socket.shutdown();
+        if sent.is_ok() {
+            sent = encode(&mut out, &reply, structured).inspect_err(lost);
         }
         window.free(reply.cost);
     }
-    let _ = out.flush();
 }
 
 fn encode(out: &mut impl Write, reply: &Reply, structured: bool) -> io::Result<()> {

@@ -31,7 +31,7 @@ struct Request {
 
 /// Answers requests until the client disconnects.
 pub fn serve(socket: &Socket, queue: &Queue, export: &Export, agreed: Agreed) -> io::Result<()> {
-    let window = Arc::new(Window::new());
+    let window = Arc::new(Window::default());
     let (replies, queued) = channel();
     std::thread::scope(|scope| {
         let shared = Arc::clone(&window);
@@ -57,7 +57,9 @@ fn read(
             return Ok(());
         }
         let cost = OVERHEAD + request.data_bytes();
-        window.take(cost);
+        if !window.take(cost) {
+            return Ok(());
+        }
         let payload = request.payload(&mut input)?;
         let command = request.command(payload, export, agreed, queue.size());
         let (replies, Request { kind, cookie, at, .. }) = (replies.clone(), request);
