@@ -12,14 +12,15 @@
 //! whose medium fails or is full, or whose blocks are worn out, is read-only, its data readable.
 //!
 //! # Not here
-//! No policy, and no decision about pages or blocks. No thread: one engine serves one command at a
-//! time.
+//! No policy, and no decision about pages or blocks. The engine has no thread: it serves one command at a
+//! time. The front ends have threads of their own, and one that owns the engine.
 
 pub mod campaign;
 pub mod check;
 mod checkpoint;
 mod codec;
 pub mod engine;
+pub mod front;
 mod journal;
 mod layout;
 pub mod media;

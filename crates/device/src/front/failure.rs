@@ -1,0 +1,45 @@
+//! Why a command failed, as every front end reports it.
+
+use crate::DeviceError;
+use thiserror::Error;
+
+/// Why a command failed. One failed flush answers several commands, so a failure can be cloned.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum Failure {
+    /// The range ends behind the drive's last byte.
+    #[error("{bytes} bytes from byte {at} on are not on a drive of {size} bytes")]
+    OutOfRange {
+        /// First byte asked for.
+        at: u64,
+        /// Bytes asked for.
+        bytes: u64,
+        /// Bytes of the drive.
+        size: u64,
+    },
+    /// The drive takes no more writes.
+    #[error("{0}")]
+    ReadOnly(String),
+    /// There is no room for the data.
+    #[error("{0}")]
+    NoSpace(String),
+    /// Data are damaged, or the host's file system failed.
+    #[error("{0}")]
+    Io(String),
+    /// The drive is no longer served.
+    #[error("the drive is no longer served")]
+    Stopped,
+}
+
+impl From<DeviceError> for Failure {
+    fn from(error: DeviceError) -> Self {
+        let text = error.to_string();
+        match error {
+            DeviceError::ReadOnly(_) => Self::ReadOnly(text),
+            DeviceError::NoSpace(_) => Self::NoSpace(text),
+            // Ranges are checked before they reach a drive, so this is a fault of ours.
+            DeviceError::OutOfRange { .. } | DeviceError::Media(_) | DeviceError::Io(_) => {
+                Self::Io(text)
+            }
+        }
+    }
+}

@@ -1,0 +1,336 @@
+//! A mount with one file, `disk`, whose bytes are the drive's. A loop device on it carries a file
+//! system.
+//!
+//! Reads and writes bypass the page cache, so what one host writes every other one reads at once.
+//! `fsync` is the drive's flush, punching a hole discards, `FALLOC_FL_ZERO_RANGE` writes zeros. The
+//! file's size is fixed: truncating it is refused, as are modes, owners and times. A shared mapping is
+//! refused by the kernel. There is no ioctl for hints yet.
+//!
+//! The mount's thread parses requests; the drive's thread answers the kernel itself.
+
+use std::ffi::OsStr;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command as Process;
+use std::time::{Duration, SystemTime};
+
+use fuser::{
+    BackgroundSession, Config, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags,
+    Generation, INodeNo, InitFlags, KernelConfig, LockOwner, MountOption, OpenFlags, ReplyAttr,
+    ReplyData, ReplyDirectory, ReplyEmpty, ReplyEntry, ReplyOpen, ReplyStatfs, ReplyWrite, Request,
+    TimeOrNow, WriteFlags,
+};
+use rustix::fs::FallocateFlags;
+use rustix::io::Errno as System;
+use rustix::mount::UnmountFlags;
+
+use super::failure::Failure;
+use super::queue::{Answer, Command, Queue};
+use crate::PAGE;
+
+/// The name of the file.
+pub const NAME: &str = "disk";
+
+const ROOT: INodeNo = INodeNo::ROOT;
+const DISK: INodeNo = INodeNo(2);
+/// Nothing about the files changes, so the kernel may keep what it was told.
+const FOR_EVER: Duration = Duration::from_secs(1 << 30);
+/// Bytes of a request of the kernel at most.
+const LARGEST: u32 = 1 << 20;
+/// Requests that the kernel may have under way in the background: loop devices send all theirs so.
+const BACKGROUND: u16 = 256;
+
+/// A mounted drive. Dropped, it is unmounted as soon as nobody uses it any more.
+pub struct Mount {
+    folder: PathBuf,
+    session: Option<BackgroundSession>,
+}
+
+impl Mount {
+    /// Mounts the drive of `queue` in `folder`, for the user who runs this.
+    ///
+    /// # Errors
+    /// There is no such folder, no `/dev/fuse`, or no right to mount.
+    pub fn new(queue: Queue, folder: &Path) -> io::Result<Self> {
+        let folder = folder.canonicalize()?;
+        let mut config = Config::default();
+        config.mount_options = vec![
+            MountOption::FSName("flashgc".into()),
+            MountOption::Subtype("flashgc".into()),
+            MountOption::DefaultPermissions,
+            MountOption::NoDev,
+            MountOption::NoSuid,
+            MountOption::NoExec,
+        ];
+        let files = Files { queue, mounted: SystemTime::now() };
+        let session = fuser::spawn_mount(files, &folder, &config)?;
+        Ok(Self { folder, session: Some(session) })
+    }
+
+    /// The file with the drive's bytes.
+    pub fn disk(&self) -> PathBuf {
+        self.folder.join(NAME)
+    }
+
+    /// Unmounts.
+    ///
+    /// # Errors
+    /// Someone still uses the file (`EBUSY`), a loop device for example; it stays mounted.
+    pub fn unmount(&mut self) -> io::Result<()> {
+        if self.session.is_none() {
+            return Ok(());
+        }
+        let detached = detach(&self.folder, false)?;
+        match self.session.take() {
+            Some(session) if detached => session.join(),
+            // Whoever unmounted it by hand may have left files open: nobody waits for them.
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Drop for Mount {
+    fn drop(&mut self) {
+        if self.session.is_some() && self.unmount().is_err() {
+            let _ = detach(&self.folder, true);
+        }
+    }
+}
+
+/// Unmounts a folder; `lazy`, as soon as nobody uses it. Who may not asks the helper of FUSE. False:
+/// it was not mounted.
+fn detach(folder: &Path, lazy: bool) -> io::Result<bool> {
+    let flags = if lazy { UnmountFlags::DETACH } else { UnmountFlags::empty() };
+    match rustix::mount::unmount(folder, flags) {
+        Ok(()) => Ok(true),
+        Err(System::INVAL) => Ok(false),
+        Err(System::PERM) => {
+            let options = if lazy { "-uz" } else { "-u" };
+            let helper = Process::new("fusermount3").arg(options).arg(folder).output()?;
+            if helper.status.success() {
+                return Ok(true);
+            }
+            Err(io::Error::other(String::from_utf8_lossy(&helper.stderr).trim().to_owned()))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+struct Files {
+    queue: Queue,
+    mounted: SystemTime,
+}
+
+impl Files {
+    fn attributes(&self, file: INodeNo) -> Option<FileAttr> {
+        let (kind, perm, size) = match file {
+            ROOT => (FileType::Directory, 0o700, 0),
+            DISK => (FileType::RegularFile, 0o600, self.queue.size()),
+            _ => return None,
+        };
+        Some(FileAttr {
+            ino: file,
+            size,
+            blocks: size / 512,
+            atime: self.mounted,
+            mtime: self.mounted,
+            ctime: self.mounted,
+            crtime: self.mounted,
+            kind,
+            perm,
+            nlink: 1,
+            uid: rustix::process::getuid().as_raw(),
+            gid: rustix::process::getgid().as_raw(),
+            rdev: 0,
+            blksize: PAGE as u32,
+            flags: 0,
+        })
+    }
+
+    /// Bytes of a range that are on the drive.
+    fn within(&self, at: u64, bytes: u64) -> u64 {
+        bytes.min(self.queue.size().saturating_sub(at))
+    }
+
+    fn change(&self, command: Command, reply: ReplyEmpty) {
+        self.queue.submit(command, move |outcome| match outcome {
+            Ok(_) => reply.ok(),
+            Err(failure) => reply.error(errno(&failure)),
+        });
+    }
+}
+
+fn errno(failure: &Failure) -> Errno {
+    match failure {
+        Failure::OutOfRange { .. } => Errno::EINVAL,
+        Failure::ReadOnly(_) => Errno::EROFS,
+        Failure::NoSpace(_) => Errno::ENOSPC,
+        Failure::Io(_) => Errno::EIO,
+        Failure::Stopped => Errno::ENODEV,
+    }
+}
+
+impl Filesystem for Files {
+    fn init(&mut self, _: &Request, config: &mut KernelConfig) -> io::Result<()> {
+        // A kernel without it sends the requests of a loop device one by one.
+        let _ = config.add_capabilities(InitFlags::FUSE_ASYNC_DIO);
+        let _ = config.set_max_write(LARGEST);
+        let _ = config.set_max_background(BACKGROUND);
+        Ok(())
+    }
+
+    fn lookup(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
+        match self.attributes(DISK) {
+            Some(disk) if parent == ROOT && name == NAME => {
+                reply.entry(&FOR_EVER, &disk, Generation(0));
+            }
+            _ => reply.error(Errno::ENOENT),
+        }
+    }
+
+    fn getattr(&self, _: &Request, file: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
+        match self.attributes(file) {
+            Some(attributes) => reply.attr(&FOR_EVER, &attributes),
+            None => reply.error(Errno::ENOENT),
+        }
+    }
+
+    fn setattr(
+        &self,
+        _: &Request,
+        _: INodeNo,
+        _: Option<u32>,
+        _: Option<u32>,
+        _: Option<u32>,
+        _: Option<u64>,
+        _: Option<TimeOrNow>,
+        _: Option<TimeOrNow>,
+        _: Option<SystemTime>,
+        _: Option<FileHandle>,
+        _: Option<SystemTime>,
+        _: Option<SystemTime>,
+        _: Option<SystemTime>,
+        _: Option<fuser::BsdFileFlags>,
+        reply: ReplyAttr,
+    ) {
+        reply.error(Errno::EPERM);
+    }
+
+    fn readdir(
+        &self,
+        _: &Request,
+        folder: INodeNo,
+        _: FileHandle,
+        offset: u64,
+        mut reply: ReplyDirectory,
+    ) {
+        if folder != ROOT {
+            return reply.error(Errno::ENOTDIR);
+        }
+        let entries = [
+            (ROOT, FileType::Directory, "."),
+            (ROOT, FileType::Directory, ".."),
+            (DISK, FileType::RegularFile, NAME),
+        ];
+        for (next, (file, kind, name)) in (1..).zip(entries).skip(offset as usize) {
+            if reply.add(file, next, kind, name) {
+                break;
+            }
+        }
+        reply.ok();
+    }
+
+    fn statfs(&self, _: &Request, _: INodeNo, reply: ReplyStatfs) {
+        let page = PAGE as u32;
+        reply.statfs(self.queue.size() / PAGE as u64, 0, 0, 1, 0, page, 255, page);
+    }
+
+    fn open(&self, _: &Request, _: INodeNo, _: OpenFlags, reply: ReplyOpen) {
+        let direct = FopenFlags::FOPEN_DIRECT_IO | FopenFlags::FOPEN_PARALLEL_DIRECT_WRITES;
+        reply.opened(FileHandle(0), direct);
+    }
+
+    fn read(
+        &self,
+        _: &Request,
+        _: INodeNo,
+        _: FileHandle,
+        at: u64,
+        bytes: u32,
+        _: OpenFlags,
+        _: Option<LockOwner>,
+        reply: ReplyData,
+    ) {
+        let bytes = self.within(at, bytes.into()) as usize;
+        if bytes == 0 {
+            return reply.data(&[]);
+        }
+        self.queue.submit(Command::Read { at, bytes }, move |outcome| match outcome {
+            Ok(Answer::Data(data)) => reply.data(&data),
+            Ok(_) => reply.error(Errno::EIO),
+            Err(failure) => reply.error(errno(&failure)),
+        });
+    }
+
+    fn write(
+        &self,
+        _: &Request,
+        _: INodeNo,
+        _: FileHandle,
+        at: u64,
+        data: &[u8],
+        _: WriteFlags,
+        flags: OpenFlags,
+        _: Option<LockOwner>,
+        reply: ReplyWrite,
+    ) {
+        // As on a block device, a write is cut at the end and fails behind it.
+        let data = &data[..self.within(at, data.len() as u64) as usize];
+        if data.is_empty() {
+            return reply.error(Errno::ENOSPC);
+        }
+        let written = data.len() as u32;
+        // O_SYNC has the bit of O_DSYNC.
+        let fua = flags.0 & rustix::fs::OFlags::DSYNC.bits() as i32 != 0;
+        let write = Command::Write { at, data: data.to_vec(), fua };
+        self.queue.submit(write, move |outcome| match outcome {
+            Ok(_) => reply.written(written),
+            Err(failure) => reply.error(errno(&failure)),
+        });
+    }
+
+    /// A file is closed, which makes nothing durable.
+    fn flush(&self, _: &Request, _: INodeNo, _: FileHandle, _: LockOwner, reply: ReplyEmpty) {
+        reply.ok();
+    }
+
+    fn fsync(&self, _: &Request, _: INodeNo, _: FileHandle, _: bool, reply: ReplyEmpty) {
+        self.change(Command::Flush, reply);
+    }
+
+    fn fallocate(
+        &self,
+        _: &Request,
+        _: INodeNo,
+        _: FileHandle,
+        at: u64,
+        bytes: u64,
+        mode: i32,
+        reply: ReplyEmpty,
+    ) {
+        let mode = FallocateFlags::from_bits_retain(mode as u32);
+        let within = self.within(at, bytes);
+        let keep = match mode - FallocateFlags::KEEP_SIZE {
+            FallocateFlags::PUNCH_HOLE => false,
+            FallocateFlags::ZERO_RANGE => true,
+            _ => return reply.error(Errno::EOPNOTSUPP),
+        };
+        if within < bytes && !mode.contains(FallocateFlags::KEEP_SIZE) {
+            return reply.error(Errno::ENOSPC);
+        }
+        if within == 0 {
+            return reply.ok();
+        }
+        self.change(Command::Zero { at, bytes: within, keep, fua: false }, reply);
+    }
+}

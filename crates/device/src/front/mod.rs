@@ -1,0 +1,14 @@
+//! Front ends: how hosts reach a drive.
+//!
+//! A front end parses requests, checks them and puts commands on the [`queue`]. One thread owns the
+//! drive and answers them. A front end decides nothing about flash, and never waits for a client on
+//! the drive's thread.
+
+pub mod bytes;
+pub mod failure;
+#[cfg(target_os = "linux")]
+pub mod fuse;
+pub mod nbd;
+pub mod queue;
+#[doc(hidden)]
+pub mod ram;

@@ -1,0 +1,139 @@
+//! The thread of a connection that writes replies, and how much may wait for it.
+
+use std::io::{self, BufWriter, Write};
+use std::sync::mpsc::Receiver;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use super::socket::Socket;
+use super::wire::{SIMPLE_REPLY, STRUCTURED_REPLY, allocation, chunk};
+use crate::front::bytes::Extent;
+use crate::front::queue::Answer;
+
+/// Bytes of requests and replies that a connection may have under way.
+const BUDGET: usize = 64 << 20;
+
+/// A reply on its way.
+pub struct Reply {
+    /// What the client calls the request.
+    pub cookie: u64,
+    /// First byte that was asked for.
+    pub at: u64,
+    /// The answer, or the number of an error with a line on it.
+    pub outcome: Result<Answer, (u32, String)>,
+    /// What goes back to the window when the reply is written.
+    pub cost: usize,
+}
+
+/// What a connection may have under way, so that a client that reads no replies fills no memory.
+#[derive(Default)]
+pub struct Window {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    used: usize,
+    /// The client is gone, so nothing more is done for it.
+    gone: bool,
+}
+
+impl Window {
+    /// Waits until `cost` bytes more may be under way. One request always may. False: the client is
+    /// gone.
+    pub fn take(&self, cost: usize) -> bool {
+        let full = |state: &mut State| !state.gone && state.used > 0 && state.used + cost > BUDGET;
+        let mut state =
+            self.changed.wait_while(self.lock(), full).unwrap_or_else(PoisonError::into_inner);
+        state.used += cost;
+        !state.gone
+    }
+
+    fn free(&self, cost: usize) {
+        self.lock().used -= cost;
+        self.changed.notify_one();
+    }
+
+    fn close(&self) {
+        self.lock().gone = true;
+        self.changed.notify_one();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Writes replies until nobody is left to send one. A client that is gone costs nothing but the
+/// requests that are already under way.
+pub fn write(socket: &Socket, replies: &Receiver<Reply>, window: &Window, structured: bool) {
+    let mut out = BufWriter::with_capacity(64 << 10, socket);
+    let lost = |_: &io::Error| {
+        socket.shutdown();
+        window.close();
+    };
+    let mut sent = Ok(());
+    loop {
+        let reply = match replies.try_recv() {
+            Ok(reply) => reply,
+            Err(_) => {
+                // None waits, so what was gathered goes out.
+                if sent.is_ok() {
+                    sent = out.flush().inspect_err(lost);
+                }
+                let Ok(reply) = replies.recv() else { break };
+                reply
+            }
+        };
+        if sent.is_ok() {
+            sent = encode(&mut out, &reply, structured).inspect_err(lost);
+        }
+        window.free(reply.cost);
+    }
+}
+
+fn encode(out: &mut impl Write, reply: &Reply, structured: bool) -> io::Result<()> {
+    if !structured {
+        let error = reply.outcome.as_ref().map_or_else(|error| error.0, |_| 0);
+        out.write_all(&SIMPLE_REPLY.to_be_bytes())?;
+        out.write_all(&error.to_be_bytes())?;
+        out.write_all(&reply.cookie.to_be_bytes())?;
+        return match &reply.outcome {
+            Ok(Answer::Data(data)) => out.write_all(data),
+            _ => Ok(()),
+        };
+    }
+    let mut piece = |kind: u16, head: &[u8], data: &[u8]| {
+        out.write_all(&STRUCTURED_REPLY.to_be_bytes())?;
+        out.write_all(&chunk::DONE.to_be_bytes())?;
+        out.write_all(&kind.to_be_bytes())?;
+        out.write_all(&reply.cookie.to_be_bytes())?;
+        out.write_all(&((head.len() + data.len()) as u32).to_be_bytes())?;
+        out.write_all(head)?;
+        out.write_all(data)
+    };
+    match &reply.outcome {
+        Ok(Answer::Data(data)) if !data.is_empty() => {
+            piece(chunk::OFFSET_DATA, &reply.at.to_be_bytes(), data)
+        }
+        Ok(Answer::Extents(extents)) => {
+            piece(chunk::BLOCK_STATUS, &allocation::ID.to_be_bytes(), &descriptors(extents))
+        }
+        Ok(Answer::Data(_) | Answer::Done) => piece(chunk::NONE, &[], &[]),
+        Err((error, text)) => {
+            let mut head = error.to_be_bytes().to_vec();
+            head.extend((text.len() as u16).to_be_bytes());
+            piece(chunk::ERROR, &head, text.as_bytes())
+        }
+    }
+}
+
+fn descriptors(extents: &[Extent]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(extents.len() * 8);
+    for extent in extents {
+        let state = if extent.data { 0 } else { allocation::HOLE | allocation::ZERO };
+        bytes.extend((extent.bytes as u32).to_be_bytes());
+        bytes.extend(state.to_be_bytes());
+    }
+    bytes
+}

@@ -1,0 +1,182 @@
+//! The transmission: requests are read, checked and put on the drive's queue.
+
+use std::io::{self, BufReader, Read};
+use std::sync::Arc;
+use std::sync::mpsc::{Sender, channel};
+
+use super::Export;
+use super::negotiation::Agreed;
+use super::replies::{self, Reply, Window};
+use super::socket::Socket;
+use super::wire::{self, command, error, flag, garbage};
+use crate::front::failure::Failure;
+use crate::front::queue::{Answer, Command, Queue};
+
+/// Bytes of a read or a write at most.
+pub const LARGEST: u32 = 32 << 20;
+/// Extents in the answer to one block status request; the client asks again from where they end.
+const EXTENTS: usize = 1024;
+/// What a request costs of the window beside its data.
+const OVERHEAD: usize = 4096;
+/// Bytes of an error's text.
+const TEXT: usize = 1024;
+
+struct Request {
+    flags: u16,
+    kind: u16,
+    cookie: u64,
+    at: u64,
+    bytes: u32,
+}
+
+/// Answers requests until the client disconnects.
+pub fn serve(socket: &Socket, queue: &Queue, export: &Export, agreed: Agreed) -> io::Result<()> {
+    let window = Arc::new(Window::default());
+    let (replies, queued) = channel();
+    std::thread::scope(|scope| {
+        let shared = Arc::clone(&window);
+        let write = move || replies::write(socket, &queued, &shared, agreed.structured);
+        std::thread::Builder::new().name("nbd-replies".into()).spawn_scoped(scope, write)?;
+        // The thread of replies ends when the last of them is written.
+        read(socket, queue, export, agreed, &window, replies)
+    })
+}
+
+fn read(
+    socket: &Socket,
+    queue: &Queue,
+    export: &Export,
+    agreed: Agreed,
+    window: &Window,
+    replies: Sender<Reply>,
+) -> io::Result<()> {
+    let mut input = BufReader::with_capacity(64 << 10, socket);
+    loop {
+        let request = Request::read(&mut input)?;
+        if request.kind == command::DISC {
+            return Ok(());
+        }
+        let cost = OVERHEAD + request.data_bytes();
+        if !window.take(cost) {
+            return Ok(());
+        }
+        let payload = request.payload(&mut input)?;
+        let command = request.command(payload, export, agreed, queue.size());
+        let (replies, Request { kind, cookie, at, .. }) = (replies.clone(), request);
+        // A client that is gone needs no reply.
+        let tell = move |outcome| drop(replies.send(Reply { cookie, at, outcome, cost }));
+        match command {
+            Ok(Some(command)) => queue.submit(command, move |outcome: Result<_, Failure>| {
+                tell(outcome.map_err(|failure| number(&failure, kind)));
+            }),
+            Ok(None) => tell(Ok(Answer::Done)),
+            Err((number, text)) => tell(Err((number, text.into()))),
+        }
+    }
+}
+
+impl Request {
+    fn read(input: &mut impl Read) -> io::Result<Self> {
+        if wire::read_u32(input)? != wire::REQUEST {
+            return Err(garbage("no request"));
+        }
+        Ok(Self {
+            flags: wire::read_u16(input)?,
+            kind: wire::read_u16(input)?,
+            cookie: wire::read_u64(input)?,
+            at: wire::read_u64(input)?,
+            bytes: wire::read_u32(input)?,
+        })
+    }
+
+    /// Bytes of data that come with the request or with its reply, if it is not too long.
+    fn data_bytes(&self) -> usize {
+        let moves = matches!(self.kind, command::READ | command::WRITE) && self.bytes <= LARGEST;
+        if moves { self.bytes as usize } else { 0 }
+    }
+
+    /// The data of a write; what is too long is read and forgotten.
+    fn payload(&self, input: &mut impl Read) -> io::Result<Vec<u8>> {
+        let mut payload = Vec::new();
+        if self.kind == command::WRITE && self.bytes > LARGEST {
+            wire::skip(input, self.bytes.into())?;
+        } else if self.kind == command::WRITE {
+            payload.resize(self.bytes as usize, 0);
+            input.read_exact(&mut payload)?;
+        }
+        Ok(payload)
+    }
+
+    /// The drive's command, or nothing where there is nothing to do.
+    fn command(
+        &self,
+        payload: Vec<u8>,
+        export: &Export,
+        agreed: Agreed,
+        size: u64,
+    ) -> Result<Option<Command>, (u32, &'static str)> {
+        // FUA may be with every command; one that changes nothing has nothing to make durable.
+        let allowed = flag::FUA
+            | match self.kind {
+                command::READ if agreed.structured => flag::DF,
+                command::WRITE_ZEROES => flag::NO_HOLE,
+                command::BLOCK_STATUS => flag::REQ_ONE,
+                _ => 0,
+            };
+        if self.flags & !allowed != 0 {
+            return Err((error::EINVAL, "the command does not have this flag"));
+        }
+        let writes = matches!(self.kind, command::WRITE | command::TRIM | command::WRITE_ZEROES);
+        if writes && export.read_only {
+            return Err((error::EPERM, "the export is read-only"));
+        }
+        let (at, bytes) = (self.at, u64::from(self.bytes));
+        let fua = self.flags & flag::FUA != 0;
+        Ok(Some(match self.kind {
+            command::READ | command::WRITE if self.bytes > LARGEST => {
+                return Err((error::EINVAL, "reads and writes have at most 32 MiB"));
+            }
+            command::READ => Command::Read { at, bytes: self.bytes as usize },
+            command::WRITE => Command::Write { at, data: payload, fua },
+            command::TRIM => Command::Trim { at, bytes, fua },
+            command::WRITE_ZEROES => {
+                Command::Zero { at, bytes, keep: self.flags & flag::NO_HOLE != 0, fua }
+            }
+            command::FLUSH if at != 0 || bytes != 0 => {
+                return Err((error::EINVAL, "a flush has no range"));
+            }
+            command::FLUSH => Command::Flush,
+            command::BLOCK_STATUS if !agreed.allocation => {
+                return Err((error::EINVAL, "no meta context was chosen"));
+            }
+            command::BLOCK_STATUS if bytes == 0 => {
+                return Err((error::EINVAL, "block status needs a length"));
+            }
+            command::BLOCK_STATUS => {
+                let one = self.flags & flag::REQ_ONE != 0;
+                Command::Extents { at, bytes, most: if one { 1 } else { EXTENTS } }
+            }
+            // The drive has no cache to fill.
+            command::CACHE if at.checked_add(bytes).is_some_and(|end| end <= size) => {
+                return Ok(None);
+            }
+            command::CACHE => return Err((error::EINVAL, "the range is not on the drive")),
+            _ => return Err((error::EINVAL, "the command is not supported")),
+        }))
+    }
+}
+
+/// The protocol's number of a failure, and its text.
+fn number(failure: &Failure, kind: u16) -> (u32, String) {
+    let number = match failure {
+        Failure::OutOfRange { .. } if matches!(kind, command::WRITE | command::WRITE_ZEROES) => {
+            error::ENOSPC
+        }
+        Failure::OutOfRange { .. } => error::EINVAL,
+        Failure::ReadOnly(_) => error::EPERM,
+        Failure::NoSpace(_) => error::ENOSPC,
+        Failure::Io(_) => error::EIO,
+        Failure::Stopped => error::ESHUTDOWN,
+    };
+    (number, failure.to_string().chars().take(TEXT).collect())
+}

@@ -1,0 +1,113 @@
+//! A drive in memory, for tests and for the cost of the front ends alone.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::{DeviceError, PAGE, Served};
+
+/// Counts of a [`Ram`], readable while the drive is served.
+#[derive(Debug, Default)]
+pub struct Counts {
+    /// Flushes.
+    pub flushes: AtomicU64,
+    /// Pages read.
+    pub read: AtomicU64,
+    /// Pages written.
+    pub written: AtomicU64,
+    /// Pages trimmed.
+    pub trimmed: AtomicU64,
+    /// Pages hinted, less those cancelled.
+    pub hinted: AtomicU64,
+}
+
+/// A drive whose pages are in memory.
+pub struct Ram {
+    pages: Vec<Option<Box<[u8]>>>,
+    counts: Arc<Counts>,
+}
+
+impl Ram {
+    /// A drive of `pages` pages without data.
+    pub fn new(pages: u64) -> Self {
+        let pages = usize::try_from(pages).expect("a drive in memory fits into it");
+        Self { pages: vec![None; pages], counts: Arc::default() }
+    }
+
+    /// The counts, which stay readable while the drive is served.
+    pub fn counts(&self) -> Arc<Counts> {
+        Arc::clone(&self.counts)
+    }
+
+    fn range(&self, page: u64, count: u64) -> Result<std::ops::Range<usize>, DeviceError> {
+        let pages = self.pages.len() as u64;
+        match page.checked_add(count) {
+            Some(end) if end <= pages => Ok(page as usize..end as usize),
+            _ => Err(DeviceError::OutOfRange { page, count, pages }),
+        }
+    }
+}
+
+impl Served for Ram {
+    fn pages(&self) -> u64 {
+        self.pages.len() as u64
+    }
+
+    fn read(&mut self, page: u64, into: &mut [u8]) -> Result<(), DeviceError> {
+        assert!(into.len().is_multiple_of(PAGE), "reads are of whole pages");
+        let count = (into.len() / PAGE) as u64;
+        let range = self.range(page, count)?;
+        for (stored, into) in self.pages[range].iter().zip(into.chunks_exact_mut(PAGE)) {
+            match stored {
+                Some(data) => into.copy_from_slice(data),
+                None => into.fill(0),
+            }
+        }
+        self.counts.read.fetch_add(count, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn write(&mut self, page: u64, data: &[u8], fua: bool) -> Result<(), DeviceError> {
+        assert!(data.len().is_multiple_of(PAGE), "writes are of whole pages");
+        let count = (data.len() / PAGE) as u64;
+        let range = self.range(page, count)?;
+        for (stored, data) in self.pages[range].iter_mut().zip(data.chunks_exact(PAGE)) {
+            match stored {
+                Some(stored) => stored.copy_from_slice(data),
+                None => *stored = Some(data.into()),
+            }
+        }
+        self.counts.written.fetch_add(count, Ordering::Relaxed);
+        if fua { self.flush() } else { Ok(()) }
+    }
+
+    fn trim(&mut self, page: u64, count: u64) -> Result<(), DeviceError> {
+        let range = self.range(page, count)?;
+        self.pages[range].fill(None);
+        self.counts.trimmed.fetch_add(count, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), DeviceError> {
+        self.counts.flushes.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn hint(&mut self, page: u64, count: u64) -> Result<(), DeviceError> {
+        self.range(page, count)?;
+        self.counts.hinted.fetch_add(count, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn cancel(&mut self, page: u64, count: u64) -> Result<(), DeviceError> {
+        self.range(page, count)?;
+        self.counts.hinted.fetch_sub(count, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn extent(&mut self, page: u64, count: u64) -> Result<(u64, bool), DeviceError> {
+        let range = self.range(page, count)?;
+        let mut pages = self.pages[range].iter().map(Option::is_some);
+        let Some(first) = pages.next() else { return Ok((0, false)) };
+        Ok((1 + pages.take_while(|&data| data == first).count() as u64, first))
+    }
+}
