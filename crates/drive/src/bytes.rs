@@ -63,15 +63,15 @@ impl Bytes {
         packing: Option<Packing>,
         unit: u32,
     ) -> Self {
+        let all = Written::new(counters, *asked, packing).since(&Written::default(), unit);
         let bytes = |pages: u64| pages * u64::from(unit);
-        let padding = packing.map_or(0, |packing| packing.padding);
         Self {
-            host: asked.host_bytes(counters.host_pages, unit),
+            host: all.host_bytes,
             merged: asked.merged_bytes,
             rounding: asked.missing_bytes,
-            padding: bytes(padding),
+            padding: bytes(packing.map_or(0, |packing| packing.padding)),
             copies: bytes(counters.copied_pages),
-            programmed: bytes(counters.programs() + padding),
+            programmed: all.programmed_bytes,
         }
     }
 }

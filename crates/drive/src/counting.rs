@@ -252,14 +252,14 @@ impl CountingDrive {
             let written = self.layer.write_until(pages, collections)?;
             if let Some(first) = self.unnoted_failure() {
                 let before = (first.counters.host_pages - host_pages) as usize;
-                self.asked_at_first_failure = Some(self.asked_until(before));
+                self.asked_at_first_failure = Some(self.asked_until(self.done + before).0);
             }
             self.done += written;
         } else {
             self.execute_mixed(end, clamp(writes), collections)?;
         }
         self.requests += (self.done - before) as u64;
-        self.count_short();
+        (self.asked, self.shortened) = self.asked_until(self.done);
         Ok(self.done > before)
     }
 
@@ -269,30 +269,19 @@ impl CountingDrive {
         first.filter(|_| self.asked_at_first_failure.is_none())
     }
 
-    /// What the host will have asked for when the next `commands` are done, reads left out.
-    fn asked_until(&self, commands: usize) -> Asked {
-        let end = self.done + commands;
-        let short = self.batch.short[self.shortened..].iter();
-        short.take_while(|&&(number, _)| (number as usize) < end).fold(
-            self.asked,
-            |asked, &(_, missing)| Asked {
-                short_writes: asked.short_writes + 1,
-                missing_bytes: asked.missing_bytes + u64::from(missing),
-                ..asked
-            },
-        )
-    }
-
-    /// Counts the writes of less than a page that are done.
+    /// What the host has asked for when the commands before number `end` of the batch are done, reads
+    /// left out; and how many of its writes of less than a page are counted then.
     #[inline]
-    fn count_short(&mut self) {
-        while let Some(&(number, missing)) = self.batch.short.get(self.shortened)
-            && (number as usize) < self.done
+    fn asked_until(&self, end: usize) -> (Asked, usize) {
+        let (mut asked, mut shortened) = (self.asked, self.shortened);
+        while let Some(&(number, missing)) = self.batch.short.get(shortened)
+            && (number as usize) < end
         {
-            self.shortened += 1;
-            self.asked.short_writes += 1;
-            self.asked.missing_bytes += u64::from(missing);
+            shortened += 1;
+            asked.short_writes += 1;
+            asked.missing_bytes += u64::from(missing);
         }
+        (asked, shortened)
     }
 
     /// Does the flush commands that come before the next command; returns before which command the
@@ -368,7 +357,7 @@ impl CountingDrive {
                 // write, is a read.
                 let done = (first.counters.host_pages - host_pages) as usize;
                 let before = after_write(&self.batch.ops[self.done..][..run], done + 1) - 1;
-                let until = self.asked_until(before);
+                let (until, _) = self.asked_until(self.done + before);
                 let reads = until.reads + (before - done) as u64;
                 self.asked_at_first_failure = Some(Asked { reads, ..until });
             }
