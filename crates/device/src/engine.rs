@@ -12,22 +12,26 @@
 
 mod collect;
 mod open;
+mod report;
 mod serve;
 
 pub(crate) use open::zones_of;
+pub use report::{Block, BlockState, Report};
 
 use std::fmt;
 
-use flashgc_ftl::{Counters, FtlError, FtlErrorKind, Stepwise, UNMAPPED};
+use flashgc_ftl::{FtlError, FtlErrorKind, Stepwise, UNMAPPED};
 
 use crate::checkpoint::{self, BlockInfo, Horizon};
 use crate::journal::{Journal, Record};
 use crate::layout::Zones;
 use crate::media::Media;
 use crate::oob::Oob;
+use crate::recording::Recording;
 use crate::served::DeviceError;
 use crate::settings::{Durability, snapshot};
 use crate::superblock::{Copies, Superblock};
+use crate::usage::Usage;
 use crate::verify::{Expected, Pages, Rules};
 
 /// The only plane.
@@ -58,6 +62,9 @@ pub struct Drive {
     /// The page whose write failed, and where its data are.
     rescued: Option<(u32, Option<u32>)>,
     stat: Stat,
+    /// What hosts asked for since the drive was opened.
+    usage: Usage,
+    recording: Option<Recording>,
     recovery: Option<Recovery>,
     /// Room for the page that is being copied.
     page: Vec<u8>,
@@ -80,50 +87,7 @@ pub struct Recovery {
     pub skipped: u64,
 }
 
-/// The state of a drive and what it has counted.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Report {
-    /// Pages of the map: written by the host, copied, blocks erased and so on, since the drive was made.
-    pub counters: Counters,
-    /// A digest of every decision since the drive was made, or last recovered.
-    pub decisions: u64,
-    /// Erased blocks.
-    pub free_blocks: u32,
-    /// Pages that could not be read, since the drive was made.
-    pub media_errors: u64,
-    /// Syncs since the drive was opened.
-    pub syncs: u64,
-    /// Checkpoints since the drive was opened.
-    pub checkpoints: u64,
-    /// Openings since the drive was made.
-    pub power_cycles: u64,
-    /// Of these, those of a drive that had not been closed.
-    pub unsafe_shutdowns: u64,
-    /// What opening came to, where policies began anew: the drive had not been closed, or could not
-    /// store a policy.
-    pub recovery: Option<Recovery>,
-    /// Why the drive is read-only; `None` while it is not.
-    pub read_only: Option<String>,
-}
-
 impl Drive {
-    /// The state and the counts.
-    pub fn stat(&self) -> Report {
-        let Superblock { power_cycles, unsafe_shutdowns, media_errors, .. } = self.copies.now;
-        Report {
-            counters: self.map.counters(),
-            decisions: self.map.decisions(),
-            free_blocks: self.map.free_blocks(PLANE),
-            media_errors: media_errors + self.stat.media_errors,
-            syncs: self.stat.syncs,
-            checkpoints: self.stat.checkpoints,
-            power_cycles,
-            unsafe_shutdowns,
-            recovery: self.recovery,
-            read_only: self.read_only(),
-        }
-    }
-
     /// Checks every invariant of the page store; the text says which does not hold.
     ///
     /// # Errors
@@ -339,6 +303,7 @@ impl Drive {
             journal_start: self.journal.next(),
             stamp_start: self.journal.stamp(),
             media_errors: next.media_errors + std::mem::take(&mut self.stat.media_errors),
+            usage: next.usage.plus(&std::mem::take(&mut self.usage)),
             ..next
         };
         self.copies.write(self.media.as_mut(), next)?;

@@ -43,10 +43,13 @@ pub(crate) struct Zones {
 }
 
 impl Zones {
+    /// The configuration, in every drive.
+    pub(crate) const CONFIG: u64 = COPIES * PAGE as u64;
+
     /// Those of a drive of this shape; `None` where they are too large for numbers of 64 bits.
     pub(crate) fn new(geometry: Geometry, slot: u64, journal_blocks: u64) -> Option<Self> {
         let page = PAGE as u64;
-        let config = COPIES * page;
+        let config = Self::CONFIG;
         let checkpoint = config + CONFIG_BYTES;
         let slot = slot.checked_next_multiple_of(page)?;
         let journal = slot.checked_mul(2)?.checked_add(checkpoint)?;

@@ -25,16 +25,20 @@ mod journal;
 mod layout;
 pub mod media;
 mod oob;
+mod recording;
 mod recover;
 mod repair;
 mod served;
 mod settings;
 mod superblock;
+mod usage;
 mod verify;
 
-pub use engine::{Drive, Recovery, Report};
+pub use engine::{Block, BlockState, Drive, Recovery, Report};
 pub use layout::PAGE;
+pub use recording::Recording;
 pub use served::{DeviceError, Served};
-pub use settings::{Durability, LEAST_JOURNAL_BLOCKS, Settings};
+pub use settings::{Durability, LEAST_JOURNAL_BLOCKS, Settings, configuration};
+pub use usage::Usage;
 #[doc(hidden)]
 pub use verify::Rules;

@@ -1,5 +1,8 @@
 //! A drive as front ends see it, and why it cannot do what it was asked.
 
+use crate::engine::Drive;
+use crate::usage::Usage;
+
 /// A drive as front ends see it. Pages are 4096 bytes.
 pub trait Served: Send {
     /// Pages of the logical space.
@@ -46,6 +49,16 @@ pub trait Served: Send {
     /// # Errors
     /// Pages beyond the drive.
     fn extent(&mut self, page: u64, count: u64) -> Result<(u64, bool), DeviceError>;
+
+    /// What hosts have asked for since the last call: the drive adds it to its own counts.
+    fn account(&mut self, usage: &Usage) {
+        let _ = usage;
+    }
+
+    /// The stored drive that it is; `None` of others.
+    fn as_drive(&mut self) -> Option<&mut Drive> {
+        None
+    }
 }
 
 /// Why a drive cannot do what it was asked.

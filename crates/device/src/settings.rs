@@ -1,5 +1,9 @@
 //! From what a drive is made.
 
+mod text;
+
+pub use text::configuration;
+
 use flashgc_base::snapshot::Writer;
 use flashgc_ftl::{Fill, Frontier, Layout, PlaneLayout, Stepwise, Victim};
 
@@ -39,24 +43,6 @@ pub struct Settings {
 impl Settings {
     /// The journal's blocks that nobody chose: 64 MiB.
     pub const JOURNAL_BLOCKS: u64 = 1 << 14;
-
-    /// The configuration as TOML, kept in the file. Two drives with the same text decide alike.
-    pub fn text(&self) -> String {
-        let Layout { geometry, allocation, levelling, placement, lifespan, seed, .. } =
-            &self.layout;
-        let levelling = levelling.map_or("none".to_string(), |levelling| levelling.to_string());
-        let lifespan = lifespan.map_or("none".to_string(), |lifespan| format!("{lifespan:?}"));
-        format!(
-            "blocks = {}\npages-per-block = {}\nlogical-pages = {}\nfrontier = \"{}\"\n\
-             victim = \"{}\"\nplacement = \"{placement}\"\nblock-allocation = \"{allocation}\"\n\
-             wear-levelling = \"{levelling}\"\nendurance = \"{lifespan}\"\nseed = {seed}\n",
-            geometry.blocks(),
-            geometry.pages_per_block(),
-            geometry.logical_pages(),
-            self.layout.frontier,
-            self.victim,
-        )
-    }
 
     /// Erased blocks at which collections begin: the frontier's mark, and what copies may need beyond one.
     ///

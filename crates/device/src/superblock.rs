@@ -10,6 +10,7 @@ use crate::codec::{Get, Put, crc};
 use crate::layout::{COPIES, PAGE, Zones};
 use crate::media::Media;
 use crate::served::DeviceError;
+use crate::usage::Usage;
 
 const MAGIC: [u8; 8] = *b"FLASHGC\n";
 /// Of the whole file's format. Another one is refused.
@@ -47,13 +48,15 @@ pub(crate) struct Superblock {
     pub(crate) power_cycles: u64,
     pub(crate) unsafe_shutdowns: u64,
     pub(crate) media_errors: u64,
+    /// What hosts have asked for.
+    pub(crate) usage: Usage,
 }
 
 impl Superblock {
     fn encode(&self) -> [u8; PAGE] {
         let mut bytes = [0; PAGE];
-        Put::new(&mut bytes)
-            .bytes(&MAGIC)
+        let mut put = Put::new(&mut bytes);
+        put.bytes(&MAGIC)
             .u32(VERSION)
             .u32(0)
             .bytes(&self.uuid)
@@ -76,6 +79,7 @@ impl Superblock {
             .u64(self.power_cycles)
             .u64(self.unsafe_shutdowns)
             .u64(self.media_errors);
+        self.usage.put(&mut put);
         let sum = crc(0, &bytes);
         Put::new(&mut bytes[CRC_AT..]).u32(sum);
         bytes
@@ -117,6 +121,7 @@ impl Superblock {
             power_cycles: get.u64(),
             unsafe_shutdowns: get.u64(),
             media_errors: get.u64(),
+            usage: Usage::take(&mut get),
         })
     }
 

@@ -73,6 +73,20 @@ impl Resolved {
         self.mapping.build(self.layout(run), &|layout| self.victim()?.build(layout))
     }
 
+    /// The layout and the victim policy of a drive that is not run but kept: that of the first run.
+    ///
+    /// # Errors
+    /// A mapping other than by pages.
+    pub fn kept(&self) -> Result<(Layout, Victim), SpecError> {
+        if self.mapping.info().name != Mapping::default().info().name {
+            return Err(SpecError::new(
+                format!("the mapping is {}, expected page", self.mapping),
+                "leave --mapping out",
+            ));
+        }
+        Ok((self.layout(0), self.victim()?.clone()))
+    }
+
     pub(crate) fn layout(&self, run: u32) -> Layout {
         Layout {
             geometry: self.geometry,

@@ -176,6 +176,11 @@ impl EndOfLife {
         Self::NAMES.iter().map(|&(name, _)| name)
     }
 
+    /// The name of this one.
+    pub fn name(self) -> &'static str {
+        Self::NAMES.iter().find(|&&(_, known)| known == self).map_or("", |&(name, _)| name)
+    }
+
     /// Reads one of [`EndOfLife::names`].
     pub fn parse(text: &str) -> Result<Self, SpecError> {
         Self::NAMES.iter().find(|(name, _)| *name == text).map(|&(_, end)| end).ok_or_else(|| {

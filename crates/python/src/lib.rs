@@ -3,6 +3,7 @@
 
 mod blocks;
 mod conformance;
+mod device;
 mod errors;
 mod listing;
 mod model;
@@ -23,6 +24,10 @@ mod _core {
     use super::blocks::Blocks;
     #[pymodule_export]
     use super::conformance::{policy_pick, policy_run};
+    #[pymodule_export]
+    use super::device::{
+        StoredDrive, device_check, device_configuration, device_create, device_plan,
+    };
     #[pymodule_export]
     use super::errors::{ConfigError, DriveError, FlashgcError, PolicyError, TraceError};
     #[pymodule_export]

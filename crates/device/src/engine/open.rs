@@ -14,6 +14,7 @@ use crate::repair;
 use crate::served::DeviceError;
 use crate::settings::{Settings, invalid, snapshot};
 use crate::superblock::{Copies, Superblock};
+use crate::usage::Usage;
 use crate::verify::Rules;
 
 impl Drive {
@@ -58,6 +59,7 @@ impl Drive {
             power_cycles: 0,
             unsafe_shutdowns: 0,
             media_errors: 0,
+            usage: Usage::default(),
         };
         let pages = 0..geometry.logical_pages();
         (first.checkpoint_bytes, first.checkpoint_crc) = checkpoint::write(
@@ -134,6 +136,8 @@ impl Drive {
             failed: None,
             rescued: None,
             stat: Stat::default(),
+            usage: Usage::default(),
+            recording: None,
             recovery: (!is_restored).then_some(Recovery {
                 records: found.records,
                 skipped: found.skipped.len() as u64,

@@ -1,9 +1,13 @@
 //! The commands of the host.
 
+use flashgc_workload::Op;
+
 use super::Drive;
 use crate::journal::Record;
 use crate::layout::PAGE;
+use crate::recording::Recording;
 use crate::served::{DeviceError, Served};
+use crate::usage::Usage;
 
 /// Pages whose hints are passed on at once.
 const HINTS: u32 = 1024;
@@ -27,8 +31,23 @@ impl Drive {
         self.range(page, count)
     }
 
+    fn record(&mut self, op: Op, page: u64, count: u64) {
+        if let Some(recording) = &mut self.recording {
+            recording.note(op, page, count);
+        }
+    }
+
+    /// From now on `recording` notes what the drive is asked; `None` ends that. Returns the one that
+    /// was going on.
+    pub fn replace_recording(&mut self, recording: Option<Recording>) -> Option<Recording> {
+        std::mem::replace(&mut self.recording, recording)
+    }
+
     fn pass_on(&mut self, page: u64, count: u64, is_hint: bool) -> Result<(), DeviceError> {
         let range = self.range(page, count)?;
+        if is_hint && count > 0 {
+            self.record(Op::Dirty, page, count);
+        }
         let Some(hints) = self.map.hints() else { return Ok(()) };
         for first in range.clone().step_by(HINTS as usize) {
             let pages: Vec<u32> = (first..range.end.min(first.saturating_add(HINTS))).collect();
@@ -46,6 +65,7 @@ impl Served for Drive {
 
     fn read(&mut self, page: u64, into: &mut [u8]) -> Result<(), DeviceError> {
         let range = self.range_of(page, into.len())?;
+        self.record(Op::Read, page, range.len() as u64);
         for (page, into) in range.zip(into.chunks_mut(PAGE)) {
             match self.locate(page) {
                 Some(ppn) => {
@@ -63,9 +83,17 @@ impl Served for Drive {
     fn write(&mut self, page: u64, data: &[u8], fua: bool) -> Result<(), DeviceError> {
         let range = self.range_of(page, data.len())?;
         self.check_writable()?;
-        for (page, data) in range.zip(data.chunks(PAGE)) {
-            self.write_page(page, data)?;
+        let mut done = 0;
+        let written: Result<(), DeviceError> =
+            range.zip(data.chunks(PAGE)).try_for_each(|(page, data)| {
+                self.write_page(page, data)?;
+                done += 1;
+                Ok(())
+            });
+        if done > 0 {
+            self.record(Op::Write, page, done);
         }
+        written?;
         if fua { self.flush() } else { Ok(()) }
     }
 
@@ -80,6 +108,7 @@ impl Served for Drive {
                 self.map.trim(page).map_err(|error| self.stuck(&error))?;
             }
         }
+        self.record(Op::Trim, page, count);
         if is_noted {
             return Ok(()); // no page had data
         }
@@ -90,6 +119,7 @@ impl Served for Drive {
         if let Some(why) = &self.failed {
             return Err(DeviceError::ReadOnly(why.clone()));
         }
+        self.record(Op::Flush, 0, 0);
         self.make_durable().map_err(|error| self.fail(error))?;
         self.checkpoint_if_due()
     }
@@ -100,6 +130,14 @@ impl Served for Drive {
 
     fn cancel(&mut self, page: u64, count: u64) -> Result<(), DeviceError> {
         self.pass_on(page, count, false)
+    }
+
+    fn account(&mut self, usage: &Usage) {
+        self.usage = self.usage.plus(usage);
+    }
+
+    fn as_drive(&mut self) -> Option<&mut Drive> {
+        Some(self)
     }
 
     fn extent(&mut self, page: u64, count: u64) -> Result<(u64, bool), DeviceError> {

@@ -4,7 +4,7 @@
 //! stays the atomic unit. Every range is checked here, once for all front ends.
 
 use super::failure::Failure;
-use crate::{PAGE, Served};
+use crate::{PAGE, Served, Usage};
 
 const PAGE_BYTES: u64 = PAGE as u64;
 /// Pages of zeros that are written at a time.
@@ -61,6 +61,16 @@ impl<S: Served> Bytes<S> {
     /// The drive, when no front end needs it any more.
     pub fn into_drive(self) -> S {
         self.drive
+    }
+
+    /// The drive itself.
+    pub(super) fn drive(&mut self) -> &mut S {
+        &mut self.drive
+    }
+
+    /// What hosts have asked for since the last call.
+    pub(super) fn account(&mut self, usage: &Usage) {
+        self.drive.account(usage);
     }
 
     /// Bytes of the drive.

@@ -8,6 +8,7 @@ pub mod bytes;
 pub mod failure;
 #[cfg(target_os = "linux")]
 pub mod fuse;
+pub mod meter;
 pub mod nbd;
 pub mod queue;
 #[doc(hidden)]

@@ -9,9 +9,11 @@
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
+use std::time::Instant;
 
 use super::bytes::{Bytes, Extent};
 use super::failure::Failure;
+use super::meter::{Kind, Meter};
 use crate::Served;
 
 /// Commands that may wait; who submits more waits itself.
@@ -101,12 +103,20 @@ pub enum Answer {
 
 type Outcome = Result<Answer, Failure>;
 
-/// Whom to tell. Dropped without an answer, it says that the drive is no longer served.
-struct Caller(Option<Box<dyn FnOnce(Outcome) + Send>>);
+/// Whom to tell, and since when it waits. Dropped without an answer, it says that the drive is no
+/// longer served.
+struct Caller {
+    tell: Option<Box<dyn FnOnce(Outcome) + Send>>,
+    since: Instant,
+    kind: Option<Kind>,
+}
 
 impl Caller {
-    fn tell(mut self, outcome: Outcome) {
-        if let Some(tell) = self.0.take() {
+    fn tell(mut self, outcome: Outcome, meter: &mut Meter) {
+        if let Some(kind) = self.kind {
+            meter.answered(kind, self.since.elapsed());
+        }
+        if let Some(tell) = self.tell.take() {
             tell(outcome);
         }
     }
@@ -114,14 +124,18 @@ impl Caller {
 
 impl Drop for Caller {
     fn drop(&mut self) {
-        if let Some(tell) = self.0.take() {
+        if let Some(tell) = self.tell.take() {
             tell(Err(Failure::Stopped));
         }
     }
 }
 
+/// What somebody does with the drive between two commands.
+type Visit = Box<dyn FnOnce(&mut dyn Served, &Meter) + Send>;
+
 enum Entry {
     Job(Command, Caller),
+    Visit(Visit),
     Stop,
 }
 
@@ -141,9 +155,26 @@ impl Queue {
     /// Queues a command and waits while the queue is full. `tell` runs on the drive's thread, so it
     /// must not wait for anything.
     pub fn submit(&self, command: Command, tell: impl FnOnce(Outcome) + Send + 'static) {
-        let job = Entry::Job(command, Caller(Some(Box::new(tell))));
+        let (kind, since) = (Kind::of(&command), Instant::now());
+        let job = Entry::Job(command, Caller { tell: Some(Box::new(tell)), since, kind });
         // A queue without a drive drops the job, which tells the caller.
         let _ = self.entries.send(job);
+    }
+
+    /// Calls `visit` with the drive on its thread, between two commands, and returns what it returns.
+    ///
+    /// # Errors
+    /// The drive is no longer served.
+    pub fn visit<T: Send + 'static>(
+        &self,
+        visit: impl FnOnce(&mut dyn Served, &Meter) -> T + Send + 'static,
+    ) -> Result<T, Failure> {
+        let (answer, answered) = sync_channel(1);
+        let visit = move |drive: &mut dyn Served, meter: &Meter| {
+            let _ = answer.send(visit(drive, meter));
+        };
+        let _ = self.entries.send(Entry::Visit(Box::new(visit)));
+        answered.recv().map_err(|_| Failure::Stopped)
     }
 
     /// Queues a command and waits for its answer.
@@ -207,7 +238,9 @@ impl<S> Drop for Engine<S> {
 /// The drive's thread: batch after batch, until it is told to stop or nobody is left to ask.
 fn run<S: Served>(mut drive: Bytes<S>, queued: &Receiver<Entry>) -> (S, Result<(), Failure>) {
     let mut running = true;
+    let mut meter = Meter::new();
     while running && let Ok(first) = queued.recv() {
+        let began = Instant::now();
         let mut waiting = Vec::new();
         for entry in std::iter::once(first).chain(queued.try_iter()).take(DEPTH) {
             match entry {
@@ -215,11 +248,16 @@ fn run<S: Served>(mut drive: Bytes<S>, queued: &Receiver<Entry>) -> (S, Result<(
                     running = false;
                     break;
                 }
+                Entry::Visit(visit) => {
+                    drive.account(&meter.take_usage());
+                    visit(drive.drive(), &meter);
+                }
                 Entry::Job(command, caller) => {
                     let durable = command.durable();
+                    meter.count(&command);
                     match execute(&mut drive, command) {
                         Ok(_) if durable => waiting.push(caller),
-                        outcome => caller.tell(outcome),
+                        outcome => caller.tell(outcome, &mut meter),
                     }
                 }
             }
@@ -227,9 +265,11 @@ fn run<S: Served>(mut drive: Bytes<S>, queued: &Receiver<Entry>) -> (S, Result<(
         if !waiting.is_empty() {
             let flushed = drive.flush();
             for caller in waiting {
-                caller.tell(flushed.clone().map(|()| Answer::Done));
+                caller.tell(flushed.clone().map(|()| Answer::Done), &mut meter);
             }
         }
+        meter.worked(began);
+        drive.account(&meter.take_usage());
     }
     let flushed = drive.flush();
     (drive.into_drive(), flushed)

@@ -38,6 +38,16 @@ impl FileMedia {
         Ok(Self { file, len })
     }
 
+    /// The file at `path` to read, whoever else has it open.
+    ///
+    /// # Errors
+    /// No such file, or one that may not be read.
+    pub fn read_only(path: &Path) -> io::Result<Self> {
+        let file = File::open(path)?;
+        let len = file.metadata()?.len();
+        Ok(Self { file, len })
+    }
+
     /// Makes room on the host's disk for a range, so that writes there cannot run out of it.
     ///
     /// # Errors

@@ -1,0 +1,162 @@
+//! What commands took, as their hosts saw it: from the queue to the answer.
+
+use std::time::{Duration, Instant};
+
+use hdrhistogram::Histogram;
+
+use super::queue::Command;
+use crate::{PAGE, Usage};
+
+/// Significant decimal digits of a percentile: its relative error is below 1%.
+const DIGITS: u8 = 2;
+
+/// The longest latency that is told apart: one hour, in nanoseconds.
+const LONGEST: u64 = 3_600_000_000_000;
+
+/// Kinds of commands whose latencies are kept apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Reads.
+    Read = 0,
+    /// Writes, those of zeros among them.
+    Write = 1,
+    /// Discards.
+    Trim = 2,
+    /// Flushes.
+    Flush = 3,
+}
+
+impl Kind {
+    /// Every kind and its name.
+    pub const ALL: [(&str, Self); 4] = [
+        ("read", Self::Read),
+        ("write", Self::Write),
+        ("trim", Self::Trim),
+        ("flush", Self::Flush),
+    ];
+
+    /// The kind of a command; `None` of those that no host waits for.
+    pub(crate) fn of(command: &Command) -> Option<Self> {
+        Some(match command {
+            Command::Read { .. } => Self::Read,
+            Command::Write { .. } | Command::Zero { .. } => Self::Write,
+            Command::Trim { .. } => Self::Trim,
+            Command::Flush => Self::Flush,
+            Command::Hint { .. } | Command::Extents { .. } => return None,
+        })
+    }
+}
+
+/// Latencies of one kind of commands, in microseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Latencies {
+    /// Commands.
+    pub count: u64,
+    /// Their mean.
+    pub mean: f64,
+    /// What half of them took at most.
+    pub p50: f64,
+    /// What 90% of them took at most.
+    pub p90: f64,
+    /// What 99% of them took at most.
+    pub p99: f64,
+    /// What 99.9% of them took at most.
+    pub p999: f64,
+    /// The longest.
+    pub max: f64,
+}
+
+/// Counts and latencies since the drive is served.
+#[derive(Debug)]
+pub struct Meter {
+    histograms: [Histogram<u64>; 4],
+    /// What was asked for since it was last taken.
+    usage: Usage,
+    last: Instant,
+}
+
+impl Meter {
+    pub(crate) fn new() -> Self {
+        let histogram = || {
+            Histogram::new_with_max(LONGEST, DIGITS).expect("the bounds of a histogram are fixed")
+        };
+        Self {
+            histograms: std::array::from_fn(|_| histogram()),
+            usage: Usage::default(),
+            last: Instant::now(),
+        }
+    }
+
+    /// Counts a command that comes to be executed.
+    pub(crate) fn count(&mut self, command: &Command) {
+        let usage = &mut self.usage;
+        let (at, bytes) = match *command {
+            Command::Read { at, bytes } => {
+                usage.reads += 1;
+                usage.read_bytes += bytes as u64;
+                (at, bytes as u64)
+            }
+            Command::Write { at, ref data, .. } => {
+                usage.writes += 1;
+                usage.written_bytes += data.len() as u64;
+                (at, data.len() as u64)
+            }
+            Command::Zero { at, bytes, keep: true, .. } => {
+                usage.writes += 1;
+                usage.written_bytes += bytes;
+                (at, bytes)
+            }
+            Command::Zero { at, bytes, .. } | Command::Trim { at, bytes, .. } => {
+                usage.trims += 1;
+                usage.trimmed_bytes += bytes;
+                (at, bytes)
+            }
+            Command::Flush => {
+                usage.flushes += 1;
+                return;
+            }
+            Command::Hint { .. } => {
+                usage.hints += 1;
+                return;
+            }
+            Command::Extents { .. } => return,
+        };
+        let page = PAGE as u64;
+        usage.unaligned += u64::from(!at.is_multiple_of(page) || !bytes.is_multiple_of(page));
+    }
+
+    /// A command was answered, so long after it was queued.
+    pub(crate) fn answered(&mut self, kind: Kind, took: Duration) {
+        let took = u64::try_from(took.as_nanos()).unwrap_or(LONGEST);
+        self.histograms[kind as usize].saturating_record(took);
+    }
+
+    /// Commands were executed from `began` on until now.
+    pub(crate) fn worked(&mut self, began: Instant) {
+        self.usage.busy_ns += began.elapsed().as_nanos() as u64;
+    }
+
+    /// What was asked for since the last call.
+    pub(crate) fn take_usage(&mut self) -> Usage {
+        let now = Instant::now();
+        self.usage.open_ns = (now - self.last).as_nanos() as u64;
+        self.last = now;
+        std::mem::take(&mut self.usage)
+    }
+
+    /// The latencies of a kind; all zero where there were none.
+    pub fn latencies(&self, kind: Kind) -> Latencies {
+        let histogram = &self.histograms[kind as usize];
+        let us = |ns: u64| ns as f64 / 1e3;
+        let at = |share: f64| us(histogram.value_at_quantile(share));
+        Latencies {
+            count: histogram.len(),
+            mean: histogram.mean() / 1e3,
+            p50: at(0.5),
+            p90: at(0.9),
+            p99: at(0.99),
+            p999: at(0.999),
+            max: us(histogram.max()),
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! Recording what a drive is asked, as a trace: replayed on a drive of the same settings that
+//! counts, it leads to the same decisions.
+
+use std::io;
+use std::path::Path;
+use std::time::Instant;
+
+use flashgc_workload::Op;
+use flashgc_workload::trace::{Fault, OutputFormat, Request, TraceError, TraceWriter};
+
+use crate::layout::PAGE;
+
+/// Requests that are gathered before the writer gets them.
+const GATHERED: usize = 4096;
+
+/// A recording that has begun.
+pub struct Recording {
+    writer: TraceWriter,
+    began: Instant,
+    gathered: Vec<Request>,
+    requests: u64,
+    failed: Option<TraceError>,
+}
+
+impl Recording {
+    /// Begins a recording at `path`, in the native format, compressed where its name says so. The file
+    /// appears under its name when the recording ends.
+    ///
+    /// # Errors
+    /// A name that does not end in `.flashgc`, perhaps followed by `.zst` or `.gz`; a file that
+    /// cannot be made.
+    pub fn begin(path: &Path) -> Result<Self, TraceError> {
+        if OutputFormat::of(path)? != OutputFormat::Native {
+            let message = "found a name of another format, expected one that ends in .flashgc, \
+                           optionally followed by .zst or .gz";
+            return Err(
+                TraceError::new(path, Fault::Format, message).hint("for example drive.flashgc.zst")
+            );
+        }
+        Ok(Self {
+            writer: TraceWriter::create(path, Some(OutputFormat::Native))?,
+            began: Instant::now(),
+            gathered: Vec::with_capacity(GATHERED),
+            requests: 0,
+            failed: None,
+        })
+    }
+
+    /// Notes a request for `count` pages from `page` on; a flush is for none. After an error nothing
+    /// more is noted, and [`Recording::end`] says what it was.
+    pub(crate) fn note(&mut self, op: Op, page: u64, count: u64) {
+        if self.failed.is_some() {
+            return;
+        }
+        let time_ns = self.began.elapsed().as_nanos() as u64;
+        let bytes = PAGE as u64;
+        self.gathered.push(match op {
+            Op::Flush => Request::flush(time_ns, 0),
+            _ => Request {
+                time_ns,
+                offset: (page * bytes) as i64,
+                size: count * bytes,
+                device: 0,
+                op,
+            },
+        });
+        self.requests += 1;
+        if self.gathered.len() == GATHERED {
+            self.failed = self.write_out().err();
+        }
+    }
+
+    fn write_out(&mut self) -> Result<(), TraceError> {
+        let written = self.writer.write(&self.gathered);
+        self.gathered.clear();
+        written
+    }
+
+    /// Ends the recording: the file is complete. Returns how many requests it has.
+    ///
+    /// # Errors
+    /// The first error of writing it; there is no file then.
+    pub fn end(mut self) -> Result<u64, TraceError> {
+        match self.failed.take() {
+            Some(error) => Err(error),
+            None => self.write_out().and_then(|()| self.writer.finish()).map(|_| self.requests),
+        }
+    }
+}
+
+impl From<TraceError> for crate::DeviceError {
+    fn from(error: TraceError) -> Self {
+        Self::Io(io::Error::other(error.to_string()))
+    }
+}

@@ -1,0 +1,179 @@
+//! Settings as TOML, which the file of a drive holds: it says itself from what it was made.
+
+use flashgc_base::spec::SpecError;
+use flashgc_ftl::{
+    Allocation, EndOfLife, Endurance, Fill, Frontier, Geometry, Layout, Levelling, Lifespan,
+    MakePick, PlacementSpec, Victim, VictimSpec,
+};
+use toml_edit::{DocumentMut, Item, value};
+
+use super::{Durability, Settings, invalid};
+use crate::codec::crc;
+use crate::layout::{CONFIG_BYTES, Zones};
+use crate::media::Media;
+use crate::served::DeviceError;
+use crate::superblock::Copies;
+
+/// What a victim policy written outside begins with.
+const OUTSIDE: &str = "python:";
+
+const NONE: &str = "none";
+
+impl Durability {
+    /// Every word, and what it means.
+    pub const ALL: [(&str, Self); 3] =
+        [("power", Self::Power), ("process", Self::Process), ("none", Self::None)];
+
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        Self::ALL.into_iter().find(|&(_, known)| known == self).map_or("", |(name, _)| name)
+    }
+
+    /// Reads a word.
+    ///
+    /// # Errors
+    /// Any other word.
+    pub fn parse(word: &str) -> Result<Self, SpecError> {
+        let found = Self::ALL.into_iter().find(|&(name, _)| name == word);
+        found.map(|(_, durability)| durability).ok_or_else(|| {
+            let names = Self::ALL.map(|(name, _)| name);
+            SpecError::new(
+                format!("durability: found '{word}', expected power, process or none"),
+                flashgc_base::spec::suggest(word, names),
+            )
+        })
+    }
+}
+
+impl Settings {
+    /// The configuration as TOML, kept in the file. Two drives with the same text decide alike.
+    pub fn text(&self) -> String {
+        let Layout { geometry, frontier, allocation, levelling, placement, lifespan, seed, .. } =
+            &self.layout;
+        let mut text = DocumentMut::new();
+        let word = |shown: Option<String>| value(shown.unwrap_or_else(|| NONE.to_string()));
+        text["blocks"] = value(i64::from(geometry.blocks()));
+        text["pages-per-block"] = value(i64::from(geometry.pages_per_block()));
+        text["logical-pages"] = value(i64::from(geometry.logical_pages()));
+        text["victim"] = value(self.victim.to_string());
+        text["frontier"] = value(frontier.to_string());
+        text["placement"] = value(placement.to_string());
+        text["allocation"] = value(allocation.to_string());
+        text["wear-levelling"] = word(levelling.map(|levelling| levelling.to_string()));
+        text["endurance"] = word(lifespan.map(|lifespan| lifespan.endurance.to_string()));
+        text["end-of-life"] = word(lifespan.map(|lifespan| lifespan.ends_at.name().to_string()));
+        // TOML has no whole numbers beyond 2^63.
+        text["seed"] = value(seed.to_string());
+        text["journal-blocks"] = value(self.journal_blocks as i64);
+        text["durability"] = value(self.durability.name());
+        text.to_string()
+    }
+
+    /// Whether the text names a victim policy that is written outside: its name.
+    ///
+    /// # Errors
+    /// A text that is no configuration.
+    pub fn outside_victim(text: &str) -> Result<Option<String>, DeviceError> {
+        let victim = Text::read(text)?.word("victim")?.to_string();
+        Ok(victim.starts_with(OUTSIDE).then_some(victim))
+    }
+
+    /// The settings of which this is the text. A victim policy written outside is `outside`.
+    ///
+    /// # Errors
+    /// A text that is no configuration; a policy written outside that is missing.
+    pub fn parse(text: &str, outside: Option<MakePick>) -> Result<Self, DeviceError> {
+        let keys = Text::read(text)?;
+        let name = keys.word("victim")?;
+        let victim = match (name.starts_with(OUTSIDE), outside) {
+            (true, Some(make)) => Victim::External(name.to_string(), make),
+            (true, None) => {
+                return Err(invalid(format!("the victim policy is {name}, which was not loaded")));
+            }
+            (false, _) => Victim::Registered(keys.spec("victim", VictimSpec::parse)?),
+        };
+        let (blocks, b) = (keys.number("blocks")?, keys.number("pages-per-block")?);
+        let pages: u64 = keys.number("logical-pages")?;
+        let geometry =
+            Geometry::new(blocks, b, pages).map_err(|error| invalid(error.to_string()))?;
+        let lifespan = match keys.word("endurance")? {
+            NONE => None,
+            _ => Some(Lifespan {
+                endurance: keys.spec("endurance", Endurance::parse)?,
+                ends_at: keys.spec("end-of-life", EndOfLife::parse)?,
+            }),
+        };
+        let seed = keys.word("seed")?.parse();
+        let layout = Layout {
+            frontier: keys.spec("frontier", Frontier::parse)?,
+            allocation: keys.spec("allocation", Allocation::parse)?,
+            levelling: keys.spec("wear-levelling", Levelling::parse)?,
+            placement: keys.spec("placement", PlacementSpec::parse)?,
+            lifespan,
+            fill: Fill::Empty,
+            seed: seed.map_err(|_| keys.fault("seed", "a whole number as a text"))?,
+            ..Layout::new(geometry)
+        };
+        Ok(Self {
+            layout,
+            victim,
+            journal_blocks: keys.number("journal-blocks")?,
+            durability: keys.spec("durability", Durability::parse)?,
+        })
+    }
+}
+
+/// The configuration that the file of a drive holds.
+///
+/// # Errors
+/// No drive, another format, damage to the configuration, those of the medium.
+pub fn configuration(media: &dyn Media) -> Result<String, DeviceError> {
+    let superblock = Copies::read(media)?.now;
+    let damaged = || DeviceError::Media("the drive's configuration is damaged".to_string());
+    if u64::from(superblock.config_bytes) > CONFIG_BYTES {
+        return Err(damaged());
+    }
+    let mut bytes = vec![0; superblock.config_bytes as usize];
+    media.read_at(Zones::CONFIG, &mut bytes)?;
+    if crc(0, &bytes) != superblock.config_crc {
+        return Err(damaged());
+    }
+    String::from_utf8(bytes).map_err(|_| damaged())
+}
+
+/// The keys of a configuration.
+struct Text(DocumentMut);
+
+impl Text {
+    fn read(text: &str) -> Result<Self, DeviceError> {
+        let read = text.parse().map(Self);
+        read.map_err(|error| invalid(format!("the drive's configuration: {}", error.message())))
+    }
+
+    fn fault(&self, key: &str, expected: &str) -> DeviceError {
+        let found = self.0.get(key).map_or("nothing".to_string(), |item| item.to_string());
+        invalid(format!(
+            "the drive's configuration: {key}: found {}, expected {expected}",
+            found.trim()
+        ))
+    }
+
+    fn word(&self, key: &str) -> Result<&str, DeviceError> {
+        self.0.get(key).and_then(Item::as_str).ok_or_else(|| self.fault(key, "a text"))
+    }
+
+    fn number<T: TryFrom<i64>>(&self, key: &str) -> Result<T, DeviceError> {
+        let number = self.0.get(key).and_then(Item::as_integer);
+        let number = number.and_then(|number| T::try_from(number).ok());
+        number.ok_or_else(|| self.fault(key, "a whole number"))
+    }
+
+    fn spec<T>(
+        &self,
+        key: &str,
+        read: impl FnOnce(&str) -> Result<T, SpecError>,
+    ) -> Result<T, DeviceError> {
+        let read = read(self.word(key)?);
+        read.map_err(|error| invalid(format!("the drive's configuration: {key}: {error}")))
+    }
+}

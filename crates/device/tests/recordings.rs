@@ -1,0 +1,141 @@
+//! What the file says of itself, and what a recording of a drive leads to.
+
+mod common;
+
+use std::sync::Arc;
+
+use common::{commands, new_medium, open, page_of, plain, settings};
+use flashgc_device::front::meter::Kind;
+use flashgc_device::front::queue::{Answer, Command, Engine};
+use flashgc_device::{BlockState, Durability, Recording, Served, Settings};
+use flashgc_ftl::{EndOfLife, Endurance, Levelling, Lifespan, Victim, victim_policies};
+use flashgc_workload::Op;
+use flashgc_workload::trace::{ReadOptions, TraceReader};
+
+#[test]
+fn settings_are_read_back_from_their_text() {
+    for policy in victim_policies() {
+        for (placement, allocation) in [("none", "fifo"), ("dac:regions=2", "sfl")] {
+            let mut made = settings(policy.name, placement, allocation);
+            made.layout.levelling = Levelling::parse("static:threshold=50,interval=10").unwrap();
+            made.layout.seed = u64::MAX;
+            made.durability = Durability::None;
+            for lifespan in [None, Some(("normal:mean=1000,cv=0.1", EndOfLife::FirstFailure))] {
+                made.layout.lifespan = lifespan.map(|(endurance, ends_at)| Lifespan {
+                    endurance: Endurance::parse(endurance).unwrap(),
+                    ends_at,
+                });
+                let text = made.text();
+                let read = Settings::parse(&text, None).unwrap();
+                assert_eq!(read.text(), text);
+                assert_eq!(Settings::outside_victim(&text).unwrap(), None);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_text_that_is_no_configuration_says_where() {
+    let text = plain().text();
+    let fault = |from: &str, to: &str| {
+        let changed = text.replace(from, to);
+        assert_ne!(changed, text, "{from}");
+        Settings::parse(&changed, None).err().unwrap().to_string()
+    };
+    assert!(
+        fault("blocks = 60", "blocks = \"x\"").contains("blocks: found \"x\", expected a whole")
+    );
+    assert!(fault("greedy", "gredy").contains("did you mean 'greedy'?"));
+    assert!(fault("power", "powr").contains("found 'powr', expected power, process or none"));
+    assert!(fault("seed = \"3\"", "").contains("seed: found nothing, expected a text"));
+    assert!(fault("blocks = 60", "blocks = ").contains("the drive's configuration: "));
+    let outside = text.replace("greedy:ties=latest", "python:p.py:P");
+    assert_eq!(Settings::outside_victim(&outside).unwrap().as_deref(), Some("python:p.py:P"));
+    assert!(Settings::parse(&outside, None).is_err());
+    let loaded = Settings::parse(&outside, Some(Arc::new(|_| unreachable!()))).unwrap();
+    assert!(matches!(loaded.victim, Victim::External(name, _) if name == "python:p.py:P"));
+}
+
+/// Requests of the recording, as the drive was asked.
+#[test]
+fn a_recording_holds_what_was_asked_in_order() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("drive.flashgc.zst");
+    let settings = plain();
+    let mut drive = open(new_medium(&settings), &settings);
+    assert!(Recording::begin(&folder.path().join("drive.csv")).is_err());
+    drive.write(9, &page_of(9), false).unwrap(); // before it begins
+    assert!(drive.replace_recording(Some(Recording::begin(&path).unwrap())).is_none());
+    drive.write(3, &[page_of(1), page_of(2)].concat(), true).unwrap();
+    drive.read(4, &mut vec![0; 4096]).unwrap();
+    drive.trim(3, 5).unwrap();
+    drive.hint(7, 2).unwrap();
+    drive.flush().unwrap();
+    assert!(drive.write(1000, &page_of(1), false).is_err()); // was never done
+    let recording = drive.replace_recording(None).unwrap();
+    drive.write(9, &page_of(9), false).unwrap(); // after it
+    assert_eq!(recording.end().unwrap(), 6);
+    let options = ReadOptions { keep_flushes: true, ..ReadOptions::default() };
+    let mut reader = TraceReader::open(&path, &options).unwrap();
+    let (mut requests, mut block) = (Vec::new(), Vec::new());
+    while reader.next_block(&mut block).unwrap() {
+        requests.append(&mut block);
+    }
+    let found: Vec<(Op, i64, u64)> =
+        requests.iter().map(|one| (one.op, one.offset / 4096, one.size / 4096)).collect();
+    let expected = [
+        (Op::Write, 3, 2),
+        (Op::Flush, 0, 0),
+        (Op::Read, 4, 1),
+        (Op::Trim, 3, 5),
+        (Op::Dirty, 7, 2),
+        (Op::Flush, 0, 0),
+    ];
+    assert_eq!(found, expected);
+    assert!(requests.is_sorted_by_key(|one| one.time_ns));
+}
+
+/// The counts of hosts outlive the drive's closing, and blocks add up to the report.
+#[test]
+fn usage_is_kept_and_blocks_add_up() {
+    let settings = plain();
+    let media = new_medium(&settings);
+    for round in 1..=2 {
+        let engine = Engine::start(open(media.clone(), &settings)).unwrap();
+        let queue = engine.queue();
+        for (page, _) in commands(2000, 500, round) {
+            let data = page_of(page);
+            queue.call(Command::Write { at: page * 4096, data, fua: false }).unwrap();
+        }
+        queue.call(Command::Write { at: 100, data: vec![1; 8], fua: true }).unwrap();
+        assert_eq!(queue.call(Command::Read { at: 100, bytes: 8 }), Ok(Answer::Data(vec![1; 8])));
+        queue.call(Command::Trim { at: 0, bytes: 1 << 14, fua: false }).unwrap();
+        queue.call(Command::Flush).unwrap();
+        let (report, blocks, writes) = queue
+            .visit(|served, meter| {
+                let drive = served.as_drive().unwrap();
+                (drive.stat(), drive.blocks().collect::<Vec<_>>(), meter.latencies(Kind::Write))
+            })
+            .unwrap();
+        let usage = report.usage;
+        assert_eq!((usage.writes, usage.written_bytes), (2001 * round, (2000 * 4096 + 8) * round));
+        assert_eq!((usage.reads, usage.read_bytes), (round, 8 * round));
+        assert_eq!((usage.trims, usage.trimmed_bytes), (round, (1 << 14) * round));
+        assert_eq!((usage.flushes, usage.unaligned), (round, 2 * round));
+        assert!(usage.open_ns > usage.busy_ns && usage.busy_ns > 0);
+        assert_eq!(writes.count, 2001);
+        assert!(0.0 < writes.p50 && writes.p50 <= writes.p99 && writes.p99 <= writes.max);
+        assert_eq!(blocks.len(), 60);
+        let valid: u64 = blocks.iter().map(|block| u64::from(block.valid)).sum();
+        assert_eq!(valid, report.mapped_pages);
+        let erased = blocks.iter().filter(|block| block.state == BlockState::Erased).count();
+        assert_eq!(erased as u32, report.free_blocks);
+        let open = blocks.iter().filter(|block| block.state == BlockState::Open).count();
+        assert!((1..=2).contains(&open)); // that of the host, that of copies
+        let erases: u64 = blocks.iter().map(|block| u64::from(block.erases)).sum();
+        assert_eq!(erases, report.counters.erases);
+        let (drive, stopped) = engine.stop();
+        stopped.unwrap();
+        drive.unwrap().close().unwrap();
+    }
+}
