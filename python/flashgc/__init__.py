@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         version,
     )
     from flashgc.conformance import check_policy
+    from flashgc.device.drive import Device
     from flashgc.presets import devices
     from flashgc.recording import Recording, trace_record
     from flashgc.registry import (
@@ -63,6 +64,7 @@ __all__ = [
     "Comparison",
     "ConfigError",
     "Control",
+    "Device",
     "DriveError",
     "FlashgcError",
     "PolicyError",
@@ -118,6 +120,7 @@ _HOMES = {
     **dict.fromkeys(("Recording", "trace_record"), "recording"),
     **dict.fromkeys(("Trace", "trace_convert", "trace_stat", "trace_synth"), "traces"),
     "check_policy": "conformance",
+    "Device": "device.drive",
 }
 #: Packages below this one that need no import of their own.
 _PACKAGES = ("model", "plot", "results")

@@ -24,6 +24,7 @@ COMMANDS = {
     "model": "flashgc.command.model:model",
     "policies": "flashgc.command.policies:policies",
     "trace": "flashgc.command.trace:trace",
+    "device": "flashgc.command.device:device",
     "schema": "flashgc.command.schema:schema",
     "completion": "flashgc.command.completion:completion",
 }

@@ -6,8 +6,6 @@ one place.
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,8 +15,7 @@ from typing import Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
-from flashgc._core import ConfigError, suggest
-from flashgc._faults import contained
+from flashgc._core import ConfigError
 from flashgc.command import output
 from flashgc.options import (
     ALTERNATIVES,
@@ -30,6 +27,7 @@ from flashgc.options import (
     default_of,
     help_of,
 )
+from flashgc.policy_files import load_policy
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -58,6 +56,8 @@ class GroupedCommand(click.Command):
                     timed = option.drives == "timed"
                     groups[TIMED if timed else headings[option.section]].append(record)
         for heading, records in groups.items():
+            if not records:
+                continue
             with formatter.section(heading):
                 _write(records, formatter)
 
@@ -220,25 +220,3 @@ def asked(file: Path | None, typed: dict[str, Any]) -> Asked:
         if isinstance(text, str) and text.startswith("python:")
     }
     return Asked(values, {**FLAGS, **places}, python)
-
-
-def load_policy(text: str, place: str) -> object:
-    """The policy ``python:FILE.py:NAME``."""
-    file, separator, name = text.removeprefix("python:").rpartition(":")
-    if not separator or not file or not name:
-        raise ConfigError(f"{place}: '{text}' is not understood; hint: write python:FILE.py:NAME")
-    path = Path(file)
-    if not path.is_file():
-        raise ConfigError(f"{place}: {file}: no such file; hint: write python:FILE.py:NAME")
-    spec = importlib.util.spec_from_file_location(f"flashgc_policy_{path.stem}", path)
-    if spec is None or spec.loader is None:
-        raise ConfigError(f"{place}: {file} is not a Python file; hint: its name must end in .py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    with contained():
-        spec.loader.exec_module(module)
-    if not hasattr(module, name):
-        known = [word for word in vars(module) if callable(getattr(module, word))]
-        raise ConfigError(f"{place}: {file} defines no '{name}'; hint: {suggest(name, known)}")
-    policy: object = getattr(module, name)
-    return policy

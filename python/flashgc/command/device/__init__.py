@@ -1,0 +1,39 @@
+"""``flashgc device``: a drive that keeps data, under a real file system or database."""
+
+from __future__ import annotations
+
+import click
+
+from flashgc.command.entrance import CONTEXT, Suggesting
+
+_HOME = "flashgc.command.device"
+
+
+@click.group(
+    cls=Suggesting,
+    lazy={
+        "exec": f"{_HOME}.execute:execute",
+        "create": f"{_HOME}.create:create",
+        "up": f"{_HOME}.up:up",
+        "down": f"{_HOME}.up:down",
+        "serve": f"{_HOME}.serve:serve",
+        "stat": f"{_HOME}.stat:stat",
+        "record": f"{_HOME}.record:record",
+        "hint": f"{_HOME}.ranges:hint",
+        "cancel": f"{_HOME}.ranges:cancel",
+        "trim": f"{_HOME}.ranges:trim",
+        "flush": f"{_HOME}.ranges:flush",
+        "check": f"{_HOME}.check:check",
+        "crash-test": f"{_HOME}.crash_test:crash_test",
+    },
+    context_settings=CONTEXT,
+    epilog="""\b
+Examples:
+  flashgc device exec --victim greedy -- ./benchmark.sh
+  flashgc device create drive.flash --capacity 8GiB --spare 7%
+  flashgc device up drive.flash --mount /mnt/drive
+  flashgc device stat drive.flash --watch
+  flashgc device down drive.flash""",
+)
+def device() -> None:
+    """A drive that keeps data, under a real file system or database."""

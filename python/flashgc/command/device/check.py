@@ -1,0 +1,66 @@
+"""``flashgc device check``: whether a closed drive is whole."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from flashgc.command.entrance import CONTEXT, FAILED, OK
+
+#: Damaged pages that are named.
+NAMED = 8
+
+
+@click.command(
+    context_settings=CONTEXT,
+    epilog="""\b
+Examples:
+  flashgc device check drive.flash
+  flashgc device check drive.flash --from-oob
+
+The exit code is 1 where a page is damaged or the two maps differ.""",
+)
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "--from-oob",
+    is_flag=True,
+    help="Make the map from the out-of-band records alone, for a drive whose checkpoint or journal "
+    "is damaged.",
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+def check(file: Path, from_oob: bool, as_json: bool) -> int:
+    """Read every page of the drive in FILE, and compare its two maps.
+
+    One is that of checkpoint and journal, the other that of the out-of-band records. Nothing is
+    written. The drive must not be served.
+    """
+    from flashgc import _core
+    from flashgc.command.results import deliver
+    from flashgc.units import format_count as n
+
+    found = json.loads(_core.device_check(file, from_oob))
+    if as_json:
+        deliver(json.dumps(found, indent=2), as_json=True, out=None)
+    if from_oob:
+        if not as_json:
+            click.echo(f"{n(found['mapped'])} pages have data, by the out-of-band records")
+            if not found["knows_losses"]:
+                click.echo("discarded pages, and data that a crash lost, may be among them")
+        return OK
+    is_whole = not found["damaged"] and not found["disagree"]
+    if as_json:
+        return OK if is_whole else FAILED
+    click.echo(f"{n(found['mapped'])} pages have data")
+    if not found["is_clean"]:
+        click.echo("the drive was not closed: it recovers when it is opened")
+    for key, what in (("damaged", "are damaged"), ("disagree", "lie elsewhere by the records")):
+        pages = found[key]
+        if pages:
+            named = ", ".join(str(page) for page in pages[:NAMED])
+            more = ", ..." if len(pages) > NAMED else ""
+            click.echo(f"{n(len(pages))} pages {what}: {named}{more}")
+    if is_whole:
+        click.echo("all of them can be read, and both maps agree")
+    return OK if is_whole else FAILED

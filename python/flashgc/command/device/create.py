@@ -1,0 +1,64 @@
+"""``flashgc device create``: a drive in a new file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from flashgc.command.device.options import drive_options, planned
+from flashgc.command.entrance import CONTEXT, OK
+from flashgc.command.options import GroupedCommand
+
+
+@click.command(
+    cls=GroupedCommand,
+    context_settings=CONTEXT,
+    epilog="""\b
+Examples:
+  flashgc device create drive.flash --capacity 8GiB --spare 7% --victim greedy
+  flashgc device create drive.flash --gc-preset zgc-gd --durability power
+
+The file is sparse: it takes room on the disk only as the drive is written.""",
+)
+@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("experiment", required=False, type=click.Path(path_type=Path))
+@drive_options
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+def create(file: Path, experiment: Path | None, as_json: bool, **typed: Any) -> int:
+    """Make an empty drive in FILE.
+
+    EXPERIMENT is a TOML file with the sections [drive] and [gc]; options override it.
+    """
+    from flashgc.command.results import deliver
+    from flashgc._documents import dumps
+
+    made = planned(experiment, typed).create(file)
+    if as_json:
+        deliver(dumps({"file": str(file), **made}), as_json=True, out=None)
+    else:
+        show_made(str(file), made)
+    return OK
+
+
+def show_made(name: str, made: dict[str, Any]) -> None:
+    """Prints what a drive is."""
+    from flashgc.command.render import console, facts, show
+    from flashgc.units import format_count as n
+    from flashgc.units import format_size
+
+    out = console()
+    rows = [
+        ("drive", name),
+        (
+            "capacity",
+            f"{format_size(made['capacity_bytes'])} for the host, of "
+            f"{format_size(made['physical_bytes'])}: {n(made['blocks'])} blocks of "
+            f"{n(made['pages_per_block'])} pages of 4 KiB",
+        ),
+        ("victim", made["victim"]),
+        ("placement", made["placement"]),
+        ("durability", made["durability"]),
+    ]
+    show(out, facts(out, rows))

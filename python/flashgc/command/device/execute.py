@@ -1,0 +1,215 @@
+"""``flashgc device exec``: a command on a fresh drive, and what it did to the flash."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from flashgc.command.device.options import drive_options, planned, serving_options
+from flashgc.command.device.up import filesystem_options, served
+from flashgc.command.entrance import CONTEXT
+from flashgc.command.options import GroupedCommand
+
+if TYPE_CHECKING:
+    from flashgc.device.execution import Executed
+    from flashgc.device.replaying import Replayed
+
+
+@click.command(
+    "exec",
+    cls=GroupedCommand,
+    context_settings={**CONTEXT, "ignore_unknown_options": False, "allow_interspersed_args": False},
+    epilog="""\b
+Examples:
+  flashgc device exec -- fio --name=w --rw=randwrite --size=200m --loops=5
+  flashgc device exec --fs xfs --capacity 2GiB --victim greedy -- ./benchmark.sh
+  flashgc device exec --compare greedy,d-choices,cost-benefit -- ./benchmark.sh
+  flashgc device exec --record writes.flashgc.zst -- make -j4
+
+The command's working directory is the new file system, and so is its TMPDIR.
+Its exit code is that of flashgc. Needs root, FUSE and loop devices.""",
+)
+@drive_options
+@filesystem_options
+@serving_options
+@click.option(
+    "--keep",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Keep the drive in FILE. [default: a temporary file]",
+)
+@click.option(
+    "--experiment",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Experiment file with the sections [drive] and [gc]; options override it.",
+)
+@click.option(
+    "--compare",
+    "policies",
+    metavar="POLICY,POLICY",
+    help="Replay the writes on drives with these victim policies or GC presets, and rank them.",
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@click.option("--quiet", "-q", is_flag=True, help="No progress and no warnings.")
+@click.argument("command", nargs=-1, required=True, metavar="-- COMMAND [ARGUMENT]...")
+def execute(
+    command: tuple[str, ...],
+    fs: str,
+    mount_options: str,
+    nbd: str | None,
+    http: str | None,
+    record: Path | None,
+    keep: Path | None,
+    experiment: Path | None,
+    policies: str | None,
+    as_json: bool,
+    quiet: bool,
+    **typed: Any,
+) -> int:
+    """Run COMMAND on a fresh drive and say what it did to the flash.
+
+    Like perf stat, for flash: a file system is made on a new drive, COMMAND runs in it, and its
+    bytes are followed from the write calls down to the erased blocks.
+    """
+    from flashgc.command.results import deliver
+    from flashgc.device import execution, replaying
+
+    plan = planned(experiment, typed)
+    wanted = replaying.wanted(policies)
+    with replaying.recording(record, bool(wanted)) as trace:
+        done = execution.execute(
+            command,
+            plan,
+            filesystem=fs,
+            options=[word for word in mount_options.split(",") if word] or ["defaults"],
+            record=trace,
+            keep=keep,
+            serve=served(nbd=nbd, http=http),
+        )
+        compared = replaying.replayed(trace, done, wanted, quiet=quiet) if wanted else None
+    if as_json:
+        document = done.to_dict()
+        if compared is not None:
+            document = {**document, "replayed": compared.to_dict()}
+        from flashgc._documents import dumps
+
+        deliver(dumps(document), as_json=True, out=None)
+    else:
+        show(done, compared, record)
+    return done.exit_code if done.exit_code >= 0 else 128 - done.exit_code
+
+
+def show(done: Executed, compared: Replayed | None, record: Path | None) -> None:
+    """Prints what the command did."""
+    from flashgc.command.render import console, facts
+    from flashgc.command.render import show as print_
+    from flashgc.units import format_count as n
+    from flashgc.units import format_duration, format_size
+
+    out = console()
+    drive = done.drive
+    of_drive = f"{drive['victim']}" + (
+        "" if drive["placement"] == "none" else f", placement {drive['placement']}"
+    )
+    wa = "no writes" if done.write_amplification is None else f"{done.write_amplification:.3f}"
+    overhead = (
+        ""
+        if done.filesystem_overhead is None
+        else f", {done.filesystem_overhead:.3f} for each byte written"
+    )
+    rows = [
+        ("command", f"{' '.join(done.command)}: {_ended(done.exit_code)}"),
+        ("time", format_duration(done.seconds)),
+        (
+            "drive",
+            f"{format_size(drive['capacity_bytes'])} for {done.filesystem}, of "
+            f"{format_size(drive['physical_bytes'])}; {of_drive}",
+        ),
+        ("written", f"{format_size(done.written_bytes)} by the command's write calls"),
+        ("host bytes", f"{format_size(done.host_bytes)} reached the drive{overhead}"),
+        (
+            "flash bytes",
+            f"{format_size(done.flash_bytes)} programmed: {n(done.copied_pages)} pages copied by "
+            f"{n(done.collections)} collections",
+        ),
+        ("write amplification", f"{wa}{_over_time(out, done)}"),
+        ("erases", n(done.erases)),
+        ("TRIM", f"{format_size(done.trimmed_bytes)} discarded"),
+        *_latencies(done),
+    ]
+    print_(out, facts(out, rows))
+    if record is not None:
+        out.print(f"\nrecorded in {record}", markup=False)
+    if compared is not None:
+        show_compared(compared)
+
+
+def _ended(code: int) -> str:
+    return f"exit code {code}" if code >= 0 else f"ended by signal {-code}"
+
+
+def _over_time(out: Any, done: Executed) -> str:
+    """Write amplification of each part of the run, as bars."""
+    from flashgc.command.render import sparkline
+
+    parts = 32
+    samples = done.samples
+    if len(samples) < 3 or not done.copied_pages:
+        return ""
+    end = samples[-1].host_pages
+    values, before, at = [], samples[0], 1
+    for sample in samples[1:]:
+        if sample.host_pages < end * at / parts or sample.host_pages == before.host_pages:
+            continue
+        written = sample.host_pages - before.host_pages
+        values.append((written + sample.copied_pages - before.copied_pages) / written)
+        before = sample
+        at = int(sample.host_pages * parts / end) + 1
+    return f"  {sparkline(values)} over the writes, to {max(values):.2f}" if values else ""
+
+
+def _latencies(done: Executed) -> list[tuple[str, str]]:
+    from flashgc.units import format_duration
+
+    rows = []
+    for name, one in done.latency_us.items():
+        if one["count"]:
+            told = ", ".join(
+                f"{label} {format_duration(one[key] / 1e6)}"
+                for key, label in (("p50", "p50"), ("p99", "p99"), ("p999", "p99.9"), ("max", "max"))
+            )
+            rows.append((f"{name} latency", told))
+    return rows
+
+
+def show_compared(compared: Replayed) -> None:
+    """Prints what other policies would have made of the writes."""
+    from flashgc.command.render import LEFT, RIGHT, console, table
+    from flashgc.command.render import show as print_
+    from flashgc.units import format_count as n
+
+    out = console()
+    made = table(
+        out,
+        (
+            ("rank", RIGHT),
+            ("policy", LEFT),
+            ("write amplification", RIGHT),
+            ("pages copied", RIGHT),
+            ("erases", RIGHT),
+        ),
+    )
+    for rank, one in enumerate(compared.ranking, start=1):
+        served = " (served)" if one.was_served else ""
+        made.add_row(
+            str(rank),
+            f"{one.policy}{served}",
+            f"{one.write_amplification:.3f}",
+            n(one.copied_pages),
+            n(one.erases),
+        )
+    out.print()
+    print_(out, made)

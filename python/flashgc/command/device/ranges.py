@@ -1,0 +1,108 @@
+"""``flashgc device hint``, ``cancel``, ``trim`` and ``flush``: words to a served drive."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from flashgc.command.entrance import CONTEXT, OK
+
+_RANGES = click.argument("ranges", nargs=-1, required=True, metavar="OFFSET+SIZE...")
+_FILE = click.argument("file", type=click.Path(path_type=Path))
+
+
+def parsed(ranges: tuple[str, ...]) -> list[tuple[int, int]]:
+    """``("8KiB+4KiB",)`` as offsets and sizes in bytes."""
+    from flashgc._core import ConfigError
+    from flashgc.units import parse_size
+
+    found = []
+    for text in ranges:
+        offset, plus, size = text.partition("+")
+        if not plus:
+            raise ConfigError(
+                f"OFFSET+SIZE: found '{text}', expected two sizes and a plus; hint: 64KiB+4KiB"
+            )
+        found.append((_size(offset, parse_size), _size(size, parse_size)))
+    return found
+
+
+def _size(text: str, parse_size: object) -> int:
+    number = text.strip()
+    assert callable(parse_size)
+    return int(number) if number.isdecimal() else int(parse_size(number, "OFFSET+SIZE", "KiB"))
+
+
+@click.command(
+    context_settings=CONTEXT,
+    epilog="""\b
+Example:
+  flashgc device hint drive.flash 64KiB+4KiB 1MiB+16KiB
+
+Only policies with zombies use hints: --gc-preset zgc-gd, for example.""",
+)
+@_FILE
+@_RANGES
+@click.option(
+    "--moment",
+    metavar="N",
+    type=int,
+    help="Host pages that were written when this was known: pages written later are left out. "
+    "[default: now]",
+)
+def hint(file: Path, ranges: tuple[str, ...], moment: int | None) -> int:
+    """Tell the drive in FILE that the host will write these bytes soon."""
+    from flashgc.device.control import Client
+
+    with Client(file) as client:
+        late = client.hint(parsed(ranges), moment)
+    if late:
+        click.echo(f"{late} pages were written since and are left out", err=True)
+    return OK
+
+
+@click.command(context_settings=CONTEXT)
+@_FILE
+@_RANGES
+def cancel(file: Path, ranges: tuple[str, ...]) -> int:
+    """Take hints on these bytes back."""
+    from flashgc.device.control import Client
+
+    with Client(file) as client:
+        client.cancel(parsed(ranges))
+    return OK
+
+
+@click.command(context_settings=CONTEXT)
+@_FILE
+@_RANGES
+def trim(file: Path, ranges: tuple[str, ...]) -> int:
+    """Discard these bytes of the drive in FILE: they read as zeros.
+
+    Whole pages of 4 KiB alone. Never on a drive with a mounted file system.
+    """
+    from flashgc._core import ConfigError
+    from flashgc.device.control import PAGE, Client
+
+    bytes_ = parsed(ranges)
+    for offset, size in bytes_:
+        if offset % PAGE or size % PAGE:
+            raise ConfigError(
+                f"OFFSET+SIZE: {offset}+{size} are no whole pages of {PAGE} bytes; "
+                "hint: multiples of 4KiB"
+            )
+    with Client(file) as client:
+        client.trim(bytes_)
+    return OK
+
+
+@click.command(context_settings=CONTEXT)
+@_FILE
+def flush(file: Path) -> int:
+    """Make durable what the drive in FILE has been given."""
+    from flashgc.device.control import Client
+
+    with Client(file) as client:
+        client.flush()
+    return OK

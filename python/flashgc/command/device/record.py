@@ -1,0 +1,35 @@
+"""``flashgc device record``: what a served drive is asked, as a trace."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from flashgc.command.entrance import CONTEXT, OK
+
+
+@click.command(
+    context_settings=CONTEXT,
+    epilog="""\b
+Examples:
+  flashgc device record drive.flash writes.flashgc.zst
+  flashgc device record drive.flash --off""",
+)
+@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("trace", required=False, type=click.Path(path_type=Path))
+@click.option("--off", is_flag=True, help="End the recording: the trace is complete then.")
+def record(file: Path, trace: Path | None, off: bool) -> int:
+    """Record the requests of the served drive in FILE into TRACE, from now on.
+
+    TRACE is there when the recording ends: with --off, or when the drive is closed. Its name ends
+    in .flashgc, perhaps followed by .zst or .gz.
+    """
+    from flashgc._core import ConfigError
+    from flashgc.device.control import Client
+
+    if (trace is None) != off:
+        raise ConfigError("found no TRACE, expected one, or --off; hint: writes.flashgc.zst")
+    with Client(file) as client:
+        click.echo(client.record(trace))
+    return OK

@@ -1,0 +1,130 @@
+"""``flashgc device up`` and ``down``: a mounted file system on a drive."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from flashgc.command.device.options import serving_options
+from flashgc.command.entrance import CONTEXT, OK
+from flashgc.command.options import F, complete
+
+
+def filesystem_options(command: F) -> F:
+    """Adds ``--fs`` and ``--mount-options``."""
+    command = click.option(
+        "--mount-options",
+        metavar="TEXT",
+        default="discard",
+        help="Options of mount, separated by commas. [default: discard]",
+    )(command)
+    return click.option(
+        "--fs",
+        metavar="WORD",
+        default="ext4",
+        shell_complete=complete(lambda: ("ext4", "xfs", "btrfs")),
+        help="File system to make: ext4, xfs or btrfs. [default: ext4]",
+    )(command)
+
+
+@click.command(
+    context_settings=CONTEXT,
+    epilog="""\b
+Examples:
+  flashgc device up drive.flash --mount /mnt/drive
+  flashgc device up drive.flash --mount /mnt/drive --fs xfs --http :8080
+  flashgc device down drive.flash
+
+Needs root, FUSE and loop devices.""",
+)
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "--mount",
+    metavar="DIR",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="Where to mount it; made if it is not there.",
+)
+@filesystem_options
+@serving_options
+@click.option(
+    "--durability",
+    metavar="WORD",
+    help="What flushed data survive, in place of what the drive was made with.",
+)
+@click.option("--quiet", "-q", is_flag=True, help="Say nothing.")
+def up(
+    file: Path,
+    mount: Path,
+    fs: str,
+    mount_options: str,
+    nbd: str | None,
+    http: str | None,
+    record: Path | None,
+    durability: str | None,
+    quiet: bool,
+) -> int:
+    """Serve the drive in FILE in the background and mount it.
+
+    An empty drive gets a file system first; one that has a file system keeps it.
+    """
+    from flashgc.device import up as upping
+
+    serve = served(nbd=nbd, http=http, record=record, durability=durability)
+    done = upping.up(
+        file, mount, filesystem=fs, options=_words(mount_options), serve=serve
+    )
+    if not quiet:
+        click.echo(f"{done.filesystem} on {done.device} in {done.mount}")
+        for where in done.serving:
+            click.echo(where)
+    return OK
+
+
+def served(
+    *,
+    nbd: str | None = None,
+    http: str | None = None,
+    record: Path | None = None,
+    durability: str | None = None,
+) -> list[str]:
+    """The options of the server."""
+    given = {
+        "--nbd": nbd,
+        "--http": http,
+        "--record": None if record is None else str(record.absolute()),
+        "--durability": durability,
+    }
+    return [word for flag, value in given.items() if value is not None for word in (flag, value)]
+
+
+def _words(text: str) -> list[str]:
+    return [word for word in text.split(",") if word] or ["defaults"]
+
+
+@click.command(
+    context_settings=CONTEXT,
+    epilog="""\b
+Examples:
+  flashgc device down drive.flash
+  flashgc device down drive.flash --force""",
+)
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "--force", is_flag=True, help="Unmount also while something uses the file system."
+)
+@click.option("--quiet", "-q", is_flag=True, help="Say nothing.")
+def down(file: Path, force: bool, quiet: bool) -> int:
+    """Unmount the drive in FILE and close it; also after a crash.
+
+    What was written is in FILE when this returns.
+    """
+    from flashgc._core import ConfigError
+    from flashgc.device import up as upping
+
+    if not upping.down(file, force=force):
+        raise ConfigError(f"{file} is not up; hint: flashgc device up {file} --mount DIR")
+    if not quiet:
+        click.echo(f"{file} is down")
+    return OK

@@ -1,0 +1,100 @@
+"""Talking to a drive that another process serves, through the socket beside its file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from flashgc import _core
+from flashgc.device.source import Blocks
+
+#: Bytes of a page.
+PAGE = 4096
+
+
+def socket_of(file: Path) -> Path:
+    """The socket of the process that serves the drive in ``file``."""
+    file = file.resolve()
+    return file.with_name(f"{file.name}.sock")
+
+
+class Client:
+    """A connection to the process that serves a drive.
+
+    Ranges are in bytes; hints and discards name whole pages of 4096. Raises
+    :class:`flashgc.DriveError` where nobody serves the drive, or the drive refuses.
+    """
+
+    def __init__(self, file: Path) -> None:
+        """Connects to the server of the drive in ``file``."""
+        self._client = _core.DeviceClient(socket_of(file))
+        self._file = file
+
+    def stat(self) -> dict[str, Any]:
+        """The state and the counts; see :meth:`flashgc.Device.stat`."""
+        stat: dict[str, Any] = json.loads(self._client.stat())
+        return stat
+
+    def blocks(self) -> Blocks:
+        """All blocks."""
+        return Blocks.from_columns(*self._client.blocks())
+
+    def moment(self) -> int:
+        """Pages that the host has written: the moment for hints that are given later."""
+        return self._client.moment()
+
+    def hint(self, ranges: Iterable[tuple[int, int]], moment: int | None = None) -> int:
+        """Tells the drive that the host will write these ``(offset, size)`` soon.
+
+        Returns how many of the pages were written since ``moment``: the hint does nothing there.
+        """
+        return self._client.hint(_pages(ranges), moment)
+
+    def cancel(self, ranges: Iterable[tuple[int, int]]) -> None:
+        """Takes hints back."""
+        self._client.cancel(_pages(ranges))
+
+    def trim(self, ranges: Iterable[tuple[int, int]]) -> None:
+        """Discards whole pages."""
+        self._client.trim(_pages(ranges))
+
+    def flush(self) -> None:
+        """Makes durable what was completed before."""
+        self._client.flush()
+
+    def record(self, path: Path | None) -> str:
+        """Begins a recording, or ends one; what the server says of it."""
+        return self._client.record(path)
+
+    def stop(self) -> None:
+        """Asks the server to end."""
+        self._client.stop()
+
+    def close(self) -> None:
+        """Ends the connection."""
+        self._client.close()
+
+    def __enter__(self) -> Self:
+        """The connection itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Ends the connection."""
+        self.close()
+
+
+def _pages(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The pages that the ranges touch: first page and how many."""
+    pages = []
+    for offset, size in ranges:
+        first, end = offset // PAGE, -(-(offset + size) // PAGE)
+        pages.append((first, end - first))
+    return pages

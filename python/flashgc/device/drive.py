@@ -1,0 +1,205 @@
+"""``Device``: a stored drive that is open in this process."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeAlias
+
+from flashgc import _core
+from flashgc.device import making
+from flashgc.device.source import Blocks
+from flashgc.options import PATHS
+
+File: TypeAlias = str | os.PathLike[str]
+
+
+class Device:
+    """A drive that keeps data: one file, opened in this process.
+
+    Offsets and sizes are in bytes. A page of 4096 bytes is written as a whole or not at all; what
+    was written is durable after :meth:`flush`, or at once with ``fua``. Every method may be called
+    from any thread. Nothing else may have the file open.
+
+    >>> import tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> with Device.create(f"{folder.name}/drive.flash", blocks=64, pages_per_block=32) as drive:
+    ...     drive.write(8192, b"hello")
+    ...     drive.flush()
+    >>> with Device.open(f"{folder.name}/drive.flash") as drive:
+    ...     drive.read(8192, 5), drive.stat()["counters"]["host_pages_written"]
+    (b'hello', 1)
+    """
+
+    def __init__(self, opened: _core.StoredDrive, path: Path, read: dict[str, Any]) -> None:
+        """Use :meth:`create` or :meth:`open`."""
+        self._drive, self.path, self._read = opened, path, read
+        self._since = time.monotonic()
+        #: The front ends that serve the drive, in words.
+        self.serving: list[str] = []
+
+    @classmethod
+    def create(
+        cls,
+        path: File,
+        *,
+        durability: str = "process",
+        journal: str | int | None = None,
+        **options: Any,
+    ) -> Self:
+        """Makes a drive in a new file and opens it.
+
+        ``options`` are the keys of an experiment that make a drive: ``blocks`` or ``capacity``
+        (the physical size, ``"8GiB"``), ``pages_per_block``, ``spare``, ``victim``, ``placement``,
+        ``gc_preset``, ``allocation``, ``wear_levelling``, ``endurance``, ``frontier``, ``seed``.
+        ``durability`` says what flushed data survive: ``"power"``, ``"process"`` or ``"none"``.
+        ``journal`` is the size of the journal, 64 MiB by default.
+
+        Raises :class:`flashgc.ConfigError` for options that make no drive, and :class:`OSError`
+        where the file exists or cannot be written.
+        """
+        values: dict[str, dict[str, Any]] = {}
+        for key, value in options.items():
+            section = _section(key)
+            if value is not None:
+                values.setdefault(section, {})[key] = value
+        made = making.plan(
+            values, victims=_policies(options), durability=durability, journal=journal
+        )
+        made.create(Path(path))
+        return cls.open(path)
+
+    @classmethod
+    def open(cls, path: File, *, durability: str | None = None) -> Self:
+        """Opens the drive in the file at ``path``; after a crash it recovers.
+
+        ``durability`` is another than the one that the drive was made with. Raises
+        :class:`flashgc.DriveError` where the file is no drive, is damaged or is open elsewhere.
+        """
+        path = Path(path)
+        read = making.configuration(path)
+        opened = _core.StoredDrive(path, making.outside_victim(read), durability)
+        return cls(opened, path, read)
+
+    @property
+    def size(self) -> int:
+        """Bytes of the drive that a host can write."""
+        return self._drive.size
+
+    @property
+    def configuration(self) -> str:
+        """What the drive was made from, as TOML."""
+        text: str = self._read["configuration"]
+        return text
+
+    def read(self, offset: int, size: int) -> bytes:
+        """Reads ``size`` bytes; those never written, or discarded, are zeros.
+
+        Raises :class:`flashgc.DriveError` for damaged data, and :class:`ValueError` beyond the end.
+        """
+        return self._drive.read(offset, size)
+
+    def write(self, offset: int, data: bytes, *, fua: bool = False) -> None:
+        """Writes ``data``; with ``fua`` it is durable when this returns.
+
+        Raises :class:`flashgc.DriveError` where the drive is read-only or becomes so, and
+        :class:`ValueError` beyond the end.
+        """
+        self._drive.write(offset, data, fua)
+
+    def trim(self, offset: int, size: int) -> None:
+        """Discards the pages that lie whole in the range: they read as zeros."""
+        self._drive.trim(offset, size)
+
+    def flush(self) -> None:
+        """Makes durable what was completed before."""
+        self._drive.flush()
+
+    def hint(self, offset: int, size: int) -> None:
+        """Tells the drive that the host will write these pages soon."""
+        self._drive.hint(offset, size, False)
+
+    def cancel(self, offset: int, size: int) -> None:
+        """Takes a hint back."""
+        self._drive.hint(offset, size, True)
+
+    def stat(self) -> dict[str, Any]:
+        """The state and the counts, with the names of the SMART and OCP logs where there are such."""
+        known: dict[str, Any] = json.loads(self._drive.stat())
+        policies = {key: self._read[key] for key in ("victim", "placement")}
+        return {
+            "file": str(self.path),
+            "serving": list(self.serving),
+            "uptime_seconds": time.monotonic() - self._since,
+            **policies,
+            **known,
+        }
+
+    def blocks(self) -> Blocks:
+        """All blocks, a column for each of their properties."""
+        return Blocks.from_columns(*self._drive.blocks())
+
+    def record(self, path: File | None) -> int | None:
+        """Records what the drive is asked into a trace, from now on; ``None`` ends that.
+
+        The file (``.flashgc``, perhaps followed by ``.zst`` or ``.gz``) is complete when the
+        recording ends. Returns the requests of the recording that ended, if there was one.
+        """
+        return self._drive.record(None if path is None else Path(path))
+
+    def serve_fuse(self, folder: File) -> Path:
+        """Mounts the drive in ``folder``, and returns the path of the file that holds its bytes."""
+        disk = self._drive.serve_fuse(Path(folder))
+        self.serving.append(f"fuse {folder}")
+        return Path(disk)
+
+    def serve_nbd(self, address: str) -> str:
+        """Serves the drive at ``HOST:PORT`` or ``unix:PATH``, and returns the address."""
+        where = self._drive.serve_nbd(address)
+        self.serving.append(f"nbd {where}")
+        return where
+
+    def stop_serving(self) -> None:
+        """Ends the front ends. Raises :class:`flashgc.DriveError` while a mount is in use."""
+        self._drive.stop_serving()
+        self.serving.clear()
+
+    def close(self) -> None:
+        """Closes the drive: a recording is ended, and all is in the file. Again, it does nothing."""
+        self._drive.close()
+
+    def __enter__(self) -> Self:
+        """The drive itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Closes the drive."""
+        self.close()
+
+
+def _section(key: str) -> str:
+    for path in PATHS:
+        section, name = path.split(".")
+        if name == key:
+            return section
+    known = [path.split(".")[1] for path in making.OPTIONS]
+    raise _core.ConfigError(f"unknown option '{key}'; hint: {_core.suggest(key, known)}")
+
+
+def _policies(options: dict[str, Any]) -> dict[str, object]:
+    from flashgc.policy_files import load_policy
+
+    victim = options.get("victim")
+    if not isinstance(victim, str) or not victim.startswith("python:"):
+        return {}
+    return {victim: load_policy(victim, "victim")}
+
+

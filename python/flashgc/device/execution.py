@@ -1,0 +1,254 @@
+"""A command on a fresh drive with a file system, and what it did to the flash."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from flashgc._core import DriveError
+from flashgc._documents import Document
+from flashgc.device import making, mounts
+from flashgc.device import up as upping
+from flashgc.device.control import Client
+
+#: Most samples of a run: when there are so many, every second one goes.
+SAMPLES = 512
+
+#: The folder of a file system in which the command works.
+FOLDER = "work"
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The drive at one moment: seconds since the command began, and counts since then."""
+
+    seconds: float
+    host_pages: int
+    copied_pages: int
+    erases: int
+    free_blocks: int
+
+
+@dataclass(frozen=True)
+class Executed(Document):
+    """What a command did to a drive. Bytes and counts are of the command alone, not of mkfs."""
+
+    #: The command, and its exit code; minus the number of the signal that ended it.
+    command: list[str]
+    exit_code: int
+    seconds: float
+    #: The file system, and what the drive was made of.
+    filesystem: str
+    drive: dict[str, Any]
+    #: Bytes that the command handed to write calls, pipes and terminals among them.
+    written_bytes: int
+    #: Bytes of pages that it made dirty in the page cache.
+    dirtied_bytes: int
+    #: Bytes that reached the drive, and bytes programmed into flash.
+    host_bytes: int
+    flash_bytes: int
+    #: ``flash_bytes`` by ``host_bytes``; ``None`` where nothing reached the drive.
+    write_amplification: float | None
+    #: ``host_bytes`` by ``written_bytes``; ``None`` where the command wrote nothing.
+    filesystem_overhead: float | None
+    read_bytes: int
+    trimmed_bytes: int
+    copied_pages: int
+    collections: int
+    erases: int
+    flushes: int
+    #: Latencies of the drive in microseconds, by kind of request, mkfs among them.
+    latency_us: dict[str, dict[str, float]]
+    samples: list[Sample]
+    #: The state of the drive at the end, with the names of the standards.
+    stat: dict[str, Any]
+
+
+def execute(
+    command: Sequence[str],
+    plan: making.Plan,
+    *,
+    filesystem: str = "ext4",
+    options: Sequence[str] = ("discard",),
+    record: Path | None = None,
+    keep: Path | None = None,
+    serve: Sequence[str] = (),
+) -> Executed:
+    """Runs ``command`` in a folder of a file system on a fresh drive, and measures it.
+
+    The folder is its working directory and its ``TMPDIR``. The drive is removed at the end unless
+    ``keep`` names its file. ``record`` is the trace of all requests, those of mkfs among them.
+    """
+    mounts.check("flashgc device exec", filesystem)
+    if shutil.which(command[0]) is None:
+        raise DriveError(f"{command[0]}: no such command")
+    scratch = Path(tempfile.mkdtemp(prefix="flashgc-exec-", dir=keep.parent if keep else None))
+    file = keep if keep is not None else scratch / "drive.flash"
+    mount = scratch / "mount"
+    recording = () if record is None else ("--record", str(record.resolve()))
+    try:
+        made = plan.create(file)
+        done = upping.up(
+            file, mount, filesystem=filesystem, options=options, serve=[*serve, *recording]
+        )
+        try:
+            return _measured(command, Path(done.mount), file, filesystem, made)
+        finally:
+            upping.down(file, force=True)
+    finally:
+        _remove(scratch)
+
+
+def _remove(scratch: Path) -> None:
+    mount = scratch / "mount"
+    if mounts.is_mounted(mount):  # Never remove what somebody has mounted.
+        return
+    for path in (scratch / "drive.flash", scratch / "drive.flash.log"):
+        path.unlink(missing_ok=True)
+    with contextlib.suppress(OSError):
+        mount.rmdir()
+        scratch.rmdir()
+
+
+def _measured(
+    command: Sequence[str], mount: Path, file: Path, filesystem: str, made: dict[str, Any]
+) -> Executed:
+    folder = mount / FOLDER
+    folder.mkdir()
+    _sync(mount)
+    with Client(file) as client:
+        before = client.stat()
+        watch = _Watch(client, before)
+        began = time.monotonic()
+        with watch:
+            code, written, dirtied = _run(command, folder)
+            # What is still in the page cache belongs to the command.
+            _sync(mount)
+        seconds = time.monotonic() - began
+        after = client.stat()
+
+    def grown(name: str) -> int:
+        return int(after["counters"][name]) - int(before["counters"][name])
+
+    page = after["page_bytes"]
+    host, copied = grown("host_pages_written"), grown("copied_pages")
+    written_bytes = grown("host_bytes_written")
+    return Executed(
+        command=list(command),
+        exit_code=code,
+        seconds=seconds,
+        filesystem=filesystem,
+        drive=made,
+        written_bytes=written,
+        dirtied_bytes=dirtied,
+        host_bytes=written_bytes,
+        flash_bytes=(host + copied) * page,
+        write_amplification=(host + copied) * page / written_bytes if written_bytes else None,
+        filesystem_overhead=written_bytes / written if written else None,
+        read_bytes=grown("host_bytes_read"),
+        trimmed_bytes=grown("trimmed_bytes"),
+        copied_pages=copied,
+        collections=grown("collections"),
+        erases=grown("erases"),
+        flushes=grown("flushes"),
+        latency_us=after["latency_us"],
+        samples=watch.samples,
+        stat=after,
+    )
+
+
+def _sync(mount: Path) -> None:
+    """Writes back the file system of ``mount``, and waits for it."""
+    mounts.run("sync", "--file-system", str(mount))
+
+
+def _run(command: Sequence[str], folder: Path) -> tuple[int, int, int]:
+    """Runs the command; its exit code, the bytes of its write calls, the bytes it made dirty.
+
+    Signals to end go to the command, which may end in its own way.
+    """
+    environment = {**os.environ, "TMPDIR": str(folder)}
+    try:
+        child = subprocess.Popen(command, cwd=folder, env=environment)
+    except OSError as error:
+        raise DriveError(f"{command[0]}: {error.strerror}") from None
+
+    def pass_on(number: int, _frame: FrameType | None) -> None:
+        # Ctrl-C at a terminal reaches the command itself.
+        if number == signal.SIGTERM:
+            with contextlib.suppress(ProcessLookupError):
+                child.send_signal(number)
+
+    before = {number: signal.signal(number, pass_on) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        # The counts of a process are there until it is waited for.
+        os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+        written, dirtied = _written(child.pid)
+        code = child.wait()
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    return code, written, dirtied
+
+
+def _written(pid: int) -> tuple[int, int]:
+    """Bytes of the write calls of a process and of those it waited for, and bytes made dirty."""
+    try:
+        lines = Path(f"/proc/{pid}/io").read_text().splitlines()
+    except OSError:
+        return 0, 0
+    counts = dict(line.split(": ") for line in lines)
+    return int(counts.get("wchar", 0)), int(counts.get("write_bytes", 0))
+
+
+class _Watch:
+    """Looks at the drive while the command runs."""
+
+    def __init__(self, client: Client, before: dict[str, Any]) -> None:
+        self._client, self._before = client, before
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._look, daemon=True)
+        self.samples: list[Sample] = []
+
+    def __enter__(self) -> None:
+        self._began = time.monotonic()
+        self._sample()
+        self._thread.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+        self._sample()
+
+    def _look(self) -> None:
+        pause = 0.1
+        while not self._over.wait(pause):
+            with contextlib.suppress(DriveError, OSError):
+                self._sample()
+            if len(self.samples) >= SAMPLES:
+                self.samples = self.samples[::2]
+                pause *= 2
+
+    def _sample(self) -> None:
+        stat = self._client.stat()
+        counters, before = stat["counters"], self._before["counters"]
+        self.samples.append(
+            Sample(
+                seconds=time.monotonic() - self._began,
+                host_pages=counters["host_pages_written"] - before["host_pages_written"],
+                copied_pages=counters["copied_pages"] - before["copied_pages"],
+                erases=counters["erases"] - before["erases"],
+                free_blocks=stat["free_blocks"],
+            )
+        )

@@ -1,0 +1,134 @@
+"""What a stored drive is made of: the options of an experiment that a drive keeps."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from flashgc import _core
+from flashgc._core import ConfigError
+from flashgc._places import Places
+from flashgc.configuration import configurations
+from flashgc.experiment import Experiment, experiment
+from flashgc.units import parse_size
+
+#: The options of an experiment that make a stored drive.
+OPTIONS = (
+    "drive.blocks",
+    "drive.capacity",
+    "drive.pages_per_block",
+    "drive.spare",
+    "drive.overprovision",
+    "drive.endurance",
+    "gc.victim",
+    "gc.frontier",
+    "gc.allocation",
+    "gc.wear_levelling",
+    "gc.placement",
+    "gc.gc_preset",
+    "run.seed",
+)
+
+#: The frontier of a stored drive that nobody chose: it needs a pool of erased blocks.
+FRONTIER = "pool:low=2"
+
+DURABILITIES = ("process", "power", "none")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A drive that can be made: its configuration, and its victim policy if that is in Python."""
+
+    config: dict[str, Any]
+    victim: tuple[str, object] | None
+    durability: str
+    journal_bytes: int | None
+
+    def describe(self) -> dict[str, Any]:
+        """What the drive would be: its shape, its sizes in bytes, its policies."""
+        arguments = (json.dumps(self.config), self.durability, self.journal_bytes, self.victim)
+        described: dict[str, Any] = json.loads(_core.device_plan(*arguments))
+        return described
+
+    def create(self, path: Path) -> dict[str, Any]:
+        """Makes the drive in a new file and says what it is."""
+        config = json.dumps(self.config)
+        name = uuid.uuid4().bytes
+        made: dict[str, Any] = json.loads(
+            _core.device_create(
+                path, config, name, self.durability, self.journal_bytes, self.victim
+            )
+        )
+        return made
+
+
+def plan(
+    values: Mapping[str, Mapping[str, Any]],
+    places: Places | None = None,
+    *,
+    victims: Mapping[str, object] | None = None,
+    durability: str = "process",
+    journal: str | int | None = None,
+) -> Plan:
+    """The drive with these values of options (``{"drive": {"blocks": 1000}}``).
+
+    ``victims`` are policies written in Python, by the text that names them. Raises
+    :class:`flashgc.ConfigError` with the value's place.
+    """
+    places = places or {}
+    asked = experiment(values, places)
+    for path in asked:
+        if path not in OPTIONS and not (path == "drive.page_size" and _is_page(asked[path])):
+            raise ConfigError(_refusal(path, places))
+    given = {"gc.frontier": FRONTIER, **asked.given, "drive.fill": "empty"}
+    victims = dict(victims or {})
+    made = configurations(Experiment(given), places, python_victims=tuple(victims))
+    if len(made) != 1:
+        raise ConfigError(f"found {len(made)} drives, expected one; hint: give each option once")
+    if durability not in DURABILITIES:
+        hint = _core.suggest(durability, list(DURABILITIES))
+        where = places.get("durability", "durability")
+        raise ConfigError(
+            f"{where}: found '{durability}', expected power, process or none; hint: {hint}"
+        )
+    [config] = made
+    victim = config["victim"]
+    policy = (_absolute(victim), victims[victim]) if victim in victims else None
+    where = places.get("journal", "journal")
+    size = None if journal is None else parse_size(journal, where, "MiB")
+    return Plan(config, policy, durability, size)
+
+
+def _is_page(size: Any) -> bool:
+    return parse_size(size, "page size") == 4096
+
+
+def _refusal(path: str, places: Places) -> str:
+    where = places.get(path, path.split(".")[1])
+    if path == "drive.page_size":
+        return f"{where}: a stored drive has pages of 4 KiB; hint: leave it out"
+    return f"{where} does not apply to a stored drive, which is not simulated; hint: leave it out"
+
+
+def _absolute(victim: str) -> str:
+    """The name of a policy in Python, with the whole path of its file."""
+    file, _, name = victim.removeprefix("python:").rpartition(":")
+    return f"python:{Path(file).resolve()}:{name}"
+
+
+def configuration(path: Path) -> dict[str, Any]:
+    """What the drive in the file at ``path`` was made from; it may be open elsewhere."""
+    read: dict[str, Any] = json.loads(_core.device_configuration(path))
+    return read
+
+
+def outside_victim(read: Mapping[str, Any]) -> object | None:
+    """The victim policy in Python of a drive with this configuration, loaded; ``None`` without."""
+    from flashgc.policy_files import load_policy
+
+    name = read["outside_victim"]
+    return None if name is None else load_policy(name, "victim policy of the drive")

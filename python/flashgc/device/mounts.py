@@ -1,0 +1,144 @@
+"""A file system on a drive: loop devices, mkfs, mount, and the way back, also after a crash."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from flashgc._core import ConfigError, DriveError
+
+#: The file systems that are made, each with what makes it. All write pages of 4 KiB.
+MAKERS: dict[str, tuple[str, ...]] = {
+    "ext4": ("mkfs.ext4", "-q", "-F", "-b", "4096"),
+    "xfs": ("mkfs.xfs", "-q", "-f"),
+    "btrfs": ("mkfs.btrfs", "-q", "-f"),
+}
+
+#: The Debian package of each program, for hints.
+PACKAGES = {
+    "mkfs.ext4": "e2fsprogs",
+    "mkfs.xfs": "xfsprogs",
+    "mkfs.btrfs": "btrfs-progs",
+    "losetup": "mount",
+    "mount": "mount",
+    "umount": "mount",
+    "fstrim": "util-linux",
+}
+
+#: How often and how long a busy mount is asked to go, in seconds.
+PAUSE, PATIENCE = 0.1, 10.0
+
+
+def check(what: str, filesystem: str | None = None) -> None:
+    """Whether this machine can mount a drive; ``what`` is what was asked for.
+
+    Raises :class:`flashgc.DriveError` that says in one line what is missing.
+    """
+    if filesystem is not None and filesystem not in MAKERS:
+        from flashgc._core import suggest
+
+        raise ConfigError(
+            f"--fs: found '{filesystem}', expected {', '.join(MAKERS)}; "
+            f"hint: {suggest(filesystem, list(MAKERS))}"
+        )
+    if os.geteuid() != 0:
+        raise DriveError(
+            f"{what} needs root, for loop devices and mounts; hint: sudo, or serve the drive "
+            "without root: flashgc device serve FILE --nbd unix:/tmp/drive.sock"
+        )
+    for device, need in (("/dev/fuse", "FUSE"), ("/dev/loop-control", "loop devices")):
+        if not os.path.exists(device):
+            raise DriveError(f"{what} needs {need}, and there is no {device}; hint: modprobe "
+                             f"{'fuse' if need == 'FUSE' else 'loop'}")
+    programs = ["losetup", "mount", "umount"]
+    if filesystem is not None:
+        programs.append(MAKERS[filesystem][0])
+    for program in programs:
+        if shutil.which(program) is None:
+            raise DriveError(
+                f"{what} needs {program}, which is not installed; "
+                f"hint: apt-get install {PACKAGES[program]}"
+            )
+
+
+def run(*arguments: str) -> str:
+    """Runs a program and returns its output; :class:`flashgc.DriveError` says what it said."""
+    done = subprocess.run(arguments, capture_output=True, text=True, errors="replace", check=False)
+    if done.returncode:
+        said = " ".join((done.stderr or done.stdout).split())
+        raise DriveError(f"{' '.join(arguments)} failed: {said or f'code {done.returncode}'}")
+    return done.stdout.strip()
+
+
+def attach(disk: Path) -> str:
+    """A loop device over ``disk``, with sectors of a page and without a cache of its own."""
+    return run(
+        "losetup", "--find", "--show", "--direct-io=on", "--sector-size", "4096", str(disk)
+    )
+
+
+def format_and_mount(
+    device: str, folder: Path, filesystem: str, *, fresh: bool, options: Sequence[str]
+) -> None:
+    """Mounts ``device`` in ``folder``; with ``fresh`` a file system is made first."""
+    if fresh:
+        run(*MAKERS[filesystem], device)
+    run("mount", "-t", filesystem, "-o", ",".join(options), device, str(folder))
+
+
+def found(device: str) -> str | None:
+    """The file system on ``device``, by its name; ``None`` without one."""
+    done = subprocess.run(
+        ("blkid", "-p", "-o", "value", "-s", "TYPE", device),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.stdout.strip() or None
+
+
+def unmount(folder: Path, *, force: bool = False) -> None:
+    """Unmounts ``folder`` if something is mounted there; ``force`` also while it is in use."""
+    until = time.monotonic() + (0 if force else PATIENCE)
+    while is_mounted(folder):
+        lazy = ("--lazy",) if force else ()
+        done = subprocess.run(
+            ("umount", *lazy, str(folder)), capture_output=True, text=True, check=False
+        )
+        if done.returncode and time.monotonic() > until:
+            raise DriveError(
+                f"{folder} is in use: {' '.join(done.stderr.split())}; "
+                f"hint: end what runs there (fuser -vm {folder} lists it), then again"
+            )
+        if done.returncode:
+            time.sleep(PAUSE)
+
+
+def is_mounted(folder: Path) -> bool:
+    """Whether something is mounted there, also if its server is dead."""
+    wanted = os.path.abspath(folder)
+    with open("/proc/self/mounts", encoding="utf-8", errors="surrogateescape") as mounts:
+        return any(_unescaped(line.split()[1]) == wanted for line in mounts)
+
+
+def _unescaped(path: str) -> str:
+    for code, character in ((r"\040", " "), (r"\011", "\t"), (r"\012", "\n"), (r"\134", "\\")):
+        path = path.replace(code, character)
+    return path
+
+
+def detach(device: str, disk: Path) -> None:
+    """Gives back the loop device if it is still one over ``disk``."""
+    name = Path("/sys/block") / Path(device).name / "loop/backing_file"
+    try:
+        backing = name.read_text().strip()
+    except OSError:
+        return
+    # A file whose mount is gone has lost its folder.
+    if backing.removesuffix(" (deleted)") not in (str(disk), f"/{disk.name}"):
+        return
+    run("losetup", "--detach", device)

@@ -1,0 +1,130 @@
+"""What other policies would have made of the writes that a drive recorded."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from flashgc._core import ConfigError, DriveError
+from flashgc._documents import Document
+from flashgc.device.execution import Executed
+from flashgc.registry import gc_presets, policies
+
+
+@dataclass(frozen=True)
+class Replay:
+    """The whole recording, that of mkfs included, on a drive with one policy."""
+
+    policy: str
+    write_amplification: float
+    host_pages: int
+    copied_pages: int
+    erases: int
+    #: Whether it is the policy that the drive was served with.
+    was_served: bool
+
+
+@dataclass(frozen=True)
+class Replayed(Document):
+    """The policies by write amplification, the lowest first."""
+
+    ranking: list[Replay]
+
+
+def wanted(text: str | None) -> list[str]:
+    """The policies that a list names: victim policies with parameters, or GC presets.
+
+    >>> wanted("greedy,d-choices:d=10,c=1,zgc-gd")
+    ['greedy', 'd-choices:d=10,c=1', 'zgc-gd']
+    """
+    if text is None:
+        return []
+    named: list[str] = []
+    for part in text.split(","):
+        # A parameter belongs to the policy before it.
+        if "=" in part and ":" not in part and named:
+            named[-1] += f",{part}"
+        else:
+            named.append(part.strip())
+    known = {policy.name for policy in policies()} | {preset.name for preset in gc_presets()}
+    for one in named:
+        if one.split(":")[0] not in known:
+            from flashgc._core import suggest
+
+            hint = suggest(one.split(":")[0], sorted(known))
+            raise ConfigError(f"--compare: unknown policy '{one}'; hint: {hint}")
+    return named
+
+
+@contextlib.contextmanager
+def recording(record: Path | None, is_needed: bool) -> Iterator[Path | None]:
+    """The trace to record into: the one asked for, or one of our own if it is needed."""
+    if record is not None or not is_needed:
+        yield record
+        return
+    with tempfile.TemporaryDirectory(prefix="flashgc-") as folder:
+        yield Path(folder) / "writes.flashgc.zst"
+
+
+def options_of(drive: dict[str, Any]) -> dict[str, Any]:
+    """The options of ``run`` that replay a recording of this drive, all but the policy."""
+    physical = drive["blocks"] * drive["pages_per_block"]
+    return {
+        "blocks": drive["blocks"],
+        "pages_per_block": drive["pages_per_block"],
+        "spare": 1 - drive["logical_pages"] / physical,
+        "frontier": drive["frontier"],
+        "seed": drive["seed"],
+        "fill": "empty",
+        "numbering": "given",
+        "warmup": "0",
+        "passes": 1,
+        "runs": 1,
+    }
+
+
+def replayed(
+    trace: Path | None, done: Executed, named: Sequence[str], *, quiet: bool = True
+) -> Replayed:
+    """Replays the recording of a drive on counting drives, one for each policy."""
+    assert trace is not None
+    from flashgc.command.progress import Bar
+    from flashgc.simulation import run
+
+    presets = {preset.name for preset in gc_presets()}
+    common = options_of(done.drive)
+    ranking = []
+    with Bar(len(named), quiet=quiet) as bar:
+        for name in named:
+            policy = {"gc_preset" if name in presets else "victim": name}
+            result = run(str(trace), progress=bar, **{**common, **policy})
+            replay = Replay(
+                policy=name,
+                write_amplification=result.write_amplification,
+                host_pages=result.host_pages,
+                copied_pages=result.copied_pages,
+                erases=result.erases,
+                was_served=result.config["victim"] == done.drive["victim"]
+                and result.config["placement"] == done.drive["placement"],
+            )
+            _check(replay, done)
+            ranking.append(replay)
+    return Replayed(sorted(ranking, key=lambda one: one.write_amplification))
+
+
+def _check(replay: Replay, done: Executed) -> None:
+    """The served policy makes of its own writes what it made of them: to the digit."""
+    if not replay.was_served:
+        return
+    counters = done.stat["counters"]
+    found = (replay.host_pages, replay.copied_pages, replay.erases)
+    served = tuple(counters[key] for key in ("host_pages_written", "copied_pages", "erases"))
+    if found != served:
+        raise DriveError(
+            f"the replay wrote, copied and erased {found}, the drive {served}: this is a fault of "
+            "flashgc, please report it"
+        )

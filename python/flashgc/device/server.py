@@ -1,0 +1,39 @@
+"""The process that serves a drive for ``flashgc device up``: ``python -m flashgc.device.server``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from pathlib import Path
+
+from flashgc._core import FlashgcError
+from flashgc.device.serving import Fronts, opened, told_of, until_told
+
+
+def main() -> int:
+    """Serves until it is told to stop; says on a pipe when it does."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("file", type=Path)
+    parser.add_argument("--ready-fd", type=int, required=True)
+    parser.add_argument("--fuse", type=Path)
+    parser.add_argument("--nbd")
+    parser.add_argument("--http")
+    parser.add_argument("--record", type=Path)
+    parser.add_argument("--durability")
+    given = vars(parser.parse_args())
+    file, ready = given.pop("file"), given.pop("ready_fd")
+    try:
+        with opened(file, Fronts(**given)) as drive:
+            os.write(ready, f"{json.dumps(told_of(drive))}\n".encode())
+            os.close(ready)
+            until_told(drive)
+    except (FlashgcError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr, flush=True)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

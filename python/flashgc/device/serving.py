@@ -1,0 +1,86 @@
+"""A drive that is served until somebody ends it: the work of ``flashgc device serve``."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from flashgc._core import ConfigError
+from flashgc.device.drive import Device
+
+
+@dataclass(frozen=True)
+class Fronts:
+    """How hosts reach a drive, and what is seen of it."""
+
+    #: The folder in which the drive's bytes are a file.
+    fuse: Path | None = None
+    #: Where the NBD protocol is spoken: ``HOST:PORT`` or ``unix:PATH``.
+    nbd: str | None = None
+    #: Where the page is: ``HOST:PORT``.
+    http: str | None = None
+    #: The trace into which requests are recorded.
+    record: Path | None = None
+    durability: str | None = None
+
+
+#: Seconds between two looks at whether somebody wants the end.
+LOOK = 0.2
+
+
+@contextlib.contextmanager
+def opened(path: Path, fronts: Fronts) -> Iterator[Device]:
+    """The drive, served; closed at the end, with its recording."""
+    if fronts.fuse is not None and not fronts.fuse.is_dir():
+        raise ConfigError(f"--fuse: {fronts.fuse} is no folder; hint: mkdir {fronts.fuse}")
+    with Device.open(path, durability=fronts.durability) as drive, contextlib.ExitStack() as stack:
+        if fronts.record is not None:
+            drive.record(fronts.record)
+        if fronts.nbd is not None:
+            drive.serve_nbd(fronts.nbd)
+        if fronts.fuse is not None:
+            drive.serve_fuse(fronts.fuse)
+        if fronts.http is not None:
+            stack.enter_context(page(drive, fronts.http))
+        yield drive
+
+
+@contextlib.contextmanager
+def page(drive: Device, address: str) -> Iterator[None]:
+    """The page that shows the drive, at ``address``."""
+    from flashgc.device import web
+
+    with web.serve(drive, address) as where:
+        drive.serving.append(where)
+        yield
+
+
+def until_told(drive: Device, is_over: Callable[[], bool] = lambda: False) -> None:
+    """Waits for Ctrl-C, the signal to terminate, or until ``is_over``; then ends the front ends.
+
+    While a mount is in use it stays, and the next signal asks again.
+    """
+    told = threading.Event()
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        told.set()
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        while not told.wait(LOOK) and not is_over():
+            pass
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    drive.stop_serving()
+
+
+def told_of(drive: Device) -> dict[str, Any]:
+    """What is said when a drive begins to be served."""
+    return {"file": str(drive.path), "size": drive.size, "serving": drive.serving}
