@@ -101,11 +101,11 @@ fn hints_are_of_every_page_that_is_touched() {
     let counts = drive.counts();
     let mut drive = Bytes::new(drive);
     let hinted = || counts.hinted.load(std::sync::atomic::Ordering::Relaxed);
-    drive.hint(4095, 2, false).unwrap();
+    drive.hint(4095, 2, None).unwrap();
     assert_eq!(hinted(), 2);
-    drive.hint(4095, 1, true).unwrap();
+    drive.cancel(4095, 1).unwrap();
     assert_eq!(hinted(), 1);
-    drive.hint(0, 0, false).unwrap();
+    drive.hint(0, 0, None).unwrap();
     assert_eq!(hinted(), 1);
 }
 
@@ -142,8 +142,11 @@ impl Served for Pages {
     fn flush(&mut self) -> Result<(), DeviceError> {
         Ok(())
     }
-    fn hint(&mut self, _: u64, _: u64) -> Result<(), DeviceError> {
-        Ok(())
+    fn moment(&self) -> u64 {
+        0
+    }
+    fn hint(&mut self, _: u64, _: u64, _: Option<u64>) -> Result<u64, DeviceError> {
+        Ok(0)
     }
     fn cancel(&mut self, _: u64, _: u64) -> Result<(), DeviceError> {
         Ok(())

@@ -206,8 +206,11 @@ impl Served for Faulty {
     fn flush(&mut self) -> Result<(), DeviceError> {
         Err(io::Error::other("no disk").into())
     }
-    fn hint(&mut self, _: u64, _: u64) -> Result<(), DeviceError> {
-        Ok(())
+    fn moment(&self) -> u64 {
+        0
+    }
+    fn hint(&mut self, _: u64, _: u64, _: Option<u64>) -> Result<u64, DeviceError> {
+        Ok(0)
     }
     fn cancel(&mut self, _: u64, _: u64) -> Result<(), DeviceError> {
         Ok(())

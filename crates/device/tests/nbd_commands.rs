@@ -192,8 +192,11 @@ impl Served for Faulty {
     fn flush(&mut self) -> Result<(), DeviceError> {
         self.write(3, &[], false)
     }
-    fn hint(&mut self, page: u64, _: u64) -> Result<(), DeviceError> {
-        self.write(page, &[], false)
+    fn moment(&self) -> u64 {
+        0
+    }
+    fn hint(&mut self, page: u64, _: u64, _: Option<u64>) -> Result<u64, DeviceError> {
+        self.write(page, &[], false).map(|()| 0)
     }
     fn cancel(&mut self, page: u64, _: u64) -> Result<(), DeviceError> {
         self.write(page, &[], false)

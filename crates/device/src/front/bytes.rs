@@ -132,18 +132,22 @@ impl<S: Served> Bytes<S> {
         Ok(self.drive.flush()?)
     }
 
-    /// The host will write the pages of this range soon, or with `cancel` takes that back. Parts of
-    /// pages count: a write of a part writes the page.
-    pub fn hint(&mut self, at: u64, bytes: u64, cancel: bool) -> Result<(), Failure> {
-        self.check(at, bytes)?;
-        let page = at / PAGE_BYTES;
-        let count = (at + bytes).div_ceil(PAGE_BYTES) - page;
-        if bytes == 0 {
-            return Ok(());
-        }
-        let told =
-            if cancel { self.drive.cancel(page, count) } else { self.drive.hint(page, count) };
-        Ok(told?)
+    /// Pages that the host has written.
+    pub fn moment(&self) -> u64 {
+        self.drive.moment()
+    }
+
+    /// The host will write the pages of this range soon, as it knew at `moment`; `None` is now. Parts
+    /// of pages count: a write of a part writes the page. How many pages were written since.
+    pub fn hint(&mut self, at: u64, bytes: u64, moment: Option<u64>) -> Result<u64, Failure> {
+        let (page, count) = self.touched(at, bytes)?;
+        Ok(self.drive.hint(page, count, moment)?)
+    }
+
+    /// The host takes hints on the pages of this range back.
+    pub fn cancel(&mut self, at: u64, bytes: u64) -> Result<(), Failure> {
+        let (page, count) = self.touched(at, bytes)?;
+        Ok(self.drive.cancel(page, count)?)
     }
 
     /// What of a range has data: at most `most` extents from byte `at` on, of which two neighbours
@@ -179,6 +183,14 @@ impl<S: Served> Bytes<S> {
         self.drive.read(page, &mut whole)?;
         whole[skip..skip + part.len()].copy_from_slice(part);
         Ok(self.drive.write(page, &whole, false)?)
+    }
+
+    /// First page of which the range has a byte, and how many there are.
+    fn touched(&self, at: u64, bytes: u64) -> Result<(u64, u64), Failure> {
+        self.check(at, bytes)?;
+        let page = at / PAGE_BYTES;
+        let end = if bytes == 0 { page } else { (at + bytes).div_ceil(PAGE_BYTES) };
+        Ok((page, end - page))
     }
 
     fn check(&self, at: u64, bytes: u64) -> Result<(), Failure> {

@@ -162,7 +162,7 @@ impl Files {
 
 fn errno(failure: &Failure) -> Errno {
     match failure {
-        Failure::OutOfRange { .. } => Errno::EINVAL,
+        Failure::OutOfRange { .. } | Failure::Refused(_) => Errno::EINVAL,
         Failure::ReadOnly(_) => Errno::EROFS,
         Failure::NoSpace(_) => Errno::ENOSPC,
         Failure::Io(_) => Errno::EIO,

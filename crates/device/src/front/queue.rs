@@ -58,14 +58,23 @@ pub enum Command {
     },
     /// Makes durable what was completed before.
     Flush,
-    /// The host will write the pages of the range soon.
+    /// Answered with how many pages the host has written.
+    Moment,
+    /// The host will write the pages of the range soon. Answered with how many it has written since.
     Hint {
         /// First byte.
         at: u64,
         /// How many.
         bytes: u64,
-        /// Whether a hint is taken back.
-        cancel: bool,
+        /// The moment from which it holds; `None` is now.
+        moment: Option<u64>,
+    },
+    /// The host takes hints on the pages of the range back.
+    Cancel {
+        /// First byte.
+        at: u64,
+        /// How many.
+        bytes: u64,
     },
     /// Answered with what of a range has data.
     Extents {
@@ -83,7 +92,8 @@ impl Command {
         match self {
             Self::Flush => true,
             Self::Write { fua, .. } | Self::Trim { fua, .. } | Self::Zero { fua, .. } => *fua,
-            Self::Read { .. } | Self::Hint { .. } | Self::Extents { .. } => false,
+            Self::Read { .. } | Self::Extents { .. } => false,
+            Self::Moment | Self::Hint { .. } | Self::Cancel { .. } => false,
         }
     }
 }
@@ -97,6 +107,8 @@ pub enum Answer {
     Data(Vec<u8>),
     /// The extents of a range.
     Extents(Vec<Extent>),
+    /// Pages: those that the host has written, or of a hint those that came too late.
+    Pages(u64),
 }
 
 type Outcome = Result<Answer, Failure>;
@@ -245,7 +257,11 @@ fn execute<S: Served>(drive: &mut Bytes<S>, command: Command) -> Outcome {
         Command::Write { at, data, .. } => drive.write(at, &data)?,
         Command::Trim { at, bytes, .. } => drive.trim(at, bytes)?,
         Command::Zero { at, bytes, keep, .. } => drive.zero(at, bytes, keep)?,
-        Command::Hint { at, bytes, cancel } => drive.hint(at, bytes, cancel)?,
+        Command::Moment => return Ok(Answer::Pages(drive.moment())),
+        Command::Hint { at, bytes, moment } => {
+            return drive.hint(at, bytes, moment).map(Answer::Pages);
+        }
+        Command::Cancel { at, bytes } => drive.cancel(at, bytes)?,
         Command::Flush => {}
     }
     Ok(Answer::Done)

@@ -119,7 +119,7 @@ fn encode(out: &mut impl Write, reply: &Reply, structured: bool) -> io::Result<(
         Ok(Answer::Extents(extents)) => {
             piece(chunk::BLOCK_STATUS, &allocation::ID.to_be_bytes(), &descriptors(extents))
         }
-        Ok(Answer::Data(_) | Answer::Done) => piece(chunk::NONE, &[], &[]),
+        Ok(Answer::Data(_) | Answer::Pages(_) | Answer::Done) => piece(chunk::NONE, &[], &[]),
         Err((error, text)) => {
             let mut head = error.to_be_bytes().to_vec();
             head.extend((text.len() as u16).to_be_bytes());

@@ -172,7 +172,7 @@ fn number(failure: &Failure, kind: u16) -> (u32, String) {
         Failure::OutOfRange { .. } if matches!(kind, command::WRITE | command::WRITE_ZEROES) => {
             error::ENOSPC
         }
-        Failure::OutOfRange { .. } => error::EINVAL,
+        Failure::OutOfRange { .. } | Failure::Refused(_) => error::EINVAL,
         Failure::ReadOnly(_) => error::EPERM,
         Failure::NoSpace(_) => error::ENOSPC,
         Failure::Io(_) => error::EIO,
