@@ -4,10 +4,10 @@ use std::io::{self, BufWriter, Write};
 use std::sync::mpsc::Receiver;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use super::socket::Socket;
 use super::wire::{SIMPLE_REPLY, STRUCTURED_REPLY, allocation, chunk};
 use crate::front::bytes::Extent;
 use crate::front::queue::Answer;
+use crate::front::socket::Socket;
 
 /// Bytes of requests and replies that a connection may have under way.
 const BUDGET: usize = 64 << 20;
