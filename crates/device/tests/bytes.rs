@@ -58,7 +58,10 @@ proptest! {
             }
             let range = at as usize..(at + bytes) as usize;
             match (op, outcome?) {
-                (Op::Read(..), data) => prop_assert_eq!(data.as_deref(), Some(&model[range])),
+                (Op::Read(..), data) => {
+                    prop_assert_eq!(data.as_deref(), Some(&model[range.clone()]));
+                    prop_assert_eq!(sparse(&mut drive, at, bytes as usize), &model[range]);
+                }
                 (Op::Write(_, _, fill), _) => {
                     model[range.clone()].fill(fill);
                     touched(&range).for_each(|page| mapped[page] = true);
@@ -82,6 +85,22 @@ proptest! {
         prop_assert_eq!(told.collect::<Vec<_>>(), mapped);
         prop_assert!(extents.windows(2).all(|pair| pair[0].data != pair[1].data));
     }
+}
+
+/// What a read that leaves out holes comes to.
+fn sparse(drive: &mut Bytes<Ram>, at: u64, bytes: usize) -> Vec<u8> {
+    let (extents, data) = drive.read_sparse(at, bytes).unwrap();
+    let (mut whole, mut rest) = (Vec::new(), data.into_iter());
+    for extent in extents {
+        let zeros = std::iter::repeat_n(0, extent.bytes as usize);
+        if extent.data {
+            whole.extend(rest.by_ref().take(extent.bytes as usize));
+        } else {
+            whole.extend(zeros);
+        }
+    }
+    assert_eq!(rest.next(), None);
+    whole
 }
 
 /// Pages of which the range has at least a byte.

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, Barrier, Mutex};
 use std::time::{Duration, Instant};
 
-use flashgc_device::front::control::request::{Pages, Request};
+use flashgc_device::front::control::request::Pages;
 use flashgc_device::front::control::{Client, ClientError, Keeper, Server, Status};
 use flashgc_device::front::queue::{Answer, Command, Engine};
 use flashgc_device::front::ram::{Counts, Ram};
@@ -390,19 +390,4 @@ fn garbage_harms_nobody() {
         }
         good.lock().unwrap().flush().unwrap();
     });
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(5000))]
-
-    /// Bytes are one request or none, and a request has one form.
-    #[test]
-    fn requests_have_one_form(kind in 0..12_u16, body in vec(any::<u8>(), 0..80)) {
-        let path = [b"/", body.as_slice()].concat();
-        for body in [body, path] {
-            if let Ok(request) = Request::decode(kind, &body) {
-                prop_assert_eq!(request.encode(), (kind, body));
-            }
-        }
-    }
 }

@@ -71,14 +71,27 @@ impl<S: Served> Bytes<S> {
     /// Reads `bytes` bytes from byte `at` on.
     pub fn read(&mut self, at: u64, bytes: usize) -> Result<Vec<u8>, Failure> {
         self.check(at, bytes as u64)?;
-        let skip = (at % PAGE_BYTES) as usize;
-        let mut into = vec![0; (skip + bytes).next_multiple_of(PAGE)];
-        if bytes > 0 {
-            self.drive.read(at / PAGE_BYTES, &mut into)?;
+        let mut data = Vec::new();
+        self.append(at, bytes, &mut data)?;
+        Ok(data)
+    }
+
+    /// Reads `bytes` bytes from byte `at` on, but not the holes: the extents, of which two neighbours
+    /// differ, and the data of those that have some, one behind the other.
+    pub fn read_sparse(
+        &mut self,
+        at: u64,
+        bytes: usize,
+    ) -> Result<(Vec<Extent>, Vec<u8>), Failure> {
+        let extents = self.extents(at, bytes as u64, usize::MAX)?;
+        let (mut from, mut data) = (at, Vec::new());
+        for extent in &extents {
+            if extent.data {
+                self.append(from, extent.bytes as usize, &mut data)?;
+            }
+            from += extent.bytes;
         }
-        into.truncate(skip + bytes);
-        into.drain(..skip);
-        Ok(into)
+        Ok((extents, data))
     }
 
     /// Writes `data` from byte `at` on. A failure may leave a part written, page by page.
@@ -170,6 +183,19 @@ impl<S: Served> Bytes<S> {
             at = until;
         }
         Ok(extents)
+    }
+
+    /// Reads a range of the drive to the end of `data`.
+    fn append(&mut self, at: u64, bytes: usize, data: &mut Vec<u8>) -> Result<(), Failure> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        let (begin, skip) = (data.len(), (at % PAGE_BYTES) as usize);
+        data.resize(begin + (skip + bytes).next_multiple_of(PAGE), 0);
+        self.drive.read(at / PAGE_BYTES, &mut data[begin..])?;
+        data.truncate(begin + skip + bytes);
+        data.drain(begin..begin + skip);
+        Ok(())
     }
 
     /// Writes a part of one page.

@@ -27,6 +27,13 @@ pub enum Command {
         /// How many.
         bytes: usize,
     },
+    /// Answered with the data and where the holes are.
+    ReadSparse {
+        /// First byte.
+        at: u64,
+        /// How many.
+        bytes: usize,
+    },
     /// Writes `data`.
     Write {
         /// First byte.
@@ -92,7 +99,7 @@ impl Command {
         match self {
             Self::Flush => true,
             Self::Write { fua, .. } | Self::Trim { fua, .. } | Self::Zero { fua, .. } => *fua,
-            Self::Read { .. } | Self::Extents { .. } => false,
+            Self::Read { .. } | Self::ReadSparse { .. } | Self::Extents { .. } => false,
             Self::Moment | Self::Hint { .. } | Self::Cancel { .. } => false,
         }
     }
@@ -107,6 +114,8 @@ pub enum Answer {
     Data(Vec<u8>),
     /// The extents of a range.
     Extents(Vec<Extent>),
+    /// The extents of a range, and the data of those that have some, one behind the other.
+    Sparse(Vec<Extent>, Vec<u8>),
     /// Pages: those that the host has written, or of a hint those that came too late.
     Pages(u64),
 }
@@ -251,6 +260,10 @@ fn run<S: Served>(mut drive: Bytes<S>, queued: &Receiver<Entry>) -> (S, Result<(
 fn execute<S: Served>(drive: &mut Bytes<S>, command: Command) -> Outcome {
     match command {
         Command::Read { at, bytes } => return drive.read(at, bytes).map(Answer::Data),
+        Command::ReadSparse { at, bytes } => {
+            let (extents, data) = drive.read_sparse(at, bytes)?;
+            return Ok(Answer::Sparse(extents, data));
+        }
         Command::Extents { at, bytes, most } => {
             return drive.extents(at, bytes, most).map(Answer::Extents);
         }

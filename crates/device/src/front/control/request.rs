@@ -193,3 +193,48 @@ impl Status {
         all.into_iter().find(|&status| status as u16 == number)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(5000))]
+
+        /// Bytes are one request or none, and a request has one form.
+        #[test]
+        fn requests_have_one_form(kind in 0..12_u16, body in vec(any::<u8>(), 0..80)) {
+            let path = [b"/", body.as_slice()].concat();
+            for body in [body, path] {
+                if let Ok(request) = Request::decode(kind, &body) {
+                    prop_assert_eq!(request.encode(), (kind, body));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_request_is_read_back() {
+        let pages = vec![Pages { first: 1, count: u64::MAX }, Pages { first: 5, count: 0 }];
+        for request in [
+            Request::Hello { version: 7 },
+            Request::Moment,
+            Request::Hint { moment: None, pages: pages.clone() },
+            Request::Hint { moment: Some(3), pages: vec![] },
+            Request::Cancel(pages.clone()),
+            Request::Trim(pages),
+            Request::Flush,
+            Request::Stat,
+            Request::Blocks,
+            Request::Record(None),
+            Request::Record(Some("/a b".into())),
+            Request::Stop,
+        ] {
+            let (kind, body) = request.encode();
+            assert_eq!(Request::decode(kind, &body), Ok(request));
+        }
+    }
+}

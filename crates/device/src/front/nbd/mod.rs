@@ -4,6 +4,8 @@
 //! ([`replies`]), so a client that does not read its replies holds up nobody else. A flush covers what
 //! was completed on every connection, which is what `CAN_MULTI_CONN` promises.
 //!
+//! A structured reply to a read names holes instead of sending their zeros.
+//!
 //! What is refused: TLS, extended headers, resize, fast zero, and meta contexts other than
 //! `base:allocation`.
 //!

@@ -136,6 +136,10 @@ impl Request {
             command::READ | command::WRITE if self.bytes > LARGEST => {
                 return Err((error::EINVAL, "reads and writes have at most 32 MiB"));
             }
+            // One that may not be cut has no place for holes.
+            command::READ if agreed.structured && self.flags & flag::DF == 0 => {
+                Command::ReadSparse { at, bytes: self.bytes as usize }
+            }
             command::READ => Command::Read { at, bytes: self.bytes as usize },
             command::WRITE => Command::Write { at, data: payload, fua },
             command::TRIM => Command::Trim { at, bytes, fua },
