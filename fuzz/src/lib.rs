@@ -1,9 +1,11 @@
-//! What every fuzz target does: read bytes to the end, as one format and then leaving bad lines
-//! out. No input may panic, hang, or make requests that end beyond 2^63.
+//! What every fuzz target does. Traces are read to the end, as one format and then leaving bad lines
+//! out: no input may panic, hang, or make requests that end beyond 2^63. Bytes at the control socket
+//! are one request or none, and a request has one form.
 
 use std::io::Cursor;
 use std::sync::LazyLock;
 
+use flashgc_device::front::control::request::Request;
 use flashgc_workload::trace::format::{Format, find};
 use flashgc_workload::trace::{OnBadLine, PagingOptions, ReadOptions, StatBuilder, TraceReader};
 
@@ -19,6 +21,15 @@ pub fn format(data: &[u8]) {
 /// Reads bytes as whatever they look like.
 pub fn any(data: &[u8]) {
     read(None, data);
+}
+
+/// Reads bytes as the kind and the body of a request.
+pub fn control(data: &[u8]) {
+    let Some((kind, body)) = data.split_first_chunk() else { return };
+    let kind = u16::from_le_bytes(*kind);
+    if let Ok(request) = Request::decode(kind, body) {
+        assert_eq!(request.encode(), (kind, body.to_vec()));
+    }
 }
 
 fn read(format: Option<&'static Format>, data: &[u8]) {

@@ -28,7 +28,7 @@ use crate::layout::Zones;
 use crate::media::Media;
 use crate::oob::Oob;
 use crate::recording::Recording;
-use crate::served::DeviceError;
+use crate::served::{DeviceError, Served};
 use crate::settings::{Durability, snapshot};
 use crate::superblock::{Copies, Superblock};
 use crate::usage::Usage;
@@ -76,6 +76,7 @@ struct Stat {
     media_errors: u64,
     syncs: u64,
     checkpoints: u64,
+    late_hints: u64,
 }
 
 /// What opening a drive that was not closed came to.
@@ -153,8 +154,8 @@ impl Drive {
         }
     }
 
-    /// Reads the page at `ppn` into `into`, as it is; whether it is the one expected.
-    fn read_place(&mut self, page: u32, ppn: u32, into: &mut [u8]) -> Result<(), DeviceError> {
+    /// Reads the page at `ppn` into `into`, as it is; its record if it is the one expected.
+    fn read_place(&mut self, page: u32, ppn: u32, into: &mut [u8]) -> Result<Oob, DeviceError> {
         let block = &self.blocks[self.zones.geometry.place_of(ppn).0 as usize];
         let expected = Expected { page, ppn, block, record: None };
         let read = self.pages_of_media().read(&expected, into);
@@ -170,14 +171,15 @@ impl Drive {
         self.make_room(page)?;
         let old = self.map.locate(page);
         match self.map.write(page, PLANE) {
-            Ok(Some(ppn)) => self.program(page, ppn, old, crc32c::crc32c(data), data, false),
+            Ok(Some(ppn)) => self.program(page, ppn, old, crc32c::crc32c(data), data, None),
             Ok(None) if self.map.has_ended() => Err(self.end()),
             Ok(None) => Err(self.stuck(&FtlError::no_space("the pool of erased blocks is empty"))),
             Err(error) => Err(self.stuck(&error)),
         }
     }
 
-    /// Puts `data` where the store has put `page`, whose data until now are at `old`.
+    /// Puts `data` where the store has put `page`, whose data until now are at `old`. A copy has the
+    /// moment at which the host wrote the data, `copied`.
     fn program(
         &mut self,
         page: u32,
@@ -185,14 +187,14 @@ impl Drive {
         old: Option<u32>,
         sum: u32,
         data: &[u8],
-        is_copy: bool,
+        copied: Option<u64>,
     ) -> Result<(), DeviceError> {
-        if let Err(error) = self.put(page, ppn, sum, data, is_copy) {
+        if let Err(error) = self.put(page, ppn, sum, data, copied) {
             self.rescued = Some((page, old));
             return Err(self.fail(error));
         }
         let class = self.blocks[self.zones.geometry.place_of(ppn).0 as usize].class;
-        self.note(Record::Program { page, ppn, crc: sum, class, is_copy })
+        self.note(Record::Program { page, ppn, crc: sum, class, is_copy: copied.is_some() })
     }
 
     /// Data and out-of-band record.
@@ -202,7 +204,7 @@ impl Drive {
         ppn: u32,
         sum: u32,
         data: &[u8],
-        is_copy: bool,
+        copied: Option<u64>,
     ) -> std::io::Result<()> {
         let (block, offset) = self.zones.geometry.place_of(ppn);
         let info = self.blocks[block as usize];
@@ -221,10 +223,10 @@ impl Drive {
         let record = Oob {
             page,
             class: info.class,
-            is_copy,
+            is_copy: copied.is_some(),
             generation: self.map.blocks(PLANE).erase_count(block) as u16,
             stamp,
-            written_at: self.map.counters().host_pages,
+            written_at: copied.unwrap_or_else(|| self.moment()),
             data: sum,
         };
         self.is_dirty = true;

@@ -18,7 +18,7 @@ pub(crate) struct Oob {
     pub(crate) generation: u16,
     /// The number of its journal record: no other program has it.
     pub(crate) stamp: u64,
-    /// Pages that the host had written.
+    /// Pages that the host had written when it had written this one; a copy keeps it.
     pub(crate) written_at: u64,
     /// Check sum of the data.
     pub(crate) data: u32,

@@ -101,6 +101,10 @@ fn move_page(
     let expected = Expected { page, ppn: from, block: source, record: None };
     let read = Pages { media, zones, tag, rules }.read(&expected, &mut data);
     let sum = crc32c::crc32c(&data);
+    let (sum, written_at) = match read {
+        Ok(record) => (sum, record.written_at),
+        Err(_) => (!sum, found.counters.host_pages),
+    };
     let info = &mut found.blocks[block as usize];
     (info.next, info.changed) = (offset + 1, stamp);
     let record = Oob {
@@ -109,8 +113,8 @@ fn move_page(
         is_copy: true,
         generation: info.erases as u16,
         stamp,
-        written_at: found.counters.host_pages,
-        data: if read.is_ok() { sum } else { !sum },
+        written_at,
+        data: sum,
     };
     let to = zones.geometry.ppn(block, offset.into());
     media.write_at(zones.data(to), &data)?;

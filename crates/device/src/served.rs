@@ -32,13 +32,18 @@ pub trait Served: Send {
     /// A drive that is read-only with data that are not durable, or becomes so.
     fn flush(&mut self) -> Result<(), DeviceError>;
 
-    /// The host will write these pages soon.
+    /// Now: how many pages the host has written since the drive was made.
+    fn moment(&self) -> u64;
+
+    /// The host will write these pages soon, as it knew at `moment`; `None` is now. Of pages that it
+    /// has written since, nothing is to be said any more: how many there are. Pages without data are
+    /// passed over.
     ///
     /// # Errors
-    /// Pages beyond the drive.
-    fn hint(&mut self, page: u64, count: u64) -> Result<(), DeviceError>;
+    /// Pages beyond the drive, a moment that has not come, an error of the medium.
+    fn hint(&mut self, page: u64, count: u64, moment: Option<u64>) -> Result<u64, DeviceError>;
 
-    /// The host takes a hint back.
+    /// The host takes hints on these pages back, whatever their moment.
     ///
     /// # Errors
     /// Pages beyond the drive.
@@ -79,6 +84,16 @@ pub enum DeviceError {
         count: u64,
         /// Pages of the drive.
         pages: u64,
+    },
+    /// A hint is from a moment that has not come.
+    #[error(
+        "moment {moment} has not come, it is {now}; hint: a drive that crashed may be behind what it said before, so ask it again"
+    )]
+    Moment {
+        /// The moment named.
+        moment: u64,
+        /// Pages that the host has written.
+        now: u64,
     },
     /// Collecting garbage frees nothing.
     #[error("{0}")]

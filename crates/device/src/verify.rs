@@ -6,7 +6,7 @@ use std::io;
 use crate::checkpoint::BlockInfo;
 use crate::layout::Zones;
 use crate::media::Media;
-use crate::oob::{self, Slot};
+use crate::oob::{self, Oob, Slot};
 
 /// The rules that make the drive safe, each of which a test can take out to see that the crash
 /// campaign misses it.
@@ -82,8 +82,8 @@ impl Pages<'_> {
         Ok(Slot::decode(self.tag, &bytes))
     }
 
-    /// Reads the page that is expected into `into`, which afterwards holds what was found.
-    pub(crate) fn read(&self, expected: &Expected<'_>, into: &mut [u8]) -> Result<(), Damage> {
+    /// Reads the page that is expected into `into`, which afterwards holds what was found. Its record.
+    pub(crate) fn read(&self, expected: &Expected<'_>, into: &mut [u8]) -> Result<Oob, Damage> {
         let &Expected { page, ppn, block, record } = expected;
         self.media.read_at(self.zones.data(ppn), into).map_err(|error| {
             into.fill(0);
@@ -105,6 +105,6 @@ impl Pages<'_> {
         if sum != found.data || record.is_some_and(|(_, expected)| expected != sum) {
             return Err(Damage::Data);
         }
-        Ok(())
+        Ok(found)
     }
 }

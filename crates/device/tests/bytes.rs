@@ -58,7 +58,10 @@ proptest! {
             }
             let range = at as usize..(at + bytes) as usize;
             match (op, outcome?) {
-                (Op::Read(..), data) => prop_assert_eq!(data.as_deref(), Some(&model[range])),
+                (Op::Read(..), data) => {
+                    prop_assert_eq!(data.as_deref(), Some(&model[range.clone()]));
+                    prop_assert_eq!(sparse(&mut drive, at, bytes as usize), &model[range]);
+                }
                 (Op::Write(_, _, fill), _) => {
                     model[range.clone()].fill(fill);
                     touched(&range).for_each(|page| mapped[page] = true);
@@ -84,6 +87,22 @@ proptest! {
     }
 }
 
+/// What a read that leaves out holes comes to.
+fn sparse(drive: &mut Bytes<Ram>, at: u64, bytes: usize) -> Vec<u8> {
+    let (extents, data) = drive.read_sparse(at, bytes).unwrap();
+    let (mut whole, mut rest) = (Vec::new(), data.into_iter());
+    for extent in extents {
+        let zeros = std::iter::repeat_n(0, extent.bytes as usize);
+        if extent.data {
+            whole.extend(rest.by_ref().take(extent.bytes as usize));
+        } else {
+            whole.extend(zeros);
+        }
+    }
+    assert_eq!(rest.next(), None);
+    whole
+}
+
 /// Pages of which the range has at least a byte.
 fn touched(range: &std::ops::Range<usize>) -> std::ops::Range<usize> {
     if range.is_empty() { 0..0 } else { range.start / 4096..range.end.div_ceil(4096) }
@@ -101,11 +120,11 @@ fn hints_are_of_every_page_that_is_touched() {
     let counts = drive.counts();
     let mut drive = Bytes::new(drive);
     let hinted = || counts.hinted.load(std::sync::atomic::Ordering::Relaxed);
-    drive.hint(4095, 2, false).unwrap();
+    drive.hint(4095, 2, None).unwrap();
     assert_eq!(hinted(), 2);
-    drive.hint(4095, 1, true).unwrap();
+    drive.cancel(4095, 1).unwrap();
     assert_eq!(hinted(), 1);
-    drive.hint(0, 0, false).unwrap();
+    drive.hint(0, 0, None).unwrap();
     assert_eq!(hinted(), 1);
 }
 
@@ -142,8 +161,11 @@ impl Served for Pages {
     fn flush(&mut self) -> Result<(), DeviceError> {
         Ok(())
     }
-    fn hint(&mut self, _: u64, _: u64) -> Result<(), DeviceError> {
-        Ok(())
+    fn moment(&self) -> u64 {
+        0
+    }
+    fn hint(&mut self, _: u64, _: u64, _: Option<u64>) -> Result<u64, DeviceError> {
+        Ok(0)
     }
     fn cancel(&mut self, _: u64, _: u64) -> Result<(), DeviceError> {
         Ok(())

@@ -87,7 +87,7 @@ fn hints_reach_the_policy_and_survive_a_clean_restart() {
         let mut drive = open(media.clone(), &settings);
         for step in 0..200 {
             let hinted = (step * 37 + round) % (pages - 8);
-            drive.hint(hinted, 8).unwrap();
+            drive.hint(hinted, 8, None).unwrap();
             drive.cancel(hinted + 6, 2).unwrap();
             let range: Vec<u32> = (hinted..hinted + 8).map(|page| page as u32).collect();
             let hints = counting.hints().unwrap();

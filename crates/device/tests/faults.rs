@@ -341,7 +341,7 @@ fn commands_beyond_the_drive_and_parts_of_pages_are_refused() {
     assert!(is_beyond(drive.write(0, &[0; 100], false)));
     assert!(is_beyond(drive.read(u64::MAX, &mut [0; PAGE])));
     assert!(is_beyond(drive.trim(pages - 1, 2)) && is_beyond(drive.trim(1, u64::MAX)));
-    assert!(is_beyond(drive.hint(pages, 1)) && is_beyond(drive.cancel(pages, 1)));
+    assert!(is_beyond(drive.hint(pages, 1, None).map(drop)) && is_beyond(drive.cancel(pages, 1)));
     assert!(is_beyond(drive.extent(pages, 1).map(drop)));
     drive.trim(0, pages).unwrap();
     drive.write(3, &[page_of(0), page_of(1)].concat(), false).unwrap();

@@ -16,7 +16,7 @@ use flashgc_device::front::queue::{Answer, Command, Engine};
 use flashgc_device::front::ram::Ram;
 use flashgc_device::{DeviceError, Served};
 use machine::{Folder, Loop, Mounted, has_fuse, has_loop, run};
-use rustix::fs::{FallocateFlags, OFlags, fallocate};
+use rustix::fs::{FallocateFlags, OFlags, SeekFrom, fallocate};
 use rustix::io::Errno;
 use rustix::mount::UnmountFlags;
 
@@ -184,6 +184,26 @@ fn what_would_change_the_file_is_refused() {
     assert_eq!(read(&file, 0, 4), b"kept");
 }
 
+#[test]
+fn seeking_finds_data_and_holes() {
+    if !has_fuse("seeking_finds_data_and_holes") {
+        return;
+    }
+    let setup = mounted(Ram::new(PAGES));
+    let file = open(&setup.mount.disk());
+    let data = |at| rustix::fs::seek(&file, SeekFrom::Data(at));
+    let hole = |at| rustix::fs::seek(&file, SeekFrom::Hole(at));
+    assert_eq!((data(0), hole(0), hole(SIZE - 1)), (Err(Errno::NXIO), Ok(0), Ok(SIZE - 1)));
+    // Pages 2 to 4 and the last one have data.
+    file.write_all_at(&[1; 3 * 4096], 2 * 4096).unwrap();
+    file.write_all_at(&[1], SIZE - 1).unwrap();
+    assert_eq!((data(0), data(8192), data(9000)), (Ok(8192), Ok(8192), Ok(9000)));
+    assert_eq!((hole(0), hole(8192), hole(20479)), (Ok(0), Ok(20480), Ok(20480)));
+    assert_eq!((data(20480), hole(SIZE - 4096)), (Ok(SIZE - 4096), Ok(SIZE)));
+    assert_eq!((data(SIZE), hole(SIZE)), (Err(Errno::NXIO), Err(Errno::NXIO)));
+    assert_eq!(data(1 << 62), Err(Errno::NXIO));
+}
+
 /// Each page has a fault of its own.
 struct Faulty;
 
@@ -206,8 +226,11 @@ impl Served for Faulty {
     fn flush(&mut self) -> Result<(), DeviceError> {
         Err(io::Error::other("no disk").into())
     }
-    fn hint(&mut self, _: u64, _: u64) -> Result<(), DeviceError> {
-        Ok(())
+    fn moment(&self) -> u64 {
+        0
+    }
+    fn hint(&mut self, _: u64, _: u64, _: Option<u64>) -> Result<u64, DeviceError> {
+        Ok(0)
     }
     fn cancel(&mut self, _: u64, _: u64) -> Result<(), DeviceError> {
         Ok(())

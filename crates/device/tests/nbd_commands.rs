@@ -61,6 +61,28 @@ fn what_is_written_is_read_at_once_on_every_connection() {
 }
 
 #[test]
+fn a_structured_read_sends_no_holes() {
+    let (setup, counts) = ram();
+    let [mut simple, mut structured] = clients(&setup);
+    structured.write(2 * 4096, &[1; 3 * 4096]).unwrap();
+    structured.write(9 * 4096, &[2; 4096]).unwrap();
+    let expected = simple.read(100, 40_000).unwrap();
+    assert!(simple.holes.is_empty());
+    assert_eq!(structured.request(READ, DF, 100, 40_000, &[]), Ok(expected.clone()));
+    assert!(structured.holes.is_empty(), "a read that may not be cut has no holes");
+    let read = || counts.read.load(Ordering::SeqCst);
+    let before = read();
+    assert_eq!(structured.read(100, 40_000), Ok(expected));
+    assert_eq!(structured.holes, [(100, 2 * 4096 - 100), (5 * 4096, 4 * 4096)]);
+    assert_eq!(read() - before, 4, "only pages with data are read");
+    assert_eq!(structured.read(60 * 4096 - 1, 2), Ok(vec![0; 2]));
+    assert_eq!(structured.holes, [(60 * 4096 - 1, 2)]);
+    assert_eq!(structured.read(2 * 4096 + 5, 4096), Ok(vec![1; 4096]));
+    assert!(structured.holes.is_empty());
+    assert_eq!(structured.read(SIZE, 1), Err(EINVAL));
+}
+
+#[test]
 fn flush_and_fua_flush_the_drive() {
     let (setup, counts) = ram();
     for (index, mut client) in (0..).zip(clients(&setup)) {
@@ -192,8 +214,11 @@ impl Served for Faulty {
     fn flush(&mut self) -> Result<(), DeviceError> {
         self.write(3, &[], false)
     }
-    fn hint(&mut self, page: u64, _: u64) -> Result<(), DeviceError> {
-        self.write(page, &[], false)
+    fn moment(&self) -> u64 {
+        0
+    }
+    fn hint(&mut self, page: u64, _: u64, _: Option<u64>) -> Result<u64, DeviceError> {
+        self.write(page, &[], false).map(|()| 0)
     }
     fn cancel(&mut self, page: u64, _: u64) -> Result<(), DeviceError> {
         self.write(page, &[], false)

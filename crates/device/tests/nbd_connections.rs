@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use client::*;
+use flashgc_device::Served;
 use flashgc_device::front::nbd::{Address, Export, Server};
 use flashgc_device::front::queue::Engine;
 use flashgc_device::front::ram::Ram;
@@ -53,7 +54,8 @@ fn clients_that_go_in_the_middle_cost_nothing() {
 /// A client asks for much and reads nothing: others are served, and the server can stop.
 #[test]
 fn a_client_that_reads_no_replies_holds_up_nobody() {
-    let drive = Ram::new(32 << 8);
+    let mut drive = Ram::new(32 << 8);
+    drive.write(0, &vec![1; 32 << 20], false).unwrap();
     let counts = drive.counts();
     let setup = serve(drive);
     let address = setup.server.address().clone();

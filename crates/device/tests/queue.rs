@@ -58,8 +58,11 @@ impl Served for Told {
         self.calls.send(Call::Flush).unwrap();
         if self.flushes_fail { Err(DeviceError::Media("gone".into())) } else { Ok(()) }
     }
-    fn hint(&mut self, _: u64, _: u64) -> Result<(), DeviceError> {
-        Ok(())
+    fn moment(&self) -> u64 {
+        0
+    }
+    fn hint(&mut self, _: u64, _: u64, _: Option<u64>) -> Result<u64, DeviceError> {
+        Ok(0)
     }
     fn cancel(&mut self, _: u64, _: u64) -> Result<(), DeviceError> {
         Ok(())

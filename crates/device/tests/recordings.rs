@@ -69,7 +69,7 @@ fn a_recording_holds_what_was_asked_in_order() {
     drive.write(3, &[page_of(1), page_of(2)].concat(), true).unwrap();
     drive.read(4, &mut vec![0; 4096]).unwrap();
     drive.trim(3, 5).unwrap();
-    drive.hint(7, 2).unwrap();
+    drive.hint(7, 2, None).unwrap();
     drive.flush().unwrap();
     assert!(drive.write(1000, &page_of(1), false).is_err()); // was never done
     let recording = drive.replace_recording(None).unwrap();

@@ -4,8 +4,12 @@
 //! written in Python runs on that thread.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
+use flashgc_device::front::control::request::Pages;
+use flashgc_device::front::control::{self, ClientError, Keeper};
 use flashgc_device::front::failure::Failure;
 use flashgc_device::front::fuse::Mount;
 use flashgc_device::front::meter::{Kind, Latencies, Meter};
@@ -21,6 +25,7 @@ use flashgc_drive::options::RunConfig;
 use flashgc_workload::generate::GeneratorSpec;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::sync::MutexExt;
 use pyo3::types::PyBytes;
 use serde_json::{Value, json};
 
@@ -204,8 +209,7 @@ fn to_error(failure: Failure) -> PyErr {
 /// A drive that is open in this process.
 #[pyclass(frozen, module = "flashgc._core")]
 pub(crate) struct StoredDrive {
-    path: PathBuf,
-    queue: Queue,
+    shown: Arc<Shown>,
     raised: Raised,
     open: Mutex<Option<Open>>,
 }
@@ -214,6 +218,101 @@ struct Open {
     engine: Engine<Drive>,
     mounts: Vec<Mount>,
     servers: Vec<Server>,
+    controls: Vec<control::Server>,
+}
+
+/// What can be seen of a drive, from this process and through its control socket.
+struct Shown {
+    path: PathBuf,
+    queue: Queue,
+    since: Instant,
+    victim: String,
+    placement: String,
+    /// The front ends, in words.
+    serving: Mutex<Vec<String>>,
+    /// Somebody asked for the end.
+    stopping: AtomicBool,
+}
+
+impl Shown {
+    fn visit<T: Send + 'static>(
+        &self,
+        visit: impl FnOnce(&mut Drive, &Meter) -> T + Send + 'static,
+    ) -> Result<T, Failure> {
+        let visit = move |served: &mut dyn Served, meter: &Meter| {
+            served.as_drive().map(|drive| visit(drive, meter))
+        };
+        self.queue.visit(visit)?.ok_or(Failure::Stopped)
+    }
+
+    fn stat(&self) -> Result<Value, Failure> {
+        let (report, latencies) = self.visit(|drive, meter| {
+            (drive.stat(), Kind::ALL.map(|(name, kind)| (name, meter.latencies(kind))))
+        })?;
+        let mut stat = shown(&report, &latencies);
+        stat["file"] = json!(self.path.display().to_string());
+        stat["serving"] = json!(*lock(&self.serving));
+        stat["uptime_seconds"] = json!(self.since.elapsed().as_secs_f64());
+        stat["victim"] = json!(self.victim);
+        stat["placement"] = json!(self.placement);
+        Ok(stat)
+    }
+
+    /// The blocks, a column each: state, class, valid pages, zombies and erases, little endian.
+    fn blocks(&self) -> Result<[Vec<u8>; 5], Failure> {
+        self.visit(|drive, _| {
+            let mut columns: [Vec<u8>; 5] = Default::default();
+            for block in drive.blocks() {
+                columns[0].push(block.state as u8);
+                columns[1].push(block.class);
+                columns[2].extend(block.valid.to_le_bytes());
+                columns[3].extend(block.zombies.to_le_bytes());
+                columns[4].extend(block.erases.to_le_bytes());
+            }
+            columns
+        })
+    }
+
+    /// Begins a recording, or ends the one that goes on: how many requests that one has.
+    fn record(&self, path: Option<&Path>) -> Result<Option<u64>, String> {
+        let begun = path.map(Recording::begin).transpose().map_err(|error| error.to_string())?;
+        let ended = self.visit(|drive, _| drive.replace_recording(begun));
+        let ended = ended.map_err(|error| error.to_string())?;
+        ended.map(Recording::end).transpose().map_err(|error| error.to_string())
+    }
+}
+
+impl Keeper for Shown {
+    fn stat(&self) -> Result<String, String> {
+        let stat = self.stat().map_err(|error| error.to_string())?;
+        serde_json::to_string(&stat).map_err(|error| error.to_string())
+    }
+
+    fn blocks(&self) -> Result<Vec<u8>, String> {
+        Ok(self.blocks().map_err(|error| error.to_string())?.concat())
+    }
+
+    fn record(&self, file: Option<&Path>) -> Result<String, String> {
+        let ended = self.record(file)?;
+        let ended = ended.map(|requests| format!("recorded {requests} requests"));
+        match (file, ended) {
+            (Some(file), None) => Ok(format!("recording into {}", file.display())),
+            (Some(file), Some(ended)) => Ok(format!("{ended}; recording into {}", file.display())),
+            (None, Some(ended)) => Ok(ended),
+            (None, None) => Err("no recording goes on; hint: name a trace".to_string()),
+        }
+    }
+
+    fn stop(&self) {
+        self.stopping.store(true, Ordering::SeqCst);
+    }
+}
+
+/// Bytes of a block in the answer of the control socket: the columns one behind the other.
+const BLOCK_BYTES: usize = 10;
+
+fn columns<'py>(py: Python<'py>, columns: [&[u8]; 5]) -> [Bound<'py, PyBytes>; 5] {
+    columns.map(|column| PyBytes::new(py, column))
 }
 
 #[pymethods]
@@ -241,22 +340,48 @@ impl StoredDrive {
             let settings = Settings::parse(&configuration(&media)?, victim)?;
             let mut drive = Drive::open(Box::new(media), &settings)?;
             drive.set_durability(durability.unwrap_or(settings.durability));
-            Ok::<_, DeviceError>(Engine::start(drive)?)
+            Ok::<_, DeviceError>((Engine::start(drive)?, settings))
         };
-        let engine = py.detach(open);
+        let opened = py.detach(open);
         if let Some(error) = lock(&raised).take() {
             return Err(error);
         }
-        let engine = engine.map_err(|error| failed(&path, &error))?;
-        let queue = engine.queue();
-        let open = Open { engine, mounts: Vec::new(), servers: Vec::new() };
-        Ok(Self { path, queue, raised, open: Mutex::new(Some(open)) })
+        let (engine, settings) = opened.map_err(|error| failed(&path, &error))?;
+        let shown = Shown {
+            path,
+            queue: engine.queue(),
+            since: Instant::now(),
+            victim: settings.victim.to_string(),
+            placement: settings.layout.placement.to_string(),
+            serving: Mutex::default(),
+            stopping: AtomicBool::new(false),
+        };
+        let (mounts, servers, controls) = (Vec::new(), Vec::new(), Vec::new());
+        let open = Mutex::new(Some(Open { engine, mounts, servers, controls }));
+        Ok(Self { shown: Arc::new(shown), raised, open })
     }
 
     /// Bytes of the drive.
     #[getter]
     fn size(&self) -> u64 {
-        self.queue.size()
+        self.shown.queue.size()
+    }
+
+    /// The front ends, in words.
+    #[getter]
+    fn serving(&self) -> Vec<String> {
+        lock(&self.shown.serving).clone()
+    }
+
+    /// Adds a front end that is not one of this module.
+    fn serves(&self, words: String) {
+        lock(&self.shown.serving).push(words);
+    }
+
+    /// Whether somebody asked for the end through the control socket.
+    #[getter]
+    fn stopping(&self) -> bool {
+        self.shown.stopping.load(Ordering::SeqCst)
     }
 
     /// Reads `bytes` bytes from byte `at` on.
@@ -282,109 +407,125 @@ impl StoredDrive {
         self.call(py, Command::Flush).map(drop)
     }
 
-    /// The host will write the pages of a range soon; or takes that back.
-    fn hint(&self, py: Python<'_>, at: u64, bytes: u64, cancel: bool) -> PyResult<()> {
-        self.call(py, Command::Hint { at, bytes, cancel }).map(drop)
+    /// Pages that the host has written: the moment for hints that are given later.
+    fn moment(&self, py: Python<'_>) -> PyResult<u64> {
+        self.call(py, Command::Moment).map(pages)
+    }
+
+    /// The host will write the pages of a range soon, as it knew at `moment`. Returns how many of them it
+    /// has written since.
+    fn hint(&self, py: Python<'_>, at: u64, bytes: u64, moment: Option<u64>) -> PyResult<u64> {
+        self.call(py, Command::Hint { at, bytes, moment }).map(pages)
+    }
+
+    /// The host takes hints on the pages of a range back.
+    fn cancel(&self, py: Python<'_>, at: u64, bytes: u64) -> PyResult<()> {
+        self.call(py, Command::Cancel { at, bytes }).map(drop)
     }
 
     /// The state and the counts, as JSON.
     fn stat(&self, py: Python<'_>) -> PyResult<String> {
-        let seen = self.visit(py, |drive, meter| {
-            let latencies = Kind::ALL.map(|(name, kind)| (name, meter.latencies(kind)));
-            (drive.stat(), latencies)
-        })?;
-        to_json(&report(&seen.0, &seen.1))
+        to_json(&py.detach(|| self.shown.stat()).map_err(|failure| self.raise(failure))?)
     }
 
     /// The blocks, a column each: state, class, valid pages, zombies and erases, little endian.
     fn blocks<'py>(&self, py: Python<'py>) -> PyResult<[Bound<'py, PyBytes>; 5]> {
-        let columns = self.visit(py, |drive, _| {
-            let mut columns: [Vec<u8>; 5] = Default::default();
-            for block in drive.blocks() {
-                columns[0].push(block.state as u8);
-                columns[1].push(block.class);
-                columns[2].extend(block.valid.to_le_bytes());
-                columns[3].extend(block.zombies.to_le_bytes());
-                columns[4].extend(block.erases.to_le_bytes());
-            }
-            columns
-        })?;
-        Ok(columns.map(|column| PyBytes::new(py, &column)))
+        let found = py.detach(|| self.shown.blocks()).map_err(|failure| self.raise(failure))?;
+        Ok(columns(py, found.each_ref().map(Vec::as_slice)))
     }
 
     /// Records what the drive is asked into a trace at `path` from now on; without one, ends that.
     /// Returns the requests of the recording that ended, if there was one.
     #[pyo3(signature = (path=None))]
     fn record(&self, py: Python<'_>, path: Option<PathBuf>) -> PyResult<Option<u64>> {
-        let begun = path.as_deref().map(Recording::begin).transpose().map_err(errors::trace)?;
-        let ended = self.visit(py, |drive, _| drive.replace_recording(begun))?;
-        ended.map(|recording| py.detach(|| recording.end()).map_err(errors::trace)).transpose()
+        py.detach(|| self.shown.record(path.as_deref())).map_err(errors::trace)
     }
 
     /// Mounts the drive in `folder` as a file, and returns the path of the file.
     fn serve_fuse(&self, py: Python<'_>, folder: PathBuf) -> PyResult<PathBuf> {
-        let mount = py.detach(|| Mount::new(self.queue.clone(), &folder)).map_err(|error| {
+        let mut open = self.opened(py)?;
+        let queue = self.shown.queue.clone();
+        let mount = py.detach(|| Mount::new(queue, &folder)).map_err(|error| {
             DriveError::new_err(format!("{}: cannot be mounted: {error}", folder.display()))
         })?;
         let disk = mount.disk();
-        self.opened()?.as_mut().ok_or_else(closed)?.mounts.push(mount);
+        open.as_mut().ok_or_else(closed)?.mounts.push(mount);
+        lock(&self.shown.serving).push(format!("fuse {}", disk.display()));
         Ok(disk)
     }
 
     /// Serves the drive by the NBD protocol at `address`, and returns where.
-    fn serve_nbd(&self, address: &str) -> PyResult<String> {
+    fn serve_nbd(&self, py: Python<'_>, address: &str) -> PyResult<String> {
+        let mut open = self.opened(py)?;
         let address: Address =
-            address.parse().map_err(|error| errors::config(format!("--nbd: {error}")))?;
-        let export = Export { name: String::new(), ..Export::default() };
-        let server = Server::start(self.queue.clone(), &address, export).map_err(|error| {
+            address.parse().map_err(|error| errors::config(format!("NBD: {error}")))?;
+        let queue = self.shown.queue.clone();
+        let server = Server::start(queue, &address, Export::default()).map_err(|error| {
             DriveError::new_err(format!("{address}: the NBD server cannot start: {error}"))
         })?;
         let found = server.address().to_string();
-        self.opened()?.as_mut().ok_or_else(closed)?.servers.push(server);
+        open.as_mut().ok_or_else(closed)?.servers.push(server);
+        lock(&self.shown.serving).push(format!("nbd {found}"));
         Ok(found)
+    }
+
+    /// Answers other processes at the control socket `path`.
+    fn serve_control(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        let mut open = self.opened(py)?;
+        let keeper = Arc::clone(&self.shown) as Arc<dyn Keeper>;
+        let queue = self.shown.queue.clone();
+        let server = control::Server::start(queue, &path, keeper).map_err(|error| {
+            DriveError::new_err(format!("{}: no control socket: {error}", path.display()))
+        })?;
+        open.as_mut().ok_or_else(closed)?.controls.push(server);
+        Ok(())
     }
 
     /// Ends the front ends; a mount that somebody uses makes this an error, and stays.
     fn stop_serving(&self, py: Python<'_>) -> PyResult<()> {
-        let mut open = self.opened()?;
+        let mut open = self.opened(py)?;
         let open = open.as_mut().ok_or_else(closed)?;
-        open.servers.clear();
         py.detach(|| {
+            open.servers.clear();
             while let Some(mount) = open.mounts.last_mut() {
                 mount.unmount()?;
                 open.mounts.pop();
             }
+            // Last, so that a drive that stays mounted can still be asked.
+            open.controls.clear();
             Ok::<_, std::io::Error>(())
         })
         .map_err(|error| {
+            self.shown.stopping.store(false, Ordering::SeqCst);
             DriveError::new_err(format!(
                 "the drive's file is in use: {error}; hint: unmount what is on it first"
             ))
-        })
+        })?;
+        lock(&self.shown.serving).clear();
+        Ok(())
     }
 
     /// Closes the drive: all of it is in the file. A second call does nothing.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        let Some(Open { engine, mounts, servers }) = self.opened()?.take() else { return Ok(()) };
-        let closed = py.detach(|| {
-            drop((mounts, servers));
+        let open = self.open.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner).take();
+        let Some(Open { engine, mounts, servers, controls }) = open else { return Ok(()) };
+        let (done, flushed) = py.detach(|| {
+            drop((controls, mounts, servers));
             let (drive, flushed) = engine.stop();
-            let recorded = drive.map(|mut drive| {
+            let done = drive.map(|mut drive| {
                 let recording = drive.replace_recording(None);
-                let closed = drive.close();
-                (recording.map(Recording::end).transpose(), closed)
+                (drive.close(), recording.map(Recording::end).transpose())
             });
-            (recorded, flushed)
+            (done, flushed)
         });
-        match closed {
-            (Some((recorded, closed)), _) => {
-                closed.map_err(|error| failed(&self.path, &error))?;
-                recorded.map_err(errors::trace)?;
-            }
-            (None, flushed) => flushed.map_err(to_error)?,
-        }
-        Ok(())
+        let Some((closed, recorded)) = done else { return flushed.map_err(to_error) };
+        closed.map_err(|error| failed(&self.shown.path, &error))?;
+        recorded.map(drop).map_err(errors::trace)
     }
+}
+
+fn pages(answer: Answer) -> u64 {
+    if let Answer::Pages(pages) = answer { pages } else { 0 }
 }
 
 fn closed() -> PyErr {
@@ -392,8 +533,9 @@ fn closed() -> PyErr {
 }
 
 impl StoredDrive {
-    fn opened(&self) -> PyResult<std::sync::MutexGuard<'_, Option<Open>>> {
-        let open = self.open.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    fn opened(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, Option<Open>>> {
+        // Who holds it may wait for the interpreter.
+        let open = self.open.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
         if open.is_some() { Ok(open) } else { Err(closed()) }
     }
 
@@ -406,24 +548,94 @@ impl StoredDrive {
     }
 
     fn call(&self, py: Python<'_>, command: Command) -> PyResult<Answer> {
-        py.detach(|| self.queue.call(command)).map_err(|failure| self.raise(failure))
-    }
-
-    fn visit<T: Send + 'static>(
-        &self,
-        py: Python<'_>,
-        visit: impl FnOnce(&mut Drive, &Meter) -> T + Send + 'static,
-    ) -> PyResult<T> {
-        let visit = move |served: &mut dyn Served, meter: &Meter| {
-            served.as_drive().map(|drive| visit(drive, meter))
-        };
-        let seen = py.detach(|| self.queue.visit(visit)).map_err(|failure| self.raise(failure))?;
-        seen.ok_or_else(closed)
+        py.detach(|| self.shown.queue.call(command)).map_err(|failure| self.raise(failure))
     }
 }
 
+/// A connection to the process that serves a drive.
+#[pyclass(frozen, module = "flashgc._core")]
+pub(crate) struct DeviceClient {
+    client: Mutex<Option<control::Client>>,
+}
+
+#[pymethods]
+impl DeviceClient {
+    /// Connects to the control socket at `path`.
+    #[new]
+    fn new(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        let client = py.detach(|| control::Client::connect(&path)).map_err(refused)?;
+        Ok(Self { client: Mutex::new(Some(client)) })
+    }
+
+    fn stat(&self, py: Python<'_>) -> PyResult<String> {
+        self.ask(py, |client| client.stat())
+    }
+
+    fn blocks<'py>(&self, py: Python<'py>) -> PyResult<[Bound<'py, PyBytes>; 5]> {
+        let bytes = self.ask(py, |client| client.blocks())?;
+        let blocks = bytes.len() / BLOCK_BYTES;
+        let (state, rest) = bytes.split_at(blocks);
+        let (class, rest) = rest.split_at(blocks);
+        let (valid, rest) = rest.split_at(2 * blocks);
+        let (zombies, erases) = rest.split_at(2 * blocks);
+        Ok(columns(py, [state, class, valid, zombies, erases]))
+    }
+
+    fn moment(&self, py: Python<'_>) -> PyResult<u64> {
+        self.ask(py, |client| client.moment())
+    }
+
+    fn hint(&self, py: Python<'_>, ranges: Vec<(u64, u64)>, moment: Option<u64>) -> PyResult<u64> {
+        self.ask(py, |client| client.hint(moment, &to_pages(&ranges)))
+    }
+
+    fn cancel(&self, py: Python<'_>, ranges: Vec<(u64, u64)>) -> PyResult<()> {
+        self.ask(py, |client| client.cancel(&to_pages(&ranges)))
+    }
+
+    fn trim(&self, py: Python<'_>, ranges: Vec<(u64, u64)>) -> PyResult<()> {
+        self.ask(py, |client| client.trim(&to_pages(&ranges)))
+    }
+
+    fn flush(&self, py: Python<'_>) -> PyResult<()> {
+        self.ask(py, |client| client.flush())
+    }
+
+    #[pyo3(signature = (path=None))]
+    fn record(&self, py: Python<'_>, path: Option<PathBuf>) -> PyResult<String> {
+        self.ask(py, |client| client.record(path.as_deref()))
+    }
+
+    fn stop(&self, py: Python<'_>) -> PyResult<()> {
+        self.ask(py, |client| client.stop())
+    }
+
+    fn close(&self) {
+        lock(&self.client).take();
+    }
+}
+
+impl DeviceClient {
+    fn ask<T: Send>(
+        &self,
+        py: Python<'_>,
+        ask: impl FnOnce(&mut control::Client) -> Result<T, ClientError> + Send,
+    ) -> PyResult<T> {
+        let asked = py.detach(|| lock(&self.client).as_mut().map(ask));
+        asked.ok_or_else(|| PyValueError::new_err("the connection is closed"))?.map_err(refused)
+    }
+}
+
+fn refused(error: ClientError) -> PyErr {
+    DriveError::new_err(error.to_string())
+}
+
+fn to_pages(ranges: &[(u64, u64)]) -> Vec<Pages> {
+    ranges.iter().map(|&(first, count)| Pages { first, count }).collect()
+}
+
 /// A report with the names of the standards: the SMART log (02h) and the OCP log (C0h).
-fn report(report: &Report, latencies: &[(&str, Latencies)]) -> Value {
+fn shown(report: &Report, latencies: &[(&str, Latencies)]) -> Value {
     /// Bytes of a data unit of the SMART log: 1000 sectors of 512.
     const UNIT: u64 = 512_000;
     let page = PAGE as u64;

@@ -26,7 +26,7 @@ mod _core {
     use super::conformance::{policy_pick, policy_run};
     #[pymodule_export]
     use super::device::{
-        StoredDrive, device_check, device_configuration, device_create, device_plan,
+        DeviceClient, StoredDrive, device_check, device_configuration, device_create, device_plan,
     };
     #[pymodule_export]
     use super::errors::{ConfigError, DriveError, FlashgcError, PolicyError, TraceError};

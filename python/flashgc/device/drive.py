@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeAlias
 
 from flashgc import _core
 from flashgc.device import making
+from flashgc.device.control import socket_of
 from flashgc.device.source import Blocks
 from flashgc.options import PATHS
 
@@ -37,9 +37,6 @@ class Device:
     def __init__(self, opened: _core.StoredDrive, path: Path, read: dict[str, Any]) -> None:
         """Use :meth:`create` or :meth:`open`."""
         self._drive, self.path, self._read = opened, path, read
-        self._since = time.monotonic()
-        #: The front ends that serve the drive, in words.
-        self.serving: list[str] = []
 
     @classmethod
     def create(
@@ -118,25 +115,25 @@ class Device:
         """Makes durable what was completed before."""
         self._drive.flush()
 
-    def hint(self, offset: int, size: int) -> None:
-        """Tells the drive that the host will write these pages soon."""
-        self._drive.hint(offset, size, False)
+    def moment(self) -> int:
+        """Pages that the host has written: the moment for hints that are given later."""
+        return self._drive.moment()
+
+    def hint(self, offset: int, size: int, moment: int | None = None) -> int:
+        """Tells the drive that the host will write these pages soon, as it knew at ``moment``.
+
+        Returns how many of the pages the host has written since: the hint does nothing there.
+        """
+        return self._drive.hint(offset, size, moment)
 
     def cancel(self, offset: int, size: int) -> None:
-        """Takes a hint back."""
-        self._drive.hint(offset, size, True)
+        """Takes hints on these pages back."""
+        self._drive.cancel(offset, size)
 
     def stat(self) -> dict[str, Any]:
-        """The state and the counts, with the names of the SMART and OCP logs where there are such."""
+        """The state and the counts, with the names of the SMART and OCP logs as far as they go."""
         known: dict[str, Any] = json.loads(self._drive.stat())
-        policies = {key: self._read[key] for key in ("victim", "placement")}
-        return {
-            "file": str(self.path),
-            "serving": list(self.serving),
-            "uptime_seconds": time.monotonic() - self._since,
-            **policies,
-            **known,
-        }
+        return known
 
     def blocks(self) -> Blocks:
         """All blocks, a column for each of their properties."""
@@ -150,25 +147,38 @@ class Device:
         """
         return self._drive.record(None if path is None else Path(path))
 
+    @property
+    def serving(self) -> list[str]:
+        """The front ends that serve the drive, in words."""
+        return self._drive.serving
+
     def serve_fuse(self, folder: File) -> Path:
         """Mounts the drive in ``folder``, and returns the path of the file that holds its bytes."""
-        disk = self._drive.serve_fuse(Path(folder))
-        self.serving.append(f"fuse {folder}")
-        return Path(disk)
+        return Path(self._drive.serve_fuse(Path(folder)))
 
     def serve_nbd(self, address: str) -> str:
         """Serves the drive at ``HOST:PORT`` or ``unix:PATH``, and returns the address."""
-        where = self._drive.serve_nbd(address)
-        self.serving.append(f"nbd {where}")
-        return where
+        return self._drive.serve_nbd(address)
+
+    def serve_control(self) -> None:
+        """Answers ``flashgc device stat`` and the like, at the socket beside the drive's file."""
+        self._drive.serve_control(socket_of(self.path))
+
+    def serves(self, words: str) -> None:
+        """Adds a front end of another kind to :attr:`serving`."""
+        self._drive.serves(words)
+
+    @property
+    def stopping(self) -> bool:
+        """Whether another process has asked for the end."""
+        return self._drive.stopping
 
     def stop_serving(self) -> None:
         """Ends the front ends. Raises :class:`flashgc.DriveError` while a mount is in use."""
         self._drive.stop_serving()
-        self.serving.clear()
 
     def close(self) -> None:
-        """Closes the drive: a recording is ended, and all is in the file. Again, it does nothing."""
+        """Closes the drive, and a recording with it. A second call does nothing."""
         self._drive.close()
 
     def __enter__(self) -> Self:
@@ -201,5 +211,3 @@ def _policies(options: dict[str, Any]) -> dict[str, object]:
     if not isinstance(victim, str) or not victim.startswith("python:"):
         return {}
     return {victim: load_policy(victim, "victim")}
-
-

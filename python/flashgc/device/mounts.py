@@ -52,8 +52,10 @@ def check(what: str, filesystem: str | None = None) -> None:
         )
     for device, need in (("/dev/fuse", "FUSE"), ("/dev/loop-control", "loop devices")):
         if not os.path.exists(device):
-            raise DriveError(f"{what} needs {need}, and there is no {device}; hint: modprobe "
-                             f"{'fuse' if need == 'FUSE' else 'loop'}")
+            raise DriveError(
+                f"{what} needs {need}, and there is no {device}; hint: modprobe "
+                f"{'fuse' if need == 'FUSE' else 'loop'}"
+            )
     programs = ["losetup", "mount", "umount"]
     if filesystem is not None:
         programs.append(MAKERS[filesystem][0])
@@ -76,9 +78,7 @@ def run(*arguments: str) -> str:
 
 def attach(disk: Path) -> str:
     """A loop device over ``disk``, with sectors of a page and without a cache of its own."""
-    return run(
-        "losetup", "--find", "--show", "--direct-io=on", "--sector-size", "4096", str(disk)
-    )
+    return run("losetup", "--find", "--show", "--direct-io=on", "--sector-size", "4096", str(disk))
 
 
 def format_and_mount(

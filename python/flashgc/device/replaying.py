@@ -108,8 +108,8 @@ def replayed(
                 host_pages=result.host_pages,
                 copied_pages=result.copied_pages,
                 erases=result.erases,
-                was_served=result.config["victim"] == done.drive["victim"]
-                and result.config["placement"] == done.drive["placement"],
+                was_served=result.config.victim == done.drive["victim"]
+                and result.config.placement == done.drive["placement"],
             )
             _check(replay, done)
             ranking.append(replay)

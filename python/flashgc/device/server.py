@@ -1,4 +1,4 @@
-"""The process that serves a drive for ``flashgc device up``: ``python -m flashgc.device.server``."""
+"""``python -m flashgc.device.server``: the process that serves a drive for ``device up``."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -42,6 +42,7 @@ def opened(path: Path, fronts: Fronts) -> Iterator[Device]:
     with Device.open(path, durability=fronts.durability) as drive, contextlib.ExitStack() as stack:
         if fronts.record is not None:
             drive.record(fronts.record)
+        drive.serve_control()
         if fronts.nbd is not None:
             drive.serve_nbd(fronts.nbd)
         if fronts.fuse is not None:
@@ -57,12 +58,14 @@ def page(drive: Device, address: str) -> Iterator[None]:
     from flashgc.device import web
 
     with web.serve(drive, address) as where:
-        drive.serving.append(where)
+        drive.serves(where)
         yield
 
 
-def until_told(drive: Device, is_over: Callable[[], bool] = lambda: False) -> None:
-    """Waits for Ctrl-C, the signal to terminate, or until ``is_over``; then ends the front ends.
+def until_told(drive: Device) -> None:
+    """Waits for Ctrl-C, the signal to terminate, or another process that asks for the end.
+
+    Then it ends the front ends.
 
     While a mount is in use it stays, and the next signal asks again.
     """
@@ -73,7 +76,7 @@ def until_told(drive: Device, is_over: Callable[[], bool] = lambda: False) -> No
 
     before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        while not told.wait(LOOK) and not is_over():
+        while not told.wait(LOOK) and not drive.stopping:
             pass
     finally:
         for number, handler in before.items():

@@ -160,7 +160,7 @@ def _start(file: Path, done: Up, serve: Sequence[str]) -> None:
         )
     os.close(writer)
     done.server, done.began = server.pid, _began(server.pid)
-    with os.fdopen(reader, "rb") as ready:
+    with os.fdopen(reader, "rb"):
         os.set_blocking(reader, False)
         until = time.monotonic() + OPENING
         said = b""

@@ -4,7 +4,7 @@ use flashgc_ftl::stepwise::Move;
 
 use super::{Drive, PLANE};
 use crate::journal::Record;
-use crate::served::DeviceError;
+use crate::served::{DeviceError, Served};
 
 impl Drive {
     /// Makes room for a write of `page`: where the open block that it needs is full and few blocks are
@@ -47,11 +47,14 @@ impl Drive {
     /// Moves a page. One that is damaged stays so: its copy gets a check sum that does not match.
     fn copy(&mut self, Move { page, from, .. }: Move) -> Result<(), DeviceError> {
         let mut data = std::mem::take(&mut self.page);
-        let is_whole = self.read_place(page, from, &mut data).is_ok();
+        let found = self.read_place(page, from, &mut data);
         let sum = crc32c::crc32c(&data);
-        let sum = if is_whole { sum } else { !sum };
+        let (sum, written_at) = match found {
+            Ok(record) => (sum, record.written_at),
+            Err(_) => (!sum, self.moment()),
+        };
         let copied = match self.map.copy(PLANE) {
-            Ok(Some(ppn)) => self.program(page, ppn, Some(from), sum, &data, true),
+            Ok(Some(ppn)) => self.program(page, ppn, Some(from), sum, &data, Some(written_at)),
             Ok(None) => Ok(()),
             Err(error) => Err(self.stuck(&error)),
         };

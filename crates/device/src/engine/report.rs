@@ -45,6 +45,8 @@ pub struct Report {
     pub syncs: u64,
     /// Checkpoints since the drive was opened.
     pub checkpoints: u64,
+    /// Pages whose hints came after the host had written them, since the drive was opened.
+    pub late_hints: u64,
     /// Openings since the drive was made.
     pub power_cycles: u64,
     /// Of these, those of a drive that had not been closed.
@@ -117,6 +119,7 @@ impl Drive {
             media_errors: media_errors + self.stat.media_errors,
             syncs: self.stat.syncs,
             checkpoints: self.stat.checkpoints,
+            late_hints: self.stat.late_hints,
             power_cycles,
             unsafe_shutdowns,
             recovery: self.recovery,

@@ -5,6 +5,7 @@ use flashgc_workload::Op;
 use super::Drive;
 use crate::journal::Record;
 use crate::layout::PAGE;
+use crate::oob::Slot;
 use crate::recording::Recording;
 use crate::served::{DeviceError, Served};
 use crate::usage::Usage;
@@ -43,18 +44,55 @@ impl Drive {
         std::mem::replace(&mut self.recording, recording)
     }
 
-    fn pass_on(&mut self, page: u64, count: u64, is_hint: bool) -> Result<(), DeviceError> {
-        let range = self.range(page, count)?;
-        if is_hint && count > 0 {
-            self.record(Op::Dirty, page, count);
+    /// Passes a hint of `range` on, or with `is_hint` false what takes it back. Of a hint that holds
+    /// from the moment `since`, pages without data and those written later are left out; how many are
+    /// the latter.
+    fn pass_on(
+        &mut self,
+        range: std::ops::Range<u32>,
+        is_hint: bool,
+        since: Option<u64>,
+    ) -> Result<u64, DeviceError> {
+        let mut late = 0;
+        if self.map.hints().is_none() && self.recording.is_none() {
+            return Ok(late);
         }
-        let Some(hints) = self.map.hints() else { return Ok(()) };
         for first in range.clone().step_by(HINTS as usize) {
-            let pages: Vec<u32> = (first..range.end.min(first.saturating_add(HINTS))).collect();
+            let mut pages: Vec<u32> = (first..range.end.min(first.saturating_add(HINTS))).collect();
+            if let Some(moment) = since {
+                late += self.keep_older(&mut pages, moment)?;
+            }
+            if is_hint {
+                for run in pages.chunk_by(|&page, &next| page + 1 == next) {
+                    self.record(Op::Dirty, run[0].into(), run.len() as u64);
+                }
+            }
+            let Some(hints) = self.map.hints() else { continue };
             let passed = if is_hint { hints.hint(&pages) } else { hints.cancel(&pages) };
             passed.map_err(|error| DeviceError::Media(error.to_string()))?;
         }
-        Ok(())
+        self.stat.late_hints += late;
+        Ok(late)
+    }
+
+    /// Leaves those of `pages` whose data the host had written at `moment`; how many it wrote later.
+    /// The out-of-band records tell, so that writes pay nothing for it.
+    fn keep_older(&self, pages: &mut Vec<u32>, moment: u64) -> std::io::Result<u64> {
+        let (mut late, mut failed) = (0, None);
+        pages.retain(|&page| {
+            let Some(ppn) = self.locate(page) else { return false };
+            let is_older = match self.pages_of_media().slot(ppn) {
+                Ok(Slot::Of(record)) => record.written_at <= moment,
+                Ok(Slot::Blank | Slot::Torn) => false, // damaged: nobody knows when
+                Err(error) => {
+                    failed = Some(error);
+                    false
+                }
+            };
+            late += u64::from(!is_older);
+            is_older
+        });
+        failed.map_or(Ok(late), Err)
     }
 }
 
@@ -124,12 +162,23 @@ impl Served for Drive {
         self.checkpoint_if_due()
     }
 
-    fn hint(&mut self, page: u64, count: u64) -> Result<(), DeviceError> {
-        self.pass_on(page, count, true)
+    fn moment(&self) -> u64 {
+        self.map.counters().host_pages
+    }
+
+    fn hint(&mut self, page: u64, count: u64, moment: Option<u64>) -> Result<u64, DeviceError> {
+        let range = self.range(page, count)?;
+        let now = self.moment();
+        match moment {
+            Some(moment) if moment > now => Err(DeviceError::Moment { moment, now }),
+            // Nothing was written since, so no page is looked at.
+            since => self.pass_on(range, true, since.filter(|&moment| moment < now)),
+        }
     }
 
     fn cancel(&mut self, page: u64, count: u64) -> Result<(), DeviceError> {
-        self.pass_on(page, count, false)
+        let range = self.range(page, count)?;
+        self.pass_on(range, false, None).map(drop)
     }
 
     fn account(&mut self, usage: &Usage) {

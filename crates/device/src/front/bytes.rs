@@ -81,14 +81,27 @@ impl<S: Served> Bytes<S> {
     /// Reads `bytes` bytes from byte `at` on.
     pub fn read(&mut self, at: u64, bytes: usize) -> Result<Vec<u8>, Failure> {
         self.check(at, bytes as u64)?;
-        let skip = (at % PAGE_BYTES) as usize;
-        let mut into = vec![0; (skip + bytes).next_multiple_of(PAGE)];
-        if bytes > 0 {
-            self.drive.read(at / PAGE_BYTES, &mut into)?;
+        let mut data = Vec::new();
+        self.append(at, bytes, &mut data)?;
+        Ok(data)
+    }
+
+    /// Reads `bytes` bytes from byte `at` on, but not the holes: the extents, of which two neighbours
+    /// differ, and the data of those that have some, one behind the other.
+    pub fn read_sparse(
+        &mut self,
+        at: u64,
+        bytes: usize,
+    ) -> Result<(Vec<Extent>, Vec<u8>), Failure> {
+        let extents = self.extents(at, bytes as u64, usize::MAX)?;
+        let (mut from, mut data) = (at, Vec::new());
+        for extent in &extents {
+            if extent.data {
+                self.append(from, extent.bytes as usize, &mut data)?;
+            }
+            from += extent.bytes;
         }
-        into.truncate(skip + bytes);
-        into.drain(..skip);
-        Ok(into)
+        Ok((extents, data))
     }
 
     /// Writes `data` from byte `at` on. A failure may leave a part written, page by page.
@@ -142,18 +155,22 @@ impl<S: Served> Bytes<S> {
         Ok(self.drive.flush()?)
     }
 
-    /// The host will write the pages of this range soon, or with `cancel` takes that back. Parts of
-    /// pages count: a write of a part writes the page.
-    pub fn hint(&mut self, at: u64, bytes: u64, cancel: bool) -> Result<(), Failure> {
-        self.check(at, bytes)?;
-        let page = at / PAGE_BYTES;
-        let count = (at + bytes).div_ceil(PAGE_BYTES) - page;
-        if bytes == 0 {
-            return Ok(());
-        }
-        let told =
-            if cancel { self.drive.cancel(page, count) } else { self.drive.hint(page, count) };
-        Ok(told?)
+    /// Pages that the host has written.
+    pub fn moment(&self) -> u64 {
+        self.drive.moment()
+    }
+
+    /// The host will write the pages of this range soon, as it knew at `moment`; `None` is now. Parts
+    /// of pages count: a write of a part writes the page. How many pages were written since.
+    pub fn hint(&mut self, at: u64, bytes: u64, moment: Option<u64>) -> Result<u64, Failure> {
+        let (page, count) = self.touched(at, bytes)?;
+        Ok(self.drive.hint(page, count, moment)?)
+    }
+
+    /// The host takes hints on the pages of this range back.
+    pub fn cancel(&mut self, at: u64, bytes: u64) -> Result<(), Failure> {
+        let (page, count) = self.touched(at, bytes)?;
+        Ok(self.drive.cancel(page, count)?)
     }
 
     /// What of a range has data: at most `most` extents from byte `at` on, of which two neighbours
@@ -178,6 +195,19 @@ impl<S: Served> Bytes<S> {
         Ok(extents)
     }
 
+    /// Reads a range of the drive to the end of `data`.
+    fn append(&mut self, at: u64, bytes: usize, data: &mut Vec<u8>) -> Result<(), Failure> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        let (begin, skip) = (data.len(), (at % PAGE_BYTES) as usize);
+        data.resize(begin + (skip + bytes).next_multiple_of(PAGE), 0);
+        self.drive.read(at / PAGE_BYTES, &mut data[begin..])?;
+        data.truncate(begin + skip + bytes);
+        data.drain(begin..begin + skip);
+        Ok(())
+    }
+
     /// Writes a part of one page.
     fn write_part(&mut self, at: u64, part: &[u8]) -> Result<(), Failure> {
         if part.is_empty() {
@@ -189,6 +219,14 @@ impl<S: Served> Bytes<S> {
         self.drive.read(page, &mut whole)?;
         whole[skip..skip + part.len()].copy_from_slice(part);
         Ok(self.drive.write(page, &whole, false)?)
+    }
+
+    /// First page of which the range has a byte, and how many there are.
+    fn touched(&self, at: u64, bytes: u64) -> Result<(u64, u64), Failure> {
+        self.check(at, bytes)?;
+        let page = at / PAGE_BYTES;
+        let end = if bytes == 0 { page } else { (at + bytes).div_ceil(PAGE_BYTES) };
+        Ok((page, end - page))
     }
 
     fn check(&self, at: u64, bytes: u64) -> Result<(), Failure> {

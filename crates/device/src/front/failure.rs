@@ -22,6 +22,9 @@ pub enum Failure {
     /// There is no room for the data.
     #[error("{0}")]
     NoSpace(String),
+    /// The drive cannot make sense of the command.
+    #[error("{0}")]
+    Refused(String),
     /// Data are damaged, or the host's file system failed.
     #[error("{0}")]
     Io(String),
@@ -36,6 +39,7 @@ impl From<DeviceError> for Failure {
         match error {
             DeviceError::ReadOnly(_) => Self::ReadOnly(text),
             DeviceError::NoSpace(_) => Self::NoSpace(text),
+            DeviceError::Moment { .. } => Self::Refused(text),
             // Ranges are checked before they reach a drive, so this is a fault of ours.
             DeviceError::OutOfRange { .. } | DeviceError::Media(_) | DeviceError::Io(_) => {
                 Self::Io(text)

@@ -38,11 +38,14 @@ impl Kind {
     /// The kind of a command; `None` of those that no host waits for.
     pub(crate) fn of(command: &Command) -> Option<Self> {
         Some(match command {
-            Command::Read { .. } => Self::Read,
+            Command::Read { .. } | Command::ReadSparse { .. } => Self::Read,
             Command::Write { .. } | Command::Zero { .. } => Self::Write,
             Command::Trim { .. } => Self::Trim,
             Command::Flush => Self::Flush,
-            Command::Hint { .. } | Command::Extents { .. } => return None,
+            Command::Hint { .. }
+            | Command::Cancel { .. }
+            | Command::Moment
+            | Command::Extents { .. } => return None,
         })
     }
 }
@@ -91,7 +94,7 @@ impl Meter {
     pub(crate) fn count(&mut self, command: &Command) {
         let usage = &mut self.usage;
         let (at, bytes) = match *command {
-            Command::Read { at, bytes } => {
+            Command::Read { at, bytes } | Command::ReadSparse { at, bytes } => {
                 usage.reads += 1;
                 usage.read_bytes += bytes as u64;
                 (at, bytes as u64)
@@ -115,11 +118,11 @@ impl Meter {
                 usage.flushes += 1;
                 return;
             }
-            Command::Hint { .. } => {
+            Command::Hint { .. } | Command::Cancel { .. } => {
                 usage.hints += 1;
                 return;
             }
-            Command::Extents { .. } => return,
+            Command::Extents { .. } | Command::Moment => return,
         };
         let page = PAGE as u64;
         usage.unaligned += u64::from(!at.is_multiple_of(page) || !bytes.is_multiple_of(page));

@@ -5,6 +5,8 @@
 //! the drive's thread.
 
 pub mod bytes;
+mod clients;
+pub mod control;
 pub mod failure;
 #[cfg(target_os = "linux")]
 pub mod fuse;
@@ -13,3 +15,4 @@ pub mod nbd;
 pub mod queue;
 #[doc(hidden)]
 pub mod ram;
+mod socket;

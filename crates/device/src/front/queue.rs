@@ -29,6 +29,13 @@ pub enum Command {
         /// How many.
         bytes: usize,
     },
+    /// Answered with the data and where the holes are.
+    ReadSparse {
+        /// First byte.
+        at: u64,
+        /// How many.
+        bytes: usize,
+    },
     /// Writes `data`.
     Write {
         /// First byte.
@@ -60,14 +67,23 @@ pub enum Command {
     },
     /// Makes durable what was completed before.
     Flush,
-    /// The host will write the pages of the range soon.
+    /// Answered with how many pages the host has written.
+    Moment,
+    /// The host will write the pages of the range soon. Answered with how many it has written since.
     Hint {
         /// First byte.
         at: u64,
         /// How many.
         bytes: u64,
-        /// Whether a hint is taken back.
-        cancel: bool,
+        /// The moment from which it holds; `None` is now.
+        moment: Option<u64>,
+    },
+    /// The host takes hints on the pages of the range back.
+    Cancel {
+        /// First byte.
+        at: u64,
+        /// How many.
+        bytes: u64,
     },
     /// Answered with what of a range has data.
     Extents {
@@ -85,7 +101,8 @@ impl Command {
         match self {
             Self::Flush => true,
             Self::Write { fua, .. } | Self::Trim { fua, .. } | Self::Zero { fua, .. } => *fua,
-            Self::Read { .. } | Self::Hint { .. } | Self::Extents { .. } => false,
+            Self::Read { .. } | Self::ReadSparse { .. } | Self::Extents { .. } => false,
+            Self::Moment | Self::Hint { .. } | Self::Cancel { .. } => false,
         }
     }
 }
@@ -99,6 +116,10 @@ pub enum Answer {
     Data(Vec<u8>),
     /// The extents of a range.
     Extents(Vec<Extent>),
+    /// The extents of a range, and the data of those that have some, one behind the other.
+    Sparse(Vec<Extent>, Vec<u8>),
+    /// Pages: those that the host has written, or of a hint those that came too late.
+    Pages(u64),
 }
 
 type Outcome = Result<Answer, Failure>;
@@ -279,13 +300,21 @@ fn run<S: Served>(mut drive: Bytes<S>, queued: &Receiver<Entry>) -> (S, Result<(
 fn execute<S: Served>(drive: &mut Bytes<S>, command: Command) -> Outcome {
     match command {
         Command::Read { at, bytes } => return drive.read(at, bytes).map(Answer::Data),
+        Command::ReadSparse { at, bytes } => {
+            let (extents, data) = drive.read_sparse(at, bytes)?;
+            return Ok(Answer::Sparse(extents, data));
+        }
         Command::Extents { at, bytes, most } => {
             return drive.extents(at, bytes, most).map(Answer::Extents);
         }
         Command::Write { at, data, .. } => drive.write(at, &data)?,
         Command::Trim { at, bytes, .. } => drive.trim(at, bytes)?,
         Command::Zero { at, bytes, keep, .. } => drive.zero(at, bytes, keep)?,
-        Command::Hint { at, bytes, cancel } => drive.hint(at, bytes, cancel)?,
+        Command::Moment => return Ok(Answer::Pages(drive.moment())),
+        Command::Hint { at, bytes, moment } => {
+            return drive.hint(at, bytes, moment).map(Answer::Pages);
+        }
+        Command::Cancel { at, bytes } => drive.cancel(at, bytes)?,
         Command::Flush => {}
     }
     Ok(Answer::Done)

@@ -20,9 +20,17 @@ pub struct Counts {
     pub hinted: AtomicU64,
 }
 
+/// Data, and how many pages had been written when they were.
+#[derive(Clone)]
+struct Page {
+    data: Box<[u8]>,
+    moment: u64,
+}
+
 /// A drive whose pages are in memory.
 pub struct Ram {
-    pages: Vec<Option<Box<[u8]>>>,
+    pages: Vec<Option<Page>>,
+    written: u64,
     counts: Arc<Counts>,
 }
 
@@ -30,7 +38,7 @@ impl Ram {
     /// A drive of `pages` pages without data.
     pub fn new(pages: u64) -> Self {
         let pages = usize::try_from(pages).expect("a drive in memory fits into it");
-        Self { pages: vec![None; pages], counts: Arc::default() }
+        Self { pages: vec![None; pages], written: 0, counts: Arc::default() }
     }
 
     /// The counts, which stay readable while the drive is served.
@@ -58,7 +66,7 @@ impl Served for Ram {
         let range = self.range(page, count)?;
         for (stored, into) in self.pages[range].iter().zip(into.chunks_exact_mut(PAGE)) {
             match stored {
-                Some(data) => into.copy_from_slice(data),
+                Some(page) => into.copy_from_slice(&page.data),
                 None => into.fill(0),
             }
         }
@@ -71,9 +79,13 @@ impl Served for Ram {
         let count = (data.len() / PAGE) as u64;
         let range = self.range(page, count)?;
         for (stored, data) in self.pages[range].iter_mut().zip(data.chunks_exact(PAGE)) {
+            self.written += 1;
             match stored {
-                Some(stored) => stored.copy_from_slice(data),
-                None => *stored = Some(data.into()),
+                Some(page) => {
+                    page.data.copy_from_slice(data);
+                    page.moment = self.written;
+                }
+                None => *stored = Some(Page { data: data.into(), moment: self.written }),
             }
         }
         self.counts.written.fetch_add(count, Ordering::Relaxed);
@@ -92,10 +104,21 @@ impl Served for Ram {
         Ok(())
     }
 
-    fn hint(&mut self, page: u64, count: u64) -> Result<(), DeviceError> {
-        self.range(page, count)?;
-        self.counts.hinted.fetch_add(count, Ordering::Relaxed);
-        Ok(())
+    fn moment(&self) -> u64 {
+        self.written
+    }
+
+    fn hint(&mut self, page: u64, count: u64, moment: Option<u64>) -> Result<u64, DeviceError> {
+        let range = self.range(page, count)?;
+        let now = self.written;
+        let moment = moment.unwrap_or(now);
+        if moment > now {
+            return Err(DeviceError::Moment { moment, now });
+        }
+        let written = self.pages[range].iter().flatten();
+        let late = written.filter(|page| page.moment > moment).count() as u64;
+        self.counts.hinted.fetch_add(count - late, Ordering::Relaxed);
+        Ok(late)
     }
 
     fn cancel(&mut self, page: u64, count: u64) -> Result<(), DeviceError> {

@@ -50,6 +50,8 @@ impl Both for UnixStream {
 pub struct Client {
     socket: Box<dyn Both>,
     pub structured: bool,
+    /// First byte and bytes of the holes in the last reply.
+    pub holes: Vec<(u64, u32)>,
     cookie: u64,
 }
 
@@ -74,7 +76,7 @@ impl Client {
                 Box::new(socket)
             }
         };
-        Self { socket, structured: false, cookie: 0 }
+        Self { socket, structured: false, holes: vec![], cookie: 0 }
     }
 
     /// Connects, and sends the flags `flags`.
@@ -191,8 +193,26 @@ impl Client {
             let cookie = self.u64();
             return (cookie, if error == 0 { Ok(self.bytes(read)) } else { Err(error) });
         }
+        let (mut data, mut holes) = (vec![], vec![]);
+        loop {
+            let (is_last, cookie, outcome) = self.chunk(at + data.len() as u64, &mut holes);
+            match outcome {
+                Ok(part) => data.extend(part),
+                Err(error) => return (cookie, Err(error)),
+            }
+            if is_last {
+                self.holes = holes;
+                return (cookie, Ok(data));
+            }
+        }
+    }
+
+    /// A part of a structured reply: whether it is the last, whose, and what. The part of a read
+    /// begins at byte `at`.
+    fn chunk(&mut self, at: u64, holes: &mut Vec<(u64, u32)>) -> (bool, u64, Outcome) {
         assert_eq!(self.u32(), 0x668e_33ef);
-        assert_eq!(self.u16(), 1, "the only chunk");
+        let flags = self.u16();
+        assert!(flags <= 1);
         let kind = self.u16();
         let cookie = self.u64();
         let length = self.u32() as usize;
@@ -207,6 +227,13 @@ impl Client {
                 assert_eq!(payload[..8], at.to_be_bytes());
                 Ok(payload[8..].to_vec())
             }
+            2 => {
+                assert_eq!((&payload[..8], payload.len()), (&at.to_be_bytes()[..], 12));
+                let bytes = u32::from_be_bytes(payload[8..].try_into().unwrap());
+                assert!(bytes > 0, "a hole has bytes");
+                holes.push((at, bytes));
+                Ok(vec![0; bytes as usize])
+            }
             5 => {
                 assert_eq!(payload[..4], 1_u32.to_be_bytes());
                 Ok(payload[4..].to_vec())
@@ -220,7 +247,7 @@ impl Client {
             }
             _ => panic!("chunk {kind}"),
         };
-        (cookie, outcome)
+        (flags == 1, cookie, outcome)
     }
 
     pub fn request(&mut self, kind: u16, flags: u16, at: u64, bytes: u32, data: &[u8]) -> Outcome {

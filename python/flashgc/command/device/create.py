@@ -31,8 +31,8 @@ def create(file: Path, experiment: Path | None, as_json: bool, **typed: Any) -> 
 
     EXPERIMENT is a TOML file with the sections [drive] and [gc]; options override it.
     """
-    from flashgc.command.results import deliver
     from flashgc._documents import dumps
+    from flashgc.command.results import deliver
 
     made = planned(experiment, typed).create(file)
     if as_json:

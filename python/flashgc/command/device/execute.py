@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from flashgc.device.replaying import Replayed
 
 
+#: Percentiles that are shown, by their keys.
+PERCENTILES = (("p50", "p50"), ("p99", "p99"), ("p999", "p99.9"), ("max", "max"))
+
+
 @click.command(
     "exec",
     cls=GroupedCommand,
@@ -172,15 +176,12 @@ def _over_time(out: Any, done: Executed) -> str:
 
 
 def _latencies(done: Executed) -> list[tuple[str, str]]:
-    from flashgc.units import format_duration
+    from flashgc.command.timed_results import duration
 
     rows = []
     for name, one in done.latency_us.items():
         if one["count"]:
-            told = ", ".join(
-                f"{label} {format_duration(one[key] / 1e6)}"
-                for key, label in (("p50", "p50"), ("p99", "p99"), ("p999", "p99.9"), ("max", "max"))
-            )
+            told = ", ".join(f"{label} {duration(one[key])}" for key, label in PERCENTILES)
             rows.append((f"{name} latency", told))
     return rows
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +18,7 @@ OWN = ("durability", "journal")
 
 def drive_options(command: F) -> F:
     """Adds the options that make a drive."""
-    made: list[click.Parameter] = [
-        _DriveOption(PATHS[path], several=False) for path in OPTIONS
-    ]
+    made: list[click.Parameter] = [_DriveOption(PATHS[path], several=False) for path in OPTIONS]
     made += [
         click.Option(
             ["--durability"],

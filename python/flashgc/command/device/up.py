@@ -72,9 +72,7 @@ def up(
     from flashgc.device import up as upping
 
     serve = served(nbd=nbd, http=http, record=record, durability=durability)
-    done = upping.up(
-        file, mount, filesystem=fs, options=_words(mount_options), serve=serve
-    )
+    done = upping.up(file, mount, filesystem=fs, options=_words(mount_options), serve=serve)
     if not quiet:
         click.echo(f"{done.filesystem} on {done.device} in {done.mount}")
         for where in done.serving:
@@ -111,9 +109,7 @@ Examples:
   flashgc device down drive.flash --force""",
 )
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option(
-    "--force", is_flag=True, help="Unmount also while something uses the file system."
-)
+@click.option("--force", is_flag=True, help="Unmount also while something uses the file system.")
 @click.option("--quiet", "-q", is_flag=True, help="Say nothing.")
 def down(file: Path, force: bool, quiet: bool) -> int:
     """Unmount the drive in FILE and close it; also after a crash.

@@ -5,12 +5,12 @@
 use std::io::{self, Read, Write};
 
 use super::Export;
-use super::socket::Socket;
 use super::transmission::LARGEST;
 use super::wire::{
     self, IHAVEOPT, NBDMAGIC, OPTION_REPLY, allocation, garbage, handshake, info, option, reply,
 };
 use crate::PAGE;
+use crate::front::socket::Socket;
 
 /// Bytes of an option's data that are read; of more, the option is refused.
 const LONGEST: u32 = 64 << 10;

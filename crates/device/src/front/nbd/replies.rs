@@ -4,10 +4,10 @@ use std::io::{self, BufWriter, Write};
 use std::sync::mpsc::Receiver;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use super::socket::Socket;
 use super::wire::{SIMPLE_REPLY, STRUCTURED_REPLY, allocation, chunk};
 use crate::front::bytes::Extent;
 use crate::front::queue::Answer;
+use crate::front::socket::Socket;
 
 /// Bytes of requests and replies that a connection may have under way.
 const BUDGET: usize = 64 << 20;
@@ -103,9 +103,9 @@ fn encode(out: &mut impl Write, reply: &Reply, structured: bool) -> io::Result<(
             _ => Ok(()),
         };
     }
-    let mut piece = |kind: u16, head: &[u8], data: &[u8]| {
+    let mut piece = |flags: u16, kind: u16, head: &[u8], data: &[u8]| {
         out.write_all(&STRUCTURED_REPLY.to_be_bytes())?;
-        out.write_all(&chunk::DONE.to_be_bytes())?;
+        out.write_all(&flags.to_be_bytes())?;
         out.write_all(&kind.to_be_bytes())?;
         out.write_all(&reply.cookie.to_be_bytes())?;
         out.write_all(&((head.len() + data.len()) as u32).to_be_bytes())?;
@@ -114,16 +114,35 @@ fn encode(out: &mut impl Write, reply: &Reply, structured: bool) -> io::Result<(
     };
     match &reply.outcome {
         Ok(Answer::Data(data)) if !data.is_empty() => {
-            piece(chunk::OFFSET_DATA, &reply.at.to_be_bytes(), data)
+            piece(chunk::DONE, chunk::OFFSET_DATA, &reply.at.to_be_bytes(), data)
         }
-        Ok(Answer::Extents(extents)) => {
-            piece(chunk::BLOCK_STATUS, &allocation::ID.to_be_bytes(), &descriptors(extents))
+        Ok(Answer::Extents(extents)) => piece(
+            chunk::DONE,
+            chunk::BLOCK_STATUS,
+            &allocation::ID.to_be_bytes(),
+            &descriptors(extents),
+        ),
+        Ok(Answer::Sparse(extents, data)) if !extents.is_empty() => {
+            let (mut at, mut rest) = (reply.at, data.as_slice());
+            for (index, extent) in extents.iter().enumerate() {
+                let flags = if index + 1 == extents.len() { chunk::DONE } else { 0 };
+                if extent.data {
+                    let (data, behind) = rest.split_at(extent.bytes as usize);
+                    rest = behind;
+                    piece(flags, chunk::OFFSET_DATA, &at.to_be_bytes(), data)?;
+                } else {
+                    let bytes = (extent.bytes as u32).to_be_bytes();
+                    piece(flags, chunk::OFFSET_HOLE, &at.to_be_bytes(), &bytes)?;
+                }
+                at += extent.bytes;
+            }
+            Ok(())
         }
-        Ok(Answer::Data(_) | Answer::Done) => piece(chunk::NONE, &[], &[]),
+        Ok(_) => piece(chunk::DONE, chunk::NONE, &[], &[]),
         Err((error, text)) => {
             let mut head = error.to_be_bytes().to_vec();
             head.extend((text.len() as u16).to_be_bytes());
-            piece(chunk::ERROR, &head, text.as_bytes())
+            piece(chunk::DONE, chunk::ERROR, &head, text.as_bytes())
         }
     }
 }

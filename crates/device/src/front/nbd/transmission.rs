@@ -7,10 +7,10 @@ use std::sync::mpsc::{Sender, channel};
 use super::Export;
 use super::negotiation::Agreed;
 use super::replies::{self, Reply, Window};
-use super::socket::Socket;
 use super::wire::{self, command, error, flag, garbage};
 use crate::front::failure::Failure;
 use crate::front::queue::{Answer, Command, Queue};
+use crate::front::socket::Socket;
 
 /// Bytes of a read or a write at most.
 pub const LARGEST: u32 = 32 << 20;
@@ -136,6 +136,10 @@ impl Request {
             command::READ | command::WRITE if self.bytes > LARGEST => {
                 return Err((error::EINVAL, "reads and writes have at most 32 MiB"));
             }
+            // One that may not be cut has no place for holes.
+            command::READ if agreed.structured && self.flags & flag::DF == 0 => {
+                Command::ReadSparse { at, bytes: self.bytes as usize }
+            }
             command::READ => Command::Read { at, bytes: self.bytes as usize },
             command::WRITE => Command::Write { at, data: payload, fua },
             command::TRIM => Command::Trim { at, bytes, fua },
@@ -172,7 +176,7 @@ fn number(failure: &Failure, kind: u16) -> (u32, String) {
         Failure::OutOfRange { .. } if matches!(kind, command::WRITE | command::WRITE_ZEROES) => {
             error::ENOSPC
         }
-        Failure::OutOfRange { .. } => error::EINVAL,
+        Failure::OutOfRange { .. } | Failure::Refused(_) => error::EINVAL,
         Failure::ReadOnly(_) => error::EPERM,
         Failure::NoSpace(_) => error::ENOSPC,
         Failure::Io(_) => error::EIO,

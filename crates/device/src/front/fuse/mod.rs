@@ -4,9 +4,12 @@
 //! Reads and writes bypass the page cache, so what one host writes every other one reads at once.
 //! `fsync` is the drive's flush, punching a hole discards, `FALLOC_FL_ZERO_RANGE` writes zeros. The
 //! file's size is fixed: truncating it is refused, as are modes, owners and times. A shared mapping is
-//! refused by the kernel. There is no ioctl for hints yet.
+//! refused by the kernel. `SEEK_DATA` and `SEEK_HOLE` tell pages with data from those without, and
+//! hints come by [`ioctl`].
 //!
 //! The mount's thread parses requests; the drive's thread answers the kernel itself.
+
+pub mod ioctl;
 
 use std::ffi::OsStr;
 use std::io;
@@ -16,9 +19,9 @@ use std::time::{Duration, SystemTime};
 
 use fuser::{
     BackgroundSession, Config, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags,
-    Generation, INodeNo, InitFlags, KernelConfig, LockOwner, MountOption, OpenFlags, ReplyAttr,
-    ReplyData, ReplyDirectory, ReplyEmpty, ReplyEntry, ReplyOpen, ReplyStatfs, ReplyWrite, Request,
-    TimeOrNow, WriteFlags,
+    Generation, INodeNo, InitFlags, IoctlFlags, KernelConfig, LockOwner, MountOption, OpenFlags,
+    ReplyAttr, ReplyData, ReplyDirectory, ReplyEmpty, ReplyEntry, ReplyIoctl, ReplyLseek,
+    ReplyOpen, ReplyStatfs, ReplyWrite, Request, TimeOrNow, WriteFlags,
 };
 use rustix::fs::FallocateFlags;
 use rustix::io::Errno as System;
@@ -30,6 +33,10 @@ use crate::PAGE;
 
 /// The name of the file.
 pub const NAME: &str = "disk";
+
+// The numbers of `lseek`.
+const SEEK_DATA: i32 = 3;
+const SEEK_HOLE: i32 = 4;
 
 const ROOT: INodeNo = INodeNo::ROOT;
 const DISK: INodeNo = INodeNo(2);
@@ -160,9 +167,9 @@ impl Files {
     }
 }
 
-fn errno(failure: &Failure) -> Errno {
+pub(super) fn errno(failure: &Failure) -> Errno {
     match failure {
-        Failure::OutOfRange { .. } => Errno::EINVAL,
+        Failure::OutOfRange { .. } | Failure::Refused(_) => Errno::EINVAL,
         Failure::ReadOnly(_) => Errno::EROFS,
         Failure::NoSpace(_) => Errno::ENOSPC,
         Failure::Io(_) => Errno::EIO,
@@ -332,5 +339,57 @@ impl Filesystem for Files {
             return reply.ok();
         }
         self.change(Command::Zero { at, bytes: within, keep, fua: false }, reply);
+    }
+
+    /// The kernel asks for data and holes alone.
+    fn lseek(
+        &self,
+        _: &Request,
+        _: INodeNo,
+        _: FileHandle,
+        from: i64,
+        whence: i32,
+        reply: ReplyLseek,
+    ) {
+        let size = self.queue.size();
+        let data = match whence {
+            SEEK_DATA => true,
+            SEEK_HOLE => false,
+            _ => return reply.error(Errno::EINVAL),
+        };
+        let Some(at) = u64::try_from(from).ok().filter(|&at| at < size) else {
+            return reply.error(Errno::ENXIO);
+        };
+        let extents = Command::Extents { at, bytes: size - at, most: 1 };
+        self.queue.submit(extents, move |outcome| {
+            let first = match &outcome {
+                Ok(Answer::Extents(extents)) => extents.first(),
+                Ok(_) => None,
+                Err(failure) => return reply.error(errno(failure)),
+            };
+            match first.map(|first| if first.data == data { at } else { at + first.bytes }) {
+                // Behind the last byte is a hole, and no data.
+                Some(end) if end == size && data => reply.error(Errno::ENXIO),
+                Some(found) => reply.offset(found as i64),
+                None => reply.error(Errno::EIO),
+            }
+        });
+    }
+
+    fn ioctl(
+        &self,
+        _: &Request,
+        file: INodeNo,
+        _: FileHandle,
+        _: IoctlFlags,
+        number: u32,
+        given: &[u8],
+        _: u32,
+        reply: ReplyIoctl,
+    ) {
+        if file != DISK {
+            return reply.error(Errno::ENOTTY);
+        }
+        ioctl::answer(&self.queue, number, given, reply);
     }
 }

@@ -1,0 +1,195 @@
+//! A client of the control socket.
+
+use std::io;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use thiserror::Error;
+
+use super::request::{Pages, Request, Status, number};
+use super::{VERSION, frame};
+use crate::PAGE;
+use crate::front::socket::Socket;
+
+/// How long an answer may take: a flush of a slow disk does take its time.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Bytes of an answer at most.
+const LONGEST: usize = 1 << 30;
+
+/// Why a client has no answer.
+#[derive(Debug, Error)]
+pub enum ClientError {
+    /// Nobody serves a drive there.
+    #[error("no drive is served at {}: {error}; hint: flashgc device serve", path.display())]
+    NoServer {
+        /// Where it was looked for.
+        path: PathBuf,
+        /// What was found.
+        error: io::Error,
+    },
+    /// The server says no.
+    #[error("{text}")]
+    Failed {
+        /// How the request went.
+        status: Status,
+        /// The server's line on it.
+        text: String,
+    },
+    /// The answer is none of this protocol.
+    #[error("the answer to a request is none: {0}; hint: is this the control socket of a drive?")]
+    Garbage(&'static str),
+    /// The connection broke.
+    #[error("the connection to the drive broke: {0}")]
+    Broken(#[from] io::Error),
+}
+
+/// A connection to the control socket of a drive. After an error other than
+/// [`ClientError::Failed`] it is of no use any more.
+pub struct Client {
+    socket: Socket,
+    pages: u64,
+}
+
+impl Client {
+    /// Connects to the server at `path`.
+    ///
+    /// # Errors
+    /// Nobody is there, or someone who speaks another protocol or version.
+    pub fn connect(path: &Path) -> Result<Self, ClientError> {
+        let socket = UnixStream::connect(path)
+            .map_err(|error| ClientError::NoServer { path: path.into(), error })?;
+        let mut client = Self { socket: Socket::Unix(socket), pages: 0 };
+        let about = client.ask(&Request::Hello { version: VERSION })?;
+        let about = about.split_first_chunk::<8>().and_then(|(head, rest)| {
+            let expected = [VERSION.to_le_bytes(), (PAGE as u32).to_le_bytes()];
+            (head == expected.as_flattened() && rest.len() == 8).then_some(rest)
+        });
+        let pages = about.and_then(number).ok_or(ClientError::Garbage("HELLO"))?;
+        client.pages = pages.0;
+        Ok(client)
+    }
+
+    /// Pages of the drive.
+    pub fn pages(&self) -> u64 {
+        self.pages
+    }
+
+    /// Pages that the host has written: the moment from which a hint holds that is given later.
+    ///
+    /// # Errors
+    /// Those of [`ClientError`], as for all requests.
+    pub fn moment(&mut self) -> Result<u64, ClientError> {
+        let answer = self.ask(&Request::Moment)?;
+        one_number(&answer)
+    }
+
+    /// The host will write these pages soon, as it knew at `moment`; `None` is when the drive gets to
+    /// it. How many pages of them it has written since.
+    ///
+    /// # Errors
+    /// Those of [`ClientError`], as for all requests.
+    pub fn hint(&mut self, moment: Option<u64>, pages: &[Pages]) -> Result<u64, ClientError> {
+        let mut late = 0;
+        for pages in parts(pages) {
+            let answer = self.ask(&Request::Hint { moment, pages: pages.into() })?;
+            late += one_number(&answer)?;
+        }
+        Ok(late)
+    }
+
+    /// The host takes hints on these pages back.
+    ///
+    /// # Errors
+    /// Those of [`ClientError`], as for all requests.
+    pub fn cancel(&mut self, pages: &[Pages]) -> Result<(), ClientError> {
+        parts(pages).try_for_each(|pages| self.tell(&Request::Cancel(pages.into())))
+    }
+
+    /// Discards pages. They read as zeros.
+    ///
+    /// # Errors
+    /// Those of [`ClientError`], as for all requests.
+    pub fn trim(&mut self, pages: &[Pages]) -> Result<(), ClientError> {
+        parts(pages).try_for_each(|pages| self.tell(&Request::Trim(pages.into())))
+    }
+
+    /// What the drive has answered before is durable.
+    ///
+    /// # Errors
+    /// Those of [`ClientError`], as for all requests.
+    pub fn flush(&mut self) -> Result<(), ClientError> {
+        self.tell(&Request::Flush)
+    }
+
+    /// The drive's state, JSON.
+    ///
+    /// # Errors
+    /// Those of [`ClientError`], as for all requests.
+    pub fn stat(&mut self) -> Result<String, ClientError> {
+        let answer = self.ask(&Request::Stat)?;
+        text(answer)
+    }
+
+    /// The map of all blocks.
+    ///
+    /// # Errors
+    /// Those of [`ClientError`], as for all requests.
+    pub fn blocks(&mut self) -> Result<Vec<u8>, ClientError> {
+        self.ask(&Request::Blocks)
+    }
+
+    /// Records the drive's requests into `file`, or into none any more. The server's line on it.
+    ///
+    /// # Errors
+    /// Those of [`ClientError`], as for all requests.
+    pub fn record(&mut self, file: Option<&Path>) -> Result<String, ClientError> {
+        // The server has a working folder of its own.
+        let file = file.map(std::path::absolute).transpose()?;
+        let answer = self.ask(&Request::Record(file))?;
+        text(answer)
+    }
+
+    /// The drive stops soon.
+    ///
+    /// # Errors
+    /// Those of [`ClientError`], as for all requests.
+    pub fn stop(&mut self) -> Result<(), ClientError> {
+        self.tell(&Request::Stop)
+    }
+
+    fn tell(&mut self, request: &Request) -> Result<(), ClientError> {
+        match self.ask(request)?.as_slice() {
+            [] => Ok(()),
+            _ => Err(ClientError::Garbage("it is not empty")),
+        }
+    }
+
+    fn ask(&mut self, request: &Request) -> Result<Vec<u8>, ClientError> {
+        let (kind, body) = request.encode();
+        frame::write(&self.socket, kind, &body, PATIENCE)?;
+        let frame = frame::read(&self.socket, LONGEST, Some(PATIENCE), PATIENCE)?;
+        let (status, body) = frame.ok_or(io::Error::from(io::ErrorKind::UnexpectedEof))?;
+        match Status::of(status) {
+            Some(Status::Done) => Ok(body),
+            Some(status) => Err(ClientError::Failed { status, text: text(body)? }),
+            None => Err(ClientError::Garbage("the status is unknown")),
+        }
+    }
+}
+
+/// The ranges in parts that a request can have.
+fn parts(pages: &[Pages]) -> impl Iterator<Item = &[Pages]> {
+    pages.chunks(2048)
+}
+
+fn one_number(answer: &[u8]) -> Result<u64, ClientError> {
+    match number(answer) {
+        Some((number, [])) => Ok(number),
+        _ => Err(ClientError::Garbage("it is no number")),
+    }
+}
+
+fn text(answer: Vec<u8>) -> Result<String, ClientError> {
+    String::from_utf8(answer).map_err(|_| ClientError::Garbage("it is no text"))
+}

@@ -1,0 +1,131 @@
+//! The control socket of a served drive: hints, TRIM and flushes from processes beside the file
+//! system, and what people ask of a drive that is being used.
+//!
+//! # Protocol, version 1
+//! A Unix socket. All numbers are little endian. The client sends requests, the server answers each
+//! in turn; a client may send the next before it has the answer. Both are frames:
+//!
+//! | bytes | of a request | of an answer |
+//! |---|---|---|
+//! | 4 | bytes of the body, at most 65536 | bytes of the body |
+//! | 2 | kind | status |
+//! | 2 | 0 | 0 |
+//! | | body | body |
+//!
+//! Pages have 4096 bytes. A *range* is two numbers of 8 bytes: first page, and how many. The ranges of
+//! a request have no more pages together than the drive.
+//!
+//! | kind | request | body | body of the answer |
+//! |---|---|---|---|
+//! | 1 | HELLO, the first one | `flashgc\0`, version (4) | version (4), bytes of a page (4), pages of the drive (8) |
+//! | 2 | MOMENT | | pages that the host has written (8) |
+//! | 3 | HINT | moment (8), ranges | pages written since that moment, of which nothing is hinted (8) |
+//! | 4 | CANCEL | ranges | |
+//! | 5 | TRIM | ranges | |
+//! | 6 | FLUSH | | |
+//! | 7 | STAT | | the drive's state, JSON |
+//! | 8 | BLOCKS | | the map of all blocks, as whoever serves the drive defines it |
+//! | 9 | RECORD | an absolute path; empty: no more | a line on it, text |
+//! | 10 | STOP | | |
+//!
+//! A HINT says: the host will write these pages soon, as it knew at that moment. Moment 2^64 - 1 is
+//! the moment when the drive gets to it. FLUSH makes durable what was answered before it was sent.
+//! STOP is answered before the drive stops.
+//!
+//! | status | meaning |
+//! |---|---|
+//! | 0 | done |
+//! | 1 | no request of this protocol; the connection is closed |
+//! | 2 | another version; the connection is closed |
+//! | 3 | pages that the drive does not have |
+//! | 4 | the drive is read-only |
+//! | 5 | no room for the data |
+//! | 6 | damaged data, or the host's file system failed |
+//! | 7 | the drive is no longer served |
+//! | 8 | refused: a moment that has not come, a recording that cannot begin |
+//!
+//! With a status other than 0 the body is a line of text. A request that fails may be done in part. A
+//! frame that has begun must end within 10 seconds, and an answer be read within 10 seconds.
+
+mod client;
+mod frame;
+pub mod request;
+mod serve;
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::clients::Clients;
+use super::queue::Queue;
+use super::socket::Listener;
+pub use client::{Client, ClientError};
+pub use request::Status;
+
+/// How long a frame may take from its first byte to its last.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Version of the protocol.
+pub const VERSION: u32 = 1;
+
+/// Whoever serves a drive, as clients of its control socket reach him. Calls come from several threads,
+/// and hold up nobody but their client.
+pub trait Keeper: Send + Sync {
+    /// The drive's state as JSON.
+    ///
+    /// # Errors
+    /// A line that says why there is none.
+    fn stat(&self) -> Result<String, String>;
+
+    /// The map of all blocks.
+    ///
+    /// # Errors
+    /// A line that says why there is none.
+    fn blocks(&self) -> Result<Vec<u8>, String>;
+
+    /// Records requests into `file`, an absolute path, or into none any more. A line on it.
+    ///
+    /// # Errors
+    /// A line that says why not.
+    fn record(&self, file: Option<&Path>) -> Result<String, String>;
+
+    /// The drive is to stop. The server must be dropped in another thread.
+    fn stop(&self);
+}
+
+/// A server with its threads. Dropped, it closes all connections and waits for their threads.
+pub struct Server {
+    path: PathBuf,
+    _clients: Clients,
+}
+
+impl Server {
+    /// Listens at the Unix socket `path`, which is for its owner alone. The file of a server that was
+    /// killed is replaced.
+    ///
+    /// # Errors
+    /// A living server or another file is there; no such folder; too long a path.
+    pub fn start(queue: Queue, path: &Path, keeper: Arc<dyn Keeper>) -> io::Result<Self> {
+        Self::start_with(queue, path, keeper, PATIENCE)
+    }
+
+    /// [`Server::start`] with another patience, for tests.
+    #[doc(hidden)]
+    pub fn start_with(
+        queue: Queue,
+        path: &Path,
+        keeper: Arc<dyn Keeper>,
+        patience: Duration,
+    ) -> io::Result<Self> {
+        let listener = Listener::unix(path)?;
+        let desk = serve::Desk { queue, keeper, patience };
+        let clients = Clients::start(listener, "control", move |socket| desk.serve(socket))?;
+        Ok(Self { path: path.into(), _clients: clients })
+    }
+
+    /// Where it listens.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}

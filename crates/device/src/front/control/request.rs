@@ -1,0 +1,240 @@
+//! Requests and statuses as bytes.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+/// Bytes of a request's body at most.
+pub const LONGEST: usize = 64 << 10;
+/// Bytes of a path at most.
+const LONGEST_PATH: usize = 4096;
+
+const MAGIC: &[u8; 8] = b"flashgc\0";
+/// The moment of a hint that names none.
+const NO_MOMENT: u64 = u64::MAX;
+
+/// Pages that follow one another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pages {
+    /// The first.
+    pub first: u64,
+    /// How many.
+    pub count: u64,
+}
+
+/// What a client asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Request {
+    /// The first request.
+    Hello {
+        /// The version that the client speaks.
+        version: u32,
+    },
+    /// How many pages the host has written.
+    Moment,
+    /// The host will write these pages soon.
+    Hint {
+        /// The moment from which it holds; `None` is when the drive gets to it.
+        moment: Option<u64>,
+        /// Which.
+        pages: Vec<Pages>,
+    },
+    /// The host takes hints on these pages back.
+    Cancel(Vec<Pages>),
+    /// Discards pages.
+    Trim(Vec<Pages>),
+    /// Makes durable what was answered before.
+    Flush,
+    /// The drive's state.
+    Stat,
+    /// The map of all blocks.
+    Blocks,
+    /// Records into a file, or none any more.
+    Record(Option<PathBuf>),
+    /// The drive is to stop.
+    Stop,
+}
+
+/// Bytes that are no request.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum Fault {
+    /// No request has this kind.
+    #[error("no request has kind {0}; hint: kinds are 1 to 10")]
+    Kind(u16),
+    /// The body is not one of this kind.
+    #[error("the body of a request of kind {kind} has {found} bytes, expected {expected}")]
+    Length {
+        /// Kind of the request.
+        kind: u16,
+        /// Bytes of its body.
+        found: usize,
+        /// What it may have.
+        expected: &'static str,
+    },
+    /// HELLO does not begin with the protocol's name.
+    #[error("HELLO does not begin with `flashgc` and a zero")]
+    Magic,
+    /// A path that a file cannot have.
+    #[error("the path is not absolute, or has a zero byte")]
+    Path,
+}
+
+impl Request {
+    /// The request with this kind and body.
+    ///
+    /// # Errors
+    /// Bytes that are no request.
+    pub fn decode(kind: u16, body: &[u8]) -> Result<Self, Fault> {
+        let length = |expected| Fault::Length { kind, found: body.len(), expected };
+        let empty = |request| if body.is_empty() { Ok(request) } else { Err(length("none")) };
+        let ranges = |body| ranges(body).ok_or_else(|| length("16 a range"));
+        match kind {
+            1 => {
+                let (magic, version) = body.split_last_chunk().ok_or_else(|| length("12"))?;
+                if magic != MAGIC {
+                    return Err(Fault::Magic);
+                }
+                Ok(Self::Hello { version: u32::from_le_bytes(*version) })
+            }
+            2 => empty(Self::Moment),
+            3 => {
+                let (moment, body) = number(body).ok_or_else(|| length("8, and 16 a range"))?;
+                let moment = (moment != NO_MOMENT).then_some(moment);
+                Ok(Self::Hint { moment, pages: ranges(body)? })
+            }
+            4 => ranges(body).map(Self::Cancel),
+            5 => ranges(body).map(Self::Trim),
+            6 => empty(Self::Flush),
+            7 => empty(Self::Stat),
+            8 => empty(Self::Blocks),
+            9 if body.is_empty() => Ok(Self::Record(None)),
+            9 if body.len() > LONGEST_PATH => Err(length("at most 4096")),
+            9 if body[0] != b'/' || body.contains(&0) => Err(Fault::Path),
+            9 => Ok(Self::Record(Some(OsString::from_vec(body.into()).into()))),
+            10 => empty(Self::Stop),
+            _ => Err(Fault::Kind(kind)),
+        }
+    }
+
+    /// Kind and body.
+    pub fn encode(&self) -> (u16, Vec<u8>) {
+        match self {
+            Self::Hello { version } => (1, [&MAGIC[..], &version.to_le_bytes()].concat()),
+            Self::Moment => (2, vec![]),
+            Self::Hint { moment, pages } => {
+                let moment = moment.unwrap_or(NO_MOMENT).to_le_bytes();
+                (3, [&moment[..], &bytes(pages)].concat())
+            }
+            Self::Cancel(pages) => (4, bytes(pages)),
+            Self::Trim(pages) => (5, bytes(pages)),
+            Self::Flush => (6, vec![]),
+            Self::Stat => (7, vec![]),
+            Self::Blocks => (8, vec![]),
+            Self::Record(file) => {
+                (9, file.as_ref().map_or(vec![], |file| file.as_os_str().as_bytes().into()))
+            }
+            Self::Stop => (10, vec![]),
+        }
+    }
+}
+
+/// The number that `body` begins with, and what follows it.
+pub(super) fn number(body: &[u8]) -> Option<(u64, &[u8])> {
+    let (number, rest) = body.split_first_chunk()?;
+    Some((u64::from_le_bytes(*number), rest))
+}
+
+fn ranges(body: &[u8]) -> Option<Vec<Pages>> {
+    let (ranges, rest) = body.as_chunks::<16>();
+    let range = |range: &[u8; 16]| {
+        let (first, rest) = number(range)?;
+        Some(Pages { first, count: number(rest)?.0 })
+    };
+    if rest.is_empty() { ranges.iter().map(range).collect() } else { None }
+}
+
+fn bytes(pages: &[Pages]) -> Vec<u8> {
+    pages.iter().flat_map(|p| [p.first.to_le_bytes(), p.count.to_le_bytes()]).flatten().collect()
+}
+
+/// How a request went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u16)]
+pub enum Status {
+    /// It is done.
+    Done = 0,
+    /// It is no request of this protocol.
+    Malformed = 1,
+    /// The client speaks another version.
+    Version = 2,
+    /// Pages that the drive does not have.
+    OutOfRange = 3,
+    /// The drive is read-only.
+    ReadOnly = 4,
+    /// There is no room for the data.
+    NoSpace = 5,
+    /// Damaged data, or the host's file system failed.
+    Io = 6,
+    /// The drive is no longer served.
+    Stopped = 7,
+    /// The drive, or whoever serves it, will not do it.
+    Refused = 8,
+}
+
+impl Status {
+    /// The status with this number.
+    pub fn of(number: u16) -> Option<Self> {
+        use Status::{
+            Done, Io, Malformed, NoSpace, OutOfRange, ReadOnly, Refused, Stopped, Version,
+        };
+        let all = [Done, Malformed, Version, OutOfRange, ReadOnly, NoSpace, Io, Stopped, Refused];
+        all.into_iter().find(|&status| status as u16 == number)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(5000))]
+
+        /// Bytes are one request or none, and a request has one form.
+        #[test]
+        fn requests_have_one_form(kind in 0..12_u16, body in vec(any::<u8>(), 0..80)) {
+            let path = [b"/", body.as_slice()].concat();
+            for body in [body, path] {
+                if let Ok(request) = Request::decode(kind, &body) {
+                    prop_assert_eq!(request.encode(), (kind, body));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_request_is_read_back() {
+        let pages = vec![Pages { first: 1, count: u64::MAX }, Pages { first: 5, count: 0 }];
+        for request in [
+            Request::Hello { version: 7 },
+            Request::Moment,
+            Request::Hint { moment: None, pages: pages.clone() },
+            Request::Hint { moment: Some(3), pages: vec![] },
+            Request::Cancel(pages.clone()),
+            Request::Trim(pages),
+            Request::Flush,
+            Request::Stat,
+            Request::Blocks,
+            Request::Record(None),
+            Request::Record(Some("/a b".into())),
+            Request::Stop,
+        ] {
+            let (kind, body) = request.encode();
+            assert_eq!(Request::decode(kind, &body), Ok(request));
+        }
+    }
+}

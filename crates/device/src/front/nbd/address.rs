@@ -1,0 +1,45 @@
+//! How an NBD server's address is typed and shown: TCP or a Unix socket.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use thiserror::Error;
+
+/// Where a server listens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Address {
+    /// `HOST:PORT`; port 0 takes a free one.
+    Tcp(String),
+    /// `unix:PATH`.
+    Unix(PathBuf),
+}
+
+/// What was typed is no address.
+#[derive(Debug, Error, PartialEq, Eq)]
+#[error("`{0}` is no address; hint: HOST:PORT (127.0.0.1:10809) or unix:PATH")]
+pub struct AddressError(String);
+
+impl FromStr for Address {
+    type Err = AddressError;
+
+    fn from_str(typed: &str) -> Result<Self, AddressError> {
+        let error = || AddressError(typed.into());
+        if let Some(path) = typed.strip_prefix("unix:") {
+            return if path.is_empty() { Err(error()) } else { Ok(Self::Unix(path.into())) };
+        }
+        let (host, port) = typed.rsplit_once(':').ok_or_else(error)?;
+        port.parse::<u16>().map_err(|_| error())?;
+        if host.is_empty() { Err(error()) } else { Ok(Self::Tcp(typed.into())) }
+    }
+}
+
+/// The URI that NBD clients take.
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tcp(address) => write!(f, "nbd://{address}"),
+            Self::Unix(path) => write!(f, "nbd+unix:///?socket={}", path.display()),
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! Where a server listens, and its connections: TCP or a Unix socket.
+//!
+//! A Unix socket's file is for its owner alone. It is taken away at the end, and one that a killed
+//! server left behind is replaced, while that of a living server is not.
+
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::fs::{FlockOperation, Mode, OFlags};
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
+
+/// Connections that may wait to be accepted.
+const BACKLOG: i32 = 64;
+/// How often, a millisecond apart, a folder is tried in which another server takes its place.
+const TRIES: u32 = 2000;
+
+/// A server's end that waits for connections.
+pub enum Listener {
+    Tcp(TcpListener),
+    Unix(UnixListener, File),
+}
+
+/// The file of a Unix socket: its path, and which file there it is.
+pub struct File {
+    path: PathBuf,
+    identity: (u64, u64),
+}
+
+impl Listener {
+    /// Listens at `HOST:PORT`.
+    pub fn tcp(address: &str) -> io::Result<Self> {
+        TcpListener::bind(address).map(Self::Tcp)
+    }
+
+    /// Listens at a Unix socket.
+    pub fn unix(path: &Path) -> io::Result<Self> {
+        let address = SocketAddrUnix::new(path).map_err(|_| {
+            let text =
+                format!("{} is too long for a socket; hint: a path of 100 bytes", path.display());
+            io::Error::new(io::ErrorKind::InvalidInput, text)
+        })?;
+        // Two servers that find the same abandoned socket must not both take its place.
+        let _place = lock(path.parent().filter(|folder| !folder.as_os_str().is_empty()))?;
+        let listener = bind(&address).or_else(|error| match error {
+            Errno::ADDRINUSE if is_abandoned(path, &address) => {
+                std::fs::remove_file(path)?;
+                Ok(bind(&address)?)
+            }
+            Errno::ADDRINUSE => {
+                let text = format!(
+                    "{} is in use; hint: stop the server there, or take another path",
+                    path.display()
+                );
+                Err(io::Error::new(io::ErrorKind::AddrInUse, text))
+            }
+            other => Err(other.into()),
+        })?;
+        let identity = identity(path)?;
+        Ok(Self::Unix(listener.into(), File { path: path.into(), identity }))
+    }
+
+    /// The port of TCP.
+    pub fn tcp_address(&self) -> io::Result<Option<String>> {
+        match self {
+            Self::Tcp(listener) => Ok(Some(listener.local_addr()?.to_string())),
+            Self::Unix(..) => Ok(None),
+        }
+    }
+
+    pub fn accept(&self) -> io::Result<Socket> {
+        match self {
+            Self::Tcp(listener) => {
+                let socket = listener.accept()?.0;
+                socket.set_nodelay(true)?;
+                Ok(Socket::Tcp(socket))
+            }
+            Self::Unix(listener, _) => Ok(Socket::Unix(listener.accept()?.0)),
+        }
+    }
+
+    /// Wakes who waits in [`Listener::accept`], and takes the Unix socket's file away.
+    pub fn close(&self) {
+        let _ = match self {
+            Self::Tcp(listener) => rustix::net::shutdown(listener, rustix::net::Shutdown::Both),
+            Self::Unix(listener, file) => {
+                // Someone may have removed it, and another server be there now.
+                if identity(&file.path).is_ok_and(|identity| identity == file.identity) {
+                    let _ = std::fs::remove_file(&file.path);
+                }
+                rustix::net::shutdown(listener, rustix::net::Shutdown::Both)
+            }
+        };
+    }
+}
+
+fn identity(path: &Path) -> io::Result<(u64, u64)> {
+    let file = std::fs::symlink_metadata(path)?;
+    Ok((file.dev(), file.ino()))
+}
+
+/// A lock on a folder, while it is open. File systems without locks, and folders that others hold, do
+/// without.
+fn lock(folder: Option<&Path>) -> io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let folder = rustix::fs::open(folder.unwrap_or(Path::new(".")), flags, Mode::empty())?;
+    for _ in 0..TRIES {
+        match rustix::fs::flock(&folder, FlockOperation::NonBlockingLockExclusive) {
+            Err(Errno::WOULDBLOCK) => std::thread::sleep(Duration::from_millis(1)),
+            _ => break,
+        }
+    }
+    Ok(folder)
+}
+
+fn socket(flags: SocketFlags) -> Result<OwnedFd, Errno> {
+    let flags = SocketFlags::CLOEXEC | flags;
+    rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)
+}
+
+/// A listening socket whose file was never open to others: on Linux it gets the mode of the socket.
+fn bind(address: &SocketAddrUnix) -> Result<OwnedFd, Errno> {
+    let socket = socket(SocketFlags::empty())?;
+    rustix::fs::fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
+    rustix::net::bind(&socket, address)?;
+    rustix::net::listen(&socket, BACKLOG)?;
+    Ok(socket)
+}
+
+/// Whether a path is a socket at which nobody listens, as a killed server leaves it. Does not wait
+/// for a server that is busy.
+fn is_abandoned(path: &Path, address: &SocketAddrUnix) -> bool {
+    let is_socket = std::fs::symlink_metadata(path).is_ok_and(|file| file.file_type().is_socket());
+    let connected = socket(SocketFlags::NONBLOCK).and_then(|s| rustix::net::connect(&s, address));
+    is_socket && connected == Err(Errno::CONNREFUSED)
+}
+
+/// A connection. Shared by the threads that read and write it.
+pub enum Socket {
+    Tcp(TcpStream),
+    Unix(UnixStream),
+}
+
+impl Socket {
+    pub fn try_clone(&self) -> io::Result<Self> {
+        Ok(match self {
+            Self::Tcp(socket) => Self::Tcp(socket.try_clone()?),
+            Self::Unix(socket) => Self::Unix(socket.try_clone()?),
+        })
+    }
+
+    /// Ends every read and write on it, also those that wait.
+    pub fn shutdown(&self) {
+        let _ = match self {
+            Self::Tcp(socket) => socket.shutdown(Shutdown::Both),
+            Self::Unix(socket) => socket.shutdown(Shutdown::Both),
+        };
+    }
+
+    /// How long reads and writes wait; none waits for ever.
+    pub fn set_patience(&self, patience: Option<Duration>) -> io::Result<()> {
+        match self {
+            Self::Tcp(socket) => {
+                socket.set_read_timeout(patience)?;
+                socket.set_write_timeout(patience)
+            }
+            Self::Unix(socket) => {
+                socket.set_read_timeout(patience)?;
+                socket.set_write_timeout(patience)
+            }
+        }
+    }
+}
+
+impl Read for &Socket {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Socket::Tcp(socket) => (&*socket).read(into),
+            Socket::Unix(socket) => (&*socket).read(into),
+        }
+    }
+}
+
+impl Write for &Socket {
+    fn write(&mut self, data: &[u8]) -> io::Result<usize> {
+        match self {
+            Socket::Tcp(socket) => (&*socket).write(data),
+            Socket::Unix(socket) => (&*socket).write(data),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
