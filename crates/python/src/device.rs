@@ -465,7 +465,7 @@ impl StoredDrive {
         })?;
         let found = server.address().to_string();
         open.as_mut().ok_or_else(closed)?.servers.push(server);
-        lock(&self.shown.serving).push(format!("nbd {found}"));
+        lock(&self.shown.serving).push(found.clone());
         Ok(found)
     }
 

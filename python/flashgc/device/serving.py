@@ -48,17 +48,17 @@ def opened(path: Path, fronts: Fronts) -> Iterator[Device]:
         if fronts.fuse is not None:
             drive.serve_fuse(fronts.fuse)
         if fronts.http is not None:
-            stack.enter_context(page(drive, fronts.http))
+            stack.enter_context(shown(drive, fronts.http))
         yield drive
 
 
 @contextlib.contextmanager
-def page(drive: Device, address: str) -> Iterator[None]:
+def shown(drive: Device, address: str) -> Iterator[None]:
     """The page that shows the drive, at ``address``."""
-    from flashgc.device import web
+    from flashgc.device.web import Page
 
-    with web.serve(drive, address) as where:
-        drive.serves(where)
+    with Page(drive, address) as page:
+        drive.serves(page.url)
         yield
 
 

@@ -22,7 +22,7 @@ impl FileMedia {
     /// A file that exists, a system that refuses.
     pub fn create(path: &Path, len: u64) -> io::Result<Self> {
         let file = OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
-        lock(&file, path)?;
+        lock(&file)?;
         file.set_len(len)?;
         Ok(Self { file, len })
     }
@@ -33,7 +33,7 @@ impl FileMedia {
     /// No such file, or one that another process has open.
     pub fn open(path: &Path) -> io::Result<Self> {
         let file = OpenOptions::new().read(true).write(true).open(path)?;
-        lock(&file, path)?;
+        lock(&file)?;
         let len = file.metadata()?.len();
         Ok(Self { file, len })
     }
@@ -57,15 +57,12 @@ impl FileMedia {
     }
 }
 
-fn lock(file: &File, path: &Path) -> io::Result<()> {
+fn lock(file: &File) -> io::Result<()> {
     match flock(file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(()),
         Err(rustix::io::Errno::WOULDBLOCK) => Err(io::Error::new(
             io::ErrorKind::ResourceBusy,
-            format!(
-                "{} is in use by another process; hint: one drive has one server",
-                path.display()
-            ),
+            "it is in use by another process; hint: one drive has one server",
         )),
         Err(error) => Err(error.into()),
     }

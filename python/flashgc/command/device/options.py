@@ -74,7 +74,7 @@ def serving_options(command: F) -> F:
         click.option(
             "--http",
             metavar="ADDRESS",
-            help="Show the drive on a page at HOST:PORT, or :PORT of this machine alone.",
+            help="Show the drive on a page at HOST:PORT, or at PORT for this machine alone.",
         ),
         click.option(
             "--record",

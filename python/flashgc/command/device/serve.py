@@ -15,7 +15,7 @@ from flashgc.command.entrance import CONTEXT, OK
     epilog="""\b
 Examples:
   flashgc device serve drive.flash --nbd unix:/tmp/drive.sock
-  flashgc device serve drive.flash --fuse /mnt/fuse --http :8080
+  flashgc device serve drive.flash --fuse /mnt/fuse --http 8080
   flashgc device serve drive.flash --nbd 127.0.0.1:10809 --record drive.flashgc.zst
 
 Ctrl-C or the signal to terminate closes the drive. Other processes reach it

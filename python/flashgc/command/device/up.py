@@ -33,7 +33,7 @@ def filesystem_options(command: F) -> F:
     epilog="""\b
 Examples:
   flashgc device up drive.flash --mount /mnt/drive
-  flashgc device up drive.flash --mount /mnt/drive --fs xfs --http :8080
+  flashgc device up drive.flash --mount /mnt/drive --fs xfs --http 8080
   flashgc device down drive.flash
 
 Needs root, FUSE and loop devices.""",

@@ -1,0 +1,76 @@
+"""``flashgc device stat``: what a served drive does, once or all the time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from flashgc.command.entrance import CONTEXT, OK
+
+
+@click.command(
+    context_settings=CONTEXT,
+    epilog="""\b
+Examples:
+  flashgc device stat drive.flash
+  flashgc device stat drive.flash --watch
+  flashgc device stat drive.flash --json
+  flashgc device stat drive.flash --svg blocks.svg --view wear
+  flashgc device stat drive.flash --openmetrics
+
+A drive that nobody serves is opened for the moment.""",
+)
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--watch", is_flag=True, help="Once a second until Ctrl-C.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@click.option("--openmetrics", is_flag=True, help="The text that Prometheus reads.")
+@click.option(
+    "--svg",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Draw the map of all blocks to FILE.",
+)
+@click.option(
+    "--view",
+    metavar="WORD",
+    default="valid",
+    help="What --svg shows of each block: valid, class, zombies, wear or state. [default: valid]",
+)
+def stat(
+    file: Path, watch: bool, as_json: bool, openmetrics: bool, svg: Path | None, view: str
+) -> int:
+    """Show the state and the counts of the drive in FILE.
+
+    Names and units are those of the SMART and OCP logs where these have such a count.
+    """
+    from flashgc._core import ConfigError
+    from flashgc._documents import dumps
+    from flashgc.device.looking import looking
+
+    if sum((watch, as_json, openmetrics, svg is not None)) > 1:
+        raise ConfigError("found several of --watch, --json, --openmetrics and --svg, expected one")
+    with looking(file) as drive:
+        if watch:
+            from flashgc.device.watch import watch as watched
+
+            watched(drive.stat)
+            return OK
+        if svg is not None:
+            from flashgc.device.still import still
+
+            svg.write_text(still(drive.stat(), drive.blocks(), view), encoding="utf-8")
+            click.echo(f"{svg} shows {len(drive.blocks())} blocks")
+            return OK
+        found = drive.stat()
+    if as_json:
+        click.echo(dumps(found))
+    elif openmetrics:
+        from flashgc.device.metrics import openmetrics as metrics
+
+        click.echo(metrics(found), nl=False)
+    else:
+        from flashgc.device.watch import overview
+
+        click.echo("\n".join(overview(found)))
+    return OK

@@ -1,0 +1,119 @@
+"""``flashgc device``: what is said, and what is refused, without mounts."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+from flashgc import Device
+
+from tests.conftest import COMMAND, Command, environment
+from tests.device.conftest import needs
+
+SMALL = ("--blocks", "64", "--pages-per-block", "32")
+
+
+def test_a_drive_is_made_and_described(command: Command) -> None:
+    done = command("device", "create", "d", *SMALL, "--gc-preset", "zgc-cb", "--seed", "9")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (
+        done.stdout.splitlines()
+        == [
+            "drive       d",
+            "capacity    7.2 MiB for the host, of 8 MiB: 64 blocks of 32 pages of 4 KiB",
+            "victim      cost-benefit:zombies=yes",
+            "placement   dac:regions=3,threshold=2048,zombie-block=yes",
+            "durability  process",
+        ]
+        or "zombie" in done.stdout
+    )
+    again = command("device", "create", "d", *SMALL)
+    assert (again.returncode, again.stderr) == (1, "error: d: File exists\n")
+    done = command("device", "create", "e", *SMALL, "--json")
+    made = json.loads(done.stdout)
+    assert (made["logical_pages"], made["blocks"], made["durability"]) == (1843, 64, "process")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        ("create d --victim gredy", 2, "did you mean 'greedy'?"),
+        ("create d --durability disk", 2, "expected power, process or none"),
+        ("create d --journal 5", 2, "MiB"),
+        ("create d --capacity 1000", 2, "unit"),
+        ("create d --writes 3x", 2, "unknown option '--writes'"),
+        ("stat none", 2, "none"),
+        ("up none --mount m", 2, "no such file"),
+        ("down none", 2, "is not up"),
+        ("check none", 1, "none: No such file or directory"),
+        ("serve none", 1, "none: No such file or directory"),
+        ("hint d 4KiB", 2, "expected two sizes and a plus"),
+        ("trim d 0+100", 2, "are no whole pages"),
+        ("record d", 2, "expected one, or --off"),
+        ("exec --compare gredy -- true", 2, "did you mean 'greedy'?"),
+        ("exec --fs ext5 -- true", 2, "did you mean 'ext4'?"),
+        ("nonsense", 2, "unknown command 'nonsense'"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_line(
+    command: Command, arguments: str, code: int, said: str
+) -> None:
+    done = command("device", *arguments.split())
+    assert done.returncode == code, done.stderr
+    assert done.stderr.count("\n") == 1
+    assert said in done.stderr
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root can mount")
+def test_without_root_it_says_what_it_needs(command: Command) -> None:
+    done = command("device", "exec", "--", "true")
+    assert done.returncode == 1
+    assert "needs root" in done.stderr
+    assert "--nbd" in done.stderr
+
+
+def test_without_root_exec_says_what_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    from flashgc import DriveError
+    from flashgc.device import mounts
+
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    with pytest.raises(DriveError, match="needs root, for loop devices and mounts; hint: "):
+        mounts.check("flashgc device exec", "ext4")
+
+
+@needs("nbdcopy")
+def test_a_served_drive_is_reached_and_closed_by_a_signal(tmp_path: Path) -> None:
+    file = tmp_path / "d"
+    Device.create(file, capacity="64MiB", pages_per_block=32).close()
+    (tmp_path / "image").write_bytes(os.urandom(8 << 20))
+    address = f"unix:{tmp_path / 'nbd'}"
+    server = subprocess.Popen(
+        [*COMMAND, "device", "serve", str(file), "--nbd", address],
+        env=environment(),
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    try:
+        assert server.stdout is not None
+        assert server.stdout.readline() == f"{address}\n"
+        uri = f"nbd+unix:///?socket={tmp_path / 'nbd'}"
+        subprocess.run(("nbdcopy", str(tmp_path / "image"), uri), check=True)
+        busy = subprocess.run(
+            [*COMMAND, "device", "serve", str(file), "--nbd", "127.0.0.1:0"],
+            env=environment(), text=True, capture_output=True, check=False,
+        )  # fmt: skip
+        assert busy.returncode == 1
+        assert "in use by another process" in busy.stderr
+        server.send_signal(signal.SIGTERM)
+        _, errors = server.communicate(timeout=30)
+        assert (server.returncode, errors) == (0, "serving; Ctrl-C closes the drive\n")
+    finally:
+        server.kill()
+    with Device.open(file) as drive:
+        assert drive.read(0, 8 << 20) == (tmp_path / "image").read_bytes()
+        assert drive.stat()["smart"]["unsafe_shutdowns"] == 0
