@@ -15,7 +15,9 @@ from documents import (
     ROOT,
     Block,
     agrees,
+    agrees_in_words,
     blocks,
+    can_mount,
     documents,
     output,
     prepare,
@@ -54,9 +56,12 @@ def test_a_document_shows_what_happens(
 
 
 def run_console(block: Block, place: str, folder: Path) -> None:
+    if block.mounts and not can_mount():
+        return
+    agree = agrees_in_words if block.mounts else agrees
     for step in steps(block):
         found = output(step, folder)
-        assert agrees(step.printed, found), (
+        assert agree(step.printed, found), (
             f"{place}: {step.command}\nexpected:\n{step.printed}\nfound:\n{found}\n"
             "make docs writes the outputs anew"
         )

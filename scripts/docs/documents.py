@@ -11,6 +11,10 @@ the memory of the process differ from run to run: these figures alone are not co
 count as one blank. A block marked ``python`` is a program, with ``>>>`` a doctest. A block after
 ``<!-- file: NAME -->`` is written to that file. Each document has a folder of its own, in which
 ``data`` is the repository's.
+
+A block after ``<!-- mounts -->`` mounts drives: it is run where that is possible, and left out
+elsewhere. What a file system writes differs a little from run to run, so only the words at the
+beginning of each line are compared.
 """
 
 from __future__ import annotations
@@ -27,7 +31,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 BLOCK = re.compile(
-    r"^(?:<!-- file: (?P<file>\S+) -->\n)?```(?P<kind>\w+)\n(?P<text>.*?)^```$", re.M | re.S
+    r"^(?:<!-- (?:file: (?P<file>\S+)|(?P<mounts>mounts)) -->\n)?```(?P<kind>\w+)\n(?P<text>.*?)^```$", re.M | re.S
 )
 #: A line of a document that stands for any number of lines.
 LEFT_OUT = "..."
@@ -60,6 +64,8 @@ class Block:
     #: Where its text begins and ends in the document.
     begin: int = 0
     end: int = 0
+    #: Whether its commands mount drives.
+    mounts: bool = False
 
 
 @dataclass(frozen=True)
@@ -85,6 +91,7 @@ def blocks(document: Path) -> list[Block]:
             text.count("\n", 0, match.start("text")) + 1,
             match["file"],
             *match.span("text"),
+            mounts=match["mounts"] is not None,
         )
         for match in BLOCK.finditer(text)
     ]
@@ -155,6 +162,27 @@ def agrees(printed: str, found: str) -> bool:
     return _placed(steady(printed), steady(found), lambda a, b: a == b) is not None
 
 
+def agrees_in_words(printed: str, found: str) -> bool:
+    """Whether the lines of a document begin with the words that were found."""
+
+    def words(text: str) -> list[str]:
+        return [_words(re.split(r"\s{2,}", line.strip())[0]) for line in text.splitlines()]
+
+    return _placed(words(printed), words(found), lambda a, b: a == b) is not None
+
+
+def can_mount() -> bool:
+    """Whether drives can be mounted here."""
+    from flashgc import DriveError
+    from flashgc.device import mounts
+
+    try:
+        mounts.check("a document", "ext4")
+    except DriveError:
+        return False
+    return True
+
+
 def renewed(printed: str, found: str) -> str:
     """The output that was found, with the same lines left out as before.
 
@@ -223,7 +251,7 @@ def rewrite(document: Path) -> bool:
                 (folder / block.file).write_text(block.text, encoding="utf-8")
             elif block.kind == "python" and ">>>" not in block.text:
                 run_python(block.text, document.name, names)
-            elif block.kind == "console":
+            elif block.kind == "console" and (can_mount() or not block.mounts):
                 made = [
                     (step, renewed(step.printed, output(step, folder))) for step in steps(block)
                 ]
