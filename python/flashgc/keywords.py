@@ -12,7 +12,7 @@ YesNo: TypeAlias = Literal["yes", "no"]
 OnBadLine: TypeAlias = Literal["stop", "skip"]
 BlkparseAction: TypeAlias = Literal["D", "Q", "C", "I", "G"]
 Paging: TypeAlias = Literal["covered", "rounded", "floor", "rounded+floor"]
-Numbering: TypeAlias = Literal["address", "first-touch"]
+Numbering: TypeAlias = Literal["address", "first-touch", "given"]
 Disorder: TypeAlias = Literal["refuse", "sort"]
 Kind: TypeAlias = Literal["counting", "timed"]
 Scheduling: TypeAlias = Literal["fifo", "reads-first"]
@@ -61,8 +61,10 @@ class RunKeywords(TypedDict, total=False):
     """
     numbering: Numbering | None
     """Logical pages of a trace's pages: by device and address, so that neighbours stay neighbours
-    and a request stays one, or in the order in which they are first read or written. A timed drive
-    splits requests whose pages do not follow each other. [default: address]
+    and a request stays one; in the order in which they are first read or written, where a timed
+    drive splits requests whose pages do not follow each other; or given, where page i of the only
+    device is logical page i, and blocks says how many the drive has. [default: given of a recorded
+    drive, else address]
     """
     arrivals: str | None
     """When requests arrive: poisson, periodic, gaps, bursts, closed. For example
@@ -307,8 +309,10 @@ class CompareKeywords(TypedDict, total=False):
     """
     numbering: Numbering | None
     """Logical pages of a trace's pages: by device and address, so that neighbours stay neighbours
-    and a request stays one, or in the order in which they are first read or written. A timed drive
-    splits requests whose pages do not follow each other. [default: address]
+    and a request stays one; in the order in which they are first read or written, where a timed
+    drive splits requests whose pages do not follow each other; or given, where page i of the only
+    device is logical page i, and blocks says how many the drive has. [default: given of a recorded
+    drive, else address]
     """
     arrivals: str | None
     """When requests arrive: poisson, periodic, gaps, bursts, closed. For example

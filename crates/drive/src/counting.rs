@@ -138,7 +138,7 @@ impl State for CountingDrive {
 /// Whether the rest of `batch`, of which so many commands are done, makes sense.
 pub(crate) fn check_batch(batch: &Batch, done: usize) -> Result<(), Fault> {
     let commands = batch.pages.len();
-    let in_order = batch.hints.is_sorted_by_key(|&(before, _)| before)
+    let in_order = batch.hints.is_sorted_by_key(|hint| hint.before)
         && batch.short.is_sorted_by_key(|&(number, _)| number)
         && batch.flushes.is_sorted();
     if done <= commands && (batch.ops.is_empty() || batch.ops.len() == commands) && in_order {
@@ -298,24 +298,28 @@ impl CountingDrive {
         next.map_or(self.batch.pages.len(), |&before| before as usize)
     }
 
-    /// Tells the layer of the hints that come before the next command; returns before which command
-    /// the next ones come.
+    /// Tells the layer of the hints that come before the next command, and of those taken back, in their
+    /// order; returns before which command the next ones come.
     fn pass_on_hints(&mut self) -> Result<usize, DriveError> {
         let rest = &self.batch.hints[self.hinted..];
         if rest.is_empty() {
             return Ok(self.batch.pages.len());
         }
-        self.told.clear();
-        let now = rest.iter().take_while(|&&(before, _)| before as usize <= self.done);
-        self.told.extend(now.map(|&(_, page)| page));
-        if !self.told.is_empty() {
-            // Where nothing asks for hints they are dropped; results then have no zombies.
-            if let Some(hints) = self.layer.hints() {
-                hints.hint(&self.told)?;
+        let due = rest.partition_point(|hint| hint.before as usize <= self.done);
+        // Where nothing asks for hints they are dropped; results then have no zombies.
+        if let Some(hints) = self.layer.hints() {
+            for alike in rest[..due].chunk_by(|a, b| a.is_taken_back == b.is_taken_back) {
+                self.told.clear();
+                self.told.extend(alike.iter().map(|hint| hint.page));
+                if alike[0].is_taken_back {
+                    hints.cancel(&self.told)?;
+                } else {
+                    hints.hint(&self.told)?;
+                }
             }
-            self.hinted += self.told.len();
         }
-        let next = self.batch.hints.get(self.hinted).map(|&(before, _)| before as usize);
+        self.hinted += due;
+        let next = self.batch.hints.get(self.hinted).map(|hint| hint.before as usize);
         Ok(next.unwrap_or(self.batch.pages.len()))
     }
 

@@ -15,7 +15,7 @@ use flashgc_workload::requests::Space;
 
 use crate::config::Resolved;
 use crate::extent::{Length, Plan, Warmup};
-use crate::options::{HostConfig, NONE, RunConfig};
+use crate::options::{HostConfig, NONE, RunConfig, TraceConfig};
 use crate::source::Source;
 use crate::swap::SwapSpec;
 use crate::timed::config::resolve as clock;
@@ -55,6 +55,9 @@ impl Resolved {
         let blocks_asked = config.blocks.or(needed).filter(|&blocks| blocks < geometry.blocks());
         if plan.is_some() {
             specs.mapping.geometry_below(&geometry)?;
+        }
+        if let Some(given) = source.given() {
+            given.check(geometry.logical_pages())?;
         }
         check_requests(config, buffer, &geometry, &*source)?;
         let host = host(config, &specs.mapping, &geometry)?;
@@ -142,6 +145,10 @@ impl Resolved {
                 .as_ref()
                 .map(|host| HostConfig { cache: host.cache(), hints: host.hints().to_string() }),
             workload: self.source.canonical(),
+            trace: TraceConfig {
+                numbering: self.source.numbering().map(|numbering| numbering.name().to_string()),
+                ..config.trace.clone()
+            },
             ..config.clone()
         }
     }
@@ -370,8 +377,35 @@ fn blocks(config: &RunConfig, planes: u32) -> Result<Option<u32>, SpecError> {
 }
 
 /// Said where nothing tells how large the drive is.
-pub(crate) fn no_blocks() -> SpecError {
-    SpecError::new("the number of blocks is missing", "give --blocks, for example --blocks 10000")
+pub(crate) fn no_blocks(config: &RunConfig, source: &dyn Source) -> SpecError {
+    let missing = "the number of blocks is missing";
+    let Some(given) = source.given() else {
+        return SpecError::new(missing, "give --blocks, for example --blocks 10000");
+    };
+    let (least, pages) = match given.recorded() {
+        Some(pages) => ("", pages),
+        None => ("at least ", given.least().into()),
+    };
+    let of = format!(
+        "{missing}, and the pages of the trace keep the numbers that they have on a drive of {least}{}",
+        count(pages, "logical page")
+    );
+    let hint = match smallest(pages, config.units_per_block(), config.spare) {
+        Some(blocks) => format!("--blocks {blocks} at spare factor {}", config.spare),
+        None => "give --blocks and --spare of that drive".to_string(),
+    };
+    SpecError::new(of, hint)
+}
+
+/// The blocks of the smallest drive that has so many logical pages; `None` if there is none.
+fn smallest(pages: u64, b: u32, spare: f64) -> Option<u32> {
+    let has = |blocks| {
+        Geometry::with_spare(blocks, b, spare)
+            .is_ok_and(|drive| u64::from(drive.logical_pages()) >= pages)
+    };
+    let blocks = Geometry::for_logical_pages(pages, b, spare).ok()?.blocks();
+    // Drives are rounded to whole pages, so one block fewer may do.
+    [blocks - 1, blocks].into_iter().find(|&blocks| has(blocks))
 }
 
 /// The shape of a drive without a clock.
@@ -393,7 +427,7 @@ fn geometry(
         .into()),
         (None, Some(pages)) => Ok(Geometry::for_logical_pages(pages.into(), b, config.spare)?),
         (Some(blocks), Some(pages)) => fitted(blocks, b, pages, config.spare),
-        (None, None) => Err(no_blocks().into()),
+        (None, None) => Err(no_blocks(config, source).into()),
     }
 }
 

@@ -6,7 +6,8 @@ use flashgc_base::spec::{SpecError, count};
 use flashgc_workload::generate::{GeneratorSpec, generators};
 use flashgc_workload::requests::{Requests, Space, request_generators};
 use flashgc_workload::trace::{
-    Fault, Progress, Replay, SourceOptions, TraceError, TraceSource, TraceStat,
+    Fault, GivenPages, Numbering, Progress, Replay, SourceOptions, TraceError, TraceSource,
+    TraceStat,
 };
 use flashgc_workload::{Batch, Op, Workload, WorkloadError};
 
@@ -20,6 +21,18 @@ pub trait Source: Send + Sync {
     /// The number of logical pages it addresses, where it fixes that itself, in whole blocks of
     /// `pages_per_block`.
     fn fixed_pages(&self, pages_per_block: u32) -> Option<u32>;
+
+    /// The pages that it names by their numbers on the drive, which then says how many it has; `None`
+    /// where their numbers are the workload's own.
+    fn given(&self) -> Option<&GivenPages> {
+        None
+    }
+
+    /// How the pages of the trace that it is are numbered, if that is not what a trace asks for that says
+    /// nothing of it.
+    fn numbering(&self) -> Option<Numbering> {
+        None
+    }
 
     /// Whether it can have requests of the size that `space` says, which is not that of its pages.
     ///
@@ -209,7 +222,16 @@ impl Source for TraceReplay {
     }
 
     fn fixed_pages(&self, pages_per_block: u32) -> Option<u32> {
-        Some(self.source.logical_pages(pages_per_block))
+        let is_fixed = self.source.given().is_none();
+        is_fixed.then(|| self.source.logical_pages(pages_per_block))
+    }
+
+    fn given(&self) -> Option<&GivenPages> {
+        self.source.given()
+    }
+
+    fn numbering(&self) -> Option<Numbering> {
+        unusual(self.source.numbering(), self.source.stat())
     }
 
     fn pass(&self) -> Option<Pass> {
@@ -230,6 +252,12 @@ impl Source for TraceReplay {
             Err(error) => Err(WorkloadError(error.to_string())),
         }
     }
+}
+
+/// `numbering`, if it is not what a trace asks for that says nothing of it.
+fn unusual(numbering: Numbering, stat: &TraceStat) -> Option<Numbering> {
+    let is_recorded = stat.address_space_bytes.is_some();
+    Some(numbering).filter(|&numbering| is_recorded || numbering != Numbering::Address)
 }
 
 /// Requests with times, for drives with a clock alone.
@@ -256,6 +284,20 @@ impl Source for TimedSource {
 
     fn fixed_pages(&self, pages_per_block: u32) -> Option<u32> {
         self.requests.fixed_pages(pages_per_block)
+    }
+
+    fn given(&self) -> Option<&GivenPages> {
+        match &self.requests {
+            Requests::Trace(trace) => trace.given(),
+            Requests::Pages(_) | Requests::DiskSim(_) => None,
+        }
+    }
+
+    fn numbering(&self) -> Option<Numbering> {
+        match &self.requests {
+            Requests::Trace(trace) => unusual(trace.numbering(), trace.stat()),
+            Requests::Pages(_) | Requests::DiskSim(_) => None,
+        }
     }
 
     fn check_request_size(&self, space: &Space) -> Result<(), SpecError> {

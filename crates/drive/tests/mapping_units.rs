@@ -246,7 +246,7 @@ fn one_die_decides_as_the_counting_drive_where_a_page_holds_several_units() {
         for &(op, page) in &commands {
             match op {
                 Op::Write => counting.write(&[page]).unwrap(),
-                Op::Trim | Op::Dirty => counting.trim(&[page]).unwrap(),
+                Op::Trim | Op::Dirty | Op::Clean => counting.trim(&[page]).unwrap(),
                 Op::Flush => counting.flush(),
                 Op::Read => {}
             }

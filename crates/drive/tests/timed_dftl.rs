@@ -80,7 +80,7 @@ fn one_die_decides_as_the_counting_drive_request_by_request() {
         for (done, &(op, page)) in (1..).zip(&commands) {
             match op {
                 Op::Write => counting.write(&[page]).expect(mapping),
-                Op::Trim | Op::Dirty | Op::Flush => counting.trim(&[page]).unwrap(),
+                Op::Trim | Op::Dirty | Op::Clean | Op::Flush => counting.trim(&[page]).unwrap(),
                 Op::Read => counting.reads().unwrap().read(&[page]).unwrap(),
             }
             if done % 20 == 0 {

@@ -7,7 +7,7 @@ use flashgc_drive::extent::{Extent, Unit};
 use flashgc_drive::timed::{Hardware, Loop, Settings, Stop, TimedDrive, Until};
 use flashgc_ftl::{Fill, Frontier, Geometry, Layout, PlacementSpec, VictimSpec};
 use flashgc_host::HostSpec;
-use flashgc_workload::Op::{self, Dirty, Read, Trim, Write};
+use flashgc_workload::Op::{self, Clean, Dirty, Read, Trim, Write};
 use flashgc_workload::generate::GeneratorSpec;
 use flashgc_workload::requests::{Arrivals, PageRequests, RequestStream};
 use timed_common::*;
@@ -259,17 +259,54 @@ fn a_drive_prepared_behind_its_cache_stands_where_the_counting_drive_stands() {
 }
 
 #[test]
+fn what_is_clean_again_behind_its_write_is_no_zombie_when_that_is_done() {
+    let geometry = Geometry::new(40, 16, 480).unwrap();
+    // Writes from 0, 200 and 400 us on. The host has changed 8 and 9 again, and drops its change of 9: the
+    // write of 8 makes a zombie, that of 9 none.
+    let events = [
+        (0, Write, 7),
+        (1, Write, 8),
+        (2, Write, 9),
+        (20, Dirty, 8),
+        (21, Dirty, 9),
+        (30, Clean, 9),
+    ];
+    // A drive that takes one command at a time is told all of it at 400.
+    for (queue_depth, known) in [(32, [2, 1, 1, 1]), (1, [0, 0, 1, 1])] {
+        let settings = Settings { host: Loop::Open, queue_depth, ..settings(paper_hardware()) };
+        let layer = layer(&settings, geometry, "z-greedy", Fill::Sequential, 2);
+        let requests = events.map(|(us, op, page)| request(us * US, op, page)).to_vec();
+        let mut drive = recorded(&settings, layer, requests);
+        let found = [25, 399, 599, 1000].map(|us| {
+            drive.run(Until { completed: u64::MAX, time_ns: us * US }).unwrap();
+            drive.layer().zombies().unwrap().known
+        });
+        assert_eq!(found, known, "{queue_depth}");
+        drive.layer().audit().unwrap();
+        assert_eq!(drive.observer().completed_us().len(), 3);
+    }
+}
+
+#[test]
 fn what_a_trace_says_is_dirty_is_known_before_the_clock_as_well() {
     let settings = settings(paper_hardware());
     let geometry = Geometry::new(40, 16, 480).unwrap();
     let layer = layer(&settings, geometry, "z-greedy", Fill::Sequential, 2);
     let mut drive = recorded(&settings, layer, Vec::new());
-    let events =
-        [(Write, 1), (Dirty, 7), (Dirty, 8), (Read, 9), (Write, 7), (Dirty, 2), (Write, 3)];
+    let events = [
+        (Write, 1),
+        (Dirty, 7),
+        (Dirty, 8),
+        (Dirty, 9),
+        (Clean, 8),
+        (Write, 7),
+        (Clean, 9),
+        (Write, 3),
+    ];
     let requests = events.map(|(op, page)| request(0, op, page));
     // The third write is one too many, and so is what the trace says between it and the second.
     assert_eq!(drive.prepare(&requests, 2).unwrap(), 2);
     let zombies = drive.layer().zombies().unwrap();
-    assert_eq!((zombies.marked, zombies.overwritten, zombies.known), (2, 1, 1));
+    assert_eq!((zombies.marked, zombies.overwritten, zombies.known), (3, 1, 1));
     assert_eq!(drive.layer().counters().host_pages, 2);
 }

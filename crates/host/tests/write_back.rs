@@ -42,14 +42,14 @@ fn seen(host: &mut Host, limit: usize) -> Vec<String> {
         }
         let mut hints = batch.hints.iter().peekable();
         for (index, (&page, &op)) in batch.pages.iter().zip(&batch.ops).enumerate() {
-            while let Some((_, hinted)) = hints.next_if(|&&(at, _)| at as usize <= index) {
-                seen.push(format!("h{hinted}"));
+            while let Some(hint) = hints.next_if(|hint| hint.before as usize <= index) {
+                seen.push(format!("h{}", hint.page));
             }
             let letter = match op {
                 Op::Read => 'r',
                 Op::Write => 'w',
                 Op::Trim => 't',
-                Op::Dirty | Op::Flush => 'd',
+                Op::Dirty | Op::Clean | Op::Flush => 'd',
             };
             seen.push(format!("{letter}{page}"));
         }

@@ -186,9 +186,10 @@ fn check_option(key: &str, text: &str) -> Result<(), SpecError> {
 /// How the requests of a trace become pages of a drive.
 fn paging_of(config: &RunConfig) -> PyResult<PagingOptions> {
     let TraceConfig { alignment_offset, paging: name, numbering, .. } = &config.trace;
+    let numbering = numbering.as_deref().map(Numbering::parse).transpose();
     Ok(PagingOptions {
         paging: Paging::parse(name).map_err(errors::config)?,
-        numbering: Numbering::parse(numbering).map_err(errors::config)?,
+        numbering: numbering.map_err(errors::config)?,
         ..paging(config.unit().into(), *alignment_offset)?
     })
 }

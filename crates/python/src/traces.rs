@@ -168,6 +168,7 @@ pub(crate) fn trace_record(
             &output,
             Some(OutputFormat::Pages),
             pages_options(page_size, filter),
+            None,
         )?;
         let (mut seen, mut block) = (0u64, Vec::new());
         let mut reader = TraceReader::from_stream("lackey", Box::new(stream), &options)?;
@@ -222,7 +223,7 @@ pub(crate) fn trace_synth(
         let fault = |text: String| TraceError::new(&output, Fault::Option, text);
         // References to memory, if such are made: every one of them.
         let pages = PagesOptions { page_size: page_size as u32, filter: 0 };
-        let mut writer = TraceWriter::create_with(&output, Some(format), pages)?;
+        let mut writer = TraceWriter::create_with(&output, Some(format), pages, None)?;
         let (mut batch, mut block, mut done) = (Batch::default(), Vec::new(), 0u64);
         while done < requests {
             let limit = (requests - done).min(Batch::DEFAULT_LEN as u64) as usize;

@@ -14,15 +14,52 @@ pub enum Op {
     /// The host discards the page (TRIM): its data are dead.
     Trim = 2,
     /// The host has changed the page in its cache and will write it: no request. Only traces have this;
-    /// a batch has such pages among its hints.
+    /// a batch has it among its hints.
     Dirty = 3,
     /// The host wants all that it has written to survive a loss of power: it names no page. A batch has
     /// such commands among its flushes.
     Flush = 4,
+    /// The host will not write the page after all: it takes [`Dirty`](Self::Dirty) back. No request; a
+    /// batch has it among its hints.
+    Clean = 5,
+}
+
+impl Op {
+    /// How many there are.
+    pub const COUNT: usize = 6;
+
+    /// Whether it is no request, but says what becomes of a page in the host's cache.
+    #[inline]
+    pub fn is_hint(self) -> bool {
+        matches!(self, Self::Dirty | Self::Clean)
+    }
 }
 
 impl Value for Op {
-    words!(Write, Read, Trim, Dirty, Flush);
+    words!(Write, Read, Trim, Dirty, Flush, Clean);
+}
+
+/// What the host tells the drive of a page in its cache. It is no command: it rides on one, or has cost
+/// the host one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Hint {
+    /// The number of the command before which the host says so.
+    pub before: u32,
+    /// The page.
+    pub page: u32,
+    /// The host takes back what it said of the page; else it will write the page soon.
+    pub is_taken_back: bool,
+}
+
+impl Hint {
+    /// The host will write `page` soon.
+    pub fn new(before: u32, page: u32) -> Self {
+        Self { before, page, is_taken_back: false }
+    }
+}
+
+impl Value for Hint {
+    value!(before, page, is_taken_back);
 }
 
 /// Page commands in the order in which the host issues them.
@@ -36,9 +73,8 @@ pub struct Batch {
     pub pages: Vec<u32>,
     /// One operation a page, or empty: all are writes.
     pub ops: Vec<Op>,
-    /// Pages that the host will write soon, each with the number of the command before which it says
-    /// so, in that order. A hint is no command: it rides on one, or has cost the host one.
-    pub hints: Vec<(u32, u32)>,
+    /// Hints and those taken back, in the order in which the host says so.
+    pub hints: Vec<Hint>,
     /// Writes of less than a page, in order: the number of the command, and how many bytes of its page
     /// it leaves as they are. All other writes are of whole pages.
     pub short: Vec<(u32, u32)>,

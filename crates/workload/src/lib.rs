@@ -8,5 +8,5 @@ pub mod requests;
 pub mod trace;
 pub mod units;
 
-pub use batch::{Batch, Op, Workload, WorkloadError};
+pub use batch::{Batch, Hint, Op, Workload, WorkloadError};
 pub use flushing::{Flushing, FlushingRequests};

@@ -31,7 +31,7 @@ fn traffic(pages: &[u32], ops: &[Op]) -> [(f64, f64); 9] {
         match op {
             Op::Read => counts[table].0 += 1.0,
             Op::Write => counts[table].1 += 1.0,
-            Op::Trim | Op::Dirty | Op::Flush => panic!("no read or write"),
+            Op::Trim | Op::Dirty | Op::Clean | Op::Flush => panic!("no read or write"),
         }
     }
     counts

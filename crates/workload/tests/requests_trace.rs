@@ -27,6 +27,7 @@ impl File {
     }
 
     fn paged(&self, paging: Paging, numbering: Numbering) -> TimedTrace {
+        let numbering = Some(numbering);
         let paging = PagingOptions { paging, numbering, ..PagingOptions::default() };
         let read = ReadOptions::default();
         TimedTrace::load(self.path(), &read, paging, Disorder::Refuse, |_| true).unwrap()

@@ -137,8 +137,8 @@ fn requests_go_on(one: &mut dyn RequestStream, other: &mut dyn RequestStream) {
 fn requests(count: u64) -> Vec<Request> {
     let mut stream = Stream::new(2, "requests");
     let mut one = |time| {
-        let ops = [Op::Write, Op::Write, Op::Read, Op::Trim, Op::Dirty, Op::Flush];
-        match ops[stream.below(6) as usize] {
+        let ops = [Op::Write, Op::Write, Op::Read, Op::Trim, Op::Dirty, Op::Clean, Op::Flush];
+        match ops[stream.below(7) as usize] {
             Op::Flush => Request::flush(1000 * time, 0),
             op => Request {
                 time_ns: 1000 * time,

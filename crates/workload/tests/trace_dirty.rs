@@ -1,4 +1,5 @@
-//! Dirty events: hints of a replay, in our own formats, and what a write-ahead log says.
+//! Dirty and clean events: hints of a replay and those taken back, in our own formats, and what a
+//! write-ahead log says.
 
 mod trace_common;
 
@@ -14,7 +15,7 @@ use trace_common::{read, row};
 
 const HEADER: &str = "time_us,op,offset_bytes,size_bytes,dev\n";
 
-/// A CSV of `w7 m3 r1 d2`: a page of 512 bytes each.
+/// A CSV of `w7 m3 c3 r1 d2`: a page of 512 bytes each.
 fn csv(events: &str) -> String {
     let mut text = HEADER.to_owned();
     for (time, word) in events.split_whitespace().enumerate() {
@@ -40,8 +41,10 @@ fn replayed(source: &TraceSource, pages: u32, passes: u64, limit: usize) -> Stri
             return words.join(" ");
         }
         for (index, page) in batch.pages.iter().enumerate() {
-            let before = batch.hints.iter().filter(|&&(at, _)| at as usize == index);
-            words.extend(before.map(|(_, page)| format!("m{page}")));
+            let before = batch.hints.iter().filter(|hint| hint.before as usize == index);
+            words.extend(before.map(|hint| {
+                format!("{}{}", if hint.is_taken_back { "c" } else { "m" }, hint.page)
+            }));
             let op = batch.ops.get(index).copied().unwrap_or(Op::Write);
             words.push(format!("{}{page}", ["w", "r", "d", "m"][op as usize]));
         }
@@ -73,11 +76,35 @@ fn dirty_events_are_hints_before_the_request_that_follows() {
 }
 
 #[test]
+fn clean_events_take_hints_back_in_their_order() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.csv");
+    // By address: 5 is 0, 7 is 1, 9 is 2. Page 6 never is. Between two commands, and at the beginning of a
+    // batch of any length, hints and those taken back keep their order.
+    std::fs::write(&path, csv("w5 w7 m5 c6 m7 c5 m5 r9 c7 c7 m7 d7 c5 w5 c9 m9")).unwrap();
+    let pass = "w0 w1 m0 m1 c0 m0 r2 c1 c1 m1 d1 c0 w0";
+    for memory in [0, 1 << 20] {
+        let source = load(&path, memory);
+        let stat = source.stat();
+        assert_eq!((stat.dirty, stat.clean, stat.requests, stat.pages), (5, 6, 5, 3));
+        for limit in [1, 2, 3, 100] {
+            assert_eq!(
+                replayed(&source, 3, 2, limit),
+                format!("{pass} {pass}"),
+                "{memory} {limit}"
+            );
+            let small = "w0 m0 c0 m0 c0 w0";
+            assert_eq!(replayed(&source, 1, 1, limit), small, "{memory} {limit}");
+        }
+    }
+}
+
+#[test]
 fn with_times_they_come_among_the_requests_and_are_none() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("t.csv");
     // Pages are numbered in order of address: 5 is 0, 7 is 1, 9 is 2. Page 6 is never read or written.
-    std::fs::write(&path, csv("m9 w5 w7 m6 m5 r9 m7")).unwrap();
+    std::fs::write(&path, csv("m9 w5 w7 m6 m5 r9 m7 c5 c6")).unwrap();
     let (read, refuse) = (ReadOptions::default(), Disorder::Refuse);
     let paging = PagingOptions { page_size: 512, ..PagingOptions::default() };
     let trace = TimedTrace::load(&path, &read, paging, refuse, |_| true).unwrap();
@@ -93,7 +120,7 @@ fn with_times_they_come_among_the_requests_and_are_none() {
             }
             let word = |one: &TimedRequest| {
                 assert_eq!(one.bytes, 512);
-                let letter = ["w", "r", "d", "m"][one.op as usize];
+                let letter = ["w", "r", "d", "m", "f", "c"][one.op as usize];
                 format!("{letter}{}@{}", one.offset / 512, one.arrival_ns / 1000)
             };
             words.extend(batch.iter().map(word));
@@ -101,15 +128,15 @@ fn with_times_they_come_among_the_requests_and_are_none() {
     };
     for limit in [1, 2, 100] {
         // Each at its time, in microseconds; the next replay comes a mean gap of the three requests,
-        // 6 / 2, after the end.
-        let once = "m2@0 w0@1 w1@2 m0@4 r2@5 m1@6";
-        let twice = format!("{once} m2@9 w0@10 w1@11 m0@13 r2@14 m1@15");
+        // 7 / 2, after the end.
+        let once = "m2@0 w0@1 w1@2 m0@4 r2@5 m1@6 c0@7";
+        let twice = format!("{once} m2@10 w0@11 w1@12 m0@14 r2@15 m1@16 c0@17");
         assert_eq!(replayed(3, 1, limit, None), once);
         assert_eq!(replayed(3, 2, limit, None), twice);
-        assert_eq!(replayed(2, 1, limit, None), "w0@1 w1@2 m0@4 m1@6");
+        assert_eq!(replayed(2, 1, limit, None), "w0@1 w1@2 m0@4 m1@6 c0@7");
         // Requests that come otherwise: with the one before.
         let every_ms = Some("periodic:mean=1ms");
-        let expected = "m2@0 w0@1000 w1@2000 m0@2000 r2@3000 m1@3000";
+        let expected = "m2@0 w0@1000 w1@2000 m0@2000 r2@3000 m1@3000 c0@3000";
         assert_eq!(replayed(3, 1, limit, every_ms), expected);
     }
 }
@@ -133,7 +160,7 @@ fn hints_between_what_is_read_at_a_time_are_not_lost() {
 fn our_formats_keep_them() {
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str| folder.path().join(name);
-    let text = csv("w5 m5 r7 d5 m7 m0");
+    let text = csv("w5 m5 r7 d5 m7 m0 c7");
     std::fs::write(file("a.csv"), &text).unwrap();
     let options = ConvertOptions::default();
     convert(file("a.csv"), file("b.flashgc"), &options, |_| true).unwrap();
@@ -142,7 +169,7 @@ fn our_formats_keep_them() {
     // What was written becomes what is dirty.
     let options = ConvertOptions { as_dirty: true, ..ConvertOptions::default() };
     convert(file("a.csv"), file("d.csv"), &options, |_| true).unwrap();
-    assert_eq!(std::fs::read_to_string(file("d.csv")).unwrap(), csv("m5 m5 r7 d5 m7 m0"));
+    assert_eq!(std::fs::read_to_string(file("d.csv")).unwrap(), csv("m5 m5 r7 d5 m7 m0 c7"));
 }
 
 #[test]
@@ -157,7 +184,7 @@ fn files_of_earlier_versions_are_read() {
         std::fs::read(&path).unwrap()
     };
     let version = |mut bytes: Vec<u8>, number| {
-        assert_eq!(bytes[8], 3);
+        assert_eq!(bytes[8], 4);
         bytes[8] = number;
         let sum = crc(&bytes[..28]);
         bytes[28..32].copy_from_slice(&sum);
@@ -165,12 +192,16 @@ fn files_of_earlier_versions_are_read() {
     };
     // Without dirty events and flushes the header alone differs, in one byte and its checksum.
     let requests = write("w5 r7 d5 w0");
-    for number in [1, 2] {
+    for number in [1, 2, 3] {
         assert_eq!(read(&version(requests.clone(), number)).unwrap(), read(&requests).unwrap());
     }
+    // Version 3 has dirty events, and no clean ones.
+    let dirty = write("m5");
+    assert_eq!(read(&version(dirty.clone(), 3)).unwrap(), read(&dirty).unwrap());
+    let error = read(&version(write("c5"), 3)).unwrap_err();
+    assert!(error.message.contains("make no sense"), "{error}");
     // In version 2 a dirty event has no kind behind its tag, the first byte of the payload at 64: the
     // payload is a byte shorter, which its block and the trailer say, with their checksums.
-    let dirty = write("m5");
     let mut old = version(dirty.clone(), 2);
     assert_eq!((old[64] & 3, old.remove(65)), (3, 0));
     old[36] -= 1;

@@ -323,7 +323,7 @@ fn a_line_without_end_takes_no_memory() {
 
 #[test]
 fn a_damaged_native_file_names_the_block_and_the_byte() {
-    let mut writer = NativeWriter::new(Vec::new()).unwrap();
+    let mut writer = NativeWriter::new(Vec::new(), None).unwrap();
     let requests = read(msr_lines(10_000).as_bytes()).unwrap();
     writer.write(&requests).unwrap();
     let bytes = writer.finish().unwrap();

@@ -132,6 +132,7 @@ fn row(request: &Request, unit: Unit) -> String {
         Op::Read => 'R',
         Op::Trim => 'D',
         Op::Dirty => 'M',
+        Op::Clean => 'C',
         Op::Flush => 'F',
     };
     format!("{us:.3},{op},{},{},{}", request.offset, request.size, request.device)

@@ -21,7 +21,7 @@ fn access(op: Op, offset: i64, size: u64) -> Request {
 fn written(requests: &[Request], pages: PagesOptions) -> (Vec<(u64, bool)>, Recorded) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("trace.pages");
-    let mut writer = TraceWriter::create_with(&path, None, pages).unwrap();
+    let mut writer = TraceWriter::create_with(&path, None, pages, None).unwrap();
     for part in requests.chunks(100) {
         writer.write(part).unwrap();
     }
@@ -157,7 +157,7 @@ fn pages_of_a_program_are_numbered_as_asked_and_must_fit_the_swap_space() {
     std::fs::write(&path, "I  00403000,4\n S 1fff000758,8\n M 00005ffc,8\nI  00403004,4\n")
         .unwrap();
     let load = |numbering| {
-        let paging = PagingOptions { numbering, ..PagingOptions::default() };
+        let paging = PagingOptions { numbering: Some(numbering), ..PagingOptions::default() };
         TraceSource::load(&path, SourceOptions { paging, ..SourceOptions::default() }).unwrap()
     };
     // By address the data come after the code: 5, 6, 403, 1fff000.
@@ -279,7 +279,7 @@ fn damage_to_a_file_of_pages_is_found() {
         (0..500).map(|i| access(Op::Write, (i * 7919 % 1000) * 2048, 8)).collect();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("trace.pages");
-    let mut writer = TraceWriter::create_with(&path, None, PagesOptions::default()).unwrap();
+    let mut writer = TraceWriter::create(&path, None).unwrap();
     writer.write(&references).unwrap();
     writer.finish().unwrap();
     let good = std::fs::read(&path).unwrap();

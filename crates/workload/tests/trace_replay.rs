@@ -99,7 +99,7 @@ fn the_preprocessing_of_the_d_choices_paper() {
     );
     let paging = PagingOptions {
         paging: Paging::Floor,
-        numbering: Numbering::FirstTouch,
+        numbering: Some(Numbering::FirstTouch),
         ..PagingOptions::default()
     };
     let options = SourceOptions { paging, ..SourceOptions::default() };
@@ -234,6 +234,7 @@ proptest! {
         let folder = tempfile::tempdir().unwrap();
         let path = save(&folder, &requests);
         for memory_limit in [0, SourceOptions::MEMORY_LIMIT] {
+            let numbering = Some(numbering);
             let paging = PagingOptions { numbering, paging, ..PagingOptions::default() };
             let options = SourceOptions { kinds, memory_limit, paging, ..SourceOptions::default() };
             let source = match TraceSource::load(&path, options) {
@@ -245,7 +246,7 @@ proptest! {
                 }
             };
             let pages = source.logical_pages(block);
-            let once = reference(&requests, kinds, numbering, pages);
+            let once = reference(&requests, kinds, source.numbering(), pages);
             if pages == 0 || once.is_empty() {
                 continue;
             }

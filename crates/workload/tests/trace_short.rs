@@ -226,7 +226,7 @@ proptest! {
         let folder = tempfile::tempdir().unwrap();
         let path = save(&folder, &requests);
         for memory_limit in [0, SourceOptions::MEMORY_LIMIT] {
-            let numbering = Numbering::Address;
+            let numbering = Some(Numbering::Address);
             let paging = PagingOptions { page_size, alignment_offset, numbering, paging };
             let options = SourceOptions { kinds, memory_limit, paging, ..SourceOptions::default() };
             let source = match TraceSource::load(&path, options) {

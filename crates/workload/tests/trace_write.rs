@@ -26,7 +26,7 @@ fn request() -> impl Strategy<Value = Request> {
         (0..1u64 << 22).prop_map(|s| s * 512)
     ];
     let device = prop_oneof![Just(0u32), 0..4u32, any::<u32>()];
-    let op = prop_oneof![Just(Op::Write), Just(Op::Read), Just(Op::Trim)];
+    let op = prop::sample::select(vec![Op::Write, Op::Read, Op::Trim, Op::Dirty, Op::Clean]);
     (time, offset, size, device, op, any::<bool>()).prop_map(
         |(time_ns, offset, size, device, op, large)| {
             let size = if op == Op::Trim && large { size << 20 } else { size };
@@ -58,7 +58,7 @@ fn requests() -> impl Strategy<Value = Vec<Request>> {
 proptest! {
     #[test]
     fn native_bytes_read_back_as_they_were(requests in requests()) {
-        let mut writer = NativeWriter::new(Vec::new()).unwrap();
+        let mut writer = NativeWriter::new(Vec::new(), None).unwrap();
         for piece in requests.chunks(7) {
             writer.write(piece).unwrap();
         }

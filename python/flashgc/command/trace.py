@@ -118,6 +118,7 @@ def show_stat(stat: TraceStat) -> None:
             f"{n(stat.requests)}: {n(stat.writes)} writes ({format_share(stat.write_share)}), "
             f"{n(stat.reads)} reads, {n(stat.discards)} discards"
             + (f", and {n(stat.dirty)} dirty events" if stat.dirty else "")
+            + (f", and {n(stat.clean)} clean events" if stat.clean else "")
             + (f", and {n(stat.flushes)} flushes" if stat.flushes else ""),
         ),
         (
@@ -136,6 +137,7 @@ def show_stat(stat: TraceStat) -> None:
             f"{n(stat.pages_written)} written, {n(stat.pages_read)} read, "
             f"{format_share(stat.read_only_percent / 100, 2)} only read",
         ),
+        *recorded_from(stat),
         (
             "page writes",
             f"{n(stat.page_writes)} of {n(stat.page_requests)} page requests "
@@ -156,6 +158,18 @@ def show_stat(stat: TraceStat) -> None:
         rows = [row for row in rows if row[0] not in ("bytes", "time")]
         rows[1:2] = reference_rows(stat, stat.working_set)
     show(out, facts(out, rows))
+
+
+def recorded_from(stat: TraceStat) -> list[tuple[str, str]]:
+    """The drive that a trace was recorded from, where the file says how large it is."""
+    from flashgc.units import format_count as n
+    from flashgc.units import format_size
+
+    space = stat.address_space_bytes
+    if space is None:
+        return []
+    pages = n(space // stat.page_size)
+    return [("recorded", f"from a drive of {format_size(space)} ({pages} logical pages)")]
 
 
 def short_writes(share: float) -> str:

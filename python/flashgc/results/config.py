@@ -48,7 +48,7 @@ class TraceConfig:
     relations: str | None = None
     #: Which pages a request covers, and which of them the drive has.
     paging: str = "covered"
-    #: How the pages are numbered: by ``address`` or ``first-touch``.
+    #: How the pages are numbered: by ``address``, by ``first-touch``, or as ``given``.
     numbering: str = "address"
 
 

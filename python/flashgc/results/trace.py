@@ -45,6 +45,8 @@ class TraceStat(Document):
     discards: int
     #: Dirty events, which are no requests: pages that the host has changed in its cache.
     dirty: int
+    #: Clean events, which are no requests: pages that the host will not write after all.
+    clean: int
     #: Flushes, which are no requests, replayed or not.
     flushes: int
     #: Writes over requests.
@@ -81,6 +83,9 @@ class TraceStat(Document):
     locality_percent: tuple[float, float, float, float]
     #: Bytes in a page.
     page_size: int
+    #: Bytes that the drive offers which the trace was recorded from; ``None`` where the file does
+    #: not say so.
+    address_space_bytes: int | None
     #: How references to memory were recorded; ``None`` where the format does not say so.
     recorded: Recorded | None
     #: The working set over time of references to memory; ``None`` for requests to a drive.

@@ -236,7 +236,7 @@ fn place(op: Op) -> usize {
     match op {
         Op::Write => 0,
         Op::Read => 1,
-        Op::Trim | Op::Dirty => 2,
+        Op::Trim | Op::Dirty | Op::Clean => 2,
         Op::Flush => 3,
     }
 }

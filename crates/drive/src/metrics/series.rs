@@ -127,7 +127,7 @@ impl Series {
         let side = match op {
             Op::Read => &mut slice.reads,
             Op::Write => &mut slice.writes,
-            Op::Trim | Op::Dirty | Op::Flush => return,
+            Op::Trim | Op::Dirty | Op::Clean | Op::Flush => return,
         };
         side.add(&Side { requests: 1, bytes: bytes.into(), sum_ns: ns, max_ns: ns });
     }

@@ -284,7 +284,9 @@ impl Event {
         let (name, cat, pid) = match whole {
             Whole::Request(_, Op::Read) => ("read".to_string(), "request", HOST),
             Whole::Request(_, Op::Write) => ("write".to_string(), "request", HOST),
-            Whole::Request(_, Op::Trim | Op::Dirty) => ("trim".to_string(), "request", HOST),
+            Whole::Request(_, Op::Trim | Op::Dirty | Op::Clean) => {
+                ("trim".to_string(), "request", HOST)
+            }
             Whole::Request(_, Op::Flush) => ("flush".to_string(), "request", HOST),
             Whole::Collection(unit) => (format!("unit {unit}"), "collections", COLLECTIONS),
         };

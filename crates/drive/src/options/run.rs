@@ -262,11 +262,12 @@ super::holder! {
              floor it has U = b floor(x/b) of the x pages, and what lies on the others is left out.",
             workload(Kind::Word).words(|| Paging::NAMES.to_vec())
                 .checked(|_, text| Paging::parse(text).map(drop));
-        #[serde(skip_serializing_if = "is_by_address")]
-        numbering: String => "address",
+        #[serde(skip_serializing_if = "Option::is_none")]
+        numbering: Option<String> => "given of a recorded drive, else address",
             "Logical pages of a trace's pages: by device and address, so that neighbours stay \
-             neighbours and a request stays one, or in the order in which they are first read or \
-             written. A timed drive splits requests whose pages do not follow each other.",
+             neighbours and a request stays one; in the order in which they are first read or written, \
+             where a timed drive splits requests whose pages do not follow each other; or given, where \
+             page i of the only device is logical page i, and {blocks} says how many the drive has.",
             workload(Kind::Word).words(|| Numbering::NAMES.to_vec())
                 .checked(|_, text| Numbering::parse(text).map(drop));
     }
@@ -274,10 +275,6 @@ super::holder! {
 
 fn is_covered(paging: &str) -> bool {
     paging == Paging::NAMES[0]
-}
-
-fn is_by_address(numbering: &str) -> bool {
-    numbering == Numbering::NAMES[0]
 }
 
 fn check_format(_: &str, text: &str) -> Result<(), SpecError> {

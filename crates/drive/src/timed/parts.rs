@@ -50,7 +50,7 @@ pub(super) fn open(
     })
 }
 
-/// The first so many requests of a stream; dirty events and flush commands are none.
+/// The first so many requests of a stream; hints and flush commands are none.
 pub(super) struct Limited {
     pub(super) inner: Box<dyn RequestStream>,
     pub(super) left: u64,
@@ -71,7 +71,7 @@ impl RequestStream for Limited {
             return Ok(());
         }
         self.inner.fill(batch, limit)?;
-        let requests = batch.iter().filter(|one| !matches!(one.op, Op::Dirty | Op::Flush));
+        let requests = batch.iter().filter(|one| !one.op.is_hint() && one.op != Op::Flush);
         self.left -= requests.count() as u64;
         Ok(())
     }

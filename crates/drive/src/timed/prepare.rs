@@ -53,14 +53,17 @@ impl<O: Observer> TimedDrive<O> {
         let (mut pages, mut written) = (Vec::new(), 0);
         for request in requests {
             match request.op {
-                Op::Dirty if !behind => {
+                op if op.is_hint() && !behind => {
                     written += self.write_before(&mut pages, most - written)?;
                     if written < most {
-                        let dirty: Vec<u32> = self.front.shape().pages_of(request)?.collect();
-                        self.shared.hint(&dirty)?;
+                        let hinted: Vec<u32> = self.front.shape().pages_of(request)?.collect();
+                        match op {
+                            Op::Clean => self.shared.take_back(&hinted)?,
+                            _ => self.shared.hint(&hinted)?,
+                        }
                     }
                 }
-                Op::Dirty | Op::Flush => {}
+                Op::Dirty | Op::Clean | Op::Flush => {}
                 op if behind => {
                     for page in self.front.shape().pages_of(request)? {
                         self.host().request_before(op, page);

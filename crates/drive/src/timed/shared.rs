@@ -72,6 +72,18 @@ impl<O: Observer> Shared<O> {
         Ok(())
     }
 
+    /// The host takes back what it told of `pages`: it will not write them, and the writes that the drive
+    /// has taken make no zombies of them.
+    ///
+    /// # Errors
+    /// A page that the drive does not have.
+    pub fn take_back(&mut self, pages: &[u32]) -> Result<(), FtlError> {
+        let Some(hints) = self.map.hints().filter(|_| self.heeds_hints) else { return Ok(()) };
+        hints.cancel(pages)?;
+        pages.iter().for_each(|&page| self.comes_true(page));
+        Ok(())
+    }
+
     /// The host tells now that it will write `pages`. A drive without a use for hints drops them; its
     /// results then have no zombies.
     ///
@@ -101,7 +113,7 @@ impl<O: Observer> Shared<O> {
         from
     }
 
-    /// The hint about `page` has come true.
+    /// The hint about `page` has come true, or is taken back.
     #[inline]
     pub fn comes_true(&mut self, page: u32) {
         if !self.told.is_empty() {

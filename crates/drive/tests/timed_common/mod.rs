@@ -243,7 +243,7 @@ impl Observer for Checker {
                 self.writes.insert(number, self.versions);
                 self.current.insert(page, self.versions);
             }
-            Op::Trim | Op::Dirty | Op::Flush => {
+            Op::Trim | Op::Dirty | Op::Clean | Op::Flush => {
                 self.current.remove(&page);
             }
         }

@@ -444,7 +444,7 @@ impl Served {
             }
             Op::Trim => cache.trim(page, out),
             // Only traces have these: in a batch they are hints, and this cache makes its own.
-            Op::Dirty | Op::Flush => {}
+            Op::Dirty | Op::Clean | Op::Flush => {}
         }
     }
 

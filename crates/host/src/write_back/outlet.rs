@@ -5,9 +5,14 @@ use flashgc_base::state;
 
 use std::collections::VecDeque;
 
-use flashgc_workload::{Batch, Op};
+use flashgc_workload::{Batch, Hint, Op};
 
 use super::hints::Hints;
+
+/// Puts a hint of `page` before the next command of `batch`.
+fn hint(batch: &mut Batch, page: u32) {
+    batch.hints.push(Hint::new(batch.pages.len() as u32, page));
+}
 
 /// Commands that an oracle has seen and the drive has not yet.
 pub(super) struct Ahead {
@@ -105,7 +110,7 @@ impl Outlet {
     pub(super) fn hand_out(&mut self, batch: &mut Batch, limit: usize) {
         while batch.pages.len() < limit {
             match self.leaving.pop_front() {
-                Some(Leaving::Hint(page)) => batch.hints.push((batch.pages.len() as u32, page)),
+                Some(Leaving::Hint(page)) => hint(batch, page),
                 Some(Leaving::Command(page, op)) => {
                     batch.pages.push(page);
                     batch.ops.push(op);
@@ -131,7 +136,7 @@ impl Outlet {
                 ahead.writes += 1;
                 ahead.coming[page as usize] += 1;
                 self.hints.counts.sent += 1;
-                batch.hints.push((batch.pages.len() as u32, page));
+                hint(batch, page);
             }
         }
     }
@@ -141,7 +146,7 @@ impl Outlet {
         let Some(ahead) = &mut self.ahead else { return false };
         let Some((page, op)) = ahead.seen.pop_front() else { return false };
         if let Some(again) = ahead.again.take() {
-            batch.hints.push((batch.pages.len() as u32, again));
+            hint(batch, again);
         }
         batch.pages.push(page);
         batch.ops.push(op);

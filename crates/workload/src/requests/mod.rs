@@ -50,7 +50,7 @@ impl Value for TimedRequest {
 pub trait RequestStream: State + Send {
     /// Replaces the content of `batch` by the next requests, at most `limit` of them; leaves it
     /// empty when the workload has ended. The requests are the same for every sequence of limits.
-    /// A trace's dirty events are among them.
+    /// A trace's hints are among them.
     ///
     /// # Errors
     /// A trace that turns out to be damaged, or whose times go back.

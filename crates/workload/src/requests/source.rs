@@ -88,6 +88,7 @@ impl Requests {
         match self {
             Self::Pages(spec) => spec.fixed_pages(),
             Self::DiskSim(_) => None,
+            Self::Trace(trace) if trace.given().is_some() => None,
             Self::Trace(trace) => Some(trace.logical_pages(pages_per_block)),
         }
     }

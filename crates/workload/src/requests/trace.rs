@@ -14,8 +14,8 @@ use flashgc_base::state;
 use super::arrivals::Clock;
 use super::{RequestStream, TimedRequest};
 use crate::trace::{
-    AddressMap, Fault, Numbering, Paging, PagingOptions, Progress, ReadOptions, Request,
-    StatBuilder, TraceError, TraceReader, TraceStat,
+    AddressMap, Fault, GivenPages, Numbering, Paging, PagingOptions, Progress, ReadOptions,
+    Request, StatBuilder, TraceError, TraceReader, TraceStat, map_full,
 };
 use crate::units::Quantity;
 use crate::{Op, WorkloadError};
@@ -61,7 +61,9 @@ pub struct TimedTrace {
     page_size: u64,
     paging: Paging,
     stat: TraceStat,
-    /// Dirty events and flushes among them.
+    numbering: Numbering,
+    given: Option<GivenPages>,
+    /// Hints and flushes among them.
     requests: Arc<[TimedRequest]>,
     /// Requests whose time was before that of the one before them.
     sorted: u64,
@@ -72,8 +74,8 @@ impl TimedTrace {
     /// bytes each.
     ///
     /// # Errors
-    /// What the reader finds wrong; no requests; too many pages; times that go back, unless they
-    /// are sorted.
+    /// What the reader finds wrong; no requests; too many pages; pages that cannot keep their numbers,
+    /// where they should; times that go back, unless they are sorted.
     pub fn load(
         path: impl AsRef<Path>,
         read: &ReadOptions,
@@ -84,7 +86,8 @@ impl TimedTrace {
         let path = path.as_ref().to_owned();
         let mut reader = TraceReader::open_with(&path, read, &mut go_on)?;
         let progress = reader.progress();
-        let mut builder = StatBuilder::new(paging);
+        let numbering = reader.numbering(&paging)?;
+        let mut builder = StatBuilder::numbered(&reader, paging, numbering);
         let (mut raw, mut block): (Vec<Request>, Vec<Request>) = (Vec::new(), Vec::new());
         let mut backwards = 0u64;
         while reader.next_block(&mut block)? {
@@ -97,9 +100,7 @@ impl TimedTrace {
                 }
                 raw.push(*request);
             }
-            builder
-                .add(&block, |_, _| {})
-                .map_err(|full| TraceError::new(&path, Fault::BadRecord, full.to_string()))?;
+            builder.add(&block, |_, _| {}).map_err(|full| map_full(&reader, full))?;
             if !go_on(&progress) {
                 return Err(TraceError::new(
                     &path,
@@ -109,10 +110,8 @@ impl TimedTrace {
             }
         }
         let stat = builder.finish(&reader)?;
-        let mut map = builder.into_map();
-        if paging.numbering == Numbering::Address {
-            map.number_by_address();
-        }
+        let (mut map, given) = builder.into_map();
+        map.number(numbering);
         // Before the sort, numbers are places in the file; afterwards nobody asks for them.
         raw.sort_by_key(|request| request.time_ns);
         let origin = raw.first().map_or(0, |first| first.time_ns);
@@ -125,6 +124,8 @@ impl TimedTrace {
             page_size: paging.page_size,
             paging: paging.paging,
             stat,
+            numbering,
+            given,
             requests: requests.into(),
             sorted: backwards,
         })
@@ -138,6 +139,16 @@ impl TimedTrace {
     /// The statistics.
     pub fn stat(&self) -> &TraceStat {
         &self.stat
+    }
+
+    /// How its pages are numbered.
+    pub fn numbering(&self) -> Numbering {
+        self.numbering
+    }
+
+    /// The pages that keep their numbers; `None` where they get others.
+    pub fn given(&self) -> Option<&GivenPages> {
+        self.given.as_ref()
     }
 
     /// What a person should know of how the trace was read.
@@ -170,7 +181,7 @@ impl TimedTrace {
         })
     }
 
-    /// The requests of one replay, on all pages of the trace, and its dirty events and flushes.
+    /// The requests of one replay, on all pages of the trace, and its hints and flushes.
     pub fn requests(&self) -> &[TimedRequest] {
         &self.requests
     }
@@ -181,10 +192,12 @@ impl TimedTrace {
     }
 
     /// Logical pages of a drive for this trace with blocks of `pages_per_block` pages, as for the
-    /// counting drive: see [`Paging::logical_pages`].
+    /// counting drive: see [`Paging::logical_pages`]. Where pages keep their numbers, of the smallest such
+    /// drive.
     pub fn logical_pages(&self, pages_per_block: u32) -> u32 {
-        let pages = u32::try_from(self.stat.pages).unwrap_or(u32::MAX);
-        self.paging.logical_pages(pages, pages_per_block)
+        let distinct = || u32::try_from(self.stat.pages).unwrap_or(u32::MAX);
+        let numbers = self.given.as_ref().map_or_else(distinct, GivenPages::least);
+        self.paging.logical_pages(numbers, pages_per_block)
     }
 
     /// Requests of one replay on a drive of `logical_pages` pages.
@@ -232,9 +245,9 @@ impl TimedTrace {
     }
 }
 
-/// Whether this is a request, neither a dirty event nor a flush, that begins below `space`.
+/// Whether this is a request, neither a hint nor a flush, that begins below `space`.
 fn is_asked(request: &TimedRequest, space: u64) -> bool {
-    !matches!(request.op, Op::Dirty | Op::Flush) && request.offset < space
+    !request.op.is_hint() && request.op != Op::Flush && request.offset < space
 }
 
 fn goes_back(path: &Path, number: u64, last: &Request, request: &Request) -> TraceError {
@@ -246,8 +259,8 @@ fn goes_back(path: &Path, number: u64, last: &Request, request: &Request) -> Tra
 }
 
 /// Appends what `request` is on the drive: one piece for each run of pages that follow each other
-/// there. The pages of a read or write all have numbers; of a discard or a dirty event, those that
-/// have one count.
+/// there. The pages of a read or write all have numbers; of a discard or a hint, those that have one
+/// count.
 fn place(
     map: &AddressMap,
     request: &Request,
@@ -264,7 +277,7 @@ fn place(
         Some((first, pages)) if u64::from(*first) + *pages == u64::from(number) => *pages += 1,
         _ => runs.push((number, 1)),
     });
-    let whole_pages = matches!(request.op, Op::Trim | Op::Dirty);
+    let whole_pages = request.op == Op::Trim || request.op.is_hint();
     // Bytes of its first page before its first byte, and bytes of its own that are left.
     let (mut before, mut size) = match (whole_pages, paging.paging.rounds()) {
         (true, _) => (0, u64::MAX),
@@ -332,7 +345,7 @@ impl RequestStream for TraceRequests {
             }
             let bytes = u64::from(request.bytes).min(self.space - request.offset) as u32;
             let arrival_ns = match &mut self.clock {
-                Some(clock) if matches!(request.op, Op::Dirty | Op::Flush) => clock.now(),
+                Some(clock) if request.op.is_hint() || request.op == Op::Flush => clock.now(),
                 Some(clock) => clock.arrival(),
                 None => self.scaled(request.arrival_ns),
             };

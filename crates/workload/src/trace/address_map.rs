@@ -42,6 +42,11 @@ impl Paging {
         }
     }
 
+    /// Whether the drive leaves out the trace's last pages where they do not fill a block.
+    pub fn leaves_out(self) -> bool {
+        matches!(self, Self::Floor | Self::RoundedFloor)
+    }
+
     /// Reads a name where there is no drive, and so no page that it has no room for. Errors: those of
     /// [`parse`](Self::parse).
     pub fn parse_for_all_pages(name: &str) -> Result<Self, SpecError> {
@@ -61,11 +66,11 @@ impl Paging {
     pub fn logical_pages(self, pages: u32, pages_per_block: u32) -> u32 {
         let block = pages_per_block.max(1);
         let floor = pages - pages % block;
-        match self {
-            Self::Floor | Self::RoundedFloor => floor,
-            // The last block of 2^32 pages has no room for its own end.
-            _ => pages.checked_next_multiple_of(block).unwrap_or(floor),
+        if self.leaves_out() {
+            return floor;
         }
+        // The last block of 2^32 pages has no room for its own end.
+        pages.checked_next_multiple_of(block).unwrap_or(floor)
     }
 }
 
@@ -77,11 +82,19 @@ pub enum Numbering {
     Address,
     /// In the order in which they are first read or written.
     FirstTouch,
+    /// As on the only device: a page is the logical page with its number. How many logical pages there
+    /// are is the drive's.
+    Given,
 }
 
 impl Numbering {
     /// The names, as typed.
-    pub const NAMES: [&str; 2] = ["address", "first-touch"];
+    pub const NAMES: [&str; 3] = ["address", "first-touch", "given"];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        Self::NAMES[self as usize]
+    }
 
     /// Reads a name.
     ///
@@ -91,6 +104,7 @@ impl Numbering {
         match name {
             "address" => Ok(Self::Address),
             "first-touch" => Ok(Self::FirstTouch),
+            "given" => Ok(Self::Given),
             _ => Err(unknown(name, &Self::NAMES)),
         }
     }
@@ -117,18 +131,14 @@ pub struct PagingOptions {
     pub alignment_offset: u32,
     /// What an unaligned read or write covers, and which pages the drive has.
     pub paging: Paging,
-    /// How the pages are numbered.
-    pub numbering: Numbering,
+    /// How the pages are numbered; `None`: as the trace asks for, see
+    /// [`TraceReader::numbering`](super::TraceReader::numbering).
+    pub numbering: Option<Numbering>,
 }
 
 impl Default for PagingOptions {
     fn default() -> Self {
-        Self {
-            page_size: 4096,
-            alignment_offset: 0,
-            paging: Paging::Covered,
-            numbering: Numbering::Address,
-        }
+        Self { page_size: 4096, alignment_offset: 0, paging: Paging::Covered, numbering: None }
     }
 }
 
@@ -205,6 +215,20 @@ pub enum MapFull {
     /// More than 2^20 devices.
     #[error("the trace has more than 2^20 devices")]
     Devices,
+    /// Pages keep their numbers, and there is another device.
+    #[error("found device {found} after device {first}, expected one: pages keep their numbers")]
+    SecondDevice {
+        /// The device of the first request.
+        first: u32,
+        /// That of this one.
+        found: u32,
+    },
+    /// Pages keep their numbers, and an offset is negative.
+    #[error("found offset {0}, expected none before byte 0: pages keep their numbers")]
+    BeforeDrive(i64),
+    /// Pages keep their numbers, and one does not fit a `u32`.
+    #[error("found page {0}, expected one below 2^32 - 1: pages keep their numbers")]
+    BeyondDrives(i64),
 }
 
 impl MapFull {
@@ -216,6 +240,8 @@ impl MapFull {
                 "check that its offset is in bytes and the format is right, or use larger pages"
             }
             Self::Devices => "check the format, or split the trace by device",
+            Self::SecondDevice { .. } => "choose one with --devices, or --numbering address",
+            Self::BeforeDrive(_) | Self::BeyondDrives(_) => "--numbering address",
         }
     }
 }
@@ -297,34 +323,47 @@ impl AddressMap {
     }
 
     /// The device and the page that each number stands for, in order of the numbers: the way back,
-    /// which the map itself does not keep.
+    /// which the map itself does not keep. Numbers as they are [`Given`](Numbering::Given) say it
+    /// themselves.
     pub fn addresses(&self) -> Vec<(u32, i64)> {
         let mut addresses = vec![(0, 0); self.len()];
         for group in &self.groups {
             for (key, &number) in (group.key << GROUP_BITS..).zip(&group.numbers) {
-                if number != NONE {
+                if let Some(address) = addresses.get_mut(number as usize) {
                     let device = self.devices[(key >> PAGE_BITS) as usize];
                     let page = (key & ((1 << PAGE_BITS) - 1)) as i64 - HALF;
-                    addresses[number as usize] = (device, page);
+                    *address = (device, page);
                 }
             }
         }
         addresses
     }
 
-    /// Numbers the pages anew, by device and address. Returns the new number of each old one.
-    pub fn number_by_address(&mut self) -> Vec<u32> {
+    /// Numbers the pages, which have the numbers of their first touch, anew. Returns the new number of each
+    /// old one; `None` where they stay. Pages that keep their [`Given`](Numbering::Given) numbers are all
+    /// of one device, and fit a `u32`.
+    pub(crate) fn number(&mut self, numbering: Numbering) -> Option<Vec<u32>> {
+        let numbers = match numbering {
+            Numbering::FirstTouch => return None,
+            Numbering::Address => self.ranks(),
+            Numbering::Given => self.addresses().into_iter().map(|(_, page)| page as u32).collect(),
+        };
+        for number in self.groups.iter_mut().flat_map(|group| &mut group.numbers) {
+            if *number != NONE {
+                *number = numbers[*number as usize];
+            }
+        }
+        Some(numbers)
+    }
+
+    /// The place of each page in the order of devices and addresses.
+    fn ranks(&self) -> Vec<u32> {
         let addresses = self.addresses();
         let mut order: Vec<u32> = (0..self.pages).collect();
         order.sort_unstable_by_key(|&number| addresses[number as usize]);
         let mut ranks = vec![0; order.len()];
         for (rank, number) in (0..).zip(order) {
             ranks[number as usize] = rank;
-        }
-        for number in self.groups.iter_mut().flat_map(|group| &mut group.numbers) {
-            if *number != NONE {
-                *number = ranks[*number as usize];
-            }
         }
         ranks
     }
@@ -512,7 +551,7 @@ mod tests {
         );
         assert_eq!(
             Numbering::parse("first").unwrap_err().message,
-            "found 'first', expected address or first-touch"
+            "found 'first', expected address, first-touch or given"
         );
     }
 
@@ -534,7 +573,7 @@ mod tests {
             map.insert(PageRange { device, first, count }, |_| {}).unwrap();
         }
         // First touched: 10, 11, 9 of device 3, 10 of device 1, -5 of device 3.
-        assert_eq!(map.number_by_address(), [3, 4, 2, 0, 1]);
+        assert_eq!(map.number(Numbering::Address).unwrap(), [3, 4, 2, 0, 1]);
         assert_eq!(map.addresses(), [(1, 10), (3, -5), (3, 9), (3, 10), (3, 11)]);
         assert_eq!((map.get(3, 11), map.get(1, 10), map.get(1, 9)), (Some(4), Some(0), None));
     }

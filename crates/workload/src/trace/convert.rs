@@ -77,7 +77,8 @@ pub fn convert(
         // References that are left out already cannot come back.
         pages.filter = pages.filter.max(reader.recorded().map_or(0, |recorded| recorded.filter));
     }
-    let mut writer = TraceWriter::create_with(output, Some(format), pages)?;
+    let space = reader.address_space();
+    let mut writer = TraceWriter::create_with(output, Some(format), pages, space)?;
     let progress = reader.progress();
     let mut block = Vec::new();
     while reader.next_block(&mut block)? {

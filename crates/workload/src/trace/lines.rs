@@ -68,6 +68,10 @@ pub(crate) trait Decoder: Send {
     fn recorded(&self) -> Option<Recorded> {
         None
     }
+    /// Bytes that the drive offers which the trace was recorded from, where the file says so.
+    fn address_space(&self) -> Option<u64> {
+        None
+    }
 }
 
 /// How a file of references to memory came about.

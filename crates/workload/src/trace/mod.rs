@@ -10,6 +10,7 @@ mod convert;
 mod detect;
 mod error;
 pub mod format;
+mod given;
 mod input;
 mod lines;
 mod locality;
@@ -29,6 +30,7 @@ pub use address_map::{AddressMap, MapFull, Numbering, PageRange, Paging, PagingO
 pub use convert::{ConvertOptions, Converted, convert};
 pub use error::{Fault, Place, TraceError};
 pub use format::native::{NativeFile, NativeWriter};
+pub use given::GivenPages;
 pub use lines::Recorded;
 pub use reader::{
     DeviceNumbers, OnBadLine, Progress, ReadOptions, Requests, TraceReader, parse_devices,
@@ -42,6 +44,7 @@ pub use write::{OutputFormat, PagesOptions, TraceWriter, discard_unfinished};
 
 pub(crate) use error::quote;
 pub(crate) use input::Input;
+pub(crate) use stat::map_full;
 
 use crate::Op;
 

@@ -10,6 +10,7 @@ use flashgc_base::spec::SpecError;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Request;
+use super::address_map::{Numbering, PagingOptions};
 use super::detect::detect;
 use super::error::{Fault, TraceError};
 use super::format::{self, ACTIONS, Format, Sample};
@@ -312,6 +313,28 @@ impl TraceReader {
     /// How references to memory were recorded, where the format says so.
     pub fn recorded(&self) -> Option<Recorded> {
         self.decoder.recorded()
+    }
+
+    /// Bytes that the drive offers which the trace was recorded from, where the file says so.
+    pub fn address_space(&self) -> Option<u64> {
+        self.decoder.address_space()
+    }
+
+    /// How the pages of the trace are numbered: as `paging` asks, or else as they are given in what was
+    /// recorded from a drive, and by their addresses in any other trace.
+    ///
+    /// # Errors
+    /// Pages that keep their numbers where `paging` leaves some out.
+    pub fn numbering(&self, paging: &PagingOptions) -> Result<Numbering, TraceError> {
+        let usual = self.address_space().map_or(Numbering::Address, |_| Numbering::Given);
+        let numbering = paging.numbering.unwrap_or(usual);
+        if numbering == Numbering::Given && paging.paging.leaves_out() {
+            let message = "paging floor leaves out the last pages of a trace, and with numbering given \
+                           the drive has all of them";
+            return Err(TraceError::new(&self.path, Fault::Option, message)
+                .hint("--paging covered or rounded, or --numbering address"));
+        }
+        Ok(numbering)
     }
 
     /// Checks that the references of this trace can be counted by pages of `page_size` bytes.

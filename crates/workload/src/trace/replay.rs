@@ -12,7 +12,7 @@ use super::error::TraceError;
 use super::reader::{ReadOptions, TraceReader};
 use super::source::Kinds;
 use super::{Request, source};
-use crate::{Batch, Op, Workload, WorkloadError};
+use crate::{Batch, Hint, Op, Workload, WorkloadError};
 
 /// How long a trace is replayed. It always ends with a whole pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,13 +25,13 @@ pub enum Replay {
     Endless,
 }
 
-/// Page commands in a row: pages, and an operation each, or none while all are writes; dirty pages and
+/// Page commands in a row: pages, and an operation each, or none while all are writes; hints and
 /// flushes with the number of the command before which they came; bytes that short writes leave.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Commands {
     pages: Vec<u32>,
     ops: Vec<Op>,
-    hints: Vec<(u32, u32)>,
+    hints: Vec<Hint>,
     short: Vec<(u32, u32)>,
     flushes: Vec<u32>,
 }
@@ -70,8 +70,9 @@ impl Commands {
 
     #[inline]
     pub fn push(&mut self, op: Op, page: u32) {
-        if op == Op::Dirty {
-            self.hints.push((self.pages.len() as u32, page));
+        if op.is_hint() {
+            let (before, is_taken_back) = (self.pages.len() as u32, op == Op::Clean);
+            push(&mut self.hints, Hint { before, page, is_taken_back });
             return;
         }
         if op != Op::Write && self.ops.is_empty() {
@@ -85,16 +86,15 @@ impl Commands {
 
     /// Gives every page the number that `numbers` has for it.
     pub fn renumber(&mut self, numbers: &[u32]) {
-        let dirty = self.hints.iter_mut().map(|(_, page)| page);
-        for page in self.pages.iter_mut().chain(dirty) {
+        let hinted = self.hints.iter_mut().map(|hint| &mut hint.page);
+        for page in self.pages.iter_mut().chain(hinted) {
             *page = numbers[*page as usize];
         }
     }
 
     pub fn memory_bytes(&self) -> u64 {
-        let words =
-            self.pages.len() + 2 * (self.hints.len() + self.short.len()) + self.flushes.len();
-        4 * words as u64 + self.ops.len() as u64
+        let words = self.pages.len() + 2 * self.short.len() + self.flushes.len();
+        (4 * words + size_of::<Hint>() * self.hints.len() + self.ops.len()) as u64
     }
 
     pub fn shrink(&mut self) {
@@ -111,11 +111,11 @@ impl Commands {
         self.flushes.iter().rev().take_while(|&&before| before == commands).count() as u64
     }
 
-    /// Empties it but for dirty pages and flushes behind the last command.
+    /// Empties it but for hints and flushes behind the last command.
     fn clear(&mut self) {
         let commands = self.pages.len() as u32;
-        self.hints.retain(|&(before, _)| before == commands);
-        self.hints.iter_mut().for_each(|(before, _)| *before = 0);
+        self.hints.retain(|hint| hint.before == commands);
+        self.hints.iter_mut().for_each(|hint| hint.before = 0);
         self.flushes.retain(|&before| before == commands);
         self.flushes.fill(0);
         self.pages.clear();
@@ -136,8 +136,8 @@ fn within<T>(list: &[T], number: impl Fn(&T) -> u32, at: usize, end: usize) -> &
 fn copy(commands: &Commands, at: &mut usize, batch: &mut Batch, limit: usize) {
     let end = commands.pages.len().min(at.saturating_add(limit));
     let from = *at as u32;
-    let hints = within(&commands.hints, |hint| hint.0, *at, end);
-    batch.hints.extend(hints.iter().map(|&(before, page)| (before - from, page)));
+    let hints = within(&commands.hints, |hint| hint.before, *at, end);
+    batch.hints.extend(hints.iter().map(|hint| Hint { before: hint.before - from, ..*hint }));
     let short = within(&commands.short, |short| short.0, *at, end);
     batch.short.extend(short.iter().map(|&(command, bytes)| (command - from, bytes)));
     let flushes = within(&commands.flushes, |&before| before, *at, end);
@@ -331,8 +331,8 @@ pub struct Replayer {
     issued: u64,
     issued_in_pass: u64,
     ended: bool,
-    /// Dirty pages behind the last command handed out, which come before the next.
-    carried: Vec<u32>,
+    /// Hints behind the last command handed out, which come before the next.
+    carried: Vec<Hint>,
     /// Flushes behind the last command handed out, which come before the next.
     carried_flushes: u64,
 }
@@ -443,8 +443,8 @@ fn drop_beyond(batch: &mut Batch, logical_pages: u32) {
     }
     numbers.push(next);
     let new = |old: &mut u32| *old = numbers[*old as usize];
-    batch.hints.retain(|(_, page)| kept(page));
-    batch.hints.iter_mut().for_each(|(before, _)| new(before));
+    batch.hints.retain(|hint| kept(&hint.page));
+    batch.hints.iter_mut().for_each(|hint| new(&mut hint.before));
     batch.flushes.iter_mut().for_each(new);
     batch.short.retain(|&(command, _)| kept(&batch.pages[command as usize]));
     batch.short.iter_mut().for_each(|(command, _)| new(command));
@@ -472,18 +472,16 @@ impl Workload for Replayer {
                 continue;
             }
             // A maximum is a few instructions for many pages, and nearly always enough.
-            let dirty = batch.hints.iter().map(|(_, page)| page);
-            let highest = batch.pages.iter().chain(dirty).fold(0, |most, &page| most.max(page));
+            let hinted = batch.hints.iter().map(|hint| &hint.page);
+            let highest = batch.pages.iter().chain(hinted).fold(0, |most, &page| most.max(page));
             if highest >= self.logical_pages {
                 drop_beyond(batch, self.logical_pages);
             }
-            if !self.carried.is_empty() {
-                batch.hints.splice(..0, self.carried.drain(..).map(|page| (0, page)));
-            }
+            batch.hints.splice(..0, self.carried.drain(..));
             let behind = batch.pages.len() as u32;
-            while let Some((_, page)) = batch.hints.pop_if(|(before, _)| *before == behind) {
-                self.carried.insert(0, page);
-            }
+            let kept = batch.hints.partition_point(|hint| hint.before < behind);
+            let carried = batch.hints.drain(kept..).map(|hint| Hint { before: 0, ..hint });
+            self.carried.extend(carried);
             let waiting = std::mem::take(&mut self.carried_flushes);
             batch.flushes.splice(..0, (0..waiting).map(|_| 0));
             while batch.flushes.pop_if(|before| *before == behind).is_some() {

@@ -9,6 +9,7 @@ use flashgc_base::spec::count;
 
 use super::address_map::{AddressMap, Numbering, Paging, PagingOptions};
 use super::error::{Fault, TraceError};
+use super::given::GivenPages;
 use super::reader::{Progress, ReadOptions, TraceReader, cancelled};
 use super::replay::{Commands, Expander, Replay, Replayer};
 use super::stat::{StatBuilder, TraceStat, map_full};
@@ -33,7 +34,7 @@ impl Kinds {
         match self {
             Self::All => true,
             Self::Changes => op != Op::Read,
-            Self::Writes => matches!(op, Op::Write | Op::Dirty | Op::Flush),
+            Self::Writes => !matches!(op, Op::Read | Op::Trim),
         }
     }
 }
@@ -74,6 +75,8 @@ pub struct TraceSource {
     options: SourceOptions,
     stat: TraceStat,
     map: Arc<AddressMap>,
+    numbering: Numbering,
+    given: Option<GivenPages>,
     commands: Option<Arc<Commands>>,
 }
 
@@ -81,7 +84,8 @@ impl TraceSource {
     /// Reads a trace once: counts it, numbers its pages and keeps its commands if they fit.
     ///
     /// # Errors
-    /// What the reader finds wrong; no requests; no writes; too many pages.
+    /// What the reader finds wrong; no requests; no writes; too many pages; pages that cannot keep their
+    /// numbers, where they should.
     pub fn load(path: impl AsRef<Path>, options: SourceOptions) -> Result<Self, TraceError> {
         Self::load_with(path, options, |_| true)
     }
@@ -104,7 +108,8 @@ impl TraceSource {
         let mut reader = TraceReader::open_with(&path, &options.read, &mut go_on)?;
         let progress = reader.progress();
         reader.check_page_size(page)?;
-        let mut builder = StatBuilder::new(options.paging);
+        let numbering = reader.numbering(&options.paging)?;
+        let mut builder = StatBuilder::numbered(&reader, options.paging, numbering);
         let mut commands = Some(Commands::default());
         let mut block = Vec::new();
         while reader.next_block(&mut block)? {
@@ -146,12 +151,9 @@ impl TraceSource {
         // A discard of a page that is accessed only later does nothing in the first pass but frees
         // the page in the next: it needs a number that it did not have yet.
         let again = builder.early_trim();
-        let mut map = builder.into_map();
-        if options.paging.numbering == Numbering::Address {
-            let numbers = map.number_by_address();
-            if let Some(kept) = &mut commands {
-                kept.renumber(&numbers);
-            }
+        let (mut map, given) = builder.into_map();
+        if let (Some(numbers), Some(kept)) = (map.number(numbering), &mut commands) {
+            kept.renumber(&numbers);
         }
         let map = Arc::new(map);
         if again && commands.is_some() {
@@ -160,7 +162,8 @@ impl TraceSource {
         if let Some(kept) = &mut commands {
             kept.shrink();
         }
-        Ok(Self { path, options, stat, map, commands: commands.map(Arc::new) })
+        let commands = commands.map(Arc::new);
+        Ok(Self { path, options, stat, map, numbering, given, commands })
     }
 
     /// The statistics.
@@ -178,12 +181,28 @@ impl TraceSource {
         self.commands.is_some()
     }
 
+    /// How its pages are numbered.
+    pub fn numbering(&self) -> Numbering {
+        self.numbering
+    }
+
+    /// The pages that keep their numbers; `None` where they get others.
+    pub fn given(&self) -> Option<&GivenPages> {
+        self.given.as_ref()
+    }
+
+    /// One more than the highest number of a page.
+    fn numbers(&self) -> u32 {
+        self.given.as_ref().map_or(self.map.len() as u32, GivenPages::least)
+    }
+
     /// Logical pages of a drive for this trace with blocks of `pages_per_block` pages: see
-    /// [`Paging::logical_pages`]. Of references to memory none is left out.
+    /// [`Paging::logical_pages`]. Of references to memory none is left out. Where pages keep their numbers,
+    /// of the smallest such drive.
     pub fn logical_pages(&self, pages_per_block: u32) -> u32 {
         let paging =
             if self.stat.has_references() { Paging::Covered } else { self.options.paging.paging };
-        paging.logical_pages(self.map.len() as u32, pages_per_block)
+        paging.logical_pages(self.numbers(), pages_per_block)
     }
 
     /// Page requests (reads and writes after splitting) of one pass over the whole trace.
@@ -197,11 +216,11 @@ impl TraceSource {
     /// No logical pages; a swap space that does not hold the pages of references to memory; a file
     /// that has gone, if it is streamed.
     pub fn open(&self, logical_pages: u32, replay: Replay) -> Result<Replayer, TraceError> {
-        let pages = self.map.len();
-        if self.stat.has_references() && pages > logical_pages as usize {
+        let pages = self.numbers();
+        if self.stat.has_references() && pages > logical_pages {
             let message = format!(
                 "found references to {}, beyond the swap space of {}",
-                count(pages as u64, "distinct page"),
+                count(pages.into(), "distinct page"),
                 count(logical_pages.into(), "page")
             );
             return Err(TraceError::new(&self.path, Fault::Option, message)

@@ -5,9 +5,12 @@ use rustc_hash::FxHashSet;
 use serde::Serialize;
 
 use super::Request;
-use super::address_map::{AddressMap, MapFull, PageRange, PagingOptions, Unmapped, push};
+use super::address_map::{
+    AddressMap, MapFull, Numbering, PageRange, PagingOptions, Unmapped, push,
+};
 use super::error::{Fault, TraceError};
 use super::format;
+use super::given::GivenPages;
 use super::lines::Recorded;
 use super::locality::locality;
 use super::reader::TraceReader;
@@ -27,6 +30,8 @@ pub struct TraceStat {
     pub discards: u64,
     /// Dirty events, which are no requests: what the host has changed in its cache.
     pub dirty: u64,
+    /// Clean events, which are no requests: what the host will not write after all.
+    pub clean: u64,
     /// Flushes, which are no requests, replayed or not.
     pub flushes: u64,
     /// Writes over requests.
@@ -70,6 +75,8 @@ pub struct TraceStat {
     pub locality_percent: [f64; 4],
     /// Bytes in a page.
     pub page_size: u64,
+    /// Bytes that the drive offers which the trace was recorded from, where the file says so.
+    pub address_space_bytes: Option<u64>,
     /// How references to memory were recorded, where the format says so.
     pub recorded: Option<Recorded>,
     /// The working set over time, for references to memory.
@@ -123,9 +130,9 @@ pub struct StatBuilder {
     devices: FxHashSet<u32>,
     last_device: Option<u32>,
     /// Requests, bytes and pages by operation.
-    requests: [u64; 4],
-    bytes: [u64; 4],
-    pages: [u64; 4],
+    requests: [u64; Op::COUNT],
+    bytes: [u64; Op::COUNT],
+    pages: [u64; Op::COUNT],
     /// Page writes that do not cover their page.
     short: u64,
     end: i64,
@@ -134,6 +141,8 @@ pub struct StatBuilder {
     latest: u64,
     /// A discard covered pages that had not been accessed before.
     early_trim: bool,
+    /// Where pages keep their numbers.
+    given: Option<GivenPages>,
     working_sets: Option<Counter>,
 }
 
@@ -151,15 +160,16 @@ impl StatBuilder {
             accesses: Vec::new(),
             devices: FxHashSet::default(),
             last_device: None,
-            requests: [0; 4],
-            bytes: [0; 4],
-            pages: [0; 4],
+            requests: [0; Op::COUNT],
+            bytes: [0; Op::COUNT],
+            pages: [0; Op::COUNT],
             short: 0,
             end: 0,
             first_time: None,
             earliest: u64::MAX,
             latest: 0,
             early_trim: false,
+            given: None,
             working_sets: None,
         }
     }
@@ -175,9 +185,19 @@ impl StatBuilder {
         Ok(Self { working_sets, ..Self::new(paging) })
     }
 
+    /// Nothing counted yet of what `reader` reads, whose pages are to be numbered by `numbering`.
+    pub(crate) fn numbered(
+        reader: &TraceReader,
+        paging: PagingOptions,
+        numbering: Numbering,
+    ) -> Self {
+        let recorded = reader.address_space().map(|bytes| bytes / paging.page_size);
+        let given = (numbering == Numbering::Given).then(|| GivenPages::new(recorded));
+        Self { given, ..Self::new(paging) }
+    }
+
     /// Counts requests and hands the dense number of each of their pages to `each`, in order.
-    /// Discards and dirty events number no pages: only those accessed before are handed on. Flushes have
-    /// none.
+    /// Discards and hints number no pages: only those accessed before are handed on. Flushes have none.
     ///
     /// # Errors
     /// A page that cannot be numbered; the text has a hint.
@@ -195,7 +215,13 @@ impl StatBuilder {
             self.pages[request.op as usize] += range.count;
             let (before, after) = self.paging.missing(request);
             self.short += (u64::from(before > 0) + u64::from(after > 0)).min(range.count);
-            if matches!(request.op, Op::Trim | Op::Dirty) {
+            if let Some(given) = &mut self.given {
+                let request_number = self.requests.iter().sum();
+                given
+                    .look(request_number, request, range)
+                    .map_err(|full| Unmapped { request: request_number, full })?;
+            }
+            if request.op == Op::Trim || request.op.is_hint() {
                 let known = self.map.known(range, |number| each(request.op, number));
                 self.early_trim |= known < range.count;
             } else {
@@ -256,7 +282,7 @@ impl StatBuilder {
     /// # Errors
     /// No requests at all.
     pub fn finish(&self, reader: &TraceReader) -> Result<TraceStat, TraceError> {
-        let [writes, reads, discards, dirty] = self.requests;
+        let [writes, reads, discards, dirty, _, clean] = self.requests;
         let requests = writes + reads + discards;
         if requests == 0 {
             return Err(no_requests(reader));
@@ -274,6 +300,7 @@ impl StatBuilder {
             writes,
             discards,
             dirty,
+            clean,
             flushes: reader.flushes(),
             write_share: ratio(writes, requests),
             pages_written,
@@ -295,6 +322,7 @@ impl StatBuilder {
             read_only_percent: 100.0 * ratio(pages - pages_written, pages),
             locality_percent: locality(self.accesses.iter().map(|word| word & ACCESSES).collect()),
             page_size: self.paging.page_size,
+            address_space_bytes: reader.address_space(),
             recorded: reader.recorded(),
             working_set: self.working_sets.as_ref().map(|sets| sets.finish(requests)),
             skipped_lines: reader.skipped(),
@@ -305,9 +333,9 @@ impl StatBuilder {
         })
     }
 
-    /// The map of the pages counted.
-    pub fn into_map(self) -> AddressMap {
-        self.map
+    /// The map of the pages counted, and what is known of them where they keep their numbers.
+    pub(crate) fn into_map(self) -> (AddressMap, Option<GivenPages>) {
+        (self.map, self.given)
     }
 }
 

@@ -237,7 +237,7 @@ impl Pages {
         self.accesses += requests.len() as u64;
         let mut each = |reference| self.writer.write(reference);
         for request in requests {
-            if matches!(request.op, Op::Trim | Op::Dirty | Op::Flush) {
+            if !matches!(request.op, Op::Read | Op::Write) {
                 return Err(io::Error::other(
                     "found no read or write, expected references to memory",
                 ));
@@ -275,10 +275,11 @@ impl TraceWriter {
         path: impl AsRef<Path>,
         format: Option<OutputFormat>,
     ) -> Result<Self, TraceError> {
-        Self::create_with(path, format, PagesOptions::default())
+        Self::create_with(path, format, PagesOptions::default(), None)
     }
 
-    /// The same; `pages` says how references to memory are written.
+    /// The same; `pages` says how references to memory are written, and `address_space` how many bytes the
+    /// drive offers which the requests were recorded from. Only the `flashgc` format keeps that.
     ///
     /// # Errors
     /// Those of [`create`](Self::create), and a page size that is not a power of two from 512.
@@ -286,6 +287,7 @@ impl TraceWriter {
         path: impl AsRef<Path>,
         format: Option<OutputFormat>,
         pages: PagesOptions,
+        address_space: Option<u64>,
     ) -> Result<Self, TraceError> {
         let path = path.as_ref().to_owned();
         let format = match format {
@@ -320,7 +322,7 @@ impl TraceWriter {
                     writeln!(sink, "{CSV_HEADER}")?;
                     Lines::Csv { sink, text: Vec::new() }
                 }
-                OutputFormat::Native => Lines::Native(NativeWriter::new(sink)?),
+                OutputFormat::Native => Lines::Native(NativeWriter::new(sink, address_space)?),
                 OutputFormat::Pages => Lines::Pages(Box::new(Pages {
                     writer: PagesWriter::new(sink, page_size, pages.filter)?,
                     filter: Filter::new(pages.filter),
@@ -419,6 +421,7 @@ pub(crate) fn csv_line(request: &Request, text: &mut Vec<u8>) {
         Op::Trim => b",D,",
         Op::Dirty => b",M,",
         Op::Flush => b",F,",
+        Op::Clean => b",C,",
     });
     if request.offset < 0 {
         text.push(b'-');

@@ -44,6 +44,7 @@ pub fn row(request: &Request) -> String {
         Op::Read => 'R',
         Op::Trim => 'D',
         Op::Dirty => 'M',
+        Op::Clean => 'C',
         Op::Flush => 'F',
     };
     format!("{us}.{ns:03},{op},{},{},{}", request.offset, request.size, request.device)

@@ -143,7 +143,7 @@ pub(crate) fn geometry(
 ) -> Result<(Geometry, Option<u32>), FtlError> {
     let b = config.units_per_block();
     let Some(pages) = requests(source)?.fixed_pages(b) else {
-        let blocks = blocks.ok_or_else(no_blocks)?;
+        let blocks = blocks.ok_or_else(|| no_blocks(config, source))?;
         return Ok((Geometry::with_spare(blocks, b, config.spare)?, None));
     };
     let wanted = Geometry::for_logical_pages(pages.into(), b, config.spare)?;

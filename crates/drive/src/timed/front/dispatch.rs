@@ -33,9 +33,12 @@ impl FrontEnd {
         waiting: Waiting,
     ) -> Result<(), DriveError> {
         let Waiting { request, number, party, hints, .. } = waiting;
-        if request.op == Op::Dirty {
+        if request.op.is_hint() {
             let pages: Vec<u32> = self.shape.pages_of(&request)?.collect();
-            return Ok(shared.tell(&pages)?);
+            return Ok(match request.op {
+                Op::Clean => shared.take_back(&pages),
+                _ => shared.tell(&pages),
+            }?);
         }
         self.outstanding += 1;
         if party == Party::Hints {

@@ -316,7 +316,7 @@ impl FrontEnd {
         Ok(())
     }
 
-    /// A thread issues its next request, or ends. It first reports the pages dirtied before.
+    /// A thread issues its next request, or ends. It first gives the hints that come before.
     fn issue<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -324,7 +324,7 @@ impl FrontEnd {
     ) -> Result<(), DriveError> {
         while let Some(request) = self.arrivals.take(&*shared.map, &self.shape)? {
             self.arrive(shared, dies, request)?;
-            if request.op != Op::Dirty {
+            if !request.op.is_hint() {
                 break;
             }
         }
@@ -338,7 +338,7 @@ impl FrontEnd {
         request: TimedRequest,
     ) -> Result<(), DriveError> {
         let (now, party) = (shared.now(), Party::Workload);
-        if request.op == Op::Dirty {
+        if request.op.is_hint() {
             // A trace says which pages are dirty in its host's cache: the drive learns it as soon
             // as it has taken the requests before. A cache of ours reports its own pages.
             if self.write_back.is_some() {
@@ -380,7 +380,7 @@ impl FrontEnd {
     /// Whether the drive may get this now: a mere hint takes no place in it.
     fn has_room(&self, next: &Waiting) -> bool {
         let (cache, for_hints) = (self.write_back.as_ref(), next.party == Party::Hints);
-        next.request.op == Op::Dirty
+        next.request.op.is_hint()
             || self.outstanding < self.queue_depth
                 && cache.is_none_or(|cache| cache.lets_in(self.outstanding, for_hints))
     }

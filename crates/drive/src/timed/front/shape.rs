@@ -48,7 +48,7 @@ impl Shape {
     pub fn kind_of(&self, request: &TimedRequest, page: u32) -> Kind {
         match request.op {
             Op::Read => Kind::Read,
-            Op::Trim | Op::Dirty | Op::Flush => Kind::Trim,
+            Op::Trim | Op::Dirty | Op::Clean | Op::Flush => Kind::Trim,
             Op::Write if self.covers(request, page) => Kind::Write,
             Op::Write => Kind::Modify,
         }

@@ -16,8 +16,8 @@ pub(super) static FORMAT: Format = Format {
     name: "csv",
     summary: "normalised CSV, which `trace convert` writes",
     columns: "time (us, three decimals: exact to the nanosecond), R or W or D (discard) or M \
-              (modified in the host's cache, to be written) or F (flush, of 0 bytes at 0), offset \
-              (bytes), size (bytes), device",
+              (modified in the host's cache, to be written) or C (clean again, M is taken back) or F \
+              (flush, of 0 bytes at 0), offset (bytes), size (bytes), device",
     example: "12816640000000.125,W,8192000,24576,0",
     detection: "the first line time_us,op,offset_bytes,size_bytes,dev",
     traps: "programs that rewrite the file through floating point lose the last digits of large \
@@ -56,11 +56,12 @@ impl TextFormat for Csv {
             Some(b'W') => Op::Write,
             Some(b'D') => Op::Trim,
             Some(b'M') => Op::Dirty,
+            Some(b'C') => Op::Clean,
             Some(b'F') => Op::Flush,
-            _ => return at.bad(at.at, "R, W, D, M or F"),
+            _ => return at.bad(at.at, "R, W, D, M, C or F"),
         };
         at.at += 1;
-        at.comma("a comma after the operation (R, W, D, M or F)")?;
+        at.comma("a comma after the operation (R, W, D, M, C or F)")?;
         let offset_at = at.at;
         let offset = at.signed("an offset, a whole number of bytes below 2^63")?;
         at.comma("a comma after the offset")?;

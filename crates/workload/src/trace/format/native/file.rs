@@ -5,8 +5,8 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use super::layout::{
-    self, BLOCK_HEADER, BlockHeader, HEADER, INDEX_ENTRY, INDEX_HEADER, IndexEntry, TRAILER,
-    Trailer,
+    self, BLOCK_HEADER, BlockHeader, HEADER, Header, INDEX_ENTRY, INDEX_HEADER, IndexEntry,
+    TRAILER, Trailer,
 };
 use super::stream::DAMAGED_HINT;
 use crate::trace::Request;
@@ -17,7 +17,7 @@ use crate::trace::error::{Fault, Place, TraceError};
 pub struct NativeFile {
     path: PathBuf,
     file: File,
-    version: u16,
+    header: Header,
     index: Vec<IndexEntry>,
     index_byte: u64,
     requests: u64,
@@ -39,7 +39,7 @@ impl NativeFile {
         let size = file.metadata().map_err(io)?.len();
         let mut header = Vec::new();
         file.by_ref().take(HEADER as u64).read_to_end(&mut header).map_err(io)?;
-        let version = layout::check_header(&header).map_err(|message| wrong(0, message))?;
+        let header = layout::check_header(&header).map_err(|message| wrong(0, message))?;
         let end = size.saturating_sub(TRAILER as u64);
         file.seek(SeekFrom::Start(end)).map_err(io)?;
         let mut bytes = Vec::new();
@@ -60,7 +60,12 @@ impl NativeFile {
         let index =
             bytes[INDEX_HEADER..].chunks_exact(INDEX_ENTRY).map(IndexEntry::parse).collect();
         let (index_byte, requests) = (trailer.index_byte, trailer.requests);
-        Ok(Self { path, file, version, index, index_byte, requests })
+        Ok(Self { path, file, header, index, index_byte, requests })
+    }
+
+    /// Bytes that the drive offers which the trace was recorded from, if the file says so.
+    pub fn address_space(&self) -> Option<u64> {
+        self.header.address_space
     }
 
     /// Requests in the file.
@@ -117,7 +122,7 @@ impl NativeFile {
         {
             return Err(wrong("the block's checksum does not fit: the file is damaged"));
         }
-        if layout::decode(self.version, &header, payload, out).is_none() {
+        if layout::decode(self.header.version, &header, payload, out).is_none() {
             out.clear();
             return Err(wrong("the block's requests make no sense: the file was written wrongly"));
         }

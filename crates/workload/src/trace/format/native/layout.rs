@@ -7,8 +7,9 @@ use crate::trace::format::check;
 
 /// First bytes of a file. As in PNG, the 0x89, the CR LF and the LF show a transfer in text mode.
 pub(crate) const MAGIC: [u8; 8] = *b"\x89FGC\r\n\x1a\n";
-/// Version 2 knows no flushes, version 1 no dirty events either; their files are read as well.
-pub(crate) const VERSION: u16 = 3;
+/// Version 3 knows no clean events and no address space, version 2 no flushes either, version 1 no dirty
+/// events; their files are read as well.
+pub(crate) const VERSION: u16 = 4;
 pub(crate) const HEADER: usize = 32;
 pub(crate) const BLOCK_MAGIC: [u8; 4] = *b"BLK\0";
 pub(crate) const BLOCK_HEADER: usize = 32;
@@ -59,18 +60,27 @@ pub(crate) fn u64_at(bytes: &[u8], at: usize) -> u64 {
     u64::from(u32_at(bytes, at)) | u64::from(u32_at(bytes, at + 4)) << 32
 }
 
-pub(crate) fn header() -> [u8; HEADER] {
+/// What a file's header says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Header {
+    pub version: u16,
+    /// Bytes that the drive offers which the trace was recorded from, if that is known.
+    pub address_space: Option<u64>,
+}
+
+pub(crate) fn header(address_space: Option<u64>) -> [u8; HEADER] {
     let mut bytes = [0; HEADER];
     bytes[..8].copy_from_slice(&MAGIC);
     bytes[8..10].copy_from_slice(&VERSION.to_le_bytes());
     bytes[12..16].copy_from_slice(&BLOCK_REQUESTS.to_le_bytes());
+    bytes[16..24].copy_from_slice(&address_space.unwrap_or(0).to_le_bytes());
     let crc = crc32fast::hash(&bytes[..28]);
     bytes[28..].copy_from_slice(&crc.to_le_bytes());
     bytes
 }
 
-/// Checks a file's header and returns its version; says what is wrong with it.
-pub(crate) fn check_header(bytes: &[u8]) -> Result<u16, String> {
+/// Checks a file's header and decodes it; says what is wrong with it.
+pub(crate) fn check_header(bytes: &[u8]) -> Result<Header, String> {
     if bytes.len() < HEADER {
         let found = bytes.len();
         return Err(format!(
@@ -87,7 +97,9 @@ pub(crate) fn check_header(bytes: &[u8]) -> Result<u16, String> {
     if crc32fast::hash(&bytes[..28]) != u32_at(bytes, 28) {
         return Err("the header's checksum does not fit: the file is damaged".to_owned());
     }
-    Ok(version)
+    // Zero before version 4, as where it is not known.
+    let address_space = Some(u64_at(bytes, 16)).filter(|&bytes| bytes > 0);
+    Ok(Header { version, address_space })
 }
 
 impl BlockHeader {
@@ -197,6 +209,7 @@ impl Trailer {
 const KIND: u8 = 3;
 const DIRTY: u8 = 0;
 const FLUSH: u8 = 1;
+const CLEAN: u8 = 2;
 const DEVICE: u8 = 1 << 2;
 const SECTORS: u8 = 1 << 3;
 const SEQUENTIAL: u8 = 1 << 4;
@@ -291,6 +304,7 @@ pub(crate) fn encode(requests: &[Request], out: &mut Vec<u8>) {
             Op::Write | Op::Read | Op::Trim => (request.op as u8, None),
             Op::Dirty => (KIND, Some(DIRTY)),
             Op::Flush => (KIND, Some(FLUSH)),
+            Op::Clean => (KIND, Some(CLEAN)),
         };
         out.push(
             op | bit(request.device != previous.device, DEVICE)
@@ -341,6 +355,7 @@ pub(crate) fn decode(
                 match *payload.get(at - 1)? {
                     DIRTY => Op::Dirty,
                     FLUSH => Op::Flush,
+                    CLEAN if version >= 4 => Op::Clean,
                     _ => return None,
                 }
             }
@@ -433,16 +448,22 @@ mod tests {
             BlockHeader { payload, requests, first_index: 0, first_time: 3000 }
         };
         let mut out = Vec::new();
-        assert_eq!(decode(3, &header(&bytes, 3), &bytes, &mut out), Some(1));
+        assert_eq!(decode(4, &header(&bytes, 3), &bytes, &mut out), Some(1));
         assert_eq!(out, requests);
         // In a file of version 2 a dirty event has no kind.
         let old = [first[0], 0, 2, 1];
         out.clear();
         assert_eq!(decode(2, &header(&old, 1), &old, &mut out), Some(0));
         assert_eq!(out, requests[..1]);
-        // No kind 2, and no flush with a size.
-        for wrong in [[first[0], 2, 0, 2, 1], [3 | SECTORS | SEQUENTIAL, 1, 0, 2, 1]] {
-            assert_eq!(decode(3, &header(&wrong, 1), &wrong, &mut out), None);
+        // A clean event is coded like a dirty one, from version 4 on.
+        let clean = [first[0], 2, 0, 2, 1];
+        out.clear();
+        assert_eq!(decode(4, &header(&clean, 1), &clean, &mut out), Some(0));
+        assert_eq!(out, [request(Op::Clean)]);
+        assert_eq!(decode(3, &header(&clean, 1), &clean, &mut out), None);
+        // No kind 3, and no flush with a size.
+        for wrong in [[first[0], 3, 0, 2, 1], [3 | SECTORS | SEQUENTIAL, 1, 0, 2, 1]] {
+            assert_eq!(decode(4, &header(&wrong, 1), &wrong, &mut out), None);
         }
     }
 

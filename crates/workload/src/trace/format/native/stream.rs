@@ -1,8 +1,8 @@
 //! Reads a `flashgc` trace from start to end, compressed or not, and checks all of it.
 
 use super::layout::{
-    self, BLOCK_HEADER, BLOCK_MAGIC, BlockHeader, HEADER, INDEX_ENTRY, INDEX_HEADER, INDEX_MAGIC,
-    TRAILER, Trailer,
+    self, BLOCK_HEADER, BLOCK_MAGIC, BlockHeader, HEADER, Header, INDEX_ENTRY, INDEX_HEADER,
+    INDEX_MAGIC, TRAILER, Trailer,
 };
 use crate::trace::Request;
 use crate::trace::error::{Fault, Place, TraceError};
@@ -19,18 +19,18 @@ pub(in crate::trace::format) fn open(
 ) -> Result<Box<dyn Decoder>, TraceError> {
     let mut header = [0; HEADER];
     let filled = input.fill(&mut header)?;
-    let version = layout::check_header(&header[..filled]).map_err(|message| {
+    let header = layout::check_header(&header[..filled]).map_err(|message| {
         let hint = if message.contains("version") { "use a newer flashgc" } else { DAMAGED_HINT };
         TraceError::new(&input.path, Fault::Damaged, message).at(Place::Byte(0)).hint(hint)
     })?;
     let (blocks, requests, flushes) = (0, 0, 0);
     let payload = Vec::new();
-    Ok(Box::new(Stream { input, version, payload, blocks, requests, flushes, ended: false }))
+    Ok(Box::new(Stream { input, header, payload, blocks, requests, flushes, ended: false }))
 }
 
 struct Stream {
     input: Input,
-    version: u16,
+    header: Header,
     payload: Vec<u8>,
     blocks: u64,
     /// Requests so far, and flushes among them.
@@ -75,7 +75,7 @@ impl Stream {
             return Err(self.damaged(byte, message));
         }
         let before = out.len();
-        let Some(flushes) = layout::decode(self.version, &block, &self.payload, out) else {
+        let Some(flushes) = layout::decode(self.header.version, &block, &self.payload, out) else {
             out.truncate(before);
             let message = "the block's requests make no sense: the file was written wrongly";
             return Err(self.damaged(byte, message));
@@ -148,5 +148,9 @@ impl Decoder for Stream {
 
     fn position(&self) -> u64 {
         self.input.position
+    }
+
+    fn address_space(&self) -> Option<u64> {
+        self.header.address_space
     }
 }

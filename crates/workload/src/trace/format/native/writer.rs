@@ -17,9 +17,10 @@ pub struct NativeWriter<W> {
 }
 
 impl<W: Write> NativeWriter<W> {
-    /// Starts a file with its header.
-    pub fn new(mut out: W) -> io::Result<Self> {
-        out.write_all(&layout::header())?;
+    /// Starts a file with its header. A trace that is recorded from a drive says how many bytes that offers,
+    /// its `address_space`: the pages of a replay then keep their numbers.
+    pub fn new(mut out: W, address_space: Option<u64>) -> io::Result<Self> {
+        out.write_all(&layout::header(address_space))?;
         Ok(Self {
             out,
             pending: Vec::with_capacity(BLOCK_REQUESTS as usize),

@@ -1,0 +1,95 @@
+//! Pages that keep the numbers that they have on the drive of a trace. Checks that they can, and knows how
+//! large that drive is.
+
+use flashgc_base::spec::{SpecError, count};
+
+use super::Request;
+use super::address_map::{MapFull, PageRange};
+use crate::Op;
+
+/// The read or write of a trace that goes farthest on its drive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Farthest {
+    /// The number of the request in the trace, from 1.
+    request: u64,
+    /// Its first byte.
+    offset: i64,
+    /// Its last page.
+    page: u32,
+}
+
+/// The logical pages that a trace names by their numbers ([`Numbering::Given`](super::Numbering::Given)).
+#[derive(Clone, Debug, Default)]
+pub struct GivenPages {
+    device: Option<u32>,
+    farthest: Option<Farthest>,
+    recorded: Option<u64>,
+}
+
+impl GivenPages {
+    /// Of a trace that was recorded from a drive of so many pages, if its file says so.
+    pub(crate) fn new(recorded: Option<u64>) -> Self {
+        Self { recorded, ..Self::default() }
+    }
+
+    /// Looks at the request with this number, which is on `range`.
+    ///
+    /// # Errors
+    /// A second device; a page before the first of the drive, or that no drive has. What is discarded or
+    /// hinted is not looked for there: those pages are left out.
+    pub(crate) fn look(
+        &mut self,
+        number: u64,
+        request: &Request,
+        range: PageRange,
+    ) -> Result<(), MapFull> {
+        let first = *self.device.get_or_insert(request.device);
+        if first != request.device {
+            return Err(MapFull::SecondDevice { first, found: request.device });
+        }
+        if range.count == 0 || !matches!(request.op, Op::Read | Op::Write) {
+            return Ok(());
+        }
+        if range.first < 0 {
+            return Err(MapFull::BeforeDrive(request.offset));
+        }
+        let last = range.first.saturating_add_unsigned(range.count - 1);
+        // One fewer than numbers: u32::MAX stands for no page.
+        let page = u32::try_from(last).ok().filter(|&page| page < u32::MAX);
+        let page = page.ok_or(MapFull::BeyondDrives(last))?;
+        if self.farthest.is_none_or(|farthest| page > farthest.page) {
+            self.farthest = Some(Farthest { request: number, offset: request.offset, page });
+        }
+        Ok(())
+    }
+
+    /// Logical pages of the drive that the trace was recorded from; `None` if its file does not say.
+    pub fn recorded(&self) -> Option<u64> {
+        self.recorded
+    }
+
+    /// Logical pages of the smallest drive that has all that are read or written.
+    pub fn least(&self) -> u32 {
+        self.farthest.map_or(0, |farthest| farthest.page + 1)
+    }
+
+    /// Whether a drive of `logical_pages` pages has all that are read or written.
+    ///
+    /// # Errors
+    /// It has not: says which request goes beyond it.
+    pub fn check(&self, logical_pages: u32) -> Result<(), SpecError> {
+        match self.farthest {
+            Some(Farthest { request, offset, page }) if page >= logical_pages => {
+                Err(SpecError::new(
+                    format!(
+                        "request {request} of the trace (offset {offset}) is on logical page {page}, and \
+                         the drive has {}, numbered from 0",
+                        count(logical_pages.into(), "logical page")
+                    ),
+                    "give more --blocks, or --numbering address",
+                ))
+            }
+            _ => Ok(()),
+        }
+    }
+}
