@@ -1,0 +1,150 @@
+"""What a drive did lately: two looks at it make an interval, and many intervals a history."""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+import time
+from collections import deque
+from dataclasses import dataclass
+from typing import Any
+
+from flashgc.device.source import Source
+
+#: Operations with latencies, as :meth:`Source.stat` names them.
+OPERATIONS = ("read", "write", "flush", "trim")
+
+
+@dataclass(frozen=True)
+class Interval:
+    """What a drive did between two looks. ``None`` is what cannot be told, such as 0 / 0."""
+
+    seconds: float | None = None
+    #: Whole pages that the host wrote, in bytes. Copies are not among them.
+    host_written_bytes_per_second: float | None = None
+    host_read_bytes_per_second: float | None = None
+    #: Pages programmed, for the host and by collections.
+    flash_written_bytes_per_second: float | None = None
+    write_amplification: float | None = None
+    writes_per_second: float | None = None
+    reads_per_second: float | None = None
+    erases_per_second: float | None = None
+    trimmed_pages_per_second: float | None = None
+    #: Means over the commands of the interval, in microseconds.
+    read_us: float | None = None
+    write_us: float | None = None
+    flush_us: float | None = None
+    trim_us: float | None = None
+
+    @classmethod
+    def between(cls, before: dict[str, Any] | None, after: dict[str, Any]) -> Interval:
+        """What happened between two results of :meth:`Source.stat`.
+
+        All is ``None`` where they are not of the same drive opened once: its counts may have gone
+        back in between, as those of a drive do that has crashed.
+        """
+        if before is None or before["uuid"] != after["uuid"]:
+            return cls()
+        seconds = after["uptime_seconds"] - before["uptime_seconds"]
+        if seconds <= 0:
+            return cls()
+
+        def more(section: str, key: str) -> int:
+            difference: int = after[section][key] - before[section][key]
+            return difference
+
+        page = after["page_bytes"]
+        host = more("counters", "host_pages_written") * page
+        flash = more("ocp", "physical_media_units_written")
+        return cls(
+            seconds,
+            host / seconds,
+            more("counters", "host_pages_read") * page / seconds,
+            flash / seconds,
+            flash / host if host > 0 else None,
+            more("smart", "host_write_commands") / seconds,
+            more("smart", "host_read_commands") / seconds,
+            more("counters", "erases") / seconds,
+            more("counters", "trimmed_pages") / seconds,
+            *(_mean(before["latency_us"][of], after["latency_us"][of]) for of in OPERATIONS),
+        )
+
+
+def _mean(before: dict[str, float], after: dict[str, float]) -> float | None:
+    """The mean of what was added to a mean."""
+    count = after["count"] - before["count"]
+    if count <= 0:
+        return None
+    # Both means are rounded: their difference may come out below zero.
+    total = after["mean"] * after["count"] - before["mean"] * before["count"]
+    return max(total / count, 0.0)
+
+
+class Sampler:
+    """Looks at a drive once a ``period`` of seconds, on a thread, and keeps the last ``keep`` looks.
+
+    A drive that does not answer is asked again at the next look.
+    """
+
+    def __init__(self, source: Source, *, period: float = 1.0, keep: int = 900) -> None:
+        self.period = period
+        self._source = source
+        self._kept: deque[dict[str, Any]] = deque(maxlen=keep)
+        self._before: dict[str, Any] | None = None
+        self._number = 0
+        self._lock = threading.Lock()
+        self._ends = threading.Event()
+        self._thread = threading.Thread(target=self._work, name="flashgc sampler", daemon=True)
+
+    def start(self) -> None:
+        """Begins."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ends, and waits for a look that is under way."""
+        self._ends.set()
+        self._thread.join()
+
+    def after(self, number: int) -> list[dict[str, Any]]:
+        """The samples with larger numbers, the oldest first. The first sample has number 1.
+
+        A sample is an :class:`Interval` by its fields, with ``at`` in seconds of Unix time and the
+        state at the end of the interval.
+        """
+        with self._lock:
+            return [sample for sample in self._kept if sample["number"] > number]
+
+    def look(self) -> None:
+        """Takes one sample, unless the drive does not answer."""
+        try:
+            stat = self._source.stat()
+        except Exception:  # Whatever ails the drive: requests for its state say so.
+            self._before = None
+            return
+        interval = Interval.between(self._before, stat)
+        self._before = stat
+        with self._lock:
+            self._number += 1
+            self._kept.append(
+                {
+                    "number": self._number,
+                    "at": round(time.time(), 3),
+                    **{
+                        name: None if value is None else float(f"{value:.6g}")
+                        for name, value in dataclasses.asdict(interval).items()
+                    },
+                    "write_amplification_since_made": stat["write_amplification"],
+                    "free_blocks": stat["free_blocks"],
+                    "mapped_pages": stat["mapped_pages"],
+                    "zombie_pages": stat["zombie_pages"],
+                }
+            )
+
+    def _work(self) -> None:
+        due = time.monotonic()
+        while True:
+            self.look()
+            # A look that took long is followed by no burst of late ones.
+            due = max(due + self.period, time.monotonic())
+            if self._ends.wait(due - time.monotonic()):
+                return

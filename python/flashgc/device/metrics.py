@@ -1,0 +1,181 @@
+"""OpenMetrics 1.0: a drive's state as text, for Prometheus and what reads its format.
+
+Values are in base units (bytes, seconds, ratios), whatever unit the standard's field has. Counts of
+the drive are since it was made; latencies are since it was opened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+#: The type of the text, for HTTP.
+CONTENT_TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8"
+
+PREFIX = "flashgc_drive_"
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A number of a stat: where it stands, what it is called, and what it is times ``scale``."""
+
+    #: Keys of the stat, separated by dots.
+    path: str
+    #: The name without prefix, with the unit as its end and without ``_total``.
+    name: str
+    kind: Literal["gauge", "counter"]
+    help: str
+    unit: str = ""
+    scale: float = 1
+
+
+METRICS = (
+    Metric("uptime_seconds", "uptime_seconds", "gauge", "Time since it was opened.", "seconds"),
+    Metric("capacity_bytes", "capacity_bytes", "gauge", "Size that hosts see.", "bytes"),
+    Metric("blocks", "blocks", "gauge", "Blocks of flash, bad ones among them."),
+    Metric("pages_per_block", "block_pages", "gauge", "Pages of a block."),
+    Metric("page_bytes", "page_bytes", "gauge", "Size of a page.", "bytes"),
+    Metric("free_blocks", "free_blocks", "gauge", "Erased blocks."),
+    Metric("mapped_pages", "mapped_pages", "gauge", "Logical pages that have data."),
+    Metric("zombie_pages", "zombie_pages", "gauge", "Pages that the host will overwrite soon."),
+    Metric(
+        "write_amplification", "write_amplification_ratio", "gauge",
+        "Pages programmed for each page that the host wrote, since the drive was made.", "ratio",
+    ),
+    Metric("counters.host_pages_written", "host_written_pages", "counter", "Pages written by hosts."),
+    Metric("counters.host_pages_read", "host_read_pages", "counter", "Pages read by hosts."),
+    Metric("counters.trimmed_pages", "trimmed_pages", "counter", "Pages whose data were discarded."),
+    Metric("counters.copied_pages", "copied_pages", "counter", "Pages copied by collections."),
+    Metric("counters.erases", "erases", "counter", "Blocks erased."),
+    Metric("counters.collections", "collections", "counter", "Blocks collected."),
+    Metric("counters.hinted_pages", "hinted_pages", "counter", "Pages that hints made zombies."),
+    Metric("counters.flushes", "flushes", "counter", "Flush commands."),
+    Metric("counters.syncs", "syncs", "counter", "Syncs of the file, since it was opened."),
+    Metric("counters.checkpoints", "checkpoints", "counter", "Checkpoints, since it was opened."),
+    Metric(
+        "smart.critical_warning", "critical_warning", "gauge", "Bits of the SMART log's warning."
+    ),
+    Metric(
+        "smart.available_spare", "available_spare_ratio", "gauge",
+        "Spare blocks that are left, of those at first.", "ratio", 0.01,
+    ),
+    Metric(
+        "smart.available_spare_threshold", "available_spare_threshold_ratio", "gauge",
+        "Spare below which the drive warns.", "ratio", 0.01,
+    ),
+    Metric(
+        "smart.percentage_used", "used_ratio", "gauge",
+        "Endurance that is used; over 1 beyond what the drive was rated for.", "ratio", 0.01,
+    ),
+    Metric(
+        "smart.data_units_read", "host_read_bytes", "counter",
+        "Bytes read by hosts, in units of 512000.", "bytes", 512_000,
+    ),
+    Metric(
+        "smart.data_units_written", "host_written_bytes", "counter",
+        "Bytes written by hosts, in units of 512000.", "bytes", 512_000,
+    ),
+    Metric("smart.host_read_commands", "host_read_commands", "counter", "Read commands."),
+    Metric("smart.host_write_commands", "host_write_commands", "counter", "Write commands."),
+    Metric(
+        "smart.controller_busy_time", "busy_seconds", "counter",
+        "Time in which commands were executed, in whole minutes.", "seconds", 60,
+    ),
+    Metric("smart.power_cycles", "power_cycles", "counter", "Times that it was opened."),
+    Metric(
+        "smart.power_on_hours", "power_on_seconds", "counter",
+        "Time in which it was open, in whole hours.", "seconds", 3600,
+    ),
+    Metric(
+        "smart.unsafe_shutdowns", "unsafe_shutdowns", "counter", "Openings after it was not closed."
+    ),
+    Metric("smart.media_errors", "media_errors", "counter", "Damaged pages found."),
+    Metric(
+        "ocp.physical_media_units_written", "flash_written_bytes", "counter",
+        "Bytes programmed, for hosts and by collections.", "bytes",
+    ),
+    Metric(
+        "ocp.physical_media_units_read", "flash_read_bytes", "counter",
+        "Bytes read from flash, for hosts and by collections.", "bytes",
+    ),
+    Metric("ocp.bad_user_nand_blocks", "bad_blocks", "gauge", "Blocks that are worn out."),
+    Metric("ocp.user_data_erase_count_max", "block_erases_max", "gauge", "Most erases of a block."),
+    Metric("ocp.user_data_erase_count_min", "block_erases_min", "gauge", "Fewest erases of a block."),
+    Metric("ocp.nand_avg_erase_count", "block_erases_mean", "gauge", "Mean erases of a block."),
+    Metric("ocp.unaligned_io", "unaligned_commands", "counter", "Commands not of whole pages."),
+)  # fmt: skip
+
+#: Labels of ``flashgc_drive_info``.
+LABELS = ("file", "uuid", "victim", "placement", "durability")
+
+QUANTILES = {"p50": "0.5", "p90": "0.9", "p99": "0.99", "p999": "0.999"}
+
+
+def openmetrics(stat: dict[str, Any]) -> str:
+    """The result of :meth:`flashgc.device.source.Source.stat` as OpenMetrics text.
+
+    What the stat does not have, or has as ``None``, is left out.
+    """
+    return "".join(f"{line}\n" for line in _lines(stat))
+
+
+def _lines(stat: dict[str, Any]) -> Iterator[str]:
+    drive = PREFIX.removesuffix("_")
+    yield from _head(drive, "info", "The drive.")
+    labels = ",".join(f'{name}="{_escaped(str(stat[name]))}"' for name in LABELS)
+    yield f"{drive}_info{{{labels}}} 1"
+    for metric in METRICS:
+        value = _at(stat, metric.path)
+        if value is not None:
+            name = PREFIX + metric.name
+            yield from _head(name, metric.kind, metric.help, metric.unit)
+            suffix = "_total" if metric.kind == "counter" else ""
+            yield f"{name}{suffix} {_number(value * metric.scale)}"
+    name = f"{PREFIX}read_only"
+    yield from _head(name, "gauge", "1 if it takes no writes any more.")
+    yield f"{name} {int(stat['read_only'] is not None)}"
+    yield from _latencies(stat["latency_us"])
+    yield "# EOF"
+
+
+def _latencies(latencies: dict[str, dict[str, float]]) -> Iterator[str]:
+    name = f"{PREFIX}latency_seconds"
+    yield from _head(name, "summary", "Time from a command to its end.", "seconds")
+    for operation, of in latencies.items():
+        label = f'operation="{operation}"'
+        if of["count"]:
+            for key, quantile in QUANTILES.items():
+                yield f'{name}{{{label},quantile="{quantile}"}} {_number(of[key] * 1e-6)}'
+        yield f"{name}_count{{{label}}} {_number(of['count'])}"
+        yield f"{name}_sum{{{label}}} {_number(of['mean'] * of['count'] * 1e-6)}"
+    name = f"{PREFIX}latency_max_seconds"
+    yield from _head(name, "gauge", "Longest time from a command to its end.", "seconds")
+    for operation, of in latencies.items():
+        yield f'{name}{{operation="{operation}"}} {_number(of["max"] * 1e-6)}'
+
+
+def _head(name: str, kind: str, text: str, unit: str = "") -> Iterator[str]:
+    yield f"# TYPE {name} {kind}"
+    if unit:
+        yield f"# UNIT {name} {unit}"
+    yield f"# HELP {name} {_escaped(text)}"
+
+
+def _at(stat: dict[str, Any], path: str) -> float | None:
+    found: Any = stat
+    for key in path.split("."):
+        found = found.get(key)
+        if found is None:
+            return None
+    value: float = found
+    return value
+
+
+def _number(value: float) -> str:
+    """A number in all its digits; counts as integers."""
+    return str(value) if isinstance(value, int) else f"{value:.12g}"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", r"\\").replace("\n", r"\n").replace('"', r"\"")

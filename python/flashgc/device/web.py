@@ -1,0 +1,342 @@
+"""The page of a drive: a small HTTP server on a thread of its own.
+
+It answers GET and changes nothing. A request must name this machine as its host, so that no page of
+another origin reaches the drive by a name that it makes resolve to this address (DNS rebinding).
+
+``/blocks`` is binary, little endian: ``FGCB``, then the version (1), the number of blocks and pages
+a block as three u32; then one column after the other, an entry a block: erases (u32), valid pages
+(u16), zombies (u16), state (u8, an index into :data:`flashgc.device.source.STATES`), class (u8).
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import secrets
+import socket
+import socketserver
+import struct
+import sys
+import threading
+import time
+from array import array
+from collections.abc import Callable
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+from urllib.parse import parse_qs, urlsplit
+
+from flashgc._core import ConfigError
+from flashgc.device import metrics
+from flashgc.device.history import Sampler
+from flashgc.device.source import Blocks, Source
+
+#: Begins the answer to ``/blocks``, before three numbers.
+MAGIC, VERSION = b"FGCB", 1
+
+HERE = Path(__file__).parent / "page"
+#: Files of the page, by the path of their address.
+FILES = {
+    "/": ("index.html", "text/html; charset=utf-8"),
+    **{f"/{name}.js": (f"{name}.js", "text/javascript; charset=utf-8")
+       for name in ("page", "blocks", "charts", "format")},
+    "/page.css": ("page.css", "text/css; charset=utf-8"),
+    "/palette.json": ("palette.json", "application/json"),
+}  # fmt: skip
+
+#: Nothing from elsewhere, nothing inline, no frame around it.
+HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
+    "img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+}
+
+#: Seconds for which a picture of all blocks is good enough for another viewer.
+FRESH = 0.5
+
+Answer = tuple[bytes, str]
+
+
+def parse_address(text: str) -> tuple[str, int]:
+    """Host and port of ``HOST:PORT``, ``[IPV6]:PORT`` or ``PORT``, which is one of 127.0.0.1.
+
+    Port 0 is any that is free. Raises :class:`flashgc.ConfigError` for anything else.
+
+    >>> parse_address("8080"), parse_address("[::1]:80")
+    (('127.0.0.1', 8080), ('::1', 80))
+    """
+    host, _, port = text.rpartition(":")
+    if host.startswith("[") and host.endswith("]"):
+        host = host[1:-1]
+    elif ":" in host:
+        port = ""
+    if not (port.isascii() and port.isdigit() and len(port) <= 5 and int(port) < 1 << 16):
+        raise ConfigError(
+            f"HTTP address: found '{text}', expected HOST:PORT; hint: 127.0.0.1:8080, or "
+            "[::1]:8080 for IPv6"
+        )
+    return host or "127.0.0.1", int(port)
+
+
+class Page:
+    """Serves the page of a drive at an address until it is closed.
+
+    >>> from flashgc.device.web import Page
+    >>> with Page(drive, "127.0.0.1:0") as page:  # doctest: +SKIP
+    ...     print(page.url)
+    http://127.0.0.1:41717/
+    """
+
+    def __init__(self, source: Source, address: str = "127.0.0.1:0") -> None:
+        """Begins to serve.
+
+        Raises :class:`flashgc.ConfigError` for an address that is none, or cannot be listened at.
+        """
+        host, port = parse_address(address)
+        self._sampler = Sampler(source)
+        try:
+            self._server = _Server(host, port, _Answers(source, self._sampler))
+        except OSError as error:
+            raise ConfigError(
+                f"HTTP address: {address}: {error.strerror or error}; hint: 127.0.0.1:0 takes any "
+                "free port"
+            ) from None
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, name="flashgc page", daemon=True
+        )
+        self._sampler.start()
+        self._thread.start()
+
+    @property
+    def url(self) -> str:
+        """Where the page is."""
+        host, port = self._server.server_address[:2]
+        name = f"[{host!s}]" if ":" in str(host) else host
+        return f"http://{name!s}:{port}/"
+
+    @property
+    def is_local(self) -> bool:
+        """Whether only this machine reaches it."""
+        return ipaddress.ip_address(str(self._server.server_address[0])).is_loopback
+
+    def close(self) -> None:
+        """Stops serving. The drive stays as it is."""
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+        self._sampler.stop()
+
+    def __enter__(self) -> Self:
+        """The page itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Closes it."""
+        self.close()
+
+
+class _Answers:
+    """What is at which path."""
+
+    def __init__(self, source: Source, sampler: Sampler) -> None:
+        self._source, self._sampler = source, sampler
+        #: Tells viewers that numbers of samples begin anew.
+        self._run = secrets.token_hex(8)
+        self._lock = threading.Lock()
+        self._blocks: tuple[float, bytes] | None = None
+        self._of: dict[str, Callable[[dict[str, list[str]]], Answer]] = {
+            "/stat.json": lambda _: _json(self._source.stat()),
+            "/series.json": self._series,
+            "/blocks": lambda _: (self._picture(), "application/octet-stream"),
+            "/metrics": lambda _: (
+                metrics.openmetrics(self._source.stat()).encode(), metrics.CONTENT_TYPE
+            ),
+            "/still.svg": self._still,
+        }  # fmt: skip
+
+    def find(self, path: str) -> Callable[[dict[str, list[str]]], Answer] | None:
+        """What answers a request for ``path`` with its query; ``None`` if nothing is there."""
+        if path in FILES:
+            name, kind = FILES[path]
+            return lambda _: ((HERE / name).read_bytes(), kind)
+        return self._of.get(path)
+
+    def _series(self, query: dict[str, list[str]]) -> Answer:
+        after = query.get("after", ["0"])[-1]
+        number = int(after) if after.isascii() and after.isdigit() and len(after) < 16 else 0
+        return _json(
+            {
+                "run": self._run,
+                "period_seconds": self._sampler.period,
+                "samples": self._sampler.after(number),
+            }
+        )
+
+    def _still(self, query: dict[str, list[str]]) -> Answer:
+        from flashgc.device.still import VIEWS, still
+
+        view = query.get("view", ["valid"])[-1]
+        drawn = still(
+            self._source.stat(), self._source.blocks(), view if view in VIEWS else "valid"
+        )
+        return drawn.encode(), "image/svg+xml; charset=utf-8"
+
+    def _picture(self) -> bytes:
+        with self._lock:
+            now = time.monotonic()
+            if self._blocks is None or now - self._blocks[0] > FRESH:
+                pages = self._source.stat()["pages_per_block"]
+                self._blocks = now, encode(self._source.blocks(), pages)
+            return self._blocks[1]
+
+
+def encode(blocks: Blocks, pages_per_block: int) -> bytes:
+    """All blocks as ``/blocks`` gives them; see the module's text."""
+    return b"".join(
+        (
+            struct.pack("<4sIII", MAGIC, VERSION, len(blocks), pages_per_block),
+            *map(_little, (blocks.erases, blocks.valid, blocks.zombies)),
+            blocks.state,
+            blocks.cls,
+        )
+    )
+
+
+def _little(numbers: array[int]) -> bytes:
+    if sys.byteorder == "big":
+        numbers = numbers[:]
+        numbers.byteswap()
+    return numbers.tobytes()
+
+
+def _json(value: Any) -> Answer:
+    return json.dumps(value, separators=(",", ":")).encode(), "application/json"
+
+
+class _Server(ThreadingHTTPServer):
+    """Connections on threads of their own, which end with the process."""
+
+    daemon_threads = True
+    #: A page of six connections, for some viewers.
+    request_queue_size = 32
+
+    def __init__(self, host: str, port: int, answers: _Answers) -> None:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        self.address_family = found[0]
+        self.answers = answers
+        #: As the person who started it wrote it; nobody else's page can claim this name.
+        self.asked_host = host.lower()
+        super().__init__((host, port), _Handler)
+
+    def server_bind(self) -> None:
+        """Binds without the reverse look-up of the base class, which may wait for a name server."""
+        socketserver.TCPServer.server_bind(self)
+        self.server_name, self.server_port = str(self.server_address[0]), self.server_address[1]
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A viewer that goes away in the middle of an answer is no news."""
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """One connection."""
+
+    server: _Server
+    protocol_version = "HTTP/1.1"
+    #: Seconds without a request before a connection is closed.
+    timeout = 30
+    server_version = "flashgc"
+    sys_version = ""
+
+    def parse_request(self) -> bool:
+        """Reads a request, and refuses all that is not asked of this machine with GET."""
+        if not super().parse_request():
+            return False
+        if self.command != "GET":
+            self._refuse(HTTPStatus.METHOD_NOT_ALLOWED, "only GET is answered", {"Allow": "GET"})
+        elif "Content-Length" in self.headers or "Transfer-Encoding" in self.headers:
+            self._refuse(HTTPStatus.BAD_REQUEST, "a request has no body")
+        elif not self._is_for_us():
+            self._refuse(
+                HTTPStatus.MISDIRECTED_REQUEST,
+                "the Host header names another machine; hint: use the address, or localhost",
+            )
+        else:
+            return True
+        return False
+
+    def _is_for_us(self) -> bool:
+        named = self.headers.get_all("Host") or []
+        if len(named) != 1:
+            return False
+        host = host_of(named[0])
+        if host in ("localhost", self.server.asked_host):
+            return True
+        try:
+            address = ipaddress.ip_address(host)
+        except ValueError:
+            return False
+        # No name server can turn an address into another one. A tunnel ends at the loopback.
+        own = ipaddress.ip_address(self.connection.getsockname()[0].partition("%")[0])
+        return address.is_loopback or address in (own, getattr(own, "ipv4_mapped", None))
+
+    def do_GET(self) -> None:  # noqa: N802 - the name that the base class calls
+        """Answers."""
+        where = urlsplit(self.path)
+        answer = self.server.answers.find(where.path)
+        if answer is None:
+            self._refuse(HTTPStatus.NOT_FOUND, "there is nothing here; hint: the page is at /")
+            return
+        try:
+            body, kind = answer(parse_qs(where.query))
+        except Exception as error:  # Whatever ails the drive, its viewers learn it.
+            text = " ".join(str(error).split()) or type(error).__name__
+            self._send(HTTPStatus.SERVICE_UNAVAILABLE, *_json({"error": text}))
+            return
+        self._send(HTTPStatus.OK, body, kind)
+
+    def _refuse(
+        self, status: HTTPStatus, why: str, headers: dict[str, str] | None = None
+    ) -> None:
+        self.close_connection = True
+        text = f"error: {why}\n".encode()
+        self._send(status, text, "text/plain; charset=utf-8", {"Connection": "close", **(headers or {})})
+
+    def _send(
+        self, status: HTTPStatus, body: bytes, kind: str, headers: dict[str, str] | None = None
+    ) -> None:
+        self.send_response(status)
+        for name, value in {
+            "Content-Type": kind, "Content-Length": str(len(body)), **HEADERS, **(headers or {})
+        }.items():  # fmt: skip
+            self.send_header(name, value)
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Says nothing: the terminal belongs to the command."""
+
+
+def host_of(header: str) -> str:
+    """The host of a Host header, without port and brackets, in small letters.
+
+    >>> host_of("LocalHost:8080"), host_of("[::1]:80"), host_of("::1")
+    ('localhost', '::1', '::1')
+    """
+    text = header.strip().lower()
+    if text.startswith("["):
+        return text[1:].partition("]")[0]
+    return text if text.count(":") > 1 else text.partition(":")[0].removesuffix(".")
