@@ -6,7 +6,9 @@ use std::path::Path;
 use std::time::Instant;
 
 use flashgc_workload::Op;
-use flashgc_workload::trace::{Fault, OutputFormat, Request, TraceError, TraceWriter};
+use flashgc_workload::trace::{
+    Fault, OutputFormat, PagesOptions, Request, TraceError, TraceWriter,
+};
 
 use crate::layout::PAGE;
 
@@ -23,13 +25,13 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Begins a recording at `path`, in the native format, compressed where its name says so. The file
-    /// appears under its name when the recording ends.
+    /// Begins a recording at `path` of a drive of so many logical `pages`, in the native format,
+    /// compressed where its name says so. The file appears under its name when the recording ends.
     ///
     /// # Errors
     /// A name that does not end in `.flashgc`, perhaps followed by `.zst` or `.gz`; a file that
     /// cannot be made.
-    pub fn begin(path: &Path) -> Result<Self, TraceError> {
+    pub fn begin(path: &Path, pages: u64) -> Result<Self, TraceError> {
         if OutputFormat::of(path)? != OutputFormat::Native {
             let message = "found a name of another format, expected one that ends in .flashgc, \
                            optionally followed by .zst or .gz";
@@ -38,7 +40,12 @@ impl Recording {
             );
         }
         Ok(Self {
-            writer: TraceWriter::create(path, Some(OutputFormat::Native))?,
+            writer: TraceWriter::create_with(
+                path,
+                Some(OutputFormat::Native),
+                PagesOptions::default(),
+                Some(pages * PAGE as u64),
+            )?,
             began: Instant::now(),
             gathered: Vec::with_capacity(GATHERED),
             requests: 0,

@@ -63,18 +63,21 @@ fn a_recording_holds_what_was_asked_in_order() {
     let path = folder.path().join("drive.flashgc.zst");
     let settings = plain();
     let mut drive = open(new_medium(&settings), &settings);
-    assert!(Recording::begin(&folder.path().join("drive.csv")).is_err());
+    assert!(Recording::begin(&folder.path().join("drive.csv"), 500).is_err());
     drive.write(9, &page_of(9), false).unwrap(); // before it begins
-    assert!(drive.replace_recording(Some(Recording::begin(&path).unwrap())).is_none());
+    assert!(
+        drive.replace_recording(Some(Recording::begin(&path, drive.pages()).unwrap())).is_none()
+    );
     drive.write(3, &[page_of(1), page_of(2)].concat(), true).unwrap();
     drive.read(4, &mut vec![0; 4096]).unwrap();
     drive.trim(3, 5).unwrap();
     drive.hint(7, 2, None).unwrap();
+    drive.cancel(8, 1).unwrap();
     drive.flush().unwrap();
     assert!(drive.write(1000, &page_of(1), false).is_err()); // was never done
     let recording = drive.replace_recording(None).unwrap();
     drive.write(9, &page_of(9), false).unwrap(); // after it
-    assert_eq!(recording.end().unwrap(), 6);
+    assert_eq!(recording.end().unwrap(), 7);
     let options = ReadOptions { keep_flushes: true, ..ReadOptions::default() };
     let mut reader = TraceReader::open(&path, &options).unwrap();
     let (mut requests, mut block) = (Vec::new(), Vec::new());
@@ -89,6 +92,7 @@ fn a_recording_holds_what_was_asked_in_order() {
         (Op::Read, 4, 1),
         (Op::Trim, 3, 5),
         (Op::Dirty, 7, 2),
+        (Op::Clean, 8, 1),
         (Op::Flush, 0, 0),
     ];
     assert_eq!(found, expected);

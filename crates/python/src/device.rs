@@ -275,7 +275,9 @@ impl Shown {
 
     /// Begins a recording, or ends the one that goes on: how many requests that one has.
     fn record(&self, path: Option<&Path>) -> Result<Option<u64>, String> {
-        let begun = path.map(Recording::begin).transpose().map_err(|error| error.to_string())?;
+        let pages = self.queue.size() / PAGE as u64;
+        let begun = path.map(|path| Recording::begin(path, pages)).transpose();
+        let begun = begun.map_err(|error| error.to_string())?;
         let ended = self.visit(|drive, _| drive.replace_recording(begun));
         let ended = ended.map_err(|error| error.to_string())?;
         ended.map(Recording::end).transpose().map_err(|error| error.to_string())

@@ -62,10 +62,9 @@ impl Drive {
             if let Some(moment) = since {
                 late += self.keep_older(&mut pages, moment)?;
             }
-            if is_hint {
-                for run in pages.chunk_by(|&page, &next| page + 1 == next) {
-                    self.record(Op::Dirty, run[0].into(), run.len() as u64);
-                }
+            let op = if is_hint { Op::Dirty } else { Op::Clean };
+            for run in pages.chunk_by(|&page, &next| page + 1 == next) {
+                self.record(op, run[0].into(), run.len() as u64);
             }
             let Some(hints) = self.map.hints() else { continue };
             let passed = if is_hint { hints.hint(&pages) } else { hints.cancel(&pages) };
