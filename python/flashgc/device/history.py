@@ -81,7 +81,7 @@ def _mean(before: dict[str, float], after: dict[str, float]) -> float | None:
 
 
 class Sampler:
-    """Looks at a drive once a ``period`` of seconds, on a thread, and keeps the last ``keep`` looks.
+    """Looks at a drive once a ``period`` of seconds, on a thread; keeps the last ``keep`` looks.
 
     A drive that does not answer is asked again at the next look.
     """

@@ -55,7 +55,7 @@ def still(stat: dict[str, Any], blocks: Blocks, view: str = "valid") -> str:
     if view not in VIEWS:
         raise ConfigError(f"unknown view '{view}'; hint: {suggest(view, list(VIEWS))}")
     cells = Cells(blocks, stat["pages_per_block"])
-    top = 108
+    top = 122
     drawn, height = _map(cells, view, top)
     legend, below = _legend(cells, view, top + height + 16)
     tall = below + MARGIN
@@ -138,15 +138,17 @@ def _share(part: NDArray[np.int64], whole: NDArray[np.int64]) -> Numbers:
 
 def _head(stat: dict[str, Any]) -> list[str]:
     name = Path(stat["file"]).name
-    policies = stat["victim"] + ("" if stat["placement"] == "none" else f", {stat['placement']}")
-    about = (
-        f"{format_size(stat['capacity_bytes'])} of data on {format_count(stat['blocks'])} blocks of "
-        f"{format_size(stat['pages_per_block'] * stat['page_bytes'])}, victims by {policies}"
+    size = (
+        f"{format_size(stat['capacity_bytes'])} of data on {format_count(stat['blocks'])} blocks "
+        f"of {format_size(stat['pages_per_block'] * stat['page_bytes'])}"
     )
+    policies = f"victims by {stat['victim']}"
+    if stat["placement"] != "none":
+        policies += f", placement by {stat['placement']}"
     ocp, counters = stat["ocp"], stat["counters"]
     amplification = stat["write_amplification"]
     facts = (
-        ("write amplification", "–" if amplification is None else f"{amplification:.3f}"),
+        ("write amplification", "-" if amplification is None else f"{amplification:.3f}"),
         ("host writes", format_size(counters["host_pages_written"] * stat["page_bytes"])),
         ("flash writes", format_size(ocp["physical_media_units_written"])),
         ("pages copied", format_count(counters["copied_pages"])),
@@ -154,10 +156,14 @@ def _head(stat: dict[str, Any]) -> list[str]:
         ("free blocks", format_count(stat["free_blocks"])),
     )
     step = (WIDTH - 2 * MARGIN) / len(facts)
-    lines = [_text(MARGIN, 32, _cut(name, 52), 16, weight="bold"), _text(MARGIN, 50, _cut(about, 112), 10.5, SOFT)]
+    lines = [
+        _text(MARGIN, 32, _cut(name, 52), 16, weight="bold"),
+        _text(MARGIN, 50, size, 10.5, SOFT),
+        _text(MARGIN, 65, _cut(policies, 112), 10.5, SOFT),
+    ]
     for index, (what, value) in enumerate(facts):
         x = MARGIN + index * step
-        lines += [_text(x, 74, what, 9, SOFT), _text(x, 92, value, 13.5, weight="bold")]
+        lines += [_text(x, 88, what, 9, SOFT), _text(x, 106, value, 13.5, weight="bold")]
     return lines
 
 
@@ -185,14 +191,14 @@ def _map(cells: Cells, view: str, top: float) -> tuple[list[str], float]:
     else:
         shades = scale(palette[view], SHADES)
         fills = [shades[one] for one in np.rint(cells.shares(view) * (SHADES - 1)).astype(int)]
-    for index, (fill, state) in enumerate(zip(fills, states, strict=True)):
+    for index, (shade, state) in enumerate(zip(fills, states, strict=True)):
         x, y = MARGIN + index % columns * step, top + index // columns * step
-        stroke = ""
+        fill, stroke = shade, ""
         if state == ERASED:
             fill, stroke = palette["erased"], palette["edge"]
         elif state == OPEN:
-            stroke = palette["open"]
-            fill = stroke if view == "state" or step < 7 else fill
+            stroke = _rim(view)
+            fill = stroke if view == "state" or step < 7 else shade
         elif state == BAD:
             fill = palette["bad"]
         inset = 0.06 * size if stroke else 0
@@ -208,11 +214,17 @@ def _map(cells: Cells, view: str, top: float) -> tuple[list[str], float]:
     return drawn, math.ceil(cells.count / columns) * step
 
 
+def _rim(view: str) -> str:
+    """The colour around an open block: one that the view does not use."""
+    colour: str = PALETTE["light"]["ink" if view in ("class", "wear") else "open"]
+    return colour
+
+
 def _legend(cells: Cells, view: str, y: float) -> tuple[list[str], float]:
     """What the colours say, and where it ends."""
     palette = PALETTE["light"]
     counts = np.bincount(cells.state, minlength=len(STATES))
-    lines = []
+    lines: list[str] = []
     x = float(MARGIN)
     if view in ("class", "state"):
         written = np.isin(cells.state, (OPEN, CLOSED))
@@ -242,7 +254,7 @@ def _legend(cells: Cells, view: str, y: float) -> tuple[list[str], float]:
         lines.append(_text(x, y + 9, ends[1], 9.5, SOFT))
         x += 6 * len(ends[1]) + 18
     for state, fill, stroke in (
-        (OPEN, palette["open"] if view == "state" else "none", palette["open"]),
+        (OPEN, palette["open"] if view == "state" else "none", _rim(view)),
         (ERASED, palette["erased"], palette["edge"]),
         (BAD, palette["bad"], ""),
     ):
@@ -256,11 +268,11 @@ def _legend(cells: Cells, view: str, y: float) -> tuple[list[str], float]:
     return lines, end
 
 
-def _key(
-    lines: list[str], x: float, y: float, text: str, fill: str, stroke: str = ""
-) -> float:
+def _key(lines: list[str], x: float, y: float, text: str, fill: str, stroke: str = "") -> float:
     edge = f' stroke="{stroke}" stroke-width="1.4"' if stroke else ""
-    lines.append(f'<rect x="{x + 0.7:.4g}" y="{y + 0.7:.4g}" width="8.6" height="8.6" fill="{fill}"{edge}/>')
+    lines.append(
+        f'<rect x="{x + 0.7:.4g}" y="{y + 0.7:.4g}" width="8.6" height="8.6" fill="{fill}"{edge}/>'
+    )
     lines.append(_text(x + 14, y + 9, text, 9.5, SOFT))
     return x + 14 + 5.6 * len(text) + 14
 
@@ -277,11 +289,10 @@ def scale(stops: list[str], shades: int) -> list[str]:
     return ["#" + "".join(f"{round(c):02x}" for c in colour) for colour in zip(*mixed, strict=True)]
 
 
-def _text(
-    x: float, y: float, text: str, size: float, fill: str = INK, weight: str = ""
-) -> str:
+def _text(x: float, y: float, text: str, size: float, fill: str = INK, weight: str = "") -> str:
     bold = f' font-weight="{weight}"' if weight else ""
-    return f'<text x="{x:.5g}" y="{y:.5g}" font-size="{size:g}" fill="{fill}"{bold}>{escape(text)}</text>'
+    place = f'x="{x:.5g}" y="{y:.5g}" font-size="{size:g}" fill="{fill}"{bold}'
+    return f"<text {place}>{escape(text)}</text>"
 
 
 def _cut(text: str, most: int) -> str:

@@ -24,7 +24,7 @@ NAME = 13
 PAGE = 20
 
 _COLUMNS = (
-    ("host MB/s", 9), ("flash MB/s", 10), ("read MB/s", 9), ("WA now", 7), ("WA all", 7),
+    ("host MB/s", 9), ("flash MB/s", 10), ("read MB/s", 9), ("WA now", 6), ("WA all", 6),
     ("write us", 9), ("read us", 8), ("free", 6), ("erases/s", 8),
 )  # fmt: skip
 
@@ -34,7 +34,9 @@ def overview(stat: Stat) -> list[str]:
     return [
         *_drive(stat),
         "",
-        *_fold("amplification", [f"{_ratio(stat['write_amplification'])} since the drive was made"]),
+        *_fold(
+            "amplification", [f"{_ratio(stat['write_amplification'])} since the drive was made"]
+        ),
         *_fold("host", _host(stat)),
         *_fold("flash", _flash(stat)),
         *_blocks(stat),
@@ -54,8 +56,8 @@ def _drive(stat: Stat) -> list[str]:
         *_fold(
             "size",
             [
-                f"{format_size(stat['capacity_bytes'])} on {format_count(stat['blocks'])} blocks of "
-                f"{format_size(block)}",
+                f"{format_size(stat['capacity_bytes'])} on {format_count(stat['blocks'])} blocks "
+                f"of {format_size(block)}",
                 f"durability {stat['durability']}",
             ],
         ),
@@ -110,8 +112,8 @@ def _wear(stat: Stat) -> list[str]:
     return _fold(
         "wear",
         [
-            f"{ocp['user_data_erase_count_min']} to {ocp['user_data_erase_count_max']} erases a block, "
-            f"mean {ocp['nand_avg_erase_count']:.4g}",
+            f"{ocp['user_data_erase_count_min']} to {ocp['user_data_erase_count_max']} erases a "
+            f"block, mean {ocp['nand_avg_erase_count']:.4g}",
             f"{smart['percentage_used']}% used",
             f"{smart['available_spare']}% of the spare left",
             _count(ocp["bad_user_nand_blocks"], "bad block"),
@@ -190,7 +192,8 @@ def watch(
     """Shows a drive once a ``period`` of seconds until Ctrl-C, which is the way to end it.
 
     ``ask`` returns the drive's stat; what it raises ends the watch. A terminal shows the newest
-    state in place. Elsewhere there is a line for each interval. It ends by itself after ``times`` intervals.
+    state in place. Elsewhere there is a line for each interval. After ``times`` intervals it ends
+    by itself.
     """
     target = console(file or sys.stdout)
     try:
@@ -246,7 +249,8 @@ def _count(number: float, one: str, several: str = "") -> str:
 
 
 def _ratio(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}"
+    """A ratio in at most 6 columns, unless it is enormous."""
+    return "-" if value is None else f"{value:.3f}" if value < 99 else f"{value:.0f}"
 
 
 def _mega(value: float | None) -> str:

@@ -10,6 +10,7 @@ a block as three u32; then one column after the other, an entry a block: erases 
 
 from __future__ import annotations
 
+import contextlib
 import ipaddress
 import json
 import secrets
@@ -235,6 +236,8 @@ class _Server(ThreadingHTTPServer):
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         self.address_family = found[0]
         self.answers = answers
+        self._connections: set[socket.socket] = set()
+        self._lock = threading.Lock()
         #: As the person who started it wrote it; nobody else's page can claim this name.
         self.asked_host = host.lower()
         super().__init__((host, port), _Handler)
@@ -243,6 +246,26 @@ class _Server(ThreadingHTTPServer):
         """Binds without the reverse look-up of the base class, which may wait for a name server."""
         socketserver.TCPServer.server_bind(self)
         self.server_name, self.server_port = str(self.server_address[0]), self.server_address[1]
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Answers a connection on a thread of its own."""
+        with self._lock:
+            self._connections.add(request)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        """Ends a connection."""
+        with self._lock:
+            self._connections.discard(request)
+        super().shutdown_request(request)
+
+    def server_close(self) -> None:
+        """Ends the connections as well: a viewer would be answered on an old one for ever."""
+        super().server_close()
+        with self._lock:
+            for connection in self._connections:
+                with contextlib.suppress(OSError):
+                    connection.shutdown(socket.SHUT_RDWR)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A viewer that goes away in the middle of an answer is no news."""
@@ -292,7 +315,7 @@ class _Handler(BaseHTTPRequestHandler):
         own = ipaddress.ip_address(self.connection.getsockname()[0].partition("%")[0])
         return address.is_loopback or address in (own, getattr(own, "ipv4_mapped", None))
 
-    def do_GET(self) -> None:  # noqa: N802 - the name that the base class calls
+    def do_GET(self) -> None:
         """Answers."""
         where = urlsplit(self.path)
         answer = self.server.answers.find(where.path)
@@ -307,12 +330,12 @@ class _Handler(BaseHTTPRequestHandler):
             return
         self._send(HTTPStatus.OK, body, kind)
 
-    def _refuse(
-        self, status: HTTPStatus, why: str, headers: dict[str, str] | None = None
-    ) -> None:
+    def _refuse(self, status: HTTPStatus, why: str, headers: dict[str, str] | None = None) -> None:
         self.close_connection = True
         text = f"error: {why}\n".encode()
-        self._send(status, text, "text/plain; charset=utf-8", {"Connection": "close", **(headers or {})})
+        self._send(
+            status, text, "text/plain; charset=utf-8", {"Connection": "close", **(headers or {})}
+        )
 
     def _send(
         self, status: HTTPStatus, body: bytes, kind: str, headers: dict[str, str] | None = None
@@ -326,7 +349,7 @@ class _Handler(BaseHTTPRequestHandler):
         if self.command != "HEAD":
             self.wfile.write(body)
 
-    def log_message(self, format: str, *args: Any) -> None:
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name of the base class
         """Says nothing: the terminal belongs to the command."""
 
 

@@ -77,6 +77,20 @@ export function ramp(stops, shades = SHADES) {
   });
 }
 
+/** A histogram of other bins: a bin has its part of every level that it overlaps. */
+export function spread(levels, bins) {
+  const found = new Float64Array(bins), wide = bins / levels.length;
+  levels.forEach((blocks, level) => {
+    const end = (level + 1) * wide;
+    for (let at = level * wide; blocks && at < end - 1e-9;) {
+      const bin = Math.min(bins - 1, Math.floor(at + 1e-9)), to = Math.min(end, bin + 1);
+      found[bin] += (blocks * (to - at)) / wide;
+      at = to;
+    }
+  });
+  return found;
+}
+
 const make = (tag, attributes = {}, ...children) => {
   const element = Object.assign(document.createElement(tag), attributes);
   element.append(...children);
@@ -151,7 +165,7 @@ export class BlockMap {
     const box = (x, y, wide, tall, colour) => {
       for (let line = y; line < y + tall; line += 1) pixels.fill(colour, line * width + x, line * width + x + wide);
     };
-    const gap = step >= 5 * scale ? Math.max(1, Math.round(scale)) : 1;
+    const gap = step >= 4 * scale ? Math.max(1, Math.round(scale)) : 0;
     const side = step - gap;
     const rim = side >= 9 * scale ? Math.round(2 * scale) : Math.max(1, Math.round(scale));
     const hollow = side > 2 * rim + 1;
@@ -244,14 +258,18 @@ export class BlockMap {
   /** The scale of the view, under a histogram of the blocks along it. */
   scale() {
     const { blocks, colours, total, view } = this;
-    const bins = 48, found = new Uint32Array(bins);
+    const bins = 48;
+    // Zombies have as many values as they may be shares of valid pages; the others, whole numbers.
+    const values = { valid: blocks.pages + 1, zombies: bins, wear: total.most - total.least + 1 }[view];
+    const levels = new Uint32Array(Math.min(values, 1 << 16));
     const sum = { blocks: 1, written: 1 };
     for (let at = 0; at < blocks.length; at += 1) {
       if (view !== "wear" && blocks.state[at] !== CLOSED) continue;
       [sum.valid, sum.zombies, sum.erases] = [blocks.valid[at], blocks.zombies[at], blocks.erases[at]];
-      found[Math.min(bins - 1, Math.floor(this.share(sum) * bins))] += 1;
+      levels[Math.round(this.share(sum) * (levels.length - 1))] += 1;
     }
-    const most = Math.max(1, ...found);
+    const found = spread(levels, bins);
+    const most = found.reduce((one, other) => Math.max(one, other), 1e-9);
     const wide = 240, tall = 48, foot = 9;
     const drawing = make("canvas", { width: wide * 2, height: tall * 2, role: "img" });
     const what = view === "wear" ? "blocks" : "closed blocks";

@@ -129,7 +129,7 @@ class Chart {
     }
     if (hair && chosen) parts.push(draw("line", { class: "hair", x1: x(chosen.at), x2: x(chosen.at), y1: ABOVE, y2: height - BELOW }));
     svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
-    svg.setAttribute("aria-label", `${plan.title}, ${plan.unit}, over the last ${span} seconds`);
+    svg.setAttribute("aria-label", `${plan.title}${plan.unit && `, ${plan.unit},`} over the last ${span} seconds`);
     svg.replaceChildren(...parts);
     plan.lines.forEach((line, index) => { this.values[index].textContent = plan.format(chosen?.[line.key]); });
   }

@@ -30,7 +30,7 @@ export function size(bytes) {
 }
 
 /** A share of 1, in percent. */
-export const percent = (share) => `${(share * 100).toFixed(share > 0 && share < 0.1 ? 1 : 0)}%`;
+export const percent = (share) => share > 0 && share < 0.001 ? "<0.1%" : `${(share * 100).toFixed(share > 0 && share < 0.1 ? 1 : 0)}%`;
 
 /** Seconds in words. */
 export function duration(seconds) {

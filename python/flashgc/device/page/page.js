@@ -18,7 +18,7 @@ const charts = new Charts(element("charts"), [
   {
     id: "wa", title: "Write amplification", unit: "flash / host", from: 1, format: ratio,
     lines: [
-      { key: "write_amplification", name: "now", colour: "accent" },
+      { key: "write_amplification", name: "each second", colour: "accent" },
       { key: "write_amplification_since_made", name: "since made", colour: "soft", dashed: true },
     ],
   },
@@ -39,8 +39,8 @@ const charts = new Charts(element("charts"), [
     ],
   },
   {
-    id: "free", title: "Free blocks", unit: "erased", format: count,
-    lines: [{ key: "free_blocks", name: "now", colour: "accent" }],
+    id: "free", title: "Free blocks", unit: "", format: count,
+    lines: [{ key: "free_blocks", name: "erased", colour: "accent" }],
   },
 ]);
 
@@ -187,6 +187,7 @@ async function tick(map) {
     gone(error);
   }
   busy = false;
+  if (document.hidden) status("paused", "paused");
   clearTimeout(timer);
   timer = setTimeout(tick, Math.max(100, PERIOD - (Date.now() - began)), map);
 }

@@ -1,0 +1,82 @@
+"""OpenMetrics of a drive: Prometheus's own parser reads it, and its values are the stat's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
+
+from device.fake_drive import PAGE, FakeDrive
+from flashgc.device.metrics import METRICS, openmetrics
+
+Samples = dict[tuple[str, tuple[tuple[str, str], ...]], float]
+
+#: Numbers of a stat that other metrics say.
+SAID_BY_OTHERS = {"ocp.percent_free_blocks", "ocp.incomplete_shutdowns"}
+
+
+def parsed(text: str) -> Samples:
+    return {
+        (sample.name, tuple(sorted(sample.labels.items()))): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+
+
+@pytest.fixture
+def stat() -> dict[str, Any]:
+    drive = FakeDrive()
+    drive.write(20_000)
+    return drive.stat()
+
+
+def test_the_parser_of_prometheus_reads_it(stat: dict[str, Any]) -> None:
+    found = parsed(openmetrics(stat))
+    value = {name: of for (name, labels), of in found.items() if not labels}
+    assert value["flashgc_drive_host_written_pages_total"] == 20_000
+    assert (
+        value["flashgc_drive_flash_written_bytes_total"]
+        == (stat["ocp"]["physical_media_units_written"])
+    )
+    # 20 000 pages of 4096 bytes are 160 units of 512 000 bytes: units are counted up.
+    assert value["flashgc_drive_host_written_bytes_total"] == 160 * 512_000 >= 20_000 * PAGE
+    assert value["flashgc_drive_available_spare_ratio"] == pytest.approx(0.98)
+    assert value["flashgc_drive_busy_seconds_total"] == 120
+    assert value["flashgc_drive_power_on_seconds_total"] == 4 * 3600
+    assert value["flashgc_drive_write_amplification_ratio"] == pytest.approx(
+        stat["write_amplification"]
+    )
+    assert value["flashgc_drive_read_only"] == 0
+    latency = "flashgc_drive_latency_seconds"
+    write = ("operation", "write")
+    assert found[latency, (write, ("quantile", "0.99"))] == pytest.approx(75e-6)
+    assert found[f"{latency}_sum", (write,)] == pytest.approx(20_000 * 30e-6)
+    assert (latency, (("operation", "read"), ("quantile", "0.5"))) not in found
+
+
+def test_every_number_of_a_stat_is_there(stat: dict[str, Any]) -> None:
+    known = {metric.path for metric in METRICS} | SAID_BY_OTHERS
+    for section in ("smart", "ocp", "counters"):
+        for key in stat[section]:
+            assert f"{section}.{key}" in known
+    assert len({metric.name for metric in METRICS}) == len(METRICS)
+    for metric in METRICS:
+        assert metric.name.endswith(metric.unit), "a name ends with its unit"
+
+
+def test_names_are_escaped_and_what_is_unknown_is_left_out(stat: dict[str, Any]) -> None:
+    stat["file"] = 'a"b\\c\nd.flash'
+    stat["write_amplification"] = None
+    stat["read_only"] = "worn out"
+    found = parsed(openmetrics(stat))
+    [labels] = [dict(labels) for name, labels in found if name == "flashgc_drive_info"]
+    assert labels["file"] == stat["file"]
+    assert ("flashgc_drive_write_amplification_ratio", ()) not in found
+    assert ("flashgc_drive_zombie_pages", ()) not in found
+    assert found["flashgc_drive_read_only", ()] == 1
+
+
+def test_a_text_without_its_end_is_noticed(stat: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="EOF"):
+        parsed(openmetrics(stat).removesuffix("# EOF\n"))

@@ -1,0 +1,238 @@
+"""The page in headless Chromium, beside a drive under load. Skipped where there is no browser."""
+
+from __future__ import annotations
+
+import io
+import json
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import matplotlib.image
+import numpy as np
+import pytest
+
+from device.browser import Browser, browser, needs_browser
+from device.fake_drive import BAD, CLOSED, ERASED, OPEN, FakeDrive
+from flashgc.device.source import Blocks
+from flashgc.device.still import PALETTE
+from flashgc.device.web import Page
+
+pytestmark = [needs_browser, pytest.mark.xdist_group("browser")]
+
+STATE = "document.getElementById('status').dataset.state"
+
+
+@pytest.fixture(scope="module")
+def window(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    with browser(tmp_path_factory.mktemp("browser")) as made:
+        yield made
+
+
+@pytest.fixture
+def drive() -> FakeDrive:
+    made = FakeDrive()
+    made.write(20_000)
+    return made
+
+
+@pytest.fixture
+def page(drive: FakeDrive, window: Browser) -> Iterator[Page]:
+    with Page(drive) as served:
+        window.resize(1000, 900)
+        window.open(served.url)
+        window.until(f"{STATE} === 'live'")
+        yield served
+        assert window.complaints() == []
+
+
+def number(text: str) -> float:
+    return float(text.replace("\u202f", ""))
+
+
+def pixels(window: Browser, colour: str) -> int:
+    """How many pixels of the window have exactly this colour."""
+    image = np.rint(matplotlib.image.imread(io.BytesIO(window.screenshot()))[..., :3] * 255)
+    wanted = [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
+    return int((image == wanted).all(axis=-1).sum())
+
+
+def test_it_lives_while_the_drive_works(page: Page, drive: FakeDrive, window: Browser) -> None:
+    ends = threading.Event()
+
+    def load() -> None:
+        while not ends.wait(0.02):
+            drive.write(50)
+
+    worker = threading.Thread(target=load)
+    worker.start()
+    try:
+        window.until("parseFloat(document.getElementById('host-now').innerText) > 0")
+        window.until("parseFloat(document.getElementById('wa-now').innerText) > 1")
+        before = window.run("return document.getElementById('canvas').toDataURL()")
+        window.until(f"document.getElementById('canvas').toDataURL() !== {json.dumps(before)}")
+        window.until("document.querySelector('#charts path.line').getAttribute('d').includes('L')")
+    finally:
+        ends.set()
+        worker.join()
+    time.sleep(1.5)
+    stat = drive.stat()
+    window.until(
+        f"document.getElementById('wa-all').innerText === '{stat['write_amplification']:.2f}'"
+    )
+    assert window.run("return document.title") == "fake.flash · flashgc"
+    assert number(window.text("free-now")) == stat["free_blocks"]
+
+
+def test_the_map_counts_the_blocks_and_tells_what_the_mouse_is_on(
+    page: Page, drive: FakeDrive, window: Browser
+) -> None:
+    states = [drive.state.count(state) for state in (ERASED, OPEN, CLOSED, BAD)]
+    label = window.run("return document.getElementById('canvas').getAttribute('aria-label')")
+    words = "{} erased, {} open, {} closed, {} bad".format(*states)
+    assert label == f"map of 256 blocks by valid pages: {words}"
+    frame = window.run("return document.getElementById('canvas').getBoundingClientRect().toJSON()")
+    side = window.run("return document.getElementById('canvas').height")
+    assert side > 0
+    window.point(int(frame["left"]) + 3, int(frame["top"]) + 3)
+    window.until("!document.getElementById('tip').hidden")
+    told = window.text("tip").split("\n")
+    assert told[0] == "Block 0"
+    assert f"{drive.valid[0]} of {drive.pages}" in " ".join(told)
+    assert told[told.index("erases") + 1] == str(drive.erases[0])
+    window.point(2, 2)
+    window.until("document.getElementById('tip').hidden")
+    window.run("document.getElementById('canvas').focus()")
+    for key in ("ArrowRight", "ArrowRight"):
+        window.run(
+            "document.getElementById('canvas').dispatchEvent("
+            f"new KeyboardEvent('keydown', {{key: '{key}', cancelable: true}}))"
+        )
+    assert window.text("tip").startswith("Block 1\n")
+
+
+def test_every_view_shows_its_own_colours(page: Page, drive: FakeDrive, window: Browser) -> None:
+    for dark, theme in ((False, "light"), (True, "dark")):
+        window.resize(1000, 900, dark=dark)
+        palette = PALETTE[theme]
+        for view, colour in (
+            ("class", palette["classes"][1]), ("state", palette["closed"]),
+            ("wear", palette["wear"][-1]), ("valid", palette["open"]),
+            ("zombies", palette["zombies"][0]),
+        ):  # fmt: skip
+            window.run(f"document.querySelector('[data-view={view}]').click()")
+            assert pixels(window, colour) > 40, (theme, view)
+        window.run("document.querySelector('[data-view=class]').click()")
+        assert pixels(window, palette["closed"]) == 0
+
+
+def test_it_says_when_the_drive_is_gone_and_goes_on_when_it_is_back(
+    page: Page, drive: FakeDrive, window: Browser
+) -> None:
+    drive.gone = "the drive is closed"
+    window.until(f"{STATE} === 'gone'")
+    assert "The drive is gone: the drive is closed; its last answer was at" in window.text("alert")
+    drive.gone = None
+    window.until(f"{STATE} === 'live'")
+    assert window.run("return document.getElementById('alert').hidden")
+    # A console line for each answer 503 is the browser's own.
+    assert [line for line in window.complaints() if "503" not in line] == []
+
+
+def test_it_says_when_nobody_answers(drive: FakeDrive, window: Browser) -> None:
+    page = Page(drive)
+    window.open(page.url)
+    window.until(f"{STATE} === 'live'")
+    page.close()
+    window.until(f"{STATE} === 'gone'")
+    assert "No answer from 127.0.0.1:" in window.text("alert")
+    again = Page(drive, page.url.removeprefix("http://").strip("/"))
+    window.until(f"{STATE} === 'live'")
+    window.open("about:blank")
+    again.close()
+
+
+def test_a_hidden_page_asks_for_nothing(page: Page, drive: FakeDrive, window: Browser) -> None:
+    hide = "Object.defineProperty(document, 'hidden', {{configurable: true, value: {}}});"
+    tell = "document.dispatchEvent(new Event('visibilitychange'))"
+    window.run(
+        "window.count = 0; const real = fetch;"
+        "window.fetch = (...asked) => { count += 1; return real(...asked); }"
+    )
+    window.until("count > 2")
+    window.run(hide.format("true") + tell)
+    assert window.run(f"return {STATE}") == "paused"
+    time.sleep(1.2)
+    before = window.run("return count")
+    time.sleep(2.5)
+    assert window.run("return count") == before
+    window.run(hide.format("false") + tell)
+    window.until(f"{STATE} === 'live'")
+
+
+def test_a_drive_without_writes_any_more_says_why(
+    page: Page, drive: FakeDrive, window: Browser
+) -> None:
+    drive.read_only = "its life is over: too many blocks are worn out"
+    window.until("!document.getElementById('alert').hidden")
+    assert window.text("alert") == f"The drive is read-only: {drive.read_only}"
+
+
+@pytest.mark.parametrize("width", [360, 700, 1400, 2400])
+def test_nothing_is_cut_off_at_any_width(
+    page: Page, drive: FakeDrive, window: Browser, width: int
+) -> None:
+    window.resize(width, 900)
+    window.until("document.getElementById('latency').rows.length === 5")
+    assert window.run("return document.documentElement.scrollWidth - innerWidth") <= 0
+
+
+class Large(FakeDrive):
+    """A million blocks."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        count = 1_000_000
+        draw = np.random.default_rng(1)
+        state = np.full(count, CLOSED, np.uint8)
+        state[:1000] = ERASED
+        self.million = Blocks.from_columns(
+            state.tobytes(), bytes(count), draw.integers(0, 33, count, np.uint16).tobytes(),
+            bytes(2 * count), draw.integers(0, 100, count, np.uint32).tobytes(),
+        )  # fmt: skip
+
+    def blocks(self) -> Blocks:
+        return self.million
+
+
+def test_a_million_blocks_are_cells_of_several_and_stay_smooth(window: Browser) -> None:
+    window.resize(1400, 900)
+    with Page(Large()) as page:
+        window.open(page.url)
+        window.until(f"{STATE} === 'live'")
+        assert window.text("note").startswith("Each cell is 16 blocks")
+        window.run(
+            "window.long = []; new PerformanceObserver((list) => long.push(...list.getEntries()"
+            ".map((one) => one.duration))).observe({type: 'longtask'})"
+        )
+        for view in ("class", "wear", "zombies", "state", "valid"):
+            window.run(f"document.querySelector('[data-view={view}]').click()")
+        time.sleep(4)
+        longest = max(window.run("return long"), default=0)
+        # About 60 ms on an idle core; no machine of CI is ten times slower.
+        assert longest < 600, f"{longest} ms without an answer to the mouse"
+        window.open("about:blank")
+
+
+def test_the_drive_named_like_markup_is_text(
+    drive: FakeDrive, window: Browser, tmp_path: Path
+) -> None:
+    stat = drive.stat
+    drive.stat = lambda: {**stat(), "file": "/tmp/<img src=x onerror=alert(1)>"}  # type: ignore[method-assign]
+    with Page(drive) as page:
+        window.open(page.url)
+        window.until(f"{STATE} === 'live'")
+        assert window.text("name") == "<img src=x onerror=alert(1)>"
+        assert window.run("return document.images.length") == 0
+        window.open("about:blank")
