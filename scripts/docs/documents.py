@@ -31,7 +31,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 BLOCK = re.compile(
-    r"^(?:<!-- (?:file: (?P<file>\S+)|(?P<mounts>mounts)) -->\n)?```(?P<kind>\w+)\n(?P<text>.*?)^```$", re.M | re.S
+    r"^(?:<!-- (?:file: (?P<file>\S+)|(?P<mounts>mounts)) -->\n)?"
+    r"```(?P<kind>\w+)\n(?P<text>.*?)^```$",
+    re.M | re.S,
 )
 #: A line of a document that stands for any number of lines.
 LEFT_OUT = "..."

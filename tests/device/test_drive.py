@@ -12,14 +12,14 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import flashgc
 import pytest
+from tests.conftest import environment
+
+import flashgc
 from flashgc import ConfigError, Device, DriveError
 from flashgc.device import making
 from flashgc.device.control import Client
 from flashgc.device.replaying import options_of
-
-from tests.conftest import environment
 
 SMALL = {"blocks": 64, "pages_per_block": 32, "spare": "15%"}
 PAGE = 4096
@@ -290,7 +290,7 @@ def test_the_control_socket_answers_as_the_drive_does(tmp_path: Path) -> None:
             client.flush()
             with pytest.raises(DriveError, match="no recording goes on"):
                 client.record(None)
-            with pytest.raises(DriveError, match="ends in .flashgc"):
+            with pytest.raises(DriveError, match=r"ends in \.flashgc"):
                 client.record(tmp_path / "x.csv")
             client.record(tmp_path / "x.flashgc")
             drive.write(0, page_of(3))

@@ -8,15 +8,16 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
-import flashgc
 import pytest
-from flashgc import Device, DriveError
-from flashgc.device import up as upping
-
 from tests.conftest import Command
 from tests.device.conftest import leftovers, needs, needs_mounts
+
+import flashgc
+from flashgc import Device, DriveError
+from flashgc.device import up as upping
 
 pytestmark = [needs_mounts, pytest.mark.xdist_group("mounts")]
 
@@ -93,6 +94,9 @@ def test_a_killed_server_leaves_nothing_and_synced_files_stay(
         found = upping.read(drive_file.resolve())
         assert found is not None
         os.kill(found.server, signal.SIGKILL)
+        until = time.monotonic() + 10
+        while upping._is_alive(found) and time.monotonic() < until:
+            time.sleep(0.01)
         if round_ == 1:  # Down cleans up; so does the next up.
             assert command("device", "down", drive_file).returncode == 0
             assert leftovers(tmp_path) == []
@@ -122,14 +126,13 @@ def test_what_is_in_use_stays_unless_it_is_forced(
 
 
 def test_a_mount_that_cannot_be_is_undone(drive_file: Path, tmp_path: Path) -> None:
-    Device.create(drive_file, blocks=8, pages_per_block=16).close()  # too small for ext4
+    Device.create(drive_file, blocks=64, pages_per_block=16).close()
     with pytest.raises(DriveError, match="ext4"):
         upping.up(drive_file, tmp_path / "mount", options=("nonsense",))
     assert not upping.note_of(drive_file).exists()
     assert leftovers(tmp_path) == []
-    with Device.open(drive_file) as drive, pytest.raises(DriveError, match="in use by another"):
+    with Device.open(drive_file), pytest.raises(DriveError, match="in use by another"):
         upping.up(drive_file, tmp_path / "mount")
-        assert drive.size
     assert leftovers(tmp_path) == []
 
 
@@ -160,7 +163,7 @@ def test_exec_follows_the_bytes_and_its_replay_has_the_same_digits(
     found = json.loads(done.stdout)
     asked = (96 << 20) + 16 * 1500 * 4096
     assert asked <= found["written_bytes"] < asked + 100_000
-    assert 1.0 <= found["filesystem_overhead"] < 1.1
+    assert 0.9 < found["filesystem_overhead"] < 1.1
     assert found["flushes"] >= 16
     assert found["write_amplification"] > 1.05
     assert found["copied_pages"] > 1000
@@ -173,7 +176,8 @@ def test_exec_follows_the_bytes_and_its_replay_has_the_same_digits(
     assert served[0]["copied_pages"] == counters["copied_pages"]
     assert served[0]["erases"] == counters["erases"]
     ranks = [one["write_amplification"] for one in found["replayed"]["ranking"]]
-    assert len(ranks) == 3 and ranks == sorted(ranks)
+    assert len(ranks) == 3
+    assert ranks == sorted(ranks)
     assert flashgc.trace_stat(trace).writes > 100
     assert leftovers(tmp_path) == []
 
@@ -193,7 +197,7 @@ def test_exec_that_is_stopped_leaves_nothing(tmp_path: Path) -> None:
 
     run = subprocess.Popen(
         [sys.executable, "-c", "from flashgc.command import main; main()", "device", "exec",
-         *SMALL, "--", "sh", "-c", "echo begun > /proc/$PPID/fd/2; sleep 60"],
+         *SMALL, "--", "sh", "-c", "echo begun >&2; exec sleep 60"],
         env={**environment(), "TMPDIR": str(tmp_path)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

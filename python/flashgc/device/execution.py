@@ -11,16 +11,16 @@ import tempfile
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, Self
 
 from flashgc._core import DriveError
-from flashgc._documents import Document
 from flashgc.device import making, mounts
 from flashgc.device import up as upping
 from flashgc.device.control import Client
+from flashgc.device.drive import Device
 
 #: Most samples of a run: when there are so many, every second one goes.
 SAMPLES = 512
@@ -41,7 +41,7 @@ class Sample:
 
 
 @dataclass(frozen=True)
-class Executed(Document):
+class Executed:
     """What a command did to a drive. Bytes and counts are of the command alone, not of mkfs."""
 
     #: The command, and its exit code; minus the number of the signal that ended it.
@@ -71,8 +71,12 @@ class Executed(Document):
     #: Latencies of the drive in microseconds, by kind of request, mkfs among them.
     latency_us: dict[str, dict[str, float]]
     samples: list[Sample]
-    #: The state of the drive at the end, with the names of the standards.
+    #: The state of the drive when it was unmounted, with the names of the standards.
     stat: dict[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain Python values."""
+        return asdict(self)
 
 
 def execute(
@@ -97,17 +101,61 @@ def execute(
     file = keep if keep is not None else scratch / "drive.flash"
     mount = scratch / "mount"
     recording = () if record is None else ("--record", str(record.resolve()))
-    try:
-        made = plan.create(file)
-        done = upping.up(
-            file, mount, filesystem=filesystem, options=options, serve=[*serve, *recording]
-        )
+    with _Signals() as signals:
         try:
-            return _measured(command, Path(done.mount), file, filesystem, made)
+            made = plan.create(file)
+            done = upping.up(
+                file, mount, filesystem=filesystem, options=options, serve=[*serve, *recording]
+            )
+            try:
+                measured = _measured(command, Path(done.mount), file, filesystem, made, signals)
+            finally:
+                signals.are_held = True
+                upping.down(file, force=True)
+            # Unmounting writes too, and a recording has all of it.
+            with Device.open(file) as drive:
+                return replace(measured, stat=drive.stat())
         finally:
-            upping.down(file, force=True)
-    finally:
-        _remove(scratch)
+            signals.are_held = True
+            _remove(scratch)
+
+
+class _Signals:
+    """Ctrl-C and the signal to terminate: whatever happens, what was mounted is unmounted.
+
+    Before the command they end the work, while it runs they are for the command, and while what was
+    done is undone they wait.
+    """
+
+    def __init__(self) -> None:
+        self.child: subprocess.Popen[bytes] | None = None
+        self.are_held = False
+        #: What came while the command was being started.
+        self.is_starting, self.pending = False, 0
+
+    def __enter__(self) -> Self:
+        self._before = {
+            number: signal.signal(number, self._take)
+            for number in (signal.SIGINT, signal.SIGTERM)
+            if threading.current_thread() is threading.main_thread()
+        }
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def _take(self, number: int, _frame: FrameType | None) -> None:
+        if self.is_starting:
+            self.pending = number
+        elif self.child is not None:
+            # Ctrl-C at a terminal reaches the command itself.
+            if number == signal.SIGTERM:
+                with contextlib.suppress(ProcessLookupError):
+                    self.child.send_signal(number)
+        elif not self.are_held:
+            self.are_held = True
+            raise SystemExit(128 + number)
 
 
 def _remove(scratch: Path) -> None:
@@ -122,7 +170,12 @@ def _remove(scratch: Path) -> None:
 
 
 def _measured(
-    command: Sequence[str], mount: Path, file: Path, filesystem: str, made: dict[str, Any]
+    command: Sequence[str],
+    mount: Path,
+    file: Path,
+    filesystem: str,
+    made: dict[str, Any],
+    signals: _Signals,
 ) -> Executed:
     folder = mount / FOLDER
     folder.mkdir()
@@ -132,7 +185,7 @@ def _measured(
         watch = _Watch(client, before)
         began = time.monotonic()
         with watch:
-            code, written, dirtied = _run(command, folder)
+            code, written, dirtied = _run(command, folder, signals)
             # What is still in the page cache belongs to the command.
             _sync(mount)
         seconds = time.monotonic() - began
@@ -173,32 +226,23 @@ def _sync(mount: Path) -> None:
     mounts.run("sync", "--file-system", str(mount))
 
 
-def _run(command: Sequence[str], folder: Path) -> tuple[int, int, int]:
-    """Runs the command; its exit code, the bytes of its write calls, the bytes it made dirty.
-
-    Signals to end go to the command, which may end in its own way.
-    """
+def _run(command: Sequence[str], folder: Path, signals: _Signals) -> tuple[int, int, int]:
+    """Runs the command; its exit code, the bytes of its write calls, the bytes it made dirty."""
     environment = {**os.environ, "TMPDIR": str(folder)}
+    signals.is_starting = True
     try:
         child = subprocess.Popen(command, cwd=folder, env=environment)
     except OSError as error:
         raise DriveError(f"{command[0]}: {error.strerror}") from None
 
-    def pass_on(number: int, _frame: FrameType | None) -> None:
-        # Ctrl-C at a terminal reaches the command itself.
-        if number == signal.SIGTERM:
-            with contextlib.suppress(ProcessLookupError):
-                child.send_signal(number)
-
-    before = {number: signal.signal(number, pass_on) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        # The counts of a process are there until it is waited for.
-        os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
-        written, dirtied = _written(child.pid)
-        code = child.wait()
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    signals.child, signals.is_starting = child, False
+    if signals.pending:
+        child.send_signal(signals.pending)
+    # The counts of a process are there until it is waited for.
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+    written, dirtied = _written(child.pid)
+    code = child.wait()
+    signals.child = None
     return code, written, dirtied
 
 

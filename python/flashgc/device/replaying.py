@@ -5,12 +5,11 @@ from __future__ import annotations
 import contextlib
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from flashgc._core import ConfigError, DriveError
-from flashgc._documents import Document
 from flashgc.device.execution import Executed
 from flashgc.registry import gc_presets, policies
 
@@ -29,10 +28,14 @@ class Replay:
 
 
 @dataclass(frozen=True)
-class Replayed(Document):
+class Replayed:
     """The policies by write amplification, the lowest first."""
 
     ranking: list[Replay]
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain Python values."""
+        return asdict(self)
 
 
 def wanted(text: str | None) -> list[str]:

@@ -24,6 +24,9 @@ from flashgc.device import mounts
 #: Seconds that a server gets to open a drive (recovery included), and to close it.
 OPENING, CLOSING = 300.0, 120.0
 
+#: Servers that are children of this process, by their numbers.
+_CHILDREN: dict[int, subprocess.Popen[bytes]] = {}
+
 
 @dataclass
 class Up:
@@ -159,6 +162,7 @@ def _start(file: Path, done: Up, serve: Sequence[str]) -> None:
             start_new_session=True,
         )
     os.close(writer)
+    _CHILDREN[server.pid] = server
     done.server, done.began = server.pid, _began(server.pid)
     with os.fdopen(reader, "rb"):
         os.set_blocking(reader, False)
@@ -184,12 +188,13 @@ def _start(file: Path, done: Up, serve: Sequence[str]) -> None:
 
 
 def _began(pid: int) -> str:
-    """When a process began, in the kernel's own words; empty if there is none."""
+    """When a process began, in the kernel's own words; empty if it does not run."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
         return ""
-    return stat.rpartition(")")[2].split()[19]
+    state, *fields = stat.rpartition(")")[2].split()
+    return "" if state in "ZX" else fields[18]
 
 
 def _is_alive(done: Up) -> bool:
@@ -213,6 +218,9 @@ def down(file: Path, *, force: bool = False) -> bool:
     if not is_dead:
         os.kill(done.server, signal.SIGTERM)
         _wait(file, done)
+    server = _CHILDREN.pop(done.server, None)
+    if server is not None:
+        server.wait()
     mounts.unmount(Path(done.fuse), force=True)
     with contextlib.suppress(OSError):
         Path(done.fuse).rmdir()
@@ -224,9 +232,8 @@ def down(file: Path, *, force: bool = False) -> bool:
 def _wait(file: Path, done: Up) -> None:
     until = time.monotonic() + CLOSING
     while _is_alive(done):
-        # A child of ours stays until it is asked for.
-        with contextlib.suppress(ChildProcessError):
-            os.waitpid(done.server, os.WNOHANG)
+        if done.server in _CHILDREN:
+            _CHILDREN[done.server].poll()
         if time.monotonic() > until:
             raise DriveError(
                 f"{file}: the server {done.server} has not ended after {CLOSING:.0f} s; "

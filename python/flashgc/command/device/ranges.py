@@ -55,8 +55,9 @@ def hint(file: Path, ranges: tuple[str, ...], moment: int | None) -> int:
     """Tell the drive in FILE that the host will write these bytes soon."""
     from flashgc.device.control import Client
 
+    asked = parsed(ranges)
     with Client(file) as client:
-        late = client.hint(parsed(ranges), moment)
+        late = client.hint(asked, moment)
     if late:
         click.echo(f"{late} pages were written since and are left out", err=True)
     return OK
@@ -69,8 +70,9 @@ def cancel(file: Path, ranges: tuple[str, ...]) -> int:
     """Take hints on these bytes back."""
     from flashgc.device.control import Client
 
+    asked = parsed(ranges)
     with Client(file) as client:
-        client.cancel(parsed(ranges))
+        client.cancel(asked)
     return OK
 
 
@@ -85,15 +87,15 @@ def trim(file: Path, ranges: tuple[str, ...]) -> int:
     from flashgc._core import ConfigError
     from flashgc.device.control import PAGE, Client
 
-    bytes_ = parsed(ranges)
-    for offset, size in bytes_:
+    asked = parsed(ranges)
+    for offset, size in asked:
         if offset % PAGE or size % PAGE:
             raise ConfigError(
                 f"OFFSET+SIZE: {offset}+{size} are no whole pages of {PAGE} bytes; "
                 "hint: multiples of 4KiB"
             )
     with Client(file) as client:
-        client.trim(bytes_)
+        client.trim(asked)
     return OK
 
 

@@ -21,7 +21,7 @@ const LONGEST: usize = 1 << 30;
 #[derive(Debug, Error)]
 pub enum ClientError {
     /// Nobody serves a drive there.
-    #[error("no drive is served at {}: {error}; hint: flashgc device serve", path.display())]
+    #[error("no drive is served at {} ({}); hint: flashgc device serve", path.display(), error.kind())]
     NoServer {
         /// Where it was looked for.
         path: PathBuf,
