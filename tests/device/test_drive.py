@@ -130,7 +130,7 @@ def test_a_recording_replays_to_the_same_digits(tmp_path: Path) -> None:
         found = flashgc.trace_stat(trace)
         assert recorded == found.requests + found.dirty + found.clean
         made = making.configuration(file)
-        result = flashgc.run(str(trace), gc_preset=preset, **options_of(made))
+        result = flashgc.run(str(trace), **options_of(made))
         counters = stat["counters"]
         found = (result.host_pages, result.copied_pages, result.erases, result.trimmed_pages)
         assert found == tuple(

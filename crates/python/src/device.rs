@@ -109,14 +109,25 @@ fn describe(settings: &Settings) -> PyResult<String> {
         "capacity_bytes": bytes(geometry.logical_pages().into()),
         "physical_bytes": bytes(geometry.physical_pages()),
         "file_bytes": file_bytes,
-        "victim": settings.victim.to_string(),
-        "placement": settings.layout.placement.to_string(),
-        "frontier": settings.layout.frontier.to_string(),
-        "durability": settings.durability.name(),
         "journal_bytes": bytes(settings.journal_blocks),
-        "seed": settings.layout.seed,
+        "policies": policies(settings),
+        "durability": settings.durability.name(),
         "configuration": settings.text(),
     }))
+}
+
+/// What decides: the options of a run with the same decisions, by their keys.
+fn policies(settings: &Settings) -> Value {
+    let layout = &settings.layout;
+    json!({
+        "victim": settings.victim.to_string(),
+        "frontier": layout.frontier.to_string(),
+        "placement": layout.placement.to_string(),
+        "allocation": layout.allocation.to_string(),
+        "wear_levelling": layout.levelling.map(|levelling| levelling.to_string()),
+        "endurance": layout.lifespan.map(|lifespan| lifespan.endurance.to_string()),
+        "seed": layout.seed,
+    })
 }
 
 fn create(path: &Path, settings: &Settings, uuid: [u8; 16]) -> Result<(), DeviceError> {
@@ -145,14 +156,8 @@ pub(crate) fn device_configuration(path: PathBuf) -> PyResult<String> {
         "blocks": geometry.blocks(),
         "pages_per_block": geometry.pages_per_block(),
         "logical_pages": geometry.logical_pages(),
-        "victim": settings.victim.to_string(),
-        "frontier": settings.layout.frontier.to_string(),
-        "placement": settings.layout.placement.to_string(),
-        "allocation": settings.layout.allocation.to_string(),
-        "wear_levelling": settings.layout.levelling.map(|levelling| levelling.to_string()),
-        "endurance": settings.layout.lifespan.map(|lifespan| lifespan.endurance.to_string()),
+        "policies": policies(&settings),
         "durability": settings.durability.name(),
-        "seed": settings.layout.seed,
     }))
 }
 

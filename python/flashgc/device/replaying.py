@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shlex
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -73,21 +74,43 @@ def recording(record: Path | None, is_needed: bool) -> Iterator[Path | None]:
         yield Path(folder) / "writes.flashgc.zst"
 
 
+#: Options of a replay that nobody has to type.
+USUAL = (
+    ("numbering", "given"),
+    ("runs", 1),
+    ("placement", "none"),
+    ("allocation", "fifo"),
+    ("seed", 1),
+)
+
+
 def options_of(drive: dict[str, Any]) -> dict[str, Any]:
-    """The options of ``run`` that replay a recording of this drive, all but the policy."""
+    """The options of ``run`` that replay a recording of this drive, with its policies."""
     physical = drive["blocks"] * drive["pages_per_block"]
+    policies = {key: value for key, value in drive["policies"].items() if value is not None}
     return {
+        **policies,
         "blocks": drive["blocks"],
         "pages_per_block": drive["pages_per_block"],
         "spare": 1 - drive["logical_pages"] / physical,
-        "frontier": drive["frontier"],
-        "seed": drive["seed"],
         "fill": "empty",
         "numbering": "given",
         "warmup": "0",
         "passes": 1,
         "runs": 1,
     }
+
+
+def command_of(trace: Path, drive: dict[str, Any]) -> str:
+    """What is typed to replay a recording of this drive with its own policy."""
+    options = options_of(drive)
+    flags = " ".join(
+        f"--{key.replace('_', '-')} {shlex.quote(str(value))}"
+        for key, value in options.items()
+        # Those that are as they are by default.
+        if (key, value) not in USUAL
+    )
+    return f"flashgc run --workload {shlex.quote(str(trace))} {flags}"
 
 
 def replayed(
@@ -100,6 +123,7 @@ def replayed(
 
     presets = {preset.name for preset in gc_presets()}
     common = options_of(done.drive)
+    served = {key: common.pop(key) for key in ("victim", "placement")}
     ranking = []
     with Bar(len(named), quiet=quiet) as bar:
         for name in named:
@@ -111,8 +135,8 @@ def replayed(
                 host_pages=result.host_pages,
                 copied_pages=result.copied_pages,
                 erases=result.erases,
-                was_served=result.config.victim == done.drive["victim"]
-                and result.config.placement == done.drive["placement"],
+                was_served=served
+                == {"victim": result.config.victim, "placement": result.config.placement},
             )
             _check(replay, done)
             ranking.append(replay)

@@ -57,8 +57,8 @@ def show_made(name: str, made: dict[str, Any]) -> None:
             f"{format_size(made['physical_bytes'])}: {n(made['blocks'])} blocks of "
             f"{n(made['pages_per_block'])} pages of 4 KiB",
         ),
-        ("victim", made["victim"]),
-        ("placement", made["placement"]),
+        ("victim", made["policies"]["victim"]),
+        ("placement", made["policies"]["placement"]),
         ("durability", made["durability"]),
     ]
     show(out, facts(out, rows))

@@ -115,8 +115,8 @@ def show(done: Executed, compared: Replayed | None, record: Path | None) -> None
 
     out = console()
     drive = done.drive
-    of_drive = f"{drive['victim']}" + (
-        "" if drive["placement"] == "none" else f", placement {drive['placement']}"
+    of_drive = f"{drive['policies']['victim']}" + (
+        "" if drive["policies"]["placement"] == "none" else f", placement {drive['policies']['placement']}"
     )
     wa = "no writes" if done.write_amplification is None else f"{done.write_amplification:.3f}"
     overhead = (
@@ -146,7 +146,10 @@ def show(done: Executed, compared: Replayed | None, record: Path | None) -> None
     ]
     print_(out, facts(out, rows))
     if record is not None:
-        out.print(f"\nrecorded in {record}", markup=False)
+        from flashgc.device.replaying import command_of
+
+        out.print(f"\nrecorded in {record}; to replay it:", markup=False)
+        out.print(f"  {command_of(record, drive)}", markup=False, soft_wrap=True)
     if compared is not None:
         show_compared(compared)
 
