@@ -28,8 +28,8 @@ pub trait Source: Send + Sync {
         None
     }
 
-    /// How the pages of the trace that it is are numbered, if that is not what a trace asks for that says
-    /// nothing of it.
+    /// How the pages of the trace that it is are numbered, where that must be said: not where those of an
+    /// ordinary trace are numbered by address.
     fn numbering(&self) -> Option<Numbering> {
         None
     }
@@ -254,7 +254,7 @@ impl Source for TraceReplay {
     }
 }
 
-/// `numbering`, if it is not what a trace asks for that says nothing of it.
+/// `numbering`, unless the pages of an ordinary trace are numbered by address.
 fn unusual(numbering: Numbering, stat: &TraceStat) -> Option<Numbering> {
     let is_recorded = stat.address_space_bytes.is_some();
     Some(numbering).filter(|&numbering| is_recorded || numbering != Numbering::Address)

@@ -216,10 +216,9 @@ impl StatBuilder {
             let (before, after) = self.paging.missing(request);
             self.short += (u64::from(before > 0) + u64::from(after > 0)).min(range.count);
             if let Some(given) = &mut self.given {
-                let request_number = self.requests.iter().sum();
-                given
-                    .look(request_number, request, range)
-                    .map_err(|full| Unmapped { request: request_number, full })?;
+                let number = self.requests.iter().sum();
+                let looked = given.look(number, request, range);
+                looked.map_err(|full| Unmapped { request: number, full })?;
             }
             if request.op == Op::Trim || request.op.is_hint() {
                 let known = self.map.known(range, |number| each(request.op, number));
