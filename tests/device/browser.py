@@ -86,7 +86,7 @@ class Browser:
         """A page of this size, in CSS pixels."""
         self.emulate(
             "Emulation.setDeviceMetricsOverride",
-            width=width, height=height, deviceScaleFactor=1, mobile=width < 600,
+            width=width, height=height, deviceScaleFactor=1, mobile=False,
         )  # fmt: skip
         scheme = "dark" if dark else "light"
         self.emulate(

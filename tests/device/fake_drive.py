@@ -144,6 +144,9 @@ class FakeDrive:
                     "incomplete_shutdowns": 1, "unaligned_io": 5,
                 },
                 "counters": {
+                    "host_bytes_written": self.host * PAGE, "host_bytes_read": self.read * PAGE,
+                    "busy_seconds": 1.5, "open_seconds": 3600.25, "copied_zombies": 0, "hints": 0,
+                    "trim_commands": 0, "trimmed_bytes": 0,
                     "host_pages_written": self.host, "host_pages_read": self.read,
                     "trimmed_pages": 0, "copied_pages": self.copied, "erases": erases,
                     "collections": erases, "hinted_pages": 0, "flushes": self.flushes,

@@ -48,6 +48,8 @@ def test_a_stat_is_read_in_80_columns(drive: FakeDrive) -> None:
     assert "78.1 MiB written in 20 000 commands" in text
     assert "drive         /tmp/fake.flash" in text
     assert "READ-ONLY" not in text
+    long = {"victim": "z-greedy:ties=latest", "placement": "dac:regions=3,threshold=0"}
+    assert max(map(len, overview({**drive.stat(), **long}))) <= 80
     [write] = [line for line in lines if line.startswith("  write")]
     assert write.split() == ["write", "20", "000", "30.0", "27.0", "36.0", "75.0", "240.0", "600.0"]
     [read] = [line for line in lines if line.startswith("  read")]

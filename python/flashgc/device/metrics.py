@@ -1,7 +1,8 @@
 """OpenMetrics 1.0: a drive's state as text, for Prometheus and what reads its format.
 
-Values are in base units (bytes, seconds, ratios), whatever unit the standard's field has. Counts of
-the drive are since it was made; latencies are since it was opened.
+Values are in base units (bytes, seconds, ratios), whatever unit a standard has for them. Where the
+drive counts more finely than a standard's field, it is the finer count. Counts are since the drive
+was made, latencies since it was opened.
 """
 
 from __future__ import annotations
@@ -46,9 +47,15 @@ METRICS = (
     Metric("counters.host_pages_written", "host_written_pages", "counter", "Pages hosts wrote."),
     Metric("counters.host_pages_read", "host_read_pages", "counter", "Pages hosts read."),
     Metric("counters.trimmed_pages", "trimmed_pages", "counter", "Pages with data discarded."),
+    Metric("counters.trim_commands", "trim_commands", "counter", "Discards."),
+    Metric(
+        "counters.trimmed_bytes", "trimmed_bytes", "counter", "Bytes that discards named.", "bytes"
+    ),
     Metric("counters.copied_pages", "copied_pages", "counter", "Pages copied by collections."),
+    Metric("counters.copied_zombies", "copied_zombies", "counter", "Zombies among them."),
     Metric("counters.erases", "erases", "counter", "Blocks erased."),
     Metric("counters.collections", "collections", "counter", "Blocks collected."),
+    Metric("counters.hints", "hints", "counter", "Hints, and hints taken back."),
     Metric("counters.hinted_pages", "hinted_pages", "counter", "Pages that hints made zombies."),
     Metric("counters.flushes", "flushes", "counter", "Flush commands."),
     Metric("counters.syncs", "syncs", "counter", "Syncs of the file, since it was opened."),
@@ -69,23 +76,21 @@ METRICS = (
         "Endurance that is used; over 1 beyond what the drive was rated for.", "ratio", 0.01,
     ),
     Metric(
-        "smart.data_units_read", "host_read_bytes", "counter",
-        "Bytes read by hosts, in units of 512000.", "bytes", 512_000,
+        "counters.host_bytes_read", "host_read_bytes", "counter", "Bytes that hosts read.", "bytes"
     ),
     Metric(
-        "smart.data_units_written", "host_written_bytes", "counter",
-        "Bytes written by hosts, in units of 512000.", "bytes", 512_000,
+        "counters.host_bytes_written", "host_written_bytes", "counter",
+        "Bytes that hosts wrote.", "bytes",
     ),
     Metric("smart.host_read_commands", "host_read_commands", "counter", "Read commands."),
     Metric("smart.host_write_commands", "host_write_commands", "counter", "Write commands."),
     Metric(
-        "smart.controller_busy_time", "busy_seconds", "counter",
-        "Time in which commands were executed, in whole minutes.", "seconds", 60,
+        "counters.busy_seconds", "busy_seconds", "counter",
+        "Time in which commands were executed.", "seconds",
     ),
     Metric("smart.power_cycles", "power_cycles", "counter", "Times that it was opened."),
     Metric(
-        "smart.power_on_hours", "power_on_seconds", "counter",
-        "Time in which it was open, in whole hours.", "seconds", 3600,
+        "counters.open_seconds", "open_seconds", "counter", "Time in which it was open.", "seconds"
     ),
     Metric(
         "smart.unsafe_shutdowns", "unsafe_shutdowns", "counter", "Openings after it was not closed."

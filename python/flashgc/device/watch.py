@@ -47,9 +47,9 @@ def overview(stat: Stat) -> list[str]:
 
 
 def _drive(stat: Stat) -> list[str]:
-    policies = f"victims by {stat['victim']}"
+    policies = [f"victims by {stat['victim']}"]
     if stat["placement"] != "none":
-        policies += f", placement by {stat['placement']}"
+        policies.append(f"placement by {stat['placement']}")
     block = stat["pages_per_block"] * stat["page_bytes"]
     lines = [
         *_fold("drive", [stat["file"]]),
@@ -61,7 +61,7 @@ def _drive(stat: Stat) -> list[str]:
                 f"durability {stat['durability']}",
             ],
         ),
-        *_fold("policies", [policies]),
+        *_fold("policies", policies),
         *_fold(
             "serving",
             [*stat["serving"], f"for {format_duration(stat['uptime_seconds'])}"]
