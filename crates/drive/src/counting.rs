@@ -311,7 +311,7 @@ impl CountingDrive {
             for alike in rest[..due].chunk_by(|a, b| a.is_taken_back == b.is_taken_back) {
                 self.told.clear();
                 self.told.extend(alike.iter().map(|hint| hint.page));
-                if false {
+                if alike[0].is_taken_back {
                     hints.cancel(&self.told)?;
                 } else {
                     hints.hint(&self.told)?;

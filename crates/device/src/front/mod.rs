@@ -16,3 +16,6 @@ pub mod queue;
 #[doc(hidden)]
 pub mod ram;
 mod socket;
+#[cfg(all(target_os = "linux", feature = "vhost-user"))]
+pub mod vhost;
+mod window;

@@ -65,6 +65,15 @@ impl Listener {
         Ok(Self::Unix(listener.into(), File { path: path.into(), identity }))
     }
 
+    /// The Unix socket, for who accepts by himself.
+    #[cfg(feature = "vhost-user")]
+    pub fn unix_listener(&self) -> io::Result<Option<UnixListener>> {
+        match self {
+            Self::Tcp(_) => Ok(None),
+            Self::Unix(listener, _) => listener.try_clone().map(Some),
+        }
+    }
+
     /// The port of TCP.
     pub fn tcp_address(&self) -> io::Result<Option<String>> {
         match self {

@@ -2,15 +2,12 @@
 
 use std::io::{self, BufWriter, Write};
 use std::sync::mpsc::Receiver;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::wire::{SIMPLE_REPLY, STRUCTURED_REPLY, allocation, chunk};
 use crate::front::bytes::Extent;
 use crate::front::queue::Answer;
 use crate::front::socket::Socket;
-
-/// Bytes of requests and replies that a connection may have under way.
-const BUDGET: usize = 64 << 20;
+use crate::front::window::Window;
 
 /// A reply on its way.
 pub struct Reply {
@@ -22,46 +19,6 @@ pub struct Reply {
     pub outcome: Result<Answer, (u32, String)>,
     /// What goes back to the window when the reply is written.
     pub cost: usize,
-}
-
-/// What a connection may have under way, so that a client that reads no replies fills no memory.
-#[derive(Default)]
-pub struct Window {
-    state: Mutex<State>,
-    changed: Condvar,
-}
-
-#[derive(Default)]
-struct State {
-    used: usize,
-    /// The client is gone, so nothing more is done for it.
-    gone: bool,
-}
-
-impl Window {
-    /// Waits until `cost` bytes more may be under way. One request always may. False: the client is
-    /// gone.
-    pub fn take(&self, cost: usize) -> bool {
-        let full = |state: &mut State| !state.gone && state.used > 0 && state.used + cost > BUDGET;
-        let mut state =
-            self.changed.wait_while(self.lock(), full).unwrap_or_else(PoisonError::into_inner);
-        state.used += cost;
-        !state.gone
-    }
-
-    fn free(&self, cost: usize) {
-        self.lock().used -= cost;
-        self.changed.notify_one();
-    }
-
-    fn close(&self) {
-        self.lock().gone = true;
-        self.changed.notify_one();
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// Writes replies until nobody is left to send one. A client that is gone costs nothing but the

@@ -6,11 +6,12 @@ use std::sync::mpsc::{Sender, channel};
 
 use super::Export;
 use super::negotiation::Agreed;
-use super::replies::{self, Reply, Window};
+use super::replies::{self, Reply};
 use super::wire::{self, command, error, flag, garbage};
 use crate::front::failure::Failure;
 use crate::front::queue::{Answer, Command, Queue};
 use crate::front::socket::Socket;
+use crate::front::window::Window;
 
 /// Bytes of a read or a write at most.
 pub const LARGEST: u32 = 32 << 20;

@@ -2,16 +2,21 @@
 //! to a plain file.
 //!
 //! ```sh
-//! cargo run --release -p flashgc-device --example fronts [SECONDS]
+//! cargo run --release -p flashgc-device --example fronts [SECONDS [ratio]]
 //! ```
+//!
+//! At the end, or alone with `ratio`, comes the stored drive in a file next to a plain file that is
+//! passed through FUSE the same way; see [`ratio`].
 //!
 //! As many requests are under way as there are threads, each with a connection or a file of its own.
 //! Loop devices are measured for root alone.
 
-#[path = "../tests/client/mod.rs"]
+#[path = "../../tests/client/mod.rs"]
 mod client;
-#[path = "../tests/machine/mod.rs"]
+#[path = "../../tests/machine/mod.rs"]
 mod machine;
+mod passthrough;
+mod ratio;
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
@@ -38,19 +43,33 @@ fn main() {
         std::process::exit(2);
     };
     let folder = tempfile::tempdir().expect("a temporary folder");
+    if std::env::args().nth(2).as_deref() != Some("ratio") {
+        fronts(folder.path(), time);
+    }
+    if machine::has_fuse("FUSE") && machine::has_loop("loop devices") {
+        let columns = ["threads", "kind", "passed/s", "stored/s", "ratio"];
+        let [a, b, c, d, e] = columns;
+        println!("{:14} {a:>8} {b:>7} {c:>12} {d:>12} {e:>8}", "loop on FUSE");
+        // So much spare space that no block is collected; and the steady state at a usual one.
+        ratio::report("not collected", folder.path(), 0.98, 0, time);
+        ratio::report("steady state", folder.path(), 0.2, 4 * PAGES, time);
+    }
+}
+
+fn fronts(folder: &Path, time: Duration) {
     let engine = Engine::start(Ram::new(PAGES)).expect("a thread");
     let queue = engine.queue();
     for page in 0..PAGES {
         let write = Command::Write { at: page * 4096, data: vec![1; 4096], fua: false };
         queue.call(write).expect("a page in memory");
     }
-    let path = folder.path().join("plain");
+    let path = folder.join("plain");
     std::fs::write(&path, vec![1; PAGES as usize * 4096]).expect("a plain file");
 
     println!("{:28} {:>8} {:>12} {:>12}", "4 KiB, random", "threads", "reads/s", "writes/s");
     report("plain file, page cache", time, || file(&path));
     report("queue, in process", time, || in_process(queue.clone()));
-    let address = Address::Unix(folder.path().join("socket"));
+    let address = Address::Unix(folder.join("socket"));
     for address in [address, Address::Tcp("127.0.0.1:0".into())] {
         let server = Server::start(engine.queue(), &address, Export::default()).expect("a server");
         let name = if matches!(address, Address::Tcp(_)) { "NBD, TCP" } else { "NBD, Unix socket" };

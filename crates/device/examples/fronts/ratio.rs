@@ -1,0 +1,83 @@
+//! The stored drive through FUSE and a loop device, as a ratio to a plain file that is passed through
+//! the same way: what the drive itself costs, where nothing is collected yet and in the steady state.
+
+use std::path::Path;
+use std::time::Duration;
+
+use flashgc_device::front::fuse::Mount;
+use flashgc_device::front::queue::Engine;
+use flashgc_device::media::FileMedia;
+use flashgc_device::{Drive, Durability, PAGE, Served, Settings};
+use flashgc_ftl::{Fill, Frontier, Geometry, Layout, Victim, VictimSpec};
+
+use super::{PAGES, direct, machine, passthrough, rate};
+
+/// Each number is the median of so many, taken in turns.
+const ROUNDS: usize = 15;
+
+/// A drive in a file, every page written once and `random` more.
+fn drive(path: &Path, spare: f64, random: u64) -> Drive {
+    let layout = Layout {
+        frontier: Frontier::Pool { low: 4 },
+        fill: Fill::Empty,
+        ..Layout::new(Geometry::for_logical_pages(PAGES, 256, spare).expect("a shape"))
+    };
+    let settings = Settings {
+        layout,
+        victim: Victim::Registered(VictimSpec::parse("greedy").expect("a policy")),
+        journal_blocks: Settings::JOURNAL_BLOCKS,
+        durability: Durability::Process,
+    };
+    let bytes = settings.file_bytes().expect("a size");
+    let mut media = FileMedia::create(path, bytes).expect("a file");
+    Drive::create(&mut media, &settings, [7; 16]).expect("a drive");
+    let mut drive = Drive::open(Box::new(media), &settings).expect("the drive");
+    let pages = (0..PAGES).chain((0..random).map(|n| n * 48_271 % PAGES));
+    pages.for_each(|page| drive.write(page, &[1; PAGE], false).expect("a page"));
+    drive
+}
+
+/// Prints the ratios of one state of the drive.
+pub fn report(state: &str, folder: &Path, spare: f64, random: u64, time: Duration) {
+    let plain = folder.join("passed through");
+    std::fs::write(&plain, vec![1; PAGES as usize * PAGE]).expect("a plain file");
+    let base = machine::Folder::new();
+    let (_session, through) = passthrough::mount(&plain, base.path()).expect("a mount");
+    let base = machine::Loop::new(&through);
+
+    let path = folder.join(state);
+    let engine = Engine::start(drive(&path, spare, random)).expect("a thread");
+    let mounted = machine::Folder::new();
+    let mount = Mount::new(engine.queue(), mounted.path()).expect("a mount");
+    let device = machine::Loop::new(&mount.disk());
+    for threads in [1, 32] {
+        for write in [false, true] {
+            let [mut through, mut stored] = [vec![], vec![]];
+            for _ in 0..ROUNDS {
+                through.push(rate(threads, time, write, &|| direct(&base.device)));
+                stored.push(rate(threads, time, write, &|| direct(&device.device)));
+            }
+            let ratios = through.iter().zip(&stored).map(|(through, stored)| stored / through);
+            let [ratio, through, stored] =
+                [ratios.collect(), through, stored].map(|mut numbers: Vec<f64>| {
+                    numbers.sort_by(f64::total_cmp);
+                    numbers[ROUNDS / 2]
+                });
+            let kind = if write { "writes" } else { "reads" };
+            println!(
+                "{state:14} {threads:>8} {kind:>7} {through:>12.0} {stored:>12.0} {ratio:>8.2}"
+            );
+        }
+    }
+    drop(device);
+    drop(mount);
+    let (drive, flushed) = engine.stop();
+    flushed.expect("a flush");
+    let counters = drive.expect("the drive").stat().counters;
+    println!(
+        "{state:14} {} pages written by the host, {} copied",
+        counters.host_pages, counters.copied_pages
+    );
+    drop(base);
+    std::fs::remove_file(path).expect("the drive's file");
+}
