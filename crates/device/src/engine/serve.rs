@@ -3,6 +3,7 @@
 use super::Drive;
 use crate::journal::Record;
 use crate::layout::PAGE;
+use crate::mapped::GROUP;
 use crate::served::{DeviceError, Served};
 
 /// Pages whose hints are passed on at once.
@@ -27,6 +28,23 @@ impl Drive {
         self.range(page, count)
     }
 
+    /// The first page of `range` that has data; its end if there is none.
+    fn next_with_data(&self, range: std::ops::Range<u32>) -> u32 {
+        self.mapped.next(range, true, |page| self.map.locate(page).is_some())
+    }
+
+    /// Discards pages of one group. Returns how many had data.
+    fn trim_pages(&mut self, range: std::ops::Range<u32>) -> Result<u32, DeviceError> {
+        let (mut held, mut next) = (0, self.next_with_data(range.clone()));
+        while next < range.end {
+            self.map.trim(next).map_err(|error| self.stuck(&error))?;
+            self.mapped.remove(next);
+            held += 1;
+            next = self.next_with_data(next + 1..range.end);
+        }
+        Ok(held)
+    }
+
     fn pass_on(&mut self, page: u64, count: u64, is_hint: bool) -> Result<(), DeviceError> {
         let range = self.range(page, count)?;
         let Some(hints) = self.map.hints() else { return Ok(()) };
@@ -46,18 +64,7 @@ impl Served for Drive {
 
     fn read(&mut self, page: u64, into: &mut [u8]) -> Result<(), DeviceError> {
         let range = self.range_of(page, into.len())?;
-        for (page, into) in range.zip(into.chunks_mut(PAGE)) {
-            match self.locate(page) {
-                Some(ppn) => {
-                    if let Err(error) = self.read_place(page, ppn, into) {
-                        into.fill(0);
-                        return Err(error);
-                    }
-                }
-                None => into.fill(0),
-            }
-        }
-        Ok(())
+        self.read_pages(range.start, into)
     }
 
     fn write(&mut self, page: u64, data: &[u8], fua: bool) -> Result<(), DeviceError> {
@@ -72,18 +79,23 @@ impl Served for Drive {
     fn trim(&mut self, page: u64, count: u64) -> Result<(), DeviceError> {
         let range = self.range(page, count)?;
         self.check_writable()?;
-        self.checkpoint_if_due()?;
-        let mut is_noted = true;
-        for page in range.clone() {
-            if self.map.locate(page).is_some() {
-                is_noted = false;
-                self.map.trim(page).map_err(|error| self.stuck(&error))?;
+        let mut rest = range.start;
+        while rest < range.end {
+            // A record holds pages of groups that follow one another and have data.
+            let first = self.next_with_data(rest..range.end);
+            let mut held = 0;
+            rest = first;
+            while rest < range.end && !self.mapped.is_empty(rest) {
+                let end = (rest / GROUP + 1).saturating_mul(GROUP).min(range.end);
+                held += self.trim_pages(rest..end)?;
+                rest = end;
+            }
+            if held > 0 {
+                self.note(Record::Trim { page: first, count: rest - first, held })?;
+                self.advance_checkpoint()?;
             }
         }
-        if is_noted {
-            return Ok(()); // no page had data
-        }
-        self.note(Record::Trim { page: range.start, count: range.len() as u32 })
+        Ok(())
     }
 
     fn flush(&mut self) -> Result<(), DeviceError> {
@@ -91,7 +103,7 @@ impl Served for Drive {
             return Err(DeviceError::ReadOnly(why.clone()));
         }
         self.make_durable().map_err(|error| self.fail(error))?;
-        self.checkpoint_if_due()
+        self.advance_checkpoint()
     }
 
     fn hint(&mut self, page: u64, count: u64) -> Result<(), DeviceError> {
@@ -103,9 +115,11 @@ impl Served for Drive {
     }
 
     fn extent(&mut self, page: u64, count: u64) -> Result<(u64, bool), DeviceError> {
-        let mut range = self.range(page, count)?;
-        let has_data = !range.is_empty() && self.locate(range.start).is_some();
-        let end = range.position(|page| self.locate(page).is_some() != has_data);
-        Ok((end.map_or(count, |end| end as u64), has_data))
+        let range = self.range(page, count)?;
+        let Some(first) = range.clone().next() else { return Ok((0, false)) };
+        let has_data = |page: u32| self.map.locate(page).is_some();
+        let is_held = has_data(first);
+        let end = self.mapped.next(range, !is_held, has_data);
+        Ok(((end - first).into(), is_held))
     }
 }
