@@ -35,12 +35,13 @@ pub fn check(media: &dyn Media, settings: &Settings) -> Result<Checked, DeviceEr
     let superblock = Copies::read(media)?.now;
     let zones = zones_of(media, &superblock, settings)?;
     let rules = Rules::default();
-    let found = recover::load(media, &zones, &superblock, rules)?;
+    let drive = recover::Drive { media, zones: &zones, superblock: &superblock, settings, rules };
+    let mut found = recover::load(drive, false)?;
     let pages = Pages { media, zones: &zones, tag: superblock.tag(), rules };
     let seen = recover::from_oob(pages, &found.horizons, &found.skipped)?;
     let mut checked = Checked { is_clean: superblock.is_clean, ..Checked::default() };
     let mut buffer = [0; PAGE];
-    for (page, (&ppn, &seen)) in (0..).zip(found.map.iter().zip(&seen)) {
+    for (page, (&ppn, &seen)) in (0..).zip(found.store.entries().iter().zip(&seen)) {
         if ppn == UNMAPPED {
             checked.discarded += u64::from(seen != UNMAPPED);
             continue;
@@ -76,7 +77,8 @@ pub fn map_from_oob(media: &dyn Media, settings: &Settings) -> Result<OobMap, De
     let zones = zones_of(media, &superblock, settings)?;
     let rules = Rules::default();
     let pages = Pages { media, zones: &zones, tag: superblock.tag(), rules };
-    let found = recover::load(media, &zones, &superblock, rules).ok();
+    let drive = recover::Drive { media, zones: &zones, superblock: &superblock, settings, rules };
+    let found = recover::load(drive, false).ok();
     let (horizons, skipped) = found
         .as_ref()
         .map_or((&[][..], &[][..]), |found| (&found.horizons[..], &found.skipped[..]));

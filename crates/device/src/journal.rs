@@ -1,13 +1,15 @@
 //! The journal: every change of the map in order, in a ring of 4 KiB blocks.
 //!
 //! A block is written once. One that is not full is written as it is when the host asks for
-//! durability, and the next record begins another.
+//! durability, and the next record begins another. The ring keeps what the checkpoint that counts needs,
+//! and what the one before needs, until its slot is written again.
 
 use std::io;
 
 use crate::codec::{Get, Put, crc};
 use crate::layout::{PAGE, Zones};
 use crate::media::Media;
+use crate::served::DeviceError;
 
 const MAGIC: u32 = 0x314a_4746; // "FGJ1"
 const HEADER: usize = 32;
@@ -20,8 +22,8 @@ pub(crate) const RECORDS: usize = (PAGE - HEADER) / RECORD;
 pub(crate) enum Record {
     /// `page` was programmed at `ppn`, in a block of `class`.
     Program { page: u32, ppn: u32, crc: u32, class: u8, is_copy: bool },
-    /// `count` pages from `page` on were discarded.
-    Trim { page: u32, count: u32 },
+    /// `count` pages from `page` on were discarded, of which `held` had data.
+    Trim { page: u32, count: u32, held: u32 },
     /// `block` was erased.
     Erase { block: u32 },
 }
@@ -33,7 +35,7 @@ impl Record {
             Self::Program { page, ppn, crc, class, is_copy } => {
                 put.u8(1 + u8::from(is_copy)).u8(class).u16(0).u32(page).u32(ppn).u32(crc)
             }
-            Self::Trim { page, count } => put.u32(3).u32(page).u32(count),
+            Self::Trim { page, count, held } => put.u32(3).u32(page).u32(count).u32(held),
             Self::Erase { block } => put.u32(4).u32(block),
         };
     }
@@ -46,7 +48,7 @@ impl Record {
             1 | 2 => {
                 Self::Program { page: first, ppn: second, crc: third, class, is_copy: kind == 2 }
             }
-            3 => Self::Trim { page: first, count: second },
+            3 => Self::Trim { page: first, count: second, held: third },
             4 => Self::Erase { block: first },
             _ => return None,
         })
@@ -57,7 +59,9 @@ impl Record {
 #[derive(Debug)]
 pub(crate) struct Journal {
     tag: u32,
-    /// The first block that recovery would need.
+    /// The first block that the checkpoint before the one that counts needs, while it is there.
+    kept: u64,
+    /// The first block that the checkpoint that counts needs.
     start: u64,
     /// The number of the next block.
     next: u64,
@@ -69,10 +73,11 @@ pub(crate) struct Journal {
 }
 
 impl Journal {
-    /// A journal whose blocks and records are numbered from here on.
-    pub(crate) fn new(tag: u32, base: u64) -> Self {
+    /// A journal whose blocks go on from number `next`, and its records from `stamp`. The checkpoint
+    /// that counts holds all before; that before it needs the blocks from `kept` on.
+    pub(crate) fn new(tag: u32, (next, stamp): (u64, u64), kept: u64) -> Self {
         let pending = Vec::with_capacity(RECORDS);
-        Self { tag, start: base, next: base, durable: base, stamp: base, pending }
+        Self { tag, kept, start: next, next, durable: next, stamp, pending }
     }
 
     /// The number that the next record gets.
@@ -91,29 +96,29 @@ impl Journal {
         self.next
     }
 
-    /// Blocks that recovery would need.
-    pub(crate) fn used(&self) -> u64 {
+    /// Blocks since the checkpoint that counts began.
+    pub(crate) fn since_checkpoint(&self) -> u64 {
         self.next - self.start
     }
 
-    /// Adds a record; the medium gets it with its block.
-    pub(crate) fn append(
-        &mut self,
-        media: &mut dyn Media,
-        zones: &Zones,
-        record: Record,
-    ) -> io::Result<()> {
-        self.pending.push(record);
-        self.stamp += 1;
-        if self.pending.len() == RECORDS { self.write_out(media, zones) } else { Ok(()) }
+    /// Blocks that can be written before one that is needed is written over.
+    pub(crate) fn room(&self, zones: &Zones) -> u64 {
+        zones.journal_blocks - (self.next - self.kept)
     }
 
-    /// Writes the block that has begun, if there is one.
+    /// Adds a record; whether its block is full now, and is to be written.
+    pub(crate) fn append(&mut self, record: Record) -> bool {
+        self.pending.push(record);
+        self.stamp += 1;
+        self.pending.len() == RECORDS
+    }
+
+    /// Writes the block that has begun, if there is one. The pages that it names are written.
     pub(crate) fn write_out(&mut self, media: &mut dyn Media, zones: &Zones) -> io::Result<()> {
         if self.pending.is_empty() {
             return Ok(());
         }
-        assert!(self.used() < zones.journal_blocks, "the journal runs over");
+        assert!(self.room(zones) > 0, "the journal runs over");
         let mut bytes = [0; PAGE];
         let unsynced = u32::try_from(self.next - self.durable).unwrap_or(u32::MAX);
         Put::new(&mut bytes)
@@ -139,51 +144,116 @@ impl Journal {
         self.durable = self.next;
     }
 
-    /// A checkpoint holds all that was written so far.
-    pub(crate) fn cut(&mut self) {
-        (self.start, self.durable) = (self.next, self.next);
+    /// A checkpoint begins, in the slot of the one before the one that counts.
+    pub(crate) fn begin_checkpoint(&mut self) {
+        self.kept = self.start;
+    }
+
+    /// A checkpoint that began at block `start` counts from now on.
+    pub(crate) fn end_checkpoint(&mut self, start: u64) {
+        self.start = start;
     }
 }
 
-/// The journal of a drive that was not closed.
-#[derive(Debug, Default)]
-pub(crate) struct Replay {
-    /// All records in order.
-    pub(crate) records: Vec<Record>,
-    /// So many of them were durable for certain, as was what they say.
-    pub(crate) durable: usize,
+/// A block that verifies, wherever in the ring it was found.
+struct Block {
+    number: u64,
+    /// The number of its first record.
+    stamp: u64,
+    /// Blocks before this one were durable when it was written.
+    durable: u64,
+    records: Vec<Record>,
 }
 
-impl Replay {
-    /// Reads the blocks from number `start` on, whose first record has number `stamp`, as far as they
-    /// continue.
-    pub(crate) fn read(media: &dyn Media, zones: &Zones, tag: u32, start: u64, stamp: u64) -> Self {
-        let mut replay = Self::default();
-        // Records before each block.
-        let mut before = Vec::new();
-        let mut durable = start;
-        for sequence in start..start + zones.journal_blocks {
-            let mut bytes = [0; PAGE];
-            if media.read_at(zones.journal(sequence), &mut bytes).is_err() {
-                break;
-            }
-            let mut get = Get::new(&bytes);
-            let (magic, sum) = (get.u32(), get.u32());
-            let (number, first) = (get.u64(), get.u64());
-            let (count, unsynced) = (get.u32() as usize, get.u32());
-            let expected = (MAGIC, sequence, stamp + replay.records.len() as u64);
-            bytes[4..8].fill(0);
-            if (magic, number, first) != expected || count > RECORDS || sum != crc(tag, &bytes) {
-                break;
-            }
-            let records = bytes[HEADER..].chunks(RECORD).take(count).map(Record::decode);
-            let Some(records) = records.collect::<Option<Vec<_>>>() else { break };
-            before.push(replay.records.len());
-            replay.records.extend(records);
-            durable = durable.max(sequence.saturating_sub(unsynced.into()));
+impl Block {
+    /// What lies at the place of block `sequence`; `None` if that is no block.
+    fn read(media: &dyn Media, zones: &Zones, tag: u32, sequence: u64) -> io::Result<Option<Self>> {
+        let mut bytes = [0; PAGE];
+        media.read_at(zones.journal(sequence), &mut bytes)?;
+        let mut get = Get::new(&bytes);
+        let (magic, sum) = (get.u32(), get.u32());
+        let (number, stamp) = (get.u64(), get.u64());
+        let (count, unsynced) = (get.u32() as usize, get.u32());
+        bytes[4..8].fill(0);
+        if magic != MAGIC || count > RECORDS || sum != crc(tag, &bytes) {
+            return Ok(None);
         }
-        let blocks = (durable - start) as usize;
-        replay.durable = before.get(blocks).copied().unwrap_or(0);
-        replay
+        let records = bytes[HEADER..].chunks(RECORD).take(count).map(Record::decode);
+        let Some(records) = records.collect() else { return Ok(None) };
+        let durable = number.saturating_sub(unsynced.into());
+        Ok(Some(Self { number, stamp, durable, records }))
+    }
+}
+
+/// The journal of a drive that was not closed, from a checkpoint on.
+pub(crate) struct Replay<'a> {
+    media: &'a dyn Media,
+    zones: &'a Zones,
+    tag: u32,
+    start: u64,
+    stamp: u64,
+    end: u64,
+    /// Blocks before this one were durable for certain, as was what they say.
+    durable: u64,
+}
+
+impl<'a> Replay<'a> {
+    /// Follows the blocks from number `start` on, whose first record has number `stamp`, as far as they
+    /// continue. Those before `certain` were durable.
+    ///
+    /// # Errors
+    /// A block that was durable and is not there: it is damaged, and no end that a crash has torn.
+    pub(crate) fn find(
+        media: &'a dyn Media,
+        (zones, tag): (&'a Zones, u32),
+        (start, stamp): (u64, u64),
+        certain: u64,
+    ) -> Result<Self, DeviceError> {
+        let (mut end, mut next, mut durable) = (start, stamp, certain);
+        let fault =
+            |end, what: String| Err(DeviceError::Media(format!("journal block {end} {what}")));
+        while end < start + zones.journal_blocks {
+            match Block::read(media, zones, tag, end) {
+                Ok(Some(block)) if (block.number, block.stamp) == (end, next) => {
+                    next += block.records.len() as u64;
+                    durable = durable.max(block.durable);
+                    end += 1;
+                }
+                Ok(_) => break,
+                Err(error) => return fault(end, format!("cannot be read: {error}")),
+            }
+        }
+        for later in end + 1..start + zones.journal_blocks {
+            if let Ok(Some(block)) = Block::read(media, zones, tag, later)
+                && block.number == later
+            {
+                durable = durable.max(block.durable);
+            }
+        }
+        if end < durable {
+            let what = format!("is not there, though blocks up to {} were durable", durable - 1);
+            return fault(end, what);
+        }
+        Ok(Self { media, zones, tag, start, stamp, end, durable })
+    }
+
+    /// Calls `take` with each record, its number, and whether it was durable for certain. Returns how
+    /// many there are.
+    ///
+    /// # Errors
+    /// Those of `take` and of the medium.
+    pub(crate) fn each(
+        &self,
+        mut take: impl FnMut(u64, Record, bool) -> Result<(), DeviceError>,
+    ) -> Result<u64, DeviceError> {
+        let mut stamp = self.stamp;
+        for number in self.start..self.end {
+            let block = Block::read(self.media, self.zones, self.tag, number)?;
+            for record in block.map_or(Vec::new(), |block| block.records) {
+                take(stamp, record, number < self.durable)?;
+                stamp += 1;
+            }
+        }
+        Ok(stamp - self.stamp)
     }
 }

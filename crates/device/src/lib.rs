@@ -23,6 +23,7 @@ pub mod engine;
 pub mod front;
 mod journal;
 mod layout;
+mod mapped;
 pub mod media;
 mod oob;
 mod recording;

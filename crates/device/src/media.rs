@@ -39,6 +39,12 @@ pub trait Media: Send {
     /// Bytes beyond the end; those of the medium.
     fn punch(&mut self, at: u64, len: u64) -> io::Result<()>;
 
+    /// Makes room for a range where room can run out, so that writes there do not meet its end.
+    ///
+    /// # Errors
+    /// No room; those of the medium.
+    fn reserve(&mut self, at: u64, len: u64) -> io::Result<()>;
+
     /// Bytes that it holds.
     fn len(&self) -> u64;
 

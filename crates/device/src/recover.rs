@@ -2,138 +2,209 @@
 //! records are a second way to the same map. Nothing here writes.
 
 use std::collections::HashSet;
+use std::io::{self, Read};
 
-use flashgc_ftl::{BlockId, Contents, Counters, OpenBlock, UNMAPPED};
+use flashgc_base::snapshot::Reader;
+use flashgc_ftl::{BlockId, Contents, Counters, OpenBlock, Stepwise, UNMAPPED};
 
-use crate::checkpoint::{self, BlockInfo, Horizon};
+use crate::checkpoint::{self, BlockInfo, Horizon, Named, Tables};
 use crate::journal::{Record, Replay};
 use crate::layout::{PAGE, Zones};
+use crate::mapped::Mapped;
 use crate::media::Media;
 use crate::oob::Slot;
 use crate::served::DeviceError;
+use crate::settings::Settings;
 use crate::superblock::{EPOCH_SHIFT, Superblock};
 use crate::verify::{Expected, Pages, Rules};
 
 /// What was found.
 pub(crate) struct Found {
-    pub(crate) map: Vec<u32>,
+    /// The page store: as it was where `is_restored`, otherwise new, with the map in its entries.
+    pub(crate) store: Box<dyn Stepwise>,
+    pub(crate) is_restored: bool,
+    pub(crate) mapped: Mapped,
     pub(crate) blocks: Vec<BlockInfo>,
     pub(crate) counters: Counters,
     pub(crate) horizons: Vec<Horizon>,
-    /// The page store's snapshot; empty where the drive was not closed, or had none.
-    pub(crate) snapshot: Vec<u8>,
+    /// The checkpoint that all this is from.
+    pub(crate) checkpoint: Named,
+    /// The drive was closed, and that checkpoint is all that there is.
+    pub(crate) is_clean: bool,
     /// Pages of records that were not durable, and that did not verify.
     pub(crate) skipped: Vec<u32>,
     /// Journal records behind the checkpoint.
     pub(crate) records: u64,
 }
 
-/// Reads checkpoint and journal.
+/// What a drive is read from.
+#[derive(Clone, Copy)]
+pub(crate) struct Drive<'a> {
+    pub(crate) media: &'a dyn Media,
+    pub(crate) zones: &'a Zones,
+    pub(crate) superblock: &'a Superblock,
+    pub(crate) settings: &'a Settings,
+    pub(crate) rules: Rules,
+}
+
+/// Reads checkpoint and journal; where the checkpoint that counts is damaged, the one before and the
+/// journal from its begin on. The page store is restored where it can be and `restores` says so.
 ///
 /// # Errors
 /// Damage to either that leaves the map unknown; those of the medium.
-pub(crate) fn load(
-    media: &dyn Media,
-    zones: &Zones,
-    superblock: &Superblock,
-    rules: Rules,
+pub(crate) fn load(drive: Drive<'_>, restores: bool) -> Result<Found, DeviceError> {
+    let Superblock { checkpoint, before, is_clean, .. } = *drive.superblock;
+    let first = match load_from(drive, checkpoint, is_clean, restores) {
+        Ok(found) => return Ok(found),
+        Err(error) => error,
+    };
+    let second = match before.map(|before| load_from(drive, before, false, restores)) {
+        Some(Ok(found)) => return Ok(found),
+        Some(Err(error)) => format!("; the checkpoint before: {error}"),
+        None => String::new(),
+    };
+    let hint = "hint: check --from-oob shows what is left";
+    Err(DeviceError::Media(format!(
+        "{}{}; {hint}",
+        told(&first),
+        second.replace("media error: ", "")
+    )))
+}
+
+fn told(error: &DeviceError) -> String {
+    match error {
+        DeviceError::Media(what) => what.clone(),
+        other => other.to_string(),
+    }
+}
+
+fn load_from(
+    drive: Drive<'_>,
+    named: Named,
+    is_clean: bool,
+    restores: bool,
 ) -> Result<Found, DeviceError> {
+    let Drive { media, zones, superblock, settings, rules } = drive;
+    let mut store = settings.build()?;
+    let mut mapped = Mapped::new(zones.geometry.logical_pages());
     let tag = superblock.tag();
-    let place = (zones, tag, superblock.slot);
-    let sum = (superblock.checkpoint_bytes, superblock.checkpoint_crc);
-    let stored = checkpoint::read(media, place, sum)?;
+    let place = (zones, tag);
+    // A new drive's store is as it was made.
+    let is_new = is_clean && superblock.power_cycles == 0;
+    let has_state = restores && is_clean && named.snapshot > 0;
+    let tables = if has_state {
+        let count = |first, entries: &[u32]| mapped.set(first, entries);
+        checkpoint::read(media, place, &named, count, |from, bytes| {
+            let mut from = Reader::new(from, bytes);
+            let restored = store.restore(&mut from).and_then(|()| from.end());
+            restored.map_err(|fault| format!("the page store's snapshot: {fault}"))
+        })?
+    } else {
+        let entries = store.entries();
+        let hold = |first: u32, held: &[u32]| {
+            entries[first as usize..][..held.len()].copy_from_slice(held);
+        };
+        checkpoint::read(media, place, &named, hold, |from, bytes| {
+            let passed = io::copy(&mut from.take(bytes), &mut io::sink());
+            passed.map(drop).map_err(|error| error.to_string())
+        })?
+    };
+    let Tables { blocks, counters, horizons } = tables;
     let mut found = Found {
-        map: stored.map,
-        blocks: stored.blocks,
-        counters: stored.counters,
-        horizons: stored.horizons,
-        snapshot: stored.snapshot,
+        store,
+        is_restored: has_state || (is_new && restores),
+        mapped,
+        blocks,
+        counters,
+        horizons,
+        checkpoint: named,
+        is_clean,
         skipped: Vec::new(),
         records: 0,
     };
-    if superblock.is_clean {
-        return Ok(found);
+    if !is_clean {
+        let certain = superblock.durable;
+        let replay = Replay::find(media, place, (named.journal, named.stamp), certain)?;
+        found.replay(&replay, Pages { media, zones, tag, rules })?;
+        let lost = Horizon { epoch: superblock.epoch, end: named.stamp + found.records };
+        found.horizons.push(lost);
+        let forgotten = found.horizons.len().saturating_sub(checkpoint::HORIZONS as usize);
+        found.horizons.drain(..forgotten);
     }
-    found.snapshot.clear();
-    let (start, stamp) = (superblock.journal_start, superblock.stamp_start);
-    let replay = Replay::read(media, zones, tag, start, stamp);
-    let pages = Pages { media, zones, tag, rules };
-    found.replay(&replay, stamp, pages)?;
-    found.settle(zones);
-    found.records = replay.records.len() as u64;
-    let lost = Horizon { epoch: superblock.epoch, end: stamp + found.records };
-    found.horizons.push(lost);
-    let forgotten = found.horizons.len().saturating_sub(checkpoint::HORIZONS as usize);
-    found.horizons.drain(..forgotten);
+    if !has_state {
+        found.mapped = Mapped::of(found.store.entries());
+    }
     Ok(found)
 }
 
 impl Found {
     /// Applies the journal. A record that was not durable counts only if its page verifies: otherwise
     /// the page keeps its old place, where the data still are.
-    fn replay(&mut self, replay: &Replay, first: u64, pages: Pages<'_>) -> Result<(), DeviceError> {
+    fn replay(&mut self, replay: &Replay<'_>, pages: Pages<'_>) -> Result<(), DeviceError> {
         let geometry = pages.zones.geometry;
         let wrong = |what: &str| {
             DeviceError::Media(format!("the journal names {what} that does not exist"))
         };
         let mut before: Vec<Option<BlockInfo>> = vec![None; self.blocks.len()];
         let mut buffer = [0; PAGE];
-        for (index, (stamp, record)) in (first..).zip(&replay.records).enumerate() {
-            match *record {
+        let Self { store, blocks, counters, skipped, .. } = self;
+        let map = store.entries();
+        let records = replay.each(|stamp, record, is_certain| {
+            match record {
                 Record::Program { page, ppn, crc, class, is_copy } => {
                     let (block, offset) = geometry.place_of(ppn);
                     if block >= geometry.blocks() || offset >= geometry.pages_per_block() {
                         return Err(wrong("a place"));
                     }
-                    let entry = self.map.get_mut(page as usize).ok_or_else(|| wrong("a page"))?;
-                    let info = &mut self.blocks[block as usize];
-                    if !info.is_written {
-                        let erases = info.erases;
-                        *info = BlockInfo {
-                            opened: stamp,
-                            changed: stamp,
-                            erases,
-                            next: 0,
-                            class,
-                            is_written: true,
-                        };
+                    let entry = map.get_mut(page as usize).ok_or_else(|| wrong("a page"))?;
+                    let info = &mut blocks[block as usize];
+                    if stamp > info.changed {
+                        if !info.is_written {
+                            (info.opened, info.next) = (stamp, 0);
+                            (info.class, info.is_written) = (class, true);
+                        }
+                        info.next = info.next.max(offset as u16 + 1);
+                        info.changed = stamp;
                     }
-                    info.next = info.next.max(offset as u16 + 1);
-                    info.changed = stamp;
                     let counted = match is_copy {
-                        true => &mut self.counters.copied_pages,
-                        false => &mut self.counters.host_pages,
+                        true => &mut counters.copied_pages,
+                        false => &mut counters.host_pages,
                     };
                     *counted += 1;
-                    let is_certain = index < replay.durable || !pages.rules.verifies_tail;
                     let record = Some((stamp, crc));
                     let expected = Expected { page, ppn, block: info, record };
-                    if is_certain || pages.read(&expected, &mut buffer).is_ok() {
+                    if is_certain
+                        || !pages.rules.verifies_tail
+                        || pages.read(&expected, &mut buffer).is_ok()
+                    {
                         *entry = ppn;
                     } else {
-                        self.skipped.push(ppn);
+                        skipped.push(ppn);
                     }
                 }
-                Record::Trim { page, count } => {
+                Record::Trim { page, count, held } => {
                     let end = u64::from(page) + u64::from(count);
-                    let range = self.map.get_mut(page as usize..end as usize);
-                    for entry in range.ok_or_else(|| wrong("a page"))? {
-                        self.counters.trimmed_pages += u64::from(*entry != UNMAPPED);
-                        *entry = UNMAPPED;
-                    }
+                    let range = map.get_mut(page as usize..end as usize);
+                    range.ok_or_else(|| wrong("a page"))?.fill(UNMAPPED);
+                    counters.trimmed_pages += u64::from(held);
                 }
                 Record::Erase { block } => {
-                    let info =
-                        self.blocks.get_mut(block as usize).ok_or_else(|| wrong("a block"))?;
-                    before[block as usize] = Some(*info);
-                    info.erases += 1;
-                    (info.changed, info.next, info.is_written) = (stamp, 0, false);
-                    self.counters.erases += 1;
-                    self.counters.collections += 1;
+                    let info = blocks.get_mut(block as usize).ok_or_else(|| wrong("a block"))?;
+                    if stamp > info.changed {
+                        before[block as usize] = Some(*info);
+                        info.erases += 1;
+                        (info.changed, info.next, info.is_written) = (stamp, 0, false);
+                    }
+                    counters.erases += 1;
+                    counters.collections += 1;
                 }
             }
-        }
-        self.undo_erases(&before, pages.zones)
+            Ok(())
+        })?;
+        self.records = records;
+        self.undo_erases(&before, pages.zones)?;
+        self.settle(pages.zones);
+        Ok(())
     }
 
     /// A block that was erased, but from which a copy was lost, is as it was before: nothing was
@@ -143,7 +214,7 @@ impl Found {
         before: &[Option<BlockInfo>],
         zones: &Zones,
     ) -> Result<(), DeviceError> {
-        for &ppn in self.map.iter().filter(|&&ppn| ppn != UNMAPPED) {
+        for &ppn in self.store.entries().iter().filter(|&&ppn| ppn != UNMAPPED) {
             let block = zones.geometry.place_of(ppn).0 as usize;
             let Some(info) = self.blocks.get_mut(block) else {
                 return Err(DeviceError::Media("the map names a place that does not exist".into()));
@@ -159,9 +230,9 @@ impl Found {
     }
 
     /// The offset behind the last live page of each block, and how many live pages it has.
-    pub(crate) fn ends(&self, zones: &Zones) -> Vec<(u16, u16)> {
+    pub(crate) fn ends(&mut self, zones: &Zones) -> Vec<(u16, u16)> {
         let mut ends = vec![(0, 0); self.blocks.len()];
-        for &ppn in self.map.iter().filter(|&&ppn| ppn != UNMAPPED) {
+        for &ppn in self.store.entries().iter().filter(|&&ppn| ppn != UNMAPPED) {
             let (block, offset) = zones.geometry.place_of(ppn);
             let (end, live) = &mut ends[block as usize];
             (*end, *live) = ((*end).max(offset as u16 + 1), *live + 1);
@@ -186,8 +257,14 @@ impl Found {
         }
     }
 
-    /// Calls `take` with the contents that a page store takes over.
-    pub(crate) fn contents<T>(&self, b: u32, take: impl FnOnce(&Contents<'_>) -> T) -> T {
+    /// Lets the page store take over what was found, where it was not restored.
+    ///
+    /// # Errors
+    /// Contents that contradict themselves.
+    pub(crate) fn hold(&mut self, b: u32) -> Result<(), DeviceError> {
+        if self.is_restored {
+            return Ok(());
+        }
         let in_order = |keep: &dyn Fn(&BlockInfo) -> bool| {
             let mut blocks: Vec<BlockId> = (0..)
                 .zip(&self.blocks)
@@ -213,15 +290,17 @@ impl Found {
         let erased = in_order(&|info| !info.is_written);
         let erases: Vec<u32> = self.blocks.iter().map(|info| info.erases).collect();
         let classes: Vec<u8> = self.blocks.iter().map(|info| info.class).collect();
-        take(&Contents {
-            map: &self.map,
+        let held = self.store.hold(&Contents {
+            map: None,
             erases: &erases,
             classes: &classes,
             open: &open,
             closed: &closed,
             erased: &erased,
             counters: self.counters,
-        })
+        });
+        let held = held.map_err(|fault| fault.to_string()).and_then(|()| self.store.audit());
+        held.map_err(|why| DeviceError::Media(format!("the map contradicts itself: {why}")))
     }
 }
 

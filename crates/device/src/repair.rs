@@ -1,7 +1,7 @@
 //! What recovery writes before its checkpoint. All that the drive held is durable by then, so that
 //! places without a live page may be written. A crash leaves the old superblock, and the same map.
 
-use flashgc_ftl::{Stepwise, UNMAPPED};
+use flashgc_ftl::UNMAPPED;
 
 use crate::checkpoint::BlockInfo;
 use crate::journal::Journal;
@@ -12,9 +12,26 @@ use crate::recover::Found;
 use crate::served::DeviceError;
 use crate::verify::{Expected, Pages, Rules};
 
+/// Makes the medium what recovery has found: records that were lost are taken away, and there is room
+/// for collections.
+///
+/// # Errors
+/// Those of the medium. What was found holds all the same, also if this is done again.
+pub(crate) fn repair(
+    media: &mut dyn Media,
+    parts: (&Zones, u32, Rules),
+    found: &mut Found,
+    journal: &mut Journal,
+) -> Result<(), DeviceError> {
+    let (zones, ..) = parts;
+    scrub(media, zones, found.skipped.iter().copied())?;
+    make_way(media, parts, found, journal)?;
+    scrub(media, zones, ahead(zones, found))
+}
+
 /// Takes away the out-of-band records of places: none of them is ever taken for what is programmed
 /// there later.
-pub(crate) fn scrub(
+fn scrub(
     media: &mut dyn Media,
     zones: &Zones,
     places: impl Iterator<Item = u32>,
@@ -26,7 +43,7 @@ pub(crate) fn scrub(
 }
 
 /// The places that will be programmed without an erase before.
-pub(crate) fn ahead<'a>(zones: &'a Zones, found: &'a Found) -> impl Iterator<Item = u32> + 'a {
+fn ahead<'a>(zones: &'a Zones, found: &'a Found) -> impl Iterator<Item = u32> + 'a {
     let b = zones.geometry.pages_per_block();
     let written = (0..).zip(&found.blocks).filter(|(_, info)| info.is_written);
     written.flat_map(move |(block, info)| {
@@ -38,17 +55,17 @@ pub(crate) fn ahead<'a>(zones: &'a Zones, found: &'a Found) -> impl Iterator<Ite
 /// blocks that have fewest move behind those of others.
 ///
 /// Lost copies take room that the page store had planned with, and a block from which one was lost is
-/// not erased after all. `empty` is a page store of this drive, which says how many blocks it takes.
-pub(crate) fn make_way(
+/// not erased after all.
+fn make_way(
     media: &mut dyn Media,
     (zones, tag, rules): (&Zones, u32, Rules),
     found: &mut Found,
     journal: &mut Journal,
-    empty: &dyn Stepwise,
 ) -> Result<(), DeviceError> {
     let b = zones.geometry.pages_per_block() as u16;
+    let limits = found.store.wear().map(|wear| wear.limits().to_vec());
     let bears = |block: usize, info: &BlockInfo| {
-        empty.wear().is_none_or(|wear| info.erases < wear.limits()[block])
+        limits.as_ref().is_none_or(|limits| info.erases < limits[block])
     };
     let mut erased = found
         .blocks
@@ -56,7 +73,7 @@ pub(crate) fn make_way(
         .enumerate()
         .filter(|&(block, info)| !info.is_written && bears(block, info))
         .count();
-    while erased < empty.reserved_blocks() as usize {
+    while erased < found.store.reserved_blocks() as usize {
         let ends = found.ends(zones);
         let written = || (0..ends.len()).filter(|&block| found.blocks[block].is_written);
         let Some(source) = written().min_by_key(|&block| ends[block].1) else { break };
@@ -65,7 +82,7 @@ pub(crate) fn make_way(
         let room = targets.iter().map(|&block| (block as u32, ends[block].0));
         let mut places = room.flat_map(|(block, end)| (end..b).map(move |offset| (block, offset)));
         let live: Vec<u32> = (0..)
-            .zip(&found.map)
+            .zip(found.store.entries().iter())
             .filter(|&(_, &ppn)| ppn != UNMAPPED && zones.geometry.place_of(ppn).0 == source as u32)
             .map(|(page, _)| page)
             .collect();
@@ -95,7 +112,7 @@ fn move_page(
     (block, offset): (u32, u16),
     stamp: u64,
 ) -> Result<(), DeviceError> {
-    let from = found.map[page as usize];
+    let from = found.store.entries()[page as usize];
     let source = &found.blocks[zones.geometry.place_of(from).0 as usize];
     let mut data = [0; PAGE];
     let expected = Expected { page, ppn: from, block: source, record: None };
@@ -119,7 +136,7 @@ fn move_page(
     let to = zones.geometry.ppn(block, offset.into());
     media.write_at(zones.data(to), &data)?;
     media.write_at(zones.oob(to), &record.encode(tag))?;
-    found.map[page as usize] = to;
+    found.store.entries()[page as usize] = to;
     found.counters.copied_pages += 1;
     Ok(())
 }

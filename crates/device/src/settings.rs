@@ -4,7 +4,6 @@ mod text;
 
 pub use text::configuration;
 
-use flashgc_base::snapshot::Writer;
 use flashgc_ftl::{Fill, Frontier, Layout, PlaneLayout, Stepwise, Victim};
 
 use crate::checkpoint::slot_bytes;
@@ -84,14 +83,14 @@ impl Settings {
         made.map_err(|error| invalid(error.to_string()))
     }
 
-    /// The zones of a new drive, whose empty page store is `map`.
-    pub(crate) fn zones(&self, map: &dyn Stepwise) -> Result<Zones, DeviceError> {
+    /// The zones of a new drive.
+    pub(crate) fn zones(&self) -> Result<Zones, DeviceError> {
         /// What a policy's lists may grow by, for each block and once.
         const PER_BLOCK: u64 = 64;
         const ONCE: u64 = 1 << 16;
         let geometry = self.layout.geometry;
-        let empty = snapshot(map).map_or(0, |bytes| bytes.len() as u64);
-        let most = empty + PER_BLOCK * u64::from(geometry.blocks()) + ONCE;
+        let held = self.victim.bytes(&self.layout).map_err(|error| invalid(error.to_string()))?;
+        let most = held.saturating_add(PER_BLOCK * u64::from(geometry.blocks()) + ONCE);
         let slot = slot_bytes(geometry.logical_pages(), geometry.blocks(), most);
         Zones::new(geometry, slot, self.journal_blocks)
             .ok_or_else(|| invalid("the drive is too large for a file".to_string()))
@@ -102,19 +101,11 @@ impl Settings {
     /// # Errors
     /// A layout that a stored drive cannot have; parts of it that do not go together.
     pub fn file_bytes(&self) -> Result<u64, DeviceError> {
-        Ok(self.zones(self.build()?.as_ref())?.len)
+        self.low()?;
+        Ok(self.zones()?.len)
     }
 }
 
 pub(crate) fn invalid(text: String) -> DeviceError {
     std::io::Error::new(std::io::ErrorKind::InvalidInput, text).into()
-}
-
-/// The page store as bytes; `None` where a policy cannot be saved.
-pub(crate) fn snapshot(map: &dyn Stepwise) -> Option<Vec<u8>> {
-    let mut bytes = Vec::new();
-    let mut to = Writer::new(&mut bytes);
-    map.save(&mut to);
-    to.finish().ok()?;
-    Some(bytes)
 }

@@ -6,6 +6,7 @@
 
 use std::io;
 
+use crate::checkpoint::Named;
 use crate::codec::{Get, Put, crc};
 use crate::layout::{COPIES, PAGE, Zones};
 use crate::media::Media;
@@ -17,6 +18,9 @@ const MAGIC: [u8; 8] = *b"FLASHGC\n";
 const VERSION: u32 = 1;
 /// Where the check sum is.
 const CRC_AT: usize = 12;
+/// Where the two checkpoints are named, and in how many bytes each.
+const NAMED_AT: usize = 512;
+const NAMED: usize = 40;
 
 /// See the module's text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,19 +36,17 @@ pub(crate) struct Superblock {
     pub(crate) journal_blocks: u64,
     /// One more with every superblock written.
     pub(crate) generation: u64,
-    /// One more with every opening. It begins the numbers of journal blocks and of records.
+    /// One more with every recovery. It begins the numbers of journal blocks and of records.
     pub(crate) epoch: u32,
-    /// The checkpoint slot that counts.
-    pub(crate) slot: u8,
     pub(crate) is_clean: bool,
     /// The drive's life is over.
     pub(crate) has_ended: bool,
-    pub(crate) checkpoint_bytes: u64,
-    pub(crate) checkpoint_crc: u32,
-    /// The first journal block behind the checkpoint.
-    pub(crate) journal_start: u64,
-    /// The number of the first record there.
-    pub(crate) stamp_start: u64,
+    /// The checkpoint that counts.
+    pub(crate) checkpoint: Named,
+    /// The one before, in the other slot, until that is written again.
+    pub(crate) before: Option<Named>,
+    /// Journal blocks before this one were durable when this was written.
+    pub(crate) durable: u64,
     pub(crate) power_cycles: u64,
     pub(crate) unsafe_shutdowns: u64,
     pub(crate) media_errors: u64,
@@ -69,17 +71,26 @@ impl Superblock {
             .u64(self.journal_blocks)
             .u64(self.generation)
             .u32(self.epoch)
-            .u8(self.slot)
             .u8(self.is_clean.into())
             .u8(self.has_ended.into())
-            .u64(self.checkpoint_bytes)
-            .u32(self.checkpoint_crc)
-            .u64(self.journal_start)
-            .u64(self.stamp_start)
+            .u8(self.before.is_some().into())
+            .u64(self.durable)
             .u64(self.power_cycles)
             .u64(self.unsafe_shutdowns)
             .u64(self.media_errors);
         self.usage.put(&mut put);
+        let mut at = NAMED_AT;
+        for named in [self.checkpoint, self.before.unwrap_or_default()] {
+            let Named { slot, bytes: stored, sum, snapshot, journal, stamp } = named;
+            Put::new(&mut bytes[at..])
+                .u32(slot.into())
+                .u32(sum)
+                .u64(stored)
+                .u64(snapshot)
+                .u64(journal)
+                .u64(stamp);
+            at += NAMED;
+        }
         let sum = crc(0, &bytes);
         Put::new(&mut bytes[CRC_AT..]).u32(sum);
         bytes
@@ -100,6 +111,12 @@ impl Superblock {
         if version != VERSION {
             return Err(Bad::Version(version));
         }
+        let named = |which: usize| {
+            let mut get = Get::new(&bytes[NAMED_AT + which * NAMED..]);
+            let (slot, sum) = (get.u32() as u8 & 1, get.u32());
+            let (bytes, snapshot, journal) = (get.u64(), get.u64(), get.u64());
+            Named { slot, bytes, sum, snapshot, journal, stamp: get.u64() }
+        };
         Ok(Self {
             uuid: get.array(),
             blocks: get.u32(),
@@ -111,13 +128,11 @@ impl Superblock {
             journal_blocks: get.u64(),
             generation: get.u64(),
             epoch: get.u32(),
-            slot: get.u8() & 1,
             is_clean: get.u8() == 1,
             has_ended: get.u8() == 1,
-            checkpoint_bytes: get.u64(),
-            checkpoint_crc: get.u32(),
-            journal_start: get.u64(),
-            stamp_start: get.u64(),
+            checkpoint: named(0),
+            before: (get.u8() == 1).then(|| named(1)),
+            durable: get.u64(),
             power_cycles: get.u64(),
             unsafe_shutdowns: get.u64(),
             media_errors: get.u64(),

@@ -84,14 +84,23 @@ impl Pages<'_> {
 
     /// Reads the page that is expected into `into`, which afterwards holds what was found. Its record.
     pub(crate) fn read(&self, expected: &Expected<'_>, into: &mut [u8]) -> Result<Oob, Damage> {
-        let &Expected { page, ppn, block, record } = expected;
-        self.media.read_at(self.zones.data(ppn), into).map_err(|error| {
+        self.media.read_at(self.zones.data(expected.ppn), into).map_err(|error| {
             into.fill(0);
             Damage::Io(error)
         })?;
-        let Slot::Of(found) = self.slot(ppn).map_err(Damage::Io)? else {
-            return Err(Damage::NoRecord);
-        };
+        let slot = self.slot(expected.ppn).map_err(Damage::Io)?;
+        self.verify(expected, slot, into)
+    }
+
+    /// Whether these bytes with this record are the page expected. Returns the record.
+    pub(crate) fn verify(
+        &self,
+        expected: &Expected<'_>,
+        slot: Slot,
+        bytes: &[u8],
+    ) -> Result<Oob, Damage> {
+        let &Expected { page, block, record, .. } = expected;
+        let Slot::Of(found) = slot else { return Err(Damage::NoRecord) };
         if self.rules.checks_identity {
             if found.page != page {
                 return Err(Damage::WrongPage(found.page));
@@ -101,7 +110,7 @@ impl Pages<'_> {
                 return Err(Damage::Stale);
             }
         }
-        let sum = crc32c::crc32c(into);
+        let sum = crc32c::crc32c(bytes);
         if sum != found.data || record.is_some_and(|(_, expected)| expected != sum) {
             return Err(Damage::Data);
         }

@@ -1,36 +1,21 @@
-//! Media that fail, files that are damaged or in use, and the end of a drive's life: an error that says
-//! what it is, and never wrong data.
+//! Media that fail or are full, policies that cannot be saved, and the end of a drive's life: read-only
+//! with all data, and never wrong data.
 
 mod common;
 
-use common::{UUID, commands, compare, new_medium, open, page_of, plain, settings, work};
+use std::sync::Arc;
+
+use common::{commands, compare, full, is_read_only, new_medium, open, page_of, plain, work};
 use flashgc_base::rng::Stream;
-use flashgc_device::check::map_from_oob;
-use flashgc_device::media::{Fault, FaultMedia, Faults, FileMedia, MemMedia};
-use flashgc_device::{DeviceError, Drive, PAGE, Served, Settings};
-use flashgc_ftl::{EndOfLife, Endurance, Geometry, Layout, endurance::Lifespan};
-
-/// A drive on a medium that can fail, full of data, all of them flushed.
-fn full(settings: &Settings) -> (Drive, MemMedia, Faults, Vec<Option<u64>>) {
-    let media = new_medium(settings);
-    let (failing, faults) = FaultMedia::new(media.clone());
-    let mut drive = open(failing, settings);
-    let pages = drive.pages();
-    let mut held = vec![None; pages as usize];
-    work(&mut drive, &mut held, &commands(3000, pages, 5), 0);
-    drive.flush().unwrap();
-    (drive, media, faults, held)
-}
-
-fn is_read_only<T>(done: Result<T, DeviceError>) -> bool {
-    matches!(done, Err(DeviceError::ReadOnly(_)))
-}
+use flashgc_device::media::{Fault, FaultMedia, MemMedia};
+use flashgc_device::{DeviceError, PAGE, Served, Settings};
+use flashgc_ftl::{EndOfLife, Endurance, ExternalPick, Layout, Victim, endurance::Lifespan};
 
 /// At each of many writes in turn the disk is full, or the medium fails.
 #[test]
 fn a_medium_that_takes_no_more_writes_makes_the_drive_read_only_with_all_data() {
     for fault in [Fault::Full, Fault::Write] {
-        for after in (0..60).chain([100, 150, 233, 400]) {
+        for after in 0.. {
             let (mut drive, media, faults, mut held) = full(&plain());
             faults.add(fault(after));
             let (pages, flushed) = (drive.pages(), held.clone());
@@ -58,7 +43,10 @@ fn a_medium_that_takes_no_more_writes_makes_the_drive_read_only_with_all_data() 
                     drive.stat().read_only.is_some()
                 },
             );
-            let (_, (page, _)) = failed.unwrap_or_else(|| panic!("nothing fails after {after}"));
+            let Some((_, (page, _))) = failed else {
+                assert!(after > 150, "nothing fails after {after}");
+                break;
+            };
             assert_eq!(faults.failed(), 1);
             compare(&mut drive, &held);
             assert!(is_read_only(drive.write(page, &page_of(1), false)));
@@ -94,56 +82,6 @@ fn a_failed_sync_makes_the_drive_read_only_for_good() {
     let mut held = held;
     held[3] = Some(77_777);
     compare(&mut drive, &held);
-}
-
-/// Every place of the data, with a bit turned: an error that is counted, and collections do not make
-/// the data look whole.
-#[test]
-fn damaged_data_are_an_error_and_stay_one_when_they_are_moved() {
-    let settings = plain();
-    let (drive, media, _, mut held) = full(&settings);
-    drive.close().unwrap();
-    let mut rng = Stream::new(1, "damage");
-    let data = media.image().len() - 720 * PAGE;
-    for block in 0..720 {
-        let at = data + block * PAGE + rng.below(PAGE as u32) as usize;
-        if rng.below(40) == 0 {
-            media.bytes()[at] ^= 1 << rng.below(8);
-        }
-    }
-    let mut drive = open(media.clone(), &settings);
-    let mut bytes = vec![0; PAGE];
-    let mut damaged = |drive: &mut Drive, held: &[Option<u64>]| -> Vec<u64> {
-        let read = |&page: &u64| match drive.read(page, &mut bytes) {
-            Ok(()) => {
-                assert_eq!(bytes, held[page as usize].map_or(vec![0; PAGE], page_of), "{page}");
-                false
-            }
-            Err(DeviceError::Media(why)) => {
-                assert!(why.starts_with(&format!("page {page}: ")), "{why}");
-                true
-            }
-            Err(error) => panic!("{error}"),
-        };
-        (0..held.len() as u64).filter(read).collect()
-    };
-    let first = damaged(&mut drive, &held);
-    assert!(first.len() > 5, "{first:?}");
-    assert_eq!(drive.stat().media_errors, first.len() as u64);
-    assert_eq!(flashgc_device::check::check(&media, &settings).unwrap().damaged.len(), first.len());
-    // Everything else is written anew, so that all is moved.
-    for number in 0..6000 {
-        let page = u64::from(rng.below(held.len() as u32));
-        if !first.contains(&page) {
-            drive.write(page, &page_of(90_000 + number), false).unwrap();
-            held[page as usize] = Some(90_000 + number);
-        }
-    }
-    assert_eq!(damaged(&mut drive, &held), first);
-    drive.flush().unwrap();
-    drop(drive);
-    let mut drive = open(media, &settings);
-    assert_eq!(damaged(&mut drive, &held), first);
 }
 
 #[test]
@@ -201,135 +139,6 @@ fn the_end_of_life_is_read_only_across_restarts() {
     }
 }
 
-/// Each byte of superblocks, configuration, checkpoints and journal turned, some bits at a time: the
-/// drive opens with its data, or says that it cannot.
-#[test]
-fn turned_bits_in_any_structure_never_give_wrong_data() {
-    let settings = plain();
-    let (drive, media, _, held) = full(&settings);
-    drive.close().unwrap();
-    let image = media.image();
-    let mut rng = Stream::new(2, "bits");
-    let (mut opened, mut refused) = (0, 0);
-    let structures = (image.len() - 720 * PAGE) as u32;
-    for round in 0..1500 {
-        let mut bytes = image.clone();
-        // A third in the superblocks, where every byte counts.
-        let at = if round % 3 == 0 { rng.below(4 * PAGE as u32) } else { rng.below(structures) };
-        let count = if round % 5 == 0 { 3000 } else { 1 };
-        for byte in &mut bytes[at as usize..][..count] {
-            *byte ^= 1 << rng.below(8);
-        }
-        match Drive::open(Box::new(MemMedia::of(bytes)), &settings) {
-            Ok(mut drive) => {
-                opened += 1;
-                let mut page_bytes = vec![0; PAGE];
-                for (page, &number) in (0..).zip(&held) {
-                    match drive.read(page, &mut page_bytes) {
-                        Ok(()) => assert_eq!(page_bytes, number.map_or(vec![0; PAGE], page_of)),
-                        Err(error) => assert!(matches!(error, DeviceError::Media(_)), "{error}"),
-                    }
-                }
-            }
-            Err(error) => {
-                refused += 1;
-                assert!(!error.to_string().contains('\n'), "{error}");
-            }
-        }
-    }
-    assert!(opened > 500 && refused > 20, "{opened} {refused}");
-}
-
-#[test]
-fn another_drive_another_version_other_settings_and_a_short_file_are_refused() {
-    let settings = plain();
-    let (drive, media, _, _) = full(&settings);
-    drive.close().unwrap();
-    let text = |bytes: Vec<u8>, settings: &Settings| {
-        Drive::open(Box::new(MemMedia::of(bytes)), settings).err().expect("refused").to_string()
-    };
-    let image = media.image();
-    assert!(text(vec![0; image.len()], &settings).contains("no superblock"));
-    assert!(text(image[..image.len() - 1].to_vec(), &settings).contains("cut off"));
-    assert!(text(image[..100].to_vec(), &settings).contains("no superblock"));
-    assert!(
-        text(image.clone(), &common::settings("fifo", "none", "fifo")).contains("other settings")
-    );
-    let mut smaller = plain();
-    smaller.layout.geometry = Geometry::with_spare(50, 12, 0.2).unwrap();
-    assert!(text(image.clone(), &smaller).contains("60 blocks of 12 pages"));
-    // Version 2, with a check sum that is right.
-    let mut newer = image.clone();
-    for copy in newer[..4 * PAGE].chunks_mut(PAGE) {
-        copy[8] = 2;
-        copy[12..16].fill(0);
-        let sum = crc32c::crc32c(copy);
-        copy[12..16].copy_from_slice(&sum.to_le_bytes());
-    }
-    assert!(text(newer, &settings).contains("version 2, expected 1"));
-    // The superblocks of another drive of the same settings: nothing else is signed for it.
-    let mut other = MemMedia::new(image.len() as u64);
-    Drive::create(&mut other, &settings, *b"another drive 12").unwrap();
-    let mut mixed = image;
-    mixed[..4 * PAGE].copy_from_slice(&other.image()[..4 * PAGE]);
-    assert!(text(mixed, &settings).contains("damaged"));
-}
-
-#[test]
-fn one_of_each_pair_of_superblocks_may_be_lost() {
-    let settings = plain();
-    let (mut drive, media, _, held) = full(&settings);
-    drive.flush().unwrap();
-    drive.close().unwrap();
-    let image = media.image();
-    let generation =
-        |copy: usize| u64::from_le_bytes(*image[copy * PAGE + 64..].first_chunk().unwrap());
-    let newest: Vec<usize> = {
-        let most = (0..4).map(generation).max();
-        (0..4).filter(|&copy| Some(generation(copy)) == most).collect()
-    };
-    assert_eq!(newest.len(), 2);
-    let others: Vec<usize> = (0..4).filter(|copy| !newest.contains(copy)).collect();
-    let wiped = |copies: &[usize]| {
-        let mut bytes = image.clone();
-        copies.iter().for_each(|copy| bytes[copy * PAGE..][..PAGE].fill(0));
-        Drive::open(Box::new(MemMedia::of(bytes)), &settings)
-    };
-    for copies in [&others[..], &[]] {
-        compare(&mut wiped(copies).unwrap(), &held);
-    }
-    assert!(wiped(&[newest[0], others[0]]).is_err(), "one copy alone says nothing");
-}
-
-#[test]
-fn a_file_has_one_opener_and_takes_the_room_of_its_data() {
-    use std::os::unix::fs::MetadataExt;
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("drive.flash");
-    let mut settings = settings("cost-benefit", "none", "fifo");
-    settings.layout.geometry = Geometry::with_spare(1000, 64, 0.2).unwrap();
-    settings.journal_blocks = Settings::JOURNAL_BLOCKS;
-    let bytes = settings.file_bytes().unwrap();
-    let mut media = FileMedia::create(&path, bytes).unwrap();
-    Drive::create(&mut media, &settings, UUID).unwrap();
-    let busy = FileMedia::open(&path).err().expect("in use").to_string();
-    assert!(busy.contains("is in use by another process"), "{busy}");
-    drop(media);
-    let mut held = vec![None; settings.layout.geometry.logical_pages() as usize];
-    {
-        let mut drive = open(FileMedia::open(&path).unwrap(), &settings);
-        work(&mut drive, &mut held, &commands(3000, 51_200, 1), 0);
-        drive.flush().unwrap();
-        compare(&mut drive, &held);
-        assert!(FileMedia::open(&path).is_err());
-    }
-    let used = std::fs::metadata(&path).unwrap().blocks() * 512;
-    assert!(used < 20 << 20 && bytes > 250 << 20, "{used} of {bytes}");
-    let mut drive = open(FileMedia::open(&path).unwrap(), &settings);
-    assert_eq!(drive.stat().unsafe_shutdowns, 1);
-    compare(&mut drive, &held);
-}
-
 #[test]
 fn commands_beyond_the_drive_and_parts_of_pages_are_refused() {
     let (mut drive, _, _, _) = full(&plain());
@@ -350,57 +159,71 @@ fn commands_beyond_the_drive_and_parts_of_pages_are_refused() {
     assert_eq!(drive.extent(5, 7).unwrap(), (7, false));
 }
 
-/// The same places from the out-of-band records, also where both checkpoints are gone.
+/// Recovery at each of whose writes in turn the disk is full, or the medium fails: the drive opens
+/// read-only, with its data, and a later opening finds it as it was.
 #[test]
-fn the_map_survives_the_loss_of_journal_and_checkpoints() {
+fn a_drive_that_cannot_be_repaired_opens_read_only_with_its_data() {
     let settings = plain();
-    let (mut drive, media, _, held) = full(&settings);
+    let (mut drive, media, _, mut held) = full(&settings);
+    for number in 0..10 {
+        drive.write(number, &page_of(30_000 + number), false).unwrap();
+        held[number as usize] = Some(30_000 + number);
+    }
     drive.flush().unwrap();
     drop(drive);
-    let whole = map_from_oob(&media, &settings).unwrap();
-    assert!(whole.knows_losses);
-    // Between the configuration and the records, which are 720 times 32 bytes before the data.
-    let len = media.image().len();
-    let records = (len - 720 * PAGE - 720 * 32) / PAGE * PAGE;
-    media.bytes()[4 * PAGE + (64 << 10)..records].fill(0);
-    let refused = Drive::open(Box::new(media.clone()), &settings).err().expect("refused");
-    assert!(refused.to_string().contains("--from-oob"), "{refused}");
-    let rebuilt = map_from_oob(&media, &settings).unwrap();
-    assert_eq!((rebuilt.map == whole.map, rebuilt.knows_losses), (true, false));
-    let data = len - 720 * PAGE;
-    for (page, number) in held.into_iter().enumerate() {
-        let Some(number) = number else { continue };
-        let (block, offset) = settings.layout.geometry.place_of(rebuilt.map[page]);
-        let at = data + (block * 12 + offset) as usize * PAGE;
-        assert_eq!(media.bytes()[at..][..PAGE], page_of(number), "page {page}");
+    let image = media.image();
+    for fault in [Fault::Full, Fault::Write, Fault::Sync] {
+        // The first sync of all comes before anything is known.
+        let first = u64::from(fault(0) == Fault::Sync(0));
+        let mut failures = 0;
+        for after in first.. {
+            let media = MemMedia::of(image.clone());
+            let (failing, faults) = FaultMedia::new(media.clone());
+            faults.add(fault(after));
+            let mut drive = open(failing, &settings);
+            compare(&mut drive, &held);
+            if faults.failed() == 0 {
+                break;
+            }
+            failures += 1;
+            assert!(is_read_only(drive.write(0, &page_of(1), false)), "{after}");
+            assert!(is_read_only(drive.flush()) && is_read_only(drive.close()));
+            let mut drive = open(media, &settings);
+            compare(&mut drive, &held);
+            drive.write(0, &page_of(1), true).unwrap();
+        }
+        assert!(failures >= 3, "{failures}");
     }
 }
 
-/// A write that a crash lost leaves its page and its record in an open block. The same page is
-/// written to the same place again, durably, and the medium loses that: the first is not returned.
-#[test]
-fn what_a_crash_lost_is_never_taken_for_what_is_written_there_later() {
-    let settings = plain();
-    let (mut drive, media, _, mut held) = full(&settings);
-    let places = media.image().len() - 720 * (PAGE + 32);
-    drive.write(9, &page_of(60_000), false).unwrap();
-    held[9] = Some(60_000);
-    drive.flush().unwrap();
-    drive.write(5, &page_of(70_000), false).unwrap();
-    drop(drive);
-    let mut drive = open(media.clone(), &settings);
-    compare(&mut drive, &held);
-    let before = media.image();
-    drive.write(5, &page_of(80_000), false).unwrap();
-    let written = media.image();
-    let place_of = |image: &[u8], number: u64| {
-        image.chunks(PAGE).position(|page| page == page_of(number)).expect("it was written")
+/// The policy with the fewest valid pages, written outside: it cannot be saved.
+fn external(settings: Settings) -> Settings {
+    let make = |_: &mut _| {
+        let pick: ExternalPick = Box::new(|blocks, _| {
+            let candidates = (0..blocks.len()).filter(|&block| blocks.is_candidate(block));
+            candidates.min_by_key(|&block| blocks.valid(block))
+        });
+        Ok(pick)
     };
-    assert_eq!(place_of(&written, 80_000), place_of(&before, 70_000), "the same place");
+    Settings { victim: Victim::External("outside".to_string(), Arc::new(make)), ..settings }
+}
+
+#[test]
+fn a_drive_whose_policy_cannot_be_saved_closes_and_opens_with_its_data() {
+    let settings = external(plain());
+    let (drive, media, _, mut held) = full(&settings);
+    assert_eq!(drive.stat().recovery, None);
     drive.close().unwrap();
-    let mut image = media.image();
-    image[places..].copy_from_slice(&before[places..]);
-    let mut drive = open(MemMedia::of(image), &settings);
-    let read = drive.read(5, &mut vec![0; PAGE]);
-    assert!(matches!(read, Err(DeviceError::Media(_))), "{read:?}");
+    for round in 1..4 {
+        let mut drive = open(media.clone(), &settings);
+        let stat = drive.stat();
+        assert_eq!(stat.unsafe_shutdowns, 0);
+        assert_eq!(stat.recovery.map(|recovery| recovery.records), Some(0), "it began anew");
+        compare(&mut drive, &held);
+        let pages = drive.pages();
+        work(&mut drive, &mut held, &commands(2000, pages, round), round * 10_000);
+        compare(&mut drive, &held);
+        drive.audit().unwrap();
+        drive.close().unwrap();
+    }
 }

@@ -77,7 +77,7 @@ impl Held {
 
     fn contents(&self) -> Contents<'_> {
         Contents {
-            map: &self.map,
+            map: Some(&self.map),
             erases: &self.erases,
             classes: &self.classes,
             open: &self.open,
@@ -125,7 +125,8 @@ fn greedy_by_block_number_decides_from_contents_as_if_nothing_had_happened() {
     work(old.as_mut(), 6000, 1);
     let held = Held::of(old.as_ref());
     let mut new = made("greedy:ties=lowest", layout);
-    new.hold(&held.contents()).unwrap();
+    new.entries().copy_from_slice(&held.map);
+    new.hold(&Contents { map: None, ..held.contents() }).unwrap();
     let before = old.counters();
     work(old.as_mut(), 3000, 2);
     work(new.as_mut(), 3000, 2);

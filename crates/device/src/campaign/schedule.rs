@@ -12,6 +12,7 @@ use crate::check::check;
 use crate::engine::Drive;
 use crate::layout::PAGE;
 use crate::media::{CrashMedia, MemMedia, Op};
+use crate::oob;
 use crate::served::{DeviceError, Served};
 use crate::settings::{Durability, Settings};
 use crate::verify::Rules;
@@ -290,30 +291,36 @@ impl Schedule {
         drive.close().map_err(text)?;
         let closing = media.take_history();
         let closed = media.image();
-        let zones = {
-            let map = self.settings.build().map_err(text)?;
-            self.settings.zones(map.as_ref()).map_err(text)?
+        let zones = self.settings.zones().map_err(text)?;
+        // A stripe is the data of some pages; their records follow.
+        let stripe = |op: &Op| match op {
+            Op::Write(at, bytes) if *at >= zones.data(0) => Some(bytes.len() / PAGE),
+            _ => None,
         };
-        let is_data = |op: &Op| matches!(op, Op::Write(at, bytes) if *at >= zones.data(0) && bytes.len() == PAGE);
-        let programs: Vec<usize> =
-            (0..work.ops.len()).filter(|&index| is_data(&work.ops[index])).collect();
+        let stripes: Vec<(usize, usize)> = (0..work.ops.len())
+            .filter_map(|index| Some((index, stripe(&work.ops[index])?)))
+            .collect();
         for _ in 0..8 {
-            let mut pick = || programs[rng.below(programs.len() as u32) as usize];
-            let (one, other) = (pick(), pick());
+            let mut pick = || {
+                let (index, pages) = stripes[rng.below(stripes.len() as u32) as usize];
+                (index, rng.below(pages as u32) as usize)
+            };
+            let ((one, page), (other, other_page)) = (pick(), pick());
             let mut lost = work.base.clone();
             let kept = work.ops.iter().enumerate().filter(|&(index, op)| {
                 index != one && index != one + 1 && !matches!(op, Op::Punch(..))
             });
             kept.map(|(_, op)| op).chain(&closing).for_each(|op| op.apply(&mut lost));
             let mut swapped = closed.clone();
-            for index in [0, 1] {
-                let (Op::Write(first, bytes), Op::Write(second, _)) =
+            for (index, len) in [(0, PAGE), (1, oob::BYTES)] {
+                let (Op::Write(first, _), Op::Write(second, _)) =
                     (&work.ops[one + index], &work.ops[other + index])
                 else {
-                    return Err("a program is data and its record".to_string());
+                    return Err("a stripe is data and their records".to_string());
                 };
-                for offset in 0..bytes.len() {
-                    swapped.swap(*first as usize + offset, *second as usize + offset);
+                for offset in 0..len {
+                    let (first, second) = (*first as usize, *second as usize);
+                    swapped.swap(first + page * len + offset, second + other_page * len + offset);
                 }
             }
             for image in [lost, swapped] {

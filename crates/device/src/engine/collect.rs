@@ -2,6 +2,7 @@
 
 use flashgc_ftl::stepwise::Move;
 
+use super::read::Window;
 use super::{Drive, PLANE};
 use crate::journal::Record;
 use crate::served::{DeviceError, Served};
@@ -28,13 +29,12 @@ impl Drive {
     /// One collection, from the pick to the erase. Nothing is moved where the drive's life ends with it.
     fn collect(&mut self) -> Result<(), DeviceError> {
         let begun = self.map.begin_collection(PLANE).map_err(|error| self.stuck(&error))?;
-        if begun.is_none() {
-            return Ok(());
-        }
-        while let Some(next) = self.map.next_move(PLANE) {
-            self.checkpoint_if_due()?;
-            self.copy(next)?;
-        }
+        let Some(victim) = begun else { return Ok(()) };
+        let mut window = std::mem::take(&mut self.window);
+        self.look_at(victim.block, &mut window);
+        let moved = self.move_pages(&mut window);
+        self.window = window;
+        moved?;
         let block = self.map.erase(PLANE);
         let info = &mut self.blocks[block as usize];
         (info.is_written, info.next) = (false, 0);
@@ -44,21 +44,22 @@ impl Drive {
         self.note(Record::Erase { block })
     }
 
-    /// Moves a page. One that is damaged stays so: its copy gets a check sum that does not match.
-    fn copy(&mut self, Move { page, from, .. }: Move) -> Result<(), DeviceError> {
-        let mut data = std::mem::take(&mut self.page);
-        let found = self.read_place(page, from, &mut data);
-        let sum = crc32c::crc32c(&data);
-        let (sum, written_at) = match found {
-            Ok(record) => (sum, record.written_at),
-            Err(_) => (!sum, self.moment()),
-        };
-        let copied = match self.map.copy(PLANE) {
-            Ok(Some(ppn)) => self.program(page, ppn, Some(from), sum, &data, Some(written_at)),
-            Ok(None) => Ok(()),
-            Err(error) => Err(self.stuck(&error)),
-        };
-        self.page = data;
-        copied
+    /// Moves the live pages. One that is damaged stays so: its copy gets a check sum that does not match.
+    fn move_pages(&mut self, window: &mut Window) -> Result<(), DeviceError> {
+        while let Some(Move { page, from, .. }) = self.map.next_move(PLANE) {
+            self.advance_checkpoint()?;
+            let found = self.fetch(page, from, window);
+            let data = window.page(from).expect("what was fetched is in the window");
+            let (sum, written_at) = match found {
+                Ok(record) => (record.data, record.written_at),
+                Err(_) => (!crc32c::crc32c(data), self.moment()),
+            };
+            match self.map.copy(PLANE) {
+                Ok(Some(ppn)) => self.program(page, ppn, sum, data, Some(written_at))?,
+                Ok(None) => {}
+                Err(error) => return Err(self.stuck(&error)),
+            }
+        }
+        Ok(())
     }
 }

@@ -1,18 +1,18 @@
 //! Making a drive, and opening one: after a clean shutdown as it was, after a crash by recovery.
 
-use flashgc_base::snapshot::Reader;
-use flashgc_ftl::{Stepwise, UNMAPPED};
-
+use super::read::Window;
+use super::stripes::Stripes;
 use super::{Drive, PLANE, Recovery, Stat};
-use crate::checkpoint::{self, BlockInfo};
+use crate::checkpoint::{BlockInfo, Named, Parts, Slices};
 use crate::codec::crc;
 use crate::journal::Journal;
 use crate::layout::{PAGE, Zones};
+use crate::mapped::Mapped;
 use crate::media::Media;
-use crate::recover::{self, Found};
+use crate::recover;
 use crate::repair;
 use crate::served::DeviceError;
-use crate::settings::{Settings, invalid, snapshot};
+use crate::settings::{Settings, invalid};
 use crate::superblock::{Copies, Superblock};
 use crate::usage::Usage;
 use crate::verify::Rules;
@@ -28,17 +28,16 @@ impl Drive {
         settings: &Settings,
         uuid: [u8; 16],
     ) -> Result<(), DeviceError> {
-        let map = settings.build()?;
-        let zones = settings.zones(map.as_ref())?;
+        settings.low()?;
+        let zones = settings.zones()?;
         if media.len() < zones.len {
             let (has, needs) = (media.len(), zones.len);
             return Err(invalid(format!("the medium has {has} bytes, the drive needs {needs}")));
         }
+        let map = settings.build()?;
         let text = settings.text();
-        media.write_at(zones.config, text.as_bytes())?;
-        let stored = snapshot(map.as_ref()).unwrap_or_default();
         let geometry = settings.layout.geometry;
-        let mut first = Superblock {
+        let first = Superblock {
             uuid,
             blocks: geometry.blocks(),
             pages_per_block: geometry.pages_per_block(),
@@ -48,29 +47,32 @@ impl Drive {
             slot_bytes: zones.slot,
             journal_blocks: zones.journal_blocks,
             generation: 1,
-            epoch: 0,
-            slot: 0,
+            epoch: 1,
             is_clean: true,
             has_ended: false,
-            checkpoint_bytes: 0,
-            checkpoint_crc: 0,
-            journal_start: 0,
-            stamp_start: 0,
+            checkpoint: Named::default(),
+            before: None,
+            durable: 0,
             power_cycles: 0,
             unsafe_shutdowns: 0,
             media_errors: 0,
             usage: Usage::default(),
         };
-        let pages = 0..geometry.logical_pages();
-        (first.checkpoint_bytes, first.checkpoint_crc) = checkpoint::write(
+        let tag = first.tag();
+        let begin = (first.base(), first.base());
+        let mut slices = Slices::begin(media, (&zones, tag, 0), begin, &map.counters(), &[])?;
+        slices.write(
             media,
-            (&zones, first.tag(), 0),
-            pages.map(|_| UNMAPPED),
-            &vec![BlockInfo::default(); geometry.blocks() as usize],
-            &map.counters(),
-            &[],
-            &stored,
+            &Parts {
+                map: map.as_ref(),
+                mapped: &Mapped::new(geometry.logical_pages()),
+                blocks: &vec![BlockInfo::default(); geometry.blocks() as usize],
+            },
+            u64::MAX,
         )?;
+        let first = Superblock { checkpoint: slices.finish(media)?, ..first };
+        media.write_at(zones.config, text.as_bytes())?;
+        media.reserve(zones.journal, zones.journal_blocks * PAGE as u64)?;
         media.sync()?;
         Copies::create(media, first)?;
         Ok(media.sync()?)
@@ -100,58 +102,81 @@ impl Drive {
             // What is read from now on is durable: recovery may write over what it replaces.
             media.sync()?;
         }
-        let mut found = recover::load(media.as_ref(), &zones, &before, rules)?;
-        let now = Superblock {
-            epoch: before.epoch + 1,
+        let (media_read, superblock) = (media.as_ref(), &before);
+        let drive =
+            recover::Drive { media: media_read, zones: &zones, superblock, settings, rules };
+        let mut found = recover::load(drive, true)?;
+        let is_clean = found.is_clean;
+        let mut now = Superblock {
             is_clean: false,
             power_cycles: before.power_cycles + 1,
             unsafe_shutdowns: before.unsafe_shutdowns + u64::from(!before.is_clean),
             ..before
         };
-        let mut journal = Journal::new(now.tag(), now.base());
-        if !before.is_clean {
-            let empty = settings.build()?;
-            let medium = media.as_mut();
-            repair::scrub(medium, &zones, found.skipped.iter().copied())?;
-            let parts = (&zones, now.tag(), rules);
-            repair::make_way(medium, parts, &mut found, &mut journal, empty.as_ref())?;
-            repair::scrub(medium, &zones, repair::ahead(&zones, &found))?;
-        }
-        let (map, is_restored) = restored(&found, settings)?;
-        if before.is_clean {
+        let (tag, mut failed) = (now.tag(), None);
+        let mut journal = if is_clean {
+            let Named { journal, stamp, .. } = now.checkpoint;
+            let kept = now.before.map_or(journal, |before| before.journal);
+            Journal::new(tag, (journal, stamp), kept)
+        } else {
+            now = Superblock {
+                epoch: now.epoch + 1,
+                checkpoint: found.checkpoint,
+                before: None,
+                durable: 0,
+                ..now
+            };
+            Journal::new(tag, (now.base(), now.base()), now.base())
+        };
+        let prepared = if is_clean {
             // The checkpoint stays; the journal goes on behind it.
-            let next = Superblock { journal_start: now.base(), stamp_start: now.base(), ..now };
-            copies.write(media.as_mut(), next)?;
-            media.sync()?;
+            copies.write(media.as_mut(), now).and_then(|()| media.sync()).map_err(DeviceError::from)
+        } else {
+            copies.now = now;
+            repair::repair(media.as_mut(), (&zones, tag, rules), &mut found, &mut journal)
+        };
+        match prepared {
+            Err(DeviceError::Io(error)) => failed = Some(format!("opening it failed: {error}")),
+            done => done?,
         }
+        found.hold(settings.layout.geometry.pages_per_block())?;
+        debug_assert_eq!(found.store.planes(), PLANE + 1);
         let mut drive = Self {
-            tag: now.tag(),
+            tag,
+            barrier: journal.stamp(),
             journal,
             low,
             durability: settings.durability,
             rules,
-            barrier: now.base(),
-            erased: Vec::new(),
             is_dirty: false,
-            failed: None,
-            rescued: None,
+            stripes: Stripes::default(),
+            mapped: found.mapped,
+            under_way: None,
+            erased: Vec::new(),
+            failed,
             stat: Stat::default(),
             usage: Usage::default(),
             recording: None,
-            recovery: (!is_restored).then_some(Recovery {
+            recovery: (!found.is_restored).then_some(Recovery {
                 records: found.records,
                 skipped: found.skipped.len() as u64,
             }),
-            page: vec![0; PAGE],
+            window: Window::default(),
             blocks: found.blocks,
             horizons: found.horizons,
             media,
-            map,
+            map: found.store,
             zones,
             copies,
         };
-        if !before.is_clean {
-            drive.checkpoint(now, &[])?;
+        if !is_clean && drive.failed.is_none() {
+            // Both slots get the checkpoint: one of them may be lost.
+            let written = drive
+                .checkpoint(now, false)
+                .and_then(|()| drive.checkpoint(drive.copies.now, false));
+            if let Err(error) = written {
+                drive.fail(format!("opening it failed: {error}"));
+            }
         }
         Ok(drive)
     }
@@ -181,24 +206,4 @@ pub(crate) fn zones_of(
         return Err(DeviceError::Media(format!("the file is cut off: {has} of {needs} bytes")));
     }
     Ok(zones)
-}
-
-/// The page store as it was, and whether its policies are too.
-fn restored(found: &Found, settings: &Settings) -> Result<(Box<dyn Stepwise>, bool), DeviceError> {
-    let mut map = settings.build()?;
-    if !found.snapshot.is_empty() {
-        let mut bytes = found.snapshot.as_slice();
-        let mut from = Reader::new(&mut bytes, found.snapshot.len() as u64);
-        let restored = map.restore(&mut from).and_then(|()| from.end());
-        return match restored {
-            Ok(()) => Ok((map, true)),
-            Err(fault) => Err(DeviceError::Media(format!("the page store's snapshot: {fault}"))),
-        };
-    }
-    let b = settings.layout.geometry.pages_per_block();
-    let damaged = |why: String| DeviceError::Media(format!("the map contradicts itself: {why}"));
-    found.contents(b, |contents| map.hold(contents)).map_err(|fault| damaged(fault.to_string()))?;
-    map.audit().map_err(damaged)?;
-    debug_assert_eq!(map.planes(), PLANE + 1);
-    Ok((map, false))
 }

@@ -5,6 +5,7 @@ use flashgc_workload::Op;
 use super::Drive;
 use crate::journal::Record;
 use crate::layout::PAGE;
+use crate::mapped::GROUP;
 use crate::oob::Slot;
 use crate::recording::Recording;
 use crate::served::{DeviceError, Served};
@@ -44,6 +45,23 @@ impl Drive {
         std::mem::replace(&mut self.recording, recording)
     }
 
+    /// The first page of `range` that has data; its end if there is none.
+    fn next_with_data(&self, range: std::ops::Range<u32>) -> u32 {
+        self.mapped.next(range, true, |page| self.map.locate(page).is_some())
+    }
+
+    /// Discards pages of one group. Returns how many had data.
+    fn trim_pages(&mut self, range: std::ops::Range<u32>) -> Result<u32, DeviceError> {
+        let (mut held, mut next) = (0, self.next_with_data(range.clone()));
+        while next < range.end {
+            self.map.trim(next).map_err(|error| self.stuck(&error))?;
+            self.mapped.remove(next);
+            held += 1;
+            next = self.next_with_data(next + 1..range.end);
+        }
+        Ok(held)
+    }
+
     /// Passes a hint of `range` on, or with `is_hint` false what takes it back. Of a hint that holds
     /// from the moment `since`, pages without data and those written later are left out; how many are
     /// the latter.
@@ -79,8 +97,8 @@ impl Drive {
     fn keep_older(&self, pages: &mut Vec<u32>, moment: u64) -> std::io::Result<u64> {
         let (mut late, mut failed) = (0, None);
         pages.retain(|&page| {
-            let Some(ppn) = self.locate(page) else { return false };
-            let is_older = match self.pages_of_media().slot(ppn) {
+            let Some(ppn) = self.map.locate(page) else { return false };
+            let is_older = match self.slot(ppn) {
                 Ok(Slot::Of(record)) => record.written_at <= moment,
                 Ok(Slot::Blank | Slot::Torn) => false, // damaged: nobody knows when
                 Err(error) => {
@@ -103,18 +121,7 @@ impl Served for Drive {
     fn read(&mut self, page: u64, into: &mut [u8]) -> Result<(), DeviceError> {
         let range = self.range_of(page, into.len())?;
         self.record(Op::Read, page, range.len() as u64);
-        for (page, into) in range.zip(into.chunks_mut(PAGE)) {
-            match self.locate(page) {
-                Some(ppn) => {
-                    if let Err(error) = self.read_place(page, ppn, into) {
-                        into.fill(0);
-                        return Err(error);
-                    }
-                }
-                None => into.fill(0),
-            }
-        }
-        Ok(())
+        self.read_pages(range.start, into)
     }
 
     fn write(&mut self, page: u64, data: &[u8], fua: bool) -> Result<(), DeviceError> {
@@ -137,19 +144,24 @@ impl Served for Drive {
     fn trim(&mut self, page: u64, count: u64) -> Result<(), DeviceError> {
         let range = self.range(page, count)?;
         self.check_writable()?;
-        self.checkpoint_if_due()?;
-        let mut is_noted = true;
-        for page in range.clone() {
-            if self.map.locate(page).is_some() {
-                is_noted = false;
-                self.map.trim(page).map_err(|error| self.stuck(&error))?;
+        self.record(Op::Trim, page, count);
+        let mut rest = range.start;
+        while rest < range.end {
+            // A record holds pages of groups that follow one another and have data.
+            let first = self.next_with_data(rest..range.end);
+            let mut held = 0;
+            rest = first;
+            while rest < range.end && !self.mapped.is_empty(rest) {
+                let end = (rest / GROUP + 1).saturating_mul(GROUP).min(range.end);
+                held += self.trim_pages(rest..end)?;
+                rest = end;
+            }
+            if held > 0 {
+                self.note(Record::Trim { page: first, count: rest - first, held })?;
+                self.advance_checkpoint()?;
             }
         }
-        self.record(Op::Trim, page, count);
-        if is_noted {
-            return Ok(()); // no page had data
-        }
-        self.note(Record::Trim { page: range.start, count: range.len() as u32 })
+        Ok(())
     }
 
     fn flush(&mut self) -> Result<(), DeviceError> {
@@ -158,7 +170,7 @@ impl Served for Drive {
         }
         self.record(Op::Flush, 0, 0);
         self.make_durable().map_err(|error| self.fail(error))?;
-        self.checkpoint_if_due()
+        self.advance_checkpoint()
     }
 
     fn moment(&self) -> u64 {
@@ -189,9 +201,11 @@ impl Served for Drive {
     }
 
     fn extent(&mut self, page: u64, count: u64) -> Result<(u64, bool), DeviceError> {
-        let mut range = self.range(page, count)?;
-        let has_data = !range.is_empty() && self.locate(range.start).is_some();
-        let end = range.position(|page| self.locate(page).is_some() != has_data);
-        Ok((end.map_or(count, |end| end as u64), has_data))
+        let range = self.range(page, count)?;
+        let Some(first) = range.clone().next() else { return Ok((0, false)) };
+        let has_data = |page: u32| self.map.locate(page).is_some();
+        let is_held = has_data(first);
+        let end = self.mapped.next(range, !is_held, has_data);
+        Ok(((end - first).into(), is_held))
     }
 }

@@ -107,6 +107,10 @@ impl Media for CrashMedia {
         Ok(())
     }
 
+    fn reserve(&mut self, _: u64, _: u64) -> io::Result<()> {
+        Ok(())
+    }
+
     fn len(&self) -> u64 {
         self.history().image.len() as u64
     }

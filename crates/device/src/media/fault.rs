@@ -109,6 +109,10 @@ impl<M: Media> Media for FaultMedia<M> {
         self.inner.punch(at, len)
     }
 
+    fn reserve(&mut self, at: u64, len: u64) -> io::Result<()> {
+        self.inner.reserve(at, len)
+    }
+
     fn len(&self) -> u64 {
         self.inner.len()
     }

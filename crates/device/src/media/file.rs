@@ -6,6 +6,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use rustix::fs::{FallocateFlags, FlockOperation, fallocate, fdatasync, flock};
+use rustix::io::Errno;
 
 use super::Media;
 
@@ -47,20 +48,12 @@ impl FileMedia {
         let len = file.metadata()?.len();
         Ok(Self { file, len })
     }
-
-    /// Makes room on the host's disk for a range, so that writes there cannot run out of it.
-    ///
-    /// # Errors
-    /// A full disk, or a file system that cannot.
-    pub fn reserve(&mut self, at: u64, len: u64) -> io::Result<()> {
-        Ok(fallocate(&self.file, FallocateFlags::empty(), at, len)?)
-    }
 }
 
 fn lock(file: &File) -> io::Result<()> {
     match flock(file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(()),
-        Err(rustix::io::Errno::WOULDBLOCK) => Err(io::Error::new(
+        Err(Errno::WOULDBLOCK) => Err(io::Error::new(
             io::ErrorKind::ResourceBusy,
             "it is in use by another process; hint: one drive has one server",
         )),
@@ -88,6 +81,14 @@ impl Media for FileMedia {
     fn punch(&mut self, at: u64, len: u64) -> io::Result<()> {
         let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
         Ok(fallocate(&self.file, flags, at, len)?)
+    }
+
+    /// Where the file system cannot, a full disk is met by the write instead.
+    fn reserve(&mut self, at: u64, len: u64) -> io::Result<()> {
+        match fallocate(&self.file, FallocateFlags::KEEP_SIZE, at, len) {
+            Ok(()) | Err(Errno::OPNOTSUPP) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
     }
 
     fn len(&self) -> u64 {

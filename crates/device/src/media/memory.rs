@@ -56,6 +56,10 @@ impl Media for MemMedia {
         Ok(())
     }
 
+    fn reserve(&mut self, _: u64, _: u64) -> io::Result<()> {
+        Ok(())
+    }
+
     fn len(&self) -> u64 {
         self.bytes().len() as u64
     }

@@ -3,8 +3,8 @@
 #![allow(dead_code)] // each test uses its part
 
 use flashgc_base::rng::Stream;
-use flashgc_device::media::{Media, MemMedia};
-use flashgc_device::{Drive, Durability, PAGE, Served, Settings};
+use flashgc_device::media::{FaultMedia, Faults, Media, MemMedia};
+use flashgc_device::{DeviceError, Drive, Durability, PAGE, Served, Settings};
 use flashgc_ftl::{
     Allocation, Fill, Frontier, Geometry, Layout, PlacementSpec, Victim, VictimSpec,
 };
@@ -76,4 +76,20 @@ pub fn compare(drive: &mut Drive, held: &[Option<u64>]) {
         drive.read(page, &mut bytes).unwrap();
         assert_eq!(bytes, number.map_or(vec![0; PAGE], page_of), "page {page}");
     }
+}
+
+/// A drive on a medium that can fail, full of data, all of them flushed.
+pub fn full(settings: &Settings) -> (Drive, MemMedia, Faults, Vec<Option<u64>>) {
+    let media = new_medium(settings);
+    let (failing, faults) = FaultMedia::new(media.clone());
+    let mut drive = open(failing, settings);
+    let pages = drive.pages();
+    let mut held = vec![None; pages as usize];
+    work(&mut drive, &mut held, &commands(3000, pages, 5), 0);
+    drive.flush().unwrap();
+    (drive, media, faults, held)
+}
+
+pub fn is_read_only<T>(done: Result<T, DeviceError>) -> bool {
+    matches!(done, Err(DeviceError::ReadOnly(_)))
 }

@@ -105,6 +105,11 @@ pub trait Stepwise: State + Send {
     /// The open block of `class` in `plane`; `None` if it has none.
     fn open_block(&self, plane: PlaneId, class: Class) -> Option<OpenBlock>;
 
+    /// The entries of a new map, for each logical page its ppn or [`UNMAPPED`](crate::UNMAPPED). Who
+    /// knows what a drive holds fills them in place, and [`Stepwise::hold`] follows: a large drive's map
+    /// is in memory once.
+    fn entries(&mut self) -> &mut [u32];
+
     /// Takes over what a drive holds. The map is new, has one plane, and was made without data.
     /// After an error it is of no use.
     ///

@@ -168,6 +168,10 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
         Some(OpenBlock { class, block: plane_state.first_block + open.block, next: open.next })
     }
 
+    fn entries(&mut self) -> &mut [u32] {
+        &mut self.store.tables.map
+    }
+
     fn hold(&mut self, contents: &Contents<'_>) -> Result<(), Fault> {
         self.store.hold(contents)
     }

@@ -27,8 +27,9 @@ pub struct OpenBlock {
 /// What a drive of one plane holds. Every block is open, closed or erased.
 #[derive(Clone, Copy, Debug)]
 pub struct Contents<'a> {
-    /// For each logical page its ppn, or [`UNMAPPED`].
-    pub map: &'a [u32],
+    /// For each logical page its ppn, or [`UNMAPPED`]; `None` where the entries of the new store were
+    /// filled in place.
+    pub map: Option<&'a [u32]>,
     /// Erases of each block.
     pub erases: &'a [u32],
     /// The class that each block was opened for last.
@@ -89,7 +90,8 @@ impl Contents<'_> {
     fn check(&self, tables: &Tables, classes: usize) -> Result<(), Fault> {
         let blocks = tables.geometry.blocks() as usize;
         let pages = tables.geometry.logical_pages() as usize;
-        if (self.map.len(), self.erases.len(), self.classes.len()) != (pages, blocks, blocks) {
+        let mapped = self.map.map_or(pages, <[u32]>::len);
+        if (mapped, self.erases.len(), self.classes.len()) != (pages, blocks, blocks) {
             return Err(Fault::new("contents of a drive of another shape"));
         }
         if let Some(class) = self.classes.iter().find(|&&class| usize::from(class) >= classes) {
@@ -129,14 +131,18 @@ impl<P: VictimPolicy> PageStore<P> {
     }
 
     /// Map, reverse map, live bits and valid counts.
-    fn hold_pages(&mut self, map: &[u32], states: &[State]) -> Result<(), Fault> {
+    fn hold_pages(&mut self, map: Option<&[u32]>, states: &[State]) -> Result<(), Fault> {
         let plane = &mut self.planes[0];
         for (block, state) in (0..).zip(states) {
             if matches!(state, State::Programmed(_)) {
                 plane.blocks.program(block, 0);
             }
         }
-        for (page, &ppn) in (0..).zip(map) {
+        if let Some(map) = map {
+            self.tables.map.copy_from_slice(map);
+        }
+        for page in 0..self.tables.geometry.logical_pages() {
+            let ppn = self.tables.map[page as usize];
             if ppn == UNMAPPED {
                 continue;
             }
@@ -150,7 +156,6 @@ impl<P: VictimPolicy> PageStore<P> {
                 )));
             }
             self.tables.program(block, offset, &[page]);
-            self.tables.map[page as usize] = ppn;
             plane.blocks.program(block, 1);
             plane.valid_pages += 1;
         }

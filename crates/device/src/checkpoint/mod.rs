@@ -1,0 +1,290 @@
+//! A checkpoint: all that the drive knows of its pages and blocks, and after a clean shutdown the
+//! snapshot of its page store too.
+//!
+//! It is written in slices while the drive works on, and each slice has the tables as they are then. So
+//! it is of no single moment: the journal from the checkpoint's begin on makes up for that. A program
+//! or TRIM there sets what the last one has set already, and a block says up to which record it knows.
+
+mod chunks;
+
+use std::io::{self, Read};
+
+use flashgc_base::snapshot::Writer;
+use flashgc_ftl::{Counters, Stepwise, UNMAPPED};
+
+use crate::codec::{Get, Put};
+use crate::layout::Zones;
+use crate::mapped::{GROUP, Mapped};
+use crate::media::Media;
+use crate::served::DeviceError;
+use chunks::{MAGIC, Sink, Source};
+
+const HEADER: usize = 64;
+const BLOCK: usize = 24;
+const HORIZON: usize = 16;
+/// Crashes that are remembered.
+pub(crate) const HORIZONS: u64 = 4096;
+
+/// What is known of a block.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct BlockInfo {
+    /// The number of the record that programmed its first page since it was erased. Older records
+    /// there are of an earlier life.
+    pub(crate) opened: u64,
+    /// The number of the record that programmed or erased it last.
+    pub(crate) changed: u64,
+    pub(crate) erases: u32,
+    /// Offset of the next page to program.
+    pub(crate) next: u16,
+    /// The class that it was opened for last.
+    pub(crate) class: u8,
+    /// It was programmed since it was erased.
+    pub(crate) is_written: bool,
+}
+
+/// Records of an epoch beyond this number were lost in a crash, though their pages may be there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Horizon {
+    pub(crate) epoch: u32,
+    /// The first number that is lost.
+    pub(crate) end: u64,
+}
+
+/// A checkpoint as the superblock names it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Named {
+    pub(crate) slot: u8,
+    /// Bytes in the slot.
+    pub(crate) bytes: u64,
+    pub(crate) sum: u32,
+    /// Of the stream that these bytes hold, those of the page store's snapshot; 0 without one.
+    pub(crate) snapshot: u64,
+    /// The first journal block that it does not hold, or not all of.
+    pub(crate) journal: u64,
+    /// The number of the first record there.
+    pub(crate) stamp: u64,
+}
+
+/// What a checkpoint holds beside map and snapshot.
+pub(crate) struct Tables {
+    pub(crate) blocks: Vec<BlockInfo>,
+    pub(crate) counters: Counters,
+    pub(crate) horizons: Vec<Horizon>,
+}
+
+/// Bytes that a checkpoint of a drive of this shape takes at most, with a snapshot of so many bytes.
+pub(crate) fn slot_bytes(pages: u32, blocks: u32, snapshot: u64) -> u64 {
+    let stream = HEADER as u64
+        + HORIZON as u64 * HORIZONS
+        + 4 * u64::from(pages)
+        + BLOCK as u64 * u64::from(blocks)
+        + snapshot;
+    chunks::most_bytes(stream)
+}
+
+/// What a checkpoint is made from.
+pub(crate) struct Parts<'a> {
+    pub(crate) map: &'a dyn Stepwise,
+    pub(crate) mapped: &'a Mapped,
+    pub(crate) blocks: &'a [BlockInfo],
+}
+
+/// A checkpoint that is being written.
+#[derive(Debug)]
+pub(crate) struct Slices {
+    sink: Sink,
+    named: Named,
+    /// Pages and blocks that are written, as one series.
+    done: u64,
+}
+
+impl Slices {
+    /// Begins one in `slot`, with what was counted up to journal block `journal`, whose first record
+    /// will have the number `stamp`.
+    ///
+    /// # Errors
+    /// Those of the medium.
+    pub(crate) fn begin(
+        media: &mut dyn Media,
+        (zones, tag, slot): (&Zones, u32, u8),
+        (journal, stamp): (u64, u64),
+        counters: &Counters,
+        horizons: &[Horizon],
+    ) -> io::Result<Self> {
+        let at = zones.checkpoint(slot);
+        let mut sink = Sink::new(tag, at, at + zones.slot);
+        let mut header = [0; HEADER];
+        let mut put = Put::new(&mut header);
+        put.u32(MAGIC).u32(zones.geometry.logical_pages()).u32(zones.geometry.blocks());
+        put.u32(horizons.len() as u32);
+        for count in counts(counters) {
+            put.u64(count);
+        }
+        sink.put(media, &header)?;
+        for horizon in horizons {
+            let mut bytes = [0; HORIZON];
+            Put::new(&mut bytes).u64(horizon.epoch.into()).u64(horizon.end);
+            sink.put(media, &bytes)?;
+        }
+        Ok(Self { sink, named: Named { slot, journal, stamp, ..Named::default() }, done: 0 })
+    }
+
+    /// Writes about `count` more entries, of pages and then of blocks; whether none is left.
+    ///
+    /// # Errors
+    /// Those of the medium.
+    pub(crate) fn write(
+        &mut self,
+        media: &mut dyn Media,
+        parts: &Parts<'_>,
+        count: u64,
+    ) -> io::Result<bool> {
+        let pages = u64::from(parts.map.geometry().logical_pages());
+        let all = pages + parts.blocks.len() as u64;
+        let end = all.min(self.done.saturating_add(count));
+        while self.done < end.min(pages) {
+            let first = self.done as u32;
+            let next = (first / GROUP + 1).saturating_mul(GROUP).min(pages as u32);
+            if parts.mapped.is_empty(first) {
+                self.sink.put_run(media, UNMAPPED as u8, 4 * (next - first) as usize)?;
+            } else {
+                let mut bytes = [0; 4 * GROUP as usize];
+                for (page, entry) in (first..next).zip(bytes.as_chunks_mut().0) {
+                    *entry = parts.map.locate(page).unwrap_or(UNMAPPED).to_le_bytes();
+                }
+                self.sink.put(media, &bytes[..4 * (next - first) as usize])?;
+            }
+            self.done = next.into();
+        }
+        while self.done >= pages && self.done < end {
+            let rest = &parts.blocks[(self.done - pages) as usize..];
+            let now = &rest[..rest.len().min(1024)];
+            let mut bytes = [0; BLOCK * 1024];
+            for (info, bytes) in now.iter().zip(bytes.chunks_mut(BLOCK)) {
+                Put::new(bytes)
+                    .u64(info.opened)
+                    .u64(info.changed)
+                    .u32(info.erases)
+                    .u16(info.next)
+                    .u8(info.class)
+                    .u8(info.is_written.into());
+            }
+            self.sink.put(media, &bytes[..BLOCK * now.len()])?;
+            self.done += now.len() as u64;
+        }
+        Ok(self.done == all)
+    }
+
+    /// Adds the snapshot of the page store.
+    ///
+    /// # Errors
+    /// A slot that is too small for it, which is an [`io::ErrorKind::FileTooLarge`]; a policy that
+    /// cannot be saved, which is an [`io::ErrorKind::Unsupported`]; those of the medium.
+    pub(crate) fn save(&mut self, media: &mut dyn Media, map: &dyn Stepwise) -> io::Result<()> {
+        let mut into = Into { sink: &mut self.sink, media };
+        let mut to = Writer::new(&mut into);
+        map.save(&mut to);
+        (self.named.snapshot, _) = to.finish()?;
+        Ok(())
+    }
+
+    /// Ends it, all of whose entries are written.
+    ///
+    /// # Errors
+    /// Those of the medium.
+    pub(crate) fn finish(mut self, media: &mut dyn Media) -> io::Result<Named> {
+        let (bytes, sum) = self.sink.finish(media)?;
+        Ok(Named { bytes, sum, ..self.named })
+    }
+}
+
+/// Where the snapshot goes.
+struct Into<'a> {
+    sink: &'a mut Sink,
+    media: &'a mut dyn Media,
+}
+
+impl io::Write for Into<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.sink.put(self.media, bytes)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Reads the checkpoint `named`, its map into `map`. The snapshot is taken by `restore`, which gets its
+/// reader and its bytes; nothing counts before the whole has verified.
+///
+/// # Errors
+/// Damage; those of the medium and of `restore`.
+pub(crate) fn read(
+    media: &dyn Media,
+    (zones, tag): (&Zones, u32),
+    named: &Named,
+    mut map: impl FnMut(u32, &[u32]),
+    restore: impl FnOnce(&mut dyn Read, u64) -> Result<(), String>,
+) -> Result<Tables, DeviceError> {
+    let geometry = &zones.geometry;
+    let name = if named.slot == 0 { 'A' } else { 'B' };
+    let damaged = |how: String| DeviceError::Media(format!("checkpoint {name}: {how}"));
+    let at = zones.checkpoint(named.slot);
+    let end = at.saturating_add(named.bytes.min(zones.slot));
+    let mut source = Source::new(media, tag, at, end);
+    let cut = |error: io::Error| damaged(error.to_string());
+    let mut header = [0; HEADER];
+    source.read_exact(&mut header).map_err(cut)?;
+    let mut get = Get::new(&header);
+    let shape = (get.u32(), get.u32(), get.u32());
+    let horizons = get.u32();
+    if shape != (MAGIC, geometry.logical_pages(), geometry.blocks()) {
+        return Err(damaged("it is of another shape".to_string()));
+    }
+    let [host_pages, copied_pages, erases, collections, trimmed_pages] =
+        std::array::from_fn(|_: usize| get.u64());
+    let mut found = Vec::new();
+    for _ in 0..horizons {
+        let mut bytes = [0; HORIZON];
+        source.read_exact(&mut bytes).map_err(cut)?;
+        let mut get = Get::new(&bytes);
+        found.push(Horizon { epoch: get.u64() as u32, end: get.u64() });
+    }
+    let (mut bytes, mut entries) = ([0; 4 * GROUP as usize], [0; GROUP as usize]);
+    for first in (0..geometry.logical_pages()).step_by(GROUP as usize) {
+        let count = (geometry.logical_pages() - first).min(GROUP) as usize;
+        source.read_exact(&mut bytes[..4 * count]).map_err(cut)?;
+        for (entry, bytes) in entries.iter_mut().zip(bytes[..4 * count].as_chunks().0) {
+            *entry = u32::from_le_bytes(*bytes);
+        }
+        map(first, &entries[..count]);
+    }
+    let mut blocks = Vec::with_capacity(geometry.blocks() as usize);
+    for _ in 0..geometry.blocks() {
+        let mut bytes = [0; BLOCK];
+        source.read_exact(&mut bytes).map_err(cut)?;
+        let mut get = Get::new(&bytes);
+        blocks.push(BlockInfo {
+            opened: get.u64(),
+            changed: get.u64(),
+            erases: get.u32(),
+            next: get.u16(),
+            class: get.u8(),
+            is_written: get.u8() == 1,
+        });
+    }
+    if named.snapshot > 0 {
+        restore(&mut source, named.snapshot).map_err(damaged)?;
+    }
+    if source.sum() != Some(named.sum) {
+        return Err(damaged("it is not the one that the superblock names".to_string()));
+    }
+    let counters = Counters { host_pages, copied_pages, erases, collections, trimmed_pages };
+    Ok(Tables { blocks, counters, horizons: found })
+}
+
+fn counts(counters: &Counters) -> [u64; 5] {
+    let &Counters { host_pages, copied_pages, erases, collections, trimmed_pages } = counters;
+    [host_pages, copied_pages, erases, collections, trimmed_pages]
+}

@@ -1,0 +1,152 @@
+//! The way of a page to the medium, and what is durable when.
+
+use std::fmt;
+use std::io;
+
+use flashgc_ftl::{FtlError, FtlErrorKind};
+
+use super::{Drive, PLANE};
+use crate::journal::Record;
+use crate::oob::Oob;
+use crate::served::DeviceError;
+use crate::settings::Durability;
+use crate::superblock::Superblock;
+
+impl Drive {
+    /// Writes a page of the host.
+    pub(super) fn write_page(&mut self, page: u32, data: &[u8]) -> Result<(), DeviceError> {
+        self.advance_checkpoint()?;
+        self.make_room(page)?;
+        let is_new = self.map.locate(page).is_none();
+        match self.map.write(page, PLANE) {
+            Ok(Some(ppn)) => {
+                if is_new {
+                    self.mapped.add(page);
+                }
+                self.program(page, ppn, crc32c::crc32c(data), data, None)
+            }
+            Ok(None) if self.map.has_ended() => Err(self.end()),
+            Ok(None) => Err(self.stuck(&FtlError::no_space("the pool of erased blocks is empty"))),
+            Err(error) => Err(self.stuck(&error)),
+        }
+    }
+
+    /// Puts `data` where the store has put `page`. They can be read from now on, also where this fails.
+    /// A copy has the moment at which the host wrote the data, `copied`.
+    pub(super) fn program(
+        &mut self,
+        page: u32,
+        ppn: u32,
+        sum: u32,
+        data: &[u8],
+        copied: Option<u64>,
+    ) -> Result<(), DeviceError> {
+        let (block, offset) = self.zones.geometry.place_of(ppn);
+        let info = self.blocks[block as usize];
+        let is_reused = !info.is_written && info.changed >= self.barrier;
+        let waited = match is_reused && self.rules.waits_before_reuse {
+            true => self.make_durable(),
+            false => Ok(()),
+        };
+        let stamp = self.journal.stamp();
+        let class_of =
+            |class: &u8| self.map.open_block(PLANE, *class).is_some_and(|open| open.block == block);
+        let info = &mut self.blocks[block as usize];
+        if !info.is_written {
+            info.class = (0..self.map.open_blocks() as u8).find(class_of).unwrap_or_default();
+            (info.is_written, info.opened) = (true, stamp);
+        }
+        (info.changed, info.next) = (stamp, offset as u16 + 1);
+        let class = info.class;
+        let record = Oob {
+            page,
+            class,
+            is_copy: copied.is_some(),
+            generation: info.erases as u16,
+            stamp,
+            written_at: copied.unwrap_or_else(|| self.map.counters().host_pages),
+            data: sum,
+        };
+        self.is_dirty = true;
+        let is_whole = self.stripes.add((&self.zones, self.tag), ppn, data, &record);
+        let written = waited.and_then(|()| match is_whole {
+            true => self.stripes.write(self.media.as_mut(), &self.zones, ppn),
+            false => Ok(()),
+        });
+        written.map_err(|error| self.fail(error))?;
+        self.note(Record::Program { page, ppn, crc: sum, class, is_copy: copied.is_some() })
+    }
+
+    /// Notes a change in the journal.
+    pub(super) fn note(&mut self, record: Record) -> Result<(), DeviceError> {
+        self.is_dirty = true;
+        if !self.journal.append(record) {
+            return Ok(());
+        }
+        self.write_out().map_err(|error| self.fail(error))
+    }
+
+    /// Writes what waits: first the pages, then the records that name them.
+    pub(super) fn write_out(&mut self) -> io::Result<()> {
+        self.stripes.write_all(self.media.as_mut(), &self.zones)?;
+        self.journal.write_out(self.media.as_mut(), &self.zones)
+    }
+
+    /// All that was done before is durable when this returns, as far as the drive promises it.
+    pub(super) fn make_durable(&mut self) -> io::Result<()> {
+        if !self.is_dirty {
+            return Ok(());
+        }
+        self.write_out()?;
+        self.sync_if_promised()?;
+        self.passed();
+        Ok(())
+    }
+
+    /// Syncs the medium where the drive is to survive a loss of power.
+    pub(super) fn sync_if_promised(&mut self) -> io::Result<()> {
+        if self.durability == Durability::Power { self.sync() } else { Ok(()) }
+    }
+
+    pub(super) fn sync(&mut self) -> io::Result<()> {
+        self.stat.syncs += 1;
+        self.media.sync()
+    }
+
+    /// All that was done so far is durable.
+    pub(super) fn passed(&mut self) {
+        self.journal.synced();
+        self.barrier = self.journal.stamp();
+        self.is_dirty = false;
+    }
+
+    /// The drive takes no writes from now on.
+    pub(super) fn fail(&mut self, why: impl fmt::Display) -> DeviceError {
+        let why = why.to_string();
+        self.failed.get_or_insert_with(|| why.clone());
+        DeviceError::ReadOnly(why)
+    }
+
+    /// The store cannot go on.
+    pub(super) fn stuck(&mut self, error: &FtlError) -> DeviceError {
+        match error.kind() {
+            FtlErrorKind::ReadOnly { .. } => self.end(),
+            _ => {
+                self.fail(error);
+                DeviceError::NoSpace(error.to_string())
+            }
+        }
+    }
+
+    /// The drive's life is over, which the file says from now on.
+    pub(super) fn end(&mut self) -> DeviceError {
+        let ended = Superblock { has_ended: true, ..self.copies.now };
+        if !self.copies.now.has_ended {
+            let written = self.copies.write(self.media.as_mut(), ended);
+            if let Err(error) = written.and_then(|()| self.media.sync()) {
+                return self.fail(error);
+            }
+        }
+        DeviceError::ReadOnly(self.read_only().unwrap_or_default())
+    }
+}

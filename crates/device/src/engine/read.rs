@@ -1,0 +1,183 @@
+//! Reading pages back: from the stripes that wait, or from the medium, neighbours at once.
+
+use super::Drive;
+use crate::layout::PAGE;
+use crate::oob::{self, Oob, Slot};
+use crate::served::DeviceError;
+use crate::verify::{Damage, Expected, Pages};
+
+/// Pages that are read at once at most.
+const AT_ONCE: u32 = 16;
+
+/// What was read of a block that is being collected: all of its out-of-band records, and some of its
+/// pages that follow one another.
+#[derive(Default)]
+pub(super) struct Window {
+    /// The first place of the block.
+    first: u32,
+    records: Vec<u8>,
+    /// The first page here.
+    ppn: u32,
+    data: Vec<u8>,
+}
+
+impl Window {
+    /// The page at `ppn`, if it is here.
+    pub(super) fn page(&self, ppn: u32) -> Option<&[u8]> {
+        let index = ppn.checked_sub(self.ppn)? as usize;
+        self.data.get(index * PAGE..(index + 1) * PAGE)
+    }
+
+    /// The record at `ppn`; `None` where the block's records could not be read.
+    fn slot(&self, tag: u32, ppn: u32) -> Option<Slot> {
+        slot_of(&self.records, tag, (ppn - self.first) as usize)
+    }
+}
+
+/// The record with this index among these.
+fn slot_of(records: &[u8], tag: u32, index: usize) -> Option<Slot> {
+    let bytes = records.get(index * oob::BYTES..)?.first_chunk()?;
+    Some(Slot::decode(tag, bytes))
+}
+
+impl Drive {
+    fn pages_of_media(&self) -> Pages<'_> {
+        let Self { media, zones, tag, rules, .. } = self;
+        Pages { media: media.as_ref(), zones, tag: *tag, rules: *rules }
+    }
+
+    /// What `page` must be at `ppn`.
+    fn expected(&self, page: u32, ppn: u32) -> Expected<'_> {
+        let block = &self.blocks[self.zones.geometry.place_of(ppn).0 as usize];
+        Expected { page, ppn, block, record: None }
+    }
+
+    fn damaged(&mut self, page: u32, damage: &Damage) -> DeviceError {
+        self.stat.media_errors += 1;
+        DeviceError::Media(format!("page {page}: {damage}"))
+    }
+
+    /// The out-of-band record at `ppn`, on the medium or on its way there.
+    pub(super) fn slot(&self, ppn: u32) -> std::io::Result<Slot> {
+        match self.stripes.page(ppn) {
+            Some((_, record)) => Ok(Slot::decode(self.tag, record)),
+            None => self.pages_of_media().slot(ppn),
+        }
+    }
+
+    /// Reads the page at `ppn` into `into`, as it is; its record, if it is the one expected.
+    fn read_place(&mut self, page: u32, ppn: u32, into: &mut [u8]) -> Result<Oob, DeviceError> {
+        if let Some((bytes, record)) = self.stripes.page(ppn) {
+            into.copy_from_slice(bytes);
+            let slot = Slot::decode(self.tag, record);
+            let verified = self.pages_of_media().verify(&self.expected(page, ppn), slot, into);
+            return verified.map_err(|damage| self.damaged(page, &damage));
+        }
+        let read = self.pages_of_media().read(&self.expected(page, ppn), into);
+        read.map_err(|damage| self.damaged(page, &damage))
+    }
+
+    /// Reads pages from `page` on. What could not be read is zeros.
+    pub(super) fn read_pages(&mut self, page: u32, into: &mut [u8]) -> Result<(), DeviceError> {
+        let mut done = 0;
+        while done * PAGE < into.len() {
+            let page = page + done as u32;
+            let rest = &mut into[done * PAGE..];
+            let Some(ppn) = self.map.locate(page) else {
+                rest[..PAGE].fill(0);
+                done += 1;
+                continue;
+            };
+            let count = self.neighbours(page, ppn, (rest.len() / PAGE) as u32) as usize;
+            self.read_neighbours(page, ppn, &mut rest[..count * PAGE])?;
+            done += count;
+        }
+        Ok(())
+    }
+
+    /// How many of `count` pages from `page` on follow one another on the medium from `ppn` on.
+    fn neighbours(&self, page: u32, ppn: u32, count: u32) -> u32 {
+        let left = self.zones.geometry.pages_per_block() - self.zones.geometry.place_of(ppn).1;
+        let follows = |next: &u32| {
+            self.map.locate(page + next) == Some(ppn + next)
+                && self.stripes.page(ppn + next).is_none()
+        };
+        match self.stripes.page(ppn) {
+            Some(_) => 1,
+            None => 1 + (1..count.min(left).min(AT_ONCE)).take_while(follows).count() as u32,
+        }
+    }
+
+    fn read_neighbours(&mut self, page: u32, ppn: u32, into: &mut [u8]) -> Result<(), DeviceError> {
+        let count = into.len() / PAGE;
+        if count == 1 {
+            return self.read_place(page, ppn, into).map(drop).inspect_err(|_| into.fill(0));
+        }
+        let mut records = [0; AT_ONCE as usize * oob::BYTES];
+        let records = &mut records[..count * oob::BYTES];
+        let is_read = self.media.read_at(self.zones.data(ppn), into).is_ok()
+            && self.media.read_at(self.zones.oob(ppn), records).is_ok();
+        for (index, into) in into.chunks_mut(PAGE).enumerate() {
+            let (page, ppn) = (page + index as u32, ppn + index as u32);
+            let read = match slot_of(records, self.tag, index).filter(|_| is_read) {
+                Some(slot) => {
+                    let expected = self.expected(page, ppn);
+                    let verified = self.pages_of_media().verify(&expected, slot, into);
+                    verified.map_err(|damage| self.damaged(page, &damage))
+                }
+                None => self.read_place(page, ppn, into),
+            };
+            if let Err(error) = read {
+                into.fill(0);
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the records of `block`, which is about to be collected.
+    pub(super) fn look_at(&self, block: u32, window: &mut Window) {
+        window.first = self.zones.first_ppn(block);
+        window.data.clear();
+        window.records.resize(self.zones.geometry.pages_per_block() as usize * oob::BYTES, 0);
+        if self.media.read_at(self.zones.oob(window.first), &mut window.records).is_err() {
+            window.records.clear();
+        }
+    }
+
+    /// Lets `window` hold `page`, which lies at `ppn`, and those live pages behind it that are read at
+    /// once. Its record, if it is the one expected.
+    pub(super) fn fetch(
+        &mut self,
+        page: u32,
+        ppn: u32,
+        window: &mut Window,
+    ) -> Result<Oob, DeviceError> {
+        if window.page(ppn).is_none() {
+            let count = self.live_behind(ppn, window);
+            window.ppn = ppn;
+            window.data.resize(count as usize * PAGE, 0);
+            if count > 1 && self.media.read_at(self.zones.data(ppn), &mut window.data).is_err() {
+                window.data.truncate(PAGE);
+            }
+            if window.data.len() == PAGE {
+                return self.read_place(page, ppn, &mut window.data);
+            }
+        }
+        let (Some(bytes), Some(slot)) = (window.page(ppn), window.slot(self.tag, ppn)) else {
+            unreachable!("several pages are read only with their records");
+        };
+        let verified = self.pages_of_media().verify(&self.expected(page, ppn), slot, bytes);
+        verified.map_err(|damage| self.damaged(page, &damage))
+    }
+
+    /// How many pages from `ppn` on are worth reading at once: up to the last live one.
+    fn live_behind(&self, ppn: u32, window: &Window) -> u32 {
+        let left = self.zones.geometry.pages_per_block() - (ppn - window.first);
+        let is_live = |next: &u32| match window.slot(self.tag, ppn + next) {
+            Some(Slot::Of(found)) => self.map.locate(found.page) == Some(ppn + next),
+            _ => false,
+        };
+        (1..left.min(AT_ONCE)).rev().find(is_live).map_or(1, |last| last + 1)
+    }
+}

@@ -1,0 +1,144 @@
+//! Checkpoints of a drive at work, a slice at a time, and the one with which it is closed.
+
+use std::io;
+
+use super::Drive;
+use crate::checkpoint::{Parts, Slices};
+use crate::served::DeviceError;
+use crate::superblock::Superblock;
+
+/// Journal blocks that one command may write before the next slice.
+const RESERVE: u64 = 3;
+
+/// A checkpoint that is being written.
+pub(super) struct UnderWay {
+    slices: Slices,
+    /// Journal blocks when the last slice was written.
+    at: u64,
+}
+
+impl Drive {
+    /// Begins a checkpoint when three eighths of the journal were written since the last one began, and
+    /// writes a slice of it for each journal block: within an eighth of the journal it is done. So the
+    /// checkpoint before it has its journal until its slot is taken. Where the journal ends sooner, the
+    /// writer waits for the rest.
+    pub(super) fn advance_checkpoint(&mut self) -> Result<(), DeviceError> {
+        let blocks = self.zones.journal_blocks;
+        match &self.under_way {
+            None if self.journal.since_checkpoint() < blocks * 3 / 8 => return Ok(()),
+            Some(under_way)
+                if under_way.at == self.journal.next()
+                    && self.journal.room(&self.zones) > RESERVE =>
+            {
+                return Ok(());
+            }
+            _ => {}
+        }
+        let entries = self.zones.geometry.logical_pages() as u64 + self.blocks.len() as u64;
+        let slice = entries.div_ceil((blocks / 8).max(1));
+        self.write_slice(slice).map_err(|error| self.fail(error))
+    }
+
+    fn write_slice(&mut self, count: u64) -> io::Result<()> {
+        let mut under_way = match self.under_way.take() {
+            Some(under_way) => under_way,
+            None => self.begin_checkpoint()?,
+        };
+        let count = if self.journal.room(&self.zones) > RESERVE { count } else { u64::MAX };
+        let Self { map, mapped, blocks, .. } = self;
+        let parts = Parts { map: map.as_ref(), mapped, blocks };
+        if under_way.slices.write(self.media.as_mut(), &parts, count)? {
+            let next = Superblock { is_clean: false, ..self.copies.now };
+            return self.end_checkpoint(under_way.slices, next);
+        }
+        under_way.at = self.journal.next();
+        self.under_way = Some(under_way);
+        Ok(())
+    }
+
+    fn begin_checkpoint(&mut self) -> io::Result<UnderWay> {
+        self.write_out()?;
+        self.journal.begin_checkpoint();
+        let slot = 1 - self.copies.now.checkpoint.slot;
+        let slices = Slices::begin(
+            self.media.as_mut(),
+            (&self.zones, self.tag, slot),
+            (self.journal.next(), self.journal.stamp()),
+            &self.map.counters(),
+            &self.horizons,
+        )?;
+        Ok(UnderWay { slices, at: self.journal.next() })
+    }
+
+    /// Makes the checkpoint durable, with all that its slices may have seen, and then the superblock
+    /// `next`, which names it.
+    fn end_checkpoint(&mut self, slices: Slices, next: Superblock) -> io::Result<()> {
+        self.write_out()?;
+        let checkpoint = slices.finish(self.media.as_mut())?;
+        if self.rules.orders_checkpoints {
+            self.sync_if_promised()?;
+        }
+        let next = Superblock {
+            checkpoint,
+            before: Some(self.copies.now.checkpoint),
+            durable: self.journal.next(),
+            media_errors: next.media_errors + std::mem::take(&mut self.stat.media_errors),
+            usage: next.usage.plus(&std::mem::take(&mut self.usage)),
+            ..next
+        };
+        self.copies.write(self.media.as_mut(), next)?;
+        self.sync_if_promised()?;
+        self.journal.end_checkpoint(checkpoint.journal);
+        self.stat.checkpoints += 1;
+        self.passed();
+        self.punch_erased()
+    }
+
+    /// Gives back the room of blocks that are still erased. A block that is soon used again keeps it.
+    fn punch_erased(&mut self) -> io::Result<()> {
+        let mut erased = std::mem::take(&mut self.erased);
+        erased.sort_unstable();
+        erased.dedup();
+        for block in erased {
+            if !self.blocks[block as usize].is_written {
+                let first = self.zones.data(self.zones.first_ppn(block));
+                self.media.punch(first, self.zones.block_bytes())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes a checkpoint as a whole, and the superblock `next`.
+    pub(super) fn checkpoint(&mut self, next: Superblock, saves_state: bool) -> io::Result<()> {
+        self.under_way = None;
+        let UnderWay { mut slices, .. } = self.begin_checkpoint()?;
+        let Self { map, mapped, blocks, .. } = self;
+        let parts = Parts { map: map.as_ref(), mapped, blocks };
+        slices.write(self.media.as_mut(), &parts, u64::MAX)?;
+        if saves_state {
+            slices.save(self.media.as_mut(), self.map.as_ref())?;
+        }
+        self.end_checkpoint(slices, next)
+    }
+
+    /// Ends the drive's work: it opens again with the same decisions, unless a policy cannot be saved.
+    ///
+    /// # Errors
+    /// A drive that failed: it recovers when it is opened. Those of the medium.
+    pub fn close(mut self) -> Result<(), DeviceError> {
+        if let Some(why) = &self.failed {
+            return Err(DeviceError::ReadOnly(why.clone()));
+        }
+        let clean = Superblock { is_clean: true, has_ended: self.has_ended(), ..self.copies.now };
+        match self.checkpoint(clean, true) {
+            Err(error) if is_refused(&error) => self.checkpoint(clean, false)?,
+            done => done?,
+        }
+        Ok(self.sync()?)
+    }
+}
+
+/// The page store has more state than there is room for, or a policy that cannot be saved.
+fn is_refused(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::FileTooLarge | io::ErrorKind::Unsupported)
+}
