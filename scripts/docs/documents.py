@@ -10,7 +10,7 @@ error together. The output is real. A line ``...`` leaves out lines. The speed o
 the memory of the process differ from run to run: these figures alone are not compared. Blanks
 count as one blank. A block marked ``python`` is a program, with ``>>>`` a doctest. A block after
 ``<!-- file: NAME -->`` is written to that file. Each document has a folder of its own, in which
-``data`` is the repository's.
+``data`` and ``docs`` are the repository's.
 
 A block after ``<!-- mounts -->`` mounts drives: it is run where that is possible, and left out
 elsewhere. What a file system writes differs a little from run to run, so only the words at the
@@ -230,7 +230,8 @@ def _placed(before, now, same) -> list[int | None] | None:  # type: ignore[no-un
 
 def prepare(folder: Path) -> None:
     """Makes ``folder`` a place where a document's commands run."""
-    (folder / "data").symlink_to(ROOT / "data")
+    for name in ("data", "docs"):
+        (folder / name).symlink_to(ROOT / name)
 
 
 def run_python(text: str, place: str, names: dict[str, object]) -> None:

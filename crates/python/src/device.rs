@@ -224,6 +224,8 @@ struct Open {
     mounts: Vec<Mount>,
     servers: Vec<Server>,
     controls: Vec<control::Server>,
+    #[cfg(feature = "vhost-user")]
+    machines: Vec<flashgc_device::front::vhost::Server>,
 }
 
 /// What can be seen of a drive, from this process and through its control socket.
@@ -363,8 +365,15 @@ impl StoredDrive {
             serving: Mutex::default(),
             stopping: AtomicBool::new(false),
         };
-        let (mounts, servers, controls) = (Vec::new(), Vec::new(), Vec::new());
-        let open = Mutex::new(Some(Open { engine, mounts, servers, controls }));
+        let open = Open {
+            engine,
+            mounts: Vec::new(),
+            servers: Vec::new(),
+            controls: Vec::new(),
+            #[cfg(feature = "vhost-user")]
+            machines: Vec::new(),
+        };
+        let open = Mutex::new(Some(open));
         Ok(Self { shown: Arc::new(shown), raised, open })
     }
 
@@ -476,6 +485,31 @@ impl StoredDrive {
         Ok(found)
     }
 
+    /// Serves the drive to a virtual machine, whose monitor connects to the socket `path`.
+    fn serve_vhost_user(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        #[cfg(feature = "vhost-user")]
+        {
+            use flashgc_device::front::vhost::{Disk, Server};
+            let mut open = self.opened(py)?;
+            let queue = self.shown.queue.clone();
+            let server = Server::start(queue, &path, Disk::default()).map_err(|error| {
+                DriveError::new_err(format!("{}: cannot be served: {error}", path.display()))
+            })?;
+            open.as_mut().ok_or_else(closed)?.machines.push(server);
+            lock(&self.shown.serving).push(format!("vhost-user {}", path.display()));
+            Ok(())
+        }
+        #[cfg(not(feature = "vhost-user"))]
+        {
+            drop(self.opened(py)?);
+            Err(errors::config(format!(
+                "{}: this build serves no virtual machines; hint: maturin develop --release --features \
+                 vhost-user",
+                path.display()
+            )))
+        }
+    }
+
     /// Answers other processes at the control socket `path`.
     fn serve_control(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         let mut open = self.opened(py)?;
@@ -494,6 +528,8 @@ impl StoredDrive {
         let open = open.as_mut().ok_or_else(closed)?;
         py.detach(|| {
             open.servers.clear();
+            #[cfg(feature = "vhost-user")]
+            open.machines.clear();
             while let Some(mount) = open.mounts.last_mut() {
                 mount.unmount()?;
                 open.mounts.pop();
@@ -515,10 +551,14 @@ impl StoredDrive {
     /// Closes the drive: all of it is in the file. A second call does nothing.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         let open = self.open.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner).take();
-        let Some(Open { engine, mounts, servers, controls }) = open else { return Ok(()) };
+        let Some(mut open) = open else { return Ok(()) };
         let (done, flushed) = py.detach(|| {
-            drop((controls, mounts, servers));
-            let (drive, flushed) = engine.stop();
+            open.controls.clear();
+            open.mounts.clear();
+            open.servers.clear();
+            #[cfg(feature = "vhost-user")]
+            open.machines.clear();
+            let (drive, flushed) = open.engine.stop();
             let done = drive.map(|mut drive| {
                 let recording = drive.replace_recording(None);
                 (drive.close(), recording.map(Recording::end).transpose())

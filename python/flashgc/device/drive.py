@@ -160,6 +160,13 @@ class Device:
         """Serves the drive at ``HOST:PORT`` or ``unix:PATH``, and returns the address."""
         return self._drive.serve_nbd(address)
 
+    def serve_vhost_user(self, path: File) -> None:
+        """Serves the drive to a virtual machine, whose monitor connects to the socket ``path``.
+
+        Raises :class:`flashgc.ConfigError` where the module was built without vhost-user.
+        """
+        self._drive.serve_vhost_user(Path(path))
+
     def serve_control(self) -> None:
         """Answers ``flashgc device stat`` and the like, at the socket beside the drive's file."""
         self._drive.serve_control(socket_of(self.path))

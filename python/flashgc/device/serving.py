@@ -23,6 +23,8 @@ class Fronts:
     fuse: Path | None = None
     #: Where the NBD protocol is spoken: ``HOST:PORT`` or ``unix:PATH``.
     nbd: str | None = None
+    #: The socket to which the monitor of a virtual machine connects.
+    vhost_user: Path | None = None
     #: Where the page is: ``HOST:PORT``.
     http: str | None = None
     #: The trace into which requests are recorded.
@@ -45,6 +47,8 @@ def opened(path: Path, fronts: Fronts) -> Iterator[Device]:
         drive.serve_control()
         if fronts.nbd is not None:
             drive.serve_nbd(fronts.nbd)
+        if fronts.vhost_user is not None:
+            drive.serve_vhost_user(fronts.vhost_user)
         if fronts.fuse is not None:
             drive.serve_fuse(fronts.fuse)
         if fronts.http is not None:

@@ -28,6 +28,12 @@ through FILE.sock: flashgc device stat, record, hint, cancel, trim, flush.""",
     type=click.Path(path_type=Path),
     help="Mount the drive in DIR, where the file disk holds its bytes.",
 )
+@click.option(
+    "--vhost-user",
+    metavar="SOCKET",
+    type=click.Path(path_type=Path),
+    help="Serve a virtual machine as a vhost-user-blk disk; only in builds with that feature.",
+)
 @serving_options
 @click.option(
     "--durability",
@@ -38,6 +44,7 @@ through FILE.sock: flashgc device stat, record, hint, cancel, trim, flush.""",
 def serve(
     file: Path,
     fuse: Path | None,
+    vhost_user: Path | None,
     nbd: str | None,
     http: str | None,
     record: Path | None,
@@ -48,7 +55,14 @@ def serve(
     from flashgc._core import DriveError
     from flashgc.device.serving import Fronts, opened, until_told
 
-    fronts = Fronts(fuse=fuse, nbd=nbd, http=http, record=record, durability=durability)
+    fronts = Fronts(
+        fuse=fuse,
+        nbd=nbd,
+        vhost_user=vhost_user,
+        http=http,
+        record=record,
+        durability=durability,
+    )
     with opened(file, fronts) as drive:
         if not quiet:
             for where in drive.serving:
