@@ -10,7 +10,7 @@ use vhost::vhost_user::message::{VhostUserConfigFlags, VhostUserProtocolFeatures
 use vhost::vhost_user::{Frontend, VhostUserFrontend};
 use vhost::{VhostBackend, VhostUserMemoryRegionInfo, VringConfigData};
 use vm_memory::{Bytes, FileOffset, GuestAddress, GuestMemoryBackend, GuestMemoryMmap};
-use vmm_sys_util::eventfd::EventFd;
+use vmm_sys_util::eventfd::{EFD_NONBLOCK, EventFd};
 
 pub const OK: u8 = 0;
 pub const ERROR: u8 = 1;
@@ -101,7 +101,7 @@ impl Driver {
         let part = Some(FileOffset::new(file.try_clone().unwrap(), 0));
         let ranges = [(GuestAddress(0), MEMORY as usize, part)];
         let memory = GuestMemoryMmap::from_ranges_with_files(ranges).unwrap();
-        let [call, kick] = [(); 2].map(|()| EventFd::new(0).unwrap());
+        let [call, kick] = [(); 2].map(|()| EventFd::new(EFD_NONBLOCK).unwrap());
         let mut driver = Self {
             offered: machine.offered,
             machine,
@@ -270,7 +270,11 @@ impl Driver {
         self.waiting -= 1;
         if self.waiting == 0 {
             (self.descriptor, self.byte) = (0, REQUESTS);
-            assert!(self.call.read().is_ok(), "the machine was told");
+            let until = Instant::now() + Duration::from_secs(5);
+            while self.call.read().is_err() {
+                assert!(Instant::now() < until, "the machine was not told");
+                std::thread::yield_now();
+            }
         }
         (status, data)
     }

@@ -54,11 +54,15 @@ pub struct Mount {
 }
 
 impl Mount {
-    /// Mounts the drive of `queue` in `folder`, for the user who runs this.
+    /// Mounts the drive of `queue` in `folder`, for the user who runs this. What a killed server left
+    /// mounted there goes.
     ///
     /// # Errors
     /// There is no such folder, no `/dev/fuse`, or no right to mount.
     pub fn new(queue: Queue, folder: &Path) -> io::Result<Self> {
+        if rustix::fs::statfs(folder).err() == Some(System::NOTCONN) {
+            detach(folder, true)?;
+        }
         let folder = folder.canonicalize()?;
         let mut config = Config::default();
         config.mount_options = vec![
