@@ -116,7 +116,9 @@ def show(done: Executed, compared: Replayed | None, record: Path | None) -> None
     out = console()
     drive = done.drive
     of_drive = f"{drive['policies']['victim']}" + (
-        "" if drive["policies"]["placement"] == "none" else f", placement {drive['policies']['placement']}"
+        ""
+        if drive["policies"]["placement"] == "none"
+        else f", placement {drive['policies']['placement']}"
     )
     wa = "no writes" if done.write_amplification is None else f"{done.write_amplification:.3f}"
     overhead = (
