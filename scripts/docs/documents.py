@@ -168,7 +168,8 @@ def agrees_in_words(printed: str, found: str) -> bool:
     """Whether the lines of a document begin with the words that were found."""
 
     def words(text: str) -> list[str]:
-        return [_words(re.split(r"\s{2,}", line.strip())[0]) for line in text.splitlines()]
+        first = (re.split(r"\s{2,}", line.strip())[0] for line in text.splitlines())
+        return [word if word == LEFT_OUT else _words(word) for word in first]
 
     return _placed(words(printed), words(found), lambda a, b: a == b) is not None
 

@@ -217,5 +217,5 @@ def show_compared(compared: Replayed) -> None:
             n(one.copied_pages),
             n(one.erases),
         )
-    out.print()
+    out.print("\nthe same writes, those of mkfs and umount among them, on simulated drives:")
     print_(out, made)
