@@ -23,6 +23,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use flashgc_device::Served;
 use flashgc_device::front::fuse::Mount;
 use flashgc_device::front::nbd::{Address, Export, Server};
 use flashgc_device::front::queue::{Command, Engine, Queue};
@@ -47,9 +48,12 @@ fn main() {
         fronts(folder.path(), time);
     }
     if machine::has_fuse("FUSE") && machine::has_loop("loop devices") {
-        let columns = ["threads", "kind", "passed/s", "stored/s", "ratio"];
-        let [a, b, c, d, e] = columns;
-        println!("{:14} {a:>8} {b:>7} {c:>12} {d:>12} {e:>8}", "loop on FUSE");
+        let columns = ["threads", "kind", "passed/s", "stored/s", "ratio", "cpu", "cpu"];
+        let [a, b, c, d, e, f, g] = columns;
+        println!("{:14} {a:>8} {b:>7} {c:>12} {d:>12} {e:>8} {f:>8} {g:>8}", "loop on FUSE");
+        let mut ram = Ram::new(PAGES);
+        (0..PAGES).for_each(|page| ram.write(page, &[1; 4096], false).expect("a page in memory"));
+        ratio::compare("in memory", folder.path(), ram, time);
         // So much spare space that no block is collected; and the steady state at a usual one.
         ratio::report("not collected", folder.path(), 0.98, 0, time);
         ratio::report("steady state", folder.path(), 0.2, 4 * PAGES, time);

@@ -1,5 +1,7 @@
 //! The stored drive through FUSE and a loop device, as a ratio to a plain file that is passed through
 //! the same way: what the drive itself costs, where nothing is collected yet and in the steady state.
+//! A drive in memory says what of it the front end costs. The last columns are microseconds of processor
+//! time a request, which other work on the machine disturbs less.
 
 use std::path::Path;
 use std::time::Duration;
@@ -14,6 +16,13 @@ use super::{PAGES, direct, machine, passthrough, rate};
 
 /// Each number is the median of so many, taken in turns.
 const ROUNDS: usize = 15;
+
+/// Seconds that the processors worked for this process, on both sides of its mounts.
+fn cpu() -> f64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").expect("Linux");
+    let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
+    fields.skip(11).take(2).filter_map(|ticks| ticks.parse::<f64>().ok()).sum::<f64>() / 100.0
+}
 
 /// A drive in a file, every page written once and `random` more.
 fn drive(path: &Path, spare: f64, random: u64) -> Drive {
@@ -37,27 +46,46 @@ fn drive(path: &Path, spare: f64, random: u64) -> Drive {
     drive
 }
 
-/// Prints the ratios of one state of the drive.
+/// Prints the ratios of a drive in a file with the spare factor `spare`, after `random` writes.
 pub fn report(state: &str, folder: &Path, spare: f64, random: u64, time: Duration) {
+    let path = folder.join(state);
+    let counters = compare(state, folder, drive(&path, spare, random), time).stat().counters;
+    println!(
+        "{state:14} {} pages written by the host, {} copied",
+        counters.host_pages, counters.copied_pages
+    );
+    std::fs::remove_file(path).expect("the drive's file");
+}
+
+/// Prints the ratios of a drive, which it gives back.
+pub fn compare<S: Served + 'static>(state: &str, folder: &Path, drive: S, time: Duration) -> S {
     let plain = folder.join("passed through");
     std::fs::write(&plain, vec![1; PAGES as usize * PAGE]).expect("a plain file");
     let base = machine::Folder::new();
     let (_session, through) = passthrough::mount(&plain, base.path()).expect("a mount");
     let base = machine::Loop::new(&through);
 
-    let path = folder.join(state);
-    let engine = Engine::start(drive(&path, spare, random)).expect("a thread");
+    let engine = Engine::start(drive).expect("a thread");
     let mounted = machine::Folder::new();
     let mount = Mount::new(engine.queue(), mounted.path()).expect("a mount");
     let device = machine::Loop::new(&mount.disk());
     for threads in [1, 32] {
         for write in [false, true] {
             let [mut through, mut stored] = [vec![], vec![]];
+            let mut costs = vec![];
             for _ in 0..ROUNDS {
+                let begun = cpu();
                 through.push(rate(threads, time, write, &|| direct(&base.device)));
+                let between = cpu();
                 stored.push(rate(threads, time, write, &|| direct(&device.device)));
+                costs.push([between - begun, cpu() - between]);
             }
             let ratios = through.iter().zip(&stored).map(|(through, stored)| stored / through);
+            let requests = |rates: &[f64]| rates.iter().sum::<f64>() * time.as_secs_f64();
+            let cost = |which: usize, rates: &[f64]| {
+                costs.iter().map(|cost| cost[which]).sum::<f64>() / requests(rates) * 1e6
+            };
+            let costs = [cost(0, &through), cost(1, &stored)];
             let [ratio, through, stored] =
                 [ratios.collect(), through, stored].map(|mut numbers: Vec<f64>| {
                     numbers.sort_by(f64::total_cmp);
@@ -65,7 +93,9 @@ pub fn report(state: &str, folder: &Path, spare: f64, random: u64, time: Duratio
                 });
             let kind = if write { "writes" } else { "reads" };
             println!(
-                "{state:14} {threads:>8} {kind:>7} {through:>12.0} {stored:>12.0} {ratio:>8.2}"
+                "{state:14} {threads:>8} {kind:>7} {through:>12.0} {stored:>12.0} {ratio:>8.2} \
+                 {:>8.1} {:>8.1}",
+                costs[0], costs[1]
             );
         }
     }
@@ -73,11 +103,6 @@ pub fn report(state: &str, folder: &Path, spare: f64, random: u64, time: Duratio
     drop(mount);
     let (drive, flushed) = engine.stop();
     flushed.expect("a flush");
-    let counters = drive.expect("the drive").stat().counters;
-    println!(
-        "{state:14} {} pages written by the host, {} copied",
-        counters.host_pages, counters.copied_pages
-    );
     drop(base);
-    std::fs::remove_file(path).expect("the drive's file");
+    drive.expect("the drive")
 }
