@@ -1,5 +1,6 @@
 //! What a sparse drive of 1 TB costs: time to create it, to open it after a clean shutdown and after a
-//! crash, its longest write while a checkpoint is written, and the memory of each at its most.
+//! crash, its longest write while a checkpoint is written, to discard all of it, and the memory of each
+//! at its most.
 //!
 //! `cargo run --release -p flashgc-device --example large -- FOLDER [GB]`. Each step is a process of its
 //! own. One page in 4096 has data, so that no part of the map is left out of a checkpoint. The folder
@@ -88,6 +89,16 @@ fn step(step: &str, path: &Path, settings: &Settings) -> Result<(&'static str, D
             check(&mut drive)?;
             Ok(("opened after a clean shutdown", opened))
         }
+        "trim" => {
+            let mut drive = open(path, settings)?;
+            let pages = drive.pages();
+            let begun = Instant::now();
+            drive.trim(0, pages)?;
+            let extent = drive.extent(0, pages)?;
+            let took = begun.elapsed();
+            assert_eq!(extent, (pages, false));
+            Ok(("all pages discarded, and the extent without data found", took))
+        }
         "write" => {
             let mut drive = open(path, settings)?;
             let checkpoints = drive.stat().checkpoints;
@@ -129,7 +140,7 @@ fn main() -> Result<(), Any> {
     }
     println!("{gigabytes} GB, {pages} pages");
     let folder = tempfile::tempdir_in(folder)?;
-    for name in ["create", "fill", "clean", "write", "crash"] {
+    for name in ["create", "fill", "clean", "write", "crash", "trim"] {
         let mut child = Command::new(std::env::current_exe()?);
         let done = child.arg(folder.path()).arg(gigabytes.to_string()).arg(name).status()?;
         if !done.success() {

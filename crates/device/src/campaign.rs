@@ -5,7 +5,8 @@
 //! every operation. For every position among them, images are made of what a crash may leave: all that
 //! was written, nothing since the last sync, any part of it, the last write torn at 512 bytes. From
 //! each image the drive is opened. Every page must hold its last flushed version or a later one that
-//! was written: nothing lost, nothing torn, nothing resurrected, nothing invented. Some recoveries are
+//! was written: nothing lost, nothing torn, nothing resurrected, nothing invented. Some images have their
+//! checkpoint damaged, so that the one before must do. Some recoveries are
 //! cut off themselves, and some recovered drives go on to work and crash again. At the end the drive is
 //! closed, and images are made in which the medium has lost a write or swapped two pages: that must be
 //! an error.
@@ -34,6 +35,8 @@ pub struct Tally {
     pub of_recoveries: u64,
     /// Of these, those that a recovered drive left, which went on to work.
     pub of_recovered: u64,
+    /// Of these, those with a damaged checkpoint that were opened from the one before.
+    pub of_fallbacks: u64,
     /// Of these, those with a lost write or swapped pages.
     pub of_lies: u64,
     /// Lost writes and swapped pages that reading found.

@@ -103,7 +103,7 @@ impl Journal {
 
     /// Blocks that can be written before one that is needed is written over.
     pub(crate) fn room(&self, zones: &Zones) -> u64 {
-        zones.journal_blocks - (self.next - self.kept)
+        zones.journal_blocks.saturating_sub(self.next - self.kept)
     }
 
     /// Adds a record; whether its block is full now, and is to be written.
@@ -118,7 +118,9 @@ impl Journal {
         if self.pending.is_empty() {
             return Ok(());
         }
-        assert!(self.room(zones) > 0, "the journal runs over");
+        if self.room(zones) == 0 {
+            return Err(io::Error::other("the journal is full, and no checkpoint has made room"));
+        }
         let mut bytes = [0; PAGE];
         let unsynced = u32::try_from(self.next - self.durable).unwrap_or(u32::MAX);
         Put::new(&mut bytes)

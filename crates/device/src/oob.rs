@@ -29,14 +29,15 @@ pub(crate) struct Oob {
 pub(crate) enum Slot {
     /// Nothing was ever written.
     Blank,
-    /// Bytes that are no record: torn, or damaged.
+    /// Bytes that are no record of this place: torn, damaged, or gone astray.
     Torn,
     /// A record.
     Of(Oob),
 }
 
 impl Oob {
-    pub(crate) fn encode(&self, tag: u32) -> [u8; BYTES] {
+    /// The record as bytes, signed for the place `ppn`: elsewhere it is none.
+    pub(crate) fn encode(&self, tag: u32, ppn: u32) -> [u8; BYTES] {
         let mut bytes = [0; BYTES];
         Put::new(&mut bytes)
             .u32(self.page)
@@ -46,24 +47,54 @@ impl Oob {
             .u64(self.stamp)
             .u64(self.written_at)
             .u32(self.data);
-        let sum = crc(tag, &bytes[..BYTES - 4]);
+        let sum = signed(tag, ppn, &bytes);
         Put::new(&mut bytes[BYTES - 4..]).u32(sum);
         bytes
     }
 }
 
 impl Slot {
-    pub(crate) fn decode(tag: u32, bytes: &[u8; BYTES]) -> Self {
+    /// What these bytes are at the place `ppn`.
+    pub(crate) fn decode(tag: u32, ppn: u32, bytes: &[u8; BYTES]) -> Self {
         if bytes.iter().all(|&byte| byte == 0) {
             return Self::Blank;
         }
         let mut get = Get::new(bytes);
         let (page, class, kind, generation) = (get.u32(), get.u8(), get.u8(), get.u16());
         let (stamp, written_at, data) = (get.u64(), get.u64(), get.u32());
-        if get.u32() != crc(tag, &bytes[..BYTES - 4]) || !(1..=2).contains(&kind) {
+        if get.u32() != signed(tag, ppn, bytes) || !(1..=2).contains(&kind) {
             return Self::Torn;
         }
         let is_copy = kind == 2;
         Self::Of(Oob { page, class, is_copy, generation, stamp, written_at, data })
+    }
+}
+
+/// The check sum of a record at the place `ppn`.
+fn signed(tag: u32, ppn: u32, bytes: &[u8; BYTES]) -> u32 {
+    crc(crc(tag, &ppn.to_le_bytes()), &bytes[..BYTES - 4])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two versions of a page in one life of a block differ in nothing but their place and number.
+    #[test]
+    fn a_record_counts_only_where_it_was_written() {
+        let record = Oob {
+            page: 7,
+            class: 1,
+            is_copy: true,
+            generation: 3,
+            stamp: 1 << 41,
+            written_at: 99,
+            data: 0x1234_5678,
+        };
+        let bytes = record.encode(5, 64);
+        assert_eq!(Slot::decode(5, 64, &bytes), Slot::Of(record));
+        assert_eq!(Slot::decode(5, 65, &bytes), Slot::Torn);
+        assert_eq!(Slot::decode(6, 64, &bytes), Slot::Torn);
+        assert_eq!(Slot::decode(5, 64, &[0; BYTES]), Slot::Blank);
     }
 }

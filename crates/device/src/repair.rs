@@ -135,7 +135,7 @@ fn move_page(
     };
     let to = zones.geometry.ppn(block, offset.into());
     media.write_at(zones.data(to), &data)?;
-    media.write_at(zones.oob(to), &record.encode(tag))?;
+    media.write_at(zones.oob(to), &record.encode(tag, to))?;
     found.store.entries()[page as usize] = to;
     found.counters.copied_pages += 1;
     Ok(())

@@ -88,7 +88,9 @@ impl Settings {
         /// What a policy's lists may grow by, for each block and once.
         const PER_BLOCK: u64 = 64;
         const ONCE: u64 = 1 << 16;
+        self.low()?;
         let geometry = self.layout.geometry;
+        self.layout.check().map_err(|error| invalid(error.to_string()))?;
         let held = self.victim.bytes(&self.layout).map_err(|error| invalid(error.to_string()))?;
         let most = held.saturating_add(PER_BLOCK * u64::from(geometry.blocks()) + ONCE);
         let slot = slot_bytes(geometry.logical_pages(), geometry.blocks(), most);
@@ -101,7 +103,6 @@ impl Settings {
     /// # Errors
     /// A layout that a stored drive cannot have; parts of it that do not go together.
     pub fn file_bytes(&self) -> Result<u64, DeviceError> {
-        self.low()?;
         Ok(self.zones()?.len)
     }
 }

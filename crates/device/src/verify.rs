@@ -79,7 +79,7 @@ impl Pages<'_> {
     pub(crate) fn slot(&self, ppn: u32) -> io::Result<Slot> {
         let mut bytes = [0; oob::BYTES];
         self.media.read_at(self.zones.oob(ppn), &mut bytes)?;
-        Ok(Slot::decode(self.tag, &bytes))
+        Ok(Slot::decode(self.tag, ppn, &bytes))
     }
 
     /// Reads the page that is expected into `into`, which afterwards holds what was found. Its record.

@@ -11,6 +11,7 @@ fn no_crash_loses_tears_resurrects_or_invents_a_page() {
     assert!(tally.images >= 10_000);
     assert!(tally.schedules > 3 && tally.compared > 1000, "{tally:?}");
     assert!(tally.of_recoveries > 500 && tally.of_recovered > 500, "{tally:?}");
+    assert!(tally.of_fallbacks > 100, "{tally:?}");
     assert!(tally.skipped > 100 && tally.lies_found > 10, "{tally:?}");
 }
 

@@ -9,12 +9,14 @@ use super::Tally;
 use super::images::Images;
 use super::oracle::{Effect, Oracle, Version, bytes_of, version_of};
 use crate::check::check;
+use crate::checkpoint::Named;
 use crate::engine::Drive;
 use crate::layout::PAGE;
 use crate::media::{CrashMedia, MemMedia, Op};
 use crate::oob;
 use crate::served::{DeviceError, Served};
 use crate::settings::{Durability, Settings};
+use crate::superblock::Copies;
 use crate::verify::Rules;
 
 /// Policies that a schedule draws from.
@@ -26,6 +28,8 @@ const ALLOCATIONS: [&str; 3] = ["fifo", "lowest-erase", "random"];
 const FURTHER: u32 = 48;
 /// One image in so many has its two maps compared.
 const COMPARED: u32 = 3;
+/// One image in so many has its checkpoint damaged.
+const DAMAGED: u32 = 16;
 
 /// See the module's text.
 pub(super) struct Schedule {
@@ -54,7 +58,7 @@ impl Schedule {
             (one_of(&VICTIMS), one_of(&PLACEMENTS), one_of(&ALLOCATIONS));
         let mut of = |all: [u32; 4]| all[rng.below(4) as usize];
         let (flushes, fuas, trims) = (of([0, 5, 20, 60]), of([0, 0, 10, 40]), of([0, 6, 6, 20]));
-        let journal_blocks = of([8, 8, 10, 16]).into();
+        let journal_blocks = of([8, 10, 16, 24]).into();
         let geometry = Geometry::new(20, 8, 84).expect("a small drive");
         let layout = Layout {
             frontier: Frontier::Pool { low: 2 },
@@ -228,11 +232,21 @@ impl Schedule {
                 return Err(format!("the two maps differ: {checked:?}"));
             }
         }
+        let mut image = image;
+        let is_damaged = rng.below(DAMAGED) == 0;
+        if is_damaged {
+            self.damage(&mut image, rng)?;
+        }
         let goes_on = !is_further && rng.below(FURTHER) == 0;
         let crashes = rng.below(FURTHER) == 0;
         let media = CrashMedia::of(image);
         let before = if crashes { media.image() } else { Vec::new() };
-        let mut drive = self.open(media.clone()).map_err(|error| format!("opening: {error}"))?;
+        let mut drive = match self.open(media.clone()) {
+            // The checkpoint before was gone already.
+            Err(error) if is_damaged && error.to_string().contains("--from-oob") => return Ok(()),
+            opened => opened.map_err(|error| format!("opening: {error}"))?,
+        };
+        tally.of_fallbacks += u64::from(is_damaged);
         tally.skipped += drive.stat().recovery.map_or(0, |recovery| recovery.skipped);
         let versions = self.read(&mut drive)?;
         for (page, &version) in (0..).zip(&versions) {
@@ -245,6 +259,17 @@ impl Schedule {
             let further = self.work(drive, &media, rng, 20)?;
             self.crash(&further, rng, tally, true).map_err(|what| format!("then {what}"))?;
         }
+        Ok(())
+    }
+
+    /// Turns a bit of the checkpoint that counts.
+    fn damage(&self, image: &mut Vec<u8>, rng: &mut Stream) -> Result<(), String> {
+        let zones = self.settings.zones().map_err(|error| error.to_string())?;
+        let media = MemMedia::of(std::mem::take(image));
+        let superblock = Copies::read(&media).map_err(|error| error.to_string())?.now;
+        let Named { slot, bytes, .. } = superblock.checkpoint;
+        *image = media.image();
+        image[zones.checkpoint(slot) as usize + rng.below(bytes as u32) as usize] ^= 1;
         Ok(())
     }
 

@@ -84,7 +84,10 @@ pub(crate) fn slot_bytes(pages: u32, blocks: u32, snapshot: u64) -> u64 {
 
 /// What a checkpoint is made from.
 pub(crate) struct Parts<'a> {
-    pub(crate) map: &'a dyn Stepwise,
+    /// Logical pages.
+    pub(crate) pages: u32,
+    /// Where a page lies.
+    pub(crate) locate: &'a dyn Fn(u32) -> Option<u32>,
     pub(crate) mapped: &'a Mapped,
     pub(crate) blocks: &'a [BlockInfo],
 }
@@ -129,7 +132,7 @@ impl Slices {
         Ok(Self { sink, named: Named { slot, journal, stamp, ..Named::default() }, done: 0 })
     }
 
-    /// Writes about `count` more entries, of pages and then of blocks; whether none is left.
+    /// Writes `count` more entries, of pages and then of blocks; whether none is left.
     ///
     /// # Errors
     /// Those of the medium.
@@ -139,18 +142,19 @@ impl Slices {
         parts: &Parts<'_>,
         count: u64,
     ) -> io::Result<bool> {
-        let pages = u64::from(parts.map.geometry().logical_pages());
+        let pages = u64::from(parts.pages);
         let all = pages + parts.blocks.len() as u64;
         let end = all.min(self.done.saturating_add(count));
         while self.done < end.min(pages) {
             let first = self.done as u32;
-            let next = (first / GROUP + 1).saturating_mul(GROUP).min(pages as u32);
+            let left = (end.min(pages) - self.done) as u32;
+            let next = (first / GROUP + 1).saturating_mul(GROUP).min(first + left);
             if parts.mapped.is_empty(first) {
                 self.sink.put_run(media, UNMAPPED as u8, 4 * (next - first) as usize)?;
             } else {
                 let mut bytes = [0; 4 * GROUP as usize];
                 for (page, entry) in (first..next).zip(bytes.as_chunks_mut().0) {
-                    *entry = parts.map.locate(page).unwrap_or(UNMAPPED).to_le_bytes();
+                    *entry = (parts.locate)(page).unwrap_or(UNMAPPED).to_le_bytes();
                 }
                 self.sink.put(media, &bytes[..4 * (next - first) as usize])?;
             }
@@ -158,7 +162,7 @@ impl Slices {
         }
         while self.done >= pages && self.done < end {
             let rest = &parts.blocks[(self.done - pages) as usize..];
-            let now = &rest[..rest.len().min(1024)];
+            let now = &rest[..rest.len().min((end - self.done).min(1024) as usize)];
             let mut bytes = [0; BLOCK * 1024];
             for (info, bytes) in now.iter().zip(bytes.chunks_mut(BLOCK)) {
                 Put::new(bytes)

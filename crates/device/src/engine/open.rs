@@ -1,5 +1,7 @@
 //! Making a drive, and opening one: after a clean shutdown as it was, after a crash by recovery.
 
+use flashgc_ftl::Counters;
+
 use super::read::Window;
 use super::stripes::Stripes;
 use super::{Drive, PLANE, Recovery, Stat};
@@ -28,13 +30,11 @@ impl Drive {
         settings: &Settings,
         uuid: [u8; 16],
     ) -> Result<(), DeviceError> {
-        settings.low()?;
         let zones = settings.zones()?;
         if media.len() < zones.len {
             let (has, needs) = (media.len(), zones.len);
             return Err(invalid(format!("the medium has {has} bytes, the drive needs {needs}")));
         }
-        let map = settings.build()?;
         let text = settings.text();
         let geometry = settings.layout.geometry;
         let first = Superblock {
@@ -60,11 +60,12 @@ impl Drive {
         };
         let tag = first.tag();
         let begin = (first.base(), first.base());
-        let mut slices = Slices::begin(media, (&zones, tag, 0), begin, &map.counters(), &[])?;
+        let mut slices = Slices::begin(media, (&zones, tag, 0), begin, &Counters::default(), &[])?;
         slices.write(
             media,
             &Parts {
-                map: map.as_ref(),
+                pages: geometry.logical_pages(),
+                locate: &|_| None,
                 mapped: &Mapped::new(geometry.logical_pages()),
                 blocks: &vec![BlockInfo::default(); geometry.blocks() as usize],
             },

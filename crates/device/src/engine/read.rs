@@ -30,14 +30,14 @@ impl Window {
 
     /// The record at `ppn`; `None` where the block's records could not be read.
     fn slot(&self, tag: u32, ppn: u32) -> Option<Slot> {
-        slot_of(&self.records, tag, (ppn - self.first) as usize)
+        slot_of(&self.records, tag, self.first, ppn)
     }
 }
 
-/// The record with this index among these.
-fn slot_of(records: &[u8], tag: u32, index: usize) -> Option<Slot> {
-    let bytes = records.get(index * oob::BYTES..)?.first_chunk()?;
-    Some(Slot::decode(tag, bytes))
+/// The record at `ppn` among these, the first of which is at `first`.
+fn slot_of(records: &[u8], tag: u32, first: u32, ppn: u32) -> Option<Slot> {
+    let bytes = records.get((ppn - first) as usize * oob::BYTES..)?.first_chunk()?;
+    Some(Slot::decode(tag, ppn, bytes))
 }
 
 impl Drive {
@@ -117,9 +117,10 @@ impl Drive {
         let records = &mut records[..count * oob::BYTES];
         let is_read = self.media.read_at(self.zones.data(ppn), into).is_ok()
             && self.media.read_at(self.zones.oob(ppn), records).is_ok();
-        for (index, into) in into.chunks_mut(PAGE).enumerate() {
-            let (page, ppn) = (page + index as u32, ppn + index as u32);
-            let read = match slot_of(records, self.tag, index).filter(|_| is_read) {
+        let first = ppn;
+        for (index, into) in (0..).zip(into.chunks_mut(PAGE)) {
+            let (page, ppn) = (page + index, first + index);
+            let read = match slot_of(records, self.tag, first, ppn).filter(|_| is_read) {
                 Some(slot) => {
                     let expected = self.expected(page, ppn);
                     let verified = self.pages_of_media().verify(&expected, slot, into);

@@ -7,7 +7,8 @@ use crate::checkpoint::{Parts, Slices};
 use crate::served::DeviceError;
 use crate::superblock::Superblock;
 
-/// Journal blocks that one command may write before the next slice.
+/// Journal blocks that may be written from one call of [`Drive::advance_checkpoint`] until the next has
+/// begun a checkpoint: a copy and a write of the host that each wait for durability, and what is left.
 const RESERVE: u64 = 3;
 
 /// A checkpoint that is being written.
@@ -19,24 +20,21 @@ pub(super) struct UnderWay {
 
 impl Drive {
     /// Begins a checkpoint when three eighths of the journal were written since the last one began, and
-    /// writes a slice of it for each journal block: within an eighth of the journal it is done. So the
+    /// writes a slice of it for each journal block: within a quarter of the journal it is done. So the
     /// checkpoint before it has its journal until its slot is taken. Where the journal ends sooner, the
     /// writer waits for the rest.
     pub(super) fn advance_checkpoint(&mut self) -> Result<(), DeviceError> {
         let blocks = self.zones.journal_blocks;
-        match &self.under_way {
-            None if self.journal.since_checkpoint() < blocks * 3 / 8 => return Ok(()),
-            Some(under_way)
-                if under_way.at == self.journal.next()
-                    && self.journal.room(&self.zones) > RESERVE =>
-            {
-                return Ok(());
-            }
-            _ => {}
+        let written = match &self.under_way {
+            Some(under_way) => self.journal.next() - under_way.at,
+            None => u64::from(self.journal.since_checkpoint() >= blocks * 3 / 8),
+        };
+        if written == 0 && self.journal.room(&self.zones) > RESERVE {
+            return Ok(());
         }
-        let entries = self.zones.geometry.logical_pages() as u64 + self.blocks.len() as u64;
-        let slice = entries.div_ceil((blocks / 8).max(1));
-        self.write_slice(slice).map_err(|error| self.fail(error))
+        let entries = u64::from(self.zones.geometry.logical_pages()) + self.blocks.len() as u64;
+        let slice = entries.div_ceil((blocks / 4).max(1));
+        self.write_slice(written * slice).map_err(|error| self.fail(error))
     }
 
     fn write_slice(&mut self, count: u64) -> io::Result<()> {
@@ -46,7 +44,8 @@ impl Drive {
         };
         let count = if self.journal.room(&self.zones) > RESERVE { count } else { u64::MAX };
         let Self { map, mapped, blocks, .. } = self;
-        let parts = Parts { map: map.as_ref(), mapped, blocks };
+        let pages = map.geometry().logical_pages();
+        let parts = Parts { pages, locate: &|page| map.locate(page), mapped, blocks };
         if under_way.slices.write(self.media.as_mut(), &parts, count)? {
             let next = Superblock { is_clean: false, ..self.copies.now };
             return self.end_checkpoint(under_way.slices, next);
@@ -113,7 +112,8 @@ impl Drive {
         self.under_way = None;
         let UnderWay { mut slices, .. } = self.begin_checkpoint()?;
         let Self { map, mapped, blocks, .. } = self;
-        let parts = Parts { map: map.as_ref(), mapped, blocks };
+        let pages = map.geometry().logical_pages();
+        let parts = Parts { pages, locate: &|page| map.locate(page), mapped, blocks };
         slices.write(self.media.as_mut(), &parts, u64::MAX)?;
         if saves_state {
             slices.save(self.media.as_mut(), self.map.as_ref())?;

@@ -47,7 +47,7 @@ impl Stripes {
         let stripe = &mut self.waiting[index];
         debug_assert_eq!(stripe.ppn + stripe.pages(), ppn, "pages of a block come in order");
         stripe.data.extend_from_slice(data);
-        stripe.records.extend_from_slice(&record.encode(tag));
+        stripe.records.extend_from_slice(&record.encode(tag, ppn));
         (offset + 1).is_multiple_of(PAGES) || offset + 1 == zones.geometry.pages_per_block()
     }
 
