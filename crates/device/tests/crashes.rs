@@ -18,14 +18,14 @@ fn no_crash_loses_tears_resurrects_or_invents_a_page() {
 
 #[test]
 fn no_fault_of_the_medium_is_read_as_data() {
-    let fuzzed = fuzz::run(1, 100_000, Rules::default(), &Pace::default());
+    let fuzzed = fuzz::run(1, 30_000, Rules::default(), &Pace::default());
     let tally = fuzzed.tally;
     println!("{tally:?}");
     assert_eq!(fuzzed.broken.map(|broken| broken.to_string()), None);
-    assert!(tally.operations >= 100_000);
-    assert!(tally.crashes > 1000 && tally.recoveries_cut > 100, "{tally:?}");
+    assert!(tally.operations >= 30_000);
+    assert!(tally.crashes > 500 && tally.recoveries_cut > 100, "{tally:?}");
     assert!(
-        tally.faults > 200 && tally.refused > 10 && tally.flips > 100 && tally.media_errors > 10,
+        tally.faults > 50 && tally.refused > 5 && tally.flips > 100 && tally.media_errors > 10,
         "{tally:?}"
     );
     assert!(tally.reopened > 100 && tally.compared > 100, "{tally:?}");

@@ -16,19 +16,20 @@ use std::path::Path;
 use flashgc_base::rng::Stream;
 
 use crate::engine::Drive;
+use crate::layout::PAGE;
 use crate::media::FileMedia;
 use crate::served::{DeviceError, Served};
 use crate::settings::{Durability, Settings, configuration};
 use log::{Entry, Log};
 use lossy::Lossy;
 
-/// Commands behind a cut that may be there.
+/// Pages and commands behind a cut that may be there, about.
 const AHEAD: usize = 512;
 
 /// What a cut left.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cut {
-    /// Commands behind the flush that were done.
+    /// Pages and discards behind the flush that were done.
     pub kept: u64,
     /// Those that were not.
     pub dropped: u64,
@@ -108,12 +109,16 @@ impl Replay {
         Ok(cut)
     }
 
-    /// The commands up to the next flush.
+    /// The commands up to the next flush. A write is one of each of its pages: they survive one by one.
     fn ahead(&mut self) -> Result<Vec<Entry>, DeviceError> {
         let mut ahead = Vec::new();
         while ahead.len() < AHEAD {
             match self.log.next()? {
                 Some(Entry::Flush) | None => break,
+                Some(Entry::Write(first, data)) => {
+                    let pages = (first..).zip(data.chunks(PAGE));
+                    ahead.extend(pages.map(|(page, data)| Entry::Write(page, data.to_vec())));
+                }
                 Some(entry) => ahead.push(entry),
             }
         }
