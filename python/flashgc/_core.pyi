@@ -216,6 +216,36 @@ def device_plan(
 ) -> str: ...
 def device_configuration(path: os.PathLike[str]) -> str: ...
 def device_check(path: os.PathLike[str], from_oob: bool) -> str: ...
+def device_sweep(
+    seed: int,
+    images: int,
+    without: str | None,
+    control: Control,
+    poll: Callable[[], Any] | None = None,
+) -> str: ...
+def device_fuzz(
+    seed: int,
+    operations: int,
+    without: str | None,
+    control: Control,
+    poll: Callable[[], Any] | None = None,
+) -> str: ...
+def device_flushes(path: os.PathLike[str]) -> list[int]: ...
+
+class RecordedDrive:
+    """A drive whose commands are logged."""
+
+    def __init__(
+        self, path: os.PathLike[str], log: os.PathLike[str], folder: os.PathLike[str]
+    ) -> None: ...
+    def close(self) -> None: ...
+
+class DeviceReplay:
+    """A drive that does the commands of a log again."""
+
+    def __init__(self, log: os.PathLike[str], path: os.PathLike[str]) -> None: ...
+    def advance(self, end: int) -> None: ...
+    def cut(self, copy: os.PathLike[str], seed: int) -> tuple[int, int, int]: ...
 
 class DeviceClient:
     """A connection to the process that serves a drive."""

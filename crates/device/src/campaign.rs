@@ -12,12 +12,18 @@
 //! an error.
 //!
 //! Everything follows from the seed.
+//!
+//! That is [`sweep`]. [`fuzz`] draws scripts in which the medium also fails, and [`replay`] cuts the
+//! commands of a real file system off.
 
+pub mod fuzz;
 mod images;
 mod oracle;
+pub mod replay;
 mod schedule;
 
 use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use flashgc_base::rng::Stream;
 
@@ -47,42 +53,87 @@ pub struct Tally {
     pub compared: u64,
 }
 
+/// How far a campaign is, for who looks from another thread, and whether it should stop.
+#[derive(Debug, Default)]
+pub struct Pace {
+    done: AtomicU64,
+    is_over: AtomicBool,
+}
+
+impl Pace {
+    /// Images looked at, or operations done.
+    pub fn done(&self) -> u64 {
+        self.done.load(Ordering::Relaxed)
+    }
+
+    /// The campaign ends as soon as it can, with what it has.
+    pub fn stop(&self) {
+        self.is_over.store(true, Ordering::Relaxed);
+    }
+
+    fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::Relaxed)
+    }
+
+    fn note(&self, done: u64) {
+        self.done.store(done, Ordering::Relaxed);
+    }
+}
+
 /// A promise that was broken, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Broken {
-    /// The seed of the schedule.
+    /// The seed of the schedule or script: a campaign from there on meets it first.
     pub seed: u64,
     /// Where the work was cut off, and what was not as it should be.
     pub what: String,
+    /// The fewest steps that break it, as far as was tried; of fuzzing only.
+    pub script: Vec<String>,
 }
 
 impl fmt::Display for Broken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "schedule {}: {}", self.seed, self.what)
+        write!(f, "seed {}: {}", self.seed, self.what)?;
+        self.script.iter().try_for_each(|step| write!(f, "\n  {step}"))
     }
+}
+
+/// What a campaign came to, up to the first promise that was broken.
+#[derive(Clone, Debug)]
+pub struct Outcome<T> {
+    /// What was done.
+    pub tally: T,
+    /// The first promise that was broken.
+    pub broken: Option<Broken>,
+}
+
+/// The rules of a drive without the one of this name, for a campaign that must find its absence.
+#[doc(hidden)]
+pub fn without(rule: &str) -> Option<Rules> {
+    let mut rules = Rules::default();
+    let held = match rule {
+        "R1" => &mut rules.verifies_tail,
+        "R2" => &mut rules.waits_before_reuse,
+        "R3" => &mut rules.orders_checkpoints,
+        "R5" => &mut rules.checks_identity,
+        _ => return None,
+    };
+    *held = false;
+    Some(rules)
 }
 
 /// Runs schedules from `seed` on until at least `images` images were looked at.
-///
-/// # Errors
-/// The first promise that was broken.
-pub fn run(seed: u64, images: u64) -> Result<Tally, Broken> {
-    run_by(seed, images, Rules::default())
-}
-
-/// The same with a drive that leaves out some of its rules.
-///
-/// # Errors
-/// The first promise that was broken.
-#[doc(hidden)]
-pub fn run_by(seed: u64, images: u64, rules: Rules) -> Result<Tally, Broken> {
+pub fn sweep(seed: u64, images: u64, rules: Rules, pace: &Pace) -> Outcome<Tally> {
     let mut tally = Tally::default();
-    while tally.images < images {
+    while tally.images < images && !pace.is_over() {
         let seed = seed + tally.schedules;
         let mut rng = Stream::new(seed, "crash campaign");
-        let mut schedule = Schedule::draw(&mut rng, rules);
-        schedule.run(&mut rng, &mut tally).map_err(|what| Broken { seed, what })?;
+        let mut schedule = Schedule::draw(&mut rng, rules, pace);
+        if let Err(what) = schedule.run(&mut rng, &mut tally) {
+            let broken = Some(Broken { seed, what, script: Vec::new() });
+            return Outcome { tally, broken };
+        }
         tally.schedules += 1;
     }
-    Ok(tally)
+    Outcome { tally, broken: None }
 }

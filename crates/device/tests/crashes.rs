@@ -2,12 +2,14 @@
 //! it finds one broken.
 
 use flashgc_device::Rules;
-use flashgc_device::campaign::{run, run_by};
+use flashgc_device::campaign::{Broken, Pace, fuzz, sweep, without};
 
 #[test]
 fn no_crash_loses_tears_resurrects_or_invents_a_page() {
-    let tally = run(1, 10_000).unwrap_or_else(|broken| panic!("{broken}"));
+    let swept = sweep(1, 10_000, Rules::default(), &Pace::default());
+    let tally = swept.tally;
     println!("{tally:?}");
+    assert_eq!(swept.broken.map(|broken| broken.to_string()), None);
     assert!(tally.images >= 10_000);
     assert!(tally.schedules > 3 && tally.compared > 1000, "{tally:?}");
     assert!(tally.of_recoveries > 500 && tally.of_recovered > 500, "{tally:?}");
@@ -15,34 +17,56 @@ fn no_crash_loses_tears_resurrects_or_invents_a_page() {
     assert!(tally.skipped > 100 && tally.lies_found > 10, "{tally:?}");
 }
 
-/// The promise that breaks without a rule.
-fn without(rules: Rules) -> String {
-    match run_by(1, 20_000, rules) {
-        Ok(tally) => panic!("the campaign finds nothing wrong: {tally:?}"),
-        Err(broken) => broken.to_string(),
-    }
+#[test]
+fn no_fault_of_the_medium_is_read_as_data() {
+    let fuzzed = fuzz::run(1, 30_000, Rules::default(), &Pace::default());
+    let tally = fuzzed.tally;
+    println!("{tally:?}");
+    assert_eq!(fuzzed.broken.map(|broken| broken.to_string()), None);
+    assert!(tally.operations >= 30_000);
+    assert!(tally.crashes > 500 && tally.recoveries_cut > 100, "{tally:?}");
+    assert!(
+        tally.faults > 50 && tally.refused > 5 && tally.flips > 100 && tally.media_errors > 10,
+        "{tally:?}"
+    );
+    assert!(tally.reopened > 100 && tally.compared > 100, "{tally:?}");
+}
+
+/// The promise that breaks without a rule, in the sweep.
+fn broken_without(rule: &str) -> Broken {
+    let rules = without(rule).expect("a rule");
+    let swept = sweep(1, 20_000, rules, &Pace::default());
+    println!("{rule}: {:?}", swept.broken);
+    swept.broken.unwrap_or_else(|| panic!("the campaign finds nothing wrong: {:?}", swept.tally))
 }
 
 #[test]
 fn without_verifying_what_was_not_durable_data_are_lost() {
-    let broken = without(Rules { verifies_tail: false, ..Rules::default() });
-    println!("{broken}");
+    broken_without("R1");
 }
 
 #[test]
 fn without_a_sync_before_reuse_flushed_data_are_lost() {
-    let broken = without(Rules { waits_before_reuse: false, ..Rules::default() });
-    println!("{broken}");
+    broken_without("R2");
 }
 
 #[test]
 fn without_a_durable_checkpoint_before_its_superblock_data_are_lost() {
-    let broken = without(Rules { orders_checkpoints: false, ..Rules::default() });
-    println!("{broken}");
+    println!("{}", broken_without("R3"));
 }
 
 #[test]
 fn without_a_look_at_what_a_page_is_the_wrong_data_are_read() {
-    let broken = without(Rules { checks_identity: false, ..Rules::default() });
-    println!("{broken}");
+    broken_without("R5");
+}
+
+#[test]
+fn fuzzing_finds_each_rule_missing_and_shrinks_the_script() {
+    for rule in ["R1", "R2", "R3"] {
+        let rules = without(rule).expect("a rule");
+        let fuzzed = fuzz::run(1, 200_000, rules, &Pace::default());
+        let broken = fuzzed.broken.unwrap_or_else(|| panic!("{rule}: {:?}", fuzzed.tally));
+        println!("{rule}: {broken}");
+        assert!(broken.script.len() < 100, "{broken}");
+    }
 }

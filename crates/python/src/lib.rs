@@ -4,6 +4,7 @@
 mod blocks;
 mod conformance;
 mod device;
+mod device_campaign;
 mod errors;
 mod listing;
 mod model;
@@ -27,6 +28,10 @@ mod _core {
     #[pymodule_export]
     use super::device::{
         DeviceClient, StoredDrive, device_check, device_configuration, device_create, device_plan,
+    };
+    #[pymodule_export]
+    use super::device_campaign::{
+        DeviceReplay, RecordedDrive, device_flushes, device_fuzz, device_sweep,
     };
     #[pymodule_export]
     use super::errors::{ConfigError, DriveError, FlashgcError, PolicyError, TraceError};

@@ -60,8 +60,10 @@ class Bar:
         else:
             self.show(control.done / max(self._runs, 1), "simulating", control.programs)
 
-    def show(self, share: float | None, what: str, programs: int) -> None:
+    def show(self, share: float | None, what: str, programs: int, unit: str = "programs") -> None:
         """Shows that ``share`` of the work is done, by ``programs`` page programs so far.
+
+        They may be counted in another ``unit``.
 
         ``None`` is a share that nobody knows.
         """
@@ -87,5 +89,5 @@ class Bar:
             self._task,
             completed=min(share or 0.0, 1.0),
             description=what,
-            rate=format_rate(rate, "programs") if rate > 0 else "",
+            rate=format_rate(rate, unit) if rate > 0 else "",
         )

@@ -163,7 +163,7 @@ def _start(file: Path, done: Up, serve: Sequence[str]) -> None:
         )
     os.close(writer)
     _CHILDREN[server.pid] = server
-    done.server, done.began = server.pid, _began(server.pid)
+    done.server, done.began = server.pid, began(server.pid)
     with os.fdopen(reader, "rb"):
         os.set_blocking(reader, False)
         until = time.monotonic() + OPENING
@@ -187,7 +187,7 @@ def _start(file: Path, done: Up, serve: Sequence[str]) -> None:
     done.serving = json.loads(said)["serving"]
 
 
-def _began(pid: int) -> str:
+def began(pid: int) -> str:
     """When a process began, in the kernel's own words; empty if it does not run."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
@@ -198,7 +198,7 @@ def _began(pid: int) -> str:
 
 
 def _is_alive(done: Up) -> bool:
-    return bool(done.began) and _began(done.server) == done.began
+    return bool(done.began) and began(done.server) == done.began
 
 
 def down(file: Path, *, force: bool = False) -> bool:

@@ -5,9 +5,9 @@ use flashgc_ftl::{
     Allocation, Fill, Frontier, Geometry, Layout, PlacementSpec, Victim, VictimSpec,
 };
 
-use super::Tally;
 use super::images::Images;
 use super::oracle::{Effect, Oracle, Version, bytes_of, version_of};
+use super::{Pace, Tally};
 use crate::check::check;
 use crate::checkpoint::Named;
 use crate::engine::Drive;
@@ -20,9 +20,9 @@ use crate::superblock::Copies;
 use crate::verify::Rules;
 
 /// Policies that a schedule draws from.
-const VICTIMS: [&str; 5] = ["greedy", "d-choices", "cost-benefit", "fifo", "random"];
-const PLACEMENTS: [&str; 2] = ["none", "dac:regions=2,threshold=900"];
-const ALLOCATIONS: [&str; 3] = ["fifo", "lowest-erase", "random"];
+pub(super) const VICTIMS: [&str; 5] = ["greedy", "d-choices", "cost-benefit", "fifo", "random"];
+pub(super) const PLACEMENTS: [&str; 2] = ["none", "dac:regions=2,threshold=900"];
+pub(super) const ALLOCATIONS: [&str; 3] = ["fifo", "lowest-erase", "random"];
 
 /// One image in so many has its recovery cut off, and one its recovered drive at work.
 const FURTHER: u32 = 48;
@@ -31,8 +31,28 @@ const COMPARED: u32 = 3;
 /// One image in so many has its checkpoint damaged.
 const DAMAGED: u32 = 16;
 
+/// A small drive: 20 blocks of 8 pages, of which the host has 84.
+pub(super) fn settings(
+    (victim, placement, allocation): (&str, &str, &str),
+    journal_blocks: u64,
+    durability: Durability,
+) -> Settings {
+    let geometry = Geometry::new(20, 8, 84).expect("a small drive");
+    let layout = Layout {
+        frontier: Frontier::Pool { low: 2 },
+        allocation: Allocation::parse(allocation).expect("registered"),
+        placement: PlacementSpec::parse(placement).expect("registered"),
+        fill: Fill::Empty,
+        seed: 5,
+        ..Layout::new(geometry)
+    };
+    let victim = Victim::Registered(VictimSpec::parse(victim).expect("registered"));
+    Settings { layout, victim, journal_blocks, durability }
+}
+
 /// See the module's text.
-pub(super) struct Schedule {
+pub(super) struct Schedule<'a> {
+    pace: &'a Pace,
     settings: Settings,
     rules: Rules,
     commands: u32,
@@ -51,30 +71,20 @@ struct Work {
     oracle: Oracle,
 }
 
-impl Schedule {
-    pub(super) fn draw(rng: &mut Stream, rules: Rules) -> Self {
+impl<'a> Schedule<'a> {
+    pub(super) fn draw(rng: &mut Stream, rules: Rules, pace: &'a Pace) -> Self {
         let mut one_of = |all: &[&'static str]| all[rng.below(all.len() as u32) as usize];
         let (victim, placement, allocation) =
             (one_of(&VICTIMS), one_of(&PLACEMENTS), one_of(&ALLOCATIONS));
         let mut of = |all: [u32; 4]| all[rng.below(4) as usize];
         let (flushes, fuas, trims) = (of([0, 5, 20, 60]), of([0, 0, 10, 40]), of([0, 6, 6, 20]));
         let journal_blocks = of([8, 10, 16, 24]).into();
-        let geometry = Geometry::new(20, 8, 84).expect("a small drive");
-        let layout = Layout {
-            frontier: Frontier::Pool { low: 2 },
-            allocation: Allocation::parse(allocation).expect("registered"),
-            placement: PlacementSpec::parse(placement).expect("registered"),
-            fill: Fill::Empty,
-            seed: 5,
-            ..Layout::new(geometry)
-        };
-        let victim = Victim::Registered(VictimSpec::parse(victim).expect("registered"));
         let durability = match rng.below(4) {
             0 => Durability::Process,
             _ => Durability::Power,
         };
-        let settings = Settings { layout, victim, journal_blocks, durability };
-        Self { settings, rules, commands: 60, flushes, fuas, trims, version: 0 }
+        let settings = settings((victim, placement, allocation), journal_blocks, durability);
+        Self { pace, settings, rules, commands: 60, flushes, fuas, trims, version: 0 }
     }
 
     fn pages(&self) -> u32 {
@@ -105,6 +115,9 @@ impl Schedule {
         drive.flush().map_err(text)?;
         let work = self.work(drive, &media, rng, self.commands)?;
         self.crash(&work, rng, tally, false)?;
+        if self.pace.is_over() {
+            return Ok(());
+        }
         self.lie(&work, rng, tally)
     }
 
@@ -207,7 +220,8 @@ impl Schedule {
             }
             // A recovered drive's work is sampled.
             let steps = if is_further { 1 + rng.below(12) } else { 1 };
-            if !(0..steps).all(|_| images.step()) {
+            self.pace.note(tally.images);
+            if self.pace.is_over() || !(0..steps).all(|_| images.step()) {
                 return Ok(());
             }
         }

@@ -60,7 +60,7 @@ impl Drive {
     /// The out-of-band record at `ppn`, on the medium or on its way there.
     pub(super) fn slot(&self, ppn: u32) -> std::io::Result<Slot> {
         match self.stripes.page(ppn) {
-            Some((_, record)) => Ok(Slot::decode(self.tag, record)),
+            Some((_, record)) => Ok(Slot::decode(self.tag, ppn, record)),
             None => self.pages_of_media().slot(ppn),
         }
     }
@@ -69,7 +69,7 @@ impl Drive {
     fn read_place(&mut self, page: u32, ppn: u32, into: &mut [u8]) -> Result<Oob, DeviceError> {
         if let Some((bytes, record)) = self.stripes.page(ppn) {
             into.copy_from_slice(bytes);
-            let slot = Slot::decode(self.tag, record);
+            let slot = Slot::decode(self.tag, ppn, record);
             let verified = self.pages_of_media().verify(&self.expected(page, ppn), slot, into);
             return verified.map_err(|damage| self.damaged(page, &damage));
         }

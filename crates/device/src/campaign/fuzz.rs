@@ -1,0 +1,106 @@
+//! Fuzzing: scripts of commands, crashes and faults of the medium, on a small drive beside a dictionary.
+//!
+//! A script is drawn from a seed, which also switches some kinds of steps off: a fault that ends every
+//! life of a drive early would hide what comes later. Media tear writes, write a part and fail, end
+//! with EIO or ENOSPC, and flip bits; recoveries are cut off and fail as well. What a page reads as must
+//! be a version that it may have, and damage must be an error that is counted. After every script the
+//! store is audited, and without damage the two maps agree.
+//!
+//! A script that breaks a promise is shrunk: steps go as long as what is left still breaks one.
+
+mod machine;
+mod pages;
+mod script;
+mod short;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use super::{Broken, Outcome, Pace};
+use crate::verify::Rules;
+use machine::Machine;
+use script::Script;
+
+/// What fuzzing came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Scripts.
+    pub scripts: u64,
+    /// Steps done.
+    pub operations: u64,
+    /// Crashes, each with a recovery.
+    pub crashes: u64,
+    /// Recoveries that were cut off, or failed, and came after another.
+    pub recoveries_cut: u64,
+    /// Drives that were closed and opened.
+    pub reopened: u64,
+    /// Operations of the medium that failed.
+    pub faults: u64,
+    /// Bits that were flipped.
+    pub flips: u64,
+    /// Openings that a flipped bit prevented.
+    pub refused: u64,
+    /// Reads that ended with a media error.
+    pub media_errors: u64,
+    /// Pages that went back behind their flushed version, where a bit was flipped in a drive that had
+    /// not been closed: its journal then ends early, or the superblock before the newest counts.
+    pub went_back: u64,
+    /// Drives whose two maps were compared.
+    pub compared: u64,
+}
+
+/// Attempts to make a script shorter.
+const ATTEMPTS: u32 = 3000;
+
+/// Runs scripts from `seed` on until at least `operations` steps were done.
+pub fn run(seed: u64, operations: u64, rules: Rules, pace: &Pace) -> Outcome<Tally> {
+    let mut tally = Tally::default();
+    while tally.operations < operations && !pace.is_over() {
+        let seed = seed + tally.scripts;
+        let script = Script::draw(seed);
+        if let Err(what) = play(&script, rules, &mut tally) {
+            let (script, what) = shrunk(script, what, rules);
+            return Outcome { tally, broken: Some(Broken { seed, what, script: script.lines() }) };
+        }
+        tally.scripts += 1;
+        pace.note(tally.operations);
+    }
+    Outcome { tally, broken: None }
+}
+
+/// Plays a script. A panic is a broken promise too.
+fn play(script: &Script, rules: Rules, tally: &mut Tally) -> Result<(), String> {
+    let played = catch_unwind(AssertUnwindSafe(|| {
+        let mut machine = Machine::new(script, rules, tally)?;
+        for (number, step) in script.steps.iter().enumerate() {
+            machine.step(step).map_err(|what| format!("step {}, {step}: {what}", number + 1))?;
+        }
+        machine.end().map_err(|what| format!("at the end: {what}"))
+    }));
+    played.unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+        Err(format!("the drive panicked: {}", text.unwrap_or("no text")))
+    })
+}
+
+/// Takes steps out, in halves, quarters and so on, as long as a promise stays broken.
+fn shrunk(mut script: Script, mut what: String, rules: Rules) -> (Script, String) {
+    let mut attempts = 0;
+    let mut size = script.steps.len().div_ceil(2);
+    while size > 0 && attempts < ATTEMPTS {
+        let (mut first, mut is_shorter) = (0, false);
+        while first < script.steps.len() && attempts < ATTEMPTS {
+            attempts += 1;
+            let mut less = script.clone();
+            less.steps.drain(first..(first + size).min(script.steps.len()));
+            match play(&less, rules, &mut Tally::default()) {
+                Err(then) => (script, what, is_shorter) = (less, then, true),
+                Ok(()) => first += size,
+            }
+        }
+        if !is_shorter || size > 1 {
+            size /= 2;
+        }
+    }
+    (script, what)
+}

@@ -1,0 +1,409 @@
+//! A drive at work on a medium that crashes and fails, and its dictionary.
+
+use flashgc_base::rng::Stream;
+
+use super::super::images::Images;
+use super::super::oracle::{Version, bytes_of, version_of};
+use super::Tally;
+use super::pages::Pages;
+use super::script::{Again, Failing, Script, Step};
+use super::short::{ShortMedia, Shorts};
+use crate::check::check;
+use crate::engine::{Drive, zones_of};
+use crate::layout::{PAGE, Zones};
+use crate::media::{CrashMedia, Fault, FaultMedia, Faults, Media, MemMedia};
+use crate::served::{DeviceError, Served};
+use crate::settings::{Durability, Settings};
+use crate::superblock::Copies;
+use crate::verify::Rules;
+
+/// What a script did: its effect on the drive.
+enum Change {
+    Wrote(Version, bool),
+    Trimmed,
+    Flushed,
+}
+
+/// An open drive, its medium and how to make that fail.
+struct Life {
+    drive: Drive,
+    media: CrashMedia,
+    faults: Faults,
+    shorts: Shorts,
+    /// What the medium held when it was opened, all of it durable.
+    base: Vec<u8>,
+}
+
+/// See the module's text.
+pub(super) struct Machine<'a> {
+    settings: &'a Settings,
+    rules: Rules,
+    zones: Zones,
+    /// There is none while a step opens one.
+    life: Option<Life>,
+    pages: Pages,
+    /// Bits of data were flipped since the drive was opened: after a crash the end of its journal may not
+    /// verify.
+    is_flipped: bool,
+    /// Something was damaged since the drive was made.
+    was_damaged: bool,
+    tally: &'a mut Tally,
+}
+
+fn text(error: &DeviceError) -> String {
+    error.to_string()
+}
+
+impl<'a> Machine<'a> {
+    pub(super) fn new(
+        script: &'a Script,
+        rules: Rules,
+        tally: &'a mut Tally,
+    ) -> Result<Self, String> {
+        let settings = &script.settings;
+        let len = settings.file_bytes().map_err(|error| text(&error))?;
+        let mut blank = MemMedia::new(len);
+        Drive::create(&mut blank, settings, *b"fuzzed by script").map_err(|error| text(&error))?;
+        let superblock = Copies::read(&blank).map_err(|error| text(&error))?.now;
+        let zones = zones_of(&blank, &superblock, settings).map_err(|error| text(&error))?;
+        let pages = Pages::new(settings.layout.geometry.logical_pages());
+        let mut machine = Self {
+            settings,
+            rules,
+            zones,
+            life: None,
+            pages,
+            is_flipped: false,
+            was_damaged: false,
+            tally,
+        };
+        let life = machine.open(blank.image(), None).map_err(|(error, _)| text(&error))?;
+        machine.life = Some(life);
+        Ok(machine)
+    }
+
+    /// Opens the drive on `image`, on a medium that fails so. If it cannot be opened, the medium is
+    /// there.
+    fn open(
+        &mut self,
+        image: Vec<u8>,
+        failing: Option<Failing>,
+    ) -> Result<Life, (DeviceError, CrashMedia)> {
+        let media = CrashMedia::of(image.clone());
+        let shorts = Shorts::default();
+        let (outer, faults) = FaultMedia::new(ShortMedia::new(media.clone(), shorts.clone()));
+        if let Some(failing) = failing {
+            set(failing, &faults, &shorts, media.len());
+        }
+        let opened = Drive::open_by(Box::new(outer), self.settings, self.rules);
+        self.tally.faults += faults.failed() + shorts.done();
+        match opened {
+            Ok(drive) => Ok(Life { drive, media, faults, shorts, base: image }),
+            Err(error) => Err((error, media)),
+        }
+    }
+
+    fn life(&mut self) -> Result<&mut Life, String> {
+        self.life.as_mut().ok_or_else(|| "there is no drive".to_string())
+    }
+
+    pub(super) fn step(&mut self, step: &Step) -> Result<(), String> {
+        self.tally.operations += 1;
+        match *step {
+            Step::Write { first, count, version, fua } => {
+                let data: Vec<u8> =
+                    (first..first + count).flat_map(|page| bytes_of(page, version)).collect();
+                let done = self.life()?.drive.write(first.into(), &data, fua);
+                self.note(done, first..first + count, &Change::Wrote(version, fua))
+            }
+            Step::Trim { first, count } => {
+                let done = self.life()?.drive.trim(first.into(), count.into());
+                self.note(done, first..first + count, &Change::Trimmed)
+            }
+            Step::Flush => {
+                let done = self.life()?.drive.flush();
+                self.note(done, 0..0, &Change::Flushed)
+            }
+            Step::Read { first, count } => {
+                (first..first + count).try_for_each(|page| self.look(page))
+            }
+            Step::Hint { first, count, is_hint } => {
+                let drive = &mut self.life()?.drive;
+                let done = match is_hint {
+                    true => drive.hint(first.into(), count.into(), None).map(drop),
+                    false => drive.cancel(first.into(), count.into()),
+                };
+                done.map_err(|error| text(&error))
+            }
+            Step::Crash { draw, again, flip } => self.crash(draw, again, flip),
+            Step::Reopen { draw, flip } => self.reopen(draw, flip),
+            Step::Flip { at } => self.flip(at),
+            Step::Fail(failing) => {
+                if matches!(failing, Failing::Read(_)) {
+                    // A page that cannot be read when it is copied is damaged for good.
+                    self.damage();
+                }
+                let life = self.life()?;
+                set(failing, &life.faults, &life.shorts, life.media.len());
+                Ok(())
+            }
+        }
+    }
+
+    fn damage(&mut self) {
+        self.was_damaged = true;
+        self.pages.damaged();
+    }
+
+    /// Notes what a command did, or may have done where it failed.
+    fn note(
+        &mut self,
+        done: Result<(), DeviceError>,
+        range: std::ops::Range<u32>,
+        change: &Change,
+    ) -> Result<(), String> {
+        let Err(error) = done else {
+            match *change {
+                Change::Wrote(version, fua) => self.pages.wrote(range, version, fua),
+                Change::Trimmed => self.pages.wrote(range, 0, false),
+                Change::Flushed => self.pages.flushed(),
+            }
+            return Ok(());
+        };
+        match *change {
+            Change::Wrote(version, _) => self.pages.tried(range, version),
+            Change::Trimmed => self.pages.tried(range, 0),
+            Change::Flushed => {}
+        }
+        let life = self.life()?;
+        if life.faults.failed() + life.shorts.done() == 0 {
+            return Err(format!("it failed on a medium that works: {error}"));
+        }
+        if life.drive.stat().read_only.is_none() {
+            return Err(format!("it failed, and the drive still takes writes: {error}"));
+        }
+        Ok(())
+    }
+
+    /// Reads a page; `None` is a media error, which is counted.
+    fn read(&mut self, page: u32) -> Result<Option<Version>, String> {
+        let mut bytes = vec![0; PAGE];
+        let life = self.life()?;
+        let before = life.drive.stat().media_errors;
+        let read = life.drive.read(page.into(), &mut bytes);
+        let counted = life.drive.stat().media_errors - before;
+        match read {
+            Ok(()) => version_of(page, &bytes).map(Some),
+            Err(DeviceError::Media(_)) if counted == 1 => {
+                self.tally.media_errors += 1;
+                Ok(None)
+            }
+            Err(DeviceError::Media(error)) => {
+                Err(format!("a media error is counted {counted} times: {error}"))
+            }
+            Err(error) => Err(format!("page {page}: {error}")),
+        }
+    }
+
+    fn look(&mut self, page: u32) -> Result<(), String> {
+        let found = self.read(page)?;
+        self.pages.judge(page, found)
+    }
+
+    fn all(&self) -> std::ops::Range<u32> {
+        0..self.settings.layout.geometry.logical_pages()
+    }
+
+    /// What a crash leaves of what was done since the drive was opened.
+    fn image(&self, base: &[u8], media: &CrashMedia, rng: &mut Stream, is_cut: bool) -> Vec<u8> {
+        let mut ops = media.take_history();
+        if is_cut {
+            ops.truncate(rng.below(ops.len() as u32 + 1) as usize);
+        }
+        let mut images = Images::new(base, &ops);
+        while images.step() {}
+        match self.settings.durability {
+            Durability::Power if rng.below(8) > 0 => images.draw(rng).1,
+            // The end of the process leaves all that was written.
+            _ => images.all(),
+        }
+    }
+
+    fn end_life(&mut self) -> Result<Life, String> {
+        let life = self.life.take().ok_or("there is no drive")?;
+        self.tally.faults += life.faults.failed() + life.shorts.done();
+        Ok(life)
+    }
+
+    fn crash(&mut self, draw: u32, again: Again, flip: Option<u32>) -> Result<(), String> {
+        let mut rng = Stream::new(draw.into(), "crash");
+        let life = self.end_life()?;
+        let mut image = self.image(&life.base, &life.media, &mut rng, false);
+        drop(life);
+        self.tally.crashes += 1;
+        if let Some(at) = flip {
+            self.probe(&image, at, false)?;
+        }
+        let failing = match again {
+            Again::Failing(failing) => Some(failing),
+            Again::No | Again::Crash => None,
+        };
+        let (media, opened) = match self.open(image.clone(), failing) {
+            Ok(life) => (life.media.clone(), Some(life)),
+            Err((_, media)) if failing.is_some() => (media, None),
+            Err((error, _)) => return Err(format!("opening: {error}")),
+        };
+        self.life = match opened {
+            Some(life) if again == Again::No => Some(life),
+            _ => {
+                self.tally.recoveries_cut += 1;
+                image = self.image(&image, &media, &mut rng, again == Again::Crash);
+                let life = self.open(image, None);
+                Some(life.map_err(|(error, _)| format!("opening after a cut: {error}"))?)
+            }
+        };
+        self.settle()
+    }
+
+    /// Looks at every page after a crash.
+    fn settle(&mut self) -> Result<(), String> {
+        let is_flipped = std::mem::take(&mut self.is_flipped);
+        for page in self.all() {
+            let found = self.read(page)?;
+            match found {
+                Some(version) if is_flipped => {
+                    self.pages.knows(page, version)?;
+                    self.pages.settle(page, found);
+                }
+                _ => self.pages.judge_after_crash(page, found)?,
+            }
+        }
+        self.life()?.drive.audit()
+    }
+
+    fn reopen(&mut self, draw: u32, flip: Option<u32>) -> Result<(), String> {
+        let Life { drive, media, base, faults, shorts } = self.end_life()?;
+        let failed = || faults.failed() + shorts.done() > 0;
+        let had_failed = drive.stat().read_only.is_some();
+        let closed = drive.close();
+        let mut rng = Stream::new(draw.into(), "crash");
+        let image = self.image(&base, &media, &mut rng, false);
+        match closed {
+            Ok(()) => {
+                self.pages.flushed();
+                self.tally.reopened += 1;
+                if let Some(at) = flip {
+                    self.probe(&image, at, true)?;
+                }
+                self.is_flipped = false;
+            }
+            // A drive that cannot be closed is one that crashed.
+            Err(_) if had_failed || failed() => self.tally.crashes += 1,
+            Err(error) => return Err(format!("closing: {error}")),
+        }
+        let life = self.open(image, None);
+        self.life = Some(life.map_err(|(error, _)| format!("opening: {error}"))?);
+        self.settle()
+    }
+
+    /// Flips a bit of the data, or of the out-of-band records, below a drive that runs.
+    fn flip(&mut self, at: u32) -> Result<(), String> {
+        let from = self.zones.oob(0);
+        let bit = u64::from(at) % ((self.zones.len - from) * 8);
+        let place = from + bit / 8;
+        self.damage();
+        (self.is_flipped, self.tally.flips) = (true, self.tally.flips + 1);
+        let media = &mut self.life()?.media;
+        let mut byte = [0];
+        media.read_at(place, &mut byte).map_err(|error| error.to_string())?;
+        byte[0] ^= 1 << (bit % 8);
+        media.write_at(place, &byte).map_err(|error| error.to_string())
+    }
+
+    /// Looks at what a drive on `image` with one flipped bit holds. A drive that was closed has every
+    /// page as it was, or an error in its place; one that was not may have lost the end of its journal.
+    fn probe(&mut self, image: &[u8], at: u32, was_closed: bool) -> Result<(), String> {
+        let zones = &self.zones;
+        let page = PAGE as u64;
+        let parts = [
+            0..zones.config,
+            zones.config..zones.config + page,
+            zones.checkpoint(0)..zones.checkpoint(0) + page,
+            zones.checkpoint(1)..zones.checkpoint(1) + page,
+            zones.journal(0)..zones.oob(0),
+            zones.oob(0)..zones.data(0),
+            zones.data(0)..zones.len,
+        ];
+        let part = parts[at as usize % parts.len()].clone();
+        let bit = part.start * 8 + u64::from(at) * 7919 % ((part.end - part.start) * 8);
+        // The end of a journal, what it says of data that no later block vouches for, and one of the two
+        // copies of the newest superblock, without which the one before counts.
+        let is_early = (zones.config..zones.journal(0)).contains(&(bit / 8));
+        let may_go_back = !was_closed && (!is_early || self.is_flipped);
+        let mut flipped = image.to_vec();
+        flipped[(bit / 8) as usize] ^= 1 << (bit % 8);
+        self.tally.flips += 1;
+        match self.open(flipped, None) {
+            Err(_) => self.tally.refused += 1,
+            Ok(life) => {
+                self.life = Some(life);
+                for page in self.all() {
+                    let looked = self.read(page).and_then(|found| {
+                        let Some(version) = found else { return Ok(()) };
+                        match self.pages.kept(page, version) {
+                            Err(_) if may_go_back => {
+                                self.tally.went_back += 1;
+                                self.pages.knows(page, version)
+                            }
+                            judged => judged,
+                        }
+                    });
+                    looked.map_err(|what| format!("byte {} flipped: {what}", bit / 8))?;
+                }
+                self.life = None;
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks at everything once more.
+    pub(super) fn end(&mut self) -> Result<(), String> {
+        self.all().try_for_each(|page| self.look(page))?;
+        let life = self.end_life()?;
+        life.drive.audit()?;
+        if self.was_damaged {
+            return Ok(());
+        }
+        let has_failed = life.faults.failed() + life.shorts.done() > 0;
+        self.agree(life.media.image())?;
+        life.faults.clear();
+        life.shorts.set(None);
+        if !has_failed {
+            life.drive.close().map_err(|error| format!("closing: {error}"))?;
+            self.agree(life.media.image())?;
+        }
+        Ok(())
+    }
+
+    /// The two maps of a drive agree, and every page can be read.
+    fn agree(&mut self, image: Vec<u8>) -> Result<(), String> {
+        self.tally.compared += 1;
+        let checked = check(&MemMedia::of(image), self.settings);
+        let checked = checked.map_err(|error| format!("check: {error}"))?;
+        match checked.damaged.is_empty() && checked.disagree.is_empty() {
+            true => Ok(()),
+            false => Err(format!("the two maps differ: {checked:?}")),
+        }
+    }
+}
+
+/// Makes a medium of `len` bytes fail.
+fn set(failing: Failing, faults: &Faults, shorts: &Shorts, len: u64) {
+    match failing {
+        Failing::Write(after) => faults.add(Fault::Write(after.into())),
+        Failing::Full(after) => faults.add(Fault::Full(after.into())),
+        Failing::Sync(after) => faults.add(Fault::Sync(after.into())),
+        Failing::Read(at) => faults.add(Fault::Read(u64::from(at) * 7919 % len)),
+        Failing::Short(short) => shorts.set(Some(short)),
+    }
+}

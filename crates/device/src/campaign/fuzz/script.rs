@@ -1,0 +1,244 @@
+//! Scripts: what is done to a drive, step by step, drawn from a seed.
+
+use std::fmt;
+use std::ops::Range;
+
+use flashgc_base::rng::Stream;
+
+use super::super::oracle::Version;
+use super::super::schedule::{ALLOCATIONS, PLACEMENTS, VICTIMS, settings};
+use super::short::Short;
+use crate::settings::{Durability, Settings};
+
+/// Steps of a script.
+const STEPS: u32 = 300;
+
+/// How the medium fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Failing {
+    /// From the n-th write on: EIO.
+    Write(u32),
+    /// From the n-th write on: ENOSPC.
+    Full(u32),
+    /// From the n-th sync on: EIO.
+    Sync(u32),
+    /// Reads of one place: EIO. The number says where.
+    Read(u32),
+    /// The n-th write, once, and a part of it is done.
+    Short(Short),
+}
+
+/// What happens to the recovery after a crash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Again {
+    /// Nothing.
+    No,
+    /// It is cut off, anywhere.
+    Crash,
+    /// Its medium fails.
+    Failing(Failing),
+}
+
+/// A step. `draw` and `at` seed what is drawn when it is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    Write { first: u32, count: u32, version: Version, fua: bool },
+    Trim { first: u32, count: u32 },
+    Flush,
+    Read { first: u32, count: u32 },
+    Hint { first: u32, count: u32, is_hint: bool },
+    Crash { draw: u32, again: Again, flip: Option<u32> },
+    Reopen { draw: u32, flip: Option<u32> },
+    Flip { at: u32 },
+    Fail(Failing),
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let pages = |first: u32, count: u32| -> Range<u32> { first..first + count };
+        match *self {
+            Self::Write { first, count, version, fua } => {
+                let fua = if fua { ", FUA" } else { "" };
+                write!(f, "write pages {:?}, version {version}{fua}", pages(first, count))
+            }
+            Self::Trim { first, count } => write!(f, "trim pages {:?}", pages(first, count)),
+            Self::Flush => f.write_str("flush"),
+            Self::Read { first, count } => write!(f, "read pages {:?}", pages(first, count)),
+            Self::Hint { first, count, is_hint } => {
+                let what = if is_hint { "hint" } else { "cancel hints on" };
+                write!(f, "{what} pages {:?}", pages(first, count))
+            }
+            Self::Crash { draw, again, flip } => {
+                write!(f, "crash (draw {draw}")?;
+                match again {
+                    Again::No => {}
+                    Again::Crash => f.write_str(", and again in recovery")?,
+                    Again::Failing(failing) => write!(f, ", recovery with {failing:?}")?,
+                }
+                flip.iter().try_for_each(|at| write!(f, ", look with bit {at} flipped first"))?;
+                f.write_str(")")
+            }
+            Self::Reopen { draw, flip } => {
+                write!(f, "close and open (draw {draw}")?;
+                flip.iter().try_for_each(|at| write!(f, ", look with bit {at} flipped first"))?;
+                f.write_str(")")
+            }
+            Self::Flip { at } => write!(f, "flip bit {at} of data or out-of-band records"),
+            Self::Fail(failing) => write!(f, "let the medium fail: {failing:?}"),
+        }
+    }
+}
+
+/// See the module's text.
+#[derive(Clone)]
+pub(super) struct Script {
+    pub(super) settings: Settings,
+    pub(super) steps: Vec<Step>,
+}
+
+/// How often each kind of step comes; 0 where the seed switched it off.
+struct Swarm {
+    trim: u32,
+    flush: u32,
+    fua: u32,
+    read: u32,
+    hint: u32,
+    crash: u32,
+    reopen: u32,
+    flip: u32,
+    fail: u32,
+    /// Which faults of the medium there are, a bit each.
+    faults: u32,
+    /// Recoveries fail as well.
+    again: bool,
+    /// Half of the commands go to so many pages.
+    hot: u32,
+}
+
+impl Script {
+    pub(super) fn draw(seed: u64) -> Self {
+        let mut rng = Stream::new(seed, "fuzz");
+        let mut one_of = |all: &[&'static str]| all[rng.below(all.len() as u32) as usize];
+        let policies = (one_of(&VICTIMS), one_of(&PLACEMENTS), one_of(&ALLOCATIONS));
+        let mut of = |all: [u32; 4]| all[rng.below(4) as usize];
+        let journal_blocks = of([8, 8, 10, 16]).into();
+        let swarm = Swarm {
+            trim: of([0, 3, 10, 20]),
+            flush: of([1, 4, 10, 20]),
+            fua: of([0, 0, 5, 40]),
+            read: of([2, 5, 10, 10]),
+            hint: of([0, 0, 2, 5]),
+            crash: of([1, 2, 4, 8]),
+            reopen: of([0, 1, 1, 4]),
+            flip: of([0, 0, 0, 2]),
+            fail: of([0, 0, 1, 3]),
+            faults: of([1 << 0 | 1 << 4, 1 << 1 | 1 << 4, 1 << 2 | 1 << 3, 0b11111]),
+            again: of([0, 0, 1, 1]) == 1,
+            hot: of([1, 4, 10, 84]),
+        };
+        let durability = match of([0, 1, 1, 1]) {
+            0 => Durability::Process,
+            _ => Durability::Power,
+        };
+        let settings = settings(policies, journal_blocks, durability);
+        let pages = settings.layout.geometry.logical_pages();
+        let mut draw = Draw { rng, swarm, pages, version: 0 };
+        Self { steps: (0..STEPS).map(|_| draw.step()).collect(), settings }
+    }
+
+    /// The drive and the steps, a line each.
+    pub(super) fn lines(&self) -> Vec<String> {
+        let Settings { layout, victim, journal_blocks, durability } = &self.settings;
+        let drive = format!(
+            "drive: {}, victim {victim}, placement {}, allocation {}, {journal_blocks} journal \
+             blocks, durability {}",
+            layout.geometry.blocks(),
+            layout.placement,
+            layout.allocation,
+            durability.name()
+        );
+        std::iter::once(drive).chain(self.steps.iter().map(Step::to_string)).collect()
+    }
+}
+
+struct Draw {
+    rng: Stream,
+    swarm: Swarm,
+    pages: u32,
+    version: Version,
+}
+
+impl Draw {
+    fn step(&mut self) -> Step {
+        let Swarm { trim, flush, read, hint, crash, reopen, flip, fail, .. } = self.swarm;
+        let weights = [60, trim, flush, read, hint, crash, reopen, flip, fail];
+        let mut left = self.rng.below(weights.iter().sum());
+        let mut kind = 0;
+        while left >= weights[kind] {
+            left -= weights[kind];
+            kind += 1;
+        }
+        match kind {
+            0 => {
+                let (first, count) = self.range(4);
+                let fua = self.rng.below(100) < self.swarm.fua;
+                self.version += 1;
+                Step::Write { first, count, version: self.version, fua }
+            }
+            1 => {
+                let (first, count) = self.range(10);
+                Step::Trim { first, count }
+            }
+            2 => Step::Flush,
+            3 => {
+                let (first, count) = self.range(8);
+                Step::Read { first, count }
+            }
+            4 => {
+                let (first, count) = self.range(8);
+                Step::Hint { first, count, is_hint: self.rng.below(3) > 0 }
+            }
+            5 => {
+                let again = match self.rng.below(3) {
+                    1 if self.swarm.again => Again::Crash,
+                    2 if self.swarm.again && self.swarm.fail > 0 => Again::Failing(self.failing()),
+                    _ => Again::No,
+                };
+                Step::Crash { draw: self.draw(), again, flip: self.flip() }
+            }
+            6 => Step::Reopen { draw: self.draw(), flip: self.flip() },
+            7 => Step::Flip { at: self.draw() },
+            _ => Step::Fail(self.failing()),
+        }
+    }
+
+    fn draw(&mut self) -> u32 {
+        self.rng.below(u32::MAX)
+    }
+
+    fn flip(&mut self) -> Option<u32> {
+        (self.swarm.flip > 0).then(|| self.draw())
+    }
+
+    fn failing(&mut self) -> Failing {
+        let after = self.rng.below(40);
+        let mut kind = self.rng.below(5);
+        while self.swarm.faults >> kind & 1 == 0 {
+            kind = (kind + 1) % 5;
+        }
+        match kind {
+            0 => Failing::Write(after),
+            1 => Failing::Full(after),
+            2 => Failing::Sync(after / 8),
+            3 => Failing::Read(self.draw()),
+            _ => Failing::Short(Short { after, eighths: self.rng.below(8) }),
+        }
+    }
+
+    /// At most `most` pages: the first, and how many.
+    fn range(&mut self, most: u32) -> (u32, u32) {
+        let span = if self.rng.below(2) == 0 { self.swarm.hot } else { self.pages };
+        let first = self.rng.below(span.min(self.pages));
+        (first, (1 + self.rng.below(most)).min(self.pages - first))
+    }
+}

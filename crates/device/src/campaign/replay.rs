@@ -1,0 +1,138 @@
+//! The commands that a file system gave a drive, written down, and drives as they were at a cut.
+//!
+//! A [`Recorder`] stands between a front end and a drive and logs every command that succeeded, with its
+//! data, in the order in which the drive did them. A flush in the log therefore says that all before it
+//! is durable. A [`Replay`] does the commands again on another drive, up to a flush. From a copy of its
+//! file [`Replay::cut`] makes what a loss of power may leave: some of the commands that followed, and of
+//! what the drive wrote for them since its last sync any part.
+
+mod log;
+mod lossy;
+
+pub use log::{Recorder, flushes};
+
+use std::path::Path;
+
+use flashgc_base::rng::Stream;
+
+use crate::engine::Drive;
+use crate::layout::PAGE;
+use crate::media::FileMedia;
+use crate::served::{DeviceError, Served};
+use crate::settings::{Durability, Settings, configuration};
+use log::{Entry, Log};
+use lossy::Lossy;
+
+/// Pages and commands behind a cut that may be there, about.
+const AHEAD: usize = 512;
+
+/// What a cut left.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cut {
+    /// Pages and discards behind the flush that were done.
+    pub kept: u64,
+    /// Those that were not.
+    pub dropped: u64,
+    /// Writes to the file since the last sync that were lost, or torn.
+    pub lost: u64,
+}
+
+/// See the module's text.
+pub struct Replay {
+    log: Log,
+    drive: Drive,
+    position: u64,
+}
+
+fn open(path: &Path, is_lossy: bool) -> Result<(Drive, Option<Lossy>), DeviceError> {
+    let media = FileMedia::open(path)?;
+    let text = configuration(&media)?;
+    let settings = Settings::parse(&text, None)?;
+    if !is_lossy {
+        return Ok((Drive::open(Box::new(media), &settings)?, None));
+    }
+    let lossy = Lossy::new(media);
+    Ok((Drive::open(Box::new(lossy.clone()), &settings)?, Some(lossy)))
+}
+
+impl Replay {
+    /// Will do the commands of `log` on the drive in `file`.
+    ///
+    /// # Errors
+    /// A log or a drive that cannot be opened.
+    pub fn new(log: &Path, file: &Path) -> Result<Self, DeviceError> {
+        let (mut drive, _) = open(file, false)?;
+        // A copy of the file sees what was written to it: no sync is needed.
+        drive.set_durability(Durability::Process);
+        Ok(Self { log: Log::open(log)?, drive, position: 0 })
+    }
+
+    /// Does commands up to the flush that ends at `end` in the log.
+    ///
+    /// # Errors
+    /// Those of log and drive.
+    pub fn advance(&mut self, end: u64) -> Result<(), DeviceError> {
+        while self.position < end {
+            let Some(entry) = self.log.next()? else { break };
+            self.position = self.log.position();
+            entry.apply(&mut self.drive)?;
+        }
+        Ok(())
+    }
+
+    /// Makes of `copy`, a copy of the drive's file, what a crash may leave.
+    ///
+    /// # Errors
+    /// Those of log and drive.
+    pub fn cut(&mut self, copy: &Path, seed: u64) -> Result<Cut, DeviceError> {
+        let mut rng = Stream::new(seed, "cut");
+        let mut cut = Cut::default();
+        let (mut drive, lossy) = open(copy, true)?;
+        drive.set_durability(Durability::Power);
+        let ahead = self.ahead()?;
+        let (end, all) = (rng.below(ahead.len() as u32 + 1) as usize, rng.below(2) == 0);
+        for (index, entry) in ahead.iter().enumerate() {
+            if index < end && (all || rng.below(2) == 0) {
+                entry.apply(&mut drive)?;
+                cut.kept += 1;
+            } else {
+                cut.dropped += 1;
+            }
+        }
+        drop(drive);
+        // Every second one is the end of the process alone.
+        if let Some(lossy) = lossy
+            && rng.below(2) == 0
+        {
+            cut.lost = lossy.lose(&mut rng)?;
+        }
+        Ok(cut)
+    }
+
+    /// The commands up to the next flush. A write is one of each of its pages: they survive one by one.
+    fn ahead(&mut self) -> Result<Vec<Entry>, DeviceError> {
+        let mut ahead = Vec::new();
+        while ahead.len() < AHEAD {
+            match self.log.next()? {
+                Some(Entry::Flush) | None => break,
+                Some(Entry::Write(first, data)) => {
+                    let pages = (first..).zip(data.chunks(PAGE));
+                    ahead.extend(pages.map(|(page, data)| Entry::Write(page, data.to_vec())));
+                }
+                Some(entry) => ahead.push(entry),
+            }
+        }
+        self.log.seek(self.position)?;
+        Ok(ahead)
+    }
+}
+
+impl Entry {
+    fn apply(&self, drive: &mut Drive) -> Result<(), DeviceError> {
+        match self {
+            Self::Write(page, data) => drive.write(*page, data, false),
+            Self::Trim(page, count) => drive.trim(*page, *count),
+            Self::Flush => drive.flush(),
+        }
+    }
+}

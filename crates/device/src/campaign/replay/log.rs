@@ -1,0 +1,189 @@
+//! The log: a head of 24 bytes for each command (kind, first page, how many), and the data of writes.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
+use std::path::Path;
+
+use crate::engine::Drive;
+use crate::layout::PAGE;
+use crate::served::{DeviceError, Served};
+use crate::usage::Usage;
+
+const WRITE: u64 = 1;
+const TRIM: u64 = 2;
+const FLUSH: u64 = 3;
+/// Pages of one write at most: more is no log.
+const MOST: u64 = 1 << 16;
+
+/// A command that changed the drive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Entry {
+    /// Data from this page on.
+    Write(u64, Vec<u8>),
+    /// The first page discarded, and how many.
+    Trim(u64, u64),
+    /// All before is durable.
+    Flush,
+}
+
+/// A drive whose commands are logged once they are done.
+///
+/// An entry is in the file when its command is answered: who has seen a flush end finds it below the
+/// length of the file.
+pub struct Recorder<S> {
+    drive: S,
+    log: File,
+}
+
+impl<S> Recorder<S> {
+    /// Logs what `drive` does into a new file.
+    ///
+    /// # Errors
+    /// A file that exists or cannot be made.
+    pub fn new(drive: S, log: &Path) -> io::Result<Self> {
+        Ok(Self { drive, log: File::create_new(log)? })
+    }
+
+    /// The drive alone.
+    pub fn into_drive(self) -> S {
+        self.drive
+    }
+
+    fn note(&mut self, kind: u64, page: u64, count: u64, data: &[u8]) -> io::Result<()> {
+        let head = [kind, page, count].into_iter().flat_map(u64::to_le_bytes);
+        let entry: Vec<u8> = head.chain(data.iter().copied()).collect();
+        self.log.write_all(&entry)
+    }
+}
+
+impl<S: Served> Served for Recorder<S> {
+    fn pages(&self) -> u64 {
+        self.drive.pages()
+    }
+
+    fn read(&mut self, page: u64, into: &mut [u8]) -> Result<(), DeviceError> {
+        self.drive.read(page, into)
+    }
+
+    fn write(&mut self, page: u64, data: &[u8], fua: bool) -> Result<(), DeviceError> {
+        self.drive.write(page, data, fua)?;
+        self.note(WRITE, page, (data.len() / PAGE) as u64, data)?;
+        if fua {
+            self.note(FLUSH, 0, 0, &[])?;
+        }
+        Ok(())
+    }
+
+    fn trim(&mut self, page: u64, count: u64) -> Result<(), DeviceError> {
+        self.drive.trim(page, count)?;
+        Ok(self.note(TRIM, page, count, &[])?)
+    }
+
+    fn flush(&mut self) -> Result<(), DeviceError> {
+        self.drive.flush()?;
+        Ok(self.note(FLUSH, 0, 0, &[])?)
+    }
+
+    fn moment(&self) -> u64 {
+        self.drive.moment()
+    }
+
+    fn hint(&mut self, page: u64, count: u64, moment: Option<u64>) -> Result<u64, DeviceError> {
+        self.drive.hint(page, count, moment)
+    }
+
+    fn cancel(&mut self, page: u64, count: u64) -> Result<(), DeviceError> {
+        self.drive.cancel(page, count)
+    }
+
+    fn extent(&mut self, page: u64, count: u64) -> Result<(u64, bool), DeviceError> {
+        self.drive.extent(page, count)
+    }
+
+    fn account(&mut self, usage: &Usage) {
+        self.drive.account(usage);
+    }
+
+    fn as_drive(&mut self) -> Option<&mut Drive> {
+        self.drive.as_drive()
+    }
+}
+
+/// A log that is read.
+pub(super) struct Log {
+    file: BufReader<File>,
+    position: u64,
+}
+
+impl Log {
+    pub(super) fn open(path: &Path) -> io::Result<Self> {
+        Ok(Self { file: BufReader::new(File::open(path)?), position: 0 })
+    }
+
+    /// Bytes read so far.
+    pub(super) fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// Goes on reading at `position`.
+    pub(super) fn seek(&mut self, position: u64) -> io::Result<()> {
+        self.position = self.file.seek(SeekFrom::Start(position))?;
+        Ok(())
+    }
+
+    fn head(&mut self) -> io::Result<Option<[u64; 3]>> {
+        let mut bytes = [0; 24];
+        if self.file.read(&mut bytes[..1])? == 0 {
+            return Ok(None);
+        }
+        self.file.read_exact(&mut bytes[1..])?;
+        let mut words = [0; 3];
+        for (word, bytes) in words.iter_mut().zip(bytes.as_chunks().0) {
+            *word = u64::from_le_bytes(*bytes);
+        }
+        self.position += 24;
+        Ok(Some(words))
+    }
+
+    /// The next command; `None` at the end.
+    pub(super) fn next(&mut self) -> io::Result<Option<Entry>> {
+        Ok(match self.head()? {
+            None => None,
+            Some([WRITE, page, count]) if count <= MOST => {
+                let mut data = vec![0; count as usize * PAGE];
+                self.file.read_exact(&mut data)?;
+                self.position += data.len() as u64;
+                Some(Entry::Write(page, data))
+            }
+            Some([TRIM, page, count]) => Some(Entry::Trim(page, count)),
+            Some([FLUSH, ..]) => Some(Entry::Flush),
+            Some(_) => return Err(no_log(self.position)),
+        })
+    }
+}
+
+fn no_log(position: u64) -> io::Error {
+    let text = format!("there is no command in the log before byte {position}");
+    io::Error::new(io::ErrorKind::InvalidData, text)
+}
+
+/// Where the flushes of the log at `path` end.
+///
+/// # Errors
+/// Those of the file.
+pub fn flushes(path: &Path) -> io::Result<Vec<u64>> {
+    let mut log = Log::open(path)?;
+    let mut ends = Vec::new();
+    while let Some([kind, _, count]) = log.head()? {
+        match kind {
+            WRITE => {
+                log.file.seek_relative((count * PAGE as u64) as i64)?;
+                log.position += count * PAGE as u64;
+            }
+            TRIM => {}
+            FLUSH => ends.push(log.position),
+            _ => return Err(no_log(log.position)),
+        }
+    }
+    Ok(ends)
+}

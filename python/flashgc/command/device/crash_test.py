@@ -1,0 +1,189 @@
+"""``flashgc device crash-test``: a drive is cut off in every way at hand."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import TYPE_CHECKING
+
+import click
+
+from flashgc.command.entrance import CONTEXT, FAILED, INTERRUPTED, OK
+
+if TYPE_CHECKING:
+    from flashgc._core import Control
+    from flashgc.device.campaign.report import Level
+
+
+@click.command(
+    "crash-test",
+    context_settings=CONTEXT,
+    epilog="""\b
+Examples:
+  flashgc device crash-test
+  flashgc device crash-test --level images --images 1000000
+  flashgc device crash-test --level images --without R2
+  flashgc device crash-test --level fuzz --seed 17 --operations 100M
+  flashgc device crash-test --level files --fs ext4,xfs,btrfs --cuts 300
+  flashgc device crash-test --level postgres --seconds 600
+
+The exit code is 1 where a promise was broken. Ctrl-C ends a level with what it
+has. The levels with file systems need root, FUSE and loop devices; what they
+mount is gone when the command ends, or when the next one begins.""",
+)
+@click.option(
+    "--level",
+    metavar="LEVEL[,LEVEL]",
+    default="all",
+    help="images, fuzz, kill, files, databases, postgres, or all of them. [default: all]",
+)
+@click.option("--images", metavar="N", help="Images of the level images. [default: 100,000]")
+@click.option("--operations", metavar="N", help="Steps of the level fuzz. [default: 200,000]")
+@click.option("--kills", metavar="N", help="Servers killed by the level kill. [default: 50]")
+@click.option("--cuts", metavar="N", help="Cuts of each file system. [default: 50]")
+@click.option(
+    "--seconds",
+    metavar="S",
+    type=click.FloatRange(min=0.1),
+    default=30.0,
+    help="Seconds of PostgreSQL, and of each other database. [default: 30]",
+)
+@click.option("--seed", metavar="S", default="1", help="The first seed. [default: 1]")
+@click.option(
+    "--fs",
+    metavar="FS[,FS]",
+    default="ext4",
+    help="File systems of the level files: ext4, xfs, btrfs. [default: ext4]",
+)
+@click.option(
+    "--without",
+    metavar="RULE",
+    help="Leave out a rule that makes the drive safe (R1, R2, R3, R5), to see that it is missed.",
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@click.option("--quiet", "-q", is_flag=True, help="No progress.")
+def crash_test(
+    level: str,
+    images: str | None,
+    operations: str | None,
+    kills: str | None,
+    cuts: str | None,
+    seconds: float,
+    seed: str,
+    fs: str,
+    without: str | None,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    """Crash drives in every way at hand, and compare what they keep with what they promised.
+
+    Nothing flushed may be lost, no page torn, older than its last flush, or another page's; damage
+    must be an error that is counted.
+    """
+    import json
+
+    from flashgc._core import Control
+    from flashgc.command.progress import Bar
+    from flashgc.device.campaign.levels import IN_MEMORY, Sizes, campaign
+    from flashgc.device.campaign.report import Pace
+    from flashgc.units import parse_count
+
+    usual = Sizes()
+
+    def count(text: str | None, option: str, otherwise: int) -> int:
+        return otherwise if text is None else parse_count(text, option)
+
+    sizes = Sizes(
+        images=count(images, "--images", usual.images),
+        operations=count(operations, "--operations", usual.operations),
+        kills=count(kills, "--kills", usual.kills),
+        cuts=count(cuts, "--cuts", usual.cuts),
+        seconds=seconds,
+    )
+    # Without a rule, only the levels that can leave it out have something to say.
+    everything = ",".join(IN_MEMORY) if without is not None and level == "all" else level
+    levels = _levels(everything)
+    filesystems = _filesystems(fs)
+    control = Control()
+    with _until_stopped(control), Bar(quiet=quiet) as bar:
+        pace = Pace(bar.show, control)
+        done = campaign(
+            levels,
+            sizes,
+            pace,
+            seed=parse_count(seed, "--seed"),
+            filesystems=filesystems,
+            without=without,
+            report=lambda one: None if as_json else _show(one),
+        )
+    if as_json:
+        from flashgc.command.results import deliver
+
+        document = {"seed": parse_count(seed, "--seed"), "without": without}
+        told = [one.to_dict() for one in done]
+        deliver(json.dumps({**document, "levels": told}, indent=2), as_json=True, out=None)
+    if any(one.broken is not None for one in done):
+        return FAILED
+    return INTERRUPTED if any(one.stopped for one in done) else OK
+
+
+def _levels(text: str) -> list[str]:
+    from flashgc.device.campaign.levels import LEVELS
+
+    if text == "all":
+        return list(LEVELS)
+    return _words(text, "--level", [*LEVELS, "all"])
+
+
+def _filesystems(text: str) -> list[str]:
+    from flashgc.device.mounts import MAKERS
+
+    return _words(text, "--fs", list(MAKERS))
+
+
+def _words(text: str, option: str, known: list[str]) -> list[str]:
+    from flashgc._core import ConfigError, suggest
+
+    words = [word for word in text.split(",") if word]
+    for word in words or [""]:
+        if word not in known:
+            raise ConfigError(f"{option}: found '{word}'; hint: {suggest(word, known)}")
+    return words
+
+
+@contextmanager
+def _until_stopped(control: Control) -> Iterator[None]:
+    """The first signal to end stops the campaign, which keeps what it has; the next one ends it."""
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        if control.cancelled:
+            raise KeyboardInterrupt
+        control.cancel()
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _show(level: Level) -> None:
+    """Prints what a level came to."""
+    from flashgc.units import format_count, format_duration
+
+    if level.skipped is not None:
+        click.echo(f"{level.name}: not run: {level.skipped}")
+        return
+    what = "a promise is broken" if level.broken else "every promise kept"
+    stopped = ", stopped early" if level.stopped else ""
+    click.echo(f"{level.name}: {what} in {format_duration(level.seconds)}{stopped}")
+    for name, count in level.counts.items():
+        number = format_count(count) if isinstance(count, int) else count
+        click.echo(f"  {name.replace('_', ' ')}: {number}")
+    if level.broken is not None:
+        click.echo(f"  seed {level.broken.seed}: {level.broken.what}")
+        for step in level.broken.script:
+            click.echo(f"    {step}")

@@ -1,0 +1,108 @@
+"""The folder in which a campaign works, and how nothing is left of it, whatever happens.
+
+A campaign that was killed leaves its folder, mounts, loop devices and processes; the next one finds
+the folder by its name, sees that its owner is dead, and undoes all of it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from flashgc._core import DriveError
+from flashgc.device import up as upping
+
+#: How the folders' names begin.
+PREFIX = "flashgc-crash-test-"
+
+#: The files in which a campaign notes itself, and the processes that it started.
+OWNER, PROCESSES = "owner", "processes"
+
+
+@contextlib.contextmanager
+def scratch() -> Iterator[Path]:
+    """A folder that other users may enter; gone at the end with all that was mounted in it."""
+    sweep()
+    folder = Path(tempfile.mkdtemp(prefix=PREFIX)).resolve()
+    try:
+        (folder / OWNER).write_text(_named(os.getpid()))
+        folder.chmod(0o755)
+        yield folder
+    finally:
+        remove(folder)
+
+
+def note(folder: Path, pid: int) -> None:
+    """Notes a process that must not outlive the folder."""
+    with open(folder / PROCESSES, "a", encoding="utf-8") as notes:
+        notes.write(f"{_named(pid)}\n")
+
+
+def _named(pid: int) -> str:
+    return f"{pid} {upping.began(pid)}"
+
+
+def _is_alive(named: str) -> bool:
+    pid, _, began = named.strip().partition(" ")
+    return bool(began) and pid.isdigit() and upping.began(int(pid)) == began
+
+
+def sweep() -> None:
+    """Undoes what campaigns have left that were killed."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+        try:
+            owner = (folder / OWNER).read_text()
+        except OSError:
+            continue  # another campaign is making it, or it is not ours
+        if not _is_alive(owner):
+            remove(folder.resolve())
+
+
+def remove(folder: Path) -> None:
+    """Ends the processes of a folder, unmounts what is mounted in it, and removes it."""
+    for process in _lines(folder / PROCESSES):
+        if _is_alive(process):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(process.split()[0]), signal.SIGKILL)
+    for up in folder.glob("*.up"):
+        with contextlib.suppress(DriveError, OSError):
+            upping.down(up.with_suffix(""), force=True)
+    loops = set(_loops(folder))
+    for device, mount in reversed(_mounts(folder)):
+        subprocess.run(("umount", "--lazy", mount), check=False, capture_output=True)
+        if device.startswith("/dev/loop"):
+            loops.add(device)
+    for device in loops:
+        subprocess.run(("losetup", "--detach", device), check=False, capture_output=True)
+    if not _mounts(folder):  # Never remove what is on a drive.
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_text().splitlines()
+    except OSError:
+        return []
+
+
+def _mounts(folder: Path) -> list[tuple[str, str]]:
+    """What is mounted below a folder: sources and places, in the order of mounting."""
+    found = []
+    for line in _lines(Path("/proc/self/mounts")):
+        source, place = line.split()[:2]
+        if place.startswith(f"{folder}/"):
+            found.append((source, place))
+    return found
+
+
+def _loops(folder: Path) -> Iterator[str]:
+    """The loop devices over files below a folder."""
+    for backing in Path("/sys/block").glob("loop*/loop/backing_file"):
+        if any(line.startswith(f"{folder}/") for line in _lines(backing)):
+            yield f"/dev/{backing.parent.parent.name}"

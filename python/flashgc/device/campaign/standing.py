@@ -1,0 +1,54 @@
+"""A drive that is up with a file system, and killed: what the levels with databases share."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+from flashgc import Device
+from flashgc.device import up as upping
+from flashgc.device.campaign.report import BrokenPromiseError
+from flashgc.device.campaign.scratch import note
+
+
+class Standing:
+    """A drive with ext4 in ``folder``, which can be killed and brought up again."""
+
+    def __init__(self, folder: Path, capacity: str) -> None:
+        """Makes the drive and brings it up."""
+        self._folder = folder
+        self.file, self.mount = folder / "drive.flash", folder / "mount"
+        Device.create(
+            self.file, capacity=capacity, pages_per_block=64, victim="greedy", journal="4MiB"
+        ).close()
+        self.up()
+
+    def up(self) -> None:
+        """Brings it up; after a kill its file system recovers."""
+        self._up = upping.up(self.file, self.mount)
+        note(self._folder, self._up.server)
+
+    def kill(self, others: Iterable[int] = ()) -> None:
+        """Kills the server and other processes, and waits for their end."""
+        pids = [self._up.server, *others]
+        began = {pid: upping.began(pid) for pid in pids}
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        until = time.monotonic() + 30
+        while any(upping.began(pid) == when != "" for pid, when in began.items()):
+            if time.monotonic() > until:
+                raise BrokenPromiseError(f"the processes {pids} have not ended 30 s after a kill")
+            for pid in pids:  # A child of ours stays until it is asked for.
+                with contextlib.suppress(ChildProcessError):
+                    os.waitpid(pid, os.WNOHANG)
+            time.sleep(0.01)
+        upping.down(self.file, force=True)
+
+    def down(self) -> None:
+        """Unmounts and closes it."""
+        upping.down(self.file, force=True)
