@@ -65,56 +65,82 @@ fn check(drive: &mut Drive) -> Result<(), Any> {
     Ok(())
 }
 
+/// Time of the wall clock and of the processor.
+type Took = (Duration, Duration);
+
+/// See [`Took`].
+struct Clock {
+    wall: Instant,
+    processor: Duration,
+}
+
+impl Clock {
+    fn start() -> Result<Self, Any> {
+        Ok(Self { wall: Instant::now(), processor: Self::processor()? })
+    }
+
+    fn processor() -> Result<Duration, Any> {
+        let text = std::fs::read_to_string("/proc/thread-self/schedstat")?;
+        let nanoseconds = text.split_whitespace().next().ok_or("no time of the processor")?;
+        Ok(Duration::from_nanos(nanoseconds.parse()?))
+    }
+
+    fn elapsed(&self) -> Result<Took, Any> {
+        Ok((self.wall.elapsed(), Self::processor()? - self.processor))
+    }
+}
+
 /// Does a step. Returns what is measured, and its name.
-fn step(step: &str, path: &Path, settings: &Settings) -> Result<(&'static str, Duration), Any> {
-    let begun = Instant::now();
+fn step(step: &str, path: &Path, settings: &Settings) -> Result<(&'static str, Took), Any> {
+    let begun = Clock::start()?;
     match step {
         "create" => {
             let mut media = FileMedia::create(path, settings.file_bytes()?)?;
             Drive::create(&mut media, settings, *b"a drive of 1 TB.")?;
-            Ok(("created", begun.elapsed()))
+            Ok(("created", begun.elapsed()?))
         }
         "fill" => {
             let mut drive = open(path, settings)?;
             for page in (0..drive.pages()).step_by(GAP as usize) {
                 drive.write(page, &page_of(page), false)?;
             }
-            let begun = Instant::now();
+            let begun = Clock::start()?;
             drive.close()?;
-            Ok(("closed", begun.elapsed()))
+            Ok(("closed", begun.elapsed()?))
         }
         "clean" => {
             let mut drive = open(path, settings)?;
-            let opened = begun.elapsed();
+            let opened = begun.elapsed()?;
             check(&mut drive)?;
             Ok(("opened after a clean shutdown", opened))
         }
         "trim" => {
             let mut drive = open(path, settings)?;
             let pages = drive.pages();
-            let begun = Instant::now();
+            let begun = Clock::start()?;
             drive.trim(0, pages)?;
             let extent = drive.extent(0, pages)?;
-            let took = begun.elapsed();
+            let took = begun.elapsed()?;
             assert_eq!(extent, (pages, false));
             Ok(("all pages discarded, and the extent without data found", took))
         }
         "write" => {
             let mut drive = open(path, settings)?;
             let checkpoints = drive.stat().checkpoints;
-            let (mut longest, mut page) = (Duration::ZERO, 0);
+            let (mut longest, mut page) = ((Duration::ZERO, Duration::ZERO), 0);
             // Each takes a block of the journal, so that a checkpoint is soon due.
             while drive.stat().checkpoints < checkpoints + 2 {
                 page = (page + GAP) % (drive.pages() / GAP * GAP);
-                let begun = Instant::now();
+                let begun = Clock::start()?;
                 drive.write(page, &page_of(page), true)?;
-                longest = longest.max(begun.elapsed());
+                let (wall, processor) = begun.elapsed()?;
+                longest = (longest.0.max(wall), longest.1.max(processor));
             }
             Ok(("longest of the writes beside two checkpoints", longest))
         }
         _ => {
             let mut drive = open(path, settings)?;
-            let opened = begun.elapsed();
+            let opened = begun.elapsed()?;
             assert!(drive.stat().recovery.is_some_and(|recovery| recovery.records > 0));
             check(&mut drive)?;
             Ok(("opened after a crash", opened))
@@ -129,11 +155,13 @@ fn main() -> Result<(), Any> {
     let settings = settings(gigabytes)?;
     let pages = settings.layout.geometry.logical_pages();
     if let Some(name) = arguments.get(2) {
-        let (what, took) = step(name, &Path::new(folder).join("drive.flash"), &settings)?;
+        let (what, (wall, processor)) =
+            step(name, &Path::new(folder).join("drive.flash"), &settings)?;
         let per_page = peak()? as f64 / f64::from(pages);
         println!(
-            "{:8.3} s  {per_page:5.2} bytes of memory a page at most: {what}",
-            took.as_secs_f64()
+            "{:8.3} s, {:7.3} s of the processor, {per_page:5.2} bytes of memory a page at most: {what}",
+            wall.as_secs_f64(),
+            processor.as_secs_f64(),
         );
         // A crash: the drive is not closed.
         return Ok(());

@@ -76,7 +76,7 @@ impl Sink {
         Ok(())
     }
 
-    /// Writes the last chunk. Returns the bytes written and their check sum.
+    /// Writes the last chunk. Returns the bytes written, and the check sum of all chunks' check sums.
     pub(super) fn finish(&mut self, media: &mut dyn Media) -> io::Result<(u64, u32)> {
         if self.buffer.len() > HEADER || self.run > 0 {
             self.write_chunk(media)?;
@@ -94,7 +94,7 @@ impl Sink {
         put.u64(self.run).u64(self.fill.into());
         let sum = crc(self.tag, &self.buffer);
         Put::new(&mut self.buffer[4..]).u32(sum);
-        self.sum = crc(self.sum, &self.buffer);
+        self.sum = crc(self.sum, &sum.to_le_bytes());
         media.write_at(self.at, &self.buffer)?;
         self.at += len as u64;
         self.index += 1;
@@ -126,7 +126,7 @@ impl<'a> Source<'a> {
         Self { media, tag, at, end, chunk: vec![], read: 0, run: 0, fill: 0, index: 0, sum: 0 }
     }
 
-    /// The check sum of all chunks, which have been read to their end; `None` where some are left.
+    /// The check sum of the check sums of all chunks, which have been read to their end; `None` where some are left.
     pub(super) fn sum(&self) -> Option<u32> {
         let is_done = self.at == self.end && self.run == 0 && self.read == self.chunk.len();
         is_done.then_some(self.sum)
@@ -151,12 +151,11 @@ impl<'a> Source<'a> {
             return damaged();
         }
         self.chunk.truncate(len);
-        let whole = crc(self.sum, &self.chunk);
         self.chunk[4..8].fill(0);
         if sum != crc(self.tag, &self.chunk) {
             return damaged();
         }
-        (self.sum, self.read) = (whole, HEADER);
+        (self.sum, self.read) = (crc(self.sum, &sum.to_le_bytes()), HEADER);
         (self.run, self.fill) = (run, fill as u8);
         self.at += len as u64;
         self.index += 1;
