@@ -2,7 +2,7 @@
 //!
 //! Decisions are the counting drive's: steps come in the order of
 //! [`Stepwise::write_at_once`]. A write puts data and out-of-band record where the store says and
-//! notes the change in the journal. Four rules make that safe; numbers are those of the code:
+//! notes the change in the journal. Five rules make that safe; numbers are those of the code:
 //!
 //! - R1: a record that was not durable counts after a crash only if its page verifies.
 //! - R2: before the first program into a block erased since the last sync, there is a sync: the block

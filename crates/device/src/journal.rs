@@ -259,3 +259,36 @@ impl<'a> Replay<'a> {
         Ok(stamp - self.stamp)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::media::MemMedia;
+    use flashgc_ftl::Geometry;
+
+    /// A ring of 8 blocks: the checkpoint before the one that counts keeps its blocks until its slot is
+    /// taken, and no block that is needed is written over.
+    #[test]
+    fn the_ring_keeps_what_both_checkpoints_need() {
+        let zones = Zones::new(Geometry::new(12, 5, 40).unwrap(), 4096, 8).unwrap();
+        let mut media = MemMedia::new(zones.len);
+        let mut journal = Journal::new(3, (100, 1000), 100);
+        let mut write = |journal: &mut Journal, count: u64| {
+            for _ in 0..count {
+                journal.append(Record::Erase { block: 1 });
+                journal.write_out(&mut media, &zones)?;
+            }
+            Ok::<_, io::Error>(())
+        };
+        write(&mut journal, 3).unwrap();
+        journal.begin_checkpoint();
+        write(&mut journal, 1).unwrap();
+        journal.end_checkpoint(103);
+        assert_eq!((journal.since_checkpoint(), journal.room(&zones)), (1, 4));
+        write(&mut journal, 4).unwrap();
+        assert_eq!(journal.room(&zones), 0);
+        assert!(write(&mut journal, 1).is_err());
+        journal.begin_checkpoint();
+        assert_eq!(journal.room(&zones), 3);
+    }
+}

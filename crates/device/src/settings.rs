@@ -15,7 +15,8 @@ use crate::served::DeviceError;
 pub enum Durability {
     /// A loss of power: what is flushed is on the disk.
     Power,
-    /// The end of the process, however sudden: what is flushed is with the operating system.
+    /// The end of the process, however sudden: what is flushed is with the operating system. After a
+    /// loss of power the file may be refused as damaged.
     #[default]
     Process,
     /// Nothing but a clean shutdown.

@@ -104,3 +104,25 @@ fn a_closed_drive_opens_without_its_last_checkpoint() {
     }
     assert_eq!(anew, 1);
 }
+
+/// A checkpoint has just ended: nothing was written to the journal since, and the superblock alone says
+/// that its last block was durable.
+#[test]
+fn a_block_that_the_superblock_knows_to_be_durable_is_not_cut_off() {
+    let settings = plain();
+    let (mut drive, media, _, _) = full(&settings);
+    let before = drive.stat().checkpoints;
+    let mut page = 0;
+    while drive.stat().checkpoints == before {
+        page = (page + 7) % drive.pages();
+        drive.write(page, &page_of(page), true).unwrap();
+    }
+    drop(drive);
+    let mut image = media.image();
+    let number = |at: &usize| u64::from_le_bytes(*image[at + 8..].first_chunk().unwrap());
+    let last = places_of(&image, b"FGJ1").into_iter().max_by_key(number).unwrap();
+    image[last + 40] ^= 1;
+    let refused = Drive::open(Box::new(MemMedia::of(image)), &settings).err();
+    let text = refused.expect("refused").to_string();
+    assert!(text.contains("journal block") && text.contains("--from-oob"), "{text}");
+}

@@ -132,6 +132,10 @@ impl Drive {
         match error.kind() {
             FtlErrorKind::ReadOnly { .. } => self.end(),
             _ => {
+                // The medium is well: what the host has written need not be lost.
+                if let Err(failure) = self.make_durable() {
+                    return self.fail(failure);
+                }
                 self.fail(error);
                 DeviceError::NoSpace(error.to_string())
             }
