@@ -47,7 +47,11 @@ def leftovers(folder: Path) -> list[str]:
     with open("/proc/self/mounts") as lines:
         mounted = [line for line in lines if str(folder) in line]
     loops = subprocess.run(("losetup", "-l", "-n", "-O", "NAME,BACK-FILE"), capture_output=True)
-    attached = [line for line in loops.stdout.decode().splitlines() if "flashgc-" in line]
+    attached = [
+        line
+        for line in loops.stdout.decode().splitlines()
+        if "/flashgc-" in line and "crash-test" not in line  # campaigns have folders of their own
+    ]
     return mounted + attached
 
 

@@ -325,7 +325,7 @@ fn the_socket_is_its_owners_and_has_one_server() {
     Client::connect(second.path()).unwrap().flush().unwrap();
     drop(second);
     assert!(!setup.path.exists());
-    // A file that is no socket stays, and a path may be too long.
+    // A file that is no socket stays, and a name may be too long; a path may not.
     std::fs::write(&setup.path, "mine").unwrap();
     let start = |path: &Path| Server::start(setup.engine.queue(), path, setup.keeper.clone());
     start(&setup.path).err().unwrap();
@@ -334,6 +334,12 @@ fn the_socket_is_its_owners_and_has_one_server() {
     assert_eq!(start(&long).err().unwrap().kind(), std::io::ErrorKind::InvalidInput);
     let nowhere = setup.path.join("no/such/folder");
     start(&nowhere).err().unwrap();
+    let deep = setup.path.with_file_name("y".repeat(200));
+    std::fs::create_dir(&deep).unwrap();
+    let server = start(&deep.join("s")).unwrap();
+    Client::connect(server.path()).unwrap().flush().unwrap();
+    drop(server);
+    assert!(!deep.join("s").exists());
 }
 
 /// Of servers that find the same abandoned socket at once, one takes its place.

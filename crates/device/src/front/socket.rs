@@ -5,7 +5,7 @@
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
@@ -40,13 +40,9 @@ impl Listener {
 
     /// Listens at a Unix socket.
     pub fn unix(path: &Path) -> io::Result<Self> {
-        let address = SocketAddrUnix::new(path).map_err(|_| {
-            let text =
-                format!("{} is too long for a socket; hint: a path of 100 bytes", path.display());
-            io::Error::new(io::ErrorKind::InvalidInput, text)
-        })?;
         // Two servers that find the same abandoned socket must not both take its place.
-        let _place = lock(path.parent().filter(|folder| !folder.as_os_str().is_empty()))?;
+        let place = lock(path)?;
+        let address = address(path, &place)?;
         let listener = bind(&address).or_else(|error| match error {
             Errno::ADDRINUSE if is_abandoned(path, &address) => {
                 std::fs::remove_file(path)?;
@@ -113,11 +109,39 @@ fn identity(path: &Path) -> io::Result<(u64, u64)> {
     Ok((file.dev(), file.ino()))
 }
 
-/// A lock on a folder, while it is open. File systems without locks, and folders that others hold, do
-/// without.
-fn lock(folder: Option<&Path>) -> io::Result<OwnedFd> {
+/// The folder of a file.
+fn folder(path: &Path) -> io::Result<OwnedFd> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let folder = rustix::fs::open(folder.unwrap_or(Path::new(".")), flags, Mode::empty())?;
+    Ok(rustix::fs::open(folder.unwrap_or(Path::new(".")), flags, Mode::empty())?)
+}
+
+/// The address of a Unix socket in this folder. An address has some 100 bytes at most; a longer path is
+/// named through the folder that is open.
+fn address(path: &Path, folder: &OwnedFd) -> io::Result<SocketAddrUnix> {
+    let name = path.file_name().unwrap_or_default();
+    let short = Path::new("/proc/self/fd").join(folder.as_raw_fd().to_string()).join(name);
+    SocketAddrUnix::new(path).or_else(|_| SocketAddrUnix::new(&short)).map_err(|_| {
+        let text = format!(
+            "the name of {} is too long for a socket; hint: a name of 80 bytes",
+            path.display()
+        );
+        io::Error::new(io::ErrorKind::InvalidInput, text)
+    })
+}
+
+/// A connection to the Unix socket at `path`.
+pub fn connect(path: &Path) -> io::Result<UnixStream> {
+    let folder = folder(path)?;
+    let socket = socket(SocketFlags::empty())?;
+    rustix::net::connect(&socket, &address(path, &folder)?)?;
+    Ok(socket.into())
+}
+
+/// A lock on the folder of a file, while it is open. File systems without locks, and folders that
+/// others hold, do without.
+fn lock(path: &Path) -> io::Result<OwnedFd> {
+    let folder = folder(path)?;
     for _ in 0..TRIES {
         match rustix::fs::flock(&folder, FlockOperation::NonBlockingLockExclusive) {
             Err(Errno::WOULDBLOCK) => std::thread::sleep(Duration::from_millis(1)),

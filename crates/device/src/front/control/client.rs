@@ -1,7 +1,6 @@
 //! A client of the control socket.
 
 use std::io;
-use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -10,7 +9,7 @@ use thiserror::Error;
 use super::request::{Pages, Request, Status, number};
 use super::{VERSION, frame};
 use crate::PAGE;
-use crate::front::socket::Socket;
+use crate::front::socket::{Socket, connect};
 
 /// How long an answer may take: a flush of a slow disk does take its time.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -57,8 +56,8 @@ impl Client {
     /// # Errors
     /// Nobody is there, or someone who speaks another protocol or version.
     pub fn connect(path: &Path) -> Result<Self, ClientError> {
-        let socket = UnixStream::connect(path)
-            .map_err(|error| ClientError::NoServer { path: path.into(), error })?;
+        let socket =
+            connect(path).map_err(|error| ClientError::NoServer { path: path.into(), error })?;
         let mut client = Self { socket: Socket::Unix(socket), pages: 0 };
         let about = client.ask(&Request::Hello { version: VERSION })?;
         let about = about.split_first_chunk::<8>().and_then(|(head, rest)| {

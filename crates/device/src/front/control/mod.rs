@@ -105,7 +105,7 @@ impl Server {
     /// killed is replaced.
     ///
     /// # Errors
-    /// A living server or another file is there; no such folder; too long a path.
+    /// A living server or another file is there; no such folder; too long a name.
     pub fn start(queue: Queue, path: &Path, keeper: Arc<dyn Keeper>) -> io::Result<Self> {
         Self::start_with(queue, path, keeper, PATIENCE)
     }

@@ -61,7 +61,7 @@ impl Server {
     /// `queue` to one machine after the other.
     ///
     /// # Errors
-    /// A living server or another file is there; no such folder; too long a path.
+    /// A living server or another file is there; no such folder; too long a name.
     pub fn start(queue: Queue, path: &Path, disk: Disk) -> io::Result<Self> {
         let listener = Listener::unix(path)?;
         let mut socket = listener.unix_listener()?.map(Socket::from).ok_or(io::ErrorKind::Other)?;
