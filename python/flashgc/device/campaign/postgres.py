@@ -15,6 +15,7 @@ import subprocess
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from flashgc._core import DriveError
 from flashgc.device.campaign.cuts import check
@@ -169,14 +170,15 @@ class Cluster:
             threading.Thread(target=_count, args=(client, number, acknowledged), daemon=True)
             for number, client in enumerate(clients)
         ]
-        for process in (bench, *clients):
+        processes: list[subprocess.Popen[Any]] = [bench, *clients]
+        for process in processes:
             note(self._folder, process.pid)
         for thread in counting:
             thread.start()
         try:
             yield
         finally:
-            for process in (bench, *clients):
+            for process in processes:
                 process.terminate()
                 process.wait()
             for thread in counting:
