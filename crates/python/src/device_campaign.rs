@@ -159,17 +159,14 @@ impl RecordedDrive {
         Ok(Self { path, open: Mutex::new(Some(open)) })
     }
 
-    /// Unmounts the drive, and closes it.
+    /// Unmounts the drive, and closes it. While it is in use it stays open.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         py.detach(|| {
             let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-            let Some((engine, mut mount)) = open.take() else { return Ok(()) };
-            if let Some(mount) = &mut mount
-                && let Err(error) = mount.unmount()
-            {
-                return Err(DeviceError::Io(error));
+            if let Some((_, Some(mount))) = open.as_mut() {
+                mount.unmount()?;
             }
-            drop(mount);
+            let Some((engine, _)) = open.take() else { return Ok(()) };
             match engine.stop() {
                 (Some(recorder), Ok(())) => recorder.into_drive().close(),
                 (_, Err(failure)) => Err(DeviceError::Media(failure.to_string())),

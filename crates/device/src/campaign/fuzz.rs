@@ -42,7 +42,8 @@ pub struct Tally {
     /// Reads that ended with a media error.
     pub media_errors: u64,
     /// Pages that went back behind their flushed version, where a bit was flipped in a drive that had
-    /// not been closed: its journal then ends early, or the superblock before the newest counts.
+    /// not been closed, or its recovery could not read a place: the journal then ends early, or the
+    /// superblock before the newest counts.
     pub went_back: u64,
     /// Drives whose two maps were compared.
     pub compared: u64,

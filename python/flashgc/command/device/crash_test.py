@@ -25,7 +25,7 @@ Examples:
   flashgc device crash-test
   flashgc device crash-test --level images --images 1000000
   flashgc device crash-test --level images --without R2
-  flashgc device crash-test --level fuzz --seed 17 --operations 100M
+  flashgc device crash-test --level fuzz --seed 17 --operations 1e8
   flashgc device crash-test --level files --fs ext4,xfs,btrfs --cuts 300
   flashgc device crash-test --level postgres --seconds 600
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import contextlib
 import random
 import subprocess
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from flashgc import Device, _core
@@ -88,7 +89,7 @@ def record(
                 workload.step()
                 pace.step()
     finally:
-        drive.close()
+        _released(drive.close)
     file.unlink()
     return log, workload.history, begin
 
@@ -167,8 +168,20 @@ def _look(
         if checked.returncode:
             said = " ".join((checked.stdout + checked.stderr).split())
             raise BrokenPromiseError(f"{CHECKERS[filesystem][0]} says: {said[-400:]}")
-        drive.stop_serving()
+        _released(drive.stop_serving)
     check(file)
+
+
+def _released(end: Callable[[], None]) -> None:
+    """Ends a mount. A loop device that was given back may hold it for some moments more."""
+    until = time.monotonic() + mounts.PATIENCE
+    while True:
+        try:
+            return end()
+        except DriveError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(mounts.PAUSE)
 
 
 def check(file: Path) -> None:

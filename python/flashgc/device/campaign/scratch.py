@@ -50,7 +50,12 @@ def _named(pid: int) -> str:
 
 def _is_alive(named: str) -> bool:
     pid, _, began = named.strip().partition(" ")
-    return bool(began) and pid.isdigit() and upping.began(int(pid)) == began
+    if not (began and pid.isdigit() and upping.began(int(pid)) == began):
+        return False
+    # One that was killed while it waited for its own mount stays until that is taken away.
+    words = [line.split() for line in _lines(Path(f"/proc/{pid}/status"))]
+    pending = [int(word[1], 16) for word in words if word[0] in ("SigPnd:", "ShdPnd:")]
+    return not any(signals & 1 << signal.SIGKILL - 1 for signals in pending)
 
 
 def sweep() -> None:
@@ -74,8 +79,11 @@ def remove(folder: Path) -> None:
         with contextlib.suppress(DriveError, OSError):
             upping.down(up.with_suffix(""), force=True)
     loops = set(_loops(folder))
-    for device, mount in reversed(_mounts(folder)):
-        subprocess.run(("umount", "--lazy", mount), check=False, capture_output=True)
+    mounted = _mounts(folder)
+    # A mount whose server is gone must fail at once before anything on it can be taken away.
+    for device, mount in sorted(mounted, key=lambda one: one[0].startswith("/dev/")):
+        how = ("--lazy",) if device.startswith("/dev/") else ("--force", "--lazy")
+        subprocess.run(("umount", *how, mount), check=False, capture_output=True)
         if device.startswith("/dev/loop"):
             loops.add(device)
     for device in loops:

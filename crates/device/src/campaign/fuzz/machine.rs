@@ -32,6 +32,8 @@ struct Life {
     shorts: Shorts,
     /// What the medium held when it was opened, all of it durable.
     base: Vec<u8>,
+    /// A place of the medium cannot be read, whatever is written there.
+    cannot_read: bool,
 }
 
 /// See the module's text.
@@ -42,8 +44,8 @@ pub(super) struct Machine<'a> {
     /// There is none while a step opens one.
     life: Option<Life>,
     pages: Pages,
-    /// Bits of data were flipped since the drive was opened: after a crash the end of its journal may not
-    /// verify.
+    /// Bits were flipped since the drive was opened, or its recovery cannot read a place: the end of its
+    /// journal may not verify.
     is_flipped: bool,
     /// Something was damaged since the drive was made.
     was_damaged: bool,
@@ -93,12 +95,12 @@ impl<'a> Machine<'a> {
         let shorts = Shorts::default();
         let (outer, faults) = FaultMedia::new(ShortMedia::new(media.clone(), shorts.clone()));
         if let Some(failing) = failing {
-            set(failing, &faults, &shorts, media.len());
+            set(failing, &faults, &shorts, &self.zones);
         }
         let opened = Drive::open_by(Box::new(outer), self.settings, self.rules);
         self.tally.faults += faults.failed() + shorts.done();
         match opened {
-            Ok(drive) => Ok(Life { drive, media, faults, shorts, base: image }),
+            Ok(drive) => Ok(Life { drive, media, faults, shorts, base: image, cannot_read: false }),
             Err(error) => Err((error, media)),
         }
     }
@@ -139,12 +141,10 @@ impl<'a> Machine<'a> {
             Step::Reopen { draw, flip } => self.reopen(draw, flip),
             Step::Flip { at } => self.flip(at),
             Step::Fail(failing) => {
-                if matches!(failing, Failing::Read(_)) {
-                    // A page that cannot be read when it is copied is damaged for good.
-                    self.damage();
-                }
+                let zones = self.zones;
                 let life = self.life()?;
-                set(failing, &life.faults, &life.shorts, life.media.len());
+                life.cannot_read |= matches!(failing, Failing::Read(_));
+                set(failing, &life.faults, &life.shorts, &zones);
                 Ok(())
             }
         }
@@ -207,6 +207,9 @@ impl<'a> Machine<'a> {
 
     fn look(&mut self, page: u32) -> Result<(), String> {
         let found = self.read(page)?;
+        if found.is_none() && self.life()?.cannot_read {
+            return Ok(());
+        }
         self.pages.judge(page, found)
     }
 
@@ -232,6 +235,10 @@ impl<'a> Machine<'a> {
     fn end_life(&mut self) -> Result<Life, String> {
         let life = self.life.take().ok_or("there is no drive")?;
         self.tally.faults += life.faults.failed() + life.shorts.done();
+        if life.cannot_read {
+            // A page that could not be read when it was copied is damaged for good.
+            self.damage();
+        }
         Ok(life)
     }
 
@@ -248,6 +255,11 @@ impl<'a> Machine<'a> {
             Again::Failing(failing) => Some(failing),
             Again::No | Again::Crash => None,
         };
+        if matches!(failing, Some(Failing::Read(_))) {
+            // A recovery takes what it cannot read for what was never written, and copies it so.
+            self.is_flipped = true;
+            self.damage();
+        }
         let (media, opened) = match self.open(image.clone(), failing) {
             Ok(life) => (life.media.clone(), Some(life)),
             Err((_, media)) if failing.is_some() => (media, None),
@@ -272,6 +284,7 @@ impl<'a> Machine<'a> {
             let found = self.read(page)?;
             match found {
                 Some(version) if is_flipped => {
+                    self.tally.went_back += u64::from(self.pages.kept(page, version).is_err());
                     self.pages.knows(page, version)?;
                     self.pages.settle(page, found);
                 }
@@ -282,7 +295,7 @@ impl<'a> Machine<'a> {
     }
 
     fn reopen(&mut self, draw: u32, flip: Option<u32>) -> Result<(), String> {
-        let Life { drive, media, base, faults, shorts } = self.end_life()?;
+        let Life { drive, media, base, faults, shorts, .. } = self.end_life()?;
         let failed = || faults.failed() + shorts.done() > 0;
         let had_failed = drive.stat().read_only.is_some();
         let closed = drive.close();
@@ -323,19 +336,8 @@ impl<'a> Machine<'a> {
     /// Looks at what a drive on `image` with one flipped bit holds. A drive that was closed has every
     /// page as it was, or an error in its place; one that was not may have lost the end of its journal.
     fn probe(&mut self, image: &[u8], at: u32, was_closed: bool) -> Result<(), String> {
+        let bit = bit_of(&self.zones, at);
         let zones = &self.zones;
-        let page = PAGE as u64;
-        let parts = [
-            0..zones.config,
-            zones.config..zones.config + page,
-            zones.checkpoint(0)..zones.checkpoint(0) + page,
-            zones.checkpoint(1)..zones.checkpoint(1) + page,
-            zones.journal(0)..zones.oob(0),
-            zones.oob(0)..zones.data(0),
-            zones.data(0)..zones.len,
-        ];
-        let part = parts[at as usize % parts.len()].clone();
-        let bit = part.start * 8 + u64::from(at) * 7919 % ((part.end - part.start) * 8);
         // The end of a journal, what it says of data that no later block vouches for, and one of the two
         // copies of the newest superblock, without which the one before counts.
         let is_early = (zones.config..zones.journal(0)).contains(&(bit / 8));
@@ -397,13 +399,29 @@ impl<'a> Machine<'a> {
     }
 }
 
-/// Makes a medium of `len` bytes fail.
-fn set(failing: Failing, faults: &Faults, shorts: &Shorts, len: u64) {
+/// A bit of the file, drawn by `at`: every kind of structure comes as often.
+fn bit_of(zones: &Zones, at: u32) -> u64 {
+    let page = PAGE as u64;
+    let parts = [
+        0..zones.config,
+        zones.config..zones.config + page,
+        zones.checkpoint(0)..zones.checkpoint(0) + page,
+        zones.checkpoint(1)..zones.checkpoint(1) + page,
+        zones.journal(0)..zones.oob(0),
+        zones.oob(0)..zones.data(0),
+        zones.data(0)..zones.len,
+    ];
+    let part = &parts[at as usize % parts.len()];
+    part.start * 8 + u64::from(at) * 7919 % ((part.end - part.start) * 8)
+}
+
+/// Makes the medium of a drive with these zones fail.
+fn set(failing: Failing, faults: &Faults, shorts: &Shorts, zones: &Zones) {
     match failing {
         Failing::Write(after) => faults.add(Fault::Write(after.into())),
         Failing::Full(after) => faults.add(Fault::Full(after.into())),
         Failing::Sync(after) => faults.add(Fault::Sync(after.into())),
-        Failing::Read(at) => faults.add(Fault::Read(u64::from(at) * 7919 % len)),
+        Failing::Read(at) => faults.add(Fault::Read(bit_of(zones, at) / 8)),
         Failing::Short(short) => shorts.set(Some(short)),
     }
 }

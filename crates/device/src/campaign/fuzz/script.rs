@@ -150,9 +150,10 @@ impl Script {
     pub(super) fn lines(&self) -> Vec<String> {
         let Settings { layout, victim, journal_blocks, durability } = &self.settings;
         let drive = format!(
-            "drive: {}, victim {victim}, placement {}, allocation {}, {journal_blocks} journal \
+            "drive: {} blocks of {} pages, victim {victim}, placement {}, allocation {}, {journal_blocks} journal \
              blocks, durability {}",
             layout.geometry.blocks(),
+            layout.geometry.pages_per_block(),
             layout.placement,
             layout.allocation,
             durability.name()
