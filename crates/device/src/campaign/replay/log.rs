@@ -68,9 +68,10 @@ impl<S: Served> Served for Recorder<S> {
     fn write(&mut self, page: u64, data: &[u8], fua: bool) -> Result<(), DeviceError> {
         self.drive.write(page, data, fua)?;
         self.note(WRITE, page, (data.len() / PAGE) as u64, data)?;
-        Ok(if fua {
-            self.note(FLUSH, 0, 0, &[])?
-        })
+        if fua {
+            self.note(FLUSH, 0, 0, &[])?;
+        }
+        Ok(())
     }
 
     fn trim(&mut self, page: u64, count: u64) -> Result<(), DeviceError> {
