@@ -319,7 +319,7 @@ impl<'a> Machine<'a> {
         // The end of a journal, what it says of data that no later block vouches for, and one of the two
         // copies of the newest superblock, without which the one before counts.
         let is_early = (zones.config..zones.journal(0)).contains(&(bit / 8));
-        let may_go_back = !was_closed && (!is_early || self.is_flipped);
+        let may_go_back = self.is_flipped || (!was_closed && !is_early);
         let mut flipped = image.to_vec();
         flipped[(bit / 8) as usize] ^= 1 << (bit % 8);
         self.tally.flips += 1;
