@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.conftest import COMMAND, Command, environment
+from tests.device.conftest import needs, needs_mounts
+
 from flashgc import Device, DriveError, _core
 from flashgc.device.campaign import cuts, databases, files, kills, nbd, postgres
 from flashgc.device.campaign.report import BrokenPromiseError, Level, Pace
-
-from tests.conftest import COMMAND, Command, environment
-from tests.device.conftest import needs, needs_mounts
 
 
 def in_mounts(test: Callable[..., None]) -> Callable[..., None]:

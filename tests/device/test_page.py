@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import random
 import threading
 import time
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ import pytest
 
 from device.browser import Browser, browser, needs_browser
 from device.fake_drive import BAD, CLOSED, ERASED, OPEN, FakeDrive
+from flashgc import Device
 from flashgc.device.source import Blocks
 from flashgc.device.still import PALETTE
 from flashgc.device.web import Page
@@ -236,3 +238,33 @@ def test_the_drive_named_like_markup_is_text(
         assert window.text("name") == "<img src=x onerror=alert(1)>"
         assert window.run("return document.images.length") == 0
         window.open("about:blank")
+
+
+def test_a_stored_drive_under_load_is_shown_as_it_says(tmp_path: Path, window: Browser) -> None:
+    with (
+        Device.create(tmp_path / "d", blocks=128, pages_per_block=32, victim="greedy") as drive,
+        Page(drive) as served,
+    ):
+        ends = threading.Event()
+        pages = drive.size // 4096
+
+        def load() -> None:
+            draw = random.Random(1)
+            while not ends.wait(0.01):
+                for _ in range(200):
+                    drive.write(draw.randrange(pages) * 4096, bytes(4096))
+
+        worker = threading.Thread(target=load)
+        worker.start()
+        try:
+            window.open(served.url)
+            window.until(f"{STATE} === 'live'")
+            window.until("parseFloat(document.getElementById('wa-now').innerText) > 1.2")
+        finally:
+            ends.set()
+            worker.join()
+        stat = drive.stat()
+        assert stat["counters"]["collections"] > 100
+        wanted = f"{stat['write_amplification']:.2f}"
+        window.until(f"document.getElementById('wa-all').innerText.startsWith('{wanted}')")
+        assert window.complaints() == []

@@ -131,14 +131,16 @@ fn failed(path: &std::path::Path, error: &DeviceError) -> PyErr {
     DriveError::new_err(format!("{}: {error}", path.display()))
 }
 
-/// A drive with its recorder, and where it is mounted.
-type Opened = (Engine<Recorder<Drive>>, Option<Mount>);
-
 /// A drive whose commands are logged.
 #[pyclass(frozen, module = "flashgc._core")]
 pub(crate) struct RecordedDrive {
     path: PathBuf,
-    open: Mutex<Option<Opened>>,
+    open: Mutex<Option<Recorded>>,
+}
+
+struct Recorded {
+    engine: Engine<Recorder<Drive>>,
+    mount: Mount,
 }
 
 #[pymethods]
@@ -147,13 +149,13 @@ impl RecordedDrive {
     /// `folder`.
     #[new]
     fn new(py: Python<'_>, path: PathBuf, log: PathBuf, folder: PathBuf) -> PyResult<Self> {
-        let open = || -> Result<_, DeviceError> {
+        let open = || {
             let media = FileMedia::open(&path)?;
             let settings = Settings::parse(&configuration(&media)?, None)?;
             let drive = Drive::open(Box::new(media), &settings)?;
             let engine = Engine::start(Recorder::new(drive, &log)?)?;
             let mount = Mount::new(engine.queue(), &folder)?;
-            Ok((engine, Some(mount)))
+            Ok::<_, DeviceError>(Recorded { engine, mount })
         };
         let open = py.detach(open).map_err(|error| failed(&path, &error))?;
         Ok(Self { path, open: Mutex::new(Some(open)) })
@@ -163,11 +165,11 @@ impl RecordedDrive {
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         py.detach(|| {
             let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some((_, Some(mount))) = open.as_mut() {
-                mount.unmount()?;
+            if let Some(recorded) = open.as_mut() {
+                recorded.mount.unmount()?;
             }
-            let Some((engine, _)) = open.take() else { return Ok(()) };
-            match engine.stop() {
+            let Some(recorded) = open.take() else { return Ok(()) };
+            match recorded.engine.stop() {
                 (Some(recorder), Ok(())) => recorder.into_drive().close(),
                 (_, Err(failure)) => Err(DeviceError::Media(failure.to_string())),
                 (None, Ok(())) => Ok(()),

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from flashgc._core import ConfigError, DriveError
 
-#: The file systems that are made, each with what makes it. All write pages of 4 KiB. ext4 writes its
-#: tables at once: written later, they would be counted as those of a command.
+#: The file systems that are made, each with what makes it. All write pages of 4 KiB. ext4 writes
+#: its tables at once: written later, they would be counted as those of a command.
 MAKERS: dict[str, tuple[str, ...]] = {
     "ext4": ("mkfs.ext4", "-q", "-F", "-b", "4096", "-E", "lazy_itable_init=0,lazy_journal_init=0"),
     "xfs": ("mkfs.xfs", "-q", "-f"),

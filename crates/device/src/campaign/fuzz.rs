@@ -8,6 +8,7 @@
 //!
 //! A script that breaks a promise is shrunk: steps go as long as what is left still breaks one.
 
+mod life;
 mod machine;
 mod pages;
 mod script;

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ from flashgc.command.entrance import CONTEXT, FAILED, INTERRUPTED, OK
 
 if TYPE_CHECKING:
     from flashgc._core import Control
-    from flashgc.device.campaign.report import Level
+    from flashgc.device.campaign.report import Level, Show
 
 
 @click.command(
@@ -85,7 +85,6 @@ def crash_test(
     import json
 
     from flashgc._core import Control
-    from flashgc.command.progress import Bar
     from flashgc.device.campaign.levels import IN_MEMORY, Sizes, campaign
     from flashgc.device.campaign.report import Pace
     from flashgc.units import parse_count
@@ -107,8 +106,14 @@ def crash_test(
     levels = _levels(everything)
     filesystems = _filesystems(fs)
     control = Control()
-    with _until_stopped(control), Bar(quiet=quiet) as bar:
-        pace = Pace(bar.show, control)
+
+    def report(one: Level) -> None:
+        if not as_json:
+            bars.close()
+            _show(one)
+
+    with _until_stopped(control), _Bars(quiet=quiet) as bars:
+        pace = Pace(bars.show, control)
         done = campaign(
             levels,
             sizes,
@@ -116,7 +121,7 @@ def crash_test(
             seed=parse_count(seed, "--seed"),
             filesystems=filesystems,
             without=without,
-            report=lambda one: None if as_json else _show(one),
+            report=report,
         )
     if as_json:
         from flashgc.command.results import deliver
@@ -127,6 +132,37 @@ def crash_test(
     if any(one.broken is not None for one in done):
         return FAILED
     return INTERRUPTED if any(one.stopped for one in done) else OK
+
+
+class _Bars:
+    """A progress bar for each part of the work, one after the other."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        self._quiet = quiet
+        self._what = ""
+        self._bar = contextlib.ExitStack()
+        self._show: Show = lambda *_: None
+
+    def show(self, share: float, what: str, done: int, unit: str) -> None:
+        """Shows how much of ``what`` is done, with its rate and the time that is left."""
+        from flashgc.command.progress import Bar
+
+        if what != self._what:
+            self._bar.close()
+            self._what = what
+            self._show = self._bar.enter_context(Bar(quiet=self._quiet)).show
+        self._show(share, what, done, unit)
+
+    def close(self) -> None:
+        """Takes the bar away."""
+        self._bar.close()
+        self._what = ""
+
+    def __enter__(self) -> _Bars:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.close()
 
 
 def _levels(text: str) -> list[str]:
@@ -153,7 +189,7 @@ def _words(text: str, option: str, known: list[str]) -> list[str]:
     return words
 
 
-@contextmanager
+@contextlib.contextmanager
 def _until_stopped(control: Control) -> Iterator[None]:
     """The first signal to end stops the campaign, which keeps what it has; the next one ends it."""
 

@@ -5,13 +5,13 @@ use flashgc_base::rng::Stream;
 use super::super::images::Images;
 use super::super::oracle::{Version, bytes_of, version_of};
 use super::Tally;
+use super::life::{Life, bit_of};
 use super::pages::Pages;
 use super::script::{Again, Failing, Script, Step};
-use super::short::{ShortMedia, Shorts};
 use crate::check::check;
 use crate::engine::{Drive, zones_of};
 use crate::layout::{PAGE, Zones};
-use crate::media::{CrashMedia, Fault, FaultMedia, Faults, Media, MemMedia};
+use crate::media::{CrashMedia, Media, MemMedia};
 use crate::served::{DeviceError, Served};
 use crate::settings::{Durability, Settings};
 use crate::superblock::Copies;
@@ -22,18 +22,6 @@ enum Change {
     Wrote(Version, bool),
     Trimmed,
     Flushed,
-}
-
-/// An open drive, its medium and how to make that fail.
-struct Life {
-    drive: Drive,
-    media: CrashMedia,
-    faults: Faults,
-    shorts: Shorts,
-    /// What the medium held when it was opened, all of it durable.
-    base: Vec<u8>,
-    /// A place of the medium cannot be read, whatever is written there.
-    cannot_read: bool,
 }
 
 /// See the module's text.
@@ -91,18 +79,9 @@ impl<'a> Machine<'a> {
         image: Vec<u8>,
         failing: Option<Failing>,
     ) -> Result<Life, (DeviceError, CrashMedia)> {
-        let media = CrashMedia::of(image.clone());
-        let shorts = Shorts::default();
-        let (outer, faults) = FaultMedia::new(ShortMedia::new(media.clone(), shorts.clone()));
-        if let Some(failing) = failing {
-            set(failing, &faults, &shorts, &self.zones);
-        }
-        let opened = Drive::open_by(Box::new(outer), self.settings, self.rules);
-        self.tally.faults += faults.failed() + shorts.done();
-        match opened {
-            Ok(drive) => Ok(Life { drive, media, faults, shorts, base: image, cannot_read: false }),
-            Err(error) => Err((error, media)),
-        }
+        let (opened, failed) = Life::open(image, (self.settings, self.rules), &self.zones, failing);
+        self.tally.faults += failed;
+        opened
     }
 
     fn life(&mut self) -> Result<&mut Life, String> {
@@ -143,8 +122,7 @@ impl<'a> Machine<'a> {
             Step::Fail(failing) => {
                 let zones = self.zones;
                 let life = self.life()?;
-                life.cannot_read |= matches!(failing, Failing::Read(_));
-                set(failing, &life.faults, &life.shorts, &zones);
+                life.fail(failing, &zones);
                 Ok(())
             }
         }
@@ -176,7 +154,7 @@ impl<'a> Machine<'a> {
             Change::Flushed => {}
         }
         let life = self.life()?;
-        if life.faults.failed() + life.shorts.done() == 0 {
+        if life.failed() == 0 {
             return Err(format!("it failed on a medium that works: {error}"));
         }
         if life.drive.stat().read_only.is_none() {
@@ -234,7 +212,7 @@ impl<'a> Machine<'a> {
 
     fn end_life(&mut self) -> Result<Life, String> {
         let life = self.life.take().ok_or("there is no drive")?;
-        self.tally.faults += life.faults.failed() + life.shorts.done();
+        self.tally.faults += life.failed();
         if life.cannot_read {
             // A page that could not be read when it was copied is damaged for good.
             self.damage();
@@ -295,8 +273,8 @@ impl<'a> Machine<'a> {
     }
 
     fn reopen(&mut self, draw: u32, flip: Option<u32>) -> Result<(), String> {
-        let Life { drive, media, base, faults, shorts, .. } = self.end_life()?;
-        let failed = || faults.failed() + shorts.done() > 0;
+        let life = self.end_life()?;
+        let Life { drive, media, base, faults, shorts, .. } = life;
         let had_failed = drive.stat().read_only.is_some();
         let closed = drive.close();
         let mut rng = Stream::new(draw.into(), "crash");
@@ -311,7 +289,7 @@ impl<'a> Machine<'a> {
                 self.is_flipped = false;
             }
             // A drive that cannot be closed is one that crashed.
-            Err(_) if had_failed || failed() => self.tally.crashes += 1,
+            Err(_) if had_failed || faults.failed() + shorts.done() > 0 => self.tally.crashes += 1,
             Err(error) => return Err(format!("closing: {error}")),
         }
         let life = self.open(image, None);
@@ -341,7 +319,7 @@ impl<'a> Machine<'a> {
         // The end of a journal, what it says of data that no later block vouches for, and one of the two
         // copies of the newest superblock, without which the one before counts.
         let is_early = (zones.config..zones.journal(0)).contains(&(bit / 8));
-        let may_go_back = !was_closed && (!is_early || self.is_flipped);
+        let may_go_back = self.is_flipped || (!was_closed && !is_early);
         let mut flipped = image.to_vec();
         flipped[(bit / 8) as usize] ^= 1 << (bit % 8);
         self.tally.flips += 1;
@@ -376,7 +354,7 @@ impl<'a> Machine<'a> {
         if self.was_damaged {
             return Ok(());
         }
-        let has_failed = life.faults.failed() + life.shorts.done() > 0;
+        let has_failed = life.failed() > 0;
         self.agree(life.media.image())?;
         life.faults.clear();
         life.shorts.set(None);
@@ -396,32 +374,5 @@ impl<'a> Machine<'a> {
             true => Ok(()),
             false => Err(format!("the two maps differ: {checked:?}")),
         }
-    }
-}
-
-/// A bit of the file, drawn by `at`: every kind of structure comes as often.
-fn bit_of(zones: &Zones, at: u32) -> u64 {
-    let page = PAGE as u64;
-    let parts = [
-        0..zones.config,
-        zones.config..zones.config + page,
-        zones.checkpoint(0)..zones.checkpoint(0) + page,
-        zones.checkpoint(1)..zones.checkpoint(1) + page,
-        zones.journal(0)..zones.oob(0),
-        zones.oob(0)..zones.data(0),
-        zones.data(0)..zones.len,
-    ];
-    let part = &parts[at as usize % parts.len()];
-    part.start * 8 + u64::from(at) * 7919 % ((part.end - part.start) * 8)
-}
-
-/// Makes the medium of a drive with these zones fail.
-fn set(failing: Failing, faults: &Faults, shorts: &Shorts, zones: &Zones) {
-    match failing {
-        Failing::Write(after) => faults.add(Fault::Write(after.into())),
-        Failing::Full(after) => faults.add(Fault::Full(after.into())),
-        Failing::Sync(after) => faults.add(Fault::Sync(after.into())),
-        Failing::Read(at) => faults.add(Fault::Read(bit_of(zones, at) / 8)),
-        Failing::Short(short) => shorts.set(Some(short)),
     }
 }
