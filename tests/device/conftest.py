@@ -43,16 +43,12 @@ def drive_file(tmp_path: Path) -> Iterator[Path]:
 
 
 def leftovers(folder: Path) -> list[str]:
-    """Mounts and loop devices that name a folder, and those of dead servers."""
+    """Mounts and loop devices in a folder."""
     with open("/proc/self/mounts") as lines:
         mounted = [line for line in lines if str(folder) in line]
-    loops = subprocess.run(("losetup", "-l", "-n", "-O", "NAME,BACK-FILE"), capture_output=True)
-    attached = [
-        line
-        for line in loops.stdout.decode().splitlines()
-        if "/flashgc-" in line and "crash-test" not in line  # campaigns have folders of their own
-    ]
-    return mounted + attached
+    listed = ("losetup", "--list", "--noheadings", "--output", "NAME,BACK-FILE")
+    loops = subprocess.run(listed, capture_output=True, text=True, check=True)
+    return mounted + [line for line in loops.stdout.splitlines() if str(folder) in line]
 
 
 __all__ = ["has_mounts", "leftovers", "mounts", "needs", "needs_mounts"]

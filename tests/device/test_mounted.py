@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -23,6 +24,13 @@ pytestmark = [needs_mounts, pytest.mark.xdist_group("mounts")]
 
 SMALL = ("--capacity", "192MiB", "--pages-per-block", "64", "--victim", "greedy")
 ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(autouse=True)
+def _everything_in_one_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Folders of FUSE and of exec are made below that of the test, where leftovers are found."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
 
 
 def create(file: Path) -> None:
