@@ -7,10 +7,10 @@ up to a flush, and loses power among those behind it. What is on it is mounted, 
 from __future__ import annotations
 
 import contextlib
+import json
 import random
 import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from flashgc import Device, _core
@@ -18,6 +18,7 @@ from flashgc._core import DriveError
 from flashgc.device import mounts
 from flashgc.device.campaign import files
 from flashgc.device.campaign.report import BrokenPromiseError, Level, Pace
+from flashgc.device.campaign.serving import served
 
 #: Physical sizes that hold the least of each file system. mkfs.xfs makes none below 300 MB.
 CAPACITIES = {"ext4": "32MiB", "xfs": "400MiB", "btrfs": "256MiB"}
@@ -70,26 +71,25 @@ def record(
     fuse.mkdir(exist_ok=True)
     mount.mkdir(exist_ok=True)
     create(file, filesystem)
-    drive = _core.RecordedDrive(file, log, fuse)
 
     def position() -> int:
         return log.stat().st_size
 
     pace.begin(f"writing files on {filesystem}", "changes", steps)
-    try:
-        with mounted(fuse / "disk", mount, filesystem, fresh=True):
-            work = mount / WORK
-            work.mkdir()
-            mounts.run("sync", "--file-system", str(mount))
-            begin = position()
-            workload = files.Workload(work, position, draw)
-            for _ in range(steps):
-                if pace.is_over:
-                    break
-                workload.step()
-                pace.step()
-    finally:
-        _released(drive.close)
+    with (
+        served(folder, file, fuse, log) as disk,
+        mounted(disk, mount, filesystem, fresh=True),
+    ):
+        work = mount / WORK
+        work.mkdir()
+        mounts.run("sync", "--file-system", str(mount))
+        begin = position()
+        workload = files.Workload(work, position, draw)
+        for _ in range(steps):
+            if pace.is_over:
+                break
+            workload.step()
+            pace.step()
     file.unlink()
     return log, workload.history, begin
 
@@ -154,8 +154,7 @@ def _look(
 ) -> None:
     """Mounts the drive in ``file``, compares its files, and checks file system and drive."""
     fuse, mount = folder / "fuse", folder / "mount"
-    with Device.open(file) as drive:
-        disk = drive.serve_fuse(fuse)
+    with served(folder, file, fuse) as disk:
         with mounted(disk, mount, filesystem, fresh=False):
             level.add("files_compared", files.judge(mount / WORK, history, *cut))
         checked = subprocess.run(
@@ -168,26 +167,11 @@ def _look(
         if checked.returncode:
             said = " ".join((checked.stdout + checked.stderr).split())
             raise BrokenPromiseError(f"{CHECKERS[filesystem][0]} says: {said[-400:]}")
-        _released(drive.stop_serving)
     check(file)
-
-
-def _released(end: Callable[[], None]) -> None:
-    """Ends a mount. A loop device that was given back may hold it for some moments more."""
-    until = time.monotonic() + mounts.PATIENCE
-    while True:
-        try:
-            return end()
-        except DriveError:
-            if time.monotonic() > until:
-                raise
-            time.sleep(mounts.PAUSE)
 
 
 def check(file: Path) -> None:
     """Whether the two maps of a closed drive agree, and every page can be read."""
-    import json
-
     found = json.loads(_core.device_check(file, False))
     if found["damaged"] or found["disagree"]:
         raise BrokenPromiseError(
