@@ -18,7 +18,7 @@ from tests.conftest import COMMAND, Command, environment
 from tests.device.conftest import needs, needs_mounts
 
 from flashgc import Device, DriveError, _core
-from flashgc.device.campaign import cuts, databases, files, kills, nbd, postgres
+from flashgc.device.campaign import cuts, databases, files, kills, nbd, postgres, serving
 from flashgc.device.campaign.report import BrokenPromiseError, Level, Pace
 
 
@@ -108,6 +108,17 @@ def test_what_was_typed_wrong_is_named(command: Command) -> None:
         assert said in done.stderr
 
 
+def test_a_folder_whose_name_is_too_long_for_sockets_is_refused(
+    command: Command, scratch: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deep = scratch / ("x" * 80)
+    deep.mkdir()
+    monkeypatch.setenv("TMPDIR", str(deep))
+    done = command("device", "crash-test", "--level", "kill", "--kills", "1")
+    assert (done.returncode, "too long for sockets" in done.stderr) == (2, True)
+    assert list(deep.iterdir()) == []
+
+
 def test_ctrl_c_keeps_what_was_done(scratch: Path) -> None:
     campaign = subprocess.Popen(
         [*COMMAND, "device", "crash-test", "--level", "kill", "--kills", "1000", "--json"],
@@ -191,14 +202,14 @@ def test_a_flush_that_is_forgotten_is_seen(scratch: Path) -> None:
     here = ends[len(ends) // 2]
     replay.advance(here)
     del replay
-    with Device.open(base) as drive:
-        disk = drive.serve_fuse(scratch / "fuse")
-        with cuts.mounted(disk, scratch / "mount", "ext4", fresh=False):
-            work = scratch / "mount" / cuts.WORK
-            assert files.judge(work, history, here, here) > 0
-            with pytest.raises(BrokenPromiseError, match="expected what was synced"):
-                files.judge(work, history, ends[-1], ends[-1])
-        drive.stop_serving()
+    with (
+        serving.served(scratch, base, scratch / "fuse") as disk,
+        cuts.mounted(disk, scratch / "mount", "ext4", fresh=False),
+    ):
+        work = scratch / "mount" / cuts.WORK
+        assert files.judge(work, history, here, here) > 0
+        with pytest.raises(BrokenPromiseError, match="expected what was synced"):
+            files.judge(work, history, ends[-1], ends[-1])
     assert leftovers(scratch) == []
 
 

@@ -7,6 +7,7 @@ up to a flush, and loses power among those behind it. What is on it is mounted, 
 from __future__ import annotations
 
 import contextlib
+import json
 import random
 import subprocess
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ from flashgc.device import mounts
 from flashgc.device.campaign import files
 from flashgc.device.campaign.mounting import served
 from flashgc.device.campaign.report import BrokenPromiseError, Level, Pace
+from flashgc.device.campaign.serving import served
 
 #: Physical sizes that hold the least of each file system. mkfs.xfs makes none below 300 MB.
 CAPACITIES = {"ext4": "32MiB", "xfs": "400MiB", "btrfs": "256MiB"}
@@ -172,8 +174,6 @@ def _look(
 
 def check(file: Path) -> None:
     """Whether the two maps of a closed drive agree, and every page can be read."""
-    import json
-
     found = json.loads(_core.device_check(file, False))
     if found["damaged"] or found["disagree"]:
         raise BrokenPromiseError(

@@ -15,7 +15,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from flashgc._core import DriveError
+from flashgc._core import ConfigError, DriveError
 from flashgc.device import up as upping
 
 #: How the folders' names begin.
@@ -24,6 +24,9 @@ PREFIX = "flashgc-crash-test-"
 #: The files in which a campaign notes itself, and the processes that it started.
 OWNER, PROCESSES = "owner", "processes"
 
+#: Bytes of the folder's name at most: a socket's has 107, with its own name at the end.
+LONGEST = 80
+
 
 @contextlib.contextmanager
 def scratch() -> Iterator[Path]:
@@ -31,6 +34,11 @@ def scratch() -> Iterator[Path]:
     sweep()
     folder = Path(tempfile.mkdtemp(prefix=PREFIX)).resolve()
     try:
+        if len(os.fsencode(folder)) > LONGEST:
+            raise ConfigError(
+                f"the temporary directory's name is too long for sockets: {folder.parent}; "
+                "hint: TMPDIR=/tmp"
+            )
         (folder / OWNER).write_text(_named(os.getpid()))
         folder.chmod(0o755)
         yield folder
