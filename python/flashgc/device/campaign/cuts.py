@@ -17,7 +17,6 @@ from flashgc import Device, _core
 from flashgc._core import DriveError
 from flashgc.device import mounts
 from flashgc.device.campaign import files
-from flashgc.device.campaign.mounting import served
 from flashgc.device.campaign.report import BrokenPromiseError, Level, Pace
 from flashgc.device.campaign.serving import served
 

@@ -35,6 +35,8 @@ def served(scratch: Path, file: Path, folder: Path, log: Path | None = None) -> 
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
+        # Ctrl-C at a terminal is for the campaign, which then ends this one.
+        start_new_session=True,
     )
     note(scratch, server.pid)
     assert server.stdin is not None
