@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import random
 import signal
 import subprocess
@@ -119,21 +120,30 @@ def test_a_folder_whose_name_is_too_long_for_sockets_is_refused(
     assert list(deep.iterdir()) == []
 
 
-def test_ctrl_c_keeps_what_was_done(scratch: Path) -> None:
+@in_mounts
+@pytest.mark.parametrize(
+    ("level", "begun"),
+    [("kill", "nbd.sock"), ("files", "mount/work/file*"), ("files", "base.flash")],
+)
+def test_ctrl_c_keeps_what_was_done(scratch: Path, level: str, begun: str) -> None:
     campaign = subprocess.Popen(
-        [*COMMAND, "device", "crash-test", "--level", "kill", "--kills", "1000", "--json"],
+        [*COMMAND, "device", "crash-test", "--json", "--level", level, "--kills", "999", "--cuts",
+         "100"],
         env=environment(),
         stdout=subprocess.PIPE,
         text=True,
-    )
+        start_new_session=True,
+    )  # fmt: skip
     deadline = time.monotonic() + 60
-    while not list(scratch.glob("flashgc-crash-test-*/nbd.sock")):
+    while not list(scratch.glob(f"flashgc-crash-test-*/{begun}")):
         assert time.monotonic() < deadline
         time.sleep(0.05)
-    campaign.send_signal(signal.SIGINT)
+    # As from a terminal: every program that runs gets it.
+    os.killpg(campaign.pid, signal.SIGINT)
     out, _ = campaign.communicate(timeout=60)
-    [level] = json.loads(out)["levels"]
-    assert (campaign.returncode, level["stopped"], level["broken"]) == (130, True, None)
+    [found] = json.loads(out)["levels"]
+    assert (campaign.returncode, found["stopped"], found["broken"]) == (130, True, None)
+    assert leftovers(scratch) == []
     assert list(scratch.iterdir()) == []
 
 

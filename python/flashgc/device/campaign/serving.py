@@ -7,6 +7,7 @@ wait for itself, and it never ends.
 from __future__ import annotations
 
 import contextlib
+import signal
 import subprocess
 import sys
 import time
@@ -71,6 +72,8 @@ def _released(end: Callable[[], None]) -> None:
 
 def main() -> None:
     """Serves until nobody holds the other end of stdin."""
+    # Ctrl-C is for the campaign, which ends its servers.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     file, folder, *log = (Path(word) for word in sys.argv[1:])
     try:
         if log:
