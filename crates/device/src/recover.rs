@@ -16,7 +16,7 @@ use crate::oob::Slot;
 use crate::served::DeviceError;
 use crate::settings::Settings;
 use crate::superblock::{EPOCH_SHIFT, Superblock};
-use crate::verify::{Expected, Pages, Rules};
+use crate::verify::{Damage, Expected, Pages, Rules};
 
 /// What was found.
 pub(crate) struct Found {
@@ -173,13 +173,18 @@ impl Found {
                     *counted += 1;
                     let record = Some((stamp, crc));
                     let expected = Expected { page, ppn, block: info, record };
-                    if is_certain
-                        || !pages.rules.verifies_tail
-                        || pages.read(&expected, &mut buffer).is_ok()
-                    {
-                        *entry = ppn;
-                    } else {
+                    let is_lost = !is_certain
+                        && pages.rules.verifies_tail
+                        && match pages.read(&expected, &mut buffer) {
+                            Ok(_) => false,
+                            // Nobody knows whether it was written: reading it will be an error.
+                            Err(Damage::Io(_)) => false,
+                            Err(_) => true,
+                        };
+                    if is_lost {
                         skipped.push(ppn);
+                    } else {
+                        *entry = ppn;
                     }
                 }
                 Record::Trim { page, count, held } => {

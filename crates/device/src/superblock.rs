@@ -1,8 +1,10 @@
 //! The superblock: what the drive is, and which checkpoint and journal say what it holds.
 //!
 //! There are four copies. A new generation is written to the two copies that do not hold the present
-//! one. The highest generation of which two equal copies verify counts: one write that went astray, or
-//! a read of old bytes, hides nothing.
+//! one. The highest generation counts, also where one copy of it is left: what it names was durable
+//! before it was written. One damaged copy, one write that went astray, or a read of old bytes hides
+//! nothing. A drive is known by two copies of the same identity, so that one of another drive does no
+//! harm.
 
 use std::io;
 
@@ -181,7 +183,7 @@ impl Copies {
         Ok(Self { now: first, next: 0, highest: first.generation })
     }
 
-    /// The superblock of which two copies agree.
+    /// The newest superblock.
     ///
     /// # Errors
     /// None, another version, an error of the medium.
@@ -201,24 +203,25 @@ impl Copies {
             }
             has_magic = true;
         }
-        let agree =
-            |one: &Superblock| copies.iter().flatten().filter(|&copy| copy == one).count() > 1;
-        let present = copies.iter().flatten().filter(|one| agree(one));
+        let is_of_two = |one: &Superblock| {
+            copies.iter().flatten().filter(|copy| copy.uuid == one.uuid).count() > 1
+        };
+        let present = copies.iter().flatten().filter(|one| is_of_two(one));
         let Some(&now) = present.max_by_key(|one| one.generation) else {
             return Err(DeviceError::Media(match (version, has_magic) {
                 (Some(version), _) => format!(
                     "the drive's format is version {version}, expected {VERSION}; hint: use the \
                      program that made it"
                 ),
-                (None, true) => "no two copies of the superblock agree".to_string(),
+                (None, true) => "no two copies of the superblock are left".to_string(),
                 (None, false) => "this is no drive: it has no superblock".to_string(),
             }));
         };
         let highest = copies.iter().flatten().map(|copy| copy.generation).max();
         let held = |first: usize| copies[first] == Some(now) && copies[first + 1] == Some(now);
-        // A pair that is whole stays; where the copies that agree are of both pairs, all four are old
-        // or the medium is damaged, and the pair with the better half stays.
-        let keeps_front = held(0) || (!held(2) && copies[0] == Some(now));
+        // A pair that is whole stays, and else the one with a copy that counts.
+        let is_in_front = copies[..2].contains(&Some(now));
+        let keeps_front = held(0) || (!held(2) && is_in_front);
         let next = if keeps_front { 2 } else { 0 };
         Ok(Self { now, next, highest: highest.unwrap_or_default() })
     }
