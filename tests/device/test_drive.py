@@ -323,3 +323,15 @@ def test_a_check_finds_damage_and_says_where(tmp_path: Path) -> None:
         assert drive.read(40 * PAGE, PAGE) == page_of(40)
         assert drive.stat()["smart"]["media_errors"] == 1
     assert os.path.getsize(tmp_path / "d") == len(data)
+
+
+def test_elsewhere_than_on_linux_it_says_what_it_needs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from flashgc import _core
+
+    monkeypatch.delattr(_core, "StoredDrive")
+    with pytest.raises(DriveError, match="the stored drive needs Linux"):
+        Device.create(tmp_path / "d", **SMALL)
+    with pytest.raises(DriveError, match="the stored drive needs Linux"):
+        Device.open(tmp_path / "d")

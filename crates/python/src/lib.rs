@@ -3,7 +3,9 @@
 
 mod blocks;
 mod conformance;
+#[cfg(target_os = "linux")]
 mod device;
+#[cfg(target_os = "linux")]
 mod device_campaign;
 mod errors;
 mod listing;
@@ -25,10 +27,12 @@ mod _core {
     use super::blocks::Blocks;
     #[pymodule_export]
     use super::conformance::{policy_pick, policy_run};
+    #[cfg(target_os = "linux")]
     #[pymodule_export]
     use super::device::{
         DeviceClient, StoredDrive, device_check, device_configuration, device_create, device_plan,
     };
+    #[cfg(target_os = "linux")]
     #[pymodule_export]
     use super::device_campaign::{
         DeviceReplay, RecordedDrive, device_flushes, device_fuzz, device_sweep,

@@ -25,11 +25,11 @@ class Device:
     from any thread. Nothing else may have the file open.
 
     >>> import tempfile
-    >>> folder = tempfile.TemporaryDirectory()
-    >>> with Device.create(f"{folder.name}/drive.flash", blocks=64, pages_per_block=32) as drive:
+    >>> file = f"{tempfile.mkdtemp()}/drive.flash"
+    >>> with Device.create(file, blocks=64, pages_per_block=32) as drive:
     ...     drive.write(8192, b"hello")
     ...     drive.flush()
-    >>> with Device.open(f"{folder.name}/drive.flash") as drive:
+    >>> with Device.open(file) as drive:
     ...     drive.read(8192, 5), drive.stat()["counters"]["host_pages_written"]
     (b'hello', 1)
     """

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from flashgc import _core
-from flashgc._core import ConfigError
+from flashgc._core import ConfigError, DriveError
 from flashgc._places import Places
 from flashgc.configuration import configurations
 from flashgc.experiment import Experiment, experiment
@@ -79,6 +79,7 @@ def plan(
     ``victims`` are policies written in Python, by the text that names them. Raises
     :class:`flashgc.ConfigError` with the value's place.
     """
+    need_linux()
     places = places or {}
     asked = experiment(values, places)
     for path in asked:
@@ -103,6 +104,12 @@ def plan(
     return Plan(config, policy, durability, size)
 
 
+def need_linux() -> None:
+    """Says in one line that this machine has no stored drives, where it has none."""
+    if not hasattr(_core, "StoredDrive"):
+        raise DriveError("the stored drive needs Linux; hint: flashgc run simulates drives here")
+
+
 def _is_page(size: Any) -> bool:
     return parse_size(size, "page size") == 4096
 
@@ -122,6 +129,7 @@ def _absolute(victim: str) -> str:
 
 def configuration(path: Path) -> dict[str, Any]:
     """What the drive in the file at ``path`` was made from; it may be open elsewhere."""
+    need_linux()
     read: dict[str, Any] = json.loads(_core.device_configuration(path))
     return read
 

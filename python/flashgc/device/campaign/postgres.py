@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import pwd
 import random
 import shutil
 import subprocess
@@ -58,6 +57,8 @@ def programs() -> Path:
     if shutil.which("runuser") is None:
         raise DriveError("the level postgres needs runuser; hint: apt-get install util-linux")
     try:
+        import pwd
+
         pwd.getpwnam(USER)
     except KeyError:
         raise DriveError(f"the level postgres needs the user {USER}; {hint}") from None
