@@ -1,0 +1,96 @@
+//! A connection to the process that serves a drive.
+
+use std::path::PathBuf;
+use std::sync::Mutex;
+
+use flashgc_device::front::control::request::Pages;
+use flashgc_device::front::control::{self, ClientError};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use super::shown::{BLOCK_BYTES, columns};
+use crate::errors::DriveError;
+use crate::policy::lock;
+
+/// A connection to the process that serves a drive.
+#[pyclass(frozen, module = "flashgc._core")]
+pub(crate) struct DeviceClient {
+    client: Mutex<Option<control::Client>>,
+}
+
+#[pymethods]
+impl DeviceClient {
+    /// Connects to the control socket at `path`.
+    #[new]
+    fn new(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        let client = py.detach(|| control::Client::connect(&path)).map_err(refused)?;
+        Ok(Self { client: Mutex::new(Some(client)) })
+    }
+
+    fn stat(&self, py: Python<'_>) -> PyResult<String> {
+        self.ask(py, |client| client.stat())
+    }
+
+    fn blocks<'py>(&self, py: Python<'py>) -> PyResult<[Bound<'py, PyBytes>; 5]> {
+        let bytes = self.ask(py, |client| client.blocks())?;
+        let blocks = bytes.len() / BLOCK_BYTES;
+        let (state, rest) = bytes.split_at(blocks);
+        let (class, rest) = rest.split_at(blocks);
+        let (valid, rest) = rest.split_at(2 * blocks);
+        let (zombies, erases) = rest.split_at(2 * blocks);
+        Ok(columns(py, [state, class, valid, zombies, erases]))
+    }
+
+    fn moment(&self, py: Python<'_>) -> PyResult<u64> {
+        self.ask(py, |client| client.moment())
+    }
+
+    fn hint(&self, py: Python<'_>, ranges: Vec<(u64, u64)>, moment: Option<u64>) -> PyResult<u64> {
+        self.ask(py, |client| client.hint(moment, &to_pages(&ranges)))
+    }
+
+    fn cancel(&self, py: Python<'_>, ranges: Vec<(u64, u64)>) -> PyResult<()> {
+        self.ask(py, |client| client.cancel(&to_pages(&ranges)))
+    }
+
+    fn trim(&self, py: Python<'_>, ranges: Vec<(u64, u64)>) -> PyResult<()> {
+        self.ask(py, |client| client.trim(&to_pages(&ranges)))
+    }
+
+    fn flush(&self, py: Python<'_>) -> PyResult<()> {
+        self.ask(py, |client| client.flush())
+    }
+
+    #[pyo3(signature = (path=None))]
+    fn record(&self, py: Python<'_>, path: Option<PathBuf>) -> PyResult<String> {
+        self.ask(py, |client| client.record(path.as_deref()))
+    }
+
+    fn stop(&self, py: Python<'_>) -> PyResult<()> {
+        self.ask(py, |client| client.stop())
+    }
+
+    fn close(&self) {
+        lock(&self.client).take();
+    }
+}
+
+impl DeviceClient {
+    fn ask<T: Send>(
+        &self,
+        py: Python<'_>,
+        ask: impl FnOnce(&mut control::Client) -> Result<T, ClientError> + Send,
+    ) -> PyResult<T> {
+        let asked = py.detach(|| lock(&self.client).as_mut().map(ask));
+        asked.ok_or_else(|| PyValueError::new_err("the connection is closed"))?.map_err(refused)
+    }
+}
+
+fn refused(error: ClientError) -> PyErr {
+    DriveError::new_err(error.to_string())
+}
+
+fn to_pages(ranges: &[(u64, u64)]) -> Vec<Pages> {
+    ranges.iter().map(|&(first, count)| Pages { first, count }).collect()
+}

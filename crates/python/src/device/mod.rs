@@ -1,0 +1,208 @@
+//! The stored drive from Python: a drive in a file, its front ends, and what it says of itself.
+//!
+//! A drive has a thread of its own, so every call here waits without the interpreter: a victim policy
+//! written in Python runs on that thread. Here a drive is made, described and checked; [`open`] is one
+//! that is open, [`shown`] what is seen of it, and [`client`] talks to one in another process.
+
+mod client;
+mod open;
+mod shown;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+pub(crate) use client::DeviceClient;
+use flashgc_device::front::failure::Failure;
+use flashgc_device::media::FileMedia;
+use flashgc_device::{
+    DeviceError, Drive, Durability, LEAST_JOURNAL_BLOCKS, PAGE, Settings, configuration,
+};
+use flashgc_drive::config::Resolved;
+use flashgc_drive::options::RunConfig;
+use flashgc_workload::generate::GeneratorSpec;
+pub(crate) use open::StoredDrive;
+use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::prelude::*;
+use serde_json::{Value, json};
+
+use crate::errors::{self, ConfigError, DriveError};
+use crate::policy::{Raised, callable, external};
+use crate::simulate::to_json;
+
+/// Makes a drive in a new file at `path` and returns what it is, as JSON. `config` is a configuration
+/// of the engine, of which the drive's part is taken; `victim` a policy in Python and its name.
+#[pyfunction]
+#[pyo3(signature = (path, config, uuid, durability, journal_bytes=None, victim=None))]
+pub(crate) fn device_create(
+    py: Python<'_>,
+    path: PathBuf,
+    config: &str,
+    uuid: [u8; 16],
+    durability: &str,
+    journal_bytes: Option<u64>,
+    victim: Option<(String, Bound<'_, PyAny>)>,
+) -> PyResult<String> {
+    let settings = settings(config, durability, journal_bytes, victim)?;
+    py.detach(|| create(&path, &settings, uuid)).map_err(|error| failed(&path, &error))?;
+    describe(&settings)
+}
+
+/// What a drive of this configuration would be, as JSON. Nothing is made.
+#[pyfunction]
+#[pyo3(signature = (config, durability, journal_bytes=None, victim=None))]
+pub(crate) fn device_plan(
+    config: &str,
+    durability: &str,
+    journal_bytes: Option<u64>,
+    victim: Option<(String, Bound<'_, PyAny>)>,
+) -> PyResult<String> {
+    describe(&settings(config, durability, journal_bytes, victim)?)
+}
+
+fn settings(
+    config: &str,
+    durability: &str,
+    journal_bytes: Option<u64>,
+    victim: Option<(String, Bound<'_, PyAny>)>,
+) -> PyResult<Settings> {
+    let config: RunConfig = serde_json::from_str(config).map_err(errors::config)?;
+    let uniform = GeneratorSpec::parse(&config.workload).map_err(errors::config)?;
+    // No drive is made of it here: what the policy knows begins when the file is opened.
+    let policy = victim
+        .map(|(name, policy)| {
+            callable(&policy)?;
+            Ok::<_, PyErr>((name, external(policy.unbind(), &Raised::default())))
+        })
+        .transpose()?;
+    let resolved = Resolved::new(&config, Arc::new(uniform), policy);
+    let resolved = resolved.map_err(|error| errors::ftl(&error))?;
+    let (layout, victim) = resolved.kept().map_err(errors::config)?;
+    let journal_blocks = match journal_bytes {
+        None => Settings::JOURNAL_BLOCKS,
+        Some(bytes) => bytes / PAGE as u64,
+    };
+    if journal_blocks < LEAST_JOURNAL_BLOCKS {
+        let least = LEAST_JOURNAL_BLOCKS * PAGE as u64;
+        return Err(errors::config(format!(
+            "the journal has {} bytes, expected at least {least}; hint: leave it out, 64 MiB is usual",
+            journal_bytes.unwrap_or_default()
+        )));
+    }
+    let durability = Durability::parse(durability).map_err(errors::config)?;
+    let settings = Settings { layout, victim, journal_blocks, durability };
+    settings.file_bytes().map_err(|error| errors::config(error.to_string()))?;
+    Ok(settings)
+}
+
+fn describe(settings: &Settings) -> PyResult<String> {
+    let geometry = settings.layout.geometry;
+    let bytes = |pages: u64| pages * PAGE as u64;
+    let file_bytes = settings.file_bytes().map_err(|error| errors::config(error.to_string()))?;
+    to_json(&json!({
+        "blocks": geometry.blocks(),
+        "pages_per_block": geometry.pages_per_block(),
+        "logical_pages": geometry.logical_pages(),
+        "capacity_bytes": bytes(geometry.logical_pages().into()),
+        "physical_bytes": bytes(geometry.physical_pages()),
+        "file_bytes": file_bytes,
+        "journal_bytes": bytes(settings.journal_blocks),
+        "policies": policies(settings),
+        "durability": settings.durability.name(),
+        "configuration": settings.text(),
+    }))
+}
+
+/// What decides: the options of a run with the same decisions, by their keys.
+fn policies(settings: &Settings) -> Value {
+    let layout = &settings.layout;
+    json!({
+        "victim": settings.victim.to_string(),
+        "frontier": layout.frontier.to_string(),
+        "placement": layout.placement.to_string(),
+        "allocation": layout.allocation.to_string(),
+        "wear_levelling": layout.levelling.map(|levelling| levelling.to_string()),
+        "endurance": layout.lifespan.map(|lifespan| lifespan.endurance.to_string()),
+        "seed": layout.seed,
+    })
+}
+
+fn create(path: &Path, settings: &Settings, uuid: [u8; 16]) -> Result<(), DeviceError> {
+    let mut media = FileMedia::create(path, settings.file_bytes()?)?;
+    Drive::create(&mut media, settings, uuid).inspect_err(|_| {
+        let _ = std::fs::remove_file(path);
+    })
+}
+
+/// What the file at `path` says it was made from, as JSON: the configuration, and the name of the
+/// policy in Python that opening it takes. It may be open elsewhere.
+#[pyfunction]
+pub(crate) fn device_configuration(path: PathBuf) -> PyResult<String> {
+    let read = || {
+        let media = FileMedia::read_only(&path)?;
+        let text = configuration(&media)?;
+        let outside = Settings::outside_victim(&text)?;
+        let settings = Settings::parse(&text, Some(Arc::new(|_| unreachable!("is never built"))))?;
+        Ok((text, outside, settings))
+    };
+    let (text, outside, settings) = read().map_err(|error| failed(&path, &error))?;
+    let geometry = settings.layout.geometry;
+    to_json(&json!({
+        "configuration": text,
+        "outside_victim": outside,
+        "blocks": geometry.blocks(),
+        "pages_per_block": geometry.pages_per_block(),
+        "logical_pages": geometry.logical_pages(),
+        "policies": policies(&settings),
+        "durability": settings.durability.name(),
+    }))
+}
+
+/// Reads all of the closed drive at `path`, and compares its map with that of the out-of-band records;
+/// with `from_oob` only the latter is made. Returns what was found as JSON.
+#[pyfunction]
+pub(crate) fn device_check(py: Python<'_>, path: PathBuf, from_oob: bool) -> PyResult<String> {
+    let check = || {
+        let media = FileMedia::open(&path)?;
+        let text = configuration(&media)?;
+        let settings = Settings::parse(&text, Some(Arc::new(|_| unreachable!("is never built"))))?;
+        if from_oob {
+            let found = flashgc_device::check::map_from_oob(&media, &settings)?;
+            let mapped = found.map.iter().filter(|&&ppn| ppn != flashgc_ftl::UNMAPPED).count();
+            return Ok(json!({ "mapped": mapped, "knows_losses": found.knows_losses }));
+        }
+        let found = flashgc_device::check::check(&media, &settings)?;
+        Ok::<_, DeviceError>(json!({
+            "is_clean": found.is_clean,
+            "mapped": found.mapped,
+            "damaged": found.damaged,
+            "disagree": found.disagree,
+            "discarded": found.discarded,
+        }))
+    };
+    let found = py.detach(check).map_err(|error| failed(&path, &error))?;
+    to_json(&found)
+}
+
+/// The exception for what went wrong with the file at `path`.
+fn failed(path: &Path, error: &DeviceError) -> PyErr {
+    let text = format!("{}: {error}", path.display());
+    match error {
+        DeviceError::Io(error) => match (error.kind(), error.raw_os_error()) {
+            (std::io::ErrorKind::InvalidInput, _) => ConfigError::new_err(text),
+            (_, Some(number)) => {
+                let message = error.to_string();
+                let message = message.split(" (os error").next().unwrap_or_default().to_string();
+                PyOSError::new_err((number, message, path.to_path_buf()))
+            }
+            _ => DriveError::new_err(text),
+        },
+        _ => DriveError::new_err(text),
+    }
+}
+
+fn to_error(failure: Failure) -> PyErr {
+    match failure {
+        Failure::OutOfRange { .. } => PyValueError::new_err(failure.to_string()),
+        _ => DriveError::new_err(failure.to_string()),
+    }
+}

@@ -1,0 +1,315 @@
+//! A drive that is open in this process, and its front ends.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use flashgc_device::front::control::{self, Keeper};
+use flashgc_device::front::failure::Failure;
+use flashgc_device::front::fuse::Mount;
+use flashgc_device::front::nbd::{Address, Export, Server};
+use flashgc_device::front::queue::{Answer, Command, Engine};
+use flashgc_device::media::FileMedia;
+use flashgc_device::{DeviceError, Drive, Durability, Recording, Settings, configuration};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::sync::MutexExt;
+use pyo3::types::PyBytes;
+
+use super::shown::{Shown, columns};
+use super::{failed, to_error};
+use crate::errors::{self, DriveError};
+use crate::policy::{Raised, callable, external, lock};
+use crate::simulate::to_json;
+
+/// A drive that is open in this process.
+#[pyclass(frozen, module = "flashgc._core")]
+pub(crate) struct StoredDrive {
+    shown: Arc<Shown>,
+    raised: Raised,
+    open: Mutex<Option<Open>>,
+}
+
+struct Open {
+    engine: Engine<Drive>,
+    mounts: Vec<Mount>,
+    servers: Vec<Server>,
+    controls: Vec<control::Server>,
+    #[cfg(feature = "vhost-user")]
+    machines: Vec<flashgc_device::front::vhost::Server>,
+}
+#[pymethods]
+impl StoredDrive {
+    /// Opens the drive in the file at `path`; `victim` is its policy, where that is in Python.
+    /// `durability` is another than the file's.
+    #[new]
+    #[pyo3(signature = (path, victim=None, durability=None))]
+    fn new(
+        py: Python<'_>,
+        path: PathBuf,
+        victim: Option<Bound<'_, PyAny>>,
+        durability: Option<&str>,
+    ) -> PyResult<Self> {
+        let raised = Raised::default();
+        let victim = victim
+            .map(|policy| {
+                callable(&policy)?;
+                Ok::<_, PyErr>(external(policy.unbind(), &raised))
+            })
+            .transpose()?;
+        let durability = durability.map(Durability::parse).transpose().map_err(errors::config)?;
+        let open = || {
+            let media = FileMedia::open(&path)?;
+            let settings = Settings::parse(&configuration(&media)?, victim)?;
+            let mut drive = Drive::open(Box::new(media), &settings)?;
+            drive.set_durability(durability.unwrap_or(settings.durability));
+            Ok::<_, DeviceError>((Engine::start(drive)?, settings))
+        };
+        let opened = py.detach(open);
+        if let Some(error) = lock(&raised).take() {
+            return Err(error);
+        }
+        let (engine, settings) = opened.map_err(|error| failed(&path, &error))?;
+        let shown = Shown {
+            path,
+            queue: engine.queue(),
+            since: Instant::now(),
+            victim: settings.victim.to_string(),
+            placement: settings.layout.placement.to_string(),
+            serving: Mutex::default(),
+            stopping: AtomicBool::new(false),
+        };
+        let open = Open {
+            engine,
+            mounts: Vec::new(),
+            servers: Vec::new(),
+            controls: Vec::new(),
+            #[cfg(feature = "vhost-user")]
+            machines: Vec::new(),
+        };
+        let open = Mutex::new(Some(open));
+        Ok(Self { shown: Arc::new(shown), raised, open })
+    }
+
+    /// Bytes of the drive.
+    #[getter]
+    fn size(&self) -> u64 {
+        self.shown.queue.size()
+    }
+
+    /// The front ends, in words.
+    #[getter]
+    fn serving(&self) -> Vec<String> {
+        lock(&self.shown.serving).clone()
+    }
+
+    /// Adds a front end that is not one of this module.
+    fn serves(&self, words: String) {
+        lock(&self.shown.serving).push(words);
+    }
+
+    /// Whether somebody asked for the end through the control socket.
+    #[getter]
+    fn stopping(&self) -> bool {
+        self.shown.stopping.load(Ordering::SeqCst)
+    }
+
+    /// Reads `bytes` bytes from byte `at` on.
+    fn read<'py>(&self, py: Python<'py>, at: u64, bytes: usize) -> PyResult<Bound<'py, PyBytes>> {
+        match self.call(py, Command::Read { at, bytes })? {
+            Answer::Data(data) => Ok(PyBytes::new(py, &data)),
+            _ => Err(DriveError::new_err("a read was answered without data")),
+        }
+    }
+
+    /// Writes `data` from byte `at` on; with `fua` it is durable when this returns.
+    fn write(&self, py: Python<'_>, at: u64, data: &[u8], fua: bool) -> PyResult<()> {
+        self.call(py, Command::Write { at, data: data.to_vec(), fua }).map(drop)
+    }
+
+    /// Discards the whole pages of a range: they read as zeros.
+    fn trim(&self, py: Python<'_>, at: u64, bytes: u64) -> PyResult<()> {
+        self.call(py, Command::Trim { at, bytes, fua: false }).map(drop)
+    }
+
+    /// All that was completed before is durable when this returns.
+    fn flush(&self, py: Python<'_>) -> PyResult<()> {
+        self.call(py, Command::Flush).map(drop)
+    }
+
+    /// Pages that the host has written: the moment for hints that are given later.
+    fn moment(&self, py: Python<'_>) -> PyResult<u64> {
+        self.call(py, Command::Moment).map(pages)
+    }
+
+    /// The host will write the pages of a range soon, as it knew at `moment`. Returns how many of them it
+    /// has written since.
+    fn hint(&self, py: Python<'_>, at: u64, bytes: u64, moment: Option<u64>) -> PyResult<u64> {
+        self.call(py, Command::Hint { at, bytes, moment }).map(pages)
+    }
+
+    /// The host takes hints on the pages of a range back.
+    fn cancel(&self, py: Python<'_>, at: u64, bytes: u64) -> PyResult<()> {
+        self.call(py, Command::Cancel { at, bytes }).map(drop)
+    }
+
+    /// The state and the counts, as JSON.
+    fn stat(&self, py: Python<'_>) -> PyResult<String> {
+        to_json(&py.detach(|| self.shown.stat()).map_err(|failure| self.raise(failure))?)
+    }
+
+    /// The blocks, a column each: state, class, valid pages, zombies and erases, little endian.
+    fn blocks<'py>(&self, py: Python<'py>) -> PyResult<[Bound<'py, PyBytes>; 5]> {
+        let found = py.detach(|| self.shown.blocks()).map_err(|failure| self.raise(failure))?;
+        Ok(columns(py, found.each_ref().map(Vec::as_slice)))
+    }
+
+    /// Records what the drive is asked into a trace at `path` from now on; without one, ends that.
+    /// Returns the requests of the recording that ended, if there was one.
+    #[pyo3(signature = (path=None))]
+    fn record(&self, py: Python<'_>, path: Option<PathBuf>) -> PyResult<Option<u64>> {
+        py.detach(|| self.shown.record(path.as_deref())).map_err(errors::trace)
+    }
+
+    /// Mounts the drive in `folder` as a file, and returns the path of the file.
+    fn serve_fuse(&self, py: Python<'_>, folder: PathBuf) -> PyResult<PathBuf> {
+        let mut open = self.opened(py)?;
+        let queue = self.shown.queue.clone();
+        let mount = py.detach(|| Mount::new(queue, &folder)).map_err(|error| {
+            DriveError::new_err(format!("{}: cannot be mounted: {error}", folder.display()))
+        })?;
+        let disk = mount.disk();
+        open.as_mut().ok_or_else(closed)?.mounts.push(mount);
+        lock(&self.shown.serving).push(format!("fuse {}", disk.display()));
+        Ok(disk)
+    }
+
+    /// Serves the drive by the NBD protocol at `address`, and returns where.
+    fn serve_nbd(&self, py: Python<'_>, address: &str) -> PyResult<String> {
+        let mut open = self.opened(py)?;
+        let address: Address =
+            address.parse().map_err(|error| errors::config(format!("NBD: {error}")))?;
+        let queue = self.shown.queue.clone();
+        let server = Server::start(queue, &address, Export::default()).map_err(|error| {
+            DriveError::new_err(format!("{address}: the NBD server cannot start: {error}"))
+        })?;
+        let found = server.address().to_string();
+        open.as_mut().ok_or_else(closed)?.servers.push(server);
+        lock(&self.shown.serving).push(found.clone());
+        Ok(found)
+    }
+
+    /// Serves the drive to a virtual machine, whose monitor connects to the socket `path`.
+    fn serve_vhost_user(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        #[cfg(feature = "vhost-user")]
+        {
+            use flashgc_device::front::vhost::{Disk, Server};
+            let mut open = self.opened(py)?;
+            let queue = self.shown.queue.clone();
+            let server = Server::start(queue, &path, Disk::default()).map_err(|error| {
+                DriveError::new_err(format!("{}: cannot be served: {error}", path.display()))
+            })?;
+            open.as_mut().ok_or_else(closed)?.machines.push(server);
+            lock(&self.shown.serving).push(format!("vhost-user {}", path.display()));
+            Ok(())
+        }
+        #[cfg(not(feature = "vhost-user"))]
+        {
+            drop(self.opened(py)?);
+            Err(errors::config(format!(
+                "{}: this build serves no virtual machines; hint: maturin develop --release --features \
+                 vhost-user",
+                path.display()
+            )))
+        }
+    }
+
+    /// Answers other processes at the control socket `path`.
+    fn serve_control(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        let mut open = self.opened(py)?;
+        let keeper = Arc::clone(&self.shown) as Arc<dyn Keeper>;
+        let queue = self.shown.queue.clone();
+        let server = control::Server::start(queue, &path, keeper).map_err(|error| {
+            DriveError::new_err(format!("{}: no control socket: {error}", path.display()))
+        })?;
+        open.as_mut().ok_or_else(closed)?.controls.push(server);
+        Ok(())
+    }
+
+    /// Ends the front ends; a mount that somebody uses makes this an error, and stays.
+    fn stop_serving(&self, py: Python<'_>) -> PyResult<()> {
+        let mut open = self.opened(py)?;
+        let open = open.as_mut().ok_or_else(closed)?;
+        py.detach(|| {
+            open.servers.clear();
+            #[cfg(feature = "vhost-user")]
+            open.machines.clear();
+            while let Some(mount) = open.mounts.last_mut() {
+                mount.unmount()?;
+                open.mounts.pop();
+            }
+            // Last, so that a drive that stays mounted can still be asked.
+            open.controls.clear();
+            Ok::<_, std::io::Error>(())
+        })
+        .map_err(|error| {
+            self.shown.stopping.store(false, Ordering::SeqCst);
+            DriveError::new_err(format!(
+                "the drive's file is in use: {error}; hint: unmount what is on it first"
+            ))
+        })?;
+        lock(&self.shown.serving).clear();
+        Ok(())
+    }
+
+    /// Closes the drive: all of it is in the file. A second call does nothing.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        let open = self.open.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner).take();
+        let Some(mut open) = open else { return Ok(()) };
+        let (done, flushed) = py.detach(|| {
+            open.controls.clear();
+            open.mounts.clear();
+            open.servers.clear();
+            #[cfg(feature = "vhost-user")]
+            open.machines.clear();
+            let (drive, flushed) = open.engine.stop();
+            let done = drive.map(|mut drive| {
+                let recording = drive.replace_recording(None);
+                (drive.close(), recording.map(Recording::end).transpose())
+            });
+            (done, flushed)
+        });
+        let Some((closed, recorded)) = done else { return flushed.map_err(to_error) };
+        closed.map_err(|error| failed(&self.shown.path, &error))?;
+        recorded.map(drop).map_err(errors::trace)
+    }
+}
+
+fn pages(answer: Answer) -> u64 {
+    if let Answer::Pages(pages) = answer { pages } else { 0 }
+}
+
+fn closed() -> PyErr {
+    PyValueError::new_err("the drive is closed")
+}
+
+impl StoredDrive {
+    fn opened(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, Option<Open>>> {
+        // Who holds it may wait for the interpreter.
+        let open = self.open.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+        if open.is_some() { Ok(open) } else { Err(closed()) }
+    }
+
+    /// What went wrong: what a policy raised comes first.
+    fn raise(&self, failure: Failure) -> PyErr {
+        lock(&self.raised).take().unwrap_or_else(|| match failure {
+            Failure::Stopped => closed(),
+            _ => to_error(failure),
+        })
+    }
+
+    fn call(&self, py: Python<'_>, command: Command) -> PyResult<Answer> {
+        py.detach(|| self.shown.queue.call(command)).map_err(|failure| self.raise(failure))
+    }
+}

@@ -1,0 +1,217 @@
+//! What is seen of a drive: its state with the names of the standards, its blocks, its recordings.
+
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use flashgc_device::front::control::Keeper;
+use flashgc_device::front::failure::Failure;
+use flashgc_device::front::meter::{Kind, Latencies, Meter};
+use flashgc_device::front::queue::Queue;
+use flashgc_device::{Drive, PAGE, Recording, Report, Served};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use serde_json::{Value, json};
+
+use crate::policy::lock;
+
+/// What can be seen of a drive, from this process and through its control socket.
+pub(super) struct Shown {
+    pub(super) path: PathBuf,
+    pub(super) queue: Queue,
+    pub(super) since: Instant,
+    pub(super) victim: String,
+    pub(super) placement: String,
+    /// The front ends, in words.
+    pub(super) serving: Mutex<Vec<String>>,
+    /// Somebody asked for the end.
+    pub(super) stopping: AtomicBool,
+}
+
+impl Shown {
+    fn visit<T: Send + 'static>(
+        &self,
+        visit: impl FnOnce(&mut Drive, &Meter) -> T + Send + 'static,
+    ) -> Result<T, Failure> {
+        let visit = move |served: &mut dyn Served, meter: &Meter| {
+            served.as_drive().map(|drive| visit(drive, meter))
+        };
+        self.queue.visit(visit)?.ok_or(Failure::Stopped)
+    }
+
+    pub(super) fn stat(&self) -> Result<Value, Failure> {
+        let (report, latencies) = self.visit(|drive, meter| {
+            (drive.stat(), Kind::ALL.map(|(name, kind)| (name, meter.latencies(kind))))
+        })?;
+        let mut stat = shown(&report, &latencies);
+        stat["file"] = json!(self.path.display().to_string());
+        stat["serving"] = json!(*lock(&self.serving));
+        stat["uptime_seconds"] = json!(self.since.elapsed().as_secs_f64());
+        stat["victim"] = json!(self.victim);
+        stat["placement"] = json!(self.placement);
+        Ok(stat)
+    }
+
+    /// The blocks, a column each: state, class, valid pages, zombies and erases, little endian.
+    pub(super) fn blocks(&self) -> Result<[Vec<u8>; 5], Failure> {
+        self.visit(|drive, _| {
+            let mut columns: [Vec<u8>; 5] = Default::default();
+            for block in drive.blocks() {
+                columns[0].push(block.state as u8);
+                columns[1].push(block.class);
+                columns[2].extend(block.valid.to_le_bytes());
+                columns[3].extend(block.zombies.to_le_bytes());
+                columns[4].extend(block.erases.to_le_bytes());
+            }
+            columns
+        })
+    }
+
+    /// Begins a recording, or ends the one that goes on: how many requests that one has.
+    pub(super) fn record(&self, path: Option<&Path>) -> Result<Option<u64>, String> {
+        let pages = self.queue.size() / PAGE as u64;
+        let begun = path.map(|path| Recording::begin(path, pages)).transpose();
+        let begun = begun.map_err(|error| error.to_string())?;
+        let ended = self.visit(|drive, _| drive.replace_recording(begun));
+        let ended = ended.map_err(|error| error.to_string())?;
+        ended.map(Recording::end).transpose().map_err(|error| error.to_string())
+    }
+}
+
+impl Keeper for Shown {
+    fn stat(&self) -> Result<String, String> {
+        let stat = self.stat().map_err(|error| error.to_string())?;
+        serde_json::to_string(&stat).map_err(|error| error.to_string())
+    }
+
+    fn blocks(&self) -> Result<Vec<u8>, String> {
+        Ok(self.blocks().map_err(|error| error.to_string())?.concat())
+    }
+
+    fn record(&self, file: Option<&Path>) -> Result<String, String> {
+        let ended = self.record(file)?;
+        let ended = ended.map(|requests| format!("recorded {requests} requests"));
+        match (file, ended) {
+            (Some(file), None) => Ok(format!("recording into {}", file.display())),
+            (Some(file), Some(ended)) => Ok(format!("{ended}; recording into {}", file.display())),
+            (None, Some(ended)) => Ok(ended),
+            (None, None) => Err("no recording goes on; hint: name a trace".to_string()),
+        }
+    }
+
+    fn stop(&self) {
+        self.stopping.store(true, Ordering::SeqCst);
+    }
+}
+
+/// Bytes of a block in the answer of the control socket: the columns one behind the other.
+pub(super) const BLOCK_BYTES: usize = 10;
+
+pub(super) fn columns<'py>(py: Python<'py>, columns: [&[u8]; 5]) -> [Bound<'py, PyBytes>; 5] {
+    columns.map(|column| PyBytes::new(py, column))
+}
+
+/// A report with the names of the standards: the SMART log (02h) and the OCP log (C0h).
+fn shown(report: &Report, latencies: &[(&str, Latencies)]) -> Value {
+    /// Bytes of a data unit of the SMART log: 1000 sectors of 512.
+    const UNIT: u64 = 512_000;
+    let page = PAGE as u64;
+    let geometry = report.geometry;
+    let counters = report.counters;
+    let usage = report.usage;
+    let blocks = u64::from(geometry.blocks());
+    let programmed = counters.host_pages + counters.copied_pages;
+    let percent = |part: u64, whole: u64| (part * 100).checked_div(whole).unwrap_or_default();
+    let spare = report.spare_blocks.map_or(100, |reserve| {
+        percent(reserve.saturating_sub(report.bad_blocks).into(), reserve.max(1).into())
+    });
+    let mean_erases = counters.erases as f64 / blocks as f64;
+    let used = report.endurance.map_or(0, |bears| percent(mean_erases as u64, bears.max(1)));
+    let is_out_of_spare = spare < SPARE_THRESHOLD;
+    let critical = u8::from(is_out_of_spare) | u8::from(report.read_only.is_some()) << 3;
+    let hour = 3_600_000_000_000;
+    let latency_us: serde_json::Map<String, Value> = latencies
+        .iter()
+        .map(|&(name, Latencies { count, mean, p50, p90, p99, p999, max })| {
+            let all = json!({
+                "count": count, "mean": mean, "p50": p50, "p90": p90, "p99": p99, "p999": p999,
+                "max": max,
+            });
+            (name.to_string(), all)
+        })
+        .collect();
+    json!({
+        "uuid": uuid_text(report.uuid),
+        "capacity_bytes": u64::from(geometry.logical_pages()) * page,
+        "page_bytes": page,
+        "blocks": blocks,
+        "pages_per_block": geometry.pages_per_block(),
+        "durability": report.durability.name(),
+        "write_amplification": (counters.host_pages > 0)
+            .then(|| programmed as f64 / counters.host_pages as f64),
+        "read_only": report.read_only,
+        "free_blocks": report.free_blocks,
+        "mapped_pages": report.mapped_pages,
+        "zombie_pages": report.zombies.map(|zombies| zombies.known),
+        "decisions": format!("{:016x}", report.decisions),
+        "recovery": report.recovery.map(|recovery| {
+            json!({ "records": recovery.records, "skipped": recovery.skipped })
+        }),
+        "smart": {
+            "critical_warning": critical,
+            "available_spare": spare,
+            "available_spare_threshold": SPARE_THRESHOLD,
+            "percentage_used": used.min(255),
+            "data_units_read": usage.read_bytes.div_ceil(UNIT),
+            "data_units_written": usage.written_bytes.div_ceil(UNIT),
+            "host_read_commands": usage.reads,
+            "host_write_commands": usage.writes,
+            "controller_busy_time": usage.busy_ns / (hour / 60),
+            "power_cycles": report.power_cycles,
+            "power_on_hours": usage.open_ns / hour,
+            "unsafe_shutdowns": report.unsafe_shutdowns,
+            "media_errors": report.media_errors,
+        },
+        "ocp": {
+            "physical_media_units_written": programmed * page,
+            "physical_media_units_read": usage.read_bytes + counters.copied_pages * page,
+            "bad_user_nand_blocks": report.bad_blocks,
+            "user_data_erase_count_max": report.most_erases,
+            "user_data_erase_count_min": report.least_erases,
+            "nand_avg_erase_count": mean_erases,
+            "percent_free_blocks": percent(report.free_blocks.into(), blocks),
+            "incomplete_shutdowns": report.unsafe_shutdowns,
+            "unaligned_io": usage.unaligned,
+        },
+        "counters": {
+            "host_bytes_read": usage.read_bytes,
+            "host_bytes_written": usage.written_bytes,
+            "host_pages_written": counters.host_pages,
+            "host_pages_read": usage.read_bytes / page,
+            "trim_commands": usage.trims,
+            "trimmed_bytes": usage.trimmed_bytes,
+            "trimmed_pages": counters.trimmed_pages,
+            "copied_pages": counters.copied_pages,
+            "erases": counters.erases,
+            "collections": counters.collections,
+            "hints": usage.hints,
+            "hinted_pages": report.zombies.map_or(0, |zombies| zombies.marked),
+            "copied_zombies": report.zombies.map_or(0, |zombies| zombies.copied),
+            "flushes": usage.flushes,
+            "syncs": report.syncs,
+            "checkpoints": report.checkpoints,
+            "busy_seconds": usage.busy_ns as f64 / 1e9,
+            "open_seconds": usage.open_ns as f64 / 1e9,
+        },
+        "latency_us": latency_us,
+    })
+}
+
+/// Percent of the spare blocks below which the SMART log warns.
+const SPARE_THRESHOLD: u64 = 10;
+
+fn uuid_text(uuid: [u8; 16]) -> String {
+    let hex: String = uuid.iter().map(|byte| format!("{byte:02x}")).collect();
+    [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
+}
