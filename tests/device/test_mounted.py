@@ -65,10 +65,13 @@ def test_a_file_system_keeps_its_files(
     before = stat["mapped_pages"]
     assert before * 4096 > 20 << 20
     (mount / "gone").unlink()
-    os.sync()
-    subprocess.run(("fstrim", str(mount)), check=True)
-    stat = json.loads(command("device", "stat", drive_file, "--json").stdout)
-    assert stat["mapped_pages"] < before - (19 << 20) // 4096
+    until = time.monotonic() + 20
+    while stat["mapped_pages"] >= before - (19 << 20) // 4096:
+        # A file system may free the room of a file some moments after it is gone.
+        assert time.monotonic() < until, stat["mapped_pages"]
+        os.sync()
+        subprocess.run(("fstrim", str(mount)), check=True)
+        stat = json.loads(command("device", "stat", drive_file, "--json").stdout)
     again = command("device", "up", drive_file, "--mount", tmp_path / "other")
     assert again.returncode == 1
     assert "is up in" in again.stderr
