@@ -1,8 +1,8 @@
 //! Recording what a drive is asked, as a trace: replayed on a drive of the same settings that
 //! counts, it leads to the same decisions.
 
-use std::io;
 use std::path::Path;
+use std::slice;
 use std::time::Instant;
 
 use flashgc_workload::Op;
@@ -12,15 +12,10 @@ use flashgc_workload::trace::{
 
 use crate::layout::PAGE;
 
-/// Requests that are gathered before the writer gets them.
-const GATHERED: usize = 4096;
-
 /// A recording that has begun.
 pub struct Recording {
     writer: TraceWriter,
     began: Instant,
-    gathered: Vec<Request>,
-    requests: u64,
     failed: Option<TraceError>,
 }
 
@@ -47,8 +42,6 @@ impl Recording {
                 Some(pages * PAGE as u64),
             )?,
             began: Instant::now(),
-            gathered: Vec::with_capacity(GATHERED),
-            requests: 0,
             failed: None,
         })
     }
@@ -61,7 +54,7 @@ impl Recording {
         }
         let time_ns = self.began.elapsed().as_nanos() as u64;
         let bytes = PAGE as u64;
-        self.gathered.push(match op {
+        let request = match op {
             Op::Flush => Request::flush(time_ns, 0),
             _ => Request {
                 time_ns,
@@ -70,33 +63,18 @@ impl Recording {
                 device: 0,
                 op,
             },
-        });
-        self.requests += 1;
-        if self.gathered.len() == GATHERED {
-            self.failed = self.write_out().err();
-        }
-    }
-
-    fn write_out(&mut self) -> Result<(), TraceError> {
-        let written = self.writer.write(&self.gathered);
-        self.gathered.clear();
-        written
+        };
+        self.failed = self.writer.write(slice::from_ref(&request)).err();
     }
 
     /// Ends the recording: the file is complete. Returns how many requests it has.
     ///
     /// # Errors
     /// The first error of writing it; there is no file then.
-    pub fn end(mut self) -> Result<u64, TraceError> {
-        match self.failed.take() {
+    pub fn end(self) -> Result<u64, TraceError> {
+        match self.failed {
             Some(error) => Err(error),
-            None => self.write_out().and_then(|()| self.writer.finish()).map(|_| self.requests),
+            None => self.writer.finish(),
         }
-    }
-}
-
-impl From<TraceError> for crate::DeviceError {
-    fn from(error: TraceError) -> Self {
-        Self::Io(io::Error::other(error.to_string()))
     }
 }

@@ -30,7 +30,7 @@ mod _core {
     #[cfg(target_os = "linux")]
     #[pymodule_export]
     use super::device::{
-        DeviceClient, StoredDrive, device_check, device_configuration, device_create, device_plan,
+        DeviceClient, StoredDrive, device_check, device_configuration, device_create,
     };
     #[cfg(target_os = "linux")]
     #[pymodule_export]

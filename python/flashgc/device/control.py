@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from flashgc import _core
+from flashgc.device._closing import Closing
 from flashgc.device.source import Blocks
 
 #: Bytes of a page.
@@ -21,7 +21,7 @@ def socket_of(file: Path) -> Path:
     return file.with_name(f"{file.name}.sock")
 
 
-class Client:
+class Client(Closing):
     """A connection to the process that serves a drive.
 
     Ranges are in bytes; hints and discards name whole pages of 4096. Raises
@@ -76,19 +76,6 @@ class Client:
     def close(self) -> None:
         """Ends the connection."""
         self._client.close()
-
-    def __enter__(self) -> Self:
-        """The connection itself."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Ends the connection."""
-        self.close()
 
 
 def _pages(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:

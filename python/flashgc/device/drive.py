@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self, TypeAlias
 
 from flashgc import _core
 from flashgc.device import making
+from flashgc.device._closing import Closing
 from flashgc.device.control import socket_of
 from flashgc.device.source import Blocks
 from flashgc.options import PATHS
@@ -17,7 +17,7 @@ from flashgc.options import PATHS
 File: TypeAlias = str | os.PathLike[str]
 
 
-class Device:
+class Device(Closing):
     """A drive that keeps data: one file, opened in this process.
 
     Offsets and sizes are in bytes. A page of 4096 bytes is written as a whole or not at all; what
@@ -187,19 +187,6 @@ class Device:
     def close(self) -> None:
         """Closes the drive, and a recording with it. A second call does nothing."""
         self._drive.close()
-
-    def __enter__(self) -> Self:
-        """The drive itself."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Closes the drive."""
-        self.close()
 
 
 def _section(key: str) -> str:

@@ -48,12 +48,6 @@ class Plan:
     durability: str
     journal_bytes: int | None
 
-    def describe(self) -> dict[str, Any]:
-        """What the drive would be: its shape, its sizes in bytes, its policies."""
-        arguments = (json.dumps(self.config), self.durability, self.journal_bytes, self.victim)
-        described: dict[str, Any] = json.loads(_core.device_plan(*arguments))
-        return described
-
     def create(self, path: Path) -> dict[str, Any]:
         """Makes the drive in a new file and says what it is."""
         config = json.dumps(self.config)

@@ -25,12 +25,12 @@ from collections.abc import Callable
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from flashgc._core import ConfigError
 from flashgc.device import metrics
+from flashgc.device._closing import Closing
 from flashgc.device.history import Sampler
 from flashgc.device.source import Blocks, Source
 
@@ -85,7 +85,7 @@ def parse_address(text: str) -> tuple[str, int]:
     return host or "127.0.0.1", int(port)
 
 
-class Page:
+class Page(Closing):
     """Serves the page of a drive at an address until it is closed.
 
     >>> from flashgc.device.web import Page
@@ -132,19 +132,6 @@ class Page:
         self._server.server_close()
         self._thread.join()
         self._sampler.stop()
-
-    def __enter__(self) -> Self:
-        """The page itself."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Closes it."""
-        self.close()
 
 
 class _Answers:

@@ -47,18 +47,6 @@ pub(crate) fn device_create(
     describe(&settings)
 }
 
-/// What a drive of this configuration would be, as JSON. Nothing is made.
-#[pyfunction]
-#[pyo3(signature = (config, durability, journal_bytes=None, victim=None))]
-pub(crate) fn device_plan(
-    config: &str,
-    durability: &str,
-    journal_bytes: Option<u64>,
-    victim: Option<(String, Bound<'_, PyAny>)>,
-) -> PyResult<String> {
-    describe(&settings(config, durability, journal_bytes, victim)?)
-}
-
 fn settings(
     config: &str,
     durability: &str,

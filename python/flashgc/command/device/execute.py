@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from flashgc.command.device.options import drive_options, planned, serving_options
-from flashgc.command.device.up import filesystem_options, served
+from flashgc.command.device.up import filesystem_options, mount_words, served
 from flashgc.command.entrance import CONTEXT
 from flashgc.command.options import GroupedCommand
 
@@ -88,7 +88,7 @@ def execute(
             command,
             plan,
             filesystem=fs,
-            options=[word for word in mount_options.split(",") if word] or ["defaults"],
+            options=mount_words(mount_options),
             record=trace,
             keep=keep,
             serve=served(nbd=nbd, http=http),

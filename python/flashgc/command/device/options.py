@@ -87,3 +87,12 @@ def serving_options(command: F) -> F:
     for option in reversed(options):
         command = option(command)
     return command
+
+
+def durability_option(command: F) -> F:
+    """Adds ``--durability`` of a drive that is there."""
+    return click.option(
+        "--durability",
+        metavar="WORD",
+        help="What flushed data survive, in place of what the drive was made with.",
+    )(command)

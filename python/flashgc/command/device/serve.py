@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from flashgc.command.device.options import serving_options
+from flashgc.command.device.options import durability_option, serving_options
 from flashgc.command.entrance import CONTEXT, OK
 
 
@@ -35,11 +35,7 @@ through FILE.sock: flashgc device stat, record, hint, cancel, trim, flush.""",
     help="Serve a virtual machine as a vhost-user-blk disk; only in builds with that feature.",
 )
 @serving_options
-@click.option(
-    "--durability",
-    metavar="WORD",
-    help="What flushed data survive, in place of what the drive was made with.",
-)
+@durability_option
 @click.option("--quiet", "-q", is_flag=True, help="Say nothing.")
 def serve(
     file: Path,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from flashgc.command.device.options import serving_options
+from flashgc.command.device.options import durability_option, serving_options
 from flashgc.command.entrance import CONTEXT, OK
 from flashgc.command.options import F, complete
 
@@ -48,11 +48,7 @@ Needs root, FUSE and loop devices.""",
 )
 @filesystem_options
 @serving_options
-@click.option(
-    "--durability",
-    metavar="WORD",
-    help="What flushed data survive, in place of what the drive was made with.",
-)
+@durability_option
 @click.option("--quiet", "-q", is_flag=True, help="Say nothing.")
 def up(
     file: Path,
@@ -72,7 +68,7 @@ def up(
     from flashgc.device import up as upping
 
     serve = served(nbd=nbd, http=http, record=record, durability=durability)
-    done = upping.up(file, mount, filesystem=fs, options=_words(mount_options), serve=serve)
+    done = upping.up(file, mount, filesystem=fs, options=mount_words(mount_options), serve=serve)
     if not quiet:
         click.echo(f"{done.filesystem} on {done.device} in {done.mount}")
         for where in done.serving:
@@ -97,7 +93,8 @@ def served(
     return [word for flag, value in given.items() if value is not None for word in (flag, value)]
 
 
-def _words(text: str) -> list[str]:
+def mount_words(text: str) -> list[str]:
+    """The options of mount in a list separated by commas; those by default where it is empty."""
     return [word for word in text.split(",") if word] or ["defaults"]
 
 
