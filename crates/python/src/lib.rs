@@ -8,6 +8,8 @@ mod device;
 #[cfg(target_os = "linux")]
 mod device_campaign;
 mod errors;
+#[cfg(target_os = "linux")]
+mod hints;
 mod listing;
 mod model;
 mod policy;

@@ -1,0 +1,5 @@
+//! What living software will soon overwrite on a drive: the blocks that PostgreSQL's log names, the
+//! pages that are dirty in Linux's page cache, and the places of files on a device.
+//!
+//! # Not here
+//! No drive and no connection: whoever follows a host sends what it finds.

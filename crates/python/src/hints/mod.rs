@@ -1,0 +1,1 @@
+//! What living software will soon overwrite, from Python.
