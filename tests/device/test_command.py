@@ -105,6 +105,12 @@ def test_a_served_drive_is_reached_and_closed_by_a_signal(tmp_path: Path) -> Non
         )  # fmt: skip
         assert busy.returncode == 1
         assert "in use by another process" in busy.stderr
+        useless = subprocess.run(
+            [*COMMAND, "device", "hint", str(file), "0+4KiB"],
+            env=environment(), text=True, capture_output=True, check=False,
+        )  # fmt: skip
+        assert useless.returncode == 0
+        assert "use no hints" in useless.stderr
         server.send_signal(signal.SIGTERM)
         _, errors = server.communicate(timeout=30)
         assert (server.returncode, errors) == (0, "serving; Ctrl-C closes the drive\n")

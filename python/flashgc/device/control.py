@@ -46,6 +46,10 @@ class Client(Closing):
         """Pages that the host has written: the moment for hints that are given later."""
         return self._client.moment()
 
+    def heeds_hints(self) -> bool:
+        """Whether the drive's policies use hints. Without them a hint is only recorded."""
+        return self.stat()["zombie_pages"] is not None
+
     def hint(self, ranges: Iterable[tuple[int, int]], moment: int | None = None) -> int:
         """Tells the drive that the host will write these ``(offset, size)`` soon.
 

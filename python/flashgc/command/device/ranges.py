@@ -53,11 +53,18 @@ Only policies with zombies use hints: --gc-preset zgc-gd, for example.""",
 )
 def hint(file: Path, ranges: tuple[str, ...], moment: int | None) -> int:
     """Tell the drive in FILE that the host will write these bytes soon."""
+    from flashgc.command.render import warn
     from flashgc.device.control import Client
 
     asked = parsed(ranges)
     with Client(file) as client:
+        heeds = client.heeds_hints()
         late = client.hint(asked, moment)
+    if not heeds:
+        warn(
+            "the policies of this drive use no hints, so this one changes nothing; "
+            "hint: create a drive with --gc-preset zgc-gd"
+        )
     if late:
         click.echo(f"{late} pages were written since and are left out", err=True)
     return OK

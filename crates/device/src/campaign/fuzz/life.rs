@@ -82,9 +82,7 @@ fn set(failing: Failing, faults: &Faults, shorts: &Shorts, zones: &Zones) {
         Failing::Write(after) => faults.add(Fault::Write(after.into())),
         Failing::Full(after) => faults.add(Fault::Full(after.into())),
         Failing::Sync(after) => faults.add(Fault::Sync(after.into())),
-        // Superblocks are left out: where one of the newest two cannot be read, the one before counts, and
-        // its recovery writes over what the newest needs.
-        Failing::Read(at) => faults.add(Fault::Read((bit_of(zones, at) / 8).max(zones.config))),
+        Failing::Read(at) => faults.add(Fault::Read(bit_of(zones, at) / 8)),
         Failing::Short(short) => shorts.set(Some(short)),
     }
 }

@@ -234,8 +234,6 @@ impl<'a> Machine<'a> {
             Again::No | Again::Crash => None,
         };
         if matches!(failing, Some(Failing::Read(_))) {
-            // A recovery takes what it cannot read for what was never written, and copies it so.
-            self.is_flipped = true;
             self.damage();
         }
         let (media, opened) = match self.open(image.clone(), failing) {
@@ -316,10 +314,8 @@ impl<'a> Machine<'a> {
     fn probe(&mut self, image: &[u8], at: u32, was_closed: bool) -> Result<(), String> {
         let bit = bit_of(&self.zones, at);
         let zones = &self.zones;
-        // The end of a journal, what it says of data that no later block vouches for, and one of the two
-        // copies of the newest superblock, without which the one before counts.
-        let is_early = (zones.config..zones.journal(0)).contains(&(bit / 8));
-        let may_go_back = self.is_flipped || (!was_closed && !is_early);
+        // The end of a journal, and what it says of data that no later block vouches for.
+        let may_go_back = self.is_flipped || (!was_closed && bit / 8 >= zones.journal(0));
         let mut flipped = image.to_vec();
         flipped[(bit / 8) as usize] ^= 1 << (bit % 8);
         self.tally.flips += 1;
