@@ -284,7 +284,13 @@ def test_the_control_socket_answers_as_the_drive_does(tmp_path: Path) -> None:
             before = drive.stat()["counters"]["hinted_pages"]
             assert client.hint([(3 * PAGE, PAGE)]) == 0
             assert drive.stat()["counters"]["hinted_pages"] == before + 1
+            drive.trim(11 * PAGE, PAGE)
+            assert client.hinted([(3 * PAGE, PAGE), (11 * PAGE, PAGE)]) == (1, 1)
+            assert client.hinted([(0, drive.size)]) == (
+                drive.stat()["mapped_pages"], drive.stat()["zombie_pages"]
+            )  # fmt: skip
             client.cancel([(3 * PAGE, PAGE)])
+            assert client.hinted([(3 * PAGE, PAGE)]) == (1, 0)
             client.trim([(3 * PAGE, PAGE)])
             assert drive.read(3 * PAGE, PAGE) == bytes(PAGE)
             client.flush()

@@ -140,6 +140,9 @@ pub trait TakesHints {
     /// A page that the drive does not have.
     fn cancel(&mut self, pages: &[u32]) -> Result<(), FtlError>;
 
+    /// Whether `page`, which the drive has, is hinted: the host has data there and will write it soon.
+    fn is_hinted(&self, page: u32) -> bool;
+
     /// The power fails: the host's cache is gone, and with it all hints.
     fn power_loss(&mut self);
 }

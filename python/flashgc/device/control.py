@@ -61,6 +61,10 @@ class Client(Closing):
         """Takes hints back."""
         self._client.cancel(_pages(ranges))
 
+    def hinted(self, ranges: Iterable[tuple[int, int]]) -> tuple[int, int]:
+        """How many pages of these ranges have data, and how many of those are hinted."""
+        return self._client.hinted(_pages(ranges))
+
     def trim(self, ranges: Iterable[tuple[int, int]]) -> None:
         """Discards whole pages."""
         self._client.trim(_pages(ranges))

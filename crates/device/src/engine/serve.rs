@@ -92,6 +92,19 @@ impl Drive {
         Ok(late)
     }
 
+    /// Of `count` pages from `page` on: how many have data, and how many of those are hinted.
+    ///
+    /// # Errors
+    /// Pages beyond the drive.
+    pub fn hinted(&mut self, page: u64, count: u64) -> Result<(u64, u64), DeviceError> {
+        let (mut held, mut hinted) = (0, 0);
+        for page in self.range(page, count)? {
+            held += u64::from(self.map.locate(page).is_some());
+            hinted += u64::from(self.map.hints().is_some_and(|hints| hints.is_hinted(page)));
+        }
+        Ok((held, hinted))
+    }
+
     /// Leaves those of `pages` whose data the host had written at `moment`; how many it wrote later.
     /// The out-of-band records tell, so that writes pay nothing for it.
     fn keep_older(&self, pages: &mut Vec<u32>, moment: u64) -> std::io::Result<u64> {

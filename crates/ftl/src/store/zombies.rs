@@ -121,6 +121,10 @@ impl<P: VictimPolicy> TakesHints for PageStore<P> {
         Ok(())
     }
 
+    fn is_hinted(&self, page: u32) -> bool {
+        self.is_zombie(page)
+    }
+
     fn power_loss(&mut self) {
         self.revive_zombies(0..self.tables.geometry.logical_pages());
     }

@@ -54,6 +54,10 @@ impl DeviceClient {
         self.ask(py, |client| client.cancel(&to_pages(&ranges)))
     }
 
+    fn hinted(&self, py: Python<'_>, ranges: Vec<(u64, u64)>) -> PyResult<(u64, u64)> {
+        self.ask(py, |client| client.hinted(&to_pages(&ranges)))
+    }
+
     fn trim(&self, py: Python<'_>, ranges: Vec<(u64, u64)>) -> PyResult<()> {
         self.ask(py, |client| client.trim(&to_pages(&ranges)))
     }

@@ -105,6 +105,20 @@ impl Client {
         parts(pages).try_for_each(|pages| self.tell(&Request::Cancel(pages.into())))
     }
 
+    /// How many of these pages have data, and how many of those are hinted.
+    ///
+    /// # Errors
+    /// Those of [`ClientError`], as for all requests.
+    pub fn hinted(&mut self, pages: &[Pages]) -> Result<(u64, u64), ClientError> {
+        let mut sums = (0, 0);
+        for pages in parts(pages) {
+            let answer = self.ask(&Request::Hinted(pages.into()))?;
+            let (held, rest) = number(&answer).ok_or(ClientError::Garbage("HINTED"))?;
+            sums = (sums.0 + held, sums.1 + one_number(rest)?);
+        }
+        Ok(sums)
+    }
+
     /// Discards pages. They read as zeros.
     ///
     /// # Errors

@@ -27,6 +27,7 @@
 //! | 8 | BLOCKS | | the map of all blocks, as whoever serves the drive defines it |
 //! | 9 | RECORD | an absolute path; empty: no more | a line on it, text |
 //! | 10 | STOP | | |
+//! | 11 | HINTED | ranges | pages among them that have data (8), hinted ones (8) |
 //!
 //! A HINT says: the host will write these pages soon, as it knew at that moment. Moment 2^64 - 1 is
 //! the moment when the drive gets to it. FLUSH makes durable what was answered before it was sent.

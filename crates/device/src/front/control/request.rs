@@ -43,6 +43,8 @@ pub enum Request {
     },
     /// The host takes hints on these pages back.
     Cancel(Vec<Pages>),
+    /// How many of these pages have data, and how many are hinted.
+    Hinted(Vec<Pages>),
     /// Discards pages.
     Trim(Vec<Pages>),
     /// Makes durable what was answered before.
@@ -61,7 +63,7 @@ pub enum Request {
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum Fault {
     /// No request has this kind.
-    #[error("no request has kind {0}; hint: kinds are 1 to 10")]
+    #[error("no request has kind {0}; hint: kinds are 1 to 11")]
     Kind(u16),
     /// The body is not one of this kind.
     #[error("the body of a request of kind {kind} has {found} bytes, expected {expected}")]
@@ -114,6 +116,7 @@ impl Request {
             9 if body[0] != b'/' || body.contains(&0) => Err(Fault::Path),
             9 => Ok(Self::Record(Some(OsString::from_vec(body.into()).into()))),
             10 => empty(Self::Stop),
+            11 => ranges(body).map(Self::Hinted),
             _ => Err(Fault::Kind(kind)),
         }
     }
@@ -136,6 +139,7 @@ impl Request {
                 (9, file.as_ref().map_or(vec![], |file| file.as_os_str().as_bytes().into()))
             }
             Self::Stop => (10, vec![]),
+            Self::Hinted(pages) => (11, bytes(pages)),
         }
     }
 }
@@ -206,7 +210,7 @@ mod tests {
 
         /// Bytes are one request or none, and a request has one form.
         #[test]
-        fn requests_have_one_form(kind in 0..12_u16, body in vec(any::<u8>(), 0..80)) {
+        fn requests_have_one_form(kind in 0..13_u16, body in vec(any::<u8>(), 0..80)) {
             let path = [b"/", body.as_slice()].concat();
             for body in [body, path] {
                 if let Ok(request) = Request::decode(kind, &body) {
@@ -225,6 +229,7 @@ mod tests {
             Request::Hint { moment: None, pages: pages.clone() },
             Request::Hint { moment: Some(3), pages: vec![] },
             Request::Cancel(pages.clone()),
+            Request::Hinted(pages.clone()),
             Request::Trim(pages),
             Request::Flush,
             Request::Stat,

@@ -8,10 +8,11 @@ use std::time::Duration;
 
 use super::request::{self, Pages, Request, Status};
 use super::{Keeper, VERSION, frame};
-use crate::PAGE;
 use crate::front::failure::Failure;
+use crate::front::meter::Meter;
 use crate::front::queue::{Answer, Command, Queue};
 use crate::front::socket::Socket;
+use crate::{PAGE, Served};
 
 /// Pages of one command of the drive's: between two of them it serves others.
 const STEP: u64 = 1 << 14;
@@ -104,6 +105,7 @@ impl Desk {
             Request::Trim(pages) => self
                 .all(self.steps(&pages)?.map(|(at, bytes)| Command::Trim { at, bytes, fua: false }))
                 .map(nothing),
+            Request::Hinted(pages) => self.hinted(&pages),
             Request::Flush => self.all([Command::Flush].into_iter()).map(nothing),
             Request::Stat => self.keeper.stat().map(String::into_bytes).map_err(refused),
             Request::Blocks => self.keeper.blocks().map_err(refused),
@@ -113,6 +115,21 @@ impl Desk {
             }
             Request::Stop => Ok(vec![]),
         }
+    }
+
+    fn hinted(&self, pages: &[Pages]) -> Result<Vec<u8>, Refusal> {
+        let mut sums = [0; 2];
+        for (at, bytes) in self.steps(pages)? {
+            let ask = move |drive: &mut dyn Served, _: &Meter| {
+                let drive = drive.as_drive().ok_or("this drive keeps no hints")?;
+                let counted = drive.hinted(at / PAGE_BYTES, bytes / PAGE_BYTES);
+                counted.map_err(|error| error.to_string()).map(<[u64; 2]>::from)
+            };
+            let asked = self.queue.visit(ask).map_err(|failure| refusal(&failure))?;
+            let counted = asked.map_err(|text| (Status::Refused, text))?;
+            sums.iter_mut().zip(counted).for_each(|(sum, count)| *sum += count);
+        }
+        Ok(sums.map(u64::to_le_bytes).concat())
     }
 
     /// The ranges in bytes, in steps that the drive makes at once.
@@ -154,7 +171,7 @@ impl Desk {
         told.iter().try_fold(0, |sum, outcome| match outcome {
             Ok(Answer::Pages(pages)) => Ok(sum + pages),
             Ok(_) => Ok(sum),
-            Err(failure) => Err((status(&failure), failure.to_string())),
+            Err(failure) => Err(refusal(&failure)),
         })
     }
 }
@@ -165,6 +182,10 @@ fn number(number: u64) -> Vec<u8> {
 
 fn nothing(_: u64) -> Vec<u8> {
     vec![]
+}
+
+fn refusal(failure: &Failure) -> Refusal {
+    (status(failure), failure.to_string())
 }
 
 fn status(failure: &Failure) -> Status {
