@@ -3,3 +3,5 @@
 //!
 //! # Not here
 //! No drive and no connection: whoever follows a host sends what it finds.
+
+pub mod wal;
