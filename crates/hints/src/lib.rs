@@ -5,3 +5,5 @@
 //! No drive and no connection: whoever follows a host sends what it finds.
 
 pub mod extents;
+
+pub mod wal;

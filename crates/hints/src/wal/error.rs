@@ -1,0 +1,142 @@
+//! What can be wrong with a log.
+
+use std::fmt;
+
+use super::page::MAGICS;
+
+/// A place in the log, as PostgreSQL writes it: `16/B374D848`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lsn(pub u64);
+
+impl fmt::Display for Lsn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:X}/{:X}", self.0 >> 32, self.0 as u32)
+    }
+}
+
+/// Bytes that are no log, or not the part of it that was expected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("write-ahead log at {}: {fault}", Lsn(*.at))]
+pub struct WalError {
+    /// The place of the page or the record, in bytes since the log began.
+    pub at: u64,
+    /// What was found there.
+    pub fault: Fault,
+}
+
+/// What was found, and what was expected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Fault {
+    /// A chunk that does not begin where the one before it ended.
+    #[error(
+        "the next bytes are those at {}, expected those at this place; hint: ask for the log from \
+         here on, or begin anew",
+        Lsn(*.found)
+    )]
+    Gap {
+        /// Where the chunk begins.
+        found: u64,
+    },
+    /// Bytes beyond the last place that a log can have.
+    #[error("{length} bytes lie there, expected fewer than would end a log of 2^64 bytes")]
+    TooFar {
+        /// The length of the chunk.
+        length: u64,
+    },
+    /// A page of an unknown version, or of another version than the pages before.
+    #[error("the page begins with 0x{found:04X}, expected {}", magics(*.expected))]
+    Magic {
+        /// The first two bytes of the page.
+        found: u16,
+        /// The magic of the pages before, if there were any.
+        expected: Option<u16>,
+    },
+    /// A field of a page header that contradicts the pages before it or the place of the page.
+    #[error(
+        "the page header's {field} is {found}, expected {expected}; hint: the log is damaged, \
+             or another cluster's"
+    )]
+    Page {
+        /// The name of the field.
+        field: &'static str,
+        /// Its value.
+        found: u64,
+        /// What it must be.
+        expected: u64,
+    },
+    /// A value in a page header that no page has.
+    #[error("the page header's {field} is {found}, expected {expected}")]
+    Header {
+        /// The name of the field.
+        field: &'static str,
+        /// Its value.
+        found: u64,
+        /// What it may be.
+        expected: &'static str,
+    },
+    /// A record of no bytes: what lies behind the end of a log.
+    #[error(
+        "there is no record but zeros, expected a record; hint: the log ends here, take no more than \
+         the server has flushed"
+    )]
+    End,
+    /// A record whose length no record has.
+    #[error("the record's length is {found} bytes, expected 24 to 1069547520")]
+    Length {
+        /// The length that it names.
+        found: u32,
+    },
+    /// A record that follows another one than was seen before it.
+    #[error("the record follows one at {}, expected one at {}", Lsn(*.found), Lsn(*.expected))]
+    Previous {
+        /// The place of the record before it, as it says.
+        found: u64,
+        /// The place of the record that was seen before it.
+        expected: u64,
+    },
+    /// The first record of all follows one that should have been seen.
+    #[error(
+        "the first record follows one at {}, expected one before the page at {}; hint: the log is \
+         damaged",
+        Lsn(*.found),
+        Lsn(*.page)
+    )]
+    Skipped {
+        /// The place of the record before it, as it says.
+        found: u64,
+        /// The first page.
+        page: u64,
+    },
+    /// A record whose check sum differs.
+    #[error("the record's check sum is 0x{found:08X}, expected 0x{expected:08X} of its bytes")]
+    CheckSum {
+        /// What the record names.
+        found: u32,
+        /// What its bytes give.
+        expected: u32,
+    },
+    /// A record whose check sum agrees and whose contents do not.
+    #[error(
+        "the record's {field} is {found}, expected {expected}; hint: a version of PostgreSQL \
+             that this decoder does not know"
+    )]
+    Record {
+        /// The name of the field.
+        field: &'static str,
+        /// Its value.
+        found: u64,
+        /// What it may be.
+        expected: &'static str,
+    },
+}
+
+/// The magic that was expected with its version, or all that are known.
+fn magics(expected: Option<u16>) -> String {
+    MAGICS
+        .iter()
+        .filter(|&&(magic, _)| expected.is_none_or(|one| one == magic))
+        .map(|(magic, major)| format!("0x{magic:04X} (PostgreSQL {major})"))
+        .collect::<Vec<_>>()
+        .join(" or ")
+}

@@ -1,0 +1,234 @@
+//! One record: `XLogRecord`, its block references and its data.
+
+use super::error::Fault;
+use super::fields::Fields;
+use super::relation::{BLOCK, Fork, Relation};
+use super::what::What;
+
+/// Bytes in front of every record.
+pub(super) const HEADER: usize = 24;
+
+/// The longest record that PostgreSQL writes.
+const LONGEST: u32 = 1020 << 20;
+
+/// A record refers to so many blocks at most.
+const MOST_BLOCKS: usize = 33;
+
+const HAS_IMAGE: u8 = 0x10;
+const HAS_DATA: u8 = 0x20;
+const WILL_INIT: u8 = 0x40;
+const SAME_RELATION: u8 = 0x80;
+
+const IMAGE_HAS_HOLE: u8 = 0x01;
+
+const TOP_TRANSACTION: u8 = 252;
+const ORIGIN: u8 = 253;
+const LONG_DATA: u8 = 254;
+const SHORT_DATA: u8 = 255;
+
+/// A block that a record changes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct BlockReference {
+    /// The relation.
+    pub relation: Relation,
+    /// Which of its files.
+    pub fork: Fork,
+    /// The number of the block, in units of 8 KiB, over all segments of the file.
+    pub block: u32,
+    /// The record makes the block anew: what it held does not matter.
+    pub will_init: bool,
+    /// The record has an image of the whole block, which replaces it.
+    pub image: bool,
+}
+
+/// A record of the log.
+#[derive(Debug)]
+pub struct Record<'a> {
+    /// Where it begins.
+    pub at: u64,
+    /// Where the next record begins at the earliest. Behind a segment switch that is the next segment.
+    pub end: u64,
+    /// The part of PostgreSQL that wrote it ([`resource_manager`] has their names).
+    pub resource_manager: u8,
+    /// What kind of record it is to that part, and flags.
+    pub info: u8,
+    /// The transaction that wrote it; 0 if there is none.
+    pub transaction: u32,
+    /// The blocks that it changes.
+    pub blocks: &'a [BlockReference],
+    /// What it says about files.
+    pub what: What<'a>,
+}
+
+/// The name of a resource manager, as `pg_waldump` has it; none for extensions.
+#[must_use]
+pub fn resource_manager(number: u8) -> Option<&'static str> {
+    const NAMES: [&str; 22] = [
+        "XLOG",
+        "Transaction",
+        "Storage",
+        "CLOG",
+        "Database",
+        "Tablespace",
+        "MultiXact",
+        "RelMap",
+        "Standby",
+        "Heap2",
+        "Heap",
+        "Btree",
+        "Hash",
+        "Gin",
+        "Gist",
+        "Sequence",
+        "SPGist",
+        "BRIN",
+        "CommitTs",
+        "ReplicationOrigin",
+        "Generic",
+        "LogicalMessage",
+    ];
+    NAMES.get(usize::from(number)).copied()
+}
+
+/// The length of the record that begins with these four bytes.
+pub(super) fn length(first: [u8; 4]) -> Result<usize, Fault> {
+    match u32::from_le_bytes(first) {
+        0 => Err(Fault::End),
+        length if (HEADER as u32..=LONGEST).contains(&length) => Ok(length as usize),
+        found => Err(Fault::Length { found }),
+    }
+}
+
+/// The check sum that a whole record names, and that of its bytes.
+pub(super) fn check_sums(record: &[u8; HEADER], rest: &[u8]) -> (u32, u32) {
+    let [.., a, b, c, d] = *record;
+    let begun = crc32c::crc32c(rest);
+    (u32::from_le_bytes([a, b, c, d]), crc32c::crc32c_append(begun, &record[..HEADER - 4]))
+}
+
+/// The blocks of one record; it is used for one after the other.
+pub(super) struct Blocks {
+    blocks: [BlockReference; MOST_BLOCKS],
+    count: usize,
+}
+
+impl Default for Blocks {
+    fn default() -> Self {
+        Self { blocks: [BlockReference::default(); MOST_BLOCKS], count: 0 }
+    }
+}
+
+impl Blocks {
+    /// The blocks that were read last.
+    pub(super) fn get(&self) -> &[BlockReference] {
+        &self.blocks[..self.count]
+    }
+
+    /// Reads what lies behind the header of a record of this major version; returns its main data.
+    pub(super) fn read<'a>(&mut self, major: u8, record: &'a [u8]) -> Result<&'a [u8], Fault> {
+        self.count = 0;
+        let mut fields = Fields(record);
+        let mut reading = Reading { major, relation: None, last: None, data: 0 };
+        let main = self.parts(&mut fields, &mut reading);
+        // A part that is cut off and parts that promise another length are the same fault.
+        let main = main?.unwrap_or(usize::MAX);
+        if Some(fields.0.len()) != reading.data.checked_add(main) {
+            let expected = "that of its parts";
+            return Err(Fault::Record { field: "length", found: record.len() as u64, expected });
+        }
+        Ok(&fields.0[reading.data..])
+    }
+
+    /// Reads the heads of all parts; returns the length of the main data, or none if they are cut off.
+    fn parts(
+        &mut self,
+        fields: &mut Fields<'_>,
+        reading: &mut Reading,
+    ) -> Result<Option<usize>, Fault> {
+        while fields.0.len() > reading.data {
+            let Some(part) = fields.u8() else { return Ok(None) };
+            let whole = match part {
+                SHORT_DATA => return Ok(fields.u8().map(usize::from)),
+                LONG_DATA => return Ok(fields.u32().map(|length| length as usize)),
+                ORIGIN => fields.u16().is_some(),
+                TOP_TRANSACTION if reading.major >= 14 => fields.u32().is_some(),
+                block if usize::from(block) < MOST_BLOCKS => {
+                    let read = reading.block(block, fields)?;
+                    if let Some(reference) = read {
+                        self.blocks[self.count] = reference;
+                        self.count += 1;
+                    }
+                    read.is_some()
+                }
+                found => return Err(odd("part", found, "0 to 32 or 252 to 255")),
+            };
+            if !whole {
+                return Ok(None);
+            }
+        }
+        Ok(Some(0))
+    }
+}
+
+/// What the parts of a record have told so far.
+struct Reading {
+    major: u8,
+    /// The relation of the block before.
+    relation: Option<Relation>,
+    /// The number of the block before.
+    last: Option<u8>,
+    /// Bytes of images and data that follow the heads.
+    data: usize,
+}
+
+impl Reading {
+    /// The head of a block reference, none if it is cut off.
+    fn block(&mut self, id: u8, fields: &mut Fields<'_>) -> Result<Option<BlockReference>, Fault> {
+        if self.last.is_some_and(|last| id <= last) {
+            return Err(odd("block reference", id, "a higher number than the one before"));
+        }
+        self.last = Some(id);
+        let (Some(flags), Some(length)) = (fields.u8(), fields.u16()) else { return Ok(None) };
+        let Some(fork) = Fork::numbered((flags & 0x0F).into()) else {
+            return Err(odd("fork", flags & 0x0F, "0 to 3"));
+        };
+        if (flags & HAS_DATA != 0) != (length > 0) {
+            return Err(odd("block's data length", length, "0 exactly if it has no data"));
+        }
+        self.data += usize::from(length);
+        let image = flags & HAS_IMAGE != 0;
+        if image && !self.image(fields)? {
+            return Ok(None);
+        }
+        if flags & SAME_RELATION == 0 {
+            let Some(relation) = Relation::read(fields) else { return Ok(None) };
+            self.relation = Some(relation);
+        }
+        let Some(relation) = self.relation else {
+            return Err(odd("block's flags", flags, "a relation, as no block is before it"));
+        };
+        let will_init = flags & WILL_INIT != 0;
+        let reference = |block| BlockReference { relation, fork, block, will_init, image };
+        Ok(fields.u32().map(reference))
+    }
+
+    /// Passes over the head of an image; whether it is whole.
+    fn image(&mut self, fields: &mut Fields<'_>) -> Result<bool, Fault> {
+        let (Some(length), Some(_hole), Some(info)) = (fields.u16(), fields.u16(), fields.u8())
+        else {
+            return Ok(false);
+        };
+        if u64::from(length) > BLOCK {
+            return Err(odd("image's length", length, "at most that of a block"));
+        }
+        self.data += usize::from(length);
+        // One bit until version 14; since then one for each of pglz, lz4 and zstd.
+        let compressed = if self.major < 15 { 0x02 } else { 0x04 | 0x08 | 0x10 };
+        let has_hole_length = info & compressed != 0 && info & IMAGE_HAS_HOLE != 0;
+        Ok(!has_hole_length || fields.u16().is_some())
+    }
+}
+
+fn odd(field: &'static str, found: impl Into<u64>, expected: &'static str) -> Fault {
+    Fault::Record { field, found: found.into(), expected }
+}

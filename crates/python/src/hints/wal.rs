@@ -1,0 +1,102 @@
+//! PostgreSQL's write-ahead log, record by record, as tuples: for looking at it and for tests.
+
+use flashgc_hints::wal::{self, BlockReference, Fork, Record, Relation, What};
+use pyo3::IntoPyObjectExt;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+use crate::errors::{self, FlashgcError};
+
+/// Turns the bytes of a log into records.
+#[pyclass]
+pub(crate) struct WalDecoder(wal::Decoder);
+
+#[pymethods]
+impl WalDecoder {
+    #[new]
+    fn new(start: u64) -> Self {
+        Self(wal::Decoder::new(start))
+    }
+
+    /// The place that the next bytes must come from.
+    #[getter]
+    fn next(&self) -> u64 {
+        self.0.next()
+    }
+
+    /// The records that are whole with these bytes of the log, which lie at `at`: place, end, resource
+    /// manager, info, transaction, blocks, and what the record says about files.
+    fn feed<'py>(
+        &mut self,
+        py: Python<'py>,
+        at: u64,
+        bytes: &[u8],
+    ) -> PyResult<Vec<Bound<'py, PyTuple>>> {
+        let mut records = Vec::new();
+        let mut unfit = None;
+        let fed = self.0.feed(at, bytes, &mut |record| match tuple(py, record) {
+            Ok(record) => records.push(record),
+            Err(error) => unfit = Some(error),
+        });
+        fed.map_err(|error| FlashgcError::new_err(error.to_string()))?;
+        unfit.map_or(Ok(records), Err)
+    }
+
+    /// The file that holds a block of a relation, in the data directory.
+    #[staticmethod]
+    fn path(relation: (u32, u32, u32), fork: &str, block: u32, version: &str) -> PyResult<String> {
+        let (tablespace, database, number) = relation;
+        let forks = [Fork::Main, Fork::FreeSpace, Fork::Visibility, Fork::Init];
+        let fork = forks.into_iter().find(|one| one.name() == fork).ok_or_else(|| {
+            errors::config(format!("fork {fork}, expected main, fsm, vm or init"))
+        })?;
+        Ok(Relation { tablespace, database, number }.path(fork, block, version))
+    }
+}
+
+fn tuple<'py>(py: Python<'py>, record: &Record<'_>) -> PyResult<Bound<'py, PyTuple>> {
+    let &Record { at, end, resource_manager, info, transaction, blocks, what } = record;
+    let blocks: Vec<_> = blocks.iter().map(reference).collect();
+    (at, end, resource_manager, info, transaction, blocks, said(py, what)?).into_pyobject(py)
+}
+
+/// Tablespace, database, number, fork, block, whether it is made anew, whether its image is there.
+fn reference(block: &BlockReference) -> (u32, u32, u32, &'static str, u32, bool, bool) {
+    let Relation { tablespace, database, number } = block.relation;
+    let &BlockReference { fork, block, will_init, image, .. } = block;
+    (tablespace, database, number, fork.name(), block, will_init, image)
+}
+
+/// What a record says beside its blocks: a word, and what belongs to it.
+fn said<'py>(py: Python<'py>, what: What<'_>) -> PyResult<Bound<'py, PyAny>> {
+    let numbers = |one: Relation| (one.tablespace, one.database, one.number);
+    match what {
+        What::Blocks => Ok(py.None().into_bound(py)),
+        What::Checkpoint { redo, shutdown } => ("checkpoint", redo, shutdown).into_bound_py_any(py),
+        What::Switch => ("switch",).into_bound_py_any(py),
+        What::Create { relation, fork } => {
+            ("create", numbers(relation), fork.name()).into_bound_py_any(py)
+        }
+        What::Truncate { relation, blocks, main, visibility, free_space } => {
+            ("truncate", numbers(relation), blocks, main, visibility, free_space)
+                .into_bound_py_any(py)
+        }
+        What::Drop { relations } => {
+            let relations: Vec<_> = relations.iter().map(numbers).collect();
+            ("drop", relations).into_bound_py_any(py)
+        }
+        What::CreateDatabase { tablespace, database, copied } => {
+            ("create database", tablespace, database, copied).into_bound_py_any(py)
+        }
+        What::DropDatabase { database, tablespaces } => {
+            let tablespaces: Vec<_> = tablespaces.iter().collect();
+            ("drop database", database, tablespaces).into_bound_py_any(py)
+        }
+        What::CreateTablespace { tablespace } => {
+            ("create tablespace", tablespace).into_bound_py_any(py)
+        }
+        What::DropTablespace { tablespace } => {
+            ("drop tablespace", tablespace).into_bound_py_any(py)
+        }
+    }
+}
