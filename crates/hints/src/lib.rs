@@ -5,5 +5,7 @@
 //! No drive and no connection: whoever follows a host sends what it finds.
 
 pub mod extents;
+pub mod pages;
+pub mod postgres;
 
 pub mod wal;

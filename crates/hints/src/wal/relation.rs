@@ -40,8 +40,9 @@ pub enum Fork {
 }
 
 impl Fork {
-    /// The fork that the log gives this number.
-    pub(super) fn numbered(number: u32) -> Option<Self> {
+    /// The fork that PostgreSQL gives this number.
+    #[must_use]
+    pub fn numbered(number: u32) -> Option<Self> {
         [Self::Main, Self::FreeSpace, Self::Visibility, Self::Init].get(number as usize).copied()
     }
 

@@ -1,0 +1,48 @@
+//! Pages of a device, and runs of them.
+
+use std::collections::BTreeSet;
+
+/// Bytes of a page.
+pub const PAGE: u64 = 4096;
+
+/// Pages that follow one another: the first, and how many.
+pub type Run = (u64, u64);
+
+/// The pages that `length` bytes from `at` on touch.
+pub fn touched(at: u64, length: u64) -> std::ops::Range<u64> {
+    at / PAGE..(at + length).div_ceil(PAGE)
+}
+
+/// What a host told since it was last asked. Runs are in order and do not touch.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Changes {
+    /// Pages that the host will soon write.
+    pub dirtied: Vec<Run>,
+    /// Pages of which that does not hold any more, without a write.
+    pub cancelled: Vec<Run>,
+}
+
+/// The runs that some pages are.
+pub fn runs(pages: &BTreeSet<u64>) -> Vec<Run> {
+    let mut runs: Vec<Run> = vec![];
+    for &page in pages {
+        match runs.last_mut() {
+            Some((first, count)) if *first + *count == page => *count += 1,
+            _ => runs.push((page, 1)),
+        }
+    }
+    runs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_become_runs() {
+        assert_eq!(runs(&BTreeSet::new()), []);
+        assert_eq!(runs(&BTreeSet::from([9, 3, 4, 5, 7])), [(3, 3), (7, 1), (9, 1)]);
+        assert_eq!(touched(4095, 2), 0..2);
+        assert_eq!(touched(8192, 8192), 2..4);
+    }
+}

@@ -1,0 +1,183 @@
+//! The pages that a server has changed in its memory and not yet written.
+
+use std::collections::{BTreeSet, HashMap};
+use std::time::Instant;
+
+use super::places::{Cluster, Place, Places};
+use crate::pages::{Changes, runs};
+use crate::wal::{BlockReference, Decoder, Fork, Record, Relation, WalError, What};
+
+/// What a follower has met.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Bytes of the log.
+    pub bytes: u64,
+    /// Records.
+    pub records: u64,
+    /// Blocks that records name, each as often as it is named.
+    pub references: u64,
+    /// Of these, blocks without a place: they are new, and have no old version.
+    pub nowhere: u64,
+    /// Blocks on other devices.
+    pub elsewhere: u64,
+    /// Blocks of files that are gone.
+    pub gone: u64,
+    /// Pages told as dirtied, each as often as it was told.
+    pub dirtied: u64,
+    /// Pages of which the word was taken back.
+    pub cancelled: u64,
+    /// Checkpoints that were completed.
+    pub checkpoints: u64,
+    /// How often a file was looked at for its places.
+    pub looks: u64,
+}
+
+/// Follows a log. See the module's text.
+pub struct Follower {
+    decoder: Decoder,
+    state: State,
+}
+
+struct State {
+    places: Places,
+    /// Pages that were told as dirtied, and the place in the log where they were last changed.
+    changed: HashMap<u64, u64>,
+    dirtied: BTreeSet<u64>,
+    cancelled: BTreeSet<u64>,
+    counts: Counts,
+}
+
+impl Follower {
+    /// A follower of the log of `cluster` from `start` on, where a page of the log begins.
+    #[must_use]
+    pub fn new(cluster: Cluster, start: u64) -> Self {
+        let state = State {
+            places: Places::new(cluster),
+            changed: HashMap::new(),
+            dirtied: BTreeSet::new(),
+            cancelled: BTreeSet::new(),
+            counts: Counts::default(),
+        };
+        Self { decoder: Decoder::new(start), state }
+    }
+
+    /// Goes on at `start`: the log between was missed, so what was known does not count.
+    pub fn restart(&mut self, start: u64) {
+        self.decoder = Decoder::new(start);
+        self.state.places.forget_all();
+        self.state.changed.clear();
+        self.state.dirtied.clear();
+        self.state.cancelled.clear();
+    }
+
+    /// The place in the log from which the next bytes must come.
+    #[must_use]
+    pub fn next(&self) -> u64 {
+        self.decoder.next()
+    }
+
+    /// Takes the bytes of the log at `at`.
+    ///
+    /// # Errors
+    /// Bytes that are no log. Nothing more is taken until [`Follower::restart`].
+    pub fn feed(&mut self, at: u64, bytes: &[u8]) -> Result<(), WalError> {
+        let now = Instant::now();
+        self.state.counts.bytes += bytes.len() as u64;
+        let state = &mut self.state;
+        self.decoder.feed(at, bytes, &mut |record| state.take(record, now))
+    }
+
+    /// A block is dirty in the server's memory, as somebody else knows: the log need not say it.
+    pub fn dirty(&mut self, relation: Relation, fork: Fork, block: u32) {
+        let at = self.decoder.next();
+        self.state.change(relation, fork, block, at, Instant::now());
+    }
+
+    /// What changed since the last call.
+    pub fn changes(&mut self) -> Changes {
+        let state = &mut self.state;
+        let changes =
+            Changes { dirtied: runs(&state.dirtied), cancelled: runs(&state.cancelled) };
+        state.counts.dirtied += state.dirtied.len() as u64;
+        state.counts.cancelled += state.cancelled.len() as u64;
+        state.dirtied.clear();
+        state.cancelled.clear();
+        changes
+    }
+
+    /// Where a block lies, and whether all its pages were told as dirtied and are not taken back.
+    pub fn knows(&mut self, relation: Relation, fork: Fork, block: u32) -> (Place, bool) {
+        let place = self.state.places.locate(relation, fork, block, Instant::now());
+        let is_known = match &place {
+            Place::Pages(runs) => {
+                runs.iter().cloned().flatten().all(|page| self.state.changed.contains_key(&page))
+            }
+            _ => false,
+        };
+        (place, is_known)
+    }
+
+    /// Pages that were told as dirtied and are not taken back.
+    #[must_use]
+    pub fn pages(&self) -> u64 {
+        self.state.changed.len() as u64
+    }
+
+    /// What was met so far.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        Counts { looks: self.state.places.looks(), ..self.state.counts }
+    }
+}
+
+impl State {
+    fn take(&mut self, record: &Record<'_>, now: Instant) {
+        self.counts.records += 1;
+        self.counts.references += record.blocks.len() as u64;
+        for &BlockReference { relation, fork, block, .. } in record.blocks {
+            self.change(relation, fork, block, record.at, now);
+        }
+        match record.what {
+            What::Blocks | What::Switch | What::CreateTablespace { .. } => {}
+            What::Checkpoint { redo, .. } => self.checkpoint(redo, now),
+            What::Create { relation, .. } | What::Truncate { relation, .. } => {
+                self.places.forget(relation);
+            }
+            What::Drop { relations } => {
+                relations.iter().for_each(|relation| self.places.forget(relation));
+            }
+            What::CreateDatabase { .. } | What::DropDatabase { .. } | What::DropTablespace { .. } => {
+                self.places.forget_all();
+            }
+        }
+    }
+
+    fn change(&mut self, relation: Relation, fork: Fork, block: u32, at: u64, now: Instant) {
+        let pages = match self.places.locate(relation, fork, block, now) {
+            Place::Pages(pages) => pages,
+            Place::Nowhere => return self.counts.nowhere += 1,
+            Place::Elsewhere => return self.counts.elsewhere += 1,
+            Place::Gone => return self.counts.gone += 1,
+        };
+        for page in pages.into_iter().flatten() {
+            self.changed.insert(page, at);
+            self.dirtied.insert(page);
+            self.cancelled.remove(&page);
+        }
+    }
+
+    /// All that was changed before `redo` is written: what the drive still believes of it is wrong.
+    fn checkpoint(&mut self, redo: u64, now: Instant) {
+        self.counts.checkpoints += 1;
+        let Self { changed, dirtied, cancelled, .. } = self;
+        changed.retain(|&page, &mut at| {
+            let is_written = at < redo;
+            if is_written {
+                dirtied.remove(&page);
+                cancelled.insert(page);
+            }
+            !is_written
+        });
+        self.places.tidy(now);
+    }
+}

@@ -1,0 +1,145 @@
+//! Where the blocks of relations lie on the device.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use crate::extents::Extents;
+use crate::pages::touched;
+use crate::wal::{BLOCK, Fork, Relation, SEGMENT_BLOCKS};
+
+/// What was found of a file is believed so long. Files are cut, go and come again.
+const BELIEVED: Duration = Duration::from_millis(200);
+/// A block that has no place yet may get one, so the file is looked at again after this.
+const SOON: Duration = Duration::from_millis(20);
+
+/// Where a server keeps its data.
+#[derive(Clone, Debug)]
+pub struct Cluster {
+    /// Its data directory.
+    pub folder: PathBuf,
+    /// The name of its folder in every tablespace, as `PG_15_202209061`.
+    pub version: String,
+    /// The device that is followed, as `st_dev` has it. Files on others have no place.
+    pub device: u64,
+}
+
+/// Where a block lies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// In these pages of the device: runs, one after the other.
+    Pages(Vec<std::ops::Range<u64>>),
+    /// Nowhere yet: the file is new there, and has no old version.
+    Nowhere,
+    /// On another device.
+    Elsewhere,
+    /// There is no such file (any more).
+    Gone,
+}
+
+#[derive(PartialEq, Eq, Hash)]
+struct Name {
+    relation: Relation,
+    fork: Fork,
+    segment: u32,
+}
+
+enum State {
+    Here(Extents),
+    Elsewhere,
+    Gone,
+}
+
+struct Held {
+    looked: Instant,
+    state: State,
+}
+
+/// See the module's text. Files are looked at when a block is asked for, and again when that was long ago.
+pub struct Places {
+    cluster: Cluster,
+    files: HashMap<Name, Held>,
+    looks: u64,
+}
+
+impl Places {
+    /// The places in `cluster`.
+    #[must_use]
+    pub fn new(cluster: Cluster) -> Self {
+        Self { cluster, files: HashMap::new(), looks: 0 }
+    }
+
+    /// How often a file was looked at.
+    #[must_use]
+    pub fn looks(&self) -> u64 {
+        self.looks
+    }
+
+    /// Where a block lies, as was true a moment before `now`.
+    pub fn locate(&mut self, relation: Relation, fork: Fork, block: u32, now: Instant) -> Place {
+        let name = Name { relation, fork, segment: block / SEGMENT_BLOCKS };
+        let at = u64::from(block % SEGMENT_BLOCKS) * BLOCK;
+        if let Some(held) = self.files.get(&name) {
+            let place = held.place(at);
+            let trusted = if matches!(place, Place::Nowhere) { SOON } else { BELIEVED };
+            if now.saturating_duration_since(held.looked) < trusted {
+                return place;
+            }
+        }
+        self.looks += 1;
+        let path = self.cluster.folder.join(relation.path(fork, block, &self.cluster.version));
+        let held = Held { looked: now, state: look(&path, self.cluster.device) };
+        let place = held.place(at);
+        self.files.insert(name, held);
+        place
+    }
+
+    /// What was known of the files of a relation no longer holds.
+    pub fn forget(&mut self, relation: Relation) {
+        self.files.retain(|name, _| name.relation != relation);
+    }
+
+    /// What was known of any file no longer holds.
+    pub fn forget_all(&mut self) {
+        self.files.clear();
+    }
+
+    /// Drops what was not looked at lately; called now and then, it bounds the memory.
+    pub fn tidy(&mut self, now: Instant) {
+        self.files.retain(|_, held| now.saturating_duration_since(held.looked) < 100 * BELIEVED);
+    }
+}
+
+impl Held {
+    fn place(&self, at: u64) -> Place {
+        match &self.state {
+            State::Here(extents) => match extents.locate(at, BLOCK) {
+                Some(pieces) => {
+                    Place::Pages(pieces.map(|(at, length)| touched(at, length)).collect())
+                }
+                None => Place::Nowhere,
+            },
+            State::Elsewhere => Place::Elsewhere,
+            State::Gone => Place::Gone,
+        }
+    }
+}
+
+/// The file at `path` now. It is not kept open: a file that was removed would keep its room.
+fn look(path: &std::path::Path, device: u64) -> State {
+    let found = File::open(path).and_then(|file| {
+        if file.metadata()?.dev() == device {
+            Extents::of(&file).map(State::Here)
+        } else {
+            Ok(State::Elsewhere)
+        }
+    });
+    match found {
+        Ok(state) => state,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => State::Gone,
+        Err(_) => State::Elsewhere,
+    }
+}

@@ -1,0 +1,123 @@
+//! A PostgreSQL server that is followed.
+
+use std::path::PathBuf;
+use std::sync::Mutex;
+
+use flashgc_hints::postgres::{Cluster, Counts, Follower, Place};
+use flashgc_hints::wal::{Fork, Relation};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use serde_json::json;
+
+use crate::errors::DriveError;
+use crate::policy::lock;
+
+/// A block as `pg_buffercache` names it: tablespace, database, relfilenode, fork and number.
+type Block = (u32, u32, u32, u32, u32);
+
+/// Pages: runs of first and count.
+type Runs = Vec<(u64, u64)>;
+
+/// What a PostgreSQL server will soon write, from its log.
+#[pyclass(frozen, module = "flashgc._core")]
+pub(crate) struct PostgresFollower {
+    follower: Mutex<Follower>,
+}
+
+#[pymethods]
+impl PostgresFollower {
+    /// A follower of the log from `start` on of the server with its data in `folder`, whose folder in
+    /// every tablespace is called `version`; `device` is the `st_dev` that is followed.
+    #[new]
+    fn new(folder: PathBuf, version: String, device: u64, start: u64) -> Self {
+        let follower = Follower::new(Cluster { folder, version, device }, start);
+        Self { follower: Mutex::new(follower) }
+    }
+
+    /// Goes on at `start`, and forgets what was known.
+    fn restart(&self, start: u64) {
+        lock(&self.follower).restart(start);
+    }
+
+    /// Where the next bytes of the log must come from.
+    fn next(&self) -> u64 {
+        lock(&self.follower).next()
+    }
+
+    /// Takes the bytes of the log at `at`.
+    fn feed(&self, py: Python<'_>, at: u64, bytes: &[u8]) -> PyResult<()> {
+        let fed = py.detach(|| lock(&self.follower).feed(at, bytes));
+        fed.map_err(|error| DriveError::new_err(error.to_string()))
+    }
+
+    /// These blocks are dirty in the server's memory.
+    fn dirty(&self, py: Python<'_>, blocks: Vec<Block>) -> PyResult<()> {
+        let blocks = parsed(&blocks)?;
+        py.detach(|| {
+            let mut follower = lock(&self.follower);
+            blocks.iter().for_each(|&(relation, fork, block)| follower.dirty(relation, fork, block));
+        });
+        Ok(())
+    }
+
+    /// Pages that became dirty, and pages of which that is taken back, since the last call.
+    fn changes(&self) -> (Runs, Runs) {
+        let changes = lock(&self.follower).changes();
+        (changes.dirtied, changes.cancelled)
+    }
+
+    /// Of each block, its pages (none: it has no place on the device) and whether it is known as dirty.
+    fn knows(&self, py: Python<'_>, blocks: Vec<Block>) -> PyResult<Vec<(Runs, bool)>> {
+        let blocks = parsed(&blocks)?;
+        let known = py.detach(|| {
+            let mut follower = lock(&self.follower);
+            let told = blocks.iter().map(|&(relation, fork, block)| {
+                let (place, is_known) = follower.knows(relation, fork, block);
+                let Place::Pages(pages) = place else { return (vec![], false) };
+                (pages.iter().map(|run| (run.start, run.end - run.start)).collect(), is_known)
+            });
+            told.collect()
+        });
+        Ok(known)
+    }
+
+    /// What was met so far, as JSON.
+    fn counts(&self) -> String {
+        let follower = lock(&self.follower);
+        let Counts {
+            bytes,
+            records,
+            references,
+            nowhere,
+            elsewhere,
+            gone,
+            dirtied,
+            cancelled,
+            checkpoints,
+            looks,
+        } = follower.counts();
+        json!({
+            "log_bytes": bytes,
+            "records": records,
+            "block_references": references,
+            "blocks_without_place": nowhere,
+            "blocks_elsewhere": elsewhere,
+            "blocks_gone": gone,
+            "pages_hinted": dirtied,
+            "pages_cancelled": cancelled,
+            "pages_known": follower.pages(),
+            "checkpoints": checkpoints,
+            "files_looked_at": looks,
+        })
+        .to_string()
+    }
+}
+
+fn parsed(blocks: &[Block]) -> PyResult<Vec<(Relation, Fork, u32)>> {
+    let one = |&(tablespace, database, number, fork, block): &Block| {
+        let known = Fork::numbered(fork)
+            .ok_or_else(|| PyValueError::new_err(format!("fork {fork}, expected 0 to 3")))?;
+        Ok((Relation { tablespace, database, number }, known, block))
+    };
+    blocks.iter().map(one).collect()
+}

@@ -1,0 +1,58 @@
+"""Whether files lie on a drive, and on which device of Linux."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from flashgc._core import DriveError
+from flashgc.device import up
+
+#: File systems that write a page to where it lies. Others write it to a new place, so that no page
+#: of the drive is written again before it is freed.
+IN_PLACE = ("ext4", "xfs")
+
+
+def device_of(file: Path) -> str:
+    """The loop device on which the drive in ``file`` is, such as ``/dev/loop0``.
+
+    Raises :class:`flashgc.DriveError` where the drive is not up.
+    """
+    done = up.read(file)
+    if done is None or not done.device:
+        raise DriveError(
+            f"{file} is not up as a file system; hint: flashgc device up {file} --mount DIR"
+        )
+    return done.device
+
+
+def number_of(device: str) -> int:
+    """What ``st_dev`` is of files on ``device``."""
+    return os.stat(device).st_rdev
+
+
+def filesystem_on(device: str) -> str:
+    """The file system that is mounted from ``device``; refuses those that write elsewhere."""
+    with open("/proc/self/mounts", encoding="utf-8", errors="surrogateescape") as mounts:
+        kinds = [line.split()[2] for line in mounts if line.split()[0] == device]
+    if not kinds:
+        raise DriveError(f"{device} is not mounted; hint: mount it, or flashgc device up")
+    if kinds[0] not in IN_PLACE:
+        raise DriveError(
+            f"{device} holds {kinds[0]}, which writes every page to a new place, so no hint would "
+            f"come true; expected {' or '.join(IN_PLACE)}"
+        )
+    return kinds[0]
+
+
+def check_on(path: Path, device: str, file: Path) -> None:
+    """Refuses a ``path`` whose files are not on ``device``, that of the drive in ``file``."""
+    try:
+        found = os.stat(path).st_dev
+    except OSError as error:
+        raise DriveError(f"{path}: {error.strerror}") from None
+    if found != number_of(device):
+        raise DriveError(
+            f"{path} is not on {device}, the device of {file}; hint: name the drive whose file "
+            "system holds it"
+        )
