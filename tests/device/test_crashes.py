@@ -18,9 +18,12 @@ import pytest
 from tests.conftest import COMMAND, Command, environment
 from tests.device.conftest import needs, needs_mounts
 
-from flashgc import Device, DriveError, _core
+from flashgc import Device, _core
 from flashgc.device.campaign import cuts, databases, files, kills, nbd, postgres, serving
-from flashgc.device.campaign.report import BrokenPromiseError, Level, Pace
+from flashgc.device.campaign.report import BrokenPromiseError, Level
+from flashgc.pace import Pace
+from flashgc.postgres import cluster
+from flashgc.postgres.clients import PostgresError
 
 
 def in_mounts(test: Callable[..., None]) -> Callable[..., None]:
@@ -37,8 +40,8 @@ FILESYSTEMS = [
 
 def has_postgres() -> bool:
     try:
-        postgres.programs()
-    except DriveError:
+        cluster.programs(*postgres.PROGRAMS)
+    except PostgresError:
         return False
     return True
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
 from types import TracebackType
@@ -17,6 +18,7 @@ from rich.progress import (
 
 from flashgc._core import Control
 from flashgc.command.render import console
+from flashgc.pace import Show
 from flashgc.units import format_count, format_rate
 
 #: Seconds before anything is shown.
@@ -91,3 +93,32 @@ class Bar:
             description=what,
             rate=format_rate(rate, unit) if rate > 0 else "",
         )
+
+
+class Bars:
+    """A progress bar for each part of the work, one after the other."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        self._quiet = quiet
+        self._what = ""
+        self._bar = contextlib.ExitStack()
+        self._show: Show = lambda *_: None
+
+    def show(self, share: float, what: str, done: int, unit: str) -> None:
+        """Shows how much of ``what`` is done, with its rate and the time that is left."""
+        if what != self._what:
+            self._bar.close()
+            self._what = what
+            self._show = self._bar.enter_context(Bar(quiet=self._quiet)).show
+        self._show(share, what, done, unit)
+
+    def close(self) -> None:
+        """Takes the bar away."""
+        self._bar.close()
+        self._what = ""
+
+    def __enter__(self) -> Bars:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.close()

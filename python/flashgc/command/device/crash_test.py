@@ -14,7 +14,7 @@ from flashgc.command.entrance import CONTEXT, FAILED, INTERRUPTED, OK
 
 if TYPE_CHECKING:
     from flashgc._core import Control
-    from flashgc.device.campaign.report import Level, Show
+    from flashgc.device.campaign.report import Level
 
 
 @click.command(
@@ -85,8 +85,9 @@ def crash_test(
     import json
 
     from flashgc._core import Control
+    from flashgc.command.progress import Bars
     from flashgc.device.campaign.levels import IN_MEMORY, Sizes, campaign
-    from flashgc.device.campaign.report import Pace
+    from flashgc.pace import Pace
     from flashgc.units import parse_count
 
     usual = Sizes()
@@ -112,7 +113,7 @@ def crash_test(
             bars.close()
             _show(one)
 
-    with _until_stopped(control), _Bars(quiet=quiet) as bars:
+    with _until_stopped(control), Bars(quiet=quiet) as bars:
         pace = Pace(bars.show, control)
         done = campaign(
             levels,
@@ -132,37 +133,6 @@ def crash_test(
     if any(one.broken is not None for one in done):
         return FAILED
     return INTERRUPTED if any(one.stopped for one in done) else OK
-
-
-class _Bars:
-    """A progress bar for each part of the work, one after the other."""
-
-    def __init__(self, *, quiet: bool) -> None:
-        self._quiet = quiet
-        self._what = ""
-        self._bar = contextlib.ExitStack()
-        self._show: Show = lambda *_: None
-
-    def show(self, share: float, what: str, done: int, unit: str) -> None:
-        """Shows how much of ``what`` is done, with its rate and the time that is left."""
-        from flashgc.command.progress import Bar
-
-        if what != self._what:
-            self._bar.close()
-            self._what = what
-            self._show = self._bar.enter_context(Bar(quiet=self._quiet)).show
-        self._show(share, what, done, unit)
-
-    def close(self) -> None:
-        """Takes the bar away."""
-        self._bar.close()
-        self._what = ""
-
-    def __enter__(self) -> _Bars:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._bar.close()
 
 
 def _levels(text: str) -> list[str]:

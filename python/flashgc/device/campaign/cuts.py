@@ -17,8 +17,9 @@ from flashgc import Device, _core
 from flashgc._core import DriveError
 from flashgc.device import mounts
 from flashgc.device.campaign import files
-from flashgc.device.campaign.report import BrokenPromiseError, Level, Pace
+from flashgc.device.campaign.report import BrokenPromiseError, Level
 from flashgc.device.campaign.serving import served
+from flashgc.pace import Pace
 
 #: Physical sizes that hold the least of each file system. mkfs.xfs makes none below 300 MB.
 CAPACITIES = {"ext4": "32MiB", "xfs": "400MiB", "btrfs": "256MiB"}

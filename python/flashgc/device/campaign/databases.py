@@ -20,9 +20,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from flashgc.device.campaign.report import BrokenPromiseError, Level, Pace
-from flashgc.device.campaign.scratch import note
+from flashgc.device.campaign.report import BrokenPromiseError, Level
 from flashgc.device.campaign.standing import Standing
+from flashgc.device.scratch import note
+from flashgc.pace import Pace
 
 #: Rows of a transaction, and the transactions of which one deletes an older one.
 ROWS, DELETES = 5, 7

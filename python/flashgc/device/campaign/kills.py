@@ -20,8 +20,9 @@ from pathlib import Path
 
 from flashgc import Device
 from flashgc.device.campaign import nbd
-from flashgc.device.campaign.report import BrokenPromiseError, Level, Pace
-from flashgc.device.campaign.scratch import note
+from flashgc.device.campaign.report import BrokenPromiseError, Level
+from flashgc.device.scratch import note
+from flashgc.pace import Pace
 
 PAGE = 4096
 

@@ -13,8 +13,11 @@ from flashgc import _core
 from flashgc._core import ConfigError, DriveError
 from flashgc.device import mounts
 from flashgc.device.campaign import cuts, databases, kills, postgres
-from flashgc.device.campaign.report import Broken, BrokenPromiseError, Level, Pace
-from flashgc.device.campaign.scratch import scratch
+from flashgc.device.campaign.report import Broken, BrokenPromiseError, Level
+from flashgc.device.scratch import scratch
+from flashgc.pace import Pace
+from flashgc.postgres import cluster
+from flashgc.postgres.clients import PostgresError
 
 #: The levels, and what each does.
 LEVELS = {
@@ -25,6 +28,9 @@ LEVELS = {
     "databases": "SQLite and LMDB on a drive whose server is killed",
     "postgres": "PostgreSQL, killed together with its drive",
 }
+
+#: What the folder in which they work is named for.
+PURPOSE = "crash-test"
 
 #: Those that run in memory, and can leave a rule out.
 IN_MEMORY = ("images", "fuzz")
@@ -92,8 +98,8 @@ def _lacks(name: str, filesystems: Sequence[str]) -> str | None:
                 if shutil.which(checker) is None:
                     return f"{checker} is not installed"
         if name == "postgres":
-            postgres.programs()
-    except DriveError as error:
+            cluster.programs(*postgres.PROGRAMS)
+    except (DriveError, PostgresError) as error:
         return str(error)
     return None
 
@@ -126,7 +132,7 @@ def _run(
     lacks = _lacks(name, filesystems)
     if lacks is not None:
         raise DriveError(lacks)
-    with scratch() as folder:
+    with scratch(PURPOSE) as folder:
         _run_in(folder, level, sizes, pace, seed, filesystems)
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from flashgc import Device, _core
 from flashgc._core import DriveError
 from flashgc.device import mounts
-from flashgc.device.campaign.scratch import note
+from flashgc.device.scratch import note
 
 #: Words of the server: it serves, it has closed the drive.
 READY, CLOSED = "ready", "closed"

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import signal
-import time
 from collections.abc import Iterable
 from pathlib import Path
 
 from flashgc import Device
+from flashgc.device import processes
 from flashgc.device import up as upping
 from flashgc.device.campaign.report import BrokenPromiseError
-from flashgc.device.campaign.scratch import note
+from flashgc.device.scratch import note
 
 
 class Standing:
@@ -34,19 +31,10 @@ class Standing:
 
     def kill(self, others: Iterable[int] = ()) -> None:
         """Kills the server and other processes, and waits for their end."""
-        pids = [self._up.server, *others]
-        for pid in pids:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        until = time.monotonic() + 30
-        # A process that nobody has asked for is still one for PostgreSQL.
-        while any(os.path.exists(f"/proc/{pid}") for pid in pids):
-            if time.monotonic() > until:
-                raise BrokenPromiseError(f"the processes {pids} have not ended 30 s after a kill")
-            for pid in pids:  # A child of ours stays until it is asked for.
-                with contextlib.suppress(ChildProcessError):
-                    os.waitpid(pid, os.WNOHANG)
-            time.sleep(0.01)
+        try:
+            processes.end([self._up.server, *others])
+        except TimeoutError as error:
+            raise BrokenPromiseError(str(error)) from None
         upping.down(self.file, force=True)
 
     def down(self) -> None:

@@ -1,7 +1,7 @@
-"""The folder in which a campaign works, and how nothing is left of it, whatever happens.
+"""The folder in which a command works, and how nothing is left of it, whatever happens.
 
-A campaign that was killed leaves its folder, mounts, loop devices and processes; the next one finds
-the folder by its name, sees that its owner is dead, and undoes all of it.
+A command that was killed leaves its folder, mounts, loop devices and processes; the next one with
+the same purpose finds the folder by its name, sees that its owner is dead, and undoes all of it.
 """
 
 from __future__ import annotations
@@ -17,11 +17,9 @@ from pathlib import Path
 
 from flashgc._core import ConfigError, DriveError
 from flashgc.device import up as upping
+from flashgc.device.processes import family
 
-#: How the folders' names begin.
-PREFIX = "flashgc-crash-test-"
-
-#: The files in which a campaign notes itself, and the processes that it started.
+#: The files in which a command notes itself, and the processes that it started.
 OWNER, PROCESSES = "owner", "processes"
 
 #: Bytes of the folder's name at most: a socket's has 107, with its own name at the end.
@@ -29,10 +27,13 @@ LONGEST = 80
 
 
 @contextlib.contextmanager
-def scratch() -> Iterator[Path]:
-    """A folder that other users may enter; gone at the end with all that was mounted in it."""
-    sweep()
-    folder = Path(tempfile.mkdtemp(prefix=PREFIX)).resolve()
+def scratch(purpose: str) -> Iterator[Path]:
+    """A folder that other users may enter; gone at the end with all that was mounted in it.
+
+    Its name is ``flashgc-PURPOSE-`` and some letters.
+    """
+    sweep(purpose)
+    folder = Path(tempfile.mkdtemp(prefix=f"flashgc-{purpose}-")).resolve()
     try:
         if len(os.fsencode(folder)) > LONGEST:
             raise ConfigError(
@@ -47,7 +48,7 @@ def scratch() -> Iterator[Path]:
 
 
 def note(folder: Path, pid: int) -> None:
-    """Notes a process that must not outlive the folder."""
+    """Notes a process that must not outlive the folder, nor may its children."""
     with open(folder / PROCESSES, "a", encoding="utf-8") as notes:
         notes.write(f"{_named(pid)}\n")
 
@@ -66,13 +67,13 @@ def _is_alive(named: str) -> bool:
     return not any(signals & 1 << signal.SIGKILL - 1 for signals in pending)
 
 
-def sweep() -> None:
-    """Undoes what campaigns have left that were killed."""
-    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+def sweep(purpose: str) -> None:
+    """Undoes what commands of this purpose have left that were killed."""
+    for folder in Path(tempfile.gettempdir()).glob(f"flashgc-{purpose}-*"):
         try:
             owner = (folder / OWNER).read_text()
         except OSError:
-            continue  # another campaign is making it, or it is not ours
+            continue  # another command is making it, or it is not ours
         if not _is_alive(owner):
             remove(folder.resolve())
 
@@ -81,8 +82,9 @@ def remove(folder: Path) -> None:
     """Ends the processes of a folder, unmounts what is mounted in it, and removes it."""
     for process in _lines(folder / PROCESSES):
         if _is_alive(process):
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(int(process.split()[0]), signal.SIGKILL)
+            for pid in family(int(process.split()[0])):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
     for up in folder.glob("*.up"):
         with contextlib.suppress(DriveError, OSError):
             upping.down(up.with_suffix(""), force=True)

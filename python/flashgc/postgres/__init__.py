@@ -1,0 +1,6 @@
+"""PostgreSQL as a living host: clusters of our own, and a load for them or for any database.
+
+:mod:`flashgc.postgres.clients` reaches a database, :mod:`flashgc.postgres.cluster` makes one in a
+scratch folder, and :mod:`flashgc.postgres.tpcc` is a TPC-C-like load. No stored drive is
+needed.
+"""

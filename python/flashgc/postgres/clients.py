@@ -1,0 +1,100 @@
+"""PostgreSQL's programs, and a database as they reach it."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from flashgc._core import FlashgcError
+
+#: Where Debian and its kin keep the programs, one folder a version.
+VERSIONS = Path("/usr/lib/postgresql")
+
+#: Programs that only talk to a server.
+CLIENTS = ("psql", "pgbench")
+
+#: Characters of a program's words that a message quotes, from their end.
+QUOTED = 400
+
+
+class PostgresError(FlashgcError):
+    """PostgreSQL is not there, or one of its programs has failed."""
+
+
+def programs(names: Iterable[str] = CLIENTS) -> Path:
+    """The folder of the newest PostgreSQL that has the programs.
+
+    :class:`PostgresError` says which are missing.
+    """
+    wanted = tuple(names)
+    folders = sorted(VERSIONS.glob("*/bin"), key=lambda one: _number(one.parent.name))
+    first = shutil.which(wanted[0])
+    if first is not None:
+        folders.insert(0, Path(first).resolve().parent)
+    for folder in reversed(folders):
+        if all((folder / name).exists() for name in wanted):
+            return folder
+    raise PostgresError(
+        f"PostgreSQL is not installed: found no {', '.join(wanted)}; "
+        "hint: apt-get install postgresql"
+    )
+
+
+def _number(version: str) -> float:
+    try:
+        return float(version)
+    except ValueError:
+        return 0.0
+
+
+def execute(
+    command: Sequence[str],
+    *,
+    cwd: Path | None = None,
+    text: str = "",
+    environment: Mapping[str, str] | None = None,
+) -> str:
+    """What a program answers to ``text``; :class:`PostgresError` has its last words."""
+    done = subprocess.run(
+        command,
+        cwd=cwd,
+        env=environment,
+        input=text,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    if done.returncode:
+        raise failed(command, done.returncode, done.stdout + done.stderr)
+    return done.stdout.strip()
+
+
+def failed(command: Sequence[str], code: int, words: str) -> PostgresError:
+    """That a program has failed, with its last words in one line."""
+    program = Path(next(word for word in command if word.startswith("/"))).name
+    return PostgresError(f"{program} ended with code {code}: {' '.join(words.split())[-QUOTED:]}")
+
+
+class Database:
+    """A database that a server serves, ours or another's."""
+
+    def __init__(self, dsn: str) -> None:
+        """The database that libpq's connection string or URI ``dsn`` names."""
+        self.dsn = dsn
+        self._bin = programs()
+
+    def command(self, program: str, *arguments: object) -> list[str]:
+        """A client of this database: psql or pgbench, with the database as its last word."""
+        return [str(self._bin / program), *map(str, arguments), self.dsn]
+
+    def ask(self, text: str, **variables: object) -> str:
+        """The answer to statements: a row a line, its columns with ``|`` between them.
+
+        ``:name`` in them stands for a variable, as psql has it.
+        """
+        words = [word for one in variables.items() for word in ("-v", "{}={}".format(*one))]
+        quiet = ("-X", "-A", "-t", "-q", "-v", "ON_ERROR_STOP=1")
+        return execute(self.command("psql", *quiet, *words, "-d"), text=text)

@@ -1,0 +1,210 @@
+"""Runs the transactions by pgbench, and reads its report and its log."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+from array import array
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Any
+
+from flashgc._core import ConfigError
+from flashgc.device.scratch import note, scratch
+from flashgc.pace import Pace
+from flashgc.postgres.clients import Database, PostgresError, failed
+from flashgc.postgres.tpcc.checking import Condition, check
+from flashgc.postgres.tpcc.size import Size, constants_of_run
+from flashgc.postgres.tpcc.target import Target, database, made, silent
+
+#: The types of transactions, and how many of 100 are of each.
+MIX = {"new_order": 45, "payment": 43, "order_status": 4, "delivery": 4, "stock_level": 4}
+
+#: What pgbench says of a script.
+_SCRIPT = re.compile(
+    r"^SQL script (?P<number>\d+): .*\n(?: - (?!\d+ transactions).*\n)*"
+    r" - (?P<transactions>\d+) transactions .*tps = (?P<tps>[\d.]+)\).*\n"
+    r"(?: - number of failed transactions: (?P<failed>\d+) .*\n)?"
+    r"(?: - (?!latency).*\n)*"
+    r" - latency average = (?P<mean>\S+) ms\n - latency stddev = (?P<stddev>\S+) ms",
+    re.MULTILINE,
+)
+_TPS = re.compile(r"^tps = ([\d.]+) ", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What a run did of one type of transaction. Latencies are in milliseconds."""
+
+    name: str
+    #: Those that ended, rolled back new orders among them, and those that failed.
+    transactions: int
+    failed: int
+    tps: float
+    mean_ms: float
+    stddev_ms: float
+    #: Nine of ten took no longer.
+    percentile_90_ms: float
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a run did. It is no result of TPC-C, which has to be audited."""
+
+    size: Size
+    clients: int
+    seed: int
+    #: Seconds that the transactions took.
+    seconds: float
+    #: All that ended, and how many in a second.
+    transactions: int
+    tps: float
+    #: New orders that were rolled back as they should: about one of 100.
+    rolled_back: int
+    kinds: tuple[Kind, ...]
+    #: What :func:`check` found behind the run.
+    conditions: tuple[Condition, ...]
+
+    @property
+    def new_orders_per_minute(self) -> float:
+        """Committed new orders a minute, which the standard calls throughput."""
+        committed = self.kinds[0].transactions - self.rolled_back
+        return 60 * committed / self.seconds if self.seconds else 0.0
+
+    @property
+    def is_consistent(self) -> bool:
+        """Whether all conditions hold."""
+        return all(condition.holds for condition in self.conditions)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain values."""
+        return {
+            **asdict(self),
+            "new_orders_per_minute": self.new_orders_per_minute,
+            "is_consistent": self.is_consistent,
+        }
+
+
+def run(
+    target: Target, seconds: float, clients: int = 8, seed: int = 1, pace: Pace | None = None
+) -> Result:
+    """Runs the mix for so many seconds, then checks the conditions.
+
+    Each client draws the same transactions for the same seed and clients; which of them meet is
+    up to the machine. If ``pace`` is over, the run ends early with what it has.
+    """
+    if seconds < 1 or clients < 1:
+        raise ConfigError(
+            f"a run of TPC-C: found {seconds:g} s and {clients} clients, expected 1 s and 1 client "
+            "or more; hint: 60 s, 8 clients"
+        )
+    pace, where = pace or silent(), database(target)
+    size, load_seed = made(where)
+    orders = "SELECT sum(d_next_o_id) FROM tpcc.district"
+    with scratch("tpcc") as folder:
+        before = int(where.ask(orders))
+        report = _bench(where, folder, round(seconds), clients, seed, size, load_seed, pace)
+        placed = int(where.ask(orders)) - before
+        kinds = tuple(_kinds(report, _latencies(folder)))
+    transactions = sum(kind.transactions for kind in kinds)
+    [tps] = map(float, _TPS.findall(report))
+    return Result(
+        size=size,
+        clients=clients,
+        seed=seed,
+        seconds=transactions / tps if tps else 0.0,
+        transactions=transactions,
+        tps=tps,
+        rolled_back=kinds[0].transactions - placed,
+        kinds=kinds,
+        conditions=tuple(check(where)),
+    )
+
+
+def _bench(
+    where: Database,
+    folder: Path,
+    seconds: int,
+    clients: int,
+    seed: int,
+    size: Size,
+    load_seed: int,
+    pace: Pace,
+) -> str:
+    """Runs pgbench to its end; what it says."""
+    variables = {**asdict(size), **vars(constants_of_run(load_seed, seed))}
+    words: list[object] = ["-n", "-M", "prepared", "-T", seconds, "-c", clients]
+    words += ["-j", min(clients, os.cpu_count() or 1), "--random-seed", seed, "-l"]
+    words += ["--log-prefix", folder / "log"]
+    words += [word for name, value in variables.items() for word in ("-D", f"{name}={value}")]
+    with as_file(files("flashgc.postgres.tpcc").joinpath("sql")) as scripts:
+        for name, weight in MIX.items():
+            words += ["-f", f"{scripts / name}.pgbench@{weight}"]
+        command = where.command("pgbench", *words)
+        out, errors = folder / "report", folder / "errors"
+        with open(out, "w") as report, open(errors, "w") as said:
+            bench = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=report, stderr=said, cwd=folder
+            )
+        note(folder, bench.pid)
+        try:
+            _wait(bench, seconds, pace)
+        finally:
+            bench.kill()
+            bench.wait()
+    if bench.returncode:
+        raise failed(command, bench.returncode, errors.read_text(errors="replace"))
+    return out.read_text()
+
+
+def _wait(bench: subprocess.Popen[bytes], seconds: int, pace: Pace) -> None:
+    pace.begin("running TPC-C", "seconds", seconds)
+    tenths, is_told = 0, False
+    while True:
+        try:
+            bench.wait(0.1)
+            return
+        except subprocess.TimeoutExpired:
+            tenths += 1
+        if tenths % 10 == 0:
+            pace.at(min(tenths // 10, seconds))
+        if pace.is_over and not is_told:
+            # Its own clock: it ends as it does when its time is over, with a report.
+            bench.send_signal(signal.SIGALRM)
+            is_told = True
+
+
+def _kinds(report: str, latencies: list[array[int]]) -> Iterator[Kind]:
+    found = {int(one["number"]): one for one in _SCRIPT.finditer(report)}
+    if len(found) != len(MIX):
+        raise PostgresError(
+            f"the report of pgbench has {len(found)} scripts, expected {len(MIX)}; "
+            "hint: PostgreSQL 15 is known to work"
+        )
+    for number, name in enumerate(MIX):
+        one, times = found[number + 1], sorted(latencies[number])
+        yield Kind(
+            name=name,
+            transactions=int(one["transactions"]),
+            failed=int(one["failed"] or 0),
+            tps=float(one["tps"]),
+            mean_ms=float(one["mean"]) if times else 0.0,
+            stddev_ms=float(one["stddev"]) if times else 0.0,
+            percentile_90_ms=times[(len(times) * 9 - 1) // 10] / 1000 if times else 0.0,
+        )
+
+
+def _latencies(folder: Path) -> list[array[int]]:
+    """Microseconds of each transaction that ended, by type."""
+    found = [array("Q") for _ in MIX]
+    for log in folder.glob("log.*"):
+        with open(log) as lines:
+            for line in lines:
+                _client, _number, time, script, *_ = line.split()
+                if time.isdigit():  # It is a word where the transaction failed.
+                    found[int(script)].append(int(time))
+    return found

@@ -1,0 +1,90 @@
+"""How large the tables are, and the constants of NURand."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+from flashgc._core import ConfigError
+
+#: Districts of a warehouse (clause 1.2.1), which no size reduces.
+DISTRICTS = 10
+
+#: Items, and customers of a district, as the standard has them (clause 4.3.3.1).
+ITEMS, CUSTOMERS = 100_000, 3_000
+
+#: How far the constant for last names of a run is from that of its load (clause 2.1.6.1).
+DELTAS = [delta for delta in range(65, 120) if delta not in (96, 112)]
+
+
+@dataclass(frozen=True)
+class Size:
+    """How large the tables are (clause 4.3.3.1); a full warehouse takes some 100 MB.
+
+    With fewer ``items`` or ``customers`` than the standard's the load is for tests and quick looks.
+    """
+
+    warehouses: int = 1
+    #: Items, and rows of stock of each warehouse. The standard has 100,000.
+    items: int = ITEMS
+    #: Customers of a district, and the orders that it begins with. The standard has 3,000.
+    customers: int = CUSTOMERS
+
+    def __post_init__(self) -> None:
+        for name, least in (("warehouses", 1), ("items", 10), ("customers", 10)):
+            found = getattr(self, name)
+            if found < least:
+                raise ConfigError(
+                    f"{name} of TPC-C: found {found}, expected {least} or more; "
+                    f"hint: the standard has {getattr(Size(), name)}"
+                )
+
+    def rows(self) -> dict[str, int]:
+        """The rows of each table behind a load, ``order_line`` left out: 5 to 15 an order."""
+        orders = self.warehouses * DISTRICTS * self.customers
+        return {
+            "warehouse": self.warehouses,
+            "district": self.warehouses * DISTRICTS,
+            "customer": orders,
+            "history": orders,
+            "orders": orders,
+            "new_order": self.warehouses * DISTRICTS * (self.customers * 3 // 10),
+            "item": self.items,
+            "stock": self.warehouses * self.items,
+        }
+
+    def reduced(self) -> list[str]:
+        """Which of the standard's figures this size reduces, in words; empty if none."""
+        said = []
+        if self.items < ITEMS:
+            said.append(f"items, and stock of a warehouse: {self.items} instead of {ITEMS}")
+        if self.customers < CUSTOMERS:
+            said.append(
+                f"customers and first orders of a district: {self.customers} instead of {CUSTOMERS}"
+            )
+        if self.customers < 1_000:
+            said.append(f"last names: {self.customers} instead of 1000")
+        return said
+
+
+@dataclass(frozen=True)
+class Constants:
+    """The constants C of NURand (clause 2.1.6): for last names, customers and items."""
+
+    c_last: int
+    c_customer: int
+    c_item: int
+
+
+def constants_of_load(seed: int) -> Constants:
+    """The constants with which tables are filled."""
+    draw = random.Random(f"{seed} constants")
+    return Constants(draw.randint(0, 255), draw.randint(0, 1023), draw.randint(0, 8191))
+
+
+def constants_of_run(load_seed: int, seed: int) -> Constants:
+    """The constants of a run on such tables; that for last names differs as clause 2.1.6.1 says."""
+    loaded = constants_of_load(load_seed).c_last
+    draw = random.Random(f"{load_seed} {seed} constants")
+    allowed = [c for c in range(256) if abs(c - loaded) in DELTAS]
+    return Constants(draw.choice(allowed), draw.randint(0, 1023), draw.randint(0, 8191))
