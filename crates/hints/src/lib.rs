@@ -3,3 +3,6 @@
 //!
 //! # Not here
 //! No drive and no connection: whoever follows a host sends what it finds.
+
+#[cfg(target_os = "linux")]
+pub mod page_cache;

@@ -41,6 +41,9 @@ mod _core {
     };
     #[pymodule_export]
     use super::errors::{ConfigError, DriveError, FlashgcError, PolicyError, TraceError};
+    #[cfg(target_os = "linux")]
+    #[pymodule_export]
+    use super::hints::PageCacheFollower;
     #[pymodule_export]
     use super::model::{
         model_choices_within, model_evaluate, model_grid, model_registry, model_spare_for,

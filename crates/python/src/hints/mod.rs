@@ -1,1 +1,5 @@
 //! What living software will soon overwrite, from Python.
+
+mod page_cache;
+
+pub(crate) use page_cache::PageCacheFollower;
