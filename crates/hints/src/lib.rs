@@ -4,8 +4,11 @@
 //! # Not here
 //! No drive and no connection: whoever follows a host sends what it finds.
 
+#[cfg(target_os = "linux")]
 pub mod extents;
+#[cfg(target_os = "linux")]
+pub mod page_cache;
 pub mod pages;
+#[cfg(target_os = "linux")]
 pub mod postgres;
-
 pub mod wal;

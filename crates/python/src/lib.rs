@@ -43,7 +43,7 @@ mod _core {
     use super::errors::{ConfigError, DriveError, FlashgcError, PolicyError, TraceError};
     #[cfg(target_os = "linux")]
     #[pymodule_export]
-    use super::hints::{PostgresFollower, WalDecoder};
+    use super::hints::{PageCacheFollower, PostgresFollower, WalDecoder};
     #[pymodule_export]
     use super::model::{
         model_choices_within, model_evaluate, model_grid, model_registry, model_spare_for,

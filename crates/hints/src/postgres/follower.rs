@@ -96,8 +96,7 @@ impl Follower {
     /// What changed since the last call.
     pub fn changes(&mut self) -> Changes {
         let state = &mut self.state;
-        let changes =
-            Changes { dirtied: runs(&state.dirtied), cancelled: runs(&state.cancelled) };
+        let changes = Changes { dirtied: runs(&state.dirtied), cancelled: runs(&state.cancelled) };
         state.counts.dirtied += state.dirtied.len() as u64;
         state.counts.cancelled += state.cancelled.len() as u64;
         state.dirtied.clear();
@@ -146,7 +145,9 @@ impl State {
             What::Drop { relations } => {
                 relations.iter().for_each(|relation| self.places.forget(relation));
             }
-            What::CreateDatabase { .. } | What::DropDatabase { .. } | What::DropTablespace { .. } => {
+            What::CreateDatabase { .. }
+            | What::DropDatabase { .. }
+            | What::DropTablespace { .. } => {
                 self.places.forget_all();
             }
         }

@@ -55,7 +55,9 @@ impl PostgresFollower {
         let blocks = parsed(&blocks)?;
         py.detach(|| {
             let mut follower = lock(&self.follower);
-            blocks.iter().for_each(|&(relation, fork, block)| follower.dirty(relation, fork, block));
+            blocks
+                .iter()
+                .for_each(|&(relation, fork, block)| follower.dirty(relation, fork, block));
         });
         Ok(())
     }

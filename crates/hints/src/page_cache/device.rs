@@ -1,0 +1,100 @@
+//! The device that is followed: its number, its size, and the shape of the file system on it.
+
+use std::fs::{self, File};
+use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
+use std::path::Path;
+
+use super::{FollowError, PAGE};
+
+/// A file system that overwrites its blocks in place, and says which.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileSystem {
+    /// ext4, also with blocks smaller than a page.
+    Ext4,
+    /// xfs on one device.
+    Xfs,
+}
+
+impl FileSystem {
+    /// The file system that `/proc/mounts` calls `name`.
+    ///
+    /// # Errors
+    /// [`FollowError::FileSystem`] for all but ext4 and xfs.
+    pub fn named(name: &str) -> Result<Self, FollowError> {
+        match name {
+            "ext4" => Ok(Self::Ext4),
+            "xfs" => Ok(Self::Xfs),
+            _ => Err(FollowError::FileSystem(name.into())),
+        }
+    }
+}
+
+/// Where a file system lies.
+#[derive(Debug)]
+pub(super) struct Place {
+    /// The device, as the kernel's events number it.
+    pub(super) number: u64,
+    /// Pages of the device.
+    pub(super) pages: u32,
+    /// Bytes of a block of the file system.
+    pub(super) block_bytes: u64,
+    /// Blocks of an allocation group; only xfs addresses blocks by them.
+    pub(super) group_blocks: u64,
+}
+
+impl Place {
+    pub(super) fn of(device: &Path, kind: FileSystem) -> Result<Self, FollowError> {
+        let failed = |source| FollowError::Io {
+            what: device.display().to_string(),
+            source,
+            hint: "name the block device, as root",
+        };
+        let refused = |found: String, expected: &str| FollowError::Device {
+            device: device.display().to_string(),
+            found,
+            expected: expected.into(),
+        };
+        let metadata = fs::metadata(device).map_err(failed)?;
+        if !metadata.file_type().is_block_device() {
+            return Err(refused("no block device".into(), "the device under a file system"));
+        }
+        let (major, minor) =
+            (rustix::fs::major(metadata.rdev()), rustix::fs::minor(metadata.rdev()));
+        let system = format!("/sys/dev/block/{major}:{minor}");
+        // The events of writes count sectors from the begin of the disk, the others from that of the part.
+        if Path::new(&system).join("partition").exists() {
+            return Err(refused("a partition".into(), "a whole device"));
+        }
+        let sectors = fs::read_to_string(format!("{system}/size")).map_err(failed)?;
+        let pages = sectors.trim().parse::<u64>().unwrap_or(0) * 512 / PAGE;
+        let pages = u32::try_from(pages)
+            .map_err(|_| refused(format!("{pages} pages of 4 KiB"), "fewer than 2^32"))?;
+        let mut superblock = [0; 2048];
+        let read = File::open(device).and_then(|file| file.read_exact_at(&mut superblock, 0));
+        read.map_err(failed)?;
+        let (block_bytes, group_blocks) = match kind {
+            FileSystem::Ext4 => ext4(&superblock),
+            FileSystem::Xfs => xfs(&superblock),
+        }
+        .ok_or_else(|| refused("another superblock".into(), &format!("one of {kind:?}")))?;
+        // The kernel's own form, in which events hold it: 12 bits and 20 bits.
+        let number = u64::from(major) << 20 | u64::from(minor);
+        Ok(Self { number, pages, block_bytes, group_blocks })
+    }
+}
+
+/// `s_magic` and `s_log_block_size` of the superblock at 1024.
+fn ext4(bytes: &[u8; 2048]) -> Option<(u64, u64)> {
+    let magic = u16::from_le_bytes([bytes[1024 + 56], bytes[1024 + 57]]);
+    let shift = bytes[1024 + 24];
+    (magic == 0xef53 && shift <= 6).then(|| (1024 << shift, 0))
+}
+
+/// `sb_magicnum`, `sb_blocksize` and `sb_agblocks`, big endian.
+fn xfs(bytes: &[u8; 2048]) -> Option<(u64, u64)> {
+    let word =
+        |at: usize| u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+    let block_bytes = word(4);
+    let is_xfs = &bytes[..4] == b"XFSB" && block_bytes.is_power_of_two() && block_bytes >= 512;
+    is_xfs.then(|| (block_bytes.into(), word(84).into()))
+}

@@ -1,0 +1,232 @@
+//! The tracepoints that are followed, and what their events mean.
+
+use std::ops::Range;
+
+use super::FollowError;
+use super::device::{FileSystem, Place};
+use super::format::{Field, Format};
+use super::threads::{Map, Step, Work};
+
+const SECTOR: u64 = 512;
+
+/// What an event says. Bytes are those of the device.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Event {
+    /// They become dirty in memory; beyond the device if they have no place yet.
+    Dirtied(Range<u64>),
+    /// A write or a discard of them was handed to the device.
+    Queued(Range<u64>),
+    /// The device has done it.
+    Written(Range<u64>),
+    /// The file system freed them.
+    Freed(Range<u64>),
+    /// A thread begins to write to a file on xfs, in bytes of the file.
+    Write { thread: u64, offset: u64, count: u64 },
+    /// A thread takes up the next part of a file on xfs.
+    Step(Step),
+    /// Where that part lies.
+    Map(Map),
+    /// So many events were lost here.
+    Lost(u64),
+}
+
+/// A tracepoint that is wanted.
+struct Wanted {
+    name: &'static str,
+    /// What beside the device an event must have.
+    filter: &'static str,
+    fields: &'static [&'static str],
+    means: Means,
+}
+
+/// What the fields of an event mean.
+type Means = fn(&[u64; FIELDS], &Shape) -> Event;
+
+/// Fields of an event, at most.
+const FIELDS: usize = 5;
+
+/// What a meaning needs to know beside the event: the blocks of the file system, and the kernel's words.
+#[derive(Debug, Default)]
+struct Shape {
+    block_bytes: u64,
+    group_blocks: u64,
+    write: u64,
+    fault: u64,
+    zero: u64,
+    /// Steps that make nothing dirty in place.
+    other: u64,
+    mapped: u64,
+}
+
+/// Discards count as writes: both end what is dirty.
+const NO_READ: &str = " && !(rwbs ~ \"R*\")";
+
+const WRITES: [Wanted; 2] = [
+    Wanted {
+        name: "block/block_bio_queue",
+        filter: NO_READ,
+        fields: &["sector", "nr_sector"],
+        means: |&[sector, sectors, ..], _| Event::Queued(scaled(sector, sectors, SECTOR)),
+    },
+    Wanted {
+        name: "block/block_rq_complete",
+        filter: NO_READ,
+        fields: &["sector", "nr_sector"],
+        means: |&[sector, sectors, ..], _| Event::Written(scaled(sector, sectors, SECTOR)),
+    },
+];
+
+const EXT4: [Wanted; 2] = [
+    Wanted {
+        name: "block/block_dirty_buffer",
+        filter: "",
+        // Its sector is a number of blocks of that size.
+        fields: &["sector", "size"],
+        means: |&[block, size, ..], _| Event::Dirtied(scaled(block, 1, size)),
+    },
+    Wanted {
+        name: "ext4/ext4_free_blocks",
+        filter: "",
+        fields: &["block", "count"],
+        means: |&[block, count, ..], shape| Event::Freed(scaled(block, count, shape.block_bytes)),
+    },
+];
+
+const ITER: &str = "iomap/iomap_iter";
+const MAP: &str = "iomap/iomap_iter_dstmap";
+
+const XFS: [Wanted; 4] = [
+    Wanted {
+        name: "xfs/xfs_file_buffered_write",
+        filter: "",
+        fields: &["common_pid", "offset", "count"],
+        means: |&[thread, offset, count, ..], _| Event::Write { thread, offset, count },
+    },
+    Wanted {
+        name: ITER,
+        filter: "",
+        // Of kernels without a status, the position is that of the part before.
+        fields: &["common_pid", "pos", "flags", "status"],
+        means: |&[thread, position, flags, ..], shape| {
+            Event::Step(Step { thread, position, work: shape.work(flags) })
+        },
+    },
+    Wanted {
+        name: MAP,
+        filter: "",
+        fields: &["common_pid", "addr", "offset", "length", "type"],
+        means: |&[thread, address, offset, length, kind], shape| {
+            let is_written = kind == shape.mapped;
+            Event::Map(Map { thread, address, offset, length, is_written })
+        },
+    },
+    Wanted {
+        name: "xfs/xfs_free_extent",
+        filter: "",
+        fields: &["agno", "agbno", "len"],
+        means: |&[group, block, count, ..], shape| {
+            let block = group.saturating_mul(shape.group_blocks).saturating_add(block);
+            Event::Freed(scaled(block, count, shape.block_bytes))
+        },
+    },
+];
+
+impl Shape {
+    fn of(kind: FileSystem, place: &Place) -> Result<Self, FollowError> {
+        let Place { block_bytes, group_blocks, .. } = *place;
+        if kind == FileSystem::Ext4 {
+            return Ok(Self { block_bytes, group_blocks, ..Self::default() });
+        }
+        let (iter, map) = (Format::read(ITER)?, Format::read(MAP)?);
+        let (write, fault, zero) =
+            (iter.value("WRITE")?, iter.value("FAULT")?, iter.value("ZERO")?);
+        let other = iter.value("DIRECT")? | iter.value("UNSHARE")? | iter.value("DAX")?;
+        let mapped = map.value("MAPPED")?;
+        Ok(Self { block_bytes, group_blocks, write, fault, zero, other, mapped })
+    }
+
+    fn work(&self, flags: u64) -> Work {
+        let has = |flag| flags & flag != 0;
+        match () {
+            () if has(self.other) => Work::Other,
+            () if has(self.write) && has(self.fault) => Work::Fault,
+            () if has(self.write) => Work::Write,
+            () if has(self.zero) => Work::Zero,
+            () => Work::Other,
+        }
+    }
+}
+
+/// `count` things of `unit` bytes from the one numbered `first`; beyond every device where the file
+/// system gave no place.
+fn scaled(first: u64, count: u64, unit: u64) -> Range<u64> {
+    let end = first.saturating_add(count);
+    first.saturating_mul(unit)..end.saturating_mul(unit)
+}
+
+/// The tracepoints of a file system, as this kernel has them.
+#[derive(Debug)]
+pub(super) struct Events {
+    followed: Vec<Followed>,
+    shape: Shape,
+}
+
+#[derive(Debug)]
+struct Followed {
+    name: &'static str,
+    id: u16,
+    filter: &'static str,
+    fields: Vec<Field>,
+    means: Means,
+}
+
+/// What is asked of the kernel: events of a tracepoint that pass a filter.
+#[derive(Debug)]
+pub(super) struct Subscription {
+    pub(super) name: &'static str,
+    pub(super) id: u16,
+    pub(super) filter: String,
+}
+
+impl Events {
+    pub(super) fn new(kind: FileSystem, place: &Place) -> Result<Self, FollowError> {
+        let own: &[Wanted] = match kind {
+            FileSystem::Ext4 => &EXT4,
+            FileSystem::Xfs => &XFS,
+        };
+        let followed = own.iter().chain(&WRITES).map(Followed::new).collect::<Result<_, _>>()?;
+        Ok(Self { followed, shape: Shape::of(kind, place)? })
+    }
+
+    /// What to subscribe to for the device of that number.
+    pub(super) fn subscriptions(&self, device: u64) -> Vec<Subscription> {
+        let subscription = |followed: &Followed| Subscription {
+            name: followed.name,
+            id: followed.id,
+            filter: format!("dev == {device}{}", followed.filter),
+        };
+        self.followed.iter().map(subscription).collect()
+    }
+
+    /// What the raw bytes of an event mean.
+    pub(super) fn decode(&self, raw: &[u8]) -> Option<Event> {
+        let id = u16::from_le_bytes([*raw.first()?, *raw.get(1)?]);
+        let followed = self.followed.iter().find(|followed| followed.id == id)?;
+        let mut values = [0; FIELDS];
+        for (value, field) in values.iter_mut().zip(&followed.fields) {
+            *value = field.of(raw);
+        }
+        Some((followed.means)(&values, &self.shape))
+    }
+}
+
+impl Followed {
+    fn new(wanted: &Wanted) -> Result<Self, FollowError> {
+        let &Wanted { name, filter, fields, means } = wanted;
+        let format = Format::read(name)?;
+        // Events are told apart by their first field.
+        format.field("common_type")?;
+        let fields = fields.iter().map(|&field| format.field(field)).collect::<Result<_, _>>()?;
+        Ok(Self { name, id: format.id, filter, fields, means })
+    }
+}

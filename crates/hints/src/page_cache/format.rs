@@ -1,0 +1,134 @@
+//! What the kernel says of a tracepoint: its number, where its fields are, and what its flags mean.
+
+use std::fs;
+
+use super::FollowError;
+
+/// Where tracefs is mounted; the second place is that of older systems.
+const TRACEFS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
+
+/// A tracepoint as this kernel has it.
+#[derive(Debug)]
+pub(super) struct Format {
+    name: &'static str,
+    pub(super) id: u16,
+    text: String,
+}
+
+/// A number in the bytes of an event.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Field {
+    offset: usize,
+    size: usize,
+}
+
+impl Format {
+    /// Reads the format of `name`, for example `block/block_dirty_buffer`.
+    pub(super) fn read(name: &'static str) -> Result<Self, FollowError> {
+        let read = |root| fs::read_to_string(format!("{root}/events/{name}/format"));
+        let text = read(TRACEFS[0]).or_else(|first| read(TRACEFS[1]).map_err(|_| first));
+        let text = text.map_err(|source| FollowError::Io {
+            what: format!("tracepoint {name}"),
+            source,
+            hint: "mount -t tracefs nodev /sys/kernel/tracing, as root; a kernel without the file \
+                   system has none of its tracepoints",
+        })?;
+        Self::parse(name, text)
+    }
+
+    fn parse(name: &'static str, text: String) -> Result<Self, FollowError> {
+        let id = text.lines().find_map(|line| line.strip_prefix("ID:")?.trim().parse().ok());
+        match id {
+            Some(id) => Ok(Self { name, id, text }),
+            None => Err(missing(name, "ID")),
+        }
+    }
+
+    /// The field of that name.
+    pub(super) fn field(&self, field: &'static str) -> Result<Field, FollowError> {
+        let found = self.text.lines().find_map(|line| {
+            let mut parts = line.trim().strip_prefix("field:")?.split(';').map(str::trim);
+            let declared = parts.next()?.rsplit(' ').next()? == field;
+            let number = |part: Option<&str>, key| part?.strip_prefix(key)?.parse().ok();
+            let (offset, size) = (number(parts.next(), "offset:"), number(parts.next(), "size:"));
+            declared.then_some(Field { offset: offset?, size: size? })
+        });
+        found.filter(|field| field.size <= 8).ok_or_else(|| missing(self.name, field))
+    }
+
+    /// The value that is printed as `word`, such as `{ (1 << 4), "DIRECT" }`.
+    pub(super) fn value(&self, word: &'static str) -> Result<u64, FollowError> {
+        let quoted = format!(", \"{word}\" }}");
+        let found = self.text.split_once(&quoted).and_then(|(before, _)| {
+            let written = before.rsplit('{').next()?.trim().trim_matches(['(', ')']);
+            let (unit, shift) = written.split_once("<<").unwrap_or((written, "0"));
+            let unit: u64 = unit.trim().trim_end_matches('U').parse().ok()?;
+            Some(unit << shift.trim().parse::<u32>().ok().filter(|&shift| shift < 64)?)
+        });
+        found.ok_or_else(|| missing(self.name, word))
+    }
+}
+
+impl Field {
+    /// The number in an event; 0 if the event is too short to have it.
+    pub(super) fn of(self, event: &[u8]) -> u64 {
+        let mut bytes = [0; 8];
+        if let Some(found) = event.get(self.offset..self.offset + self.size) {
+            bytes[..self.size].copy_from_slice(found);
+        }
+        u64::from_le_bytes(bytes)
+    }
+}
+
+fn missing(name: &'static str, missing: &'static str) -> FollowError {
+    FollowError::Tracepoint {
+        name,
+        missing,
+        hint: "xfs needs Linux 6.15 or later, ext4 any of today",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As Linux 6.18 says it, shortened.
+    const ITER: &str = "name: iomap_iter\nID: 1136\nformat:\n\
+        \tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n\
+        \tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n\
+        \tfield:loff_t pos;\toffset:24;\tsize:8;\tsigned:1;\n\
+        \tfield:char rwbs[10];\toffset:34;\tsize:10;\tsigned:0;\n\n\
+        print fmt: \"%s\", __print_flags(REC->flags, \"|\", { (1 << 0), \"WRITE\" }, { (1U << 4), \
+        \"DIRECT\" }), __print_symbolic(REC->type, { 0, \"HOLE\" }, { 2, \"MAPPED\" })";
+
+    #[test]
+    fn fields_are_where_the_kernel_says_they_are() {
+        let format = Format::parse("iomap/iomap_iter", ITER.into()).unwrap();
+        assert_eq!(format.id, 1136);
+        let mut event = [0; 32];
+        event[4..8].copy_from_slice(&77_u32.to_le_bytes());
+        event[24..].copy_from_slice(&0x1234_5678_9abc_u64.to_le_bytes());
+        assert_eq!(format.field("common_pid").unwrap().of(&event), 77);
+        assert_eq!(format.field("pos").unwrap().of(&event), 0x1234_5678_9abc);
+        assert_eq!(format.field("pos").unwrap().of(&event[..30]), 0);
+    }
+
+    #[test]
+    fn words_have_the_values_that_the_kernel_prints_them_for() {
+        let format = Format::parse("iomap/iomap_iter", ITER.into()).unwrap();
+        let values = ["WRITE", "DIRECT", "HOLE", "MAPPED"].map(|word| format.value(word).unwrap());
+        assert_eq!(values, [1, 16, 0, 2]);
+    }
+
+    #[test]
+    fn what_a_kernel_lacks_is_named() {
+        let format = Format::parse("iomap/iomap_iter", ITER.into()).unwrap();
+        let said = format.field("status").unwrap_err().to_string();
+        assert!(
+            said.starts_with("this kernel's tracepoint iomap/iomap_iter has no status"),
+            "{said}"
+        );
+        assert!(format.value("ZERO").is_err());
+        assert!(format.field("rwbs[10]").is_err(), "a text is no number");
+    }
+}

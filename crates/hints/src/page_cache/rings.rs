@@ -1,0 +1,172 @@
+//! The kernel's rings: one a CPU, in which it puts the events of all tracepoints that are followed.
+//!
+//! Rings belong to their file descriptors. Nobody else's tracing is touched, and nothing is left when
+//! this process ends, however it ends.
+
+use std::ffi::CString;
+use std::fs;
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::time::Duration;
+
+use perf_event::events::Tracepoint;
+use perf_event::{Builder, Clock, Counter, SampleFlag, Sampler};
+use perf_event_open_sys::{bindings, ioctls};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::time::{ClockId, clock_gettime};
+
+use super::FollowError;
+use super::events::{Event, Events, Subscription};
+
+/// Nanoseconds after which an event is in its ring for sure. Younger ones wait for the next reading, so
+/// that no older one of another CPU is missed.
+const SETTLING: u64 = 200_000;
+
+pub(super) struct Rings {
+    rings: Vec<Ring>,
+    /// Events that were read too early, with their times.
+    young: Vec<(u64, Event)>,
+}
+
+struct Ring {
+    sampler: Sampler,
+    /// Tracepoints that share the ring of the first. They end with it.
+    _others: Vec<Counter>,
+}
+
+impl Rings {
+    pub(super) fn open(wanted: &[Subscription], bytes: usize) -> Result<Self, FollowError> {
+        let online = fs::read_to_string("/sys/devices/system/cpu/online");
+        let cpus = online.map(|online| numbers(&online)).map_err(|source| FollowError::Io {
+            what: "the CPUs".into(),
+            source,
+            hint: "mount /sys",
+        })?;
+        let rings = cpus.iter().map(|&cpu| Ring::open(wanted, cpu, bytes));
+        let mut rings = Self { rings: rings.collect::<Result<_, _>>()?, young: Vec::new() };
+        for ring in &mut rings.rings {
+            ring.enable().map_err(|source| refused("the tracepoints".into(), source))?;
+        }
+        Ok(rings)
+    }
+
+    /// Waits until a ring is half full, a signal comes, or `timeout` has passed.
+    pub(super) fn wait(&self, timeout: Duration) -> Result<(), FollowError> {
+        let borrowed = self.rings.iter().map(|ring| ring.fd());
+        let mut fds: Vec<_> =
+            borrowed.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)).collect();
+        let timeout = Timespec {
+            tv_sec: timeout.as_secs().try_into().unwrap_or(i64::MAX),
+            tv_nsec: timeout.subsec_nanos().into(),
+        };
+        match poll(&mut fds, Some(&timeout)) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+            Err(error) => Err(refused("waiting for events".into(), error.into())),
+        }
+    }
+
+    /// Takes the events of all CPUs in the order of their times, and adds the bytes that were read.
+    pub(super) fn drain(&mut self, events: &Events, bytes: &mut u64) -> Vec<Event> {
+        let now = clock_gettime(ClockId::Monotonic);
+        let settled = (now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64) - SETTLING;
+        let mut read = std::mem::take(&mut self.young);
+        for ring in &mut self.rings {
+            ring.drain(events, bytes, &mut read);
+        }
+        // Stable: events of one CPU stay in their order.
+        read.sort_by_key(|&(time, _)| time);
+        self.young = read.split_off(read.partition_point(|&(time, _)| time <= settled));
+        read.into_iter().map(|(_, event)| event).collect()
+    }
+}
+
+impl Ring {
+    fn open(wanted: &[Subscription], cpu: usize, bytes: usize) -> Result<Self, FollowError> {
+        let mut sampler: Option<Sampler> = None;
+        let mut others = Vec::new();
+        for subscription in wanted {
+            let failed = |source| refused(format!("tracepoint {}", subscription.name), source);
+            let counter = counter(subscription, cpu, bytes).map_err(failed)?;
+            match &sampler {
+                None => sampler = Some(counter.sampled(bytes).map_err(failed)?),
+                Some(first) => {
+                    share(&counter, first).map_err(failed)?;
+                    others.push(counter);
+                }
+            }
+        }
+        let sampler = sampler.expect("a file system has tracepoints");
+        Ok(Self { sampler, _others: others })
+    }
+
+    fn enable(&mut self) -> io::Result<()> {
+        self._others.iter_mut().try_for_each(Counter::enable)?;
+        self.sampler.enable()
+    }
+
+    fn fd(&self) -> BorrowedFd<'_> {
+        // SAFETY: the descriptor is open as long as the sampler, which the result borrows.
+        unsafe { BorrowedFd::borrow_raw(self.sampler.as_raw_fd()) }
+    }
+
+    /// Reads the ring empty. A record is
+    /// - a sample: time (8), bytes of the event (4), the event
+    /// - a loss: number of the tracepoint (8), events (8), time (8)
+    fn drain(&mut self, events: &Events, bytes: &mut u64, read: &mut Vec<(u64, Event)>) {
+        while let Some(record) = self.sampler.next_record() {
+            let data = record.to_contiguous();
+            *bytes += data.len() as u64 + size_of::<bindings::perf_event_header>() as u64;
+            let event =
+                match record.ty() {
+                    bindings::PERF_RECORD_SAMPLE => number(&data, 0)
+                        .and_then(|time| Some((time, events.decode(data.get(12..)?)?))),
+                    bindings::PERF_RECORD_LOST => number(&data, 16)
+                        .and_then(|time| Some((time, Event::Lost(number(&data, 8)?)))),
+                    _ => None,
+                };
+            read.extend(event);
+        }
+    }
+}
+
+/// Every event of a tracepoint on a CPU, of all processes, once it is enabled.
+fn counter(subscription: &Subscription, cpu: usize, bytes: usize) -> io::Result<Counter> {
+    let mut builder = Builder::new(Tracepoint::with_id(subscription.id.into()));
+    builder.any_pid().one_cpu(cpu).include_kernel().include_hv();
+    builder.sample_period(1).sample(SampleFlag::TIME | SampleFlag::RAW).sample_id_all(true);
+    builder.clockid(Clock::MONOTONIC).wakeup_watermark(bytes / 2);
+    let counter = builder.build()?;
+    let filter = CString::new(subscription.filter.as_str())?;
+    // SAFETY: the descriptor is that of a counter, and the kernel copies the filter, which ends with 0.
+    checked(unsafe { ioctls::SET_FILTER(counter.as_raw_fd(), filter.as_ptr().cast_mut()) })?;
+    Ok(counter)
+}
+
+/// Lets a counter put its events into the ring of another one on the same CPU.
+fn share(counter: &Counter, first: &Sampler) -> io::Result<()> {
+    // SAFETY: both descriptors are open, and the kernel keeps the ring as long as anyone uses it.
+    checked(unsafe { ioctls::SET_OUTPUT(counter.as_raw_fd(), first.as_raw_fd()) })
+}
+
+fn checked(code: i32) -> io::Result<()> {
+    if code < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+fn refused(what: String, source: io::Error) -> FollowError {
+    let hint =
+        "follow the page cache as root; /proc/sys/kernel/perf_event_paranoid forbids it to others";
+    FollowError::Io { what, source, hint }
+}
+
+fn number(data: &[u8], at: usize) -> Option<u64> {
+    Some(u64::from_ne_bytes(data.get(at..at + 8)?.try_into().ok()?))
+}
+
+/// The numbers of a list such as `0-3,8`.
+fn numbers(list: &str) -> Vec<usize> {
+    let range = |part: &str| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        Some(first.parse().ok()?..=last.parse().ok()?)
+    };
+    list.trim().split(',').filter_map(range).flatten().collect()
+}

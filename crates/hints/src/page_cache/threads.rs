@@ -1,0 +1,123 @@
+//! What threads do to files on xfs: which bytes of the device a buffered write makes dirty.
+//!
+//! A thread takes a file part by part. Each part is two events: where in the file it begins, then
+//! where on the device the extent lies. The next event of the thread says how far it came. Of a write
+//! the end is known before, so its bytes count as dirty at once: a long write is written back while
+//! it goes on. Faults and zeroing are short, and count when they are done.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// Threads that are remembered. More than these, and all are forgotten: their current writes are missed.
+const MOST: usize = 1 << 16;
+
+/// Why a thread goes through a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Work {
+    /// It writes through the page cache.
+    Write,
+    /// It is about to write to a mapped page.
+    Fault,
+    /// It writes zeroes around a new end of file.
+    Zero,
+    /// It reads, asks, or goes round the page cache.
+    Other,
+}
+
+/// The begin of a part, in bytes of the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Step {
+    pub(super) thread: u64,
+    pub(super) position: u64,
+    pub(super) work: Work,
+}
+
+/// An extent: `length` bytes of the file from `offset` on lie from `address` on. Without a place the
+/// address is 2^64 - 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Map {
+    pub(super) thread: u64,
+    pub(super) address: u64,
+    pub(super) offset: u64,
+    pub(super) length: u64,
+    /// Holds data; an unwritten extent does not, and reads as zeroes.
+    pub(super) is_written: bool,
+}
+
+#[derive(Debug, Default)]
+struct Thread {
+    /// The end of its write.
+    end: u64,
+    /// The part whose extent is not known yet.
+    step: Option<Step>,
+    /// The part that it is at, from a position on.
+    part: Option<(u64, Map)>,
+}
+
+#[derive(Debug)]
+pub(super) struct Threads {
+    block_bytes: u64,
+    threads: HashMap<u64, Thread>,
+}
+
+impl Threads {
+    pub(super) fn new(block_bytes: u64) -> Self {
+        Self { block_bytes, threads: HashMap::new() }
+    }
+
+    /// A thread begins to write.
+    pub(super) fn writes(&mut self, thread: u64, offset: u64, count: u64) {
+        if self.threads.len() == MOST {
+            self.forget();
+        }
+        let end = offset.saturating_add(count);
+        self.threads.insert(thread, Thread { end, ..Thread::default() });
+    }
+
+    /// A thread takes up a part, or is done. Returns what it made dirty before, in bytes of the device.
+    pub(super) fn steps(&mut self, step: Step) -> Option<Range<u64>> {
+        if step.work == Work::Other && !self.threads.contains_key(&step.thread) {
+            return None;
+        }
+        let thread = self.threads.entry(step.thread).or_default();
+        let part = thread.part.take();
+        thread.step = (step.work != Work::Other).then_some(step);
+        if step.work == Work::Write && step.position >= thread.end {
+            self.threads.remove(&step.thread);
+        }
+        let (from, map) = part?;
+        self.place(from..step.position, &map)
+    }
+
+    /// The part that a thread took up lies there. Returns what it makes dirty.
+    pub(super) fn maps(&mut self, map: Map) -> Option<Range<u64>> {
+        let thread = self.threads.get_mut(&map.thread)?;
+        let step = thread.step.take()?;
+        match step.work {
+            Work::Write => {
+                let end = thread.end;
+                return self.place(step.position..end, &map);
+            }
+            Work::Fault => thread.part = Some((step.position, map)),
+            // Zeroes stay zeroes without a write.
+            Work::Zero if map.is_written => thread.part = Some((step.position, map)),
+            Work::Zero | Work::Other => {}
+        }
+        None
+    }
+
+    /// Where bytes of a file lie, in whole blocks, as far as the extent goes.
+    fn place(&self, bytes: Range<u64>, map: &Map) -> Option<Range<u64>> {
+        let block = self.block_bytes;
+        let start = (bytes.start / block * block).max(map.offset);
+        let end = bytes.end.div_ceil(block).saturating_mul(block);
+        let end = end.min(map.offset.saturating_add(map.length));
+        let on_device = |at: u64| map.address.saturating_add(at - map.offset);
+        (start < end).then(|| on_device(start)..on_device(end))
+    }
+
+    /// Events are missing: what threads are at is not known.
+    pub(super) fn forget(&mut self) {
+        self.threads.clear();
+    }
+}
