@@ -25,6 +25,7 @@ COMMANDS = {
     "policies": "flashgc.command.policies:policies",
     "trace": "flashgc.command.trace:trace",
     "device": "flashgc.command.device:device",
+    "hints": "flashgc.command.hints:hints",
     "schema": "flashgc.command.schema:schema",
     "completion": "flashgc.command.completion:completion",
 }

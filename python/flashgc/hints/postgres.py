@@ -1,8 +1,8 @@
 """Hints from PostgreSQL: its log says which blocks are dirty in the server's memory.
 
 The server sends its log as it does to a standby: streaming replication, without a slot, so a
-follower that is gone holds up nothing. The engine decodes it and finds the pages of the drive; it is
-told.
+follower that is gone holds up nothing. The engine decodes it and finds the pages of the drive, and
+the drive is told.
 """
 
 from __future__ import annotations
@@ -101,6 +101,15 @@ def ask(dsn: str) -> Server:
         return Server(version, Path(folder), f"PG_{version}_{catalog}", truth != "0")
 
 
+def refused(error: Exception) -> DriveError:
+    """The error of a server that cannot be followed, in one line."""
+    return error if isinstance(error, DriveError) else DriveError(f"the server: {_line(error)}")
+
+
+def _line(error: Exception) -> str:
+    return " ".join(str(error).split())
+
+
 def _one(connection: Any, query: str) -> str:
     return str(connection.execute(query).fetchone()[0])
 
@@ -114,7 +123,10 @@ class Hints:
     def __init__(self, dsn: str, file: Path) -> None:
         """Connects to both, or raises :class:`flashgc.DriveError`."""
         self._dsn = dsn
-        self._server = ask(dsn)
+        try:
+            self._server = ask(dsn)
+        except load().Error as error:
+            raise refused(error) from None
         device = place.device_of(file)
         place.filesystem_on(device)
         place.check_on(self._server.folder, device, file)
@@ -128,6 +140,7 @@ class Hints:
         self.restarts = 0
         self.trouble: str | None = None
         self._lag = 0
+        self._has_begun = False
 
     @property
     def has_truth(self) -> bool:
@@ -137,17 +150,15 @@ class Hints:
     def follow(self, stopped: Callable[[], bool], every: float = 10.0) -> Iterator[Sample]:
         """Follows until ``stopped()``; a sample every so many seconds (0: never) and at the end."""
         with self.link:
-            is_first = True
             while not stopped():
                 try:
                     yield from self._session(stopped, every)
                 except (load().Error, DriveError) as error:
-                    if is_first:
-                        raise
-                    self.trouble = " ".join(str(error).split())
+                    if not self._has_begun:
+                        raise refused(error) from None
+                    self.trouble = _line(error)
                     _wait(PAUSE, stopped)
                     self.restarts += 1
-                is_first = False
 
     def _session(self, stopped: Callable[[], bool], every: float) -> Iterator[Sample]:
         """As long as the server is there."""
@@ -157,7 +168,6 @@ class Hints:
             Stream(self._dsn) as stream,
         ):
             self._start(asked, stream)
-            self.trouble = None
             due = time.monotonic() + every
             while not stopped():
                 if self.link.look():
@@ -173,6 +183,7 @@ class Hints:
         self.link.look()
         self._follower.restart(stream.start())
         self._recall(asked)
+        self._has_begun = True
 
     def _recall(self, asked: Any) -> None:
         """Tells the drive what is dirty already: the log has passed it, or the drive forgot it."""

@@ -1,0 +1,31 @@
+"""``flashgc hints``: a drive learns from living software what will soon be overwritten."""
+
+from __future__ import annotations
+
+import click
+
+from flashgc.command.entrance import CONTEXT, Suggesting
+
+_HOME = "flashgc.command.hints"
+
+
+@click.group(
+    cls=Suggesting,
+    lazy={
+        "postgres": f"{_HOME}.postgres:postgres",
+        "page-cache": f"{_HOME}.page_cache:page_cache",
+    },
+    context_settings=CONTEXT,
+    epilog="""\b
+Examples:
+  flashgc device create drive.flash --capacity 8GiB --gc-preset zgc-gd
+  flashgc device up drive.flash --mount /mnt/drive
+  flashgc hints page-cache --mount /mnt/drive --device drive.flash
+  flashgc hints postgres --dsn dbname=postgres --device drive.flash""",
+)
+def hints() -> None:
+    """Tell a drive what its host will soon overwrite.
+
+    The host's memory holds new versions of pages that the drive still keeps: zombies. A drive that
+    knows them wastes no copies on them. Hints never change data.
+    """

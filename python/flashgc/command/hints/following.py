@@ -1,0 +1,131 @@
+"""What the followers of a host have in common on the command line."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from flashgc.command.entrance import INTERRUPTED, OK
+
+#: Lines between two headings where the output is no terminal.
+PAGE = 20
+
+FILE = click.option(
+    "--device",
+    "file",
+    metavar="FILE",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="The file of the drive, which is up (flashgc device up).",
+)
+EVERY = click.option(
+    "--every",
+    metavar="SECONDS",
+    type=click.FloatRange(0),
+    default=10.0,
+    help="Seconds between two lines, each with a sample of what the drive knows; 0 is never. "
+    "[default: 10]",
+)
+LENGTH = click.option(
+    "--seconds",
+    "length",
+    metavar="SECONDS",
+    type=click.FloatRange(0),
+    help="End after so long. [default: with Ctrl-C]",
+)
+JSON = click.option("--json", "as_json", is_flag=True, help="One JSON document a line on stdout.")
+
+
+class End:
+    """Whether it is time to end: after so many seconds, or when a signal asks for it."""
+
+    def __init__(self, length: float | None) -> None:
+        from flashgc._core import Control
+
+        self._control = Control()
+        self._end = None if length is None else time.monotonic() + length
+
+    @contextmanager
+    def by_signal(self) -> Iterator[None]:
+        """Takes signals to end as requests, for as long as it is entered."""
+        from flashgc import _engine
+
+        with _engine.interruptible(self._control), _engine.terminable(self._control):
+            yield
+
+    def __call__(self) -> bool:
+        """Whether it is time."""
+        return self._control.cancelled or self._is_over
+
+    @property
+    def _is_over(self) -> bool:
+        return self._end is not None and time.monotonic() >= self._end
+
+    @property
+    def code(self) -> int:
+        """The exit code: a length that was not reached was interrupted."""
+        return OK if self._end is None or self._is_over else INTERRUPTED
+
+
+class Table:
+    """Rows under headings, for people."""
+
+    def __init__(self, columns: Sequence[tuple[str, int]]) -> None:
+        """Columns: heading and width."""
+        self._columns, self._rows = columns, 0
+
+    def row(self, *cells: str) -> None:
+        """Prints a row, and now and then the headings."""
+        if self._rows % PAGE == 0 and (self._rows == 0 or not sys.stdout.isatty()):
+            click.echo(" ".join(name.rjust(width) for name, width in self._columns))
+        self._rows += 1
+        widths = (width for _, width in self._columns)
+        click.echo(" ".join(cell.rjust(width) for cell, width in zip(cells, widths, strict=True)))
+
+
+def summary(rows: Sequence[tuple[str, str]]) -> None:
+    """Names and facts at the end."""
+    width = max(len(name) for name, _ in rows) + 2
+    click.echo()
+    for name, fact in rows:
+        click.echo(f"{name:{width}}{fact}")
+
+
+def of_drive(counts: dict[str, Any]) -> list[tuple[str, str]]:
+    """What was sent to the drive, and what it cost."""
+    from flashgc.units import format_count, format_duration, format_share, format_size
+
+    sent, seconds = counts["drive"], counts["seconds"]
+    cpu = counts["cpu_seconds"]
+    pages = f"{format_count(sent['pages_hinted'])} pages hinted"
+    if sent["pages_late"]:
+        pages += f", {format_count(sent['pages_late'])} of them too late"
+    taken = f"{format_count(sent['pages_cancelled'])} taken back"
+    rows = [("hints", f"{pages}; {taken}")]
+    if sent["pages_lost"]:
+        rows.append(("", f"{format_count(sent['pages_lost'])} pages lost while the drive was away"))
+    rows.append(
+        (
+            "cost",
+            f"{format_duration(cpu)} of processor time ({format_share(cpu / seconds)} of a core), "
+            f"{format_size(sent['bytes'])} in {format_count(sent['commands'])} commands",
+        )
+    )
+    return rows
+
+
+def warn_if_useless(uses_hints: bool) -> None:
+    """Says that the drive's policies use no hints."""
+    if not uses_hints:
+        from flashgc.command.render import warn
+
+        warn(
+            "the policies of this drive use no hints, so they are only recorded; "
+            "hint: create a drive with --gc-preset zgc-gd"
+        )

@@ -1,0 +1,100 @@
+"""``flashgc hints postgres``: a drive learns from a database what it will soon write."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from flashgc.command.entrance import CONTEXT
+from flashgc.command.hints.following import (
+    EVERY,
+    FILE,
+    JSON,
+    LENGTH,
+    End,
+    Table,
+    of_drive,
+    summary,
+    warn_if_useless,
+)
+
+
+@click.command(
+    context_settings=CONTEXT,
+    epilog="""\b
+Examples:
+  flashgc hints postgres --dsn dbname=postgres --device drive.flash
+  flashgc hints postgres --dsn 'host=/run/postgresql user=postgres' \\
+    --device drive.flash --every 1 --seconds 300
+
+\b
+The server needs wal_level = replica and a role with REPLICATION. It is one of
+version 13 to 17, with its data on the drive. Its extension pg_buffercache, where
+it is installed, tells which share of the dirty pages the drive knows.""",
+)
+@click.option("--dsn", metavar="TEXT", required=True, help="libpq's connection string or URI.")
+@FILE
+@EVERY
+@LENGTH
+@JSON
+def postgres(dsn: str, file: Path, every: float, length: float | None, as_json: bool) -> int:
+    """Tell a drive which pages a PostgreSQL server will soon write.
+
+    Its log is followed by streaming replication, without a slot. Each block that the log names is
+    dirty in the server's memory until somebody writes it. The follower goes on when the server or
+    the drive come back.
+    """
+    from flashgc.command.render import warn
+    from flashgc.hints.postgres import Hints, Sample
+    from flashgc.units import format_count, format_duration, format_share, format_size
+
+    hints = Hints(dsn, file)
+    warn_if_useless(hints.link.heeds_hints)
+    if not hints.has_truth:
+        warn(
+            "the share of dirty pages known is not measured; hint: CREATE EXTENSION pg_buffercache"
+        )
+    table = Table(
+        (
+            ("time", 8),
+            ("hinted", 12),
+            ("lag", 9),
+            ("dirty pages", 12),
+            ("known", 7),
+            ("zombies", 10),
+        )
+    )
+
+    def show(sample: Sample) -> None:
+        counts = hints.counts()
+        if as_json:
+            told = {**vars(sample), "share": sample.share, **counts}
+            click.echo(json.dumps(told))
+            return
+        table.row(
+            format_duration(sample.seconds),
+            format_count(counts["drive"]["pages_hinted"]),
+            format_size(sample.lag_bytes),
+            "-" if sample.dirty is None else format_count(sample.dirty),
+            "-" if sample.share is None else format_share(sample.share),
+            format_count(sample.zombies),
+        )
+
+    end = End(length)
+    with end.by_signal():
+        restarts = 0
+        for sample in hints.follow(end, every):
+            show(sample)
+            if hints.restarts > restarts:
+                warn(f"the server was away: {hints.trouble}")
+            restarts = hints.restarts
+    if not as_json:
+        counts = hints.counts()
+        log = (
+            f"{format_size(counts['log_bytes'])} in {format_count(counts['records'])} records with "
+            f"{format_count(counts['block_references'])} blocks"
+        )
+        summary([("log", log), *of_drive(counts)])
+    return end.code
