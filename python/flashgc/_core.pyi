@@ -255,6 +255,20 @@ class PostgresFollower:
     ) -> list[tuple[list[tuple[int, int]], bool]]: ...
     def counts(self) -> str: ...
 
+class WalDecoder:
+    """Turns the bytes of PostgreSQL's write-ahead log into records."""
+
+    def __init__(self, start: int) -> None: ...
+    @property
+    def next(self) -> int: ...
+    def feed(
+        self, at: int, bytes: bytes
+    ) -> list[
+        tuple[int, int, str | None, int, int, list[tuple[int, int, int, str, int, bool, bool]], Any]
+    ]: ...
+    @staticmethod
+    def path(relation: tuple[int, int, int], fork: str, block: int, version: str) -> str: ...
+
 class DeviceClient:
     """A connection to the process that serves a drive."""
 

@@ -20,7 +20,6 @@ fsync = off
 wal_level = logical
 max_prepared_transactions = 8
 wal_keep_size = '4GB'
-min_wal_size = '4MB'
 max_wal_size = '2GB'
 shared_buffers = '64MB'
 autovacuum = off

@@ -154,10 +154,16 @@ impl Decoder {
             State::Rest(left) => left,
             State::Records | State::Switched => self.missing(),
         };
-        let given_up = header.overwrites && (expected > 0 || matches!(self.state, State::Before));
-        if given_up {
+        if header.overwrites {
+            if expected == 0 && !matches!(self.state, State::Before) {
+                let expected = "no flag 8, as no record was torn";
+                return Err(WalError {
+                    at,
+                    fault: Fault::Header { field: "flags", found: 8, expected },
+                });
+            }
             self.partial.clear();
-        } else if left != expected || header.overwrites {
+        } else if left != expected {
             let (found, expected) = (left as u64, expected as u64);
             let field = "rest of a record";
             return Err(WalError { at, fault: Fault::Page { field, found, expected } });

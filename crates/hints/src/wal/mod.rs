@@ -8,9 +8,9 @@
 //! # What is checked
 //! Every byte of a record is under its CRC32C, and each record names the one before it. Of a page
 //! header everything is checked but these bytes, which change no record: the flag for removable
-//! backup blocks (0x0004), a timeline or a system identifier that nothing seen before or after
-//! contradicts, and the four bytes of padding. The bytes that align records and those behind a
-//! segment switch carry nothing.
+//! backup blocks (0x0004), the four bytes of padding, and a timeline, a system identifier or a length
+//! of segments that no other page contradicts. The bytes that align records and those behind a
+//! segment switch carry nothing, and those of a record that began before the first page are not seen.
 //!
 //! # Not here
 //! No connection, no files, and no meaning of a block's contents. Values are little endian, blocks and

@@ -25,7 +25,7 @@ impl WalDecoder {
     }
 
     /// The records that are whole with these bytes of the log, which lie at `at`: place, end, resource
-    /// manager, info, transaction, blocks, and what the record says about files.
+    /// manager if it has a name, info, transaction, blocks, and what the record says about files.
     fn feed<'py>(
         &mut self,
         py: Python<'py>,
@@ -57,7 +57,8 @@ impl WalDecoder {
 fn tuple<'py>(py: Python<'py>, record: &Record<'_>) -> PyResult<Bound<'py, PyTuple>> {
     let &Record { at, end, resource_manager, info, transaction, blocks, what } = record;
     let blocks: Vec<_> = blocks.iter().map(reference).collect();
-    (at, end, resource_manager, info, transaction, blocks, said(py, what)?).into_pyobject(py)
+    let manager = wal::resource_manager(resource_manager);
+    (at, end, manager, info, transaction, blocks, said(py, what)?).into_pyobject(py)
 }
 
 /// Tablespace, database, number, fork, block, whether it is made anew, whether its image is there.
