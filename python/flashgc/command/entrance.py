@@ -15,6 +15,7 @@ from flashgc import _early
 from flashgc._core import DriveError, FlashgcError, PolicyError, suggest, version
 from flashgc._faults import describe
 from flashgc.command import streams
+from flashgc.postgres.clients import PostgresError
 
 #: Where each sub-command lives; imported only when it is used.
 COMMANDS = {
@@ -101,12 +102,12 @@ def cli() -> None:
     """Garbage collection in flash drives: which policy writes least, and how sure is that."""
 
 
-def enter(arguments: list[str]) -> int:
+def enter(arguments: list[str], command: click.Command = cli, name: str = "flashgc") -> int:
     """Runs the command and returns its exit code."""
     streams.prepare()
     stdout = sys.stdout
     try:
-        code = cli.main(arguments, prog_name="flashgc", standalone_mode=False)
+        code = command.main(arguments, prog_name=name, standalone_mode=False)
         sys.stdout.flush()
     except BrokenPipeError:
         # The reader of our output has seen enough.
@@ -124,12 +125,13 @@ def enter(arguments: list[str]) -> int:
         return exit_.exit_code
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(
-            error.ctx.get_help() if error.ctx else cli.get_help(click.Context(cli)), err=True
+            error.ctx.get_help() if error.ctx else command.get_help(click.Context(command)),
+            err=True,
         )
         return BAD_INPUT
     except click.ClickException as error:
         return fail(_usage(error), BAD_INPUT)
-    except (PolicyError, DriveError) as error:
+    except (PolicyError, DriveError, PostgresError) as error:
         return fail(str(error), FAILED)
     except FlashgcError as error:
         return fail(str(error), BAD_INPUT)

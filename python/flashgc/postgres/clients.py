@@ -15,6 +15,9 @@ VERSIONS = Path("/usr/lib/postgresql")
 #: Programs that only talk to a server.
 CLIENTS = ("psql", "pgbench")
 
+#: What psql ends with where it does not reach the server.
+UNREACHABLE = 2
+
 #: Characters of a program's words that a message quotes, from their end.
 QUOTED = 400
 
@@ -75,7 +78,11 @@ def execute(
 def failed(command: Sequence[str], code: int, words: str) -> PostgresError:
     """That a program has failed, with its last words in one line."""
     program = Path(next(word for word in command if word.startswith("/"))).name
-    return PostgresError(f"{program} ended with code {code}: {' '.join(words.split())[-QUOTED:]}")
+    hint = ""
+    if (program, code) == ("psql", UNREACHABLE):
+        hint = "; hint: start the server, or correct the name of the database"
+    said = " ".join(words.split())[-QUOTED:]
+    return PostgresError(f"{program} ended with code {code}: {said}{hint}")
 
 
 class Database:

@@ -78,7 +78,9 @@ class Cluster:
             path.chmod(0o700)
             if os.geteuid() == 0:
                 shutil.chown(path, USER, USER)
-        made = ("--auth=trust", "--data-checksums", "--no-locale", "--encoding=UTF8")
+        made = ["--auth=trust", "--data-checksums", "--no-locale", "--encoding=UTF8"]
+        if self.options.get("fsync") == "off":
+            made.append("--no-sync")
         self.run("initdb", "-D", self.data, "-U", USER, *made)
         self.database = Database(f"host='{self._socket}' port={PORT} user={USER} dbname={USER}")
 

@@ -1,5 +1,6 @@
 -- The customers of a warehouse, and a payment of each. Variables: seed, w, customers, c_last.
 -- The first 1000 of a district have the last names 0 to 999, the others NURand(255, 0, 999).
+-- A load happens on 2026-01-01, so that the same seed makes the same rows on any day.
 SELECT setseed(:seed) \g /dev/null
 INSERT INTO tpcc.customer
 SELECT c, d, :w, tpcc.a_string(8, 16), 'OE',

@@ -1,0 +1,52 @@
+"""What the tests on PostgreSQL share: whether it is there, and a cluster of their own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import pytest
+
+from flashgc.device.scratch import scratch
+from flashgc.postgres.clients import Database, PostgresError
+from flashgc.postgres.cluster import Cluster, programs
+
+#: Quick rather than safe: nothing here is lost when the machine is.
+QUICK = {"fsync": "off", "shared_buffers": "32MB", "max_connections": 20}
+
+
+def lacks() -> str | None:
+    """Why there is no cluster here."""
+    try:
+        programs()
+    except PostgresError as error:
+        return str(error)
+    return None
+
+
+def needs_postgres() -> list[pytest.MarkDecorator]:
+    """The marks of a module whose tests need PostgreSQL: they share one cluster."""
+    missing = lacks()
+    return [
+        pytest.mark.skipif(missing is not None, reason=missing or ""),
+        pytest.mark.xdist_group("postgres"),
+    ]
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[Cluster]:
+    """A cluster of all these tests: each module has databases of its own."""
+    with scratch("test-postgres") as folder, Cluster(folder, options=QUICK) as made:
+        made.start()
+        yield made
+
+
+def database(cluster: Cluster, name: str, template: str = "template1") -> Database:
+    """A new database, a copy of another one."""
+    cluster.ask(f"CREATE DATABASE {name} TEMPLATE {template}")
+    return Database(cluster.database.dsn.replace("dbname=postgres", f"dbname={name}"))
+
+
+def is_binomial(found: int, of: int, share: float) -> bool:
+    """Whether a count is within five standard deviations of its mean."""
+    return abs(found - of * share) <= 5 * math.sqrt(of * share * (1 - share))

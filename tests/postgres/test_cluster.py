@@ -1,0 +1,129 @@
+"""A scratch cluster: it starts, is killed, recovers, and is gone when its owner is."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from tests.conftest import environment
+from tests.postgres.conftest import QUICK, needs_postgres
+
+from flashgc.device.scratch import scratch
+from flashgc.device.up import began
+from flashgc.postgres.clients import Database, PostgresError
+from flashgc.postgres.cluster import USER, Cluster, programs
+
+pytestmark = needs_postgres()
+
+
+def test_what_was_committed_is_there_after_a_kill(cluster: Cluster) -> None:
+    cluster.ask("CREATE TABLE kept (n int); INSERT INTO kept VALUES (1), (2)")
+    killed = cluster.processes()
+    assert len(killed) > 3  # The server has children of its own.
+    cluster.kill()
+    assert not any(Path(f"/proc/{pid}").exists() for pid in killed)
+    with pytest.raises(PostgresError, match="hint: start the server"):
+        cluster.ask("SELECT 1")
+    cluster.options["shared_buffers"] = "16MB"
+    cluster.start()
+    assert cluster.ask("SELECT sum(n), count(*) FROM kept") == "3|2"
+    assert cluster.ask("SHOW shared_buffers") == "16MB"
+    assert cluster.ask("SHOW data_checksums") == "on"
+    assert cluster.run("pg_ctl", "-D", cluster.data, "status").startswith("pg_ctl: server is run")
+
+
+def test_a_stopped_server_is_clean_and_starts_again(cluster: Cluster) -> None:
+    cluster.stop()
+    said = cluster.run("pg_controldata", "-D", cluster.data)
+    assert "shut down" in next(line for line in said.splitlines() if "cluster state" in line)
+    cluster.end()  # There is nothing to end.
+    cluster.start()
+    assert cluster.ask("SELECT :a + :b", a=1, b=2) == "3"
+
+
+def test_what_goes_wrong_is_one_line(cluster: Cluster) -> None:
+    with pytest.raises(PostgresError, match=r"psql ended with code 3: .*relation \"x\" does not"):
+        cluster.ask("SELECT * FROM x")
+    with pytest.raises(PostgresError, match=r"found no psql, .*, nonesuch; hint: apt-get install"):
+        programs("nonesuch")
+    cluster.stop()
+    cluster.options["shared_buffers"] = "a lot"
+    with pytest.raises(PostgresError, match=r"does not start: .*shared_buffers"):
+        cluster.start()
+    cluster.options["shared_buffers"] = "16MB"
+    cluster.start()
+    with pytest.raises(PostgresError, match='database "other" does not exist; hint: '):
+        Database(cluster.database.dsn.replace("dbname=postgres", "dbname=other")).ask("SELECT 1")
+
+
+#: Makes a cluster, says where, and waits.
+OWNER = f"""
+import os, sys, time
+from pathlib import Path
+from flashgc.device.scratch import scratch
+from flashgc.device.up import began
+from flashgc.postgres.cluster import Cluster
+with scratch(sys.argv[1]) as folder:
+    cluster = Cluster(folder, options={QUICK})
+    cluster.start()
+    print(os.getpid(), os.geteuid(), folder, *cluster.processes(), flush=True)
+    time.sleep(600)
+"""
+
+
+def another_user() -> tuple[str, ...]:
+    """What lets a command run as another user than root, where that one can read flashgc."""
+    words = ("runuser", "-u", USER, "--")
+    if os.geteuid() != 0:
+        return ()
+    probe = [*words, sys.executable, "-c", "import flashgc"]
+    return words if subprocess.run(probe, env=environment()).returncode == 0 else ()
+
+
+def test_nothing_is_left_of_a_cluster_whose_owner_was_killed() -> None:
+    purpose = f"test-{os.getpid()}"
+    words = another_user()
+    process = subprocess.Popen(
+        [*words, sys.executable, "-c", OWNER, purpose],
+        env={**environment(), "TMPDIR": "/tmp"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd="/",
+    )
+    assert process.stdout is not None
+    said = process.stdout.readline().split()
+    assert said, process.communicate()[1]
+    owner, user, *pids = (int(word) for word in said if word.isdigit())
+    folder = Path(said[2])
+    # As another user than root, the programs run as that one.
+    assert (user == 0) == (os.geteuid() == 0 and not words)
+    assert len(pids) > 3
+    os.kill(owner, signal.SIGKILL)
+    process.communicate()
+    assert folder.exists()
+    assert all(Path(f"/proc/{pid}").exists() for pid in pids)
+
+    with scratch(purpose):
+        # Soon, since they were killed: without its files a server ends by itself after a while.
+        until = time.monotonic() + 1
+        while any(began(pid) for pid in pids):
+            assert time.monotonic() < until
+            time.sleep(0.01)
+    assert not folder.exists()
+
+
+def test_the_programs_are_those_of_the_newest_version() -> None:
+    folder = programs()
+    versions = [one.parent.name for one in Path("/usr/lib/postgresql").glob("*/bin")]
+    if not versions:
+        assert (folder / "initdb").exists()
+    else:
+        assert folder.parent.name == max(versions, key=float)
+    assert shutil.which("psql", path=str(folder)) is not None
