@@ -76,6 +76,12 @@ class Link:
         """Whether the drive answers."""
         return self._client is not None
 
+    def serving(self) -> list[str]:
+        """The drive's front ends, in words; none where it is away."""
+        stat = self._ask(lambda client: client.stat())
+        serving: list[str] = (stat or {}).get("serving", [])
+        return serving
+
     def look(self) -> bool:
         """Asks for the drive's moment now.
 

@@ -145,3 +145,154 @@ fn masks(bytes: Range<u64>) -> impl Iterator<Item = (u32, u8)> + Clone {
         (page as u32, (0xff_u16 >> (each - (to - from)) << from) as u8)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const PAGES: u32 = 12;
+
+    #[derive(Debug, Clone)]
+    enum Step {
+        Dirtied(Range<u64>),
+        Queued(Range<u64>),
+        Written(Range<u64>),
+        Freed(Range<u64>),
+        Report,
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        let bytes = (0..u64::from(PAGES) * 8, 1..20_u64).prop_map(|(first, count)| {
+            first * SECTOR..(first + count).min(u64::from(PAGES) * 8) * SECTOR
+        });
+        (0..5_u8, bytes).prop_map(|(kind, bytes)| match kind {
+            0 => Step::Dirtied(bytes),
+            1 => Step::Queued(bytes),
+            2 => Step::Written(bytes),
+            3 => Step::Freed(bytes),
+            _ => Step::Report,
+        })
+    }
+
+    /// A host that keeps a set of sectors, and a drive that keeps which pages it takes for dirty and when
+    /// it was given each.
+    #[derive(Default)]
+    struct Naive {
+        sectors: BTreeSet<u64>,
+        hinted: BTreeSet<u32>,
+        /// The report after which each page was given to the drive.
+        given: BTreeMap<u32, u32>,
+        reports: u32,
+    }
+
+    impl Naive {
+        fn pages(&self) -> BTreeSet<u32> {
+            self.sectors.iter().map(|sector| (sector / 8) as u32).collect()
+        }
+
+        fn take(&mut self, step: &Step) {
+            match step {
+                Step::Dirtied(bytes) => self.sectors.extend(sectors(bytes)),
+                Step::Queued(bytes) | Step::Freed(bytes) => {
+                    sectors(bytes).for_each(|sector| {
+                        self.sectors.remove(&sector);
+                    });
+                }
+                Step::Written(bytes) => {
+                    for sector in sectors(bytes) {
+                        self.hinted.remove(&((sector / 8) as u32));
+                        self.given.insert((sector / 8) as u32, self.reports);
+                    }
+                }
+                Step::Report => self.reports += 1,
+            }
+        }
+
+        /// As a drive does: what was given since the moment, which is that of the report before, is late.
+        fn is_late(&self, page: u32) -> bool {
+            self.given.get(&page) == Some(&self.reports)
+        }
+    }
+
+    fn sectors(bytes: &Range<u64>) -> Range<u64> {
+        bytes.start / SECTOR..bytes.end.div_ceil(SECTOR)
+    }
+
+    proptest! {
+        /// The set is that of the sectors, no hint comes too late, and once nothing happens any more the
+        /// drive takes exactly the dirty pages for zombies, beside those that it is given later.
+        #[test]
+        fn the_drive_knows_what_is_dirty(steps in prop::collection::vec(step(), 1..80)) {
+            let (mut dirty, mut naive) = (Dirty::new(PAGES), Naive::default());
+            for step in steps.into_iter().chain([Step::Report, Step::Report]) {
+                match step.clone() {
+                    Step::Dirtied(bytes) => prop_assert!(dirty.dirtied(bytes)),
+                    Step::Queued(bytes) => {
+                        // The drive gets what is on its way; nothing else happens to it before.
+                        dirty.queued(bytes.clone());
+                        dirty.written(bytes.clone());
+                        naive.take(&step);
+                        naive.take(&Step::Written(bytes));
+                        continue;
+                    }
+                    Step::Written(bytes) => dirty.written(bytes),
+                    Step::Freed(bytes) => dirty.freed(bytes),
+                    Step::Report => {
+                        let (mut dirtied, mut cancelled) = (Vec::new(), Vec::new());
+                        dirty.changes(&mut dirtied, &mut cancelled);
+                        for page in cancelled {
+                            prop_assert!(!naive.pages().contains(&page));
+                            naive.hinted.remove(&page);
+                        }
+                        for page in dirtied {
+                            prop_assert!(!naive.is_late(page), "{page} comes too late");
+                            naive.hinted.insert(page);
+                        }
+                    }
+                }
+                naive.take(&step);
+                let pages: Vec<u32> = naive.pages().into_iter().collect();
+                prop_assert_eq!(dirty.count(), pages.len() as u64);
+                prop_assert_eq!(dirty.pages(), pages);
+            }
+            prop_assert_eq!(&naive.hinted, &naive.pages());
+        }
+    }
+
+    #[test]
+    fn a_page_is_dirty_until_its_last_sector_is_written() {
+        let mut dirty = Dirty::new(4);
+        assert!(dirty.dirtied(4096..5120));
+        assert!(dirty.dirtied(7168..8192));
+        assert_eq!(dirty.queued(4096..5120), 0);
+        assert_eq!(dirty.pages(), [1]);
+        assert_eq!(dirty.queued(7168..8192), 1);
+        assert_eq!(dirty.count(), 0);
+    }
+
+    #[test]
+    fn what_the_device_does_not_have_is_not_dirty() {
+        let mut dirty = Dirty::new(4);
+        assert!(!dirty.dirtied(u64::MAX..u64::MAX));
+        assert!(!dirty.dirtied(4 * PAGE - 1..4 * PAGE + 1));
+        dirty.written(u64::MAX - 1..u64::MAX);
+        dirty.freed(3 * PAGE..u64::MAX);
+        assert_eq!(dirty.count(), 0);
+    }
+
+    #[test]
+    fn what_is_forgotten_is_reported_and_then_known_anew() {
+        let mut dirty = Dirty::new(4);
+        dirty.dirtied(0..PAGE);
+        let (mut dirtied, mut cancelled) = (Vec::new(), Vec::new());
+        dirty.forget(&mut dirtied);
+        assert_eq!((dirty.count(), dirtied.as_slice()), (0, [0].as_slice()));
+        dirty.dirtied(0..PAGE);
+        dirty.changes(&mut dirtied, &mut cancelled);
+        assert_eq!((dirtied, cancelled), (vec![0], vec![]));
+    }
+}

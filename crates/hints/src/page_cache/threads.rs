@@ -121,3 +121,70 @@ impl Threads {
         self.threads.clear();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const K: u64 = 1 << 10;
+
+    fn step(position: u64, work: Work) -> Step {
+        Step { thread: 7, position, work }
+    }
+
+    fn map(address: u64, offset: u64, length: u64) -> Map {
+        Map { thread: 7, address, offset, length, is_written: true }
+    }
+
+    #[test]
+    fn a_write_over_two_extents_is_dirty_in_both_before_it_is_done() {
+        let mut threads = Threads::new(4 * K);
+        threads.writes(7, 6 * K, 5 * K);
+        assert_eq!(threads.steps(step(6 * K, Work::Write)), None);
+        assert_eq!(threads.maps(map(100 * K, 0, 8 * K)), Some(104 * K..108 * K));
+        assert_eq!(threads.steps(step(8 * K, Work::Write)), None);
+        assert_eq!(threads.maps(map(40 * K, 8 * K, 80 * K)), Some(40 * K..44 * K));
+        assert_eq!(threads.steps(step(11 * K, Work::Write)), None);
+        assert!(threads.threads.is_empty(), "it is done");
+    }
+
+    #[test]
+    fn a_read_makes_nothing_dirty_also_in_the_midst_of_a_write() {
+        let mut threads = Threads::new(4 * K);
+        assert_eq!(threads.steps(step(0, Work::Other)), None);
+        assert_eq!(threads.maps(map(100 * K, 0, 8 * K)), None);
+        threads.writes(7, 0, 8 * K);
+        threads.steps(step(0, Work::Write));
+        assert_eq!(threads.maps(map(100 * K, 0, 4 * K)), Some(100 * K..104 * K));
+        threads.steps(step(0, Work::Other));
+        assert_eq!(threads.maps(map(200 * K, 0, 8 * K)), None);
+        threads.steps(step(4 * K, Work::Write));
+        assert_eq!(threads.maps(map(300 * K, 4 * K, 8 * K)), Some(300 * K..304 * K));
+    }
+
+    #[test]
+    fn a_fault_is_dirty_as_far_as_it_came() {
+        let mut threads = Threads::new(4 * K);
+        threads.steps(step(16 * K, Work::Fault));
+        assert_eq!(threads.maps(map(100 * K, 0, 64 * K)), None);
+        assert_eq!(threads.steps(step(24 * K, Work::Fault)), Some(116 * K..124 * K));
+    }
+
+    #[test]
+    fn zeroes_are_written_over_data_alone() {
+        let mut threads = Threads::new(4 * K);
+        threads.steps(step(5 * K, Work::Zero));
+        assert_eq!(threads.maps(map(100 * K, 0, 64 * K)), None);
+        assert_eq!(threads.steps(step(8 * K, Work::Zero)), Some(104 * K..108 * K));
+        assert_eq!(threads.maps(Map { is_written: false, ..map(100 * K, 0, 64 * K) }), None);
+        assert_eq!(threads.steps(step(64 * K, Work::Zero)), None);
+    }
+
+    #[test]
+    fn an_extent_without_a_place_is_beyond_every_device() {
+        let mut threads = Threads::new(4 * K);
+        threads.writes(7, 0, 4 * K);
+        threads.steps(step(0, Work::Write));
+        assert_eq!(threads.maps(map(u64::MAX, 0, 64 * K)), Some(u64::MAX..u64::MAX));
+    }
+}

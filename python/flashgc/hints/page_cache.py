@@ -1,0 +1,164 @@
+"""Linux's page cache hints a drive: the pages that a mounted file system has dirty in memory."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from flashgc import _core
+from flashgc._core import ConfigError
+from flashgc.hints.link import Link, Sent
+
+#: Seconds between two looks at what became dirty, and between two reports.
+INTERVAL, EVERY = 0.02, 1.0
+
+
+@dataclass(frozen=True)
+class Followed:
+    """What was counted since a mount is followed."""
+
+    #: Seconds since then.
+    seconds: float
+    #: Events of the kernel that were read, those that it could not keep, and bytes that were read.
+    events: int
+    lost: int
+    bytes: int
+    #: Events of blocks that get their place only when they are written.
+    without_address: int
+    #: Pages of 4 KiB: dirty now, hinted, ended by writes or discards, and cancelled.
+    dirty: int
+    hinted: int
+    ended: int
+    cancelled: int
+    #: Zombies of the drive.
+    zombies: int
+    #: What was sent to the drive.
+    sent: Sent
+
+
+@dataclass(frozen=True)
+class Mounted:
+    """A file system and the device that it is on."""
+
+    filesystem: str
+    device: Path
+    number: int
+
+
+def follow(
+    mount: Path,
+    file: Path,
+    *,
+    interval: float = INTERVAL,
+    every: float = EVERY,
+    ring_bytes: int | None = None,
+    stop: threading.Event | None = None,
+) -> Iterator[Followed]:
+    """Hints the drive in ``file`` what the file system at ``mount`` on it will write.
+
+    Every ``interval`` seconds the drive hears what became dirty, and which of it will not be
+    written. A hint names the drive's moment before that interval: pages that it was given since are
+    left out. A drive that is served anew hears all that is dirty.
+
+    Yields the counts every ``every`` seconds and at the end. The end comes with Ctrl-C or the
+    signal to terminate, or with ``stop`` if that is given, or when the file system is unmounted.
+    Needs root.
+    """
+    place = mounted(mount)
+    with contextlib.ExitStack() as stack:
+        link = stack.enter_context(Link(file))
+        _check(mount, place, file, link.serving())
+        follower = _core.PageCacheFollower(place.device, place.filesystem, ring_bytes)
+        stack.callback(follower.close)
+        told = stop if stop is not None else stack.enter_context(_signals())
+        begin = reported = time.monotonic()
+
+        def counted() -> Followed:
+            counts = follower.counts()
+            seconds = time.monotonic() - begin
+            return Followed(seconds, zombies=link.zombies(), sent=link.sent, **counts)
+
+        while not told.is_set() and _is_mounted(mount, place):
+            while not told.is_set() and time.monotonic() < reported + every:
+                is_new = link.look()
+                dirtied, cancelled = follower.poll(interval)
+                # What was freed and is dirty again is in `dirtied` alone.
+                link.send(follower.dirty() if is_new else dirtied, cancelled)
+            reported = time.monotonic()
+            yield counted()
+
+
+def mounted(mount: Path) -> Mounted:
+    """The file system that ``mount`` is in, and its device.
+
+    Raises :class:`flashgc.ConfigError` if its overwrites cannot be told.
+    """
+    path = mount.resolve()
+    with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as lines:
+        found = [_parsed(line) for line in lines]
+    # Of mounts one over another the last one counts.
+    inside = [entry for entry in found if path.is_relative_to(entry[0])]
+    point, number, filesystem, options = max(
+        reversed(inside), key=lambda entry: len(entry[0].parts)
+    )
+    if filesystem not in ("ext4", "xfs"):
+        raise ConfigError(
+            f"{mount}: found {filesystem}, expected ext4 or xfs; hint: a file system that copies "
+            "on write (btrfs, zfs) overwrites elsewhere, so it has nothing to hint"
+        )
+    if "nodelalloc" in options:
+        raise ConfigError(
+            f"{mount}: found nodelalloc, with which writes through mmap are not seen; "
+            f"hint: mount {point} without it"
+        )
+    device = Path("/dev") / Path(f"/sys/dev/block/{number}").resolve().name
+    major, minor = number.split(":")
+    return Mounted(filesystem, device, os.makedev(int(major), int(minor)))
+
+
+def _parsed(line: str) -> tuple[Path, str, str, list[str]]:
+    """A line of mountinfo: where, which device, which file system, and its own options."""
+    before, after = line.split(" - ", 1)
+    fields, (filesystem, _source, options) = before.split(), after.split()
+    point = fields[4].encode().decode("unicode_escape").encode("latin-1")
+    return Path(os.fsdecode(point)), fields[2], filesystem, options.split(",")
+
+
+def _check(mount: Path, place: Mounted, file: Path, serving: Iterable[str]) -> None:
+    """Raises :class:`flashgc.ConfigError` if the file system is not on the drive."""
+    backing = Path("/sys/block") / place.device.name / "loop/backing_file"
+    try:
+        disk = backing.read_text().strip()
+    except OSError:
+        disk = None
+    if disk is None or f"fuse {disk}" not in serving:
+        raise ConfigError(
+            f"{mount} is on {disk or place.device}, expected the drive in {file}; "
+            f"hint: flashgc device up {file} --mount DIR"
+        )
+
+
+def _is_mounted(mount: Path, place: Mounted) -> bool:
+    try:
+        return os.stat(mount).st_dev == place.number
+    except OSError:
+        return False
+
+
+@contextlib.contextmanager
+def _signals() -> Iterator[threading.Event]:
+    """Set by Ctrl-C and the signal to terminate, as long as this lasts."""
+    told = threading.Event()
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = {number: signal.signal(number, lambda *_: told.set()) for number in numbers}
+    try:
+        yield told
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

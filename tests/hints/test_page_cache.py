@@ -1,0 +1,442 @@
+"""The follower of Linux's page cache knows what the kernel knows, and the drive hears of it."""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import os
+import random
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from tests.device.conftest import has_mounts, needs
+from tests.hints.page_flags import PAGE, dirty_in_file, dirty_pages, pages_of
+
+from flashgc import ConfigError, Device, DriveError, _core
+from flashgc.device import mounts
+from flashgc.device import up as upping
+from flashgc.hints import page_cache
+
+EVENTS = Path("/sys/kernel/tracing/events")
+
+pytestmark = [
+    pytest.mark.skipif(
+        not has_mounts(), reason="the page cache is followed by root, on loop devices"
+    ),
+    pytest.mark.skipif(
+        not (EVENTS / "block/block_dirty_buffer").exists(),
+        reason="tracefs is not mounted, or the kernel has no tracepoints",
+    ),
+    pytest.mark.xdist_group("mounts"),
+]
+
+#: Seconds of a poll: longer than an event needs to be in its ring for sure.
+SOON = 0.005
+#: What is done with a file, some of it more often.
+STEPS = ("overwrite", "overwrite", "map", "map", "append", "direct", "truncate", "sync")
+#: Pages of the file that is overwritten.
+PAGES = 1024
+
+
+@dataclass
+class Place:
+    """A file system on a loop device, and its follower."""
+
+    mount: Path
+    disk: Path
+    device: str
+    filesystem: str
+    follower: _core.PageCacheFollower
+
+    def file(self, name: str = "data", pages: int = PAGES) -> Path:
+        """A file whose pages are on the device, and not in memory."""
+        path = self.mount / name
+        path.write_bytes(random.Random(pages).randbytes(pages * PAGE))
+        forget(path)
+        self.sync()
+        return path
+
+    def sync(self) -> None:
+        """Writes this file system, and no other."""
+        fd = os.open(self.mount, os.O_RDONLY)
+        assert ctypes.CDLL(None).syncfs(fd) == 0
+        os.close(fd)
+
+    def on_device(self, pages: list[int]) -> dict[int, bytes]:
+        """The bytes of pages, as the device has them."""
+        with open(self.disk, "rb") as disk:
+            return {page: os.pread(disk.fileno(), PAGE, page * PAGE) for page in pages}
+
+    def known(self) -> set[int]:
+        """The pages that the follower takes for dirty."""
+        self.follower.poll(SOON)
+        return pages_in(self.follower.dirty())
+
+    def agrees(self, path: Path) -> None:
+        """What is known of a file is what the kernel knows."""
+        data = pages_of(path)
+        eventually(lambda: (self.known() & data, dirty_pages(path)))
+
+
+def eventually(both: Callable[[], tuple[object, object]]) -> None:
+    """Two things are equal, if not at once then soon: the kernel may write at any time."""
+    until = time.monotonic() + 2
+    while True:
+        found, expected = both()
+        if found == expected or time.monotonic() > until:
+            assert found == expected
+            return
+
+
+def pages_in(ranges: list[tuple[int, int]]) -> set[int]:
+    return {page for first, count in ranges for page in range(first, first + count)}
+
+
+def forget(path: Path) -> None:
+    """Writes a file and takes its pages out of memory: single pages are read in again."""
+    fd = os.open(path, os.O_RDWR)
+    os.fsync(fd)
+    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_RANDOM)
+    os.close(fd)
+
+
+each_file_system = pytest.mark.parametrize(
+    "place",
+    [
+        pytest.param(("ext4", 4096), id="ext4"),
+        pytest.param(("ext4", 1024), id="ext4-1k"),
+        pytest.param(("xfs", 4096), id="xfs", marks=needs("mkfs.xfs")),
+    ],
+    indirect=True,
+)
+on_ext4 = pytest.mark.parametrize("place", [pytest.param(("ext4", 4096), id="ext4")], indirect=True)
+on_xfs = pytest.mark.parametrize(
+    "place", [pytest.param(("xfs", 4096), id="xfs", marks=needs("mkfs.xfs"))], indirect=True
+)
+
+
+@pytest.fixture
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
+    """A file system of the wanted kind on a plain loop device, followed."""
+    filesystem, block = request.param
+    image, mount = tmp_path / "cache-disk", tmp_path / "cache-mount"
+    mount.mkdir()
+    image.touch()
+    # mkfs.xfs makes none below 300 MB.
+    os.truncate(image, (64 if filesystem == "ext4" else 320) << 20)
+    sector = "512" if block < PAGE else "4096"
+    device = mounts.run("losetup", "--find", "--show", "--sector-size", sector, str(image))
+    try:
+        size = ("-b", str(block)) if block < PAGE else ()
+        mounts.run(*mounts.MAKERS[filesystem], *size, device)
+        mounts.run("mount", "-o", "discard", device, str(mount))
+        follower = _core.PageCacheFollower(Path(device), filesystem)
+        yield Place(mount, image, device, filesystem, follower)
+        follower.close()
+    finally:
+        mounts.unmount(mount, force=True)
+        mounts.detach(device, image)
+
+
+def overwrite(path: Path, pages: list[int], byte: bytes = b"n") -> None:
+    with open(path, "r+b", buffering=0) as file:
+        for page in pages:
+            os.pwrite(file.fileno(), byte * PAGE, page * PAGE)
+
+
+def write_mapped(path: Path, pages: list[int]) -> None:
+    with open(path, "r+b") as file, mmap.mmap(file.fileno(), 0) as memory:
+        memory.madvise(mmap.MADV_RANDOM)
+        for page in pages:
+            memory[page * PAGE + 100] = page & 0xFF
+
+
+def write_direct(path: Path, pages: list[int]) -> None:
+    fd = os.open(path, os.O_RDWR | os.O_DIRECT)
+    aligned = mmap.mmap(-1, PAGE)
+    aligned.write(b"d" * PAGE)
+    for page in pages:
+        os.pwritev(fd, [aligned], page * PAGE)
+    os.close(fd)
+
+
+def sync_file(path: Path) -> None:
+    with open(path, "rb") as file:
+        os.fsync(file.fileno())
+
+
+@each_file_system
+@pytest.mark.parametrize("seed", [1, 2])
+def test_the_dirty_pages_are_those_of_the_kernel(place: Place, seed: int) -> None:
+    """Whatever is done with a file: after each step both name the same pages of the device."""
+    random_ = random.Random(seed)
+    path = place.file()
+    place.agrees(path)
+    seen = 0
+    for _ in range(40):
+        size = path.stat().st_size // PAGE
+        pages = random_.sample(range(size), random_.randrange(1, 30))
+        step = random_.choice(STEPS)
+        match step:
+            case "overwrite":
+                overwrite(path, pages)
+            case "map":
+                write_mapped(path, pages)
+            case "append":
+                with open(path, "ab") as file:
+                    file.write(random_.randbytes(PAGE * 5))
+            case "direct":
+                write_direct(path, pages)
+            case "truncate":
+                os.truncate(path, (size - random_.randrange(20)) * PAGE)
+            case "sync":
+                forget(path)
+        place.agrees(path)
+        seen += len(dirty_in_file(path))
+    assert seen > 500
+    counts = place.follower.counts()
+    assert counts["lost"] == 0
+    assert counts["without_address"] > 0, "appends have no place"
+
+
+@each_file_system
+def test_after_a_sync_nothing_is_dirty(place: Place) -> None:
+    """Neither data nor, on ext4, metadata: every dirty page was written."""
+    path = place.file()
+    for number in range(20):
+        (place.mount / f"small{number}").write_bytes(b"s" * 5000)
+    overwrite(path, list(range(0, 200, 3)))
+    assert len(place.known()) >= 67
+    place.sync()
+    eventually(lambda: (place.known(), set()))
+    counts = place.follower.counts()
+    assert counts["dirty"] == 0
+    assert counts["ended"] >= 67
+
+
+@each_file_system
+def test_what_is_known_is_what_a_sync_changes_on_the_device(place: Place) -> None:
+    """Also where many pages share a folio, whose flag says that all of them are dirty."""
+    path = place.file()
+    with open(path, "r+b", buffering=0) as file:
+        os.pwrite(file.fileno(), b"l" * (1 << 20), 100 * PAGE)
+    place.agrees(path)
+    sync_file(path)
+    data = sorted(pages_of(path))
+    before = place.on_device(data)
+    overwrite(path, [110, 130, 131], b"x")
+    known = place.known() & set(data)
+    sync_file(path)
+    after = place.on_device(data)
+    assert known == {page for page in data if before[page] != after[page]}
+    assert len(known) in (3, 5), "a page of a file with blocks of 1 KiB may lie on two"
+
+
+@each_file_system
+def test_what_is_freed_is_cancelled(place: Place) -> None:
+    path = place.file()
+    overwrite(path, [1, 2, 600, 601, 900])
+    dirty = dirty_pages(path)
+    assert place.known() >= dirty
+    os.truncate(path, 500 * PAGE)
+    kept = dirty_pages(path)
+    assert kept < dirty
+    cancelled: set[int] = set()
+
+    def freed() -> tuple[object, object]:
+        cancelled.update(pages_in(place.follower.poll(SOON)[1]))
+        return cancelled & dirty, dirty - kept
+
+    eventually(freed)
+    cancelled.clear()
+    path.unlink()
+    dirty, kept = kept, set()
+    eventually(freed)
+    assert not place.known() & dirty
+    assert place.follower.counts()["cancelled"] >= 5
+
+
+@each_file_system
+def test_what_is_dirty_again_within_a_poll_is_reported_by_the_next(place: Place) -> None:
+    """The drive would refuse a hint of the moment before: it was given the page since."""
+    path = place.file()
+    place.known()
+    overwrite(path, [7])
+    sync_file(path)
+    overwrite(path, [7])
+    dirty = dirty_pages(path)
+    first, _ = place.follower.poll(SOON)
+    assert not pages_in(first) & dirty
+    assert dirty <= pages_in(place.follower.dirty())
+    second, _ = place.follower.poll(SOON)
+    assert pages_in(second) & dirty == dirty
+    overwrite(path, [7])
+    third, _ = place.follower.poll(SOON)
+    assert not pages_in(third) & dirty, "nothing new: it is dirty already"
+
+
+@each_file_system
+def test_unwritten_extents_are_followed(place: Place) -> None:
+    """They have a place, and the drive may hold something old there."""
+    path = place.mount / "preallocated"
+    with open(path, "wb") as file:
+        os.posix_fallocate(file.fileno(), 0, 100 * PAGE)
+    sync_file(path)
+    overwrite(path, [3, 50])
+    assert len(dirty_in_file(path)) == 2
+    place.agrees(path)
+
+
+@on_xfs
+def test_copies_of_shared_extents_are_not_hinted_where_the_old_data_are(place: Place) -> None:
+    path = place.file()
+    shared = place.mount / "shared"
+    subprocess.run(("cp", "--reflink=always", str(path), str(shared)), check=True)
+    before = pages_of(path)
+    place.known()
+    overwrite(path, [10, 11])
+    assert not place.known() & before
+    place.sync()
+    assert place.known() == set()
+    assert pages_of(path) != before, "it was copied"
+    overwrite(path, [10])
+    place.agrees(path)
+
+
+@on_ext4
+def test_lost_events_are_counted_and_forgotten(place: Place) -> None:
+    """With a ring that is too small the set begins anew, and nothing stays in it for ever."""
+    path = place.file()
+    follower = _core.PageCacheFollower(Path(place.device), "ext4", 4096)
+    for _ in range(4):
+        overwrite(path, list(range(PAGES)))
+        sync_file(path)
+        follower.poll(SOON)
+    place.sync()
+    overwrite(path, [5])
+    lost = follower.counts()["lost"]
+    assert lost > 1000
+    follower.poll(SOON)
+    place.sync()
+    follower.poll(SOON)
+    known = pages_in(follower.dirty())
+    assert not known & pages_of(path)
+    overwrite(path, [6])
+    follower.poll(SOON)
+    assert pages_in(follower.dirty()) & pages_of(path) == dirty_pages(path)
+    assert place.follower.counts()["lost"] == 0, "another follower is not disturbed"
+
+
+@on_ext4
+def test_what_cannot_be_followed_is_refused_in_a_line(place: Place, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"found proc, expected ext4 or xfs; hint: .*\w$"):
+        page_cache.mounted(Path("/proc"))
+    with pytest.raises(ConfigError, match="found btrfs, expected ext4 or xfs"):
+        _core.PageCacheFollower(Path(place.device), "btrfs")
+    with pytest.raises(DriveError, match="found another superblock, expected one of Xfs"):
+        _core.PageCacheFollower(Path(place.device), "xfs")
+    with pytest.raises(DriveError, match="found no block device"):
+        _core.PageCacheFollower(place.mount, "ext4")
+    file = tmp_path / "drive.flash"
+    with Device.create(file, capacity="64MiB") as drive:
+        drive.serve_control()
+        with pytest.raises(ConfigError, match="cache-disk, expected the drive in"):
+            next(page_cache.follow(place.mount, file))
+
+
+def test_a_drive_that_is_served_anew_hears_all(tmp_path: Path) -> None:
+    file = tmp_path / "drive.flash"
+    with Device.create(file, capacity="64MiB", pages_per_block=64, gc_preset="zgc-gd") as drive:
+        drive.write(0, bytes(8 * PAGE))
+        drive.serve_control()
+        link = page_cache.Link(file)
+        assert (link.moment(), link.is_behind) == (8, False)
+    assert link.moment() is None
+    assert link.is_behind
+    link.tell(None, [(0, 1)], [])
+    with Device.open(file) as drive:
+        drive.serve_control()
+        moment = link.moment()
+        assert (moment, link.is_behind, link.connections) == (8, True, 2)
+        drive.write(PAGE, bytes(PAGE))
+        link.tell(moment, [(0, 4)], [(6, 1)])
+        assert (link.late, link.is_behind) == (1, False)
+        assert drive.stat()["zombie_pages"] == 3
+        link.close()
+
+
+FOLLOW = """
+import sys
+from pathlib import Path
+from flashgc.hints.page_cache import follow
+for counts in follow(Path(sys.argv[1]), Path(sys.argv[2]), every=0.1):
+    print(counts, flush=True)
+print("ended", flush=True)
+"""
+
+
+@pytest.mark.parametrize("filesystem", ["ext4", pytest.param("xfs", marks=needs("mkfs.xfs"))])
+def test_hints_reach_the_drive(filesystem: str, tmp_path: Path) -> None:
+    """What the drive takes for zombies is what the kernel has dirty, and it all comes true."""
+    file, mount = tmp_path / "drive.flash", tmp_path / "cache-mount"
+    capacity = "128MiB" if filesystem == "ext4" else "400MiB"
+    Device.create(file, capacity=capacity, pages_per_block=64, gc_preset="zgc-gd").close()
+    upping.up(file, mount, filesystem=filesystem)
+    follower = None
+    try:
+        path = mount / "data"
+        path.write_bytes(bytes(PAGES * PAGE))
+        forget(path)
+        subprocess.run(("sync", "-f", str(mount)), check=True)
+        follower = subprocess.Popen(
+            (sys.executable, "-c", FOLLOW, str(mount), str(file)), stdout=subprocess.PIPE, text=True
+        )
+        assert follower.stdout is not None
+        assert follower.stdout.readline().startswith("Followed(")
+        overwrite(path, list(range(0, PAGES, 4)))
+        with page_cache.Client(file) as client:
+
+            def zombies(are_right: Callable[[int], bool]) -> None:
+                eventually(lambda: (are_right(client.stat()["zombie_pages"]), True))
+
+            # Beside the data a few pages of metadata may be dirty.
+            zombies(lambda known: 256 <= known < 300)
+            sync_file(path)
+            zombies(lambda known: known < 40)
+            overwrite(path, list(range(0, PAGES, 8)))
+            zombies(lambda known: known >= 128)
+            path.unlink()
+            subprocess.run(("sync", "-f", str(mount)), check=True)
+            zombies(lambda known: known == 0)
+            assert client.stat()["counters"]["hinted_pages"] >= 256 + 128
+        follower.terminate()
+        said, _ = follower.communicate(timeout=10)
+        assert said.endswith("ended\n")
+        assert follower.returncode == 0
+    finally:
+        if follower is not None:
+            follower.kill()
+            follower.wait()
+        upping.down(file, force=True)
+
+
+def test_following_ends_with_the_mount(tmp_path: Path) -> None:
+    file, mount = tmp_path / "drive.flash", tmp_path / "cache-mount"
+    Device.create(file, capacity="64MiB", pages_per_block=64, victim="greedy").close()
+    upping.up(file, mount)
+    reports: list[page_cache.Followed] = []
+    stop = threading.Event()
+    try:
+        following = page_cache.follow(mount, file, every=0.05, stop=stop)
+        reports.append(next(following))
+    finally:
+        upping.down(file, force=True)
+    reports.extend(following)
+    assert 1 <= len(reports) <= 2
