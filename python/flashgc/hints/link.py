@@ -68,8 +68,13 @@ class Link:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._client is not None:
-            self._client.close()
+        self.close()
+
+    def close(self) -> None:
+        """Ends the connection."""
+        client, self._client = self._client, None
+        if client is not None:
+            client.close()
 
     @property
     def is_up(self) -> bool:
@@ -151,8 +156,7 @@ class Link:
             return ask(self._client)
         except DriveError:
             # It went, or it crashed and is behind the moment that it told.
-            self._client.close()
-            self._client = None
+            self.close()
             return None
         finally:
             self.sent.seconds += time.perf_counter() - begin

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import signal
-import threading
 import time
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from flashgc import _core
 from flashgc._core import ConfigError
 from flashgc.hints.link import Link, Sent
 
-#: Seconds between two looks at what became dirty, and between two reports.
-INTERVAL, EVERY = 0.02, 1.0
+#: Seconds between two looks at what became dirty.
+INTERVAL = 0.02
 
 
 @dataclass(frozen=True)
@@ -25,6 +22,8 @@ class Followed:
 
     #: Seconds since then.
     seconds: float
+    #: Seconds of processor time.
+    cpu_seconds: float
     #: Events of the kernel that were read, those that it could not keep, and bytes that were read.
     events: int
     lost: int
@@ -51,47 +50,67 @@ class Mounted:
     number: int
 
 
-def follow(
-    mount: Path,
-    file: Path,
-    *,
-    interval: float = INTERVAL,
-    every: float = EVERY,
-    ring_bytes: int | None = None,
-    stop: threading.Event | None = None,
-) -> Iterator[Followed]:
+class PageCache:
     """Hints the drive in ``file`` what the file system at ``mount`` on it will write.
 
     Every ``interval`` seconds the drive hears what became dirty, and which of it will not be
     written. A hint names the drive's moment before that interval: pages that it was given since are
-    left out. A drive that is served anew hears all that is dirty.
-
-    Yields the counts every ``every`` seconds and at the end. The end comes with Ctrl-C or the
-    signal to terminate, or with ``stop`` if that is given, or when the file system is unmounted.
-    Needs root.
+    left out. A drive that is served anew hears all that is dirty. Needs root.
     """
-    place = mounted(mount)
-    with contextlib.ExitStack() as stack:
-        link = stack.enter_context(Link(file))
-        _check(mount, place, file, link.serving())
-        follower = _core.PageCacheFollower(place.device, place.filesystem, ring_bytes)
-        stack.callback(follower.close)
-        told = stop if stop is not None else stack.enter_context(_signals())
-        begin = reported = time.monotonic()
 
-        def counted() -> Followed:
-            counts = follower.counts()
-            seconds = time.monotonic() - begin
-            return Followed(seconds, zombies=link.zombies(), sent=link.sent, **counts)
+    def __init__(
+        self,
+        mount: Path,
+        file: Path,
+        *,
+        interval: float = INTERVAL,
+        ring_bytes: int | None = None,
+    ) -> None:
+        """Connects to the drive and to the kernel.
 
-        while not told.is_set() and _is_mounted(mount, place):
-            while not told.is_set() and time.monotonic() < reported + every:
-                is_new = link.look()
-                dirtied, cancelled = follower.poll(interval)
-                # What was freed and is dirty again is in `dirtied` alone.
-                link.send(follower.dirty() if is_new else dirtied, cancelled)
-            reported = time.monotonic()
-            yield counted()
+        Raises :class:`flashgc.ConfigError` or :class:`flashgc.DriveError` where that cannot be.
+        """
+        self._mount, self._interval = mount, interval
+        self._place = mounted(mount)
+        self.link = Link(file)
+        _check(mount, self._place, file, self.link.serving())
+        self._follower = _core.PageCacheFollower(
+            self._place.device, self._place.filesystem, ring_bytes
+        )
+        self._begin, self._cpu = time.monotonic(), time.process_time()
+
+    def __enter__(self) -> PageCache:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._follower.close()
+        self.link.close()
+
+    def follow(self, stopped: Callable[[], bool], every: float = 10.0) -> Iterator[Followed]:
+        """Follows until ``stopped()``, or until the file system is unmounted.
+
+        Yields the counts every so many seconds (0: never) and at the end.
+        """
+        due = time.monotonic() + every
+        while not stopped() and _is_mounted(self._mount, self._place):
+            is_new = self.link.look()
+            dirtied, cancelled = self._follower.poll(self._interval)
+            # What was freed and is dirty again is in `dirtied` alone.
+            self.link.send(self._follower.dirty() if is_new else dirtied, cancelled)
+            if every and time.monotonic() >= due:
+                yield self.counts()
+                due = time.monotonic() + every
+        yield self.counts()
+
+    def counts(self) -> Followed:
+        """What was counted so far."""
+        return Followed(
+            seconds=time.monotonic() - self._begin,
+            cpu_seconds=time.process_time() - self._cpu,
+            zombies=self.link.zombies(),
+            sent=replace(self.link.sent),
+            **self._follower.counts(),
+        )
 
 
 def mounted(mount: Path) -> Mounted:
@@ -149,16 +168,3 @@ def _is_mounted(mount: Path, place: Mounted) -> bool:
         return os.stat(mount).st_dev == place.number
     except OSError:
         return False
-
-
-@contextlib.contextmanager
-def _signals() -> Iterator[threading.Event]:
-    """Set by Ctrl-C and the signal to terminate, as long as this lasts."""
-    told = threading.Event()
-    numbers = (signal.SIGINT, signal.SIGTERM)
-    before = {number: signal.signal(number, lambda *_: told.set()) for number in numbers}
-    try:
-        yield told
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -7,11 +7,14 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from flashgc.command.entrance import INTERRUPTED, OK
+
+if TYPE_CHECKING:
+    from flashgc.hints.link import Sent
 
 #: Lines between two headings where the output is no terminal.
 PAGE = 20
@@ -97,24 +100,21 @@ def summary(rows: Sequence[tuple[str, str]]) -> None:
         click.echo(f"{name:{width}}{fact}")
 
 
-def of_drive(counts: dict[str, Any]) -> list[tuple[str, str]]:
-    """What was sent to the drive, and what it cost."""
+def of_drive(seconds: float, cpu: float, sent: Sent) -> list[tuple[str, str]]:
+    """What was sent to the drive in so many seconds, and what it cost."""
     from flashgc.units import format_count, format_duration, format_share, format_size
 
-    sent, seconds = counts["drive"], counts["seconds"]
-    cpu = counts["cpu_seconds"]
-    pages = f"{format_count(sent['pages_hinted'])} pages hinted"
-    if sent["pages_late"]:
-        pages += f", {format_count(sent['pages_late'])} of them too late"
-    taken = f"{format_count(sent['pages_cancelled'])} taken back"
-    rows = [("hints", f"{pages}; {taken}")]
-    if sent["pages_lost"]:
-        rows.append(("", f"{format_count(sent['pages_lost'])} pages lost while the drive was away"))
+    pages = f"{format_count(sent.pages)} pages hinted"
+    if sent.late:
+        pages += f", {format_count(sent.late)} of them too late"
+    rows = [("hints", f"{pages}; {format_count(sent.cancelled)} taken back")]
+    if sent.lost:
+        rows.append(("", f"{format_count(sent.lost)} pages lost while the drive was away"))
     rows.append(
         (
             "cost",
             f"{format_duration(cpu)} of processor time ({format_share(cpu / seconds)} of a core), "
-            f"{format_size(sent['bytes'])} in {format_count(sent['commands'])} commands",
+            f"{format_size(sent.bytes)} in {format_count(sent.commands)} commands",
         )
     )
     return rows

@@ -96,5 +96,5 @@ def postgres(dsn: str, file: Path, every: float, length: float | None, as_json: 
             f"{format_size(counts['log_bytes'])} in {format_count(counts['records'])} records with "
             f"{format_count(counts['block_references'])} blocks"
         )
-        summary([("log", log), *of_drive(counts)])
+        summary([("log", log), *of_drive(counts["seconds"], counts["cpu_seconds"], hints.link.sent)])
     return end.code
