@@ -230,3 +230,28 @@ impl Followed {
         Ok(Self { name, id: format.id, filter, fields, means })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_goes_round_the_page_cache_makes_nothing_dirty() {
+        let (write, zero, fault, other) = (1, 2, 8, 16);
+        let shape = Shape { write, zero, fault, other, ..Shape::default() };
+        assert_eq!(shape.work(write), Work::Write);
+        assert_eq!(shape.work(write | fault), Work::Fault);
+        assert_eq!(shape.work(zero), Work::Zero);
+        for flags in [0, fault, write | other, write | fault | other] {
+            assert_eq!(shape.work(flags), Work::Other, "{flags}");
+        }
+    }
+
+    #[test]
+    fn a_block_without_a_place_is_beyond_every_device() {
+        // What ext4 gives to blocks under delayed allocation: 2^64 - 2^16.
+        let bytes = scaled(u64::MAX - 0xffff, 1, 4096);
+        assert!(bytes.end > u64::from(u32::MAX) * 4096);
+        assert_eq!(scaled(3, 2, 1024), 3072..5120);
+    }
+}
