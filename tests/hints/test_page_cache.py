@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import ctypes
+import json
 import mmap
 import os
 import random
 import subprocess
-import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from tests.conftest import COMMAND, environment
 from tests.device.conftest import has_mounts, needs
 from tests.hints.page_flags import PAGE, dirty_in_file, dirty_pages, pages_of
 
 from flashgc import ConfigError, Device, DriveError, _core
 from flashgc.device import mounts
 from flashgc.device import up as upping
+from flashgc.device.control import Client
 from flashgc.hints import page_cache
+from flashgc.hints.link import Link
 
 EVENTS = Path("/sys/kernel/tracing/events")
 
@@ -353,38 +355,32 @@ def test_what_cannot_be_followed_is_refused_in_a_line(place: Place, tmp_path: Pa
     with Device.create(file, capacity="64MiB") as drive:
         drive.serve_control()
         with pytest.raises(ConfigError, match="cache-disk, expected the drive in"):
-            next(page_cache.follow(place.mount, file))
+            page_cache.PageCache(place.mount, file)
 
 
-def test_a_drive_that_is_served_anew_hears_all(tmp_path: Path) -> None:
+def test_a_link_says_that_the_drive_was_served_anew(tmp_path: Path) -> None:
     file = tmp_path / "drive.flash"
     with Device.create(file, capacity="64MiB", pages_per_block=64, gc_preset="zgc-gd") as drive:
         drive.write(0, bytes(8 * PAGE))
         drive.serve_control()
-        link = page_cache.Link(file)
-        assert (link.moment(), link.is_behind) == (8, False)
-    assert link.moment() is None
-    assert link.is_behind
-    link.tell(None, [(0, 1)], [])
+        link = Link(file)
+        assert not link.look()
+    assert not link.look()
+    assert not link.is_up
+    link.send([(0, 1)], [])
+    assert (link.sent.lost, link.sent.pages) == (1, 0)
     with Device.open(file) as drive:
         drive.serve_control()
-        moment = link.moment()
-        assert (moment, link.is_behind, link.connections) == (8, True, 2)
+        eventually(lambda: (link.look(), True))
+        assert (link.is_up, link.sent.reconnections) == (True, 1)
         drive.write(PAGE, bytes(PAGE))
-        link.tell(moment, [(0, 4)], [(6, 1)])
-        assert (link.late, link.is_behind) == (1, False)
+        link.send([(0, 4)], [(6, 1)])
+        assert (link.sent.pages, link.sent.late, link.sent.cancelled) == (4, 1, 1)
         assert drive.stat()["zombie_pages"] == 3
+        # Nothing was asked of the drive before the host knew.
+        link.send([(4, 2)], [], known=time.time() - 3600)
+        assert link.sent.lost == 3
         link.close()
-
-
-FOLLOW = """
-import sys
-from pathlib import Path
-from flashgc.hints.page_cache import follow
-for counts in follow(Path(sys.argv[1]), Path(sys.argv[2]), every=0.1):
-    print(counts, flush=True)
-print("ended", flush=True)
-"""
 
 
 @pytest.mark.parametrize("filesystem", ["ext4", pytest.param("xfs", marks=needs("mkfs.xfs"))])
@@ -401,12 +397,16 @@ def test_hints_reach_the_drive(filesystem: str, tmp_path: Path) -> None:
         forget(path)
         subprocess.run(("sync", "-f", str(mount)), check=True)
         follower = subprocess.Popen(
-            (sys.executable, "-c", FOLLOW, str(mount), str(file)), stdout=subprocess.PIPE, text=True
+            (*COMMAND, "hints", "page-cache", "--mount", str(mount), "--device", str(file))
+            + ("--every", "0.1", "--json"),
+            env=environment(),
+            stdout=subprocess.PIPE,
+            text=True,
         )
         assert follower.stdout is not None
-        assert follower.stdout.readline().startswith("Followed(")
+        assert json.loads(follower.stdout.readline())["lost"] == 0
         overwrite(path, list(range(0, PAGES, 4)))
-        with page_cache.Client(file) as client:
+        with Client(file) as client:
 
             def zombies(are_right: Callable[[int], bool]) -> None:
                 eventually(lambda: (are_right(client.stat()["zombie_pages"]), True))
@@ -423,8 +423,9 @@ def test_hints_reach_the_drive(filesystem: str, tmp_path: Path) -> None:
             assert client.stat()["counters"]["hinted_pages"] >= 256 + 128
         follower.terminate()
         said, _ = follower.communicate(timeout=10)
-        assert said.endswith("ended\n")
         assert follower.returncode == 0
+        last = json.loads(said.splitlines()[-1])
+        assert last["sent"]["pages"] == last["hinted"] >= 256 + 128
     finally:
         if follower is not None:
             follower.kill()
@@ -437,11 +438,12 @@ def test_following_ends_with_the_mount(tmp_path: Path) -> None:
     Device.create(file, capacity="64MiB", pages_per_block=64, victim="greedy").close()
     upping.up(file, mount)
     reports: list[page_cache.Followed] = []
-    stop = threading.Event()
     try:
-        following = page_cache.follow(mount, file, every=0.05, stop=stop)
+        hints = page_cache.PageCache(mount, file)
+        following = hints.follow(lambda: False, every=0.05)
         reports.append(next(following))
     finally:
         upping.down(file, force=True)
     reports.extend(following)
+    hints.close()
     assert 1 <= len(reports) <= 2

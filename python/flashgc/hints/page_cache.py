@@ -83,6 +83,10 @@ class PageCache:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends both connections."""
         self._follower.close()
         self.link.close()
 

@@ -20,7 +20,7 @@ from flashgc.hints.link import Link
 from flashgc.hints.stream import Stream, load
 
 #: Major versions whose log is understood.
-VERSIONS = range(13, 18)
+VERSIONS = range(13, 19)
 
 #: Bytes of a block and of a page of the log, unless somebody built PostgreSQL in another way.
 BLOCK = 8192

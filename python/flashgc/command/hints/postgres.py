@@ -31,7 +31,7 @@ Examples:
 
 \b
 The server needs wal_level = replica and a role with REPLICATION. It is one of
-version 13 to 17, with its data on the drive. Its extension pg_buffercache, where
+version 13 to 18, with its data on the drive. Its extension pg_buffercache, where
 it is installed, tells which share of the dirty pages the drive knows.""",
 )
 @click.option("--dsn", metavar="TEXT", required=True, help="libpq's connection string or URI.")
@@ -96,5 +96,7 @@ def postgres(dsn: str, file: Path, every: float, length: float | None, as_json: 
             f"{format_size(counts['log_bytes'])} in {format_count(counts['records'])} records with "
             f"{format_count(counts['block_references'])} blocks"
         )
-        summary([("log", log), *of_drive(counts["seconds"], counts["cpu_seconds"], hints.link.sent)])
+        summary(
+            [("log", log), *of_drive(counts["seconds"], counts["cpu_seconds"], hints.link.sent)]
+        )
     return end.code
