@@ -1,7 +1,7 @@
 //! PostgreSQL's write-ahead log, decoded from its bytes: which blocks of which relations each record
 //! changes, and which files come, shrink and go.
 //!
-//! The log is a stream of pages of 8 KiB. A page begins with a header ([`page`]); records lie behind
+//! The log is a stream of pages of 8 KiB. A page begins with a header (`page.rs`); records lie behind
 //! it, aligned to 8 bytes, and go on behind the header of the next page. [`Decoder`] takes the stream
 //! in chunks of any length and shows each [`Record`] once it is whole and its check sum agrees.
 //!

@@ -131,6 +131,49 @@ fn behind_a_switch_the_next_segment_follows() {
 }
 
 #[test]
+fn what_lies_behind_a_switch_is_passed_over() {
+    let mut log = Log::new(0xD110, START - 4 * PAGE);
+    log.record(&short(1));
+    log.switch();
+    let next = log.record(&short(2));
+    log.bytes[200..4 * PAGE as usize].fill(0xEE);
+    assert_eq!(records(&log).last().map(|record| record.at), Some(next));
+}
+
+#[test]
+fn an_empty_segment_behind_a_switch_is_refused_if_one_must_begin() {
+    for (begin, refused) in [(START - SEGMENT, true), (START - PAGE, false)] {
+        let mut log = Log::new(0xD110, begin);
+        log.switch();
+        log.bytes.resize(log.bytes.len() + PAGE as usize, 0);
+        let (shown, ended) = decode(log.start, &log.bytes, &[1 << 14]);
+        assert_eq!((shown.len(), ended.is_err()), (1, refused), "{ended:?}");
+    }
+}
+
+#[test]
+fn segments_agree_with_each_other() {
+    let mut log = written(START, &[long(2 * SEGMENT as usize + 9000), short(1)]);
+    let at = 2 * SEGMENT as usize;
+    for (byte, flip, expected) in [
+        (2, 2, "flags is 1, expected flag 2, as a segment begins here"),
+        (24, 1, "system identifier is 7777776, expected 7777777"),
+        (34, 0x30, "segment size is 2097152, expected 1048576"),
+        (37, 1, "page size is 8448, expected 8192"),
+    ] {
+        log.bytes[at + byte] ^= flip;
+        let said = refusal(&log);
+        log.bytes[at + byte] ^= flip;
+        let begin = "write-ahead log at 0/1200000: the page header's ";
+        assert!(said.starts_with(&format!("{begin}{expected}")), "{said}");
+    } // A segment of 2 MiB does not begin at 17 MiB.
+    let mut log = written(START + SEGMENT, &[short(1)]);
+    log.bytes[34] ^= 0x30;
+    let expected = "segment size is 2097152, expected a power of two from 1 MiB to 1 GiB";
+    assert!(refusal(&log).contains(expected), "{}", refusal(&log));
+}
+
+#[test]
 fn a_switch_that_fills_its_segment_needs_no_rest() {
     let mut log = Log::new(0xD110, START - PAGE);
     // The page has 8168 bytes; the switch has the last 24 of them.

@@ -1,6 +1,6 @@
 //! Each structure of the log is understood, in each version.
 
-use flashgc_hints::wal::{Fork, MAGICS, Relation, SEGMENT_BLOCKS};
+use flashgc_hints::wal::{Fork, MAGICS, Relation};
 
 use super::builder::{Block, Content, Log, PAGE, SEGMENT, plain};
 use super::{any_content, records, reference, refusal, written};
@@ -273,13 +273,14 @@ fn a_record_that_contradicts_itself_is_refused() {
 
 #[test]
 fn a_relation_lies_where_the_server_puts_it() {
+    // A file of 1 GiB has 131,072 blocks of 8 KiB.
     let at = |tablespace, database, fork, block| {
         Relation { tablespace, database, number: 16384 }.path(fork, block, "PG_15_202209061")
     };
     assert_eq!(at(1663, 5, Fork::Main, 0), "base/5/16384");
-    assert_eq!(at(1663, 5, Fork::Main, SEGMENT_BLOCKS - 1), "base/5/16384");
-    assert_eq!(at(1663, 5, Fork::Main, SEGMENT_BLOCKS), "base/5/16384.1");
-    assert_eq!(at(1663, 5, Fork::FreeSpace, 3 * SEGMENT_BLOCKS + 1), "base/5/16384_fsm.3");
+    assert_eq!(at(1663, 5, Fork::Main, 131_071), "base/5/16384");
+    assert_eq!(at(1663, 5, Fork::Main, 131_072), "base/5/16384.1");
+    assert_eq!(at(1663, 5, Fork::FreeSpace, 3 * 131_072 + 1), "base/5/16384_fsm.3");
     assert_eq!(at(1664, 0, Fork::Visibility, 1), "global/16384_vm");
     assert_eq!(at(1700, 5, Fork::Init, 1), "pg_tblspc/1700/PG_15_202209061/5/16384_init");
 }
