@@ -62,16 +62,20 @@ def test_what_goes_wrong_is_one_line(cluster: Cluster) -> None:
         Database(cluster.database.dsn.replace("dbname=postgres", "dbname=other")).ask("SELECT 1")
 
 
-#: Makes a cluster, says where, and waits.
+#: Makes a cluster with a busy client, whose process looks after nobody else; says where, and waits.
 OWNER = f"""
-import os, sys, time
-from pathlib import Path
+import os, subprocess, sys, time
 from flashgc.device.scratch import scratch
-from flashgc.device.up import began
 from flashgc.postgres.cluster import Cluster
 with scratch(sys.argv[1]) as folder:
     cluster = Cluster(folder, options={QUICK})
     cluster.start()
+    quiet = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
+    query = "SELECT count(*) FROM (SELECT generate_series(1, 10000000000)) AS x"
+    subprocess.Popen(cluster.database.command("psql", "-X", "-c", query, "-d"), **quiet)
+    active = "SELECT count(*) FROM pg_stat_activity WHERE state = 'active'"
+    while cluster.ask(active) != "2":
+        time.sleep(0.02)
     print(os.getpid(), os.geteuid(), folder, *cluster.processes(), flush=True)
     time.sleep(600)
 """
