@@ -397,12 +397,10 @@ def test_hints_reach_the_drive(filesystem: str, tmp_path: Path) -> None:
         forget(path)
         subprocess.run(("sync", "-f", str(mount)), check=True)
         follower = subprocess.Popen(
-            (*COMMAND, "hints", "page-cache", "--mount", str(mount), "--device", str(file))
-            + ("--every", "0.1", "--json"),
-            env=environment(),
-            stdout=subprocess.PIPE,
-            text=True,
-        )
+            (*COMMAND, "hints", "page-cache", "--mount", str(mount), "--device", str(file),
+             "--every", "0.1", "--json"),
+            env=environment(), stdout=subprocess.PIPE, text=True,
+        )  # fmt: skip
         assert follower.stdout is not None
         assert json.loads(follower.stdout.readline())["lost"] == 0
         overwrite(path, list(range(0, PAGES, 4)))
