@@ -25,6 +25,9 @@
 //! - On ext4 mounted with `nodelalloc`: writes through `mmap` to blocks that have a place.
 //! - Dirty pages that `fallocate` turns into zeroes without freeing them (`ZERO_RANGE`): they stay in the
 //!   set until they are written, freed or discarded.
+//! - A page that becomes dirty again in the microseconds between the moment when the kernel takes it for
+//!   clean and the hand-over of its write: it is known when it is dirtied next.
+//! - Events of a CPU that comes online later.
 //! - A write to xfs that fails half-way (an unreadable buffer): all of it is taken for dirty.
 //!
 //! After lost events the set is not what the kernel has, so everything is forgotten, and what becomes

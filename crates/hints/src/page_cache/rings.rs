@@ -31,7 +31,7 @@ pub(super) struct Rings {
 struct Ring {
     sampler: Sampler,
     /// Tracepoints that share the ring of the first. They end with it.
-    _others: Vec<Counter>,
+    others: Vec<Counter>,
 }
 
 impl Rings {
@@ -96,11 +96,11 @@ impl Ring {
             }
         }
         let sampler = sampler.expect("a file system has tracepoints");
-        Ok(Self { sampler, _others: others })
+        Ok(Self { sampler, others })
     }
 
     fn enable(&mut self) -> io::Result<()> {
-        self._others.iter_mut().try_for_each(Counter::enable)?;
+        self.others.iter_mut().try_for_each(Counter::enable)?;
         self.sampler.enable()
     }
 
