@@ -32,7 +32,7 @@ mod _core {
     #[cfg(target_os = "linux")]
     #[pymodule_export]
     use super::device::{
-        DeviceClient, StoredDrive, device_check, device_configuration, device_create,
+        DeviceClient, StoredDrive, device_check, device_configuration, device_create, device_repeat,
     };
     #[cfg(target_os = "linux")]
     #[pymodule_export]
@@ -58,7 +58,9 @@ mod _core {
     #[pymodule_export]
     use super::toml::toml_places;
     #[pymodule_export]
-    use super::traces::{trace_convert, trace_formats, trace_record, trace_stat, trace_synth};
+    use super::traces::{
+        trace_convert, trace_formats, trace_join, trace_record, trace_stat, trace_synth,
+    };
     #[pymodule_export]
     use super::watch::Control;
     #[cfg(feature = "mutants")]

@@ -130,6 +130,14 @@ pub(crate) fn trace_convert(
     .to_string())
 }
 
+/// Writes traces one behind the other into a new one; returns how many requests there are.
+#[pyfunction]
+pub(crate) fn trace_join(py: Python<'_>, output: PathBuf, inputs: Vec<PathBuf>) -> PyResult<u64> {
+    let inputs: Vec<&std::path::Path> = inputs.iter().map(PathBuf::as_path).collect();
+    py.detach(|| trace::join(&inputs, &output))
+        .map_err(|error| errors::TraceError::new_err(error.to_string()))
+}
+
 fn pages_options(page_size: Option<u32>, filter: Option<u32>) -> PagesOptions {
     let usual = PagesOptions::default();
     PagesOptions {

@@ -62,7 +62,7 @@ class Cluster:
     def __init__(
         self, folder: Path, data: Path | None = None, options: Mapping[str, object] | None = None
     ) -> None:
-        """Makes it in ``data``, a folder that is not there yet; its server is not started.
+        """Makes it in ``data``, or takes the one that is there; its server is not started.
 
         ``folder`` is a scratch folder, for the socket and the log; the data are in it where
         ``data`` is ``None``. ``options`` of the server are those of ``postgresql.conf``; a change
@@ -73,15 +73,17 @@ class Cluster:
         self.options = dict(options or {})
         self._socket = folder / "socket"
         self._log = self._socket / "log"
-        for path in (self.data, self._socket):
+        is_made = self.data.exists()
+        for path in (self._socket,) if is_made else (self._socket, self.data):
             path.mkdir()
             path.chmod(0o700)
             if os.geteuid() == 0:
                 shutil.chown(path, USER, USER)
-        made = ["--auth=trust", "--data-checksums", "--no-locale", "--encoding=UTF8"]
-        if self.options.get("fsync") == "off":
-            made.append("--no-sync")
-        self.run("initdb", "-D", self.data, "-U", USER, *made)
+        if not is_made:
+            made = ["--auth=trust", "--data-checksums", "--no-locale", "--encoding=UTF8"]
+            if self.options.get("fsync") == "off":
+                made.append("--no-sync")
+            self.run("initdb", "-D", self.data, "-U", USER, *made)
         self.database = Database(f"host='{self._socket}' port={PORT} user={USER} dbname={USER}")
 
     def __enter__(self) -> Self:

@@ -15,7 +15,7 @@ pub(crate) use client::DeviceClient;
 use flashgc_device::front::failure::Failure;
 use flashgc_device::media::FileMedia;
 use flashgc_device::{
-    DeviceError, Drive, Durability, LEAST_JOURNAL_BLOCKS, PAGE, Settings, configuration,
+    DeviceError, Drive, Durability, LEAST_JOURNAL_BLOCKS, PAGE, Settings, configuration, repeat,
 };
 use flashgc_drive::config::Resolved;
 use flashgc_drive::options::RunConfig;
@@ -119,6 +119,25 @@ fn create(path: &Path, settings: &Settings, uuid: [u8; 16]) -> Result<(), Device
     Drive::create(&mut media, settings, uuid).inspect_err(|_| {
         let _ = std::fs::remove_file(path);
     })
+}
+
+/// Does on the drive in the file at `path` what the recording `trace` has: every page is written with the
+/// bytes that the file `data` has in its place.
+#[pyfunction]
+pub(crate) fn device_repeat(
+    py: Python<'_>,
+    path: PathBuf,
+    trace: PathBuf,
+    data: PathBuf,
+) -> PyResult<()> {
+    let repeat = || {
+        let media = FileMedia::open(&path)?;
+        let settings = Settings::parse(&configuration(&media)?, None)?;
+        let mut drive = Drive::open(Box::new(media), &settings)?;
+        repeat(&mut drive, &trace, &data)?;
+        drive.close()
+    };
+    py.detach(repeat).map_err(|error| failed(&path, &error))
 }
 
 /// What the file at `path` says it was made from, as JSON: the configuration, and the name of the

@@ -98,3 +98,48 @@ pub fn convert(
     let (skipped, notes) = (reader.skipped(), reader.notes());
     Ok(Converted { requests, skipped, format: reader.format().name, notes })
 }
+
+/// Writes traces one behind the other into one of the format that the name of `output` says: requests of
+/// a later one follow at the end of the one before. How many requests there are.
+///
+/// # Errors
+/// Traces of different address spaces; a file that cannot be read or written. There is no output then.
+pub fn join(inputs: &[&Path], output: &Path) -> Result<u64, TraceError> {
+    let options = ReadOptions { device_numbers: DeviceNumbers::Native, ..ReadOptions::default() };
+    let format = OutputFormat::of(output)?;
+    let (mut writer, mut space) = (None, None);
+    let (mut begin, mut end) = (0, 0);
+    for &input in inputs {
+        let mut reader = TraceReader::open(input, &options)?;
+        let found = reader.address_space();
+        if *space.get_or_insert(found) != found {
+            return Err(TraceError::new(
+                input,
+                Fault::Option,
+                "found another address space than in the trace before, expected the same drive",
+            ));
+        }
+        let writer = match &mut writer {
+            Some(writer) => writer,
+            None => writer.insert(TraceWriter::create_with(
+                output,
+                Some(format),
+                PagesOptions::default(),
+                found,
+            )?),
+        };
+        let mut block = Vec::new();
+        while reader.next_block(&mut block)? {
+            for request in &mut block {
+                request.time_ns += begin;
+                end = end.max(request.time_ns);
+            }
+            writer.write(&block)?;
+        }
+        begin = end;
+    }
+    match writer {
+        Some(writer) => writer.finish(),
+        None => Err(TraceError::new(output, Fault::Option, "found no trace to join")),
+    }
+}

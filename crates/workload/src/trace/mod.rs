@@ -27,7 +27,7 @@ mod working_set;
 mod write;
 
 pub use address_map::{AddressMap, MapFull, Numbering, PageRange, Paging, PagingOptions, Unmapped};
-pub use convert::{ConvertOptions, Converted, convert};
+pub use convert::{ConvertOptions, Converted, convert, join};
 pub use error::{Fault, Place, TraceError};
 pub use format::native::{NativeFile, NativeWriter};
 pub use given::GivenPages;

@@ -1,0 +1,122 @@
+"""The state in which sessions begin: made once, and given to every collector with its history."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from pathlib import Path
+
+from flashgc import _core
+from flashgc._core import DriveError
+from flashgc.device import mounts
+from flashgc.device.scratch import scratch
+from flashgc.hints.live import stand
+from flashgc.hints.live.plan import Plan
+from flashgc.pace import Pace
+from flashgc.postgres import tpcc
+from flashgc.postgres.cluster import Cluster
+
+#: Names in a file system: of the database, of the micro-benchmark's file, of what fills the rest.
+DATABASE, MICRO, FILLER = "database", "micro", "filler"
+
+#: Bytes of a write that fills.
+PIECE = 1 << 20
+
+#: Of fio, random writes of the history: bytes of each.
+BLOCK = 16 << 10
+
+
+class Image:
+    """An image in a folder: the trace of its history, and a drive for each collector."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.trace = folder / "history.flashgc.zst"
+
+    def drive(self, collector: str) -> Path:
+        """The drive's file."""
+        return self.folder / f"{collector}.flash"
+
+    @property
+    def log(self) -> Path:
+        """Where the database's log is, if it is not on the drive."""
+        return self.folder / "log"
+
+    def is_complete(self, plan: Plan) -> bool:
+        """Whether all of it is there."""
+        return all(self.drive(name).exists() for name in plan.collectors)
+
+
+def made(plan: Plan, workload: str, folder: Path, pace: Pace) -> Image:
+    """The image of a workload, ``tpcc`` or ``micro``; made where it is not there yet."""
+    image = Image(folder)
+    if image.is_complete(plan):
+        return image
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    with scratch("live") as work:
+        file, data = work / "drive.flash", work / "data"
+        stand.create(plan, "greedy", file)
+        with stand.mounted(file, work / "mount", image.trace) as mount:
+            if workload == "tpcc":
+                _database(plan, mount, work, image, pace)
+            else:
+                _micro(plan, mount, work, pace)
+            mounts.run("fstrim", str(mount.folder))
+            mount.sync()
+            mounts.run("mount", "-o", "remount,ro", str(mount.folder))
+            stand.raw(mount, data)
+        pace.begin("giving every collector the same history", "drives", len(plan.collectors))
+        for collector in plan.collectors:
+            partial = work / f"{collector}.flash"
+            stand.create(plan, collector, partial)
+            _core.device_repeat(partial, image.trace, data)
+            shutil.move(partial, image.drive(collector))
+            pace.step()
+    return image
+
+
+def _database(plan: Plan, mount: stand.Mounted, work: Path, image: Image, pace: Pace) -> None:
+    """A loaded database that has run for a while, and a filler that leaves only so much room."""
+    home = mount.folder / DATABASE
+    home.mkdir()
+    home.chmod(0o755)
+    with Cluster(work, home / "data", plan.server) as cluster:
+        cluster.start()
+        cluster.ask("CREATE EXTENSION pg_buffercache")
+        tpcc.load(cluster, plan.size, 1, pace)
+        cluster.ask("CHECKPOINT")
+        _fill(mount, plan.free)
+        tpcc.run(cluster, plan.history_seconds, plan.clients, 1, pace)
+        cluster.stop()
+
+
+def _micro(plan: Plan, mount: stand.Mounted, work: Path, pace: Pace) -> None:
+    """A file that takes all room but a little, overwritten at random as often as it is large."""
+    _fill(mount, 8 << 20, MICRO)
+    path = mount.folder / MICRO
+    size = path.stat().st_size
+    pace.begin("overwriting at random", "blocks", size // BLOCK)
+    draw = random.Random(1)
+    with open(path, "r+b", buffering=0) as file:
+        for number in range(size // BLOCK):
+            file.seek(draw.randrange(size // BLOCK) * BLOCK)
+            file.write(draw.randbytes(BLOCK))
+            if number % 256 == 0:
+                pace.at(number)
+    mount.sync()
+
+
+def _fill(mount: stand.Mounted, free: int, name: str = FILLER) -> None:
+    """Fills the file system with a file until so many bytes are free."""
+    mount.sync()
+    left = stand.room(mount.folder) - free
+    if left < PIECE:
+        raise DriveError(
+            f"the database leaves {stand.room(mount.folder) >> 20} MiB of the drive free, expected "
+            f"{(free + PIECE) >> 20} or more; hint: a larger drive, or fewer warehouses"
+        )
+    with open(mount.folder / name, "wb") as file, open("/dev/urandom", "rb") as noise:
+        for _ in range(left // PIECE):
+            file.write(noise.read(PIECE))
+    mount.sync()

@@ -1,0 +1,84 @@
+"""A drive that is up with its recording, and what is counted of it."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from flashgc import Device
+from flashgc.device import mounts, up
+from flashgc.device.control import Client
+from flashgc.hints.live.plan import COLLECTORS, MIB, Plan
+
+#: The counts that a replay must come to as well.
+EXACT = ("host_pages_written", "copied_pages", "erases")
+
+
+def create(plan: Plan, collector: str, file: Path) -> None:
+    """A fresh drive."""
+    Device.create(
+        file,
+        capacity=f"{plan.capacity // MIB}MiB",
+        spare=plan.spare,
+        pages_per_block=plan.pages_per_block,
+        **COLLECTORS[collector],
+    ).close()
+
+
+def copied(file: Path, copy: Path) -> None:
+    """Copies a drive that is closed; holes stay holes."""
+    mounts.run("cp", "--sparse=always", "--reflink=auto", str(file), str(copy))
+
+
+@dataclass(frozen=True)
+class Mounted:
+    """A drive with its file system."""
+
+    file: Path
+    folder: Path
+    device: str
+    disk: Path
+
+    def counters(self) -> dict[str, Any]:
+        """The drive's counts now."""
+        with Client(self.file) as client:
+            counters: dict[str, Any] = client.stat()["counters"]
+            return counters
+
+    def sync(self) -> None:
+        """Writes back the file system."""
+        mounts.run("sync", "--file-system", str(self.folder))
+
+
+@contextlib.contextmanager
+def mounted(file: Path, folder: Path, trace: Path, filesystem: str = "ext4") -> Iterator[Mounted]:
+    """The drive in ``file`` with its file system in ``folder``; its requests go to ``trace``."""
+    done = up.up(file, folder, filesystem=filesystem, serve=["--record", str(trace)])
+    try:
+        yield Mounted(file, folder, done.device, done.disk)
+    finally:
+        up.down(file, force=True)
+
+
+def closed(file: Path) -> dict[str, int]:
+    """The exact counts of a drive that is not up, since it was made."""
+    with Device.open(file) as drive:
+        counters = drive.stat()["counters"]
+    return {name: int(counters[name]) for name in EXACT}
+
+
+def raw(mount: Mounted, copy: Path) -> None:
+    """Copies the bytes of the drive, as a host sees them."""
+    subprocess.run(
+        ("dd", f"if={mount.disk}", f"of={copy}", "bs=1M", "conv=sparse", "status=none"), check=True
+    )
+
+
+def room(path: Path) -> int:
+    """Bytes that are free."""
+    return shutil.disk_usage(path).free
