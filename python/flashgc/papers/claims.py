@@ -38,6 +38,8 @@ class Input(StrEnum):
     TRACE = "trace"
     #: Hardware or a program that nobody else has.
     RIG = "rig"
+    #: The same, checked on living software here: run only when it is named.
+    LIVE = "live"
 
 
 @dataclass(frozen=True)

@@ -26,17 +26,18 @@ class Cache:
 
         ``mutant`` is the fault in the engine whose results these are; empty for right results.
         """
-        self._folder = folder
+        #: Where the files are; folders in it are others'.
+        self.folder = folder
         self._mutant = mutant
         folder.mkdir(parents=True, exist_ok=True)
 
     def of(self, mutant: str) -> Cache:
         """The results of an engine with this fault, in the same folder."""
-        return Cache(self._folder, mutant)
+        return Cache(self.folder, mutant)
 
     def path(self, config: dict[str, Any]) -> Path:
         """The file of a configuration's result."""
-        return self._folder / f"{_digest(self._identity(config))}.json"
+        return self.folder / f"{_digest(self._identity(config))}.json"
 
     def load(self, config: dict[str, Any]) -> dict[str, Any] | None:
         """The result, if a whole one of this configuration and version is there."""

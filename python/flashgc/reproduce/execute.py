@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import json
 import re
+import tempfile
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from flashgc import _engine
 from flashgc._core import Control, FlashgcError
 from flashgc._faults import describe
 from flashgc.reproduce.cache import Cache
-from flashgc.reproduce.runner import Measured, Size, Task
+from flashgc.reproduce.runner import Computation, Measured, Size, Study, Task
 from flashgc.results import Result
 
 #: Called with the share that is done, what is being done, and pages programmed so far.
@@ -93,10 +95,22 @@ class Work:
             for key, computation in task.computations.items():
                 self._progress(done / max(total, 1e-9), f"computing {name}", 0)
                 try:
-                    self._computed[name][key] = computation.call()
+                    self._computed[name][key] = self._call(name, computation, done, total)
                 except Exception as error:  # One claim's fault must not take the others along.
                     self.failed.setdefault(name, _said(error))
                 done += computation.seconds
+
+    def _call(self, name: str, computation: Computation, done: float, total: float) -> Any:
+        if not isinstance(computation, Study):
+            return computation.call()
+
+        def show(share: float, what: str, _number: int, _unit: str) -> None:
+            self._progress((done + share * computation.seconds) / max(total, 1e-9), what, 0)
+
+        if self._cache is not None:
+            return computation.call(self._cache.folder / name, show)
+        with tempfile.TemporaryDirectory(prefix="flashgc-") as folder:
+            return computation.call(Path(folder), show)
 
     def _simulate(self, missing: list[str], total: float) -> None:
         if not missing:

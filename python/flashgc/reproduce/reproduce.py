@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from flashgc._core import version
-from flashgc.papers.claims import Claim, claims
+from flashgc.papers.claims import Claim, Input, claims
 from flashgc.reproduce.cache import Cache
 from flashgc.reproduce.document import Reproduction
 from flashgc.reproduce.execute import Progress, Work
@@ -29,7 +31,7 @@ def reproduce(
     """
     known = claims()
     chosen = known.select(what)
-    tasks = {claim.id: _task(claim, size) for claim in chosen}
+    tasks = {claim.id: _task(claim, size, named=claim.id in what) for claim in chosen}
     work = Work(
         {name: task for name, task in tasks.items() if not task.not_run},
         cache=cache,
@@ -52,10 +54,13 @@ def reproduce(
     return made, work
 
 
-def _task(claim: Claim, size: Size) -> Task:
+def _task(claim: Claim, size: Size, *, named: bool) -> Task:
     runner = runner_of(claim)
     if runner is None:
         return Task(not_run="nothing here runs it yet")
+    if claim.input is Input.LIVE and not named:
+        why = f"it mounts drives and runs servers; hint: flashgc reproduce {claim.id}"
+        return replace(runner.task(claim, size), computations={}, not_run=why)
     return runner.task(claim, size)
 
 

@@ -89,6 +89,13 @@ class Computation:
     remade: Callable[..., Computation] | None = None
 
 
+@dataclass(frozen=True)
+class Study(Computation):
+    """Work of hours that keeps what it has: called with a folder for that and with a progress."""
+
+    call: Callable[..., Any]
+
+
 def model(name: str, **params: Any) -> Computation:
     """The model ``name`` at one point; gives a :class:`flashgc.model.ModelResult`."""
 
@@ -334,7 +341,9 @@ def not_run(claim: Claim, size: Size, task: Task, why: str) -> Outcome:
 
 
 def _graded(claim: Claim, one: Row) -> Row:
-    stands_in = claim.input is Input.RIG or (claim.input is Input.TRACE and one.stand_in)
+    stands_in = claim.input in (Input.RIG, Input.LIVE) or (
+        claim.input is Input.TRACE and one.stand_in
+    )
     if one.verdict is not Verdict.MET or not stands_in:
         return one
     number = isinstance(one.measured, Value) and not isinstance(one.published, str)

@@ -19,6 +19,9 @@ from flashgc.postgres.cluster import Cluster
 #: Names in a file system: of the database, of the micro-benchmark's file, of what fills the rest.
 DATABASE, MICRO, FILLER = "database", "micro", "filler"
 
+#: The folder of a cluster that holds its log.
+LOG = "pg_wal"
+
 #: Bytes of a write that fills.
 PIECE = 1 << 20
 
@@ -40,7 +43,7 @@ class Image:
     @property
     def log(self) -> Path:
         """Where the database's log is, if it is not on the drive."""
-        return self.folder / "log"
+        return self.folder / LOG
 
     def is_complete(self, plan: Plan) -> bool:
         """Whether all of it is there."""
@@ -82,6 +85,9 @@ def _database(plan: Plan, mount: stand.Mounted, work: Path, image: Image, pace: 
     home.mkdir()
     home.chmod(0o755)
     with Cluster(work, home / "data", plan.server) as cluster:
+        if not plan.log_on_drive:
+            mounts.run("mv", str(cluster.data / LOG), str(work / LOG))
+            put_log(cluster, work / LOG)
         cluster.start()
         cluster.ask("CREATE EXTENSION pg_buffercache")
         tpcc.load(cluster, plan.size, 1, pace)
@@ -89,6 +95,15 @@ def _database(plan: Plan, mount: stand.Mounted, work: Path, image: Image, pace: 
         _fill(mount, plan.free)
         tpcc.run(cluster, plan.history_seconds, plan.clients, 1, pace)
         cluster.stop()
+        if not plan.log_on_drive:
+            mounts.run("cp", "-a", str(work / LOG), str(image.log))
+
+
+def put_log(cluster: Cluster, log: Path) -> None:
+    """Lets a cluster that does not run write its log into the folder ``log``."""
+    link = cluster.data / LOG
+    link.unlink(missing_ok=True)
+    link.symlink_to(log)
 
 
 def _micro(plan: Plan, mount: stand.Mounted, work: Path, pace: Pace) -> None:

@@ -34,6 +34,8 @@ class Plan:
 
     #: TPC-C-like: warehouses, clients, and seconds before and in a session.
     warehouses: int = 2
+    items: int = 100_000
+    customers: int = 3000
     clients: int = 8
     history_seconds: int = 60
     seconds: int = 60
@@ -59,7 +61,7 @@ class Plan:
     @property
     def size(self) -> Size:
         """The database."""
-        return Size(warehouses=self.warehouses)
+        return Size(self.warehouses, self.items, self.customers)
 
     @property
     def server(self) -> dict[str, object]:

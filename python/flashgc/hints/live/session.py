@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
+import shutil
 import subprocess
 import threading
 import time
@@ -13,10 +15,11 @@ from typing import Any
 
 from flashgc import _core
 from flashgc._core import DriveError
+from flashgc.device import mounts
 from flashgc.device.scratch import scratch
 from flashgc.hints import micro
 from flashgc.hints.live import stand
-from flashgc.hints.live.image import DATABASE, MICRO, Image
+from flashgc.hints.live.image import DATABASE, LOG, MICRO, Image, put_log
 from flashgc.hints.live.plan import Plan
 from flashgc.hints.page_cache import PageCache
 from flashgc.hints.postgres import Hints
@@ -27,8 +30,14 @@ from flashgc.postgres.cluster import Cluster
 #: Seconds between two samples of what is known.
 EVERY = 2.0
 
-#: The kernel's knobs of the page cache that a session of the micro-benchmark sets.
-KNOBS = Path("/proc/sys/vm")
+#: What the kernel lets one change for each device: how much of the page cache it may make dirty.
+BDI = Path("/sys/class/bdi")
+
+
+def find_fio() -> None:
+    """Whether fio is there; :class:`DriveError` where it is not."""
+    if shutil.which("fio") is None:
+        raise DriveError("fio is not installed; hint: apt-get install fio")
 
 
 @contextlib.contextmanager
@@ -64,7 +73,7 @@ def run(
         stand.copied(image.drive(collector), file)
         with stand.mounted(file, work / "mount", trace) as mount:
             if workload == "tpcc":
-                told = _database(plan, mount, work, repetition, pace)
+                told = _database(plan, mount, work, image, repetition, pace)
             else:
                 h = float(workload.partition("-")[2])
                 told = _micro(plan, mount, work, h, repetition, pace)
@@ -110,10 +119,13 @@ def _measured(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
 
 
 def _database(
-    plan: Plan, mount: stand.Mounted, work: Path, repetition: int, pace: Pace
+    plan: Plan, mount: stand.Mounted, work: Path, image: Image, repetition: int, pace: Pace
 ) -> dict[str, Any]:
     home = mount.folder / DATABASE / "data"
     with Cluster(work, home, plan.server) as cluster:
+        if not plan.log_on_drive:
+            mounts.run("cp", "-a", str(image.log), str(work / LOG))
+            put_log(cluster, work / LOG)
         cluster.start()
         hints = Hints(cluster.database.dsn, mount.file)
         with following(lambda stopped: hints.follow(stopped, EVERY)) as samples:
@@ -147,7 +159,7 @@ def _micro(
     pace.begin(f"micro-benchmark, h = {h:g}", "sessions", 1)
     with (
         PageCache(mount.folder, mount.file) as hints,
-        _dirty(plan.dirty),
+        limited(mount.device, plan.dirty),
         following(lambda stopped: hints.follow(stopped, EVERY)) as samples,
     ):
         before, begin = mount.counters(), time.monotonic()
@@ -165,17 +177,18 @@ def _micro(
 
 
 @contextlib.contextmanager
-def _dirty(most: int) -> Iterator[None]:
-    """Lets so many bytes of the page cache be dirty: half of them without anybody writing them."""
-    wanted = {"dirty_bytes": most, "dirty_background_bytes": most // 2}
-    names = ("dirty_ratio", "dirty_background_ratio", *wanted)
-    before = {name: (KNOBS / name).read_text() for name in names}
+def limited(device: str, most: int) -> Iterator[None]:
+    """Lets so many bytes of the page cache be dirty for this device, and for no other.
+
+    The kernel's limits for all would hold up the server of the drive as well, for which the device
+    waits: nothing would go on.
+    """
+    number = os.stat(device).st_rdev
+    home = BDI / f"{os.major(number)}:{os.minor(number)}"
+    (home / "max_bytes").write_text(str(most))
+    (home / "strict_limit").write_text("1")
     try:
-        for name, value in wanted.items():
-            (KNOBS / name).write_text(str(value))
         yield
     finally:
-        for name in names:
-            # A knob in bytes that is not used is 0, and writing it would end the one in percents.
-            if before[name].strip() != "0":
-                (KNOBS / name).write_text(before[name])
+        (home / "strict_limit").write_text("0")
+        (home / "max_ratio").write_text("100")

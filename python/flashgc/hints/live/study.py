@@ -1,0 +1,127 @@
+"""All sessions of a plan, in turns, each kept as soon as it is over."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from flashgc import _core, _files
+from flashgc._core import Control
+from flashgc.device import mounts
+from flashgc.hints.live import image, session
+from flashgc.hints.live.plan import Plan
+from flashgc.hints.stream import load
+from flashgc.pace import Pace, Show
+from flashgc.postgres.cluster import programs
+
+#: The weight of making an image, in sessions, for the progress.
+IMAGE = 3
+
+
+@dataclass(frozen=True)
+class Session:
+    """A workload on a collector, for the n-th time."""
+
+    workload: str
+    collector: str
+    repetition: int
+
+    @property
+    def name(self) -> str:
+        """Its name, also of its file."""
+        return f"{self.workload}-{self.collector}-{self.repetition}"
+
+
+def check() -> None:
+    """Whether this machine can run a study; an error says in one line what is missing."""
+    mounts.check("flashgc reproduce zombie.live", "ext4")
+    programs()
+    load()
+    session.find_fio()
+
+
+def sessions(plan: Plan) -> list[Session]:
+    """All of them: of each repetition every collector, one after the other."""
+    workloads = ("tpcc", *(f"micro-{h}" for h in plan.h))
+    return [
+        Session(workload, collector, repetition)
+        for repetition in range(plan.repetitions)
+        for workload in workloads
+        for collector in plan.collectors
+    ]
+
+
+def run(plan: Plan, folder: Path, show: Show) -> list[dict[str, Any]]:
+    """Runs what is not there yet, and returns what came of all sessions.
+
+    What is done is in ``folder``, under a name that stands for the plan and the engine.
+    """
+    check()
+    home = folder / _digest(plan)
+    home.mkdir(parents=True, exist_ok=True)
+    wanted = sessions(plan)
+    results = {one: _kept(home / f"{one.name}.json") for one in wanted}
+    missing = [one for one in wanted if results[one] is None]
+    images = {_image(one.workload) for one in missing}
+    whole = len(missing) + IMAGE * len(images)
+    done = 0.0
+
+    def part(weight: float) -> Pace:
+        begun = done
+
+        def shown(share: float, what: str, _number: int, _unit: str) -> None:
+            show((begun + weight * min(share, 1.0)) / whole, what, 0, "")
+
+        return Pace(shown, Control())
+
+    with _until_told():
+        states = {}
+        for name in sorted(images):
+            states[name] = image.made(plan, name, home / name, part(IMAGE))
+            done += IMAGE
+        for one in missing:
+            state = states[_image(one.workload)]
+            told = session.run(plan, one.workload, one.collector, one.repetition, state, part(1))
+            _files.write(str(home / f"{one.name}.json"), json.dumps(told, indent=1))
+            results[one] = told
+            done += 1
+    return [told for told in results.values() if told is not None]
+
+
+def _image(workload: str) -> str:
+    return workload.partition("-")[0]
+
+
+def _kept(path: Path) -> dict[str, Any] | None:
+    try:
+        told: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return told
+
+
+def _digest(plan: Plan) -> str:
+    """Of all that the results depend on."""
+    text = json.dumps([plan.to_dict(), _core.version()], sort_keys=True)
+    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+
+
+@contextmanager
+def _until_told() -> Iterator[None]:
+    """The signal to terminate ends the study as Ctrl-C does: what is mounted is unmounted."""
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -1,0 +1,195 @@
+"""Zombie Chasing on a living system: PostgreSQL and the micro-benchmark on the stored drive."""
+
+from __future__ import annotations
+
+import functools
+import statistics
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from flashgc.hints.live.plan import MIB, Plan
+from flashgc.pace import Show
+from flashgc.papers.bars import Bars, bars
+from flashgc.papers.claims import Claim
+from flashgc.papers.zombie.experiment import PAIRS
+from flashgc.reproduce import verdicts
+from flashgc.reproduce.runner import (
+    Figure,
+    Measured,
+    NotMeasuredError,
+    Outcome,
+    Row,
+    Size,
+    Study,
+    Table,
+    Task,
+    conclude,
+    row,
+    runner,
+)
+from flashgc.reproduce.verdicts import Judgement, Value
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
+#: The share of the paper's drive that its cache of 4 GB is.
+PLANS = {
+    Size.QUICK: Plan(
+        capacity=576 * MIB, history_seconds=20, seconds=12, h=(6,), free=40 * MIB, spare=0.05
+    ),
+    Size.DEFAULT: Plan(capacity=1024 * MIB, warehouses=4, seconds=90, history_seconds=120),
+    Size.FULL: Plan(
+        capacity=1024 * MIB, warehouses=4, seconds=240, history_seconds=240, repetitions=5,
+        h=(3, 6, 10, 20, 50),
+    ),
+}  # fmt: skip
+
+Session = dict[str, Any]
+
+
+def _of(done: Sequence[Session], workload: str, collector: str) -> list[Session]:
+    """The sessions of a workload and a collector, by repetition."""
+    found = [one for one in done if (one["workload"], one["collector"]) == (workload, collector)]
+    if len(found) < 2:
+        raise NotMeasuredError("interrupted")
+    return sorted(found, key=lambda one: one["repetition"])
+
+
+def _values(done: Sequence[Session], workload: str, collector: str, key: str) -> list[float]:
+    return [float(one[key]) for one in _of(done, workload, collector)]
+
+
+def amplification(done: Sequence[Session], workload: str, collector: str) -> Value:
+    """Write amplification, by the drive's own counts in the session."""
+    return Value.of(_values(done, workload, collector, "write_amplification"))
+
+
+def gain(done: Sequence[Session], workload: str, less: str, more: str) -> Value:
+    """By how many percent ``less`` writes less than ``more``, repetition by repetition."""
+    taken = [_values(done, workload, name, "write_amplification") for name in (less, more)]
+    return Value.of([100 * (1 - one / other) for one, other in zip(*taken, strict=True)])
+
+
+def _gain_row(
+    measured: Measured, workload: str, less: str, more: str, published: float | str
+) -> Row:
+    def judge() -> tuple[Value, Judgement]:
+        done = measured.compute("sessions")
+        value = gain(done, workload, less, more)
+        means = [amplification(done, workload, name).mean for name in (less, more)]
+        why = f"{less}: {means[0]:.3f}, {more}: {means[1]:.3f}"
+        return value, verdicts.true(value.low > 0, why)
+
+    return row(f"{workload}, {less} below {more}, %", published, judge)
+
+
+def _known_row(measured: Measured, workload: str, published: float | str) -> Row:
+    def judge() -> tuple[Value, Judgement]:
+        done = measured.compute("sessions")
+        shares = [
+            100 * share
+            for name in ("ZGC-GD", "ZGC-CB")
+            for share in _values(done, workload, name, "known_share")
+        ]
+        low = float(published) if not isinstance(published, str) else 0.0
+        value = Value(statistics.fmean(shares), 0.0)
+        return value, verdicts.true(value.mean >= low, f"at least {low:g}% is as good")
+
+    return row(f"{workload}, dirty pages known, %", published, judge, base=None)
+
+
+def _replay_row(measured: Measured) -> Row:
+    """Every session was replayed: a session whose replay differs is an error of its own."""
+
+    def judge() -> tuple[str, Judgement]:
+        done = measured.compute("sessions")
+        same = sum(one["totals"] == one["replayed"] for one in done)
+        text = f"{same} of {len(done)} sessions"
+        return text, verdicts.true(same == len(done), "host pages, copies and erases are equal")
+
+    return row("counting drive on the recorded traces", "to the digit", judge)
+
+
+@runner("zombie.live")
+class Live:
+    """The claims of TPC-C and of Figure 5, on software that is alive."""
+
+    def task(self, claim: Claim, size: Size) -> Task:
+        """Sessions of every collector, interleaved."""
+        plan = PLANS[size]
+
+        def call(folder: Path, show: Show) -> list[Session]:
+            from flashgc.hints.live import study
+
+            return study.run(plan, folder, show)
+
+        return Task(
+            computations={"sessions": Study("flashgc reproduce zombie.live", call)},
+            settings=(
+                f"{plan.capacity // MIB} MiB of flash, PostgreSQL with {plan.warehouses} "
+                f"warehouses and {plan.shared_buffers // MIB} MiB of buffers, "
+                f"{plan.repetitions} sessions of {plan.seconds} s each; fio's 16 threads for "
+                f"h = {', '.join(map(str, plan.h))}"
+            ),
+            left_out="the paper's size (31.6 GB, 4 GB of cache), its Oracle, and its flash's times",
+        )
+
+    def judge(self, claim: Claim, measured: Measured) -> Outcome:
+        """The gains, what was known, and the replays."""
+        facts, plan = claim.facts, PLANS[measured.size]
+        rows = [
+            _gain_row(measured, "tpcc", z, gc, published)
+            for (z, gc), published in zip(PAIRS, facts["gains"], strict=True)
+        ]
+        rows.append(_known_row(measured, "tpcc", facts["known"]))
+        for h in plan.h:
+            published = facts["micro_gains"] if h == 6 else ["over 0"] * 2
+            rows += [
+                _gain_row(measured, f"micro-{h}", z, gc, one)
+                for (z, gc), one in zip(PAIRS, published, strict=True)
+            ]
+        rows.append(_replay_row(measured))
+        return conclude(
+            claim, measured, rows, figures=_figures(measured, plan), notes=_notes(measured, plan)
+        )
+
+
+def _figures(measured: Measured, plan: Plan) -> list[Figure]:
+    done = measured.computed.get("sessions", [])
+    workloads = ("tpcc", *(f"micro-{h}" for h in plan.h))
+    cells: list[tuple[float | str | None, ...]] = []
+    values: dict[str, list[tuple[float, float]]] = {name: [] for name in plan.collectors}
+    for workload in workloads:
+        for name in plan.collectors:
+            try:
+                value = amplification(done, workload, name)
+            except NotMeasuredError:
+                value = Value(float("nan"), 0.0)
+            values[name].append((value.mean, value.ci95))
+            cells.append((workload, name, value.mean, value.ci95))
+    table = Table(("workload", "collector", "write amplification", "ci95"), tuple(cells))
+    shown = {name: one for name, one in values.items() if name != "greedy"}
+    draw: Any = functools.partial(_draw, workloads, shown)
+    caption = "Write amplification on a living system, with and without the host's hints"
+    return [Figure("zombie-live", caption, table, draw)]
+
+
+def _draw(workloads: tuple[str, ...], values: dict[str, list[tuple[float, float]]]) -> Drawing:
+    return bars([Bars("write amplification", workloads, values)], "workload")
+
+
+def _notes(measured: Measured, plan: Plan) -> list[str]:
+    done = measured.computed.get("sessions", [])
+    notes = ["The stored drive keeps no time of flash: transactions a second are this machine's."]
+    for workload in ("tpcc", *(f"micro-{h}" for h in plan.h)):
+        said = []
+        for name in plan.collectors:
+            try:
+                value = amplification(done, workload, name)
+            except NotMeasuredError:
+                continue
+            said.append(f"{name} {value.mean:.3f} ±{value.ci95:.3f}")
+        if said:
+            notes.append(f"Write amplification, {workload}: {', '.join(said)}.")
+    return notes
