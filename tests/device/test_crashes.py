@@ -19,7 +19,7 @@ from tests.conftest import COMMAND, Command, environment
 from tests.device.conftest import needs, needs_mounts
 
 from flashgc import Device, _core
-from flashgc.device.campaign import cuts, databases, files, kills, nbd, postgres, serving
+from flashgc.device.campaign import cuts, databases, files, hints, kills, nbd, postgres, serving
 from flashgc.device.campaign.report import BrokenPromiseError, Level
 from flashgc.pace import Pace
 from flashgc.postgres import cluster
@@ -282,6 +282,19 @@ def test_postgres_keeps_its_commits(command: Command, scratch: Path) -> None:
     counts = level["counts"]
     assert (counts["kills"], counts["amchecks"]) == (1, 1)
     assert counts["acknowledged_commits_found"] > 10
+    assert leftovers(scratch) == []
+    assert list(scratch.iterdir()) == []
+
+
+@in_mounts
+@pytest.mark.skipif(not has_postgres() or hints.lacks() is not None, reason="it cannot be followed")
+def test_followers_database_and_drive_are_killed(command: Command, scratch: Path) -> None:
+    [level] = run(command, "--level", "hints", "--seconds", 5)
+    counts = level["counts"]
+    assert (counts["amchecks"], counts["conditions_checked"]) == (1, 4)
+    assert counts["pages_of_lies"] > 1000
+    assert counts["acknowledged_commits_found"] > 10
+    assert counts["pages_hinted_by_postgres"] > 100
     assert leftovers(scratch) == []
     assert list(scratch.iterdir()) == []
 

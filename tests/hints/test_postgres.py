@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 import os
 import random
-import shutil
 import signal
 import subprocess
-import tempfile
 import threading
 import time
 from collections import defaultdict
@@ -17,93 +15,21 @@ from pathlib import Path
 
 import pytest
 from tests.conftest import COMMAND, environment
-from tests.device.conftest import has_mounts, leftovers
+from tests.hints.stand import MARKS, Stand, standing
 
-from flashgc import Device, DriveError
+from flashgc import Device
 from flashgc.device import up
 from flashgc.device.control import PAGE, Client
 from flashgc.hints import postgres
 from flashgc.hints.postgres import DIRTY, Hints, Sample
-from flashgc.postgres.cluster import Cluster, PostgresError, programs
 
-
-def _missing() -> str | None:
-    if not has_mounts():
-        return "drives are mounted by root, with FUSE and loop devices"
-    try:
-        programs()
-        postgres.load()
-    except (PostgresError, DriveError) as error:
-        return str(error)
-    return None
-
-
-MISSING = _missing()
-pytestmark = [
-    pytest.mark.skipif(MISSING is not None, reason=str(MISSING)),
-    pytest.mark.xdist_group("mounts"),
-]
-
-SETTINGS = {
-    "shared_buffers": "32MB",
-    "checkpoint_timeout": "30s",
-    "max_wal_size": "64MB",
-    "min_wal_size": "32MB",
-    "autovacuum_naptime": "1s",
-}
-
-
-class Stand:
-    """A drive, a file system and a cluster on it."""
-
-    def __init__(self, folder: Path, filesystem: str) -> None:
-        self.folder, self.filesystem = folder, filesystem
-        self.file, self.mount = folder / "drive.flash", folder / "mount"
-        Device.create(self.file, capacity="512MiB", gc_preset="zgc-gd").close()
-        self.up()
-        parent = self.mount / "postgres"
-        parent.mkdir()
-        parent.chmod(0o755)
-        self.cluster = Cluster(folder, parent / "data", SETTINGS)
-        self.cluster.start()
-        self.cluster.ask("CREATE EXTENSION pg_buffercache")
-
-    def up(self) -> None:
-        up.up(self.file, self.mount, filesystem=self.filesystem)
-
-    @property
-    def dsn(self) -> str:
-        return self.cluster.database.dsn
-
-    def bench(self, *arguments: object) -> subprocess.Popen[bytes]:
-        words = self.cluster.command("pgbench", *self.cluster.address, "-n", *arguments)
-        return subprocess.Popen(
-            words, cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
-
-    def disk(self, at: int, size: int) -> bytes:
-        """Bytes of the drive, from below the file system."""
-        done = up.read(self.file)
-        assert done is not None
-        with open(done.disk, "rb", buffering=0) as disk:
-            return os.pread(disk.fileno(), size, at)
+pytestmark = MARKS
 
 
 @pytest.fixture(params=["ext4"])
 def stand(request: pytest.FixtureRequest) -> Iterator[Stand]:
-    folder = Path(tempfile.mkdtemp(prefix="flashgc-hints-"))
-    folder.chmod(0o755)
-    stand = None
-    try:
-        stand = Stand(folder, request.param)
+    with standing(request.param) as stand:
         yield stand
-    finally:
-        if stand is not None:
-            stand.cluster.end()
-        up.down(folder / "drive.flash", force=True)
-        left = leftovers(folder)
-        shutil.rmtree(folder, ignore_errors=True)
-        assert left == []
 
 
 def followed(hints: Hints, seconds: float, every: float = 1.0) -> list[Sample]:

@@ -122,6 +122,12 @@ def mounted(mount: Path) -> Mounted:
 
     Raises :class:`flashgc.ConfigError` if its overwrites cannot be told.
     """
+    try:
+        os.stat(mount)
+    except OSError as error:
+        raise ConfigError(
+            f"{mount}: {error.strerror}; hint: name a folder of the file system on the drive"
+        ) from None
     path = mount.resolve()
     with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as lines:
         found = [_parsed(line) for line in lines]

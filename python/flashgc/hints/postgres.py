@@ -127,13 +127,12 @@ class Hints:
             self._server = ask(dsn)
         except load().Error as error:
             raise refused(error) from None
-        device = place.device_of(file)
-        place.filesystem_on(device)
-        place.check_on(self._server.folder, device, file)
+        self._file = file
+        self._device = self._find()
         self.link = Link(file)
-        self._follower = PostgresFollower(
-            self._server.folder, self._server.catalog, place.number_of(device), 0
-        )
+        self._follower = self._new_follower()
+        #: What followers counted before this one.
+        self._counted: dict[str, int] = {}
         self._begin = time.monotonic()
         self._cpu = time.process_time()
         #: How often the log had to be begun anew, and why the last time.
@@ -141,6 +140,16 @@ class Hints:
         self.trouble: str | None = None
         self._lag = 0
         self._has_begun = False
+
+    def _find(self) -> int:
+        """The device on which the drive is, as ``st_dev`` of the server's files has it."""
+        device = place.device_of(self._file)
+        place.filesystem_on(device)
+        place.check_on(self._server.folder, device, self._file)
+        return place.number_of(device)
+
+    def _new_follower(self) -> PostgresFollower:
+        return PostgresFollower(self._server.folder, self._server.catalog, self._device, 0)
 
     @property
     def has_truth(self) -> bool:
@@ -180,6 +189,12 @@ class Hints:
 
     def _start(self, asked: Any, stream: Stream) -> None:
         """Begins at the end of the log, with the blocks that are dirty by then."""
+        device = self._find()
+        if device != self._device:
+            # A drive that comes back may be another device of Linux.
+            self._counted = self._counts()
+            self._device = device
+            self._follower = self._new_follower()
         self.link.look()
         self._follower.restart(stream.start())
         self._recall(asked)
@@ -219,12 +234,11 @@ class Hints:
 
     def counts(self) -> dict[str, Any]:
         """What was done so far: of the log, and of the drive."""
-        counts: dict[str, Any] = json.loads(self._follower.counts())
         sent = self.link.sent
         return {
             "seconds": time.monotonic() - self._begin,
             "cpu_seconds": time.process_time() - self._cpu,
-            **counts,
+            **self._counts(),
             "restarts": self.restarts,
             "drive": {
                 "commands": sent.commands,
@@ -238,6 +252,12 @@ class Hints:
                 "uses_hints": self.link.heeds_hints,
             },
         }
+
+    def _counts(self) -> dict[str, int]:
+        counts: dict[str, int] = json.loads(self._follower.counts())
+        known = counts["pages_known"]
+        total = {name: count + self._counted.get(name, 0) for name, count in counts.items()}
+        return {**total, "pages_known": known}
 
 
 def _merged(blocks: Iterator[list[tuple[int, int]]]) -> list[tuple[int, int]]:

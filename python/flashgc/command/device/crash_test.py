@@ -28,6 +28,7 @@ Examples:
   flashgc device crash-test --level fuzz --seed 17 --operations 1e8
   flashgc device crash-test --level files --fs ext4,xfs,btrfs --cuts 300
   flashgc device crash-test --level postgres --seconds 600
+  flashgc device crash-test --level hints --seconds 300
 
 The exit code is 1 where a promise was broken. Ctrl-C ends a level with what it
 has. The levels with file systems need root, FUSE and loop devices; what they
@@ -37,7 +38,7 @@ mount is gone when the command ends, or when the next one begins.""",
     "--level",
     metavar="LEVEL[,LEVEL]",
     default="all",
-    help="images, fuzz, kill, files, databases, postgres, or all of them. [default: all]",
+    help="images, fuzz, kill, files, databases, postgres, hints, or all of them. [default: all]",
 )
 @click.option("--images", metavar="N", help="Images of the level images. [default: 100,000]")
 @click.option("--operations", metavar="N", help="Steps of the level fuzz. [default: 200,000]")
@@ -48,7 +49,7 @@ mount is gone when the command ends, or when the next one begins.""",
     metavar="S",
     type=click.FloatRange(min=0.1),
     default=30.0,
-    help="Seconds of PostgreSQL, and of each other database. [default: 30]",
+    help="Seconds of the levels postgres and hints, and of each database. [default: 30]",
 )
 @click.option("--seed", metavar="S", default="1", help="The first seed. [default: 1]")
 @click.option(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,6 +19,23 @@ if TYPE_CHECKING:
 
 #: Lines between two headings where the output is no terminal.
 PAGE = 20
+
+
+class Seconds(click.FloatRange):
+    """Seconds from 0 on."""
+
+    def __init__(self) -> None:
+        super().__init__(0)
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """The number; refuses those that are none."""
+        seconds: float = super().convert(value, param, ctx)
+        if not math.isfinite(seconds):
+            self.fail(f"found {value}, expected a number of seconds; hint: 10", param, ctx)
+        return seconds
+
 
 FILE = click.option(
     "--device",
@@ -30,7 +48,7 @@ FILE = click.option(
 EVERY = click.option(
     "--every",
     metavar="SECONDS",
-    type=click.FloatRange(0),
+    type=Seconds(),
     default=10.0,
     help="Seconds between two lines, each with a sample of what the drive knows; 0 is never. "
     "[default: 10]",
@@ -39,7 +57,7 @@ LENGTH = click.option(
     "--seconds",
     "length",
     metavar="SECONDS",
-    type=click.FloatRange(0),
+    type=Seconds(),
     help="End after so long. [default: with Ctrl-C]",
 )
 JSON = click.option("--json", "as_json", is_flag=True, help="One JSON document a line on stdout.")

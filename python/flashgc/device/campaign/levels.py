@@ -12,7 +12,7 @@ from pathlib import Path
 from flashgc import _core
 from flashgc._core import ConfigError, DriveError
 from flashgc.device import mounts
-from flashgc.device.campaign import cuts, databases, kills, postgres
+from flashgc.device.campaign import cuts, databases, hints, kills, postgres
 from flashgc.device.campaign.report import Broken, BrokenPromiseError, Level
 from flashgc.device.scratch import scratch
 from flashgc.pace import Pace
@@ -27,6 +27,7 @@ LEVELS = {
     "files": "file systems on drives that lose power",
     "databases": "SQLite and LMDB on a drive whose server is killed",
     "postgres": "PostgreSQL, killed together with its drive",
+    "hints": "PostgreSQL, its drive and the followers that hint it, killed in any mixture",
 }
 
 #: What the folder in which they work is named for.
@@ -44,7 +45,7 @@ class Sizes:
     operations: int = 200_000
     kills: int = 50
     cuts: int = 50
-    #: Seconds of PostgreSQL, and of each other database.
+    #: Seconds of PostgreSQL, with and without hints, and of each other database.
     seconds: float = 30.0
 
 
@@ -89,7 +90,7 @@ def campaign(
 def _lacks(name: str, filesystems: Sequence[str]) -> str | None:
     """What this machine lacks for a level."""
     try:
-        if name in ("files", "databases", "postgres"):
+        if name in ("files", "databases", "postgres", "hints"):
             for filesystem in filesystems if name == "files" else ("ext4",):
                 mounts.check(f"the level {name}", filesystem)
         if name == "files":
@@ -97,8 +98,10 @@ def _lacks(name: str, filesystems: Sequence[str]) -> str | None:
                 checker = cuts.CHECKERS[filesystem][0]
                 if shutil.which(checker) is None:
                     return f"{checker} is not installed"
-        if name == "postgres":
+        if name in ("postgres", "hints"):
             cluster.programs(*postgres.PROGRAMS)
+        if name == "hints":
+            return hints.lacks()
     except (DriveError, PostgresError) as error:
         return str(error)
     return None
@@ -145,5 +148,7 @@ def _run_in(
         cuts.run(level, pace, folder, seed, sizes.cuts, filesystems)
     elif level.name == "databases":
         databases.run(level, pace, folder, seed, sizes.seconds)
-    else:
+    elif level.name == "postgres":
         postgres.run(level, pace, folder, seed, sizes.seconds)
+    else:
+        hints.run(level, pace, folder, seed, sizes.seconds)

@@ -51,10 +51,10 @@ BALANCES = (
 
 
 @contextlib.contextmanager
-def _load(cluster: Cluster, acknowledged: list[int]) -> Iterator[None]:
-    """pgbench, and clients that count what was acknowledged to them; ended at the end."""
+def loaded(cluster: Cluster, command: list[str], acknowledged: list[int]) -> Iterator[None]:
+    """A load, and clients that count what was acknowledged to them; ended at the end."""
     bench = subprocess.Popen(
-        cluster.command("pgbench", *cluster.address, "-n", "-c", "4", "-j", "1", "-T", "100000"),
+        command,
         cwd=cluster.folder,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -132,13 +132,13 @@ def _kills(
     cluster.start()
     scale = 1 if seconds < ROUND else 5
     cluster.run("pgbench", *cluster.address, "-i", "-q", "-s", scale)
-    cluster.ask("CREATE TABLE acknowledged (client INT, n INT, PRIMARY KEY (client, n))")
-    cluster.ask("CREATE EXTENSION amcheck")
-    acknowledged = [0] * COUNTING
+    acknowledged = prepared(cluster)
+    bench = ("-n", "-c", "4", "-j", "1", "-T", "100000")
+    command = cluster.command("pgbench", *cluster.address, *bench)
     kills = max(1, round(seconds / ROUND))
     pace.begin("killing PostgreSQL and its drive", "seconds", int(seconds))
     for _ in range(kills):
-        with _load(cluster, acknowledged):
+        with loaded(cluster, command, acknowledged):
             goes_on = pace.wait(seconds / kills * draw.uniform(0.6, 1.4))
             processes = cluster.processes()
             draw.shuffle(processes)
@@ -153,6 +153,22 @@ def _kills(
 
 def _compare(level: Level, cluster: Cluster, acknowledged: list[int]) -> None:
     """After a recovery: nothing acknowledged is lost, and the database is intact."""
+    find(level, cluster, acknowledged)
+    if cluster.ask(BALANCES) != "1":
+        raise BrokenPromiseError("the balances of pgbench's tables differ")
+    level.counts["pgbench_transactions"] = int(cluster.ask("SELECT count(*) FROM pgbench_history"))
+    amcheck(level, cluster)
+
+
+def prepared(cluster: Cluster) -> list[int]:
+    """Makes what the checks need; the commits acknowledged to each client that counts: none."""
+    cluster.ask("CREATE TABLE acknowledged (client INT, n INT, PRIMARY KEY (client, n))")
+    cluster.ask("CREATE EXTENSION amcheck")
+    return [0] * COUNTING
+
+
+def find(level: Level, cluster: Cluster, acknowledged: list[int]) -> None:
+    """Finds every acknowledged commit; what was committed beyond counts from now on."""
     for client, count in enumerate(acknowledged):
         told = cluster.ask(f"SELECT count(*), max(n) FROM acknowledged WHERE client = {client}")
         rows, last = (int(word or 0) for word in told.split("|"))
@@ -162,8 +178,9 @@ def _compare(level: Level, cluster: Cluster, acknowledged: list[int]) -> None:
             )
         acknowledged[client] = last
     level.counts["acknowledged_commits_found"] = sum(acknowledged)
-    if cluster.ask(BALANCES) != "1":
-        raise BrokenPromiseError("the balances of pgbench's tables differ")
-    level.counts["pgbench_transactions"] = int(cluster.ask("SELECT count(*) FROM pgbench_history"))
+
+
+def amcheck(level: Level, cluster: Cluster) -> None:
+    """Checks every table and index."""
     cluster.run("pg_amcheck", *cluster.address, "-d", USER, "--heapallindexed", "--jobs", "1")
     level.add("amchecks")

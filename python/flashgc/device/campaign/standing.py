@@ -15,14 +15,20 @@ from flashgc.device.scratch import note
 class Standing:
     """A drive with ext4 in ``folder``, which can be killed and brought up again."""
 
-    def __init__(self, folder: Path, capacity: str) -> None:
-        """Makes the drive and brings it up."""
+    def __init__(self, folder: Path, capacity: str, **policies: str) -> None:
+        """Makes the drive and brings it up; without ``policies`` its victims are greedy."""
         self._folder = folder
         self.file, self.mount = folder / "drive.flash", folder / "mount"
+        policies = policies or {"victim": "greedy"}
         Device.create(
-            self.file, capacity=capacity, pages_per_block=64, victim="greedy", journal="4MiB"
+            self.file, capacity=capacity, pages_per_block=64, journal="4MiB", **policies
         ).close()
         self.up()
+
+    @property
+    def server(self) -> int:
+        """The process that serves it."""
+        return self._up.server
 
     def up(self) -> None:
         """Brings it up; after a kill its file system recovers."""

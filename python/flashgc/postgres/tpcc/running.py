@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import signal
@@ -125,6 +126,18 @@ def run(
     )
 
 
+@contextlib.contextmanager
+def mix(size: Size, load_seed: int, seed: int) -> Iterator[list[str]]:
+    """The words with which pgbench draws the transactions."""
+    variables = {**asdict(size), **vars(constants_of_run(load_seed, seed))}
+    words = ["-n", "-M", "prepared"]
+    words += [word for name, value in variables.items() for word in ("-D", f"{name}={value}")]
+    with as_file(files("flashgc.postgres.tpcc").joinpath("sql")) as scripts:
+        for name, weight in MIX.items():
+            words += ["-f", f"{scripts / name}.pgbench@{weight}"]
+        yield words
+
+
 def _bench(
     where: Database,
     folder: Path,
@@ -136,15 +149,11 @@ def _bench(
     pace: Pace,
 ) -> str:
     """Runs pgbench to its end; what it says."""
-    variables = {**asdict(size), **vars(constants_of_run(load_seed, seed))}
-    words: list[object] = ["-n", "-M", "prepared", "-T", seconds, "-c", clients]
-    words += ["-j", min(clients, os.cpu_count() or 1), "--random-seed", seed, "-l"]
+    words: list[object] = ["-T", seconds, "-c", clients, "--random-seed", seed, "-l"]
     words += ["--log-prefix", folder / "log"]
-    words += [word for name, value in variables.items() for word in ("-D", f"{name}={value}")]
-    with as_file(files("flashgc.postgres.tpcc").joinpath("sql")) as scripts:
-        for name, weight in MIX.items():
-            words += ["-f", f"{scripts / name}.pgbench@{weight}"]
-        command = where.command("pgbench", *words)
+    words += ["-j", min(clients, os.cpu_count() or 1)]
+    with mix(size, load_seed, seed) as what:
+        command = where.command("pgbench", *what, *words)
         out, errors = folder / "report", folder / "errors"
         with open(out, "w") as report, open(errors, "w") as said:
             bench = subprocess.Popen(
