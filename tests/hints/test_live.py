@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.hints.test_postgres import MISSING
+from tests.hints.stand import MISSING
 
 from flashgc import ConfigError, Device, DriveError, _core, run
 from flashgc.device.replaying import options_of
