@@ -77,6 +77,7 @@ class Stand:
         parent.chmod(0o755)
         self.cluster = Cluster(folder, parent / "data", SETTINGS)
         self.cluster.start()
+        self.cluster.ask("CREATE EXTENSION pg_buffercache")
         tpcc.load(self.cluster.database, tpcc.Size(warehouses=options.warehouses))
 
     def tps(self, seconds: float, seed: int) -> float:
@@ -189,7 +190,7 @@ def main() -> None:
             stand.tps(options.seconds, 0)  # warms up
             for seed in range(1, options.rounds + 1):
                 rates = {}
-                # No run is always the first of its round.
+                # None of them is always the first of its round.
                 kinds = ("none", *FOLLOWERS)
                 for kind in kinds[seed % 3 :] + kinds[: seed % 3]:
                     if kind == "none":

@@ -5,7 +5,7 @@
 //! cargo run --release -p flashgc-device --example hints [WRITES [PAGES]]
 //! ```
 //!
-//! A round has `WRITES` writes of `PAGES` pages each (20000 of 1). A write is hinted [`BURST`] to 2
+//! A round has `WRITES` writes of `PAGES` pages each (5000 of 1). A write is hinted [`BURST`] to 2
 //! [`BURST`] writes ahead, whatever the way: so few pages are hinted at a time that they spare the
 //! drive next to no copies. A hint with a moment names one of [`BURST`] writes ago or more, so that the
 //! drive looks when its pages were written.
@@ -252,7 +252,8 @@ impl Writes {
             let mut ratios: Vec<f64> =
                 rounds.rates.iter().zip(&all[0].rates).map(|(rate, base)| rate / base).collect();
             let mut rates = rounds.rates.clone();
-            [&mut ratios, &mut rates].map(|numbers| numbers.sort_by(f64::total_cmp));
+            ratios.sort_by(f64::total_cmp);
+            rates.sort_by(f64::total_cmp);
             let spread =
                 format!("{:.2} ({:.2}..{:.2})", ratios[ROUNDS / 2], ratios[0], ratios[ROUNDS - 1]);
             let in_drive = match way {
@@ -298,12 +299,11 @@ fn drive(path: &Path) -> Drive {
 
 fn main() {
     let mut typed = std::env::args().skip(1).map(|number| number.parse::<usize>());
-    let (writes, count) = match (typed.next().unwrap_or(Ok(20_000)), typed.next().unwrap_or(Ok(1)))
-    {
+    let (writes, count) = match (typed.next().unwrap_or(Ok(5000)), typed.next().unwrap_or(Ok(1))) {
         (Ok(writes @ BURST..), Ok(count @ 1..=256)) => (writes / BURST * BURST, count),
         _ => {
             eprintln!(
-                "error: expected {BURST} WRITES or more of 1 to 256 PAGES; hint: hints 20000 2"
+                "error: expected {BURST} WRITES or more of 1 to 256 PAGES; hint: hints 5000 2"
             );
             std::process::exit(2);
         }
