@@ -61,8 +61,10 @@ def test_nearly_every_claim_that_simulates_is_asked_of_a_mutant(paper: str) -> N
         task = task_of(claim, Size.QUICK)
         parts = [changed(task, mutant) for mutant in mutants_of(paper)]
         asked = any(part.simulations or part.computations for part in parts)
-        # How much varies without preemption has nothing of the paper's to be wrong about.
-        assert asked or claim.id == "pgc.variability" or task.not_run, claim.id
+        # How much varies without preemption has nothing of the paper's to be wrong about, and
+        # sessions of living software take hours.
+        is_left_out = claim.id == "pgc.variability" or claim.input is Input.LIVE
+        assert asked or is_left_out or task.not_run, claim.id
 
 
 def test_a_model_forgets_its_memory_too() -> None:

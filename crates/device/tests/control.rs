@@ -216,10 +216,11 @@ fn what_is_no_request_is_answered_once_and_the_connection_closed() {
         (b"GET / HTTP/1.1\r\n\r\n".to_vec(), vec![1]),
         // Unknown kinds, lengths that are none, numbers that must be 0.
         greeted(whole(0, &[])),
-        greeted(whole(11, &[])),
+        greeted(whole(12, &[])),
         greeted(whole(2, b"x")),
         greeted(whole(3, &[0; 7])),
         greeted(whole(4, &[0; 17])),
+        greeted(whole(11, &[0; 17])),
         greeted(whole(9, b"relative")),
         greeted(whole(9, b"/a\0b")),
         greeted(whole(9, &[b'/'; 4097])),

@@ -165,7 +165,7 @@ def _figures(measured: Measured, plan: Plan) -> list[Figure]:
             try:
                 value = amplification(done, workload, name)
             except NotMeasuredError:
-                value = Value(float("nan"), 0.0)
+                value = Value(float("nan"), float("nan"))
             values[name].append((value.mean, value.ci95))
             cells.append((workload, name, value.mean, value.ci95))
     table = Table(("workload", "collector", "write amplification", "ci95"), tuple(cells))
