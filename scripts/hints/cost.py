@@ -32,7 +32,7 @@ from flashgc import Device
 from flashgc.device import up
 from flashgc.device.control import PAGE, Client
 from flashgc.device.scratch import note, scratch
-from flashgc.hints.stream import load as psycopg
+from flashgc.followers.stream import load as psycopg
 from flashgc.postgres import tpcc
 from flashgc.postgres.cluster import Cluster
 

@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from flashgc._core import DriveError
-from flashgc.device.campaign.postgres import USER, programs
+from flashgc.postgres.cluster import USER, PostgresError, programs
 
 #: Of the server. The log is kept, and has what logical decoding and prepared transactions add.
 SETTINGS = """
@@ -49,7 +48,7 @@ def missing() -> str | None:
     """What is missing to run PostgreSQL here, in one line."""
     try:
         programs()
-    except DriveError as error:
+    except PostgresError as error:
         return str(error)
     return None
 

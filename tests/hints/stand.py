@@ -15,7 +15,7 @@ from tests.device.conftest import has_mounts, leftovers
 
 from flashgc import Device, DriveError
 from flashgc.device import up
-from flashgc.hints import stream
+from flashgc.followers import stream
 from flashgc.postgres.cluster import Cluster, PostgresError, programs
 
 

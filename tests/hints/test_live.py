@@ -12,8 +12,8 @@ from tests.hints.stand import MISSING
 
 from flashgc import ConfigError, Device, DriveError, _core, run
 from flashgc.device.replaying import options_of
-from flashgc.hints.live import image, session, study
-from flashgc.hints.live.plan import MIB, Plan
+from flashgc.followers.live import image, session, study
+from flashgc.followers.live.plan import MIB, Plan
 from flashgc.pace import Pace
 from flashgc.papers.claims import claims
 from flashgc.reproduce.reproduce import reproduce

@@ -22,8 +22,8 @@ from flashgc import ConfigError, Device, DriveError, _core
 from flashgc.device import mounts
 from flashgc.device import up as upping
 from flashgc.device.control import Client
-from flashgc.hints import page_cache
-from flashgc.hints.link import Link
+from flashgc.followers import page_cache
+from flashgc.followers.link import Link
 
 EVENTS = Path("/sys/kernel/tracing/events")
 

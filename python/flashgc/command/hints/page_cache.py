@@ -52,7 +52,7 @@ def page_cache(mount: Path, file: Path, every: float, length: float | None, as_j
     them are written or freed. The follower goes on when the drive comes back.
     """
     from flashgc.command.render import warn
-    from flashgc.hints.page_cache import Followed, PageCache
+    from flashgc.followers.page_cache import Followed, PageCache
     from flashgc.units import format_count, format_duration, format_size
 
     end = End(length)

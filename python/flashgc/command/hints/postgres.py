@@ -47,7 +47,7 @@ def postgres(dsn: str, file: Path, every: float, length: float | None, as_json: 
     the drive come back.
     """
     from flashgc.command.render import warn
-    from flashgc.hints.postgres import Hints, Sample
+    from flashgc.followers.postgres import Hints, Sample
     from flashgc.units import format_count, format_duration, format_share, format_size
 
     hints = Hints(dsn, file)

@@ -127,7 +127,9 @@ def _round(level: Level, pace: Pace, folder: Path, drawn: tuple[int, int], files
         if pace.is_over:
             break
         replay.advance(ends[index])
-        subprocess.run(("cp", "--sparse=always", str(base), str(copy)), check=True)
+        # Ctrl-C at a terminal is for the campaign, not for what it runs.
+        words = ("cp", "--sparse=always", str(base), str(copy))
+        subprocess.run(words, check=True, start_new_session=True)
         try:
             kept, dropped, lost = replay.cut(copy, draw.randrange(1 << 60))
             _look(folder, copy, filesystem, history, (ends[index], ends[index + 1]), level)

@@ -22,7 +22,7 @@ from flashgc.device.campaign.followers import Follower, Lies
 from flashgc.device.campaign.report import BrokenPromiseError, Level
 from flashgc.device.campaign.standing import Standing
 from flashgc.device.control import Client
-from flashgc.hints.stream import load as psycopg
+from flashgc.followers.stream import load as psycopg
 from flashgc.pace import Pace
 from flashgc.postgres import tpcc
 from flashgc.postgres.clients import PostgresError

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from flashgc.hints.live.plan import MIB, Plan
+from flashgc.followers.live.plan import MIB, Plan
 from flashgc.pace import Show
 from flashgc.papers.bars import Bars, bars
 from flashgc.papers.claims import Claim
@@ -120,7 +120,7 @@ class Live:
         plan = PLANS[size]
 
         def call(folder: Path, show: Show) -> list[Session]:
-            from flashgc.hints.live import study
+            from flashgc.followers.live import study
 
             return study.run(plan, folder, show)
 

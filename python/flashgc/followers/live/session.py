@@ -17,12 +17,12 @@ from flashgc import _core
 from flashgc._core import DriveError
 from flashgc.device import mounts
 from flashgc.device.scratch import scratch
-from flashgc.hints import micro
-from flashgc.hints.live import stand
-from flashgc.hints.live.image import DATABASE, LOG, MICRO, Image, put_log
-from flashgc.hints.live.plan import Plan
-from flashgc.hints.page_cache import PageCache
-from flashgc.hints.postgres import Hints
+from flashgc.followers import micro
+from flashgc.followers.live import stand
+from flashgc.followers.live.image import DATABASE, LOG, MICRO, Image, put_log
+from flashgc.followers.live.plan import Plan
+from flashgc.followers.page_cache import PageCache
+from flashgc.followers.postgres import Hints
 from flashgc.pace import Pace
 from flashgc.postgres import tpcc
 from flashgc.postgres.cluster import Cluster

@@ -10,8 +10,8 @@ from flashgc import _core
 from flashgc._core import DriveError
 from flashgc.device import mounts
 from flashgc.device.scratch import scratch
-from flashgc.hints.live import stand
-from flashgc.hints.live.plan import Plan
+from flashgc.followers.live import stand
+from flashgc.followers.live.plan import Plan
 from flashgc.pace import Pace
 from flashgc.postgres import tpcc
 from flashgc.postgres.cluster import Cluster

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from flashgc._core import DriveError, PostgresFollower
-from flashgc.hints import place
-from flashgc.hints.link import Link
-from flashgc.hints.stream import Stream, load
+from flashgc.followers import place
+from flashgc.followers.link import Link
+from flashgc.followers.stream import Stream, load
 
 #: Major versions whose log is understood.
 VERSIONS = range(13, 19)

@@ -13,7 +13,7 @@ from typing import Any
 from flashgc import Device
 from flashgc.device import mounts, up
 from flashgc.device.control import Client
-from flashgc.hints.live.plan import COLLECTORS, MIB, Plan
+from flashgc.followers.live.plan import COLLECTORS, MIB, Plan
 
 #: The counts that a replay must come to as well.
 EXACT = ("host_pages_written", "copied_pages", "erases")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from flashgc import _core
 from flashgc._core import ConfigError
-from flashgc.hints.link import Link, Sent
+from flashgc.followers.link import Link, Sent
 
 #: Seconds between two looks at what became dirty.
 INTERVAL = 0.02

@@ -15,9 +15,9 @@ from typing import Any
 from flashgc import _core, _files
 from flashgc._core import Control
 from flashgc.device import mounts
-from flashgc.hints.live import image, session
-from flashgc.hints.live.plan import Plan
-from flashgc.hints.stream import load
+from flashgc.followers.live import image, session
+from flashgc.followers.live.plan import Plan
+from flashgc.followers.stream import load
 from flashgc.pace import Pace, Show
 from flashgc.postgres.cluster import programs
 
