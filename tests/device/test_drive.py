@@ -16,7 +16,7 @@ import pytest
 from tests.conftest import environment
 
 import flashgc
-from flashgc import ConfigError, Device, DriveError
+from flashgc import ConfigError, Device, DriveError, _core
 from flashgc.device import making
 from flashgc.device.control import Client
 from flashgc.device.replaying import options_of
@@ -331,11 +331,26 @@ def test_a_check_finds_damage_and_says_where(tmp_path: Path) -> None:
     assert os.path.getsize(tmp_path / "d") == len(data)
 
 
+def test_a_check_says_how_far_it_is_and_stops_where_that_fails(tmp_path: Path) -> None:
+    with Device.create(tmp_path / "d", **{**SMALL, "blocks": 256}) as drive:
+        pages = drive.size // PAGE
+        drive.write(0, page_of(1))
+    told: list[tuple[int, int]] = []
+    _core.device_check(tmp_path / "d", False, lambda *at: told.append(at))
+    assert told == [(done, pages) for done in range(0, pages, 1024)]
+    assert len(told) > 2
+
+    def stop(done: int, _pages: int) -> None:
+        if done:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        _core.device_check(tmp_path / "d", False, stop)
+
+
 def test_elsewhere_than_on_linux_it_says_what_it_needs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from flashgc import _core
-
     monkeypatch.delattr(_core, "StoredDrive")
     with pytest.raises(DriveError, match="the stored drive needs Linux"):
         Device.create(tmp_path / "d", **SMALL)

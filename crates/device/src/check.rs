@@ -26,12 +26,27 @@ pub struct Checked {
     pub discarded: u64,
 }
 
+/// Pages between two looks of [`check_watched`].
+const LOOK: u32 = 1024;
+
 /// Reads all of the drive, and compares the map of checkpoint and journal with that of the
 /// out-of-band records. Nothing is written.
 ///
 /// # Errors
 /// No drive, other settings, damage that leaves the map unknown, those of the medium.
 pub fn check(media: &dyn Media, settings: &Settings) -> Result<Checked, DeviceError> {
+    check_watched(media, settings, &mut |_| true)
+}
+
+/// Does what [`check`] does, and tells `watch` now and then how many logical pages it has looked at.
+///
+/// # Errors
+/// Those of [`check`], and [`std::io::ErrorKind::Interrupted`] once `watch` says false.
+pub fn check_watched(
+    media: &dyn Media,
+    settings: &Settings,
+    watch: &mut dyn FnMut(u32) -> bool,
+) -> Result<Checked, DeviceError> {
     let superblock = Copies::read(media)?.now;
     let zones = zones_of(media, &superblock, settings)?;
     let rules = Rules::default();
@@ -42,6 +57,9 @@ pub fn check(media: &dyn Media, settings: &Settings) -> Result<Checked, DeviceEr
     let mut checked = Checked { is_clean: superblock.is_clean, ..Checked::default() };
     let mut buffer = [0; PAGE];
     for (page, (&ppn, &seen)) in (0..).zip(found.store.entries().iter().zip(&seen)) {
+        if page % LOOK == 0 && !watch(page) {
+            return Err(std::io::Error::from(std::io::ErrorKind::Interrupted).into());
+        }
         if ppn == UNMAPPED {
             checked.discarded += u64::from(seen != UNMAPPED);
             continue;

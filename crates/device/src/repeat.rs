@@ -25,11 +25,17 @@ pub fn repeat(drive: &mut Drive, trace: &Path, data: &Path) -> Result<(), Device
     let (mut block, mut bytes) = (vec![], vec![]);
     while reader.next_block(&mut block).map_err(|error| media(&error))? {
         for request in &block {
-            let (page, count) = (request.offset as u64 / PAGE as u64, request.size / PAGE as u64);
+            let (at, size, bytes_of_page) = (request.offset as u64, request.size, PAGE as u64);
+            if !at.is_multiple_of(bytes_of_page) || !size.is_multiple_of(bytes_of_page) {
+                let text =
+                    format!("found {size} bytes from {at} on, expected whole pages of {PAGE}");
+                return Err(DeviceError::Media(text));
+            }
+            let (page, count) = (at / bytes_of_page, size / bytes_of_page);
             match request.op {
                 Op::Write => {
-                    bytes.resize(request.size as usize, 0);
-                    data.read_exact_at(&mut bytes, request.offset as u64)?;
+                    bytes.resize(size as usize, 0);
+                    data.read_exact_at(&mut bytes, at)?;
                     drive.write(page, &bytes, false)?;
                 }
                 Op::Trim => drive.trim(page, count)?,

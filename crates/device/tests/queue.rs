@@ -1,8 +1,9 @@
-//! The drive's thread: order, group commit, failures, stopping.
+//! Commands for one drive: who executes them, order, group commit, failures, stopping.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Barrier};
+use std::thread::ThreadId;
 
 use flashgc_device::front::failure::Failure;
 use flashgc_device::front::queue::{Answer, Command, Engine, Queue};
@@ -80,11 +81,17 @@ fn read(page: u64) -> Command {
     Command::Read { at: page * 4096, bytes: 4096 }
 }
 
+/// Returns when the drive waits at its gate, for a command of another thread.
+fn wait_at_the_gate(queue: &Queue, gate: &Barrier) {
+    let queue = queue.clone();
+    std::thread::spawn(move || queue.submit(read(0), |_| ()));
+    gate.wait();
+}
+
 /// Submits commands while the drive waits at its gate; their outcomes in the order of the answers.
 fn batch(queue: &Queue, gate: &Barrier, commands: Vec<Command>) -> Vec<(usize, Outcome)> {
     let (answer, answers) = channel();
-    queue.submit(read(0), |_| ());
-    gate.wait();
+    wait_at_the_gate(queue, gate);
     let count = commands.len();
     for (index, command) in commands.into_iter().enumerate() {
         let answer = answer.clone();
@@ -112,6 +119,40 @@ fn one_flush_serves_all_that_wait_and_comes_after_what_was_before_them() {
     use Call::{Flush, Read, Write};
     // The last flush is that of the stop.
     assert_eq!(calls, [Read(0), Write(1), Write(2), Write(3), Flush, Flush]);
+}
+
+/// The thread on which a command was answered.
+fn answered_by(queue: &Queue, command: Command) -> ThreadId {
+    let (answer, answers) = channel();
+    queue.submit(command, move |_| answer.send(std::thread::current().id()).unwrap());
+    answers.recv().unwrap()
+}
+
+#[test]
+fn an_idle_drive_is_asked_by_the_thread_that_submits_unless_it_must_flush() {
+    let engine = Engine::start(Ram::new(100)).unwrap();
+    let queue = engine.queue();
+    let here = std::thread::current().id();
+    assert_eq!(answered_by(&queue, write(1, false)), here);
+    assert_eq!(answered_by(&queue, read(1)), here);
+    assert_ne!(answered_by(&queue, Command::Flush), here);
+    assert_ne!(answered_by(&queue, write(1, true)), here);
+}
+
+#[test]
+fn nothing_overtakes_what_the_same_thread_has_queued() {
+    let (drive, calls, _) = Told::new();
+    let engine = Engine::start(drive).unwrap();
+    let queue = engine.queue();
+    for page in 0..60 {
+        queue.submit(write(page, page % 3 == 0), |_| ());
+    }
+    engine.stop().1.unwrap();
+    let pages = calls.try_iter().filter_map(|call| match call {
+        Call::Write(page) => Some(page),
+        _ => None,
+    });
+    assert!(pages.eq(0..60));
 }
 
 #[test]
@@ -155,8 +196,7 @@ fn stopping_executes_what_was_queued_and_refuses_what_comes_later() {
     let (drive, calls, gate) = Told::new();
     let engine = Engine::start(drive).unwrap();
     let queue = engine.queue();
-    queue.submit(read(0), |_| ());
-    gate.wait();
+    wait_at_the_gate(&queue, &gate);
     queue.submit(write(1, false), |_| ());
     let stop = std::thread::spawn(move || engine.stop().1);
     gate.wait();
@@ -201,12 +241,16 @@ fn every_command_is_answered_once_when_the_drive_stops() {
 
 #[test]
 fn a_drive_that_panics_answers_all_and_says_so() {
-    let (drive, _calls, _) = Told::new();
-    let engine = Engine::start(drive).unwrap();
-    let queue = engine.queue();
-    assert_eq!(queue.call(write(66, false)), Err(Failure::Stopped));
-    assert_eq!(queue.call(Command::Flush), Err(Failure::Stopped));
-    let (drive, flushed) = engine.stop();
-    assert!(drive.is_none());
-    assert_eq!(flushed, Err(Failure::Io("the thread of the drive died".into())));
+    // On the thread of a front end, and on the drive's.
+    for durable in [false, true] {
+        let (drive, _calls, _) = Told::new();
+        let engine = Engine::start(drive).unwrap();
+        let queue = engine.queue();
+        assert_eq!(queue.call(write(66, durable)), Err(Failure::Stopped));
+        assert_eq!(queue.call(read(1)), Err(Failure::Stopped));
+        assert_eq!(queue.call(Command::Flush), Err(Failure::Stopped));
+        let (drive, flushed) = engine.stop();
+        assert!(drive.is_none());
+        assert_eq!(flushed, Err(Failure::Io("the drive panicked".into())));
+    }
 }

@@ -1,8 +1,8 @@
 //! Front ends: how hosts reach a drive.
 //!
-//! A front end parses requests, checks them and puts commands on the [`queue`]. One thread owns the
-//! drive and answers them. A front end decides nothing about flash, and never waits for a client on
-//! the drive's thread.
+//! A front end parses requests, checks them and submits commands to the [`queue`], which answers them
+//! on the thread of the front end or on the drive's. A front end decides nothing about flash, and never
+//! waits for a client in an answer.
 
 pub mod bytes;
 mod clients;

@@ -1,13 +1,20 @@
-//! One thread owns the drive; front ends queue commands for it.
+//! One drive, and the commands of all front ends for it.
 //!
-//! Commands are executed in the order of the queue. What waits when the thread comes back is one
-//! batch. **Group commit**: all flushes and durable writes of a batch are answered after one flush at
-//! its end. Each of them therefore covers what was completed before it was submitted, and what its
-//! batch executed after it as well. Everything else is answered as soon as it is executed.
+//! A command that finds the drive idle and nothing queued is executed at once, by the thread that
+//! submits it. All others are queued for the drive's own thread, flushes and durable writes among them.
+//! The commands of one front end are therefore executed in the order in which it submits them.
 //!
-//! Every command is answered exactly once, also when the drive stops or its thread dies.
+//! What waits when the drive's thread comes back is one batch. **Group commit**: all flushes and
+//! durable writes of a batch are answered after one flush at its end. Each of them therefore covers
+//! what was completed before it was submitted, and what its batch executed after it as well. Everything
+//! else is answered as soon as it is executed.
+//!
+//! Every command is answered exactly once, also when the drive stops or panics.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
@@ -160,11 +167,60 @@ enum Entry {
     Stop,
 }
 
+/// The drive and the latencies of its commands: whoever holds the lock executes.
+struct Shared<S> {
+    /// `None` once the drive was given back.
+    drive: Mutex<Option<Metered<S>>>,
+    /// Entries that the drive's thread has not done yet.
+    queued: AtomicUsize,
+}
+
+struct Metered<S> {
+    drive: Bytes<S>,
+    meter: Meter,
+}
+
+/// The drive as a queue needs it, whatever its type.
+trait Idle: Send + Sync {
+    fn queued(&self) -> &AtomicUsize;
+
+    /// Executes a command that need not be durable, if the drive is idle; gives it back if not.
+    fn execute(&self, command: Command, caller: Caller) -> Option<(Command, Caller)>;
+}
+
+impl<S: Served> Idle for Shared<S> {
+    fn queued(&self) -> &AtomicUsize {
+        &self.queued
+    }
+
+    fn execute(&self, command: Command, caller: Caller) -> Option<(Command, Caller)> {
+        if self.queued.load(Ordering::Acquire) > 0 {
+            return Some((command, caller));
+        }
+        let Ok(mut locked) = self.drive.try_lock() else { return Some((command, caller)) };
+        if locked.is_none() {
+            return Some((command, caller));
+        }
+        // A drive that panics ends for everybody, but not the thread of the front end. The lock goes
+        // while the stack unwinds, so it is poisoned.
+        let _ = catch_unwind(AssertUnwindSafe(move || {
+            let Some(Metered { drive, meter }) = locked.as_mut() else { return };
+            let began = caller.since;
+            meter.count(&command);
+            caller.tell(execute(drive, command), meter);
+            meter.worked(began);
+            drive.account(&meter.take_usage());
+        }));
+        None
+    }
+}
+
 /// The queue's end for front ends.
 #[derive(Clone)]
 pub struct Queue {
     entries: SyncSender<Entry>,
     size: u64,
+    idle: Arc<dyn Idle>,
 }
 
 impl Queue {
@@ -173,13 +229,24 @@ impl Queue {
         self.size
     }
 
-    /// Queues a command and waits while the queue is full. `tell` runs on the drive's thread, so it
-    /// must not wait for anything.
+    /// Executes a command, or queues it and waits while the queue is full. `tell` runs on this thread or
+    /// on the drive's, so it must not wait for anything, least of all for what this thread holds.
     pub fn submit(&self, command: Command, tell: impl FnOnce(Outcome) + Send + 'static) {
         let (kind, since) = (Kind::of(&command), Instant::now());
-        let job = Entry::Job(command, Caller { tell: Some(Box::new(tell)), since, kind });
-        // A queue without a drive drops the job, which tells the caller.
-        let _ = self.entries.send(job);
+        let caller = Caller { tell: Some(Box::new(tell)), since, kind };
+        let left = match command.durable() {
+            true => Some((command, caller)),
+            false => self.idle.execute(command, caller),
+        };
+        if let Some((command, caller)) = left {
+            self.send(Entry::Job(command, caller));
+        }
+    }
+
+    fn send(&self, entry: Entry) {
+        self.idle.queued().fetch_add(1, Ordering::AcqRel);
+        // A queue without a drive drops the entry, which tells the caller.
+        let _ = self.entries.send(entry);
     }
 
     /// Calls `visit` with the drive on its thread, between two commands, and returns what it returns.
@@ -194,11 +261,11 @@ impl Queue {
         let visit = move |drive: &mut dyn Served, meter: &Meter| {
             let _ = answer.send(visit(drive, meter));
         };
-        let _ = self.entries.send(Entry::Visit(Box::new(visit)));
+        self.send(Entry::Visit(Box::new(visit)));
         answered.recv().map_err(|_| Failure::Stopped)
     }
 
-    /// Queues a command and waits for its answer.
+    /// Submits a command and waits for its answer.
     pub fn call(&self, command: Command) -> Outcome {
         let (answer, answered) = sync_channel(1);
         self.submit(command, move |outcome| {
@@ -211,17 +278,24 @@ impl Queue {
 /// A drive with its thread. Dropped, it stops as [`Engine::stop`] does.
 pub struct Engine<S> {
     queue: Queue,
-    thread: Option<JoinHandle<(S, Result<(), Failure>)>>,
+    thread: Option<JoinHandle<Given<S>>>,
 }
 
+/// The drive, and whether its last flush was one; nothing if it panicked.
+type Given<S> = Option<(S, Result<(), Failure>)>;
+
 impl<S: Served + 'static> Engine<S> {
-    /// Starts the thread that owns `drive`.
+    /// Starts the thread of `drive`.
     pub fn start(drive: S) -> std::io::Result<Self> {
         let drive = Bytes::new(drive);
         let (entries, queued) = sync_channel(DEPTH);
-        let queue = Queue { entries, size: drive.size() };
-        let thread =
-            std::thread::Builder::new().name("drive".into()).spawn(move || run(drive, &queued))?;
+        let size = drive.size();
+        let drive = Mutex::new(Some(Metered { drive, meter: Meter::new() }));
+        let shared = Arc::new(Shared { drive, queued: AtomicUsize::new(0) });
+        let queue = Queue { entries, size, idle: Arc::clone(&shared) as _ };
+        let thread = std::thread::Builder::new()
+            .name("drive".into())
+            .spawn(move || run(&shared, &queued))?;
         Ok(Self { queue, thread: Some(thread) })
     }
 
@@ -233,20 +307,20 @@ impl<S: Served + 'static> Engine<S> {
     /// Executes what is queued, flushes and gives the drive back. Commands that come later fail.
     ///
     /// # Errors
-    /// The flush failed, or the drive's thread died (then there is no drive either).
+    /// The flush failed, or the drive panicked (then there is no drive either).
     pub fn stop(mut self) -> (Option<S>, Result<(), Failure>) {
         match self.end() {
             Some((drive, flushed)) => (Some(drive), flushed),
-            None => (None, Err(Failure::Io("the thread of the drive died".into()))),
+            None => (None, Err(Failure::Io("the drive panicked".into()))),
         }
     }
 }
 
 impl<S> Engine<S> {
-    fn end(&mut self) -> Option<(S, Result<(), Failure>)> {
+    fn end(&mut self) -> Given<S> {
         let thread = self.thread.take()?;
-        let _ = self.queue.entries.send(Entry::Stop);
-        thread.join().ok()
+        self.queue.send(Entry::Stop);
+        thread.join().ok().flatten()
     }
 }
 
@@ -257,13 +331,25 @@ impl<S> Drop for Engine<S> {
 }
 
 /// The drive's thread: batch after batch, until it is told to stop or nobody is left to ask.
-fn run<S: Served>(mut drive: Bytes<S>, queued: &Receiver<Entry>) -> (S, Result<(), Failure>) {
+fn run<S: Served>(shared: &Shared<S>, queued: &Receiver<Entry>) -> Given<S> {
     let mut running = true;
-    let mut meter = Meter::new();
     while running && let Ok(first) = queued.recv() {
-        let began = Instant::now();
-        let mut waiting = Vec::new();
+        let mut locked = shared.drive.lock().ok()?;
+        running = locked.as_mut()?.serve(first, queued, &shared.queued);
+    }
+    let mut drive = shared.drive.lock().ok()?.take()?.drive;
+    let flushed = drive.flush();
+    Some((drive.into_drive(), flushed))
+}
+
+impl<S: Served> Metered<S> {
+    /// Executes a batch. Whether the drive goes on.
+    fn serve(&mut self, first: Entry, queued: &Receiver<Entry>, left: &AtomicUsize) -> bool {
+        let Self { drive, meter } = self;
+        let (began, mut waiting) = (Instant::now(), vec![]);
+        let (mut running, mut done) = (true, 0);
         for entry in std::iter::once(first).chain(queued.try_iter()).take(DEPTH) {
+            done += 1;
             match entry {
                 Entry::Stop => {
                     running = false;
@@ -271,14 +357,14 @@ fn run<S: Served>(mut drive: Bytes<S>, queued: &Receiver<Entry>) -> (S, Result<(
                 }
                 Entry::Visit(visit) => {
                     drive.account(&meter.take_usage());
-                    visit(drive.drive(), &meter);
+                    visit(drive.drive(), meter);
                 }
                 Entry::Job(command, caller) => {
                     let durable = command.durable();
                     meter.count(&command);
-                    match execute(&mut drive, command) {
+                    match execute(drive, command) {
                         Ok(_) if durable => waiting.push(caller),
-                        outcome => caller.tell(outcome, &mut meter),
+                        outcome => caller.tell(outcome, meter),
                     }
                 }
             }
@@ -286,14 +372,14 @@ fn run<S: Served>(mut drive: Bytes<S>, queued: &Receiver<Entry>) -> (S, Result<(
         if !waiting.is_empty() {
             let flushed = drive.flush();
             for caller in waiting {
-                caller.tell(flushed.clone().map(|()| Answer::Done), &mut meter);
+                caller.tell(flushed.clone().map(|()| Answer::Done), meter);
             }
         }
         meter.worked(began);
         drive.account(&meter.take_usage());
+        left.fetch_sub(done, Ordering::AcqRel);
+        running
     }
-    let flushed = drive.flush();
-    (drive.into_drive(), flushed)
 }
 
 /// Executes a command; that it is durable is the batch's business.

@@ -165,9 +165,17 @@ pub(crate) fn device_configuration(path: PathBuf) -> PyResult<String> {
 }
 
 /// Reads all of the closed drive at `path`, and compares its map with that of the out-of-band records;
-/// with `from_oob` only the latter is made. Returns what was found as JSON.
+/// with `from_oob` only the latter is made. Returns what was found as JSON. `show` is called now and
+/// then with the number of logical pages that were looked at, and with all of them.
 #[pyfunction]
-pub(crate) fn device_check(py: Python<'_>, path: PathBuf, from_oob: bool) -> PyResult<String> {
+#[pyo3(signature = (path, from_oob, show = None))]
+pub(crate) fn device_check(
+    py: Python<'_>,
+    path: PathBuf,
+    from_oob: bool,
+    show: Option<Py<PyAny>>,
+) -> PyResult<String> {
+    let mut stopped = None;
     let check = || {
         let media = FileMedia::open(&path)?;
         let text = configuration(&media)?;
@@ -177,7 +185,15 @@ pub(crate) fn device_check(py: Python<'_>, path: PathBuf, from_oob: bool) -> PyR
             let mapped = found.map.iter().filter(|&&ppn| ppn != flashgc_ftl::UNMAPPED).count();
             return Ok(json!({ "mapped": mapped, "knows_losses": found.knows_losses }));
         }
-        let found = flashgc_device::check::check(&media, &settings)?;
+        let pages = settings.layout.geometry.logical_pages();
+        let mut watch = |done| match told(show.as_ref(), done, pages) {
+            Ok(()) => true,
+            Err(error) => {
+                stopped = Some(error);
+                false
+            }
+        };
+        let found = flashgc_device::check::check_watched(&media, &settings, &mut watch)?;
         Ok::<_, DeviceError>(json!({
             "is_clean": found.is_clean,
             "mapped": found.mapped,
@@ -186,8 +202,19 @@ pub(crate) fn device_check(py: Python<'_>, path: PathBuf, from_oob: bool) -> PyR
             "discarded": found.discarded,
         }))
     };
-    let found = py.detach(check).map_err(|error| failed(&path, &error))?;
-    to_json(&found)
+    let found = py.detach(check);
+    match stopped {
+        Some(error) => Err(error),
+        None => to_json(&found.map_err(|error| failed(&path, &error))?),
+    }
+}
+
+/// Shows how many pages are done, unless a signal or `show` wants the end.
+fn told(show: Option<&Py<PyAny>>, done: u32, pages: u32) -> PyResult<()> {
+    Python::attach(|py| {
+        py.check_signals()?;
+        show.map_or(Ok(()), |show| show.call1(py, (done, pages)).map(drop))
+    })
 }
 
 /// The exception for what went wrong with the file at `path`.

@@ -30,17 +30,24 @@ The exit code is 1 where a page is damaged or the two maps differ.""",
     "is damaged.",
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
-def check(file: Path, from_oob: bool, as_json: bool) -> int:
+@click.option("--quiet", is_flag=True, help="Show no progress.")
+def check(file: Path, from_oob: bool, as_json: bool, quiet: bool) -> int:
     """Read every page of the drive in FILE, and compare its two maps.
 
     One is that of checkpoint and journal, the other that of the out-of-band records. Nothing is
     written. The drive must not be served.
     """
     from flashgc import _core
+    from flashgc.command.progress import Bar
     from flashgc.command.results import deliver
     from flashgc.units import format_count as n
 
-    found = json.loads(_core.device_check(file, from_oob))
+    with Bar(quiet=quiet) as bar:
+
+        def show(done: int, pages: int) -> None:
+            bar.show(done / pages, "checking", done, "pages")
+
+        found = json.loads(_core.device_check(file, from_oob, show))
     if as_json:
         deliver(json.dumps(found, indent=2), as_json=True, out=None)
     if from_oob:

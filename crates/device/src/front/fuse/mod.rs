@@ -7,7 +7,8 @@
 //! refused by the kernel. `SEEK_DATA` and `SEEK_HOLE` tell pages with data from those without, and
 //! hints come by [`ioctl`].
 //!
-//! The mount's thread parses requests; the drive's thread answers the kernel itself.
+//! The mount's thread parses requests and executes them while the drive is idle; whichever thread
+//! executes a request answers the kernel itself.
 
 pub mod ioctl;
 

@@ -115,7 +115,7 @@ impl Backend {
     }
 }
 
-/// What waits in the virtqueue. Its lock is held for that alone: the drive's thread takes it to answer.
+/// What waits in the virtqueue. Its lock is held for that alone: answers take it.
 fn pop(vring: &Vring, memory: &Memory) -> Vec<Request> {
     let mut state = vring.get_mut();
     let queue = state.get_queue_mut();

@@ -1,7 +1,7 @@
 //! A disk for virtual machines: vhost-user-blk, which QEMU, Cloud Hypervisor and others attach.
 //!
-//! One machine at a time. Its thread takes requests from the virtqueue and puts commands on the
-//! drive's queue; the drive's thread writes the answers into the machine's memory. The disk has
+//! One machine at a time. Its thread takes requests from the virtqueue and submits commands to
+//! the drive's queue; whichever thread executes one writes the answer into the machine's memory. The disk has
 //! sectors of 4096 bytes, though requests of 512 bytes are served. What is refused: secure erase,
 //! zones, migration.
 //!
