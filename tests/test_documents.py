@@ -17,7 +17,7 @@ from documents import (
     agrees,
     agrees_in_words,
     blocks,
-    can_mount,
+    can,
     documents,
     output,
     prepare,
@@ -56,9 +56,9 @@ def test_a_document_shows_what_happens(
 
 
 def run_console(block: Block, place: str, folder: Path) -> None:
-    if block.mounts and not can_mount():
+    if not can(block.needs):
         return
-    agree = agrees_in_words if block.mounts else agrees
+    agree = agrees_in_words if block.needs else agrees
     for step in steps(block):
         found = output(step, folder)
         assert agree(step.printed, found), (

@@ -12,9 +12,9 @@ count as one blank. A block marked ``python`` is a program, with ``>>>`` a docte
 ``<!-- file: NAME -->`` is written to that file. Each document has a folder of its own, in which
 ``data`` and ``docs`` are the repository's.
 
-A block after ``<!-- mounts -->`` mounts drives: it is run where that is possible, and left out
-elsewhere. What a file system writes differs a little from run to run, so only the words at the
-beginning of each line are compared.
+A block after ``<!-- mounts -->`` mounts drives, and one after ``<!-- hints -->`` follows the page
+cache as well: it is run where that is possible, and left out elsewhere. What a file system writes
+differs a little from run to run, so only the words at the beginning of each line are compared.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 BLOCK = re.compile(
-    r"^(?:<!-- (?:file: (?P<file>\S+)|(?P<mounts>mounts)) -->\n)?"
+    r"^(?:<!-- (?:file: (?P<file>\S+)|(?P<needs>mounts|hints)) -->\n)?"
     r"```(?P<kind>\w+)\n(?P<text>.*?)^```$",
     re.M | re.S,
 )
@@ -66,8 +66,8 @@ class Block:
     #: Where its text begins and ends in the document.
     begin: int = 0
     end: int = 0
-    #: Whether its commands mount drives.
-    mounts: bool = False
+    #: What its commands do that is not possible everywhere: ``mounts`` or ``hints``.
+    needs: str | None = None
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def blocks(document: Path) -> list[Block]:
             text.count("\n", 0, match.start("text")) + 1,
             match["file"],
             *match.span("text"),
-            mounts=match["mounts"] is not None,
+            needs=match["needs"],
         )
         for match in BLOCK.finditer(text)
     ]
@@ -174,13 +174,18 @@ def agrees_in_words(printed: str, found: str) -> bool:
     return _placed(words(printed), words(found), lambda a, b: a == b) is not None
 
 
-def can_mount() -> bool:
-    """Whether drives can be mounted here."""
+@cache
+def can(needs: str | None) -> bool:
+    """Whether blocks that need this can be run here."""
     from flashgc import DriveError
     from flashgc.device import mounts
+    from flashgc.followers.live import demo
 
     try:
-        mounts.check("a document", "ext4")
+        if needs == "mounts":
+            mounts.check("a document", "ext4")
+        elif needs == "hints":
+            demo.check()
     except DriveError:
         return False
     return True
@@ -255,7 +260,7 @@ def rewrite(document: Path) -> bool:
                 (folder / block.file).write_text(block.text, encoding="utf-8")
             elif block.kind == "python" and ">>>" not in block.text:
                 run_python(block.text, document.name, names)
-            elif block.kind == "console" and (can_mount() or not block.mounts):
+            elif block.kind == "console" and can(block.needs):
                 made = [
                     (step, renewed(step.printed, output(step, folder))) for step in steps(block)
                 ]

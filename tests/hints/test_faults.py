@@ -80,7 +80,7 @@ def command(stand: Stand) -> Iterator[tuple[subprocess.Popen[bytes], Path]]:
         assert (follower.returncode, b"Traceback" in errors) == (0, False), errors
     finally:
         follower.kill()
-        follower.wait()
+        follower.communicate()
 
 
 def until(holds: Callable[[], bool], seconds: float = 15) -> None:
@@ -219,7 +219,9 @@ def test_a_follower_that_stood_still_goes_on_behind_log_that_is_gone(stand: Stan
             follower.send_signal(signal.SIGCONT)
         until(lambda: last(out)["restarts"] > before["restarts"])
         is_followed(stand)
-        assert last(out)["drive"]["pages_hinted"] > before["drive"]["pages_hinted"] + 200
+        # What the command says is a fifth of a second old, and more on a busy machine.
+        hinted = before["drive"]["pages_hinted"] + 200
+        until(lambda: last(out)["drive"]["pages_hinted"] > hinted)
 
 
 def test_a_server_that_comes_back_with_another_log_is_followed_when_it_can_be(

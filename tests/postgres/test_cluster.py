@@ -112,11 +112,13 @@ def test_nothing_is_left_of_a_cluster_whose_owner_was_killed() -> None:
     os.kill(owner, signal.SIGKILL)
     process.communicate()
     assert folder.exists()
-    assert all(Path(f"/proc/{pid}").exists() for pid in pids)
+    # One may have gone since: that of the last question, which ended before it was asked for.
+    pids = [pid for pid in pids if began(pid)]
+    assert len(pids) > 3
 
     with scratch(purpose):
-        # Soon, since they were killed: without its files a server ends by itself after a while.
-        until = time.monotonic() + 1
+        # Soon, since they were killed: without its files a server ends by itself after a minute.
+        until = time.monotonic() + 10
         while any(began(pid) for pid in pids):
             assert time.monotonic() < until
             time.sleep(0.01)

@@ -1,7 +1,5 @@
 //! Pages of a device, and runs of them.
 
-use std::collections::BTreeSet;
-
 /// Bytes of a page.
 pub const PAGE: u64 = 4096;
 
@@ -22,10 +20,10 @@ pub struct Changes {
     pub cancelled: Vec<Run>,
 }
 
-/// The runs that some pages are.
-pub fn runs(pages: &BTreeSet<u64>) -> Vec<Run> {
+/// The runs that some pages are, which come in order.
+pub fn runs(pages: impl IntoIterator<Item = u64>) -> Vec<Run> {
     let mut runs: Vec<Run> = vec![];
-    for &page in pages {
+    for page in pages {
         match runs.last_mut() {
             Some((first, count)) if *first + *count == page => *count += 1,
             _ => runs.push((page, 1)),
@@ -40,8 +38,8 @@ mod tests {
 
     #[test]
     fn pages_become_runs() {
-        assert_eq!(runs(&BTreeSet::new()), []);
-        assert_eq!(runs(&BTreeSet::from([9, 3, 4, 5, 7])), [(3, 3), (7, 1), (9, 1)]);
+        assert_eq!(runs([]), []);
+        assert_eq!(runs([3, 4, 5, 7, 9]), [(3, 3), (7, 1), (9, 1)]);
         assert_eq!(touched(4095, 2), 0..2);
         assert_eq!(touched(8192, 8192), 2..4);
     }

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from flashgc._core import DriveError
+from flashgc.device._closing import Closing
 from flashgc.device.control import PAGE, Client
 
 T = TypeVar("T")
@@ -45,7 +46,7 @@ class Sent:
     seconds: float = 0.0
 
 
-class Link:
+class Link(Closing):
     """A connection to the drive in ``file`` that is made again when it breaks.
 
     A hint holds from a moment of the drive. :meth:`look` asks for the moment now, and :meth:`send`
@@ -63,12 +64,6 @@ class Link:
         self.sent = Sent()
         #: Whether the drive's policies use hints.
         self.heeds_hints = self._client.heeds_hints()
-
-    def __enter__(self) -> Link:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Ends the connection."""

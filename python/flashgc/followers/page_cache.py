@@ -9,8 +9,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from flashgc import _core
-from flashgc._core import ConfigError
+from flashgc._core import ConfigError, DriveError
+from flashgc.device._closing import Closing
 from flashgc.followers.link import Link, Sent
+from flashgc.followers.place import IN_PLACE
+
+#: Where a kernel with tracepoints tells of them; the second place is that of older systems.
+TRACEFS = (Path("/sys/kernel/tracing"), Path("/sys/kernel/debug/tracing"))
+
+#: The tracepoint without which nothing is known of ext4.
+DIRTIED = "block/block_dirty_buffer"
 
 #: Seconds between two looks at what became dirty.
 INTERVAL = 0.02
@@ -50,7 +58,7 @@ class Mounted:
     number: int
 
 
-class PageCache:
+class PageCache(Closing):
     """Hints the drive in ``file`` what the file system at ``mount`` on it will write.
 
     Every ``interval`` seconds the drive hears what became dirty, and which of it will not be
@@ -78,12 +86,6 @@ class PageCache:
             self._place.device, self._place.filesystem, ring_bytes
         )
         self._begin, self._cpu = time.monotonic(), time.process_time()
-
-    def __enter__(self) -> PageCache:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Ends both connections."""
@@ -117,6 +119,14 @@ class PageCache:
         )
 
 
+def check_tracepoints() -> None:
+    """Whether the kernel tells what becomes dirty on ext4; :class:`DriveError` if not."""
+    if not any((root / "events" / DIRTIED).exists() for root in TRACEFS):
+        raise DriveError(
+            f"the kernel has no tracepoint {DIRTIED}; hint: mount -t tracefs nodev {TRACEFS[0]}"
+        )
+
+
 def mounted(mount: Path) -> Mounted:
     """The file system that ``mount`` is in, and its device.
 
@@ -136,10 +146,10 @@ def mounted(mount: Path) -> Mounted:
     point, number, filesystem, options = max(
         reversed(inside), key=lambda entry: len(entry[0].parts)
     )
-    if filesystem not in ("ext4", "xfs"):
+    if filesystem not in IN_PLACE:
         raise ConfigError(
-            f"{mount}: found {filesystem}, expected ext4 or xfs; hint: a file system that copies "
-            "on write (btrfs, zfs) overwrites elsewhere, so it has nothing to hint"
+            f"{mount}: found {filesystem}, expected {' or '.join(IN_PLACE)}; hint: a file system "
+            "that copies on write (btrfs, zfs) overwrites elsewhere, so it has nothing to hint"
         )
     if "nodelalloc" in options:
         raise ConfigError(

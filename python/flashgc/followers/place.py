@@ -31,8 +31,8 @@ def number_of(device: str) -> int:
     return os.stat(device).st_rdev
 
 
-def filesystem_on(device: str) -> str:
-    """The file system that is mounted from ``device``; refuses those that write elsewhere."""
+def check_filesystem(device: str) -> None:
+    """Refuses a ``device`` that is not mounted, or whose file system writes elsewhere."""
     with open("/proc/self/mounts", encoding="utf-8", errors="surrogateescape") as mounts:
         kinds = [line.split()[2] for line in mounts if line.split()[0] == device]
     if not kinds:
@@ -42,7 +42,6 @@ def filesystem_on(device: str) -> str:
             f"{device} holds {kinds[0]}, which writes every page to a new place, so no hint would "
             f"come true; expected {' or '.join(IN_PLACE)}"
         )
-    return kinds[0]
 
 
 def check_on(path: Path, device: str, file: Path) -> None:

@@ -139,12 +139,12 @@ class Hints:
         self.restarts = 0
         self.trouble: str | None = None
         self._lag = 0
-        self._has_begun = False
+        self._has_begun, self._is_away = False, False
 
     def _find(self) -> int:
         """The device on which the drive is, as ``st_dev`` of the server's files has it."""
         device = place.device_of(self._file)
-        place.filesystem_on(device)
+        place.check_filesystem(device)
         place.check_on(self._server.folder, device, self._file)
         return place.number_of(device)
 
@@ -156,8 +156,17 @@ class Hints:
         """Whether the server can say which of its blocks are dirty."""
         return self._server.has_truth
 
-    def follow(self, stopped: Callable[[], bool], every: float = 10.0) -> Iterator[Sample]:
-        """Follows until ``stopped()``; a sample every so many seconds (0: never) and at the end."""
+    def follow(
+        self,
+        stopped: Callable[[], bool],
+        every: float = 10.0,
+        away: Callable[[str], None] = lambda trouble: None,
+    ) -> Iterator[Sample]:
+        """Follows until ``stopped()``; a sample every so many seconds (0: never) and at the end.
+
+        ``away`` is called with what is wrong when the server or the file system goes away, once
+        until it is back.
+        """
         with self.link:
             while not stopped():
                 try:
@@ -166,6 +175,9 @@ class Hints:
                     if not self._has_begun:
                         raise refused(error) from None
                     self.trouble = _line(error)
+                    if not self._is_away:
+                        away(self.trouble)
+                    self._is_away = True
                     _wait(PAUSE, stopped)
                     self.restarts += 1
 
@@ -198,11 +210,13 @@ class Hints:
         self.link.look()
         self._follower.restart(stream.start())
         self._recall(asked)
-        self._has_begun = True
+        self._has_begun, self._is_away = True, False
 
     def _recall(self, asked: Any) -> None:
-        """Tells the drive what is dirty already: the log has passed it, or the drive forgot it."""
-        self.link.look()
+        """Tells the drive what is dirty already: the log has passed it, or the drive forgot it.
+
+        The drive was just asked for its moment.
+        """
         known = time.time()
         if self._server.has_truth:
             self._follower.dirty(asked.execute(DIRTY).fetchall())

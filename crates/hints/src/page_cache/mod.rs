@@ -51,8 +51,8 @@ use events::{Event, Events};
 use rings::Rings;
 use threads::Threads;
 
-/// Bytes of a page of the drive.
-pub const PAGE: u64 = 4096;
+pub use crate::pages::{Changes, PAGE};
+use crate::pages::{Run, runs};
 
 /// Bytes of a ring, one a CPU: some 25000 events until they are read.
 pub const RING_BYTES: usize = 2 << 20;
@@ -96,15 +96,6 @@ pub enum FollowError {
         /// What to try.
         hint: &'static str,
     },
-}
-
-/// What changed since the last poll, in pages of the device: sorted, and merged where they touch.
-#[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub struct Changes {
-    /// Pages that became dirty, and that no write has reached since the poll began.
-    pub dirtied: Vec<Range<u64>>,
-    /// Pages that were dirty and will not be written: their blocks were freed.
-    pub cancelled: Vec<Range<u64>>,
 }
 
 /// What was counted since the device is followed.
@@ -172,21 +163,20 @@ impl Follower {
             self.take(event, &mut dirtied);
         }
         self.dirty.changes(&mut dirtied, &mut cancelled);
-        let changes = Changes { dirtied: merged(dirtied), cancelled: merged(cancelled) };
-        self.counts.hinted += pages(&changes.dirtied);
-        self.counts.cancelled += pages(&changes.cancelled);
-        Ok(changes)
+        self.counts.hinted += dirtied.len() as u64;
+        self.counts.cancelled += cancelled.len() as u64;
+        let [dirtied, cancelled] = [dirtied, cancelled].map(in_runs);
+        Ok(Changes { dirtied, cancelled })
     }
 
     fn take(&mut self, event: Event, dirtied: &mut Vec<u32>) {
-        if let Event::Lost(events) = event {
-            self.counts.lost += events;
-            self.dirty.forget(dirtied);
-            self.threads.forget();
-            return;
-        }
-        self.counts.events += 1;
+        self.counts.events += u64::from(!matches!(event, Event::Lost(_)));
         match event {
+            Event::Lost(events) => {
+                self.counts.lost += events;
+                self.dirty.forget(dirtied);
+                self.threads.forget();
+            }
             Event::Dirtied(bytes) => self.dirtied(bytes),
             Event::Queued(bytes) => self.counts.ended += self.dirty.queued(bytes),
             Event::Written(bytes) => self.dirty.written(bytes),
@@ -202,7 +192,6 @@ impl Follower {
                     self.dirtied(bytes);
                 }
             }
-            Event::Lost(_) => unreachable!("is handled above"),
         }
     }
 
@@ -210,9 +199,9 @@ impl Follower {
         self.counts.without_address += u64::from(!self.dirty.dirtied(bytes));
     }
 
-    /// The pages that are dirty now, sorted and merged.
-    pub fn dirty(&self) -> Vec<Range<u64>> {
-        merged(self.dirty.pages())
+    /// The pages that are dirty now.
+    pub fn dirty(&self) -> Vec<Run> {
+        in_runs(self.dirty.pages())
     }
 
     /// What was counted since [`Follower::open`].
@@ -221,18 +210,6 @@ impl Follower {
     }
 }
 
-/// Sorted pages as ranges.
-fn merged(pages: Vec<u32>) -> Vec<Range<u64>> {
-    let mut ranges: Vec<Range<u64>> = Vec::new();
-    for page in pages.into_iter().map(u64::from) {
-        match ranges.last_mut() {
-            Some(last) if last.end == page => last.end = page + 1,
-            _ => ranges.push(page..page + 1),
-        }
-    }
-    ranges
-}
-
-fn pages(ranges: &[Range<u64>]) -> u64 {
-    ranges.iter().map(|range| range.end - range.start).sum()
+fn in_runs(pages: Vec<u32>) -> Vec<Run> {
+    runs(pages.into_iter().map(u64::from))
 }

@@ -96,7 +96,9 @@ impl Follower {
     /// What changed since the last call.
     pub fn changes(&mut self) -> Changes {
         let state = &mut self.state;
-        let changes = Changes { dirtied: runs(&state.dirtied), cancelled: runs(&state.cancelled) };
+        let [dirtied, cancelled] =
+            [&state.dirtied, &state.cancelled].map(|pages| runs(pages.iter().copied()));
+        let changes = Changes { dirtied, cancelled };
         state.counts.dirtied += state.dirtied.len() as u64;
         state.counts.cancelled += state.cancelled.len() as u64;
         state.dirtied.clear();

@@ -1,6 +1,5 @@
 //! The follower of Linux's page cache.
 
-use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::Duration;
@@ -45,11 +44,11 @@ impl PageCacheFollower {
             .map_err(|error| PyValueError::new_err(format!("seconds: {error}")))?;
         let Changes { dirtied, cancelled } =
             self.ask(py, |follower| follower.poll(timeout))?.map_err(refused)?;
-        Ok((to_pages(dirtied), to_pages(cancelled)))
+        Ok((dirtied, cancelled))
     }
 
     fn dirty(&self, py: Python<'_>) -> PyResult<Pages> {
-        self.ask(py, |follower| follower.dirty()).map(to_pages)
+        self.ask(py, |follower| follower.dirty())
     }
 
     fn counts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
@@ -91,8 +90,4 @@ fn refused(error: FollowError) -> PyErr {
         FollowError::FileSystem(_) => ConfigError::new_err(error.to_string()),
         _ => DriveError::new_err(error.to_string()),
     }
-}
-
-fn to_pages(ranges: Vec<Range<u64>>) -> Pages {
-    ranges.into_iter().map(|range| (range.start, range.end - range.start)).collect()
 }

@@ -14,10 +14,12 @@ _HOME = "flashgc.command.hints"
     lazy={
         "postgres": f"{_HOME}.postgres:postgres",
         "page-cache": f"{_HOME}.page_cache:page_cache",
+        "demo": f"{_HOME}.demo:demo",
     },
     context_settings=CONTEXT,
     epilog="""\b
 Examples:
+  flashgc hints demo
   flashgc device create drive.flash --capacity 8GiB --gc-preset zgc-gd
   flashgc device up drive.flash --mount /mnt/drive
   flashgc hints page-cache --mount /mnt/drive --device drive.flash

@@ -111,9 +111,8 @@ class Table:
 
 
 def summary(rows: Sequence[tuple[str, str]]) -> None:
-    """Names and facts at the end."""
+    """Names and facts."""
     width = max(len(name) for name, _ in rows) + 2
-    click.echo()
     for name, fact in rows:
         click.echo(f"{name:{width}}{fact}")
 

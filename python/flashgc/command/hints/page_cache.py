@@ -81,6 +81,7 @@ def page_cache(mount: Path, file: Path, every: float, length: float | None, as_j
         events = f"{format_count(last.events)} in {format_size(last.bytes)}"
         if last.lost:
             events += f"; {format_count(last.lost)} were lost"
+        click.echo()
         summary(
             [("events", events), *of_drive(last.seconds, last.cpu_seconds, last.sent)],
         )

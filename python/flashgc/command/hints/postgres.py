@@ -82,20 +82,20 @@ def postgres(dsn: str, file: Path, every: float, length: float | None, as_json: 
             format_count(sample.zombies),
         )
 
+    def away(trouble: str) -> None:
+        warn(f"nothing is followed until the server is back: {trouble}")
+
     end = End(length)
     with end.by_signal():
-        restarts = 0
-        for sample in hints.follow(end, every):
+        for sample in hints.follow(end, every, away):
             show(sample)
-            if hints.restarts > restarts:
-                warn(f"the server was away: {hints.trouble}")
-            restarts = hints.restarts
     if not as_json:
         counts = hints.counts()
         log = (
             f"{format_size(counts['log_bytes'])} in {format_count(counts['records'])} records with "
             f"{format_count(counts['block_references'])} blocks"
         )
+        click.echo()
         summary(
             [("log", log), *of_drive(counts["seconds"], counts["cpu_seconds"], hints.link.sent)]
         )

@@ -22,6 +22,7 @@ from flashgc.device.campaign.followers import Follower, Lies
 from flashgc.device.campaign.report import BrokenPromiseError, Level
 from flashgc.device.campaign.standing import Standing
 from flashgc.device.control import Client
+from flashgc.followers.page_cache import check_tracepoints
 from flashgc.followers.stream import load as psycopg
 from flashgc.pace import Pace
 from flashgc.postgres import tpcc
@@ -52,18 +53,14 @@ ORDERS = 10_000
 #: Of the server. Its log is small, so that the drive can be.
 OPTIONS = {**postgres.OPTIONS, "max_wal_size": "48MB"}
 
-#: Where a kernel with tracepoints tells of them.
-TRACEPOINTS = Path("/sys/kernel/tracing/events/block/block_dirty_buffer")
-
 
 def lacks() -> str | None:
     """What this machine lacks to follow a database and the page cache."""
     try:
         psycopg()
+        check_tracepoints()
     except DriveError as error:
         return str(error)
-    if not TRACEPOINTS.exists():
-        return f"there is no {TRACEPOINTS}; hint: mount -t tracefs nodev /sys/kernel/tracing"
     return None
 
 

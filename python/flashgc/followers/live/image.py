@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import random
 import shutil
+import subprocess
 from pathlib import Path
 
 from flashgc import _core
 from flashgc._core import DriveError
 from flashgc.device import mounts
 from flashgc.device.scratch import scratch
+from flashgc.followers import micro
 from flashgc.followers.live import stand
 from flashgc.followers.live.plan import Plan
+from flashgc.followers.live.stand import limited
 from flashgc.pace import Pace
 from flashgc.postgres import tpcc
 from flashgc.postgres.cluster import Cluster
@@ -24,9 +26,6 @@ LOG = "pg_wal"
 
 #: Bytes of a write that fills.
 PIECE = 1 << 20
-
-#: Of fio, random writes of the history: bytes of each.
-BLOCK = 16 << 10
 
 
 class Image:
@@ -51,7 +50,7 @@ class Image:
 
 
 def made(plan: Plan, workload: str, folder: Path, pace: Pace) -> Image:
-    """The image of a workload, ``tpcc`` or ``micro``; made where it is not there yet."""
+    """The image of a workload, ``tpcc`` or ``micro-H``; made where it is not there yet."""
     image = Image(folder)
     if image.is_complete(plan):
         return image
@@ -59,12 +58,14 @@ def made(plan: Plan, workload: str, folder: Path, pace: Pace) -> Image:
     folder.mkdir(parents=True)
     with scratch("live") as work:
         file, data = work / "drive.flash", work / "data"
-        stand.create(plan, "greedy", file)
+        stand.create(plan, workload, "greedy", file)
         with stand.mounted(file, work / "mount", image.trace) as mount:
+            # What ext4 keeps for root would be spare space of the drive.
+            mounts.run("tune2fs", "-m", "0", mount.device)
             if workload == "tpcc":
                 _database(plan, mount, work, image, pace)
             else:
-                _micro(plan, mount, work, pace)
+                _micro(plan, mount, work, float(workload.partition("-")[2]), pace)
             mounts.run("fstrim", str(mount.folder))
             mount.sync()
             mounts.run("mount", "-o", "remount,ro", str(mount.folder))
@@ -72,7 +73,7 @@ def made(plan: Plan, workload: str, folder: Path, pace: Pace) -> Image:
         pace.begin("giving every collector the same history", "drives", len(plan.collectors))
         for collector in plan.collectors:
             partial = work / f"{collector}.flash"
-            stand.create(plan, collector, partial)
+            stand.create(plan, workload, collector, partial)
             _core.device_repeat(partial, image.trace, data)
             shutil.move(partial, image.drive(collector))
             pace.step()
@@ -92,9 +93,14 @@ def _database(plan: Plan, mount: stand.Mounted, work: Path, image: Image, pace: 
         cluster.ask("CREATE EXTENSION pg_buffercache")
         tpcc.load(cluster, plan.size, 1, pace)
         cluster.ask("CHECKPOINT")
-        _fill(mount, plan.free)
-        tpcc.run(cluster, plan.history_seconds, plan.clients, 1, pace)
+        # The tables grow in the history, and most at its beginning.
+        _fill(mount, 2 * plan.free)
+        with limited(mount.device, plan.database_dirty):
+            tpcc.run(
+                cluster, clients=plan.clients, pace=pace, transactions=plan.history_transactions
+            )
         cluster.stop()
+        _fill(mount, plan.free, f"{FILLER}-2")
         if not plan.log_on_drive:
             mounts.run("cp", "-a", str(work / LOG), str(image.log))
 
@@ -106,19 +112,18 @@ def put_log(cluster: Cluster, log: Path) -> None:
     link.symlink_to(log)
 
 
-def _micro(plan: Plan, mount: stand.Mounted, work: Path, pace: Pace) -> None:
-    """A file that takes all room but a little, overwritten at random as often as it is large."""
+def _micro(plan: Plan, mount: stand.Mounted, work: Path, h: float, pace: Pace) -> None:
+    """A file that takes all room but a little, written in order and then, as planned, at random."""
     _fill(mount, 8 << 20, MICRO)
     path = mount.folder / MICRO
     size = path.stat().st_size
-    pace.begin("overwriting at random", "blocks", size // BLOCK)
-    draw = random.Random(1)
-    with open(path, "r+b", buffering=0) as file:
-        for number in range(size // BLOCK):
-            file.seek(draw.randrange(size // BLOCK) * BLOCK)
-            file.write(draw.randbytes(BLOCK))
-            if number % 256 == 0:
-                pace.at(number)
+    if plan.overwritten:
+        pace.begin("overwriting at random", "jobs", 1)
+        written = int(size * plan.overwritten)
+        job = micro.write_job(work, path, size, h, written, plan.reads_per_write, seed=0)
+        with limited(mount.device, plan.dirty):
+            subprocess.run(("fio", str(job)), cwd=work, check=True, capture_output=True)
+        pace.step()
     mount.sync()
 
 

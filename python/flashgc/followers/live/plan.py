@@ -21,42 +21,55 @@ MIB = 1 << 20
 
 @dataclass(frozen=True)
 class Plan:
-    """A study's sizes."""
+    """A study's sizes. What the paper says of a condition is kept, as a share of the drive."""
 
-    #: Physical bytes of the drive, its spare share, and pages of a block.
-    capacity: int
-    spare: float = 0.07
-    pages_per_block: int = 128
+    #: Physical bytes of the drive, and its spare share.
+    capacity: int = 1024 * MIB
+    spare: float = 0.05
+    #: Pages of a block, of 4 KiB: a block of the paper holds 128 pages of what is written, here the
+    #: database's of 8 KiB and the micro-benchmark's of 16 KiB.
+    pages_per_block: int = 256
+    micro_pages_per_block: int = 512
     #: Repetitions of each session.
     repetitions: int = 3
     #: Collectors, by their names in the paper.
     collectors: tuple[str, ...] = tuple(COLLECTORS)
 
-    #: TPC-C-like: warehouses, clients, and seconds before and in a session.
-    warehouses: int = 2
+    #: TPC-C-like: warehouses and clients; transactions of the history, and those of a session that
+    #: are not measured and that are.
+    warehouses: int = 7
     items: int = 100_000
     customers: int = 3000
     clients: int = 8
-    history_seconds: int = 60
-    seconds: int = 60
-    #: Bytes of the database's buffers, and of its log between two checkpoints.
-    shared_buffers: int = 64 * MIB
-    max_wal_size: int = 128 * MIB
-    #: Seconds between two checkpoints at most.
-    checkpoint_timeout: int = 60
-    #: Bytes of the file system that are free when the sessions begin.
-    free: int = 64 * MIB
+    history_transactions: int = 30_000
+    warmup_transactions: int = 30_000
+    transactions: int = 30_000
+    #: Bytes of the database's buffers: the paper's 4 GB are 14% of its database.
+    shared_buffers: int = 112 * MIB
+    #: Bytes of the database's log between two checkpoints, and seconds between them at most.
+    max_wal_size: int = 4096 * MIB
+    checkpoint_timeout: int = 300
+    #: Bytes of the file system that are free when the sessions begin: the tables grow into them.
+    free: int = 75 * MIB
+    #: Bytes of the page cache that may be dirty: the paper's database does without one.
+    database_dirty: int = 8 * MIB
     full_page_writes: bool = True
-    #: Whether the log is on the drive. Elsewhere, it is on the host's disk.
-    log_on_drive: bool = True
+    #: Whether the log is on the drive. Elsewhere, as in the paper, it is on the host's disk.
+    log_on_drive: bool = False
 
     #: The micro-benchmark: percents of the space that get the rest of the writes.
-    h: tuple[int, ...] = (6, 20)
-    #: Bytes that a session writes, as a share of the file; reads a write.
-    written: float = 1.0
+    h: tuple[int, ...] = (3, 6, 10, 20, 50)
+    #: Bytes that are written before the sessions, and that a session writes, as shares of the file.
+    overwritten: float = 2.0
+    written: float = 2.0
+    #: Reads a write.
     reads_per_write: float = 0.5
-    #: Bytes of the page cache that may be dirty.
+    #: Bytes of the page cache that may be dirty. Some 2% of the drive are then, as 15% of 4 GB are.
     dirty: int = 48 * MIB
+
+    def block(self, workload: str) -> int:
+        """Pages of a block of the drive for a workload."""
+        return self.pages_per_block if workload == "tpcc" else self.micro_pages_per_block
 
     @property
     def size(self) -> Size:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
-import os
 import shutil
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +27,8 @@ from flashgc.pace import Pace
 from flashgc.postgres import tpcc
 from flashgc.postgres.cluster import Cluster
 
-#: Seconds between two samples of what is known.
-EVERY = 2.0
-
-#: What the kernel lets one change for each device: how much of the page cache it may make dirty.
-BDI = Path("/sys/class/bdi")
+#: Seconds between two samples of what is known, of the database and of the micro-benchmark.
+EVERY, OFTEN = 2.0, 0.25
 
 
 def find_fio() -> None:
@@ -65,9 +62,18 @@ def following(follow: Callable[[Callable[[], bool]], Iterator[Any]]) -> Iterator
 
 
 def run(
-    plan: Plan, workload: str, collector: str, repetition: int, image: Image, pace: Pace
+    plan: Plan,
+    workload: str,
+    collector: str,
+    repetition: int,
+    image: Image,
+    pace: Pace,
+    keep: Path | None = None,
 ) -> dict[str, Any]:
-    """Runs a session: ``tpcc``, or ``micro-H`` with a number for H. What came of it, for JSON."""
+    """Runs a session: ``tpcc``, or ``micro-H`` with a number for H. What came of it, for JSON.
+
+    ``keep`` is the name under which the trace is kept that has the history and the session.
+    """
     with scratch("live") as work:
         file, trace = work / "drive.flash", work / "session.flashgc.zst"
         stand.copied(image.drive(collector), file)
@@ -78,7 +84,9 @@ def run(
                 h = float(workload.partition("-")[2])
                 told = _micro(plan, mount, work, h, repetition, pace)
         told["totals"] = stand.closed(file)
-        told["replayed"] = _replayed(image, trace, file, work)
+        whole = keep or work / "whole.flashgc.zst"
+        _core.trace_join(whole, [image.trace, trace])
+        told["replayed"] = replayed(whole, file)
     if told["replayed"] != told["totals"]:
         raise DriveError(
             f"the replay of {workload} on {collector} counts {told['replayed']}, the drive "
@@ -87,19 +95,13 @@ def run(
     return {"workload": workload, "collector": collector, "repetition": repetition, **told}
 
 
-def _replayed(image: Image, trace: Path, file: Path, work: Path) -> dict[str, int]:
-    """What the counting drive makes of all that the drive was asked since it was made."""
-    from flashgc import Device
+def replayed(trace: Path, file: Path) -> dict[str, int]:
+    """What the counting drive with the configuration of ``file`` makes of a trace."""
     from flashgc.device.replaying import options_of
     from flashgc.simulation import run as simulated
 
-    whole = work / "whole.flashgc.zst"
-    _core.trace_join(whole, [image.trace, trace])
-    with Device.open(file) as drive:
-        made = drive.stat()
     described = json.loads(_core.device_configuration(file))
-    options = options_of({**described, "logical_pages": made["capacity_bytes"] // 4096})
-    result = simulated(str(whole), **options)
+    result = simulated(str(trace), **options_of(described))
     return {
         "host_pages_written": result.host_pages,
         "copied_pages": result.copied_pages,
@@ -128,16 +130,21 @@ def _database(
             put_log(cluster, work / LOG)
         cluster.start()
         hints = Hints(cluster.database.dsn, mount.file)
-        with following(lambda stopped: hints.follow(stopped, EVERY)) as samples:
-            before = mount.counters()
-            result = tpcc.run(cluster, plan.seconds, plan.clients, 1 + repetition, pace)
+        with (
+            stand.limited(mount.device, plan.database_dirty),
+            following(lambda stopped: hints.follow(stopped, EVERY)) as samples,
+        ):
+            load = functools.partial(tpcc.run, cluster, clients=plan.clients, pace=pace)
+            load(seed=1 + 2 * repetition, transactions=plan.warmup_transactions)
+            before, begin = mount.counters(), hints.counts()["seconds"]
+            result = load(seed=2 + 2 * repetition, transactions=plan.transactions)
             measured = _measured(before, mount.counters())
             counts = hints.counts()
         cluster.stop()
     if not result.is_consistent:
         broken = [one.what for one in result.conditions if not one.holds]
         raise DriveError(f"the database is inconsistent: {'; '.join(broken)}")
-    shares = [one.share for one in samples if one.share is not None]
+    shares = [one.share for one in samples if one.share is not None and one.seconds >= begin]
     return {
         **measured,
         "transactions": result.transactions,
@@ -159,8 +166,8 @@ def _micro(
     pace.begin(f"micro-benchmark, h = {h:g}", "sessions", 1)
     with (
         PageCache(mount.folder, mount.file) as hints,
-        limited(mount.device, plan.dirty),
-        following(lambda stopped: hints.follow(stopped, EVERY)) as samples,
+        stand.limited(mount.device, plan.dirty),
+        following(lambda stopped: hints.follow(stopped, OFTEN)) as samples,
     ):
         before, begin = mount.counters(), time.monotonic()
         subprocess.run(("fio", str(job)), cwd=work, check=True, capture_output=True)
@@ -171,24 +178,12 @@ def _micro(
         **measured,
         "seconds": seconds,
         "samples": [[one.seconds, one.dirty, None, one.zombies] for one in samples],
-        "known_share": 1 - last.lost / max(last.events, 1),
+        "known_share": _known(samples),
         "follower": {"cpu_seconds": last.cpu_seconds, "events": last.events, "lost": last.lost},
     }
 
 
-@contextlib.contextmanager
-def limited(device: str, most: int) -> Iterator[None]:
-    """Lets so many bytes of the page cache be dirty for this device, and for no other.
-
-    The kernel's limits for all would hold up the server of the drive as well, for which the device
-    waits: nothing would go on.
-    """
-    number = os.stat(device).st_rdev
-    home = BDI / f"{os.major(number)}:{os.minor(number)}"
-    (home / "max_bytes").write_text(str(most))
-    (home / "strict_limit").write_text("1")
-    try:
-        yield
-    finally:
-        (home / "strict_limit").write_text("0")
-        (home / "max_ratio").write_text("100")
+def _known(samples: Sequence[Any]) -> float | None:
+    """Zombies of the drive as a share of what was dirty. The drive may have heard of more since."""
+    dirty = sum(one.dirty for one in samples)
+    return sum(min(one.zombies, one.dirty) for one in samples) / dirty if dirty else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -19,13 +20,17 @@ from flashgc.followers.live.plan import COLLECTORS, MIB, Plan
 EXACT = ("host_pages_written", "copied_pages", "erases")
 
 
-def create(plan: Plan, collector: str, file: Path) -> None:
+#: What the kernel lets one change for each device: how much of the page cache it may make dirty.
+BDI = Path("/sys/class/bdi")
+
+
+def create(plan: Plan, workload: str, collector: str, file: Path) -> None:
     """A fresh drive."""
     Device.create(
         file,
         capacity=f"{plan.capacity // MIB}MiB",
         spare=plan.spare,
-        pages_per_block=plan.pages_per_block,
+        pages_per_block=plan.block(workload),
         **COLLECTORS[collector],
     ).close()
 
@@ -44,11 +49,15 @@ class Mounted:
     device: str
     disk: Path
 
+    def stat(self) -> dict[str, Any]:
+        """What the drive says of itself now."""
+        with Client(self.file) as client:
+            return client.stat()
+
     def counters(self) -> dict[str, Any]:
         """The drive's counts now."""
-        with Client(self.file) as client:
-            counters: dict[str, Any] = client.stat()["counters"]
-            return counters
+        counters: dict[str, Any] = self.stat()["counters"]
+        return counters
 
     def sync(self) -> None:
         """Writes back the file system."""
@@ -82,3 +91,21 @@ def raw(mount: Mounted, copy: Path) -> None:
 def room(path: Path) -> int:
     """Bytes that are free."""
     return shutil.disk_usage(path).free
+
+
+@contextlib.contextmanager
+def limited(device: str, most: int) -> Iterator[None]:
+    """Lets so many bytes of the page cache be dirty for this device, and for no other.
+
+    The kernel's limits for all would hold up the server of the drive as well, for which the device
+    waits: nothing would go on.
+    """
+    number = os.stat(device).st_rdev
+    home = BDI / f"{os.major(number)}:{os.minor(number)}"
+    (home / "max_bytes").write_text(str(most))
+    (home / "strict_limit").write_text("1")
+    try:
+        yield
+    finally:
+        (home / "strict_limit").write_text("0")
+        (home / "max_ratio").write_text("100")

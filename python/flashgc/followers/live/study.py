@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
-from flashgc import _core, _files
+from flashgc import _core, _engine, _files
 from flashgc._core import Control
 from flashgc.device import mounts
 from flashgc.followers.live import image, session
 from flashgc.followers.live.plan import Plan
+from flashgc.followers.page_cache import check_tracepoints
 from flashgc.followers.stream import load
 from flashgc.pace import Pace, Show
 from flashgc.postgres.cluster import programs
@@ -45,6 +42,7 @@ def check() -> None:
     programs()
     load()
     session.find_fio()
+    check_tracepoints()
 
 
 def sessions(plan: Plan) -> list[Session]:
@@ -69,7 +67,7 @@ def run(plan: Plan, folder: Path, show: Show) -> list[dict[str, Any]]:
     wanted = sessions(plan)
     results = {one: _kept(home / f"{one.name}.json") for one in wanted}
     missing = [one for one in wanted if results[one] is None]
-    images = {_image(one.workload) for one in missing}
+    images = {one.workload for one in missing}
     whole = len(missing) + IMAGE * len(images)
     done = 0.0
 
@@ -81,22 +79,18 @@ def run(plan: Plan, folder: Path, show: Show) -> list[dict[str, Any]]:
 
         return Pace(shown, Control())
 
-    with _until_told():
+    with _engine.terminating():
         states = {}
         for name in sorted(images):
             states[name] = image.made(plan, name, home / name, part(IMAGE))
             done += IMAGE
         for one in missing:
-            state = states[_image(one.workload)]
+            state = states[one.workload]
             told = session.run(plan, one.workload, one.collector, one.repetition, state, part(1))
             _files.write(str(home / f"{one.name}.json"), json.dumps(told, indent=1))
             results[one] = told
             done += 1
     return [told for told in results.values() if told is not None]
-
-
-def _image(workload: str) -> str:
-    return workload.partition("-")[0]
 
 
 def _kept(path: Path) -> dict[str, Any] | None:
@@ -111,17 +105,3 @@ def _digest(plan: Plan) -> str:
     """Of all that the results depend on."""
     text = json.dumps([plan.to_dict(), _core.version()], sort_keys=True)
     return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
-
-
-@contextmanager
-def _until_told() -> Iterator[None]:
-    """The signal to terminate ends the study as Ctrl-C does: what is mounted is unmounted."""
-
-    def stop(_number: int, _frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, stop)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

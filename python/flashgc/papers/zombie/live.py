@@ -33,19 +33,30 @@ from flashgc.reproduce.verdicts import Judgement, Value
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
-#: The share of the paper's drive that its cache of 4 GB is.
 PLANS = {
     Size.QUICK: Plan(
-        capacity=576 * MIB, history_seconds=20, seconds=12, h=(6,), free=40 * MIB, spare=0.05
+        capacity=512 * MIB, pages_per_block=128, micro_pages_per_block=256, warehouses=3,
+        history_transactions=15_000, warmup_transactions=10_000, transactions=10_000,
+        shared_buffers=48 * MIB, free=34 * MIB, h=(6,), dirty=24 * MIB,
     ),
-    Size.DEFAULT: Plan(capacity=1024 * MIB, warehouses=4, seconds=90, history_seconds=120),
+    Size.DEFAULT: Plan(),
     Size.FULL: Plan(
-        capacity=1024 * MIB, warehouses=4, seconds=240, history_seconds=240, repetitions=5,
-        h=(3, 6, 10, 20, 50),
+        capacity=2048 * MIB, warehouses=14, history_transactions=60_000,
+        warmup_transactions=60_000, transactions=60_000, shared_buffers=224 * MIB,
+        free=150 * MIB, repetitions=5, dirty=96 * MIB,
     ),
 }  # fmt: skip
 
 Session = dict[str, Any]
+
+#: What a session says, beside its write amplification: the names of columns, and where it is.
+COLUMNS = {
+    "share of dirty pages known": ("known_share",),
+    "share of zombies among copies": ("copied_zombies_share",),
+    "transactions/s": ("transactions_per_second",),
+    "copies since the drive was made": ("totals", "copied_pages"),
+    "the same, replayed": ("replayed", "copied_pages"),
+}
 
 
 def _of(done: Sequence[Session], workload: str, collector: str) -> list[Session]:
@@ -77,11 +88,21 @@ def _gain_row(
     def judge() -> tuple[Value, Judgement]:
         done = measured.compute("sessions")
         value = gain(done, workload, less, more)
+        if not isinstance(published, str):
+            return value, verdicts.sized(value, published)
         means = [amplification(done, workload, name).mean for name in (less, more)]
         why = f"{less}: {means[0]:.3f}, {more}: {means[1]:.3f}"
         return value, verdicts.true(value.low > 0, why)
 
     return row(f"{workload}, {less} below {more}, %", published, judge)
+
+
+def _few_row(measured: Measured, workload: str, less: str, more: str, most: float) -> Row:
+    def judge() -> tuple[Value, Judgement]:
+        value = gain(measured.compute("sessions"), workload, less, more)
+        return value, verdicts.true(value.mean < most, f"{value.mean:.1f}%")
+
+    return row(f"{workload}, {less} below {more}, %", f"below {most:g}", judge)
 
 
 def _known_row(measured: Measured, workload: str, published: float | str) -> Row:
@@ -127,10 +148,11 @@ class Live:
         return Task(
             computations={"sessions": Study("flashgc reproduce zombie.live", call)},
             settings=(
-                f"{plan.capacity // MIB} MiB of flash, PostgreSQL with {plan.warehouses} "
-                f"warehouses and {plan.shared_buffers // MIB} MiB of buffers, "
-                f"{plan.repetitions} sessions of {plan.seconds} s each; fio's 16 threads for "
-                f"h = {', '.join(map(str, plan.h))}"
+                f"{plan.capacity // MIB} MiB of flash; PostgreSQL with {plan.warehouses} "
+                f"warehouses, {plan.shared_buffers // MIB} MiB of buffers and its log elsewhere, "
+                f"{plan.repetitions} sessions of {plan.transactions} transactions each; fio's "
+                f"16 threads for h = {', '.join(map(str, plan.h))}, {plan.dirty // MIB} MiB dirty "
+                "at most"
             ),
             left_out="the paper's size (31.6 GB, 4 GB of cache), its Oracle, and its flash's times",
         )
@@ -144,15 +166,29 @@ class Live:
         ]
         rows.append(_known_row(measured, "tpcc", facts["known"]))
         for h in plan.h:
-            published = facts["micro_gains"] if h == 6 else ["over 0"] * 2
-            rows += [
-                _gain_row(measured, f"micro-{h}", z, gc, one)
-                for (z, gc), one in zip(PAIRS, published, strict=True)
-            ]
+            published = facts["micro_gains"] if h == facts["micro_h"] else ["over 0"] * 2
+            for (z, gc), one in zip(PAIRS, published, strict=True):
+                if h in facts["few_at"]:
+                    rows.append(_few_row(measured, f"micro-{h}", z, gc, facts["few"]))
+                else:
+                    rows.append(_gain_row(measured, f"micro-{h}", z, gc, one))
         rows.append(_replay_row(measured))
         return conclude(
             claim, measured, rows, figures=_figures(measured, plan), notes=_notes(measured, plan)
         )
+
+
+def _mean(sessions: Sequence[Session], *keys: str) -> float | None:
+    """The mean of what is under these keys of the sessions; nothing where one has it not."""
+    found: list[float] = []
+    for one in sessions:
+        told: Any = one
+        for key in keys:
+            told = None if told is None else told.get(key)
+        if told is None:
+            return None
+        found.append(told)
+    return statistics.fmean(found)
 
 
 def _figures(measured: Measured, plan: Plan) -> list[Figure]:
@@ -165,14 +201,56 @@ def _figures(measured: Measured, plan: Plan) -> list[Figure]:
             try:
                 value = amplification(done, workload, name)
             except NotMeasuredError:
-                value = Value(float("nan"), float("nan"))
+                values[name].append((float("nan"), float("nan")))
+                continue
             values[name].append((value.mean, value.ci95))
-            cells.append((workload, name, value.mean, value.ci95))
-    table = Table(("workload", "collector", "write amplification", "ci95"), tuple(cells))
+            means = [_mean(_of(done, workload, name), *keys) for keys in COLUMNS.values()]
+            cells.append((workload, name, value.mean, value.ci95, *means))
+    columns = ("workload", "collector", "write amplification", "ci95", *COLUMNS)
+    table = Table(columns, tuple(cells))
     shown = {name: one for name, one in values.items() if name != "greedy"}
     draw: Any = functools.partial(_draw, workloads, shown)
     caption = "Write amplification on a living system, with and without the host's hints"
-    return [Figure("zombie-live", caption, table, draw)]
+    return [Figure("zombie-live", caption, table, draw), *_over_time(done, workloads)]
+
+
+def _over_time(done: Sequence[Session], workloads: Sequence[str]) -> list[Figure]:
+    """What was dirty and known in the course of the first session of ZGC-GD of each workload."""
+    first = {
+        one["workload"]: one["samples"]
+        for one in reversed(done)
+        if one["collector"] == "ZGC-GD" and one["samples"]
+    }
+    shown = {workload: first[workload] for workload in workloads if workload in first}
+    if not shown:
+        return []
+    cells = [(workload, *sample) for workload, samples in shown.items() for sample in samples]
+    table = Table(("workload", "seconds", "dirty", "known", "zombies"), tuple(cells))
+    caption = (
+        "Pages that were dirty in the host, and zombies of the drive, in the course of a session "
+        "(ZGC-GD)"
+    )
+    return [Figure("zombie-live-known", caption, table, functools.partial(_draw_known, shown))]
+
+
+def _draw_known(shown: dict[str, list[list[float]]]) -> Drawing:
+    from flashgc import plot
+
+    def panel(workload: str, samples: list[list[float]]) -> Any:
+        seconds, dirty, _known, zombies = zip(*samples, strict=True)
+        return {
+            "title": workload,
+            "series": [
+                plot.Series("dirty", seconds, dirty),
+                plot.Series("zombies", seconds, zombies),
+            ],
+        }
+
+    parts = [panel(workload, samples) for workload, samples in shown.items()]
+    made = plot.panels(parts, x_label="seconds", y_label="pages", at_ends=False)
+    for axes in made.axes:
+        axes.set_ylim(bottom=0)
+    return made
 
 
 def _draw(workloads: tuple[str, ...], values: dict[str, list[tuple[float, float]]]) -> Drawing:
