@@ -16,7 +16,7 @@ Numbering: TypeAlias = Literal["address", "first-touch", "given"]
 Disorder: TypeAlias = Literal["refuse", "sort"]
 Kind: TypeAlias = Literal["counting", "timed"]
 Scheduling: TypeAlias = Literal["fifo", "reads-first"]
-GcPreset: TypeAlias = Literal["gc-gd", "gc-cb", "zgc-gd", "zgc-cb", "zgc-gd-nz", "zgc-cb-nz"]
+GcPreset: TypeAlias = Literal["gc-gd", "gc-cb", "zgc-gd", "zgc-cb", "zgc-gd-nz", "zgc-cb-nz", "sepbit", "sepbit-cb"]
 GcDomain: TypeAlias = Literal["plane", "die", "channel", "drive"]
 
 
@@ -164,12 +164,12 @@ class RunKeywords(TypedDict, total=False):
     example static:threshold=50,interval=10. [default: none]
     """
     placement: str | None
-    """Open block that a page goes to, with the pool frontier: none, dac. For example
-    dac:regions=3,zombie-block=yes. [default: none]
+    """Open block that a page goes to, with the pool frontier: none, dac, sepbit, multilog, oracle.
+    For example dac:regions=3,zombie-block=yes. [default: none]
     """
     gc_preset: GcPreset | None
     """Victim policy and placement under one name, instead of victim and placement: gc-gd, gc-cb,
-    zgc-gd, zgc-cb, zgc-gd-nz, zgc-cb-nz.
+    zgc-gd, zgc-cb, zgc-gd-nz, zgc-cb-nz, sepbit, sepbit-cb.
     """
     gc_domain: GcDomain | None
     """GC domain, which counts its erased blocks together and has one collection at a time: plane,
@@ -412,12 +412,12 @@ class CompareKeywords(TypedDict, total=False):
     example static:threshold=50,interval=10. [default: none]
     """
     placement: str | Sequence[str] | None
-    """Open block that a page goes to, with the pool frontier: none, dac. For example
-    dac:regions=3,zombie-block=yes. [default: none]
+    """Open block that a page goes to, with the pool frontier: none, dac, sepbit, multilog, oracle.
+    For example dac:regions=3,zombie-block=yes. [default: none]
     """
     gc_preset: GcPreset | Sequence[GcPreset] | None
     """Victim policy and placement under one name, instead of victim and placement: gc-gd, gc-cb,
-    zgc-gd, zgc-cb, zgc-gd-nz, zgc-cb-nz.
+    zgc-gd, zgc-cb, zgc-gd-nz, zgc-cb-nz, sepbit, sepbit-cb.
     """
     gc_domain: GcDomain | None
     """GC domain, which counts its erased blocks together and has one collection at a time: plane,

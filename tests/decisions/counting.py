@@ -57,7 +57,7 @@ def allocations() -> Iterator[Configuration]:
 
 
 def placements() -> Iterator[Configuration]:
-    """Dynamic data clustering with its parameters; hints are in ``hosts``."""
+    """Every placement with parameters that matter; hints are in ``hosts``."""
     for placement in (
         "dac", "dac:regions=1", "dac:regions=4", "dac:regions=8", "dac:threshold=500",
         "dac:threshold=20000", "dac:regions=5,threshold=4000", "dac:zombie-block=yes",
@@ -74,6 +74,14 @@ def placements() -> Iterator[Configuration]:
         "cat/pool:low=6/dac/sfl",
         victim="cat", frontier="pool:low=6", placement="dac", allocation="sfl", runs=2,
     )  # fmt: skip
+    for placement in (
+        "sepbit", "sepbit:classes=4", "multilog", "multilog:levels=3", "oracle:classes=8",
+        "oracle:classes=8,sigma=1", "oracle:classes=8,horizon=0.5,sigma=1,errors=request",
+    ):  # fmt: skip
+        yield counting(
+            f"cost-benefit/pool/{placement}/mixture",
+            victim="cost-benefit", frontier="pool", placement=placement, workload=MIXTURE,
+        )  # fmt: skip
 
 
 def levelling() -> Iterator[Configuration]:

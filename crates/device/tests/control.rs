@@ -290,8 +290,13 @@ fn a_client_that_goes_in_the_middle_leaves_nothing() {
         let bytes = [hello(), whole(8, &[]), whole(3, &[0; 24])].concat();
         socket.write_all(&bytes[..length]).unwrap();
     }
-    // 64 connections may be there at a time: those have gone.
-    let clients: Vec<_> = (0..50).map(|_| setup.client()).collect();
+    // 64 connections may be there at a time: those have gone, or go soon.
+    let until = Instant::now() + PATIENCE * 10;
+    let connected = || {
+        let mut tries = std::iter::repeat_with(|| Client::connect(&setup.path));
+        tries.find(|client| client.is_ok() || Instant::now() >= until).unwrap().unwrap()
+    };
+    let clients: Vec<_> = (0..50).map(|_| connected()).collect();
     drop(clients);
     setup.client().flush().unwrap();
 }

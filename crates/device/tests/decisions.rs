@@ -5,7 +5,7 @@ mod common;
 
 use common::{LOW, commands, compare, new_medium, open, settings, work};
 use flashgc_device::Served;
-use flashgc_ftl::{Translation, allocation_policies, victim_policies};
+use flashgc_ftl::{Translation, allocation_policies, placement_policies, victim_policies};
 
 fn follow(counting: &mut dyn Translation, commands: &[(u64, bool)]) {
     for &(page, is_trim) in commands {
@@ -20,36 +20,39 @@ fn follow(counting: &mut dyn Translation, commands: &[(u64, bool)]) {
 #[test]
 fn decisions_are_those_of_the_counting_drive_across_clean_restarts() {
     let mut allocations = allocation_policies().iter().cycle();
-    for policy in victim_policies() {
-        for placement in ["none", "dac", "dac:regions=2,threshold=900"] {
-            let allocation = allocations.next().unwrap().name;
-            let what = format!("{} {placement} {allocation}", policy.name);
-            let settings = settings(policy.name, placement, allocation);
-            assert_eq!(settings.layout.frontier.to_string(), format!("pool:low={LOW}"));
-            let mut counting = settings.victim.build(settings.layout.clone()).unwrap();
-            let media = new_medium(&settings);
-            let pages = u64::from(settings.layout.geometry.logical_pages());
-            let mut held = vec![None; pages as usize];
-            for round in 0..3 {
-                let mut drive = open(media.clone(), &settings);
-                assert_eq!(drive.stat().recovery, None, "{what}");
-                let commands = commands(2000, pages, round);
-                work(&mut drive, &mut held, &commands, round * 10_000);
-                follow(counting.as_mut(), &commands);
-                let stat = drive.stat();
-                assert_eq!(stat.counters, counting.counters(), "{what}, round {round}");
-                assert_eq!(stat.decisions, counting.decisions(), "{what}, round {round}");
-                drive.audit().unwrap_or_else(|why| panic!("{what}: {why}"));
-                compare(&mut drive, &held);
-                assert_eq!(stat.power_cycles, round + 1);
-                assert!(stat.checkpoints > 0 && stat.unsafe_shutdowns == 0, "{what}: {stat:?}");
-                drive.close().unwrap();
-            }
-            assert!(counting.counters().collections > 100, "{what}");
-            let checked = flashgc_device::check::check(&media, &settings).unwrap();
-            assert!(checked.is_clean && checked.damaged.is_empty(), "{what}: {checked:?}");
-            assert!(checked.disagree.is_empty() && checked.mapped > 100, "{what}: {checked:?}");
+    let chosen = victim_policies().iter().flat_map(|policy| {
+        ["none", "dac", "dac:regions=2,threshold=900"].map(|placement| (policy.name, placement))
+    });
+    let known = placement_policies().iter().filter(|info| !info.needs_future);
+    let registered = known.map(|info| ("cost-benefit", info.name));
+    for (policy, placement) in chosen.chain(registered) {
+        let allocation = allocations.next().unwrap().name;
+        let what = format!("{policy} {placement} {allocation}");
+        let settings = settings(policy, placement, allocation);
+        assert_eq!(settings.layout.frontier.to_string(), format!("pool:low={LOW}"));
+        let mut counting = settings.victim.build(settings.layout.clone()).unwrap();
+        let media = new_medium(&settings);
+        let pages = u64::from(settings.layout.geometry.logical_pages());
+        let mut held = vec![None; pages as usize];
+        for round in 0..3 {
+            let mut drive = open(media.clone(), &settings);
+            assert_eq!(drive.stat().recovery, None, "{what}");
+            let commands = commands(2000, pages, round);
+            work(&mut drive, &mut held, &commands, round * 10_000);
+            follow(counting.as_mut(), &commands);
+            let stat = drive.stat();
+            assert_eq!(stat.counters, counting.counters(), "{what}, round {round}");
+            assert_eq!(stat.decisions, counting.decisions(), "{what}, round {round}");
+            drive.audit().unwrap_or_else(|why| panic!("{what}: {why}"));
+            compare(&mut drive, &held);
+            assert_eq!(stat.power_cycles, round + 1);
+            assert!(stat.checkpoints > 0 && stat.unsafe_shutdowns == 0, "{what}: {stat:?}");
+            drive.close().unwrap();
         }
+        assert!(counting.counters().collections > 100, "{what}");
+        let checked = flashgc_device::check::check(&media, &settings).unwrap();
+        assert!(checked.is_clean && checked.damaged.is_empty(), "{what}: {checked:?}");
+        assert!(checked.disagree.is_empty() && checked.mapped > 100, "{what}: {checked:?}");
     }
 }
 

@@ -7,10 +7,12 @@ use flashgc_ftl::{
     Allocation, Fill, Frontier, FtlError, Geometry, Layout, Levelling, Lifespan, Mapping,
     PageBuffer, PlacementSpec, PlaneLayout, Stepwise, Translation, Victim,
 };
-use flashgc_host::HostSpec;
+use flashgc_host::{HostSpec, HostWatch};
 use flashgc_workload::requests::Space;
 use flashgc_workload::{Flushing, Workload, WorkloadError};
 
+use crate::ahead::Ahead;
+use crate::counting::DriveError;
 use crate::extent::Plan;
 use crate::options::RunConfig;
 use crate::source::Source;
@@ -69,8 +71,38 @@ impl Resolved {
     }
 
     /// The translation layer of run number `run`, counted from 0.
-    pub fn layer(&self, run: u32) -> Result<Box<dyn Translation>, FtlError> {
-        self.mapping.build(self.layout(run), &|layout| self.victim()?.build(layout))
+    ///
+    /// # Errors
+    /// Those of the layer, and of the workload where the placement must know it.
+    pub fn layer(&self, run: u32) -> Result<Box<dyn Translation>, DriveError> {
+        let mut layout = self.layout(run);
+        if layout.placement.needs_future() && self.maps_pages() && self.swap.is_none() {
+            let future = Ahead::new(self.workload(run)?.0);
+            layout.placement = layout.placement.with_future(Box::new(future));
+        }
+        Ok(self.mapping.build(layout, &|layout| self.victim()?.build(layout))?)
+    }
+
+    /// What the drive is asked for in run number `run`, by the host's cache where there is one, whose
+    /// counts are watched.
+    ///
+    /// # Errors
+    /// Those of the source.
+    pub(crate) fn workload(
+        &self,
+        run: u32,
+    ) -> Result<(Box<dyn Workload>, Option<HostWatch>), DriveError> {
+        let workload = self.commands(run)?;
+        let Some(spec) = &self.host else { return Ok((workload, None)) };
+        let pages = self.geometry.logical_pages();
+        let host = spec.open(workload, self.config.unit(), pages, self.seed(run));
+        let host = host.map_err(FtlError::from)?;
+        let watch = host.watch();
+        Ok((Box::new(host), Some(watch)))
+    }
+
+    fn maps_pages(&self) -> bool {
+        self.mapping.info().name == Mapping::default().info().name
     }
 
     /// The layout and the victim policy of a drive that is not run but kept: that of the first run.
@@ -78,7 +110,7 @@ impl Resolved {
     /// # Errors
     /// A mapping other than by pages.
     pub fn kept(&self) -> Result<(Layout, Victim), SpecError> {
-        if self.mapping.info().name != Mapping::default().info().name {
+        if !self.maps_pages() {
             return Err(SpecError::new(
                 format!("the mapping is {}, expected page", self.mapping),
                 "leave --mapping out",

@@ -3,6 +3,7 @@
 //! [`simulate`](simulate::simulate) is the entrance: configurations in, results out. Start reading
 //! there. This crate parses no traces and decides nothing that a policy should decide.
 
+mod ahead;
 pub mod asked;
 pub mod bytes;
 pub mod checkpoint;

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use flashgc_base::snapshot::{State, Value};
 use flashgc_base::{state, value};
 use flashgc_ftl::{Cause, Moment};
-use flashgc_ftl::{Counters, FtlError, Levelled, MapTraffic, Merges, Packing, ZombieCounts};
+use flashgc_ftl::{Counters, Levelled, MapTraffic, Merges, Packing, ZombieCounts};
 use flashgc_host::{HostCounts, HostWatch};
-use flashgc_workload::{Batch, Workload};
+use flashgc_workload::Batch;
 
 use crate::asked::Asked;
 use crate::bytes::Written;
@@ -186,16 +186,7 @@ impl Counted {
 impl Run {
     pub(crate) fn new(resolved: &Resolved, index: u32) -> Result<Self, DriveError> {
         let layer = resolved.layer(index)?;
-        let pages = resolved.geometry.logical_pages();
-        let mut workload = resolved.commands(index)?;
-        let mut watch = None;
-        if let Some(spec) = &resolved.host {
-            let page_size = resolved.config.unit();
-            let host = spec.open(workload, page_size, pages, resolved.seed(index));
-            let host = host.map_err(FtlError::from)?;
-            watch = Some(host.watch());
-            workload = Box::new(host) as Box<dyn Workload>;
-        }
+        let (workload, watch) = resolved.workload(index)?;
         let drive: Box<dyn Drive> = match &resolved.swap {
             Some(swap) => Box::new(swap.drive(layer, workload)?),
             None => Box::new(CountingDrive::new(layer, workload, Batch::DEFAULT_LEN)),

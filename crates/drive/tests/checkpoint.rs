@@ -72,6 +72,18 @@ fn countings() -> Vec<RunConfig> {
             ..base.clone()
         },
         RunConfig {
+            victim: "cost-benefit".into(),
+            placement: "sepbit".into(),
+            workload: "0.8*zipf:theta=0.9 + 0.2*uniform:trim=0.1".into(),
+            ..base.clone()
+        },
+        RunConfig {
+            victim: "cost-benefit".into(),
+            placement: "oracle:classes=5,sigma=0.5,errors=request".into(),
+            workload: "0.8*zipf:theta=0.9 + 0.2*uniform:trim=0.1".into(),
+            ..base.clone()
+        },
+        RunConfig {
             mapping: "dftl:entries=100,per_page=64".into(),
             length: Length::Collections(2000),
             ..base.clone()

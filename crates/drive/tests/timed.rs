@@ -5,7 +5,10 @@ mod timed_common;
 
 use flashgc_base::rng::Stream;
 use flashgc_drive::timed::{Hardware, Loop, Settings, Silent, Stop, TimedDrive, Until};
-use flashgc_ftl::{Fill, Frontier, Geometry, Layout, PlacementSpec, VictimSpec, victim_policies};
+use flashgc_ftl::{
+    Fill, Frontier, Geometry, Layout, PlacementSpec, VictimSpec, placement_policies,
+    victim_policies,
+};
 use flashgc_workload::Op;
 use flashgc_workload::requests::TimedRequest;
 use timed_common::*;
@@ -99,7 +102,9 @@ fn one_die_decides_as_the_counting_drive_request_by_request() {
         ("z-greedy", "dac:zombie-block=yes"),
         ("z-cost-benefit", "dac:regions=2,zombie-block=yes"),
     ];
-    for (policy, placement) in plain.chain(sorted) {
+    let known = placement_policies().iter().filter(|info| !info.needs_future);
+    let registered = known.map(|info| ("cost-benefit", info.name));
+    for (policy, placement) in plain.chain(sorted).chain(registered) {
         let spec = PlacementSpec::parse(placement).unwrap();
         // A nanosecond of thought: the drive stops between two requests, not within the next.
         let host = Loop::Closed { threads: 1, think_ns: 1 };

@@ -51,6 +51,18 @@ static COLLECTORS: &[CollectorInfo] = &[
         victim: "z-cost-benefit",
         placement: "dac:regions=3",
     },
+    CollectorInfo {
+        name: "sepbit",
+        summary: "SepBIT with the victims of its code, (1-u)/u sqrt(age) (Wang et al. 2022)",
+        victim: "cost-benefit:form=sqrt",
+        placement: "sepbit",
+    },
+    CollectorInfo {
+        name: "sepbit-cb",
+        summary: "SepBIT with cost-benefit",
+        victim: "cost-benefit",
+        placement: "sepbit",
+    },
 ];
 
 /// Every collector, in the order in which listings show them.

@@ -46,7 +46,7 @@ pub use levelling::Levelling;
 pub use mapping::{Mapping, mappings};
 pub use page_buffer::{Packing, PageBuffer};
 pub use page_map::PageMap;
-pub use placement::{PlacementSpec, placement_policies};
+pub use placement::{Event, Future, PlacementSpec, placement_policies};
 pub use scheme::{Costs, Duplicates, Scheme, schemes};
 pub use stepwise::{Contents, OpenBlock, PlaneMap, Stepwise};
 pub use store::{Cause, Moment, Wear};

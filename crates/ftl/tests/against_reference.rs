@@ -4,16 +4,19 @@
 mod reference;
 
 mod hinting;
+mod told;
 
 use flashgc_base::rng::Stream;
 use flashgc_ftl::{
-    Allocation, BlockTable, Frontier, Geometry, Layout, Levelled, Levelling, PlacementSpec,
+    Allocation, BlockTable, Event, Frontier, Geometry, Layout, Levelled, Levelling, PlacementSpec,
     VictimSpec, allocation_policies, victim_policies,
 };
 use hinting::Hinting;
 use proptest::prelude::*;
 use reference::picks::{CLOSED, MORE_BY_HAND, TABLE, by_hand, naive_pick};
-use reference::{Dac, Frontier as Naive, Reference};
+use reference::rules::{Setting, naive_rule};
+use reference::{Frontier as Naive, Placed, Reference};
+use told::Told;
 
 /// Every policy with defaults, and with parameters that matter on small drives.
 fn specs() -> Vec<String> {
@@ -59,6 +62,14 @@ const PLACEMENTS: &[&str] = &[
     "dac:regions=1,threshold=0,zombie-block=yes",
     "dac:regions=2,threshold=20,zombie-block=yes",
     "dac:regions=4,threshold=60,zombie-block=no",
+    "sepbit:classes=6",
+    "sepbit:classes=4",
+    "multilog:levels=6",
+    "multilog:levels=2",
+    "oracle:classes=4,horizon=1.5,sigma=0,errors=write",
+    "oracle:classes=3,horizon=0.2,sigma=0,errors=write",
+    "oracle:classes=4,horizon=4,sigma=0.7,errors=write",
+    "oracle:classes=4,horizon=2,sigma=1.5,errors=request",
 ];
 
 /// An action of the host or of its power.
@@ -160,19 +171,41 @@ proptest! {
             Frontier::Pool { .. } => PLACEMENTS[case.placement],
             _ => "none",
         };
-        let dac = Dac::parse(placement);
-        let levelling = case.levelling.filter(|_| frontier.has_pool() && dac.is_none());
+        // Skewed so that some pages are hammered and others never touched.
+        let of = |share: f64, logical_pages: u32| {
+            ((share * share * f64::from(logical_pages)) as u32).min(logical_pages - 1)
+        };
+        let pages_per_block = case.pages_per_block as usize;
+        let setting = |logical_pages: u32| {
+            let events = case.operations.iter().filter_map(|&(share, operation)| {
+                let page = of(share, logical_pages);
+                match operation {
+                    Operation::Write => Some((page, false)),
+                    Operation::Trim => Some((page, true)),
+                    _ => None,
+                }
+            });
+            Setting { pages_per_block, logical_pages, events: events.collect() }
+        };
+        let rule = naive_rule(placement, setting(1));
+        let levelling = case.levelling.filter(|_| frontier.has_pool() && rule.is_none());
         let levelling = levelling.map(|(threshold, interval)| Levelling { threshold, interval });
         // Leave what the most demanding frontier without a placement keeps, or what this one does.
-        let kept = dac.as_ref().map_or(5, |dac| dac.kept() as u32 + 2);
+        let kept = rule.as_ref().map_or(5, |rule| Placed::kept(&**rule) as u32 + 2);
         let blocks = case.blocks.max(kept + 2);
         let most = (blocks - kept) * case.pages_per_block;
         let logical_pages = ((f64::from(most) * case.used) as u32).max(1);
         let geometry =
             Geometry::new(blocks, case.pages_per_block, logical_pages.into()).unwrap();
+        let setting = setting(logical_pages);
+        let told = setting.events.iter().map(|&(page, is_trim)| Event { page, is_trim });
+        let mut parsed = PlacementSpec::parse(placement).unwrap();
+        if parsed.needs_future() {
+            parsed = parsed.with_future(Told::new(told.collect()));
+        }
         let layout = Layout {
             frontier,
-            placement: PlacementSpec::parse(placement).unwrap(),
+            placement: parsed,
             allocation: Allocation::parse(allocation).unwrap(),
             levelling,
             seed: case.seed,
@@ -180,7 +213,7 @@ proptest! {
         };
         let mut fast = VictimSpec::parse(spec).unwrap().build(layout).unwrap();
         let keeps_zombies = fast.zombies().is_some();
-        let asked = spec.starts_with("z-") || dac.as_ref().is_some_and(|dac| dac.zombie_block);
+        let asked = spec.starts_with("z-") || rule.as_ref().is_some_and(|rule| rule.asks_for_zombies());
         prop_assert_eq!(keeps_zombies, asked);
         let mut slow = Reference::sequential(
             blocks as usize, case.pages_per_block as usize, logical_pages, naive, case.seed,
@@ -189,12 +222,10 @@ proptest! {
         slow.levelling = levelling.map(|Levelling { threshold, interval }| {
             reference::Levelling { threshold, interval, ..Default::default() }
         });
-        dac.into_iter().for_each(|dac| slow.place(dac));
+        naive_rule(placement, setting).into_iter().for_each(|rule| slow.place(rule));
         let filled = slow.programs;
         let mut pick = naive_pick(spec);
-        // Skewed so that some pages are hammered and others never touched.
-        let page = |share: f64| ((share * share * f64::from(logical_pages)) as u32)
-            .min(logical_pages - 1);
+        let page = |share: f64| of(share, logical_pages);
 
         let mut waiting: Vec<u32> = Vec::new();
         for (index, &(share, operation)) in case.operations.iter().enumerate() {

@@ -36,7 +36,8 @@ fn victims() -> Vec<Victim> {
 
 /// Every placement, and one with the block for zombies.
 fn placements() -> Vec<PlacementSpec> {
-    let names = placement_policies().iter().map(|info| info.name).chain(["dac:zombie-block=yes"]);
+    let known = placement_policies().iter().filter(|info| !info.needs_future);
+    let names = known.map(|info| info.name).chain(["dac:zombie-block=yes"]);
     names.map(|name| PlacementSpec::parse(name).unwrap()).collect()
 }
 
@@ -46,7 +47,7 @@ fn layouts(placement: &PlacementSpec) -> Vec<Layout> {
         frontier: Frontier::Pool { low: 3 },
         placement: placement.clone(),
         seed: 9,
-        ..Layout::new(Geometry::with_spare(60, 16, 0.4).unwrap())
+        ..Layout::new(Geometry::with_spare(72, 16, 0.4).unwrap())
     };
     let lifespan = Lifespan {
         endurance: Endurance::parse("normal:mean=40,cv=0.2").unwrap(),
@@ -146,7 +147,8 @@ fn drive_in_steps(
         match command {
             _ if map.has_ended() => break,
             Command::Write(page) => {
-                if map.write_at_once(page, page % PLANES, 3, 3)?.is_some() {
+                let low = 2 + map.reserved_blocks();
+                if map.write_at_once(page, page % PLANES, low, low)?.is_some() {
                     written.insert(page);
                 }
             }

@@ -5,7 +5,7 @@ use flashgc_base::rng::Stream;
 use flashgc_ftl::{
     Allocation, Contents, Counters, EndOfLife, Endurance, Fill, Frontier, Geometry, Layout,
     Levelling, OpenBlock, PlacementSpec, PlaneLayout, Stepwise, UNMAPPED, VictimSpec,
-    allocation_policies, endurance::Lifespan, victim_policies,
+    allocation_policies, endurance::Lifespan, placement_policies, victim_policies,
 };
 
 const LOW: u32 = 2;
@@ -27,13 +27,14 @@ fn layout(placement: &str, allocation: &str) -> Layout {
 /// Writes and discards pages; the number of collections so far.
 fn work(map: &mut dyn Stepwise, count: usize, seed: u64) -> u64 {
     let mut rng = Stream::new(seed, "work");
+    let low = LOW + map.reserved_blocks() - 1;
     for _ in 0..count {
         let page = rng.below(map.geometry().logical_pages());
         let page = if rng.below(2) == 0 { page / 8 } else { page };
         if rng.below(12) == 0 {
             map.trim(page).unwrap();
         } else {
-            map.write_at_once(page, 0, LOW, LOW).unwrap();
+            map.write_at_once(page, 0, low, low).unwrap();
         }
     }
     map.counters().collections
@@ -90,7 +91,9 @@ impl Held {
 
 #[test]
 fn every_policy_goes_on_from_contents_of_a_store_that_has_worked() {
-    let placements = ["none", "dac", "dac:regions=2,threshold=900"];
+    let known = placement_policies().iter().filter(|info| !info.needs_future);
+    let registered = known.map(|info| info.name);
+    let placements: Vec<&str> = registered.chain(["dac:regions=2,threshold=900"]).collect();
     for (index, policy) in victim_policies().iter().enumerate() {
         for (placement, allocation) in
             placements.iter().zip(allocation_policies().iter().cycle().skip(index))

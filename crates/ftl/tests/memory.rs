@@ -1,13 +1,16 @@
 //! A layer takes as much memory from the allocator as it says that it needs, for every policy,
 //! allocation and option that keeps anything.
 
+mod told;
+
 use std::alloc::{GlobalAlloc, Layout as Request, System};
 use std::cell::Cell;
 
 use flashgc_ftl::{
-    Allocation, EndOfLife, Endurance, Fill, Frontier, Geometry, Layout, Levelling, Lifespan,
-    PlacementSpec, VictimSpec, allocation_policies, victim_policies,
+    Allocation, EndOfLife, Endurance, Event, Fill, Frontier, Geometry, Layout, Levelling, Lifespan,
+    PlacementSpec, VictimSpec, allocation_policies, placement_policies, victim_policies,
 };
+use told::Told;
 
 /// The system's allocator, with a count of the bytes that are out.
 struct Counting;
@@ -62,8 +65,14 @@ const FIXED: i64 = 2560;
 fn check(victim: &str, layout: Layout) {
     let spec = VictimSpec::parse(victim).unwrap();
     let said = spec.bytes(&layout).unwrap();
+    let mut known = layout.clone();
+    if layout.placement.needs_future() {
+        let pages = layout.geometry.logical_pages().min(64);
+        let events = (0..pages).map(|page| Event { page, is_trim: page % 3 == 0 }).collect();
+        known.placement = known.placement.with_future(Told::new(events));
+    }
     let before = out();
-    let mut layer = spec.build(layout.clone()).unwrap();
+    let mut layer = spec.build(known).unwrap();
     let context = format!("{victim} {layout:?}");
     let held = |when: &str| {
         let more = out() - before + mapped(&layout.geometry) - said as i64;
@@ -110,7 +119,19 @@ fn layers_take_the_memory_that_they_say_they_need() {
         };
         let levelling = Levelling { threshold: 1, interval: 1 };
         check("fifo", Layout { lifespan: Some(lifespan), ..pool.clone() });
-        for placement in ["dac", "dac:regions=5,threshold=9", "dac:zombie-block=yes"] {
+        let known = placement_policies().iter().filter(|info| !info.needs_future);
+        let registered = known.map(|info| info.name);
+        for oracle in [
+            "oracle:classes=8",
+            "oracle:classes=8,horizon=0.5,sigma=1",
+            "oracle:classes=8,sigma=1,errors=request",
+        ] {
+            check(
+                "greedy",
+                Layout { placement: PlacementSpec::parse(oracle).unwrap(), ..pool.clone() },
+            );
+        }
+        for placement in registered.chain(["dac:regions=5,threshold=9", "dac:zombie-block=yes"]) {
             let placement = PlacementSpec::parse(placement).unwrap();
             check("greedy", Layout { placement: placement.clone(), ..pool.clone() });
             check("z-greedy", Layout { placement, ..pool.clone() });

@@ -10,9 +10,14 @@ use flashgc_ftl::{
 };
 use hinting::Hinting;
 
+/// Every placement that needs to know nothing of what is to come.
+fn known() -> impl Iterator<Item = &'static str> {
+    placement_policies().iter().filter(|info| !info.needs_future).map(|info| info.name)
+}
+
 /// Every placement with its defaults, and with parameters that matter.
 fn specs() -> impl Iterator<Item = &'static str> {
-    placement_policies().iter().map(|info| info.name).chain([
+    known().chain([
         "dac:zombie-block=yes",
         "dac:regions=1,zombie-block=yes",
         "dac:regions=4,threshold=2000,zombie-block=yes",

@@ -155,6 +155,7 @@ impl<P: VictimPolicy> PageMap<P> {
                 self.store.open_next(class, PLANE)?;
             }
             self.set_down(class, index, index + 1);
+            self.store.sorting.copied(page, block, class);
         }
         Ok(())
     }

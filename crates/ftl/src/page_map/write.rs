@@ -96,7 +96,7 @@ impl<P: VictimPolicy> PageMap<P> {
                 plane_state.program(&mut store.tables, class, &[page]);
             store.host_ends(PLANE, class);
             store.sorting.tick(1);
-            store.sorting.wrote(page);
+            store.sorting.wrote(page, from, class);
             count += 1;
         }
         store.kill_all(PLANE, &mut self.old[..count], Fate::Overwritten);

@@ -21,7 +21,7 @@
 //! Chiang, Lee, Chang, Software Practice and Experience 29, 1999 (DAC); Lee, Kim, Lee, Maeng, IEEE
 //! Trans. on Computers 64(4), 2015, sections 3.2.2 and 5.1 (the zombie block, 3 regions).
 
-use super::{Class, Placement, PlacementInfo};
+use super::{Class, Now, Placement, PlacementInfo};
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param};
 use flashgc_base::state;
@@ -50,12 +50,17 @@ pub(super) const INFO: PlacementInfo = PlacementInfo {
         },
     ],
     source: include_str!("dac.rs"),
-    make: Some(|params, pages| {
+    needs_future: false,
+    bytes: |params, shape| match params.integer("threshold") {
+        0 => 0,
+        _ => 8 * shape.pages as u64,
+    },
+    make: Some(|params, shape, _| {
         let threshold = params.integer("threshold");
         Box::new(Dac {
             hottest: params.integer("regions") as Class - 1,
             threshold,
-            written: vec![0; if threshold == 0 { 0 } else { pages as usize }],
+            written: vec![0; if threshold == 0 { 0 } else { shape.pages }],
             zombie_block: params.text("zombie-block") == "yes",
         })
     }),
@@ -72,8 +77,8 @@ struct Dac {
 
 impl Dac {
     /// How long ago the host wrote `page`; `None` without a threshold.
-    fn age(&self, page: u32, now: u64) -> Option<u64> {
-        Some(now - self.written.get(page as usize)?)
+    fn age(&self, page: u32, now: Now) -> Option<u64> {
+        Some(now.programs - self.written.get(page as usize)?)
     }
 }
 
@@ -100,30 +105,26 @@ impl Placement for Dac {
     }
 
     #[inline]
-    fn host(&self, page: u32, old: Option<Class>, now: u64) -> Class {
+    fn host(&self, page: u32, old: Option<Class>, now: Now) -> Class {
         let Some(class) = old else { return 0 };
         let region = class.min(self.hottest);
         let young = self.age(page, now).is_none_or(|age| age < self.threshold);
         if young { (region + 1).min(self.hottest) } else { region }
     }
 
-    fn wrote(&mut self, page: u32, now: u64) {
+    fn wrote(&mut self, page: u32, _: Option<Class>, _: Class, now: Now) {
         if let Some(written) = self.written.get_mut(page as usize) {
-            *written = now;
+            *written = now.programs;
         }
     }
 
     #[inline]
-    fn copy(&self, page: u32, from: Class, zombie: bool, now: u64) -> Class {
+    fn copy(&self, page: u32, from: Class, zombie: bool, now: Now) -> Class {
         if zombie && self.zombie_block {
             return self.hottest + 1;
         }
         let region = from.min(self.hottest);
         let old = self.age(page, now).is_none_or(|age| age >= self.threshold);
         if old { region.saturating_sub(1) } else { region }
-    }
-
-    fn bytes(&self) -> u64 {
-        self.written.len() as u64 * 8
     }
 }

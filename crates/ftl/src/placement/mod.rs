@@ -2,18 +2,57 @@
 //! interface and the registry.
 
 mod dac;
+mod future;
+mod multilog;
 mod none;
+mod oracle;
+mod sepbit;
+
+use future::Waiting;
+pub use future::{Event, Future};
 
 use crate::frontier::Frontier;
+use crate::geometry::Geometry;
 use crate::levelling::Levelling;
-use flashgc_base::snapshot::State;
+use flashgc_base::snapshot::{State, Value};
 use flashgc_base::spec::{Param, Params, Spec, SpecError, header, suggest};
+use flashgc_base::value;
 
 /// A class of data. Every class has an open block of its own, and a block keeps the class for which
 /// it was opened; the first contents of a drive are of class 0.
 pub type Class = u8;
 
+/// The time of a decision, on two clocks. First contents of a drive count on neither.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Now {
+    /// Pages programmed so far: host writes and copies.
+    pub programs: u64,
+    /// Pages that the host has written so far.
+    pub host: u64,
+}
+
+impl Value for Now {
+    value!(programs, host);
+}
+
+/// A block that is about to be collected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Collected {
+    /// The class for which it was opened.
+    pub class: Class,
+    /// When that was.
+    pub opened: Now,
+    /// Its pages with current data.
+    pub valid: u32,
+    /// All its pages.
+    pub pages: u32,
+}
+
 /// A rule that sorts pages into classes.
+///
+/// The drive asks [`host`](Placement::host) and [`copy`](Placement::copy) as often as it likes before it
+/// programs a page; what happened it tells through the other methods. A rule that asks for more than
+/// the clock and the page's own state may not change its answers while a block is copied.
 pub trait Placement: State + Send {
     /// How many classes there are: 1 or more.
     fn classes(&self) -> usize;
@@ -31,21 +70,43 @@ pub trait Placement: State + Send {
         false
     }
 
-    /// The class of `page`, which the host writes at clock `now`. Its data until now are on a block
-    /// of class `old`; `None` if it has none.
-    fn host(&self, page: u32, old: Option<Class>, now: u64) -> Class;
+    /// The class of `page`, which the host writes now. Its data until now are on a block of class
+    /// `old`; `None` if it has none.
+    fn host(&self, page: u32, old: Option<Class>, now: Now) -> Class;
 
-    /// The host has written `page`, at clock `now`.
-    fn wrote(&mut self, page: u32, now: u64) {
-        let _ = (page, now);
+    /// The class of `page`, which a collection copies now from a block of class `from`.
+    fn copy(&self, page: u32, from: Class, zombie: bool, now: Now) -> Class;
+
+    /// The drive has data of `page` on a block of `class` from the beginning: first contents, or what
+    /// a stored drive found after a crash.
+    fn holds(&mut self, page: u32, class: Class, now: Now) {
+        let _ = (page, class, now);
     }
 
-    /// The class of `page`, which a collection copies from a block of class `from` at clock `now`.
-    fn copy(&self, page: u32, from: Class, zombie: bool, now: u64) -> Class;
+    /// The host has written `page`, whose data were on a block of class `from` and are on one of class
+    /// `to`; both clocks count it.
+    fn wrote(&mut self, page: u32, from: Option<Class>, to: Class, now: Now) {
+        let _ = (page, from, to, now);
+    }
 
-    /// Bytes that it keeps.
-    fn bytes(&self) -> u64 {
-        0
+    /// The host has discarded `page`, whose data were on a block of class `from`.
+    fn trimmed(&mut self, page: u32, from: Class, now: Now) {
+        let _ = (page, from, now);
+    }
+
+    /// A collection has copied `page` from a block of class `from` to one of class `to`.
+    fn copied(&mut self, page: u32, from: Class, to: Class, now: Now) {
+        let _ = (page, from, to, now);
+    }
+
+    /// An erased block was opened for `class`.
+    fn opened(&mut self, class: Class, now: Now) {
+        let _ = (class, now);
+    }
+
+    /// A block was picked; its pages are copied next.
+    fn collected(&mut self, block: Collected, now: Now) {
+        let _ = (block, now);
     }
 }
 
@@ -57,11 +118,31 @@ pub struct PlacementInfo {
     pub params: &'static [Param],
     /// The policy's source file, whose `//!` header documents it.
     source: &'static str,
-    /// The policy on a drive of so many logical pages; `None` leaves it to the frontier.
+    /// Whether it must know what the host will write.
+    pub needs_future: bool,
+    /// Bytes that it keeps on a drive of this shape.
+    bytes: fn(&Params, Shape) -> u64,
+    /// The policy on a drive of this shape, with the future if it needs that; `None` leaves all to the
+    /// frontier.
     make: Option<Make>,
 }
 
-type Make = fn(&Params, u32) -> Box<dyn Placement>;
+type Make = fn(&Params, Shape, Option<Box<dyn Future>>) -> Box<dyn Placement>;
+
+/// What a placement needs to know of its drive.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Shape {
+    /// Logical pages: a table with an entry a page has so many.
+    pages: usize,
+    pages_per_block: u32,
+}
+
+impl From<&Geometry> for Shape {
+    fn from(geometry: &Geometry) -> Self {
+        let pages = geometry.logical_pages() as usize;
+        Self { pages, pages_per_block: geometry.pages_per_block() }
+    }
+}
 
 impl PlacementInfo {
     /// The documentation in Markdown: summary, description, rule, cost and source.
@@ -76,7 +157,8 @@ impl PlacementInfo {
 }
 
 // The list of policies; the first is the default.
-static POLICIES: &[PlacementInfo] = &[none::INFO, dac::INFO];
+static POLICIES: &[PlacementInfo] =
+    &[none::INFO, dac::INFO, sepbit::INFO, multilog::INFO, oracle::INFO];
 
 /// Every registered policy, in the order in which listings show them.
 pub fn placement_policies() -> &'static [PlacementInfo] {
@@ -88,6 +170,7 @@ pub fn placement_policies() -> &'static [PlacementInfo] {
 pub struct PlacementSpec {
     info: &'static PlacementInfo,
     params: Params,
+    future: Waiting,
 }
 
 impl PlacementSpec {
@@ -100,12 +183,23 @@ impl PlacementSpec {
                 suggest(&spec.name, POLICIES.iter().map(|info| info.name)),
             ));
         };
-        Ok(Self { info, params: Params::resolve(&spec, info.params)? })
+        let params = Params::resolve(&spec, info.params)?;
+        Ok(Self { info, params, future: Waiting::default() })
     }
 
     /// Whether it leaves all to the frontier, as a drive does if nobody says otherwise.
     pub fn is_none(&self) -> bool {
         self.info.make.is_none()
+    }
+
+    /// Whether it must know what the host will write: [`PlacementSpec::with_future`] tells it.
+    pub fn needs_future(&self) -> bool {
+        self.info.needs_future
+    }
+
+    /// The same, for the one drive to which the host will write this.
+    pub fn with_future(self, future: Box<dyn Future>) -> Self {
+        Self { future: Waiting::new(future), ..self }
     }
 
     /// Whether a drive with this frontier, and this way to level wear, can have it.
@@ -137,25 +231,51 @@ impl PlacementSpec {
 
     /// Whether it asks which pages are zombies.
     pub fn asks_for_zombies(&self) -> bool {
-        self.make(0).is_some_and(|placement| placement.asks_for_zombies())
+        self.sample().is_some_and(|placement| placement.asks_for_zombies())
     }
 
-    /// The policy on a drive of `logical_pages`; `None` if it leaves all to the frontier.
-    pub(crate) fn make(&self, logical_pages: u32) -> Option<Box<dyn Placement>> {
-        self.info.make.map(|make| make(&self.params, logical_pages))
+    /// The policy on a drive of this shape; `None` if it leaves all to the frontier.
+    ///
+    /// # Errors
+    /// It needs a future and was given none.
+    pub(crate) fn make(
+        &self,
+        geometry: &Geometry,
+    ) -> Result<Option<Box<dyn Placement>>, SpecError> {
+        let future = self.future.take();
+        if self.needs_future() && future.is_none() {
+            return Err(SpecError::new(
+                format!(
+                    "placement {self} must know what the host will write, which only the counting \
+                     drive with a map of pages in memory can tell it"
+                ),
+                "give --drive counting --mapping page without --vm-page-cache, or another placement",
+            ));
+        }
+        Ok(self.info.make.map(|make| make(&self.params, geometry.into(), future)))
+    }
+
+    /// The policy, to ask what it needs.
+    fn sample(&self) -> Option<Box<dyn Placement>> {
+        self.info.make.map(|make| make(&self.params, Shape::default(), None))
+    }
+
+    /// Bytes that it keeps on a drive of this shape.
+    pub(crate) fn bytes(&self, geometry: &Geometry) -> u64 {
+        (self.info.bytes)(&self.params, geometry.into())
     }
 
     /// Erased blocks that the collector keeps beside the low-water mark of the pool: one for every
     /// class of copies but the first, as one collection may open a block for each of them.
     pub fn kept_for_copies(&self) -> u32 {
-        self.make(0).map_or(0, |placement| placement.copy_classes() as u32 - 1)
+        self.sample().map_or(0, |placement| placement.copy_classes() as u32 - 1)
     }
 
     /// Blocks that can never hold host data beside the low-water mark of a pool: one a class, and
     /// one erased for every class of copies after the first. `None` if it leaves all to the
     /// frontier.
     pub fn blocks_kept(&self) -> Option<u32> {
-        Some(self.make(0)?.classes() as u32 + self.kept_for_copies())
+        Some(self.sample()?.classes() as u32 + self.kept_for_copies())
     }
 }
 
@@ -176,4 +296,15 @@ impl std::fmt::Debug for PlacementSpec {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "PlacementSpec({self})")
     }
+}
+
+/// A number from 0 to below 1 that looks random, the same for the same key and salt: a question that is
+/// asked twice has one answer.
+#[inline]
+fn draw(key: u64, salt: u64) -> f64 {
+    // The finalizer of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
+    let mut hash = key ^ salt.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    hash = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    hash = (hash ^ (hash >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    ((hash ^ (hash >> 31)) >> 11) as f64 / (1u64 << 53) as f64
 }

@@ -13,5 +13,11 @@
 
 use super::PlacementInfo;
 
-pub(super) const INFO: PlacementInfo =
-    PlacementInfo { name: "none", params: &[], source: include_str!("none.rs"), make: None };
+pub(super) const INFO: PlacementInfo = PlacementInfo {
+    name: "none",
+    params: &[],
+    source: include_str!("none.rs"),
+    needs_future: false,
+    bytes: |_, _| 0,
+    make: None,
+};

@@ -55,8 +55,7 @@ impl<P: VictimPolicy> PlaneMap<P> {
         if !self.store.sorting.has_rule() {
             return HOST;
         }
-        let old = self.store.locate(page).map(|ppn| self.store.tables.place_of(ppn).0);
-        self.store.sorting.of_write(page, old)
+        self.store.sorting.of_write(page, self.store.block_of(page))
     }
 
     /// Whether the host finds a page of `class` in `plane`.
@@ -82,8 +81,9 @@ impl<P: VictimPolicy> PlaneMap<P> {
     /// Programs `page`, written by the host, at the open block of `class`.
     #[inline]
     fn program_host_page(&mut self, plane: PlaneId, class: Class, page: u32) -> u32 {
+        let from = self.store.sorting.has_rule().then(|| self.store.block_of(page)).flatten();
         let ppn = self.store.program(plane, class, page, Fate::Overwritten);
-        self.store.sorting.wrote(page);
+        self.store.sorting.wrote(page, from, class);
         self.plane_mut(plane).counters.host_pages += 1;
         self.store.host_ends(plane, class);
         self.note(Change::Written(page));

@@ -41,6 +41,9 @@ impl<P: VictimPolicy> PageStore<P> {
         let levels = levelled.is_some();
         plane_state.under_way =
             Some(UnderWay { block, levels, copied: 0, steps: Steps::default() });
+        let (valid, pages) =
+            (plane_state.blocks.valid(block), plane_state.blocks.pages_per_block());
+        self.sorting.collected(plane_state.first_block + block, valid.into(), pages);
         if self.blocks_needed(plane, block, levels) > self.planes[plane as usize].pool.len() {
             let (counters, packing) = (self.counters(), self.packing());
             let Some(wear) = &mut self.wear else {
@@ -170,6 +173,7 @@ impl<P: VictimPolicy> PageStore<P> {
             self.open_next(class, plane)?;
         }
         let ppn = self.program(plane, class, page, Fate::Copied);
+        self.sorting.copied(page, self.tables.place_of(from).0, class);
         if zombie {
             self.set_zombie(page, ppn);
         }

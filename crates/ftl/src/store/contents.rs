@@ -120,14 +120,9 @@ impl<P: VictimPolicy> PageStore<P> {
         }
         contents.check(&self.tables, classes)?;
         let states = contents.states(&self.tables, classes)?;
+        self.sorting.hold(&contents.counters, contents.classes);
         self.hold_pages(contents.map, &states)?;
-        self.hold_blocks(contents)?;
-        let programs = contents.counters.programs();
-        self.sorting.tick(programs);
-        for (block, &class) in (0..).zip(contents.classes) {
-            self.sorting.opened(block, class);
-        }
-        Ok(())
+        self.hold_blocks(contents)
     }
 
     /// Map, reverse map, live bits and valid counts.
@@ -156,6 +151,7 @@ impl<P: VictimPolicy> PageStore<P> {
                 )));
             }
             self.tables.program(block, offset, &[page]);
+            self.sorting.holds(page, block);
             plane.blocks.program(block, 1);
             plane.valid_pages += 1;
         }

@@ -99,9 +99,11 @@ impl<P: VictimPolicy> PageStore<P> {
 
     fn put_at(&mut self, plane: PlaneId, block: BlockId, offset: u32, pages: &[u32]) {
         let plane_state = &mut self.planes[plane as usize];
-        let first = self.tables.program(plane_state.first_block + block, offset, pages);
+        let block_of_drive = plane_state.first_block + block;
+        let first = self.tables.program(block_of_drive, offset, pages);
         for (ppn, &page) in (first..).zip(pages) {
             self.tables.map[page as usize] = ppn;
+            self.sorting.holds(page, block_of_drive);
         }
         plane_state.blocks.program(block, pages.len() as u16);
         plane_state.valid_pages += pages.len() as u64;

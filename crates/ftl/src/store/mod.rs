@@ -37,7 +37,7 @@ pub(crate) use zombies::{Fate, ZOMBIE};
 
 use flashgc_base::rng::Stream;
 
-use crate::blocks::BlockTable;
+use crate::blocks::{BlockId, BlockTable};
 use crate::counters::{Counters, Levelled, ZombieCounts};
 use crate::error::{FtlError, FtlErrorKind, check_range};
 use crate::geometry::Geometry;
@@ -106,7 +106,7 @@ impl<P: VictimPolicy> PageStore<P> {
         let blocks_per_plane = planes.blocks_per_plane()?;
         let promised = planes.promised()?;
         layout.check()?;
-        let sorting = Sorting::new(layout);
+        let sorting = Sorting::new(layout)?;
         let keeps_zombies = sorting.asks_for_zombies() || P::Tracker::FOLLOWS_ZOMBIES;
         if keeps_zombies {
             zombies::check(&geometry)?;
@@ -176,6 +176,12 @@ impl<P: VictimPolicy> PageStore<P> {
         (ppn != UNMAPPED).then_some(ppn)
     }
 
+    /// The block on which `page` has its data; `None` if it has none.
+    #[inline]
+    pub(crate) fn block_of(&self, page: u32) -> Option<BlockId> {
+        self.locate(page).map(|ppn| self.tables.place_of(ppn).0)
+    }
+
     /// Programs `page` at the open block of `class` in `plane`, which has room, and kills its old
     /// data, of which `fate` is said if it is a zombie. Returns the new ppn.
     #[inline]
@@ -216,6 +222,7 @@ impl<P: VictimPolicy> PageStore<P> {
             return None;
         }
         self.kill(old, Fate::Trimmed);
+        self.sorting.trimmed(page, self.tables.place_of(ppn).0);
         let plane = self.tables.plane_of(ppn) as usize;
         self.planes[plane].counters.trimmed_pages += 1;
         Some(ppn)

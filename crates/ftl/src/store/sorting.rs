@@ -1,13 +1,15 @@
 //! The choice of the open block for a page, and the room that host writes must leave for copies.
 
 use flashgc_base::snapshot::{Fault, State};
+use flashgc_base::spec::SpecError;
 use flashgc_base::state;
 
 use super::plane::Plane;
 use crate::blocks::BlockId;
+use crate::counters::Counters;
 use crate::frontier::Frontier;
 use crate::layout::Layout;
-use crate::placement::{Class, Placement};
+use crate::placement::{Class, Collected, Now, Placement};
 use crate::table::bytes_of;
 use crate::victim::VictimPolicy;
 
@@ -28,14 +30,16 @@ pub(crate) struct Sorting {
     copies: Class,
     /// The class of copies that are made to level wear; beyond all others.
     levelled: Option<Class>,
-    /// Pages programmed on all planes: the clock of the rule.
-    clock: u64,
+    /// With a rule the time at which each block was opened for its class.
+    opened: Vec<Now>,
+    /// The time on all planes.
+    now: Now,
 }
 
 impl State for Sorting {
     state! {
-        values: clock;
-        tables: class_of;
+        values: now;
+        tables: class_of, opened;
         states: rule;
         fixed: copies, levelled;
         then: check;
@@ -43,22 +47,33 @@ impl State for Sorting {
 }
 
 impl Sorting {
-    pub(super) fn new(layout: &Layout) -> Self {
-        let rule = layout.placement.make(layout.geometry.logical_pages());
+    pub(super) fn new(layout: &Layout) -> Result<Self, SpecError> {
+        let rule = layout.placement.make(&layout.geometry)?;
         let classified = rule.as_ref().map_or(0, |_| layout.geometry.blocks());
         let copies = match layout.frontier {
             Frontier::Single | Frontier::Mixed { .. } => HOST,
             Frontier::Double | Frontier::Pool { .. } => HOST + 1,
         };
         let levelled = layout.levelling.map(|_| copies + 1);
-        Self { rule, class_of: vec![HOST; classified as usize], copies, levelled, clock: 0 }
+        let classified = classified as usize;
+        Ok(Self {
+            rule,
+            class_of: vec![HOST; classified],
+            copies,
+            levelled,
+            opened: vec![Now::default(); classified],
+            now: Now::default(),
+        })
     }
 
     /// Bytes that it keeps for a drive of this layout.
     pub(super) fn bytes(layout: &Layout) -> u64 {
-        let rule = layout.placement.make(layout.geometry.logical_pages());
-        let classes = bytes_of::<Class>(layout.geometry.blocks() as usize);
-        rule.map_or(0, |rule| rule.bytes() + classes)
+        if layout.placement.is_none() {
+            return 0;
+        }
+        let blocks = layout.geometry.blocks() as usize;
+        let tables = bytes_of::<Class>(blocks) + bytes_of::<Now>(blocks);
+        layout.placement.bytes(&layout.geometry) + tables
     }
 
     pub(super) fn asks_for_zombies(&self) -> bool {
@@ -91,18 +106,18 @@ impl Sorting {
         self.rule.as_ref().map_or(RESERVED_BLOCKS, |rule| rule.copy_classes() as u32)
     }
 
-    /// The class of a host write of a page whose data until now are on block `old`.
+    /// The class of a host write of `page`, whose data until now are on block `old`.
     #[inline]
     pub(crate) fn of_write(&self, page: u32, old: Option<BlockId>) -> Class {
         let Some(rule) = &self.rule else { return HOST };
-        rule.host(page, old.map(|block| self.class_of[block as usize]), self.clock)
+        rule.host(page, old.map(|block| self.class_of[block as usize]), self.now)
     }
 
     /// The class of a copy of `page`, from `block`.
     #[inline]
     pub(crate) fn of_copy(&self, page: u32, block: BlockId, zombie: bool) -> Class {
         let Some(rule) = &self.rule else { return self.copies };
-        rule.copy(page, self.class_of[block as usize], zombie, self.clock)
+        rule.copy(page, self.class_of[block as usize], zombie, self.now)
     }
 
     /// The one class that all copies go to, those made to level wear if `levelled`; `None` where a
@@ -120,25 +135,69 @@ impl Sorting {
         self.levelled == Some(class)
     }
 
+    /// The drive has data of `page` on `block` from the beginning.
+    pub(super) fn holds(&mut self, page: u32, block: BlockId) {
+        if let Some(rule) = &mut self.rule {
+            rule.holds(page, self.class_of[block as usize], self.now);
+        }
+    }
+
+    /// The time is that of a drive with these counts, and blocks are of these classes.
+    pub(super) fn hold(&mut self, counters: &Counters, classes: &[Class]) {
+        self.now = Now { programs: counters.programs(), host: counters.host_pages };
+        if self.has_rule() {
+            self.class_of.copy_from_slice(classes);
+            self.opened.fill(self.now);
+        }
+    }
+
     /// `block` is opened for `class`.
     #[inline]
     pub(super) fn opened(&mut self, block: BlockId, class: Class) {
-        if let Some(its) = self.class_of.get_mut(block as usize) {
-            *its = class;
+        if let Some(rule) = &mut self.rule {
+            self.class_of[block as usize] = class;
+            self.opened[block as usize] = self.now;
+            rule.opened(class, self.now);
+        }
+    }
+
+    /// `block` was picked; `valid` of its `pages` pages have current data.
+    pub(super) fn collected(&mut self, block: BlockId, valid: u32, pages: u32) {
+        if let Some(rule) = &mut self.rule {
+            let (class, opened) = (self.class_of[block as usize], self.opened[block as usize]);
+            rule.collected(Collected { class, opened, valid, pages }, self.now);
         }
     }
 
     /// Pages have been programmed.
     #[inline]
     pub(crate) fn tick(&mut self, pages: u64) {
-        self.clock += pages;
+        self.now.programs += pages;
     }
 
-    /// The host has written `page`.
+    /// The host has written `page`, whose data were on block `from`, at the open block of class `to`.
     #[inline]
-    pub(crate) fn wrote(&mut self, page: u32) {
+    pub(crate) fn wrote(&mut self, page: u32, from: Option<BlockId>, to: Class) {
         if let Some(rule) = &mut self.rule {
-            rule.wrote(page, self.clock);
+            self.now.host += 1;
+            let from = from.map(|block| self.class_of[block as usize]);
+            rule.wrote(page, from, to, self.now);
+        }
+    }
+
+    /// The host has discarded `page`, whose data were on block `from`.
+    #[inline]
+    pub(super) fn trimmed(&mut self, page: u32, from: BlockId) {
+        if let Some(rule) = &mut self.rule {
+            rule.trimmed(page, self.class_of[from as usize], self.now);
+        }
+    }
+
+    /// `page` was copied from block `from` to the open block of class `to`.
+    #[inline]
+    pub(crate) fn copied(&mut self, page: u32, from: BlockId, to: Class) {
+        if let Some(rule) = &mut self.rule {
+            rule.copied(page, self.class_of[from as usize], to, self.now);
         }
     }
 

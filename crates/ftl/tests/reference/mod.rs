@@ -4,11 +4,12 @@
 mod aged;
 pub mod picks;
 mod placed;
+pub mod rules;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use flashgc_base::rng::Stream;
-pub use placed::Dac;
+pub use placed::Placed;
 
 /// One block: the logical page of every programmed page, in order. A page is valid if the
 /// dictionary says that it lies here.
@@ -42,8 +43,8 @@ pub struct Reference {
     pub levelling: Option<Levelling>,
     pub host: Option<usize>,
     pub copies: Option<usize>,
-    /// DAC, in place of the two above.
-    pub dac: Option<Dac>,
+    /// A placement, in place of the two above.
+    pub placed: Option<Placed>,
     /// Pages that the host has said it will overwrite, and has not yet.
     pub zombies: BTreeSet<u32>,
     /// Hears of each valid page of a victim and says whether it is copied, rather than left out.
@@ -131,7 +132,7 @@ impl Reference {
             levelling: None,
             host: None,
             copies: None,
-            dac: None,
+            placed: None,
             zombies: BTreeSet::new(),
             copied: None,
             frontier,
@@ -167,7 +168,7 @@ impl Reference {
 
     /// Writes the page, or ends the drive's life in the attempt.
     pub fn write(&mut self, page: u32, pick: Pick) {
-        if self.dac.is_some() {
+        if self.placed.is_some() {
             return self.write_placed(page, pick);
         }
         if self.room(self.host) == 0 && !self.life.over {
@@ -183,6 +184,9 @@ impl Reference {
 
     pub fn trim(&mut self, page: u32) {
         let old = self.map.remove(&page);
+        if let (Some((block, _)), Some(_)) = (old, &self.placed) {
+            self.trim_placed(page, block);
+        }
         self.lose(page, old);
     }
 

@@ -1,0 +1,46 @@
+//! The writes to come, for a placement that must know them: the workload once more, ahead of the drive.
+
+use flashgc_base::snapshot::State;
+use flashgc_base::state;
+use flashgc_ftl::{Event, Future};
+use flashgc_workload::{Batch, Op, Workload};
+
+/// A second reading of a run's workload.
+pub(crate) struct Ahead {
+    workload: Box<dyn Workload>,
+    batch: Batch,
+}
+
+impl Ahead {
+    /// From the beginning of `workload` on.
+    pub(crate) fn new(workload: Box<dyn Workload>) -> Self {
+        Self { workload, batch: Batch::default() }
+    }
+}
+
+impl State for Ahead {
+    state! { states: workload; fixed: batch; }
+}
+
+impl Future for Ahead {
+    fn next(&mut self, events: &mut Vec<Event>) {
+        events.clear();
+        while events.is_empty() {
+            // A workload that cannot go on says so itself, when the drive comes to that place.
+            let went_on = self.workload.fill(&mut self.batch, Batch::DEFAULT_LEN).is_ok();
+            if !went_on || self.batch.pages.is_empty() {
+                return;
+            }
+            let Batch { pages, ops, .. } = &self.batch;
+            if ops.is_empty() {
+                events.extend(pages.iter().map(|&page| Event { page, is_trim: false }));
+                continue;
+            }
+            events.extend(pages.iter().zip(ops).filter_map(|(&page, op)| match op {
+                Op::Write => Some(Event { page, is_trim: false }),
+                Op::Trim => Some(Event { page, is_trim: true }),
+                _ => None,
+            }));
+        }
+    }
+}

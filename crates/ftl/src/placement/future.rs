@@ -1,0 +1,49 @@
+//! The writes to come, for a placement that knows them.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use flashgc_base::snapshot::{State, Value};
+use flashgc_base::value;
+
+/// What the host does to a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// The logical page.
+    pub page: u32,
+    /// The host discards it; else it writes it.
+    pub is_trim: bool,
+}
+
+impl Value for Event {
+    value!(page, is_trim);
+}
+
+/// All that the host will write and discard, from the first write of the drive on.
+pub trait Future: State + Send {
+    /// Replaces `events` by the next ones; leaves it empty at the end.
+    fn next(&mut self, events: &mut Vec<Event>);
+}
+
+/// A future on its way to the one placement that is made with it.
+#[derive(Clone, Default)]
+pub(super) struct Waiting(Option<Arc<Mutex<Taken>>>);
+
+/// `None` once it was taken.
+type Taken = Option<Box<dyn Future>>;
+
+impl Waiting {
+    pub(super) fn new(future: Box<dyn Future>) -> Self {
+        Self(Some(Arc::new(Mutex::new(Some(future)))))
+    }
+
+    pub(super) fn take(&self) -> Option<Box<dyn Future>> {
+        self.0.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+impl fmt::Debug for Waiting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Waiting({})", self.0.is_some())
+    }
+}

@@ -1,0 +1,145 @@
+//! MultiLog: one log a level of update frequency; chance promotes what is updated soon, copies demote.
+//!
+//! Level 0 is the hottest. The first write of a page goes to level 0. Expected is half the number of
+//! valid pages of the page's level times the mean share of valid pages in its blocks when they were
+//! collected: E. An update after u pages written by the host goes one level up with chance (E - u)/E,
+//! and stays otherwise; also before any block of its level was collected. A copy goes one level down.
+//! The coldest level opens another one below it once it has a block of valid pages.
+//!
+//! Rule: update: `max(k-1, 0)` with chance `(E-u)/E`, else k; copy: `min(k+1, L-1)`.
+//!
+//! # Cost
+//! A write: the time of the page's last write, and a hash in place of a random number. 8 bytes a
+//! logical page, 17 a block, and an erased block a class of copies but one.
+//!
+//! # Source
+//! Stoica, Ailamaki, PVLDB 6(9), 2013, as Wang et al., FAST 2022, simulate it.
+
+use super::{Class, Collected, Now, Placement, PlacementInfo, Shape, draw};
+use flashgc_base::snapshot::State;
+use flashgc_base::spec::{Kind, Param};
+use flashgc_base::state;
+
+pub(super) const INFO: PlacementInfo = PlacementInfo {
+    name: "multilog",
+    params: &[Param {
+        name: "levels",
+        kind: Kind::Integer { min: 2, max: 32 },
+        default: Some("6"),
+        help: "levels from hot to cold, at most",
+    }],
+    source: include_str!("multilog.rs"),
+    needs_future: false,
+    bytes: |params, shape| 8 * (shape.pages as u64 + 3 * params.integer("levels")),
+    make: Some(|params, shape, _| {
+        Box::new(MultiLog::new(params.integer("levels") as usize, shape))
+    }),
+};
+
+/// The number of a write that never was.
+const NEVER: u64 = u64::MAX;
+
+/// See the module's text.
+struct MultiLog {
+    /// The coldest level that is in use.
+    coldest: Class,
+    /// Valid pages of each level.
+    valid: Vec<u64>,
+    /// Pages of the blocks of each level that were collected, and those of them that were valid.
+    collected: Vec<u64>,
+    kept: Vec<u64>,
+    /// The number of each page's last write by the host; [`NEVER`] if there is none.
+    written: Vec<u64>,
+    pages_per_block: u32,
+}
+
+impl State for MultiLog {
+    state! {
+        values: coldest;
+        tables: valid, collected, kept, written;
+        fixed: pages_per_block;
+    }
+}
+
+impl MultiLog {
+    fn new(levels: usize, shape: Shape) -> Self {
+        Self {
+            coldest: 0,
+            valid: vec![0; levels],
+            collected: vec![0; levels],
+            kept: vec![0; levels],
+            written: vec![NEVER; shape.pages],
+            pages_per_block: shape.pages_per_block,
+        }
+    }
+
+    /// The chance that an update of `page`, which lies on `level`, goes one level up.
+    #[inline]
+    fn chance(&self, page: u32, level: usize, now: Now) -> f64 {
+        let number = self.written[page as usize];
+        if number == NEVER || self.collected[level] == 0 {
+            return 0.0;
+        }
+        let share = self.kept[level] as f64 / self.collected[level] as f64;
+        let expected = self.valid[level] as f64 * share / 2.0;
+        1.0 - (now.host - number) as f64 / expected
+    }
+}
+
+impl Placement for MultiLog {
+    fn classes(&self) -> usize {
+        self.valid.len()
+    }
+
+    fn takes_copies(&self, class: Class) -> bool {
+        class > 0
+    }
+
+    #[inline]
+    fn host(&self, page: u32, old: Option<Class>, now: Now) -> Class {
+        let Some(level) = old else { return 0 };
+        let drawn = draw(u64::from(page) << 40, now.host);
+        let goes_up = level > 0 && drawn < self.chance(page, level.into(), now);
+        level - Class::from(goes_up)
+    }
+
+    #[inline]
+    fn copy(&self, _: u32, from: Class, _: bool, _: Now) -> Class {
+        (from + 1).min(self.coldest.max(1))
+    }
+
+    fn holds(&mut self, _: u32, class: Class, _: Now) {
+        self.coldest = self.coldest.max(class);
+        self.valid[usize::from(class)] += 1;
+    }
+
+    #[inline]
+    fn wrote(&mut self, page: u32, from: Option<Class>, to: Class, now: Now) {
+        self.written[page as usize] = now.host - 1;
+        if let Some(from) = from {
+            self.valid[usize::from(from)] -= 1;
+        }
+        self.valid[usize::from(to)] += 1;
+    }
+
+    fn trimmed(&mut self, page: u32, from: Class, _: Now) {
+        self.written[page as usize] = NEVER;
+        self.valid[usize::from(from)] -= 1;
+    }
+
+    #[inline]
+    fn copied(&mut self, _: u32, from: Class, to: Class, _: Now) {
+        self.valid[usize::from(from)] -= 1;
+        self.valid[usize::from(to)] += 1;
+    }
+
+    fn collected(&mut self, block: Collected, _: Now) {
+        let level = usize::from(block.class);
+        self.collected[level] += u64::from(block.pages);
+        self.kept[level] += u64::from(block.valid);
+        let is_full = self.valid[usize::from(self.coldest)] >= u64::from(self.pages_per_block);
+        if is_full && usize::from(self.coldest) + 1 < self.valid.len() {
+            self.coldest += 1;
+        }
+    }
+}

@@ -1,0 +1,335 @@
+//! Clairvoyance: pages that will die together lie together. It needs to know what the host will write.
+//!
+//! The remaining life of a page is the number of pages that the host writes before it writes or
+//! discards this one. The class is its logarithm, in units of two blocks; a copy is classified anew.
+//! The drive looks `horizon` logical capacities ahead. A page whose next write is further away belongs
+//! to the last class until it comes into sight.
+//!
+//! With `sigma` above 0 it is a predictor: each life is multiplied by `exp(sigma z)`, where z is
+//! normal and is drawn once a write, or once a request with `errors=request` (a run of pages that
+//! follow each other). A page that outlives its prediction is expected to live on for as long as it has
+//! outlived it.
+//!
+//! Rule: `min(floor(log2(1 + r/(2b))), classes - 1)` for a remaining life r on blocks of b pages.
+//!
+//! # Cost
+//! The workload is generated or read twice. 16 bytes a logical page and 4 a page of the horizon; with
+//! `sigma` 32 and, with errors of requests, 8. An erased block a class but one.
+//!
+//! # Source
+//! Wang, Li, Lee, Li, FAST 2022 (FK: future knowledge), with logarithmic classes in place of classes
+//! of a block each. No lower bound: Lange, Naor, Yadgar, POMACS 5(3), 2021, come near 1 off line.
+
+use super::future::{Event, Future};
+use super::{Class, Now, Placement, PlacementInfo, Shape};
+use flashgc_base::snapshot::{Fault, Reader, State, Writer};
+use flashgc_base::spec::{Kind, Param, Params};
+use flashgc_base::state;
+
+pub(super) const INFO: PlacementInfo = PlacementInfo {
+    name: "oracle",
+    params: &[
+        Param {
+            name: "classes",
+            kind: Kind::Integer { min: 1, max: 32 },
+            default: Some("16"),
+            help: "classes of remaining life; 6 are no bound, as the last one mixes what is left",
+        },
+        Param {
+            name: "horizon",
+            kind: Kind::Real { min: 0.01, max: 1000.0 },
+            default: Some("8"),
+            help: "how far it sees, in pages written per logical page",
+        },
+        Param {
+            name: "sigma",
+            kind: Kind::Real { min: 0.0, max: 100.0 },
+            default: Some("0"),
+            help: "standard deviation of the logarithm of a predicted life; 0: it knows",
+        },
+        Param {
+            name: "errors",
+            kind: Kind::Word(&["write", "request"]),
+            default: Some("write"),
+            help: "whether each page written has an error of its own or each request has one",
+        },
+    ],
+    source: include_str!("oracle.rs"),
+    needs_future: true,
+    bytes: |params, shape| Sizes::of(params, shape).bytes(),
+    make: Some(|params, shape, future| Box::new(Oracle::new(params, shape, future))),
+};
+
+/// The newest event of a page that is in sight is its first contents, or none.
+const NOTHING: u64 = u64::MAX;
+/// It is a TRIM.
+const DISCARDED: u64 = u64::MAX - 1;
+/// A death that is not in sight.
+const UNSEEN: u64 = u64::MAX;
+
+/// Lengths of the tables.
+#[derive(Clone, Copy)]
+struct Sizes {
+    pages: usize,
+    horizon: usize,
+    /// Entries of the tables of predictions, and of those of requests.
+    predicted: usize,
+    requests: usize,
+    ring_requests: usize,
+}
+
+impl Sizes {
+    fn of(params: &Params, shape: Shape) -> Self {
+        let horizon = (shape.pages as f64 * params.real("horizon")).ceil();
+        let horizon = horizon.clamp(1.0, f64::from(u32::MAX)) as usize;
+        let has_errors = params.real("sigma") > 0.0;
+        let by_request = has_errors && params.text("errors") == "request";
+        let some = |holds: bool, count: usize| if holds { count } else { 0 };
+        Self {
+            pages: shape.pages,
+            horizon,
+            predicted: some(has_errors, shape.pages),
+            requests: some(by_request, shape.pages),
+            ring_requests: some(by_request, horizon),
+        }
+    }
+
+    fn bytes(self) -> u64 {
+        let Self { pages, horizon, predicted, requests, ring_requests } = self;
+        (16 * pages + 4 * horizon + 16 * predicted + 8 * requests + 8 * ring_requests) as u64
+    }
+}
+
+/// See the module's text. Writes of the host are numbered from 0.
+struct Oracle {
+    classes: Class,
+    unit: f64,
+    sigma: f64,
+    future: Box<dyn Future>,
+    /// Events that are being looked at, and how many of them are done.
+    events: Vec<Event>,
+    done: usize,
+    /// The number of the first write that is not in sight.
+    seen: u64,
+    /// Writes that the host has done.
+    now: u64,
+    /// Of each write in sight, at its number modulo the horizon: how many writes later its page dies; 0
+    /// if that is not in sight.
+    lives: Box<[u32]>,
+    /// The newest write of each page that is in sight.
+    newest: Box<[u64]>,
+    /// When the data that each page has now will die.
+    death: Box<[u64]>,
+    /// With errors: the last write of each page, and when its data are predicted to die.
+    written: Box<[u64]>,
+    predicted: Box<[u64]>,
+    /// With errors of requests: the first write of the request of each write in sight, and of that of
+    /// each page's data.
+    request_ahead: Box<[u64]>,
+    request: Box<[u64]>,
+    /// The page and the request of the newest write in sight.
+    before: (u32, u64),
+}
+
+impl State for Oracle {
+    state! {
+        values: events, done, seen, now, before;
+        tables: lives, newest, death, written, predicted, request_ahead, request;
+        states: future;
+        fixed: classes, unit, sigma;
+        then: check;
+    }
+}
+
+impl Oracle {
+    fn new(params: &Params, shape: Shape, future: Option<Box<dyn Future>>) -> Self {
+        let sizes = Sizes::of(params, shape);
+        let table = |length: usize, value: u64| vec![value; length].into_boxed_slice();
+        let mut oracle = Self {
+            classes: params.integer("classes") as Class,
+            unit: 2.0 * f64::from(shape.pages_per_block),
+            sigma: params.real("sigma"),
+            future: future.unwrap_or_else(|| Box::new(NoFuture)),
+            events: vec![],
+            done: 0,
+            seen: 0,
+            now: 0,
+            lives: vec![0; sizes.horizon].into(),
+            newest: table(sizes.pages, NOTHING),
+            death: table(sizes.pages, UNSEEN),
+            written: table(sizes.predicted, NOTHING),
+            predicted: table(sizes.predicted, UNSEEN),
+            request_ahead: table(sizes.ring_requests, 0),
+            request: table(sizes.requests, NOTHING),
+            before: (u32::MAX, 0),
+        };
+        oracle.look_ahead();
+        oracle
+    }
+
+    /// Whether the events that are left are events of this drive.
+    fn check(&self) -> Result<(), Fault> {
+        let pages = self.newest.len();
+        if self.done <= self.events.len()
+            && self.events.iter().all(|event| (event.page as usize) < pages)
+        {
+            return Ok(());
+        }
+        Err(Fault::new("the future writes a page that there is not"))
+    }
+
+    #[inline]
+    fn slot(&self, number: u64) -> usize {
+        (number % self.lives.len() as u64) as usize
+    }
+
+    /// Looks at events until the horizon is in sight, or the end of all.
+    fn look_ahead(&mut self) {
+        let horizon = self.now + self.lives.len() as u64;
+        while self.seen < horizon {
+            if self.done == self.events.len() {
+                self.done = 0;
+                self.future.next(&mut self.events);
+                if self.events.is_empty() {
+                    return;
+                }
+            }
+            let event = self.events[self.done];
+            self.done += 1;
+            self.see(event);
+        }
+    }
+
+    #[inline]
+    fn see(&mut self, Event { page, is_trim }: Event) {
+        let at = page as usize;
+        match self.newest[at] {
+            DISCARDED => {}
+            newest if newest != NOTHING && newest >= self.now => {
+                let slot = self.slot(newest);
+                self.lives[slot] = (self.seen - newest) as u32;
+            }
+            _ => {
+                self.death[at] = self.seen;
+                self.predict(page);
+            }
+        }
+        if is_trim {
+            self.newest[at] = DISCARDED;
+            return;
+        }
+        self.newest[at] = self.seen;
+        let slot = self.slot(self.seen);
+        self.lives[slot] = 0;
+        if !self.request_ahead.is_empty() {
+            let follows = page == self.before.0.wrapping_add(1);
+            self.before = (page, if follows { self.before.1 } else { self.seen });
+            self.request_ahead[slot] = self.before.1;
+        }
+        self.seen += 1;
+    }
+
+    /// Predicts anew when the data of `page` will die, where predictions are not always right.
+    #[inline]
+    fn predict(&mut self, page: u32) {
+        let at = page as usize;
+        let Some(&written) = self.written.get(at) else { return };
+        let (born, key) = match written {
+            // First contents, of which each page is a request.
+            NOTHING => (0, u64::MAX - u64::from(page)),
+            _ => (written, self.request.get(at).copied().unwrap_or(written)),
+        };
+        self.predicted[at] = match self.death[at] {
+            UNSEEN => UNSEEN,
+            death => born.saturating_add(self.life(death - born, key)),
+        };
+    }
+
+    /// A life as it is predicted.
+    #[inline]
+    fn life(&self, life: u64, key: u64) -> u64 {
+        if self.sigma == 0.0 {
+            return life;
+        }
+        (life as f64 * (self.sigma * normal(key)).exp()) as u64
+    }
+
+    #[inline]
+    fn class(&self, remaining: u64) -> Class {
+        let class = (1.0 + remaining as f64 / self.unit).log2() as u32;
+        class.min(u32::from(self.classes) - 1) as Class
+    }
+}
+
+/// A normal number that looks random, the same for the same key: Box and Muller's, of two hashes.
+fn normal(key: u64) -> f64 {
+    let [radius, angle] = [1, 2].map(|salt| super::draw(key, salt));
+    (-2.0 * (1.0 - radius).ln()).sqrt() * (std::f64::consts::TAU * angle).cos()
+}
+
+impl Placement for Oracle {
+    fn classes(&self) -> usize {
+        self.classes.into()
+    }
+
+    fn takes_copies(&self, _: Class) -> bool {
+        true
+    }
+
+    #[inline]
+    fn host(&self, _: u32, _: Option<Class>, now: Now) -> Class {
+        let slot = self.slot(now.host);
+        match self.lives[slot] {
+            0 => self.classes - 1,
+            life => {
+                let key = self.request_ahead.get(slot).copied().unwrap_or(now.host);
+                self.class(self.life(life.into(), key))
+            }
+        }
+    }
+
+    #[inline]
+    fn copy(&self, page: u32, _: Class, _: bool, now: Now) -> Class {
+        let known = if self.sigma == 0.0 { &self.death } else { &self.predicted };
+        match known[page as usize] {
+            UNSEEN => self.classes - 1,
+            death => self.class(death.abs_diff(now.host)),
+        }
+    }
+
+    #[inline]
+    fn wrote(&mut self, page: u32, _: Option<Class>, _: Class, now: Now) {
+        let (at, number) = (page as usize, now.host - 1);
+        let slot = self.slot(number);
+        self.death[at] = match self.lives[slot] {
+            0 => UNSEEN,
+            life => number + u64::from(life),
+        };
+        if self.sigma > 0.0 {
+            self.written[at] = number;
+            if let Some(request) = self.request.get_mut(at) {
+                *request = self.request_ahead[slot];
+            }
+            self.predict(page);
+        }
+        self.now = now.host;
+        self.look_ahead();
+    }
+}
+
+/// The future of a placement that is only asked what it would need.
+struct NoFuture;
+
+impl State for NoFuture {
+    fn save(&self, _: &mut Writer<'_>) {}
+
+    fn restore(&mut self, _: &mut Reader<'_>) -> Result<(), Fault> {
+        Ok(())
+    }
+}
+
+impl Future for NoFuture {
+    fn next(&mut self, events: &mut Vec<Event>) {
+        events.clear();
+    }
+}

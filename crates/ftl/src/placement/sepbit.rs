@@ -1,0 +1,215 @@
+//! SepBIT: pages are separated by the time at which they will probably be overwritten.
+//!
+//! A page that the host overwrites soon after its last write will soon be overwritten again; a page
+//! that was copied has lived for long and will live longer. The clock t counts pages that the host has
+//! written. A write whose page was last written v pages before goes to class 0 if v < l, and to class 1
+//! if not. l is the mean lifetime of the last 16 blocks of class 0 that were collected, from opening to
+//! collection; before, it is infinite. Copies from class 0 go to class 2. All others go by the age g of
+//! their data: to class 3 if g < 4l, to class 4 if g < 16l, and so on; the last class has the rest.
+//!
+//! A queue holds the pages written last. A page that left it, was discarded or never written counts as
+//! written infinitely long ago. The queue is as long as l, but no longer than pages have data; when it
+//! is longer, a write removes one page, or two if it is longer than l as well.
+//!
+//! Rule: host: `v < l` to 0, else 1; copy: from 0 to 2, else `g < 4^k l` to the first such 2+k.
+//!
+//! # Cost
+//! A write or copy: the time of the page's last write is read. The queue is a number, as its entries
+//! are consecutive. 8 bytes a logical page, 17 a block, and an erased block a class of copies but one.
+//!
+//! # Source
+//! Wang, Li, Lee, Li, FAST 2022, Algorithm 1, and its published code (the length of the queue). There
+//! collections begin at a share of garbage; here, as in all drives, when erased blocks are few. Its
+//! victims are those of `cost-benefit:form=sqrt`.
+
+use super::{Class, Collected, Now, Placement, PlacementInfo};
+use flashgc_base::snapshot::State;
+use flashgc_base::spec::{Kind, Param};
+use flashgc_base::state;
+
+pub(super) const INFO: PlacementInfo = PlacementInfo {
+    name: "sepbit",
+    params: &[Param {
+        name: "classes",
+        kind: Kind::Integer { min: 4, max: 32 },
+        default: Some("6"),
+        help: "classes: two of host writes, the others of copies",
+    }],
+    source: include_str!("sepbit.rs"),
+    needs_future: false,
+    bytes: |_, shape| 8 * shape.pages as u64,
+    make: Some(|params, shape, _| {
+        Box::new(SepBit::new(params.integer("classes") as Class, shape.pages))
+    }),
+};
+
+/// Collected blocks of class 0 whose mean lifetime is l.
+const BLOCKS: u64 = 16;
+
+/// The number of a write that never was.
+const NEVER: u64 = u64::MAX;
+
+const SHORT: Class = 0;
+const LONG: Class = 1;
+/// Copies of pages of class [`SHORT`].
+const AGAIN: Class = 2;
+
+/// See the module's text.
+struct SepBit {
+    classes: Class,
+    /// l, in pages written by the host.
+    lifetime: f64,
+    /// Lifetimes of the blocks of class 0 that were collected since l was last computed, and how many.
+    sum: u64,
+    count: u64,
+    /// The number of each page's last write by the host; [`NEVER`] if there is none.
+    written: Vec<u64>,
+    /// The number of the write that is first in the queue; all later ones are in it.
+    first: u64,
+    /// Pages that have data.
+    valid: u64,
+}
+
+impl State for SepBit {
+    state! {
+        values: lifetime, sum, count, first, valid;
+        tables: written;
+        fixed: classes;
+    }
+}
+
+impl SepBit {
+    fn new(classes: Class, pages: usize) -> Self {
+        let written = vec![NEVER; pages];
+        Self { classes, lifetime: f64::INFINITY, sum: 0, count: 0, written, first: 0, valid: 0 }
+    }
+
+    /// How many pages the host has written since it wrote `page`, that write among them.
+    #[inline]
+    fn age(&self, page: u32, now: Now) -> f64 {
+        match self.written[page as usize] {
+            NEVER => f64::INFINITY,
+            number => (now.host - number) as f64,
+        }
+    }
+}
+
+impl Placement for SepBit {
+    fn classes(&self) -> usize {
+        self.classes.into()
+    }
+
+    fn takes_copies(&self, class: Class) -> bool {
+        class >= AGAIN
+    }
+
+    #[inline]
+    fn host(&self, page: u32, _: Option<Class>, now: Now) -> Class {
+        let number = self.written[page as usize];
+        let is_queued = number != NEVER && number >= self.first;
+        if is_queued && self.age(page, now) < self.lifetime { SHORT } else { LONG }
+    }
+
+    #[inline]
+    fn copy(&self, page: u32, from: Class, _: bool, now: Now) -> Class {
+        if from == SHORT {
+            return AGAIN;
+        }
+        let age = self.age(page, now);
+        let mut bound = self.lifetime;
+        for class in AGAIN + 1..self.classes - 1 {
+            bound *= 4.0;
+            if age < bound {
+                return class;
+            }
+        }
+        self.classes - 1
+    }
+
+    fn holds(&mut self, _: u32, _: Class, now: Now) {
+        self.valid += 1;
+        self.first = now.host;
+    }
+
+    #[inline]
+    fn wrote(&mut self, page: u32, from: Option<Class>, _: Class, now: Now) {
+        self.written[page as usize] = now.host - 1;
+        self.valid += u64::from(from.is_none());
+        if (now.host - self.first) as f64 > self.lifetime.min(self.valid as f64) {
+            self.first += 1;
+        }
+        if (now.host - self.first) as f64 > self.lifetime {
+            self.first += 1;
+        }
+    }
+
+    fn trimmed(&mut self, page: u32, _: Class, _: Now) {
+        self.written[page as usize] = NEVER;
+        self.valid -= 1;
+    }
+
+    fn collected(&mut self, block: Collected, now: Now) {
+        if block.class == SHORT {
+            self.sum += now.host - block.opened.host;
+            self.count += 1;
+            if self.count == BLOCKS {
+                self.lifetime = self.sum as f64 / BLOCKS as f64;
+                (self.sum, self.count) = (0, 0);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(host: u64) -> Now {
+        Now { programs: host, host }
+    }
+
+    /// The class of a write that is the `number`-th, from 0 on; it is done.
+    fn write(rule: &mut SepBit, page: u32, number: u64) -> Class {
+        let class = rule.host(page, None, at(number));
+        let from = (rule.written[page as usize] != NEVER).then_some(0);
+        rule.wrote(page, from, class, at(number + 1));
+        class
+    }
+
+    #[test]
+    fn what_was_worked_out_by_hand() {
+        let mut rule = SepBit::new(6, 8);
+        // l is infinite: whatever is in the queue is short-lived.
+        assert_eq!(write(&mut rule, 0, 0), LONG);
+        assert_eq!(write(&mut rule, 0, 1), SHORT);
+        // One page has data, so the queue is the second of both writes.
+        assert_eq!(write(&mut rule, 1, 2), LONG);
+        assert_eq!(write(&mut rule, 0, 3), SHORT);
+        // Two pages have data: the queue is the writes 2 and 3, then 3 and 4.
+        assert_eq!(write(&mut rule, 0, 4), SHORT);
+        assert_eq!(write(&mut rule, 1, 5), LONG);
+        // Copies while l is infinite: only a page that was never written is infinitely old.
+        assert_eq!([0, 1, 3].map(|from| rule.copy(0, from, false, at(6))), [2, 3, 3]);
+        assert_eq!(rule.copy(7, LONG, false, at(6)), 5);
+        // Blocks of 4 pages: 16 of class 0 live for 4 or 6 writes, on average for 5; others do not count.
+        for block in 0..16 {
+            assert_eq!(rule.lifetime, f64::INFINITY);
+            let (class, pages) = (SHORT, 4);
+            let opened = at(if block % 2 == 0 { 0 } else { 2 });
+            rule.collected(Collected { class, opened, valid: 1, pages }, at(6));
+            rule.collected(Collected { class: 3, opened, valid: 1, pages }, at(900));
+        }
+        assert_eq!(rule.lifetime, 5.0);
+        // Four more pages, so that the queue has room for 5 writes.
+        (2..6).for_each(|page| assert_eq!(write(&mut rule, page, u64::from(page) + 4), LONG));
+        assert_eq!(write(&mut rule, 2, 10), SHORT); // v = 4
+        assert_eq!(write(&mut rule, 3, 12), LONG); // v = 5
+        // Page 5 was written at 9.
+        for (age, class) in [(1, 3), (19, 3), (20, 4), (79, 4), (80, 5), (5000, 5)] {
+            assert_eq!(rule.copy(5, LONG, false, at(9 + age)), class, "age {age}");
+        }
+        assert_eq!(rule.copy(5, SHORT, false, at(5000)), AGAIN);
+        rule.trimmed(5, LONG, at(13));
+        assert_eq!(write(&mut rule, 5, 13), LONG);
+    }
+}

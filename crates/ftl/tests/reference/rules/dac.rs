@@ -1,0 +1,64 @@
+//! DAC, and its zombie block.
+
+use std::collections::BTreeMap;
+
+use super::{NaiveRule, Time};
+
+#[derive(Default)]
+pub struct Dac {
+    pub regions: usize,
+    pub threshold: u64,
+    pub zombie_block: bool,
+    /// When the host last wrote each page.
+    pub written: BTreeMap<u32, u64>,
+}
+
+impl Dac {
+    fn is_young(&self, page: u32, now: Time) -> bool {
+        now.programs - self.written.get(&page).copied().unwrap_or(0) < self.threshold
+    }
+
+    fn region(&self, class: usize) -> usize {
+        class.min(self.regions - 1)
+    }
+}
+
+impl NaiveRule for Dac {
+    fn classes(&self) -> usize {
+        self.regions + usize::from(self.zombie_block)
+    }
+
+    fn takes_copies(&self, class: usize) -> bool {
+        // Without a threshold every copy goes down, to the zombie block or stays at the bottom.
+        self.threshold > 0 || self.regions == 1 || class != self.regions - 1
+    }
+
+    fn asks_for_zombies(&self) -> bool {
+        self.zombie_block
+    }
+
+    fn host(&self, page: u32, old: Option<usize>, now: Time) -> usize {
+        match old.map(|class| self.region(class)) {
+            None => 0,
+            Some(region) if self.threshold == 0 || self.is_young(page, now) => {
+                (region + 1).min(self.regions - 1)
+            }
+            Some(region) => region,
+        }
+    }
+
+    fn copy(&self, page: u32, from: usize, zombie: bool, now: Time) -> usize {
+        let region = self.region(from);
+        if zombie && self.zombie_block {
+            self.regions
+        } else if self.threshold == 0 || !self.is_young(page, now) {
+            region.saturating_sub(1)
+        } else {
+            region
+        }
+    }
+
+    fn wrote(&mut self, page: u32, _: usize, now: Time) {
+        self.written.insert(page, now.programs);
+    }
+}

@@ -1,0 +1,92 @@
+//! Naive placements: each meant to be read in a minute, with none of the engine's tables.
+
+mod dac;
+mod multilog;
+mod oracle;
+mod sepbit;
+
+use std::collections::BTreeMap;
+
+/// The time: programs and writes of the host so far.
+#[derive(Clone, Copy, Default)]
+pub struct Time {
+    pub programs: u64,
+    pub host: u64,
+}
+
+/// A placement. Classes are numbered from 0.
+pub trait NaiveRule {
+    fn classes(&self) -> usize;
+
+    fn takes_copies(&self, class: usize) -> bool;
+
+    fn asks_for_zombies(&self) -> bool {
+        false
+    }
+
+    /// The class of a write of the host.
+    fn host(&self, page: u32, old: Option<usize>, now: Time) -> usize;
+
+    /// The class of a copy.
+    fn copy(&self, page: u32, from: usize, zombie: bool, now: Time) -> usize;
+
+    /// A page has data from the beginning.
+    fn holds(&mut self, _page: u32) {}
+
+    /// The host has written a page; the time counts that.
+    fn wrote(&mut self, _page: u32, _to: usize, _now: Time) {}
+
+    fn trimmed(&mut self, _page: u32, _from: usize) {}
+
+    fn copied(&mut self, _page: u32, _from: usize, _to: usize) {}
+
+    /// A block of `class` with `valid` of its pages valid is collected; it was opened at `opened`.
+    fn collected(&mut self, _class: usize, _opened: Time, _valid: usize, _now: Time) {}
+}
+
+/// The drive that a rule is made for, and what its host will do: pages that it writes, or discards.
+pub struct Setting {
+    pub pages_per_block: usize,
+    pub logical_pages: u32,
+    pub events: Vec<(u32, bool)>,
+}
+
+/// The placement of a spec in which nothing is left out; nothing for `none`.
+pub fn naive_rule(spec: &str, setting: Setting) -> Option<Box<dyn NaiveRule>> {
+    let (name, parameters) = spec.split_once(':').unwrap_or((spec, ""));
+    let value = |name: &str| -> &str {
+        parameters
+            .split(',')
+            .find_map(|one| one.strip_prefix(name)?.strip_prefix('='))
+            .unwrap_or_else(|| panic!("{spec} says nothing of {name}"))
+    };
+    let number = |name: &str| value(name).parse::<u64>().unwrap();
+    match name {
+        "none" => None,
+        "dac" => Some(Box::new(dac::Dac {
+            regions: number("regions") as usize,
+            threshold: number("threshold"),
+            zombie_block: value("zombie-block") == "yes",
+            ..Default::default()
+        })),
+        "sepbit" => Some(Box::new(sepbit::SepBit::new(number("classes") as usize))),
+        "multilog" => Some(Box::new(multilog::MultiLog::new(
+            number("levels") as usize,
+            setting.pages_per_block,
+        ))),
+        "oracle" => {
+            let real = |name: &str| value(name).parse::<f64>().unwrap();
+            let horizon = (f64::from(setting.logical_pages) * real("horizon")).ceil() as u64;
+            Some(Box::new(oracle::Oracle {
+                classes: number("classes") as usize,
+                pages_per_block: setting.pages_per_block,
+                horizon: horizon.max(1),
+                sigma: real("sigma"),
+                by_request: value("errors") == "request",
+                events: setting.events,
+                written: BTreeMap::new(),
+            }))
+        }
+        other => panic!("no naive form of {other}: write one here when a placement is added"),
+    }
+}
