@@ -1,0 +1,58 @@
+"""Wrong engines for SSD-iq's simulator."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from flashgc.papers.ssdiq.experiment import GREEDY
+from flashgc.reproduce.mutants import Change, Mutant, swap
+
+
+def _given(**values: Any) -> Change:
+    """Sets options, and parameters of the model, that are given."""
+
+    def change(options: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        return {**options, **{key: value for key, value in values.items() if key in options}}
+
+    return change
+
+
+def _no_buffer(options: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    without = {key: value for key, value in options.items() if key != "host_cache"}
+    return without if without != options else None
+
+
+_uniform = _given(workload="uniform")
+#: 1/8 of the logical pages beyond them is 1/9 of the drive.
+_overprovision = _given(spare=1 / 9)
+_small = _given(pages_per_block=256, blocks=8 * 2048)
+
+MUTANTS = (
+    Mutant("random victims", "a victim is any block", swap("victim", {GREEDY: "random"})),
+    Mutant("FIFO victims", "a victim is the oldest block", swap("victim", {GREEDY: "fifo"})),
+    Mutant(
+        "ten choices",
+        "a victim is the best of ten blocks",
+        swap("victim", {GREEDY: "d-choices:d=10"}),
+    ),
+    Mutant(
+        "two frontiers for one",
+        "copies go to a block of their own",
+        swap("frontier", {"single": "double"}),
+    ),
+    Mutant(
+        "erased blocks in reserve",
+        "collections start at two erased blocks, and copies go to a block of their own",
+        swap("frontier", {"single": "pool:low=2"}),
+    ),
+    Mutant("no skew", "all pages are written equally often", _uniform, _uniform),
+    Mutant(
+        "over-provisioning for spare factor",
+        "the spare space is a share of the logical pages",
+        _overprovision,
+        _overprovision,
+    ),
+    Mutant("small blocks", "blocks have 256 pages", _small, _small),
+    Mutant("no write buffer", "every write reaches the drive", _no_buffer),
+)
