@@ -1,0 +1,220 @@
+"""Successive halving: short runs of many candidates, longer ones of the best third, and so on."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from time import monotonic
+from typing import Any
+
+from flashgc._core import ConfigError
+from flashgc.tuning.course import Course, Stage
+from flashgc.tuning.objective import Objective, mean
+from flashgc.tuning.outcome import Entry, Measured, Rung, Skipped, ranked
+from flashgc.tuning.simulations import Outcome, Simulations, Wanted
+from flashgc.tuning.space import Candidate, Space
+
+#: One in so many goes on to the next rung, and never fewer than KEPT.
+DIVISOR, KEPT = 3, 5
+#: Configurations of a search if nobody says otherwise.
+BUDGET = 81
+#: Candidates that are drawn together where the time is the budget.
+BATCH = 12
+#: Draws for each configuration of the budget, until no more of them are hoped to be possible.
+_DRAWS = 20
+#: What is left of the time for the later stages is less certain than it looks.
+_MARGIN = 0.8
+
+
+def kept(count: int) -> int:
+    """How many of ``count`` candidates go on.
+
+    >>> kept(81), kept(27), kept(9), kept(3)
+    (27, 9, 5, 3)
+    """
+    return min(count, max(KEPT, math.ceil(count / DIVISOR)))
+
+
+class Search:
+    """A search, stage by stage; what it has found can be asked for at any time."""
+
+    def __init__(
+        self,
+        config: Mapping[str, Any],
+        space: Space,
+        course: Course,
+        objective: Objective,
+        simulations: Simulations,
+        reference: Candidate,
+    ) -> None:
+        self._config, self._course, self._objective = config, course, objective
+        self._space, self._simulations = space, simulations
+        self._starts = space.starts()
+        #: Whether greedy is among what is searched; it is run in any case.
+        self.searched = reference in self._starts
+        self._reference = reference
+        self._skipped: dict[str, list[str]] = {}
+        self._measured: list[dict[Candidate, Measured]] = []
+        self._came: list[int] = []
+        #: What was measured on what was held back.
+        self.held_back: dict[Candidate, Measured] = {}
+
+    def perform(self, budget: int | None, seconds: float | None) -> None:
+        """Searches; Ctrl-C and the end of the time stop it, and what there is stays.
+
+        Raises :class:`flashgc.ConfigError` where nothing can be run at all.
+        """
+        try:
+            self._perform(budget, seconds)
+        except KeyboardInterrupt:
+            self._simulations.interrupted = True
+
+    @property
+    def rungs(self) -> tuple[Rung, ...]:
+        """The stages so far."""
+        return tuple(
+            Rung(stage.words, came, len(measured))
+            for stage, came, measured in zip(
+                self._course.rungs, self._came, self._measured, strict=False
+            )
+        )
+
+    @property
+    def skipped(self) -> tuple[Skipped, ...]:
+        """What cannot be, the most frequent reason first."""
+        made = [Skipped(reasons[0], len(reasons)) for reasons in self._skipped.values()]
+        return tuple(sorted(made, key=lambda one: -one.count))
+
+    def ranking(self) -> list[Entry]:
+        """The ranking of the last rung that came to its end, or of all that the first has."""
+        whole = [
+            measured
+            for measured, came in zip(self._measured, self._came, strict=False)
+            if measured and len(measured) == came
+        ]
+        last = whole[-1] if whole else (self._measured or [{}])[0]
+        return ranked(
+            last, self.held_back, self._objective, self._reference, searched=self.searched
+        )
+
+    def _perform(self, budget: int | None, seconds: float | None) -> None:
+        first, *others = self._course.rungs
+        if budget is not None:
+            self._simulations.total = self._cost(budget)
+        alive = self._first(first, budget, seconds)
+        self._simulations.total = self._simulations.done + self._rest(len(alive))
+        for number, stage in enumerate(others, start=2):
+            if self._simulations.stopped:
+                return
+            best = self._best(self._measured[-1], kept(len(alive)))
+            # Greedy is not in the way of others, and always there to be compared to.
+            alive = [*dict.fromkeys([*best, self._reference])]
+            found = self._measure(alive, stage, f"rung {number} of {len(others) + 1}")
+            self._note(alive, found)
+        if not self._simulations.stopped:
+            best = self._best(self._measured[-1], KEPT)
+            alive = [*dict.fromkeys([*best, self._reference])]
+            self.held_back = self._measure(alive, self._course.held_back, "held-back part")
+
+    def _first(self, stage: Stage, budget: int | None, seconds: float | None) -> list[Candidate]:
+        """The first rung: the starts, and drawn ones until there are enough."""
+        what = f"rung 1 of {len(self._course.rungs)}"
+        begin = monotonic()
+        came = list(dict.fromkeys([*self._starts, self._reference]))
+        found: dict[Candidate, Measured] = {}
+        self._note(came, found)
+        found.update(self._measure(came, stage, what))
+        if not found and not self._simulations.stopped and self._skipped:
+            raise ConfigError(next(iter(self._skipped.values()))[0])
+        limit = None if budget is None else _DRAWS * budget
+        draws = islice(self._space.draws(int(self._config["seed"])), limit)
+        while not self._simulations.stopped:
+            wanted = BATCH if budget is None else budget - len(found)
+            if seconds is not None:
+                needed = (monotonic() - begin) * (
+                    1 + self._rest(len(found)) / self._of_first(found)
+                )
+                wanted = 0 if needed > _MARGIN * seconds else wanted
+            batch = list(islice(draws, max(wanted, 0)))
+            if not batch:
+                break
+            found.update(self._measure(batch, stage, what))
+        stopped = self._simulations.stopped
+        self._came[0] = len(found) + stopped
+        return list(found)
+
+    def _of_first(self, found: Mapping[Candidate, Measured]) -> float:
+        return max(len(found), 1) * self._course.rungs[0].cost
+
+    def _cost(self, count: int) -> float:
+        """What a search of so many candidates costs."""
+        return count * self._course.rungs[0].cost + self._rest(count)
+
+    def _rest(self, count: int) -> float:
+        """What the stages behind the first cost."""
+        cost = 0.0
+        for stage in self._course.rungs[1:]:
+            count = kept(count)
+            cost += count * stage.cost
+        return cost + (min(count, KEPT) + 1) * self._course.held_back.cost
+
+    def _note(self, came: Sequence[Candidate], found: dict[Candidate, Measured]) -> None:
+        self._came.append(len(came))
+        self._measured.append(found)
+
+    def _best(self, measured: Mapping[Candidate, Measured], count: int) -> list[Candidate]:
+        """The best that were searched; those that decided alike go behind one of them."""
+        searched = [one for one in measured if self.searched or one != self._reference]
+        searched.sort(key=lambda one: self._objective.better(measured[one].figure))
+        first = {measured[one].values: one for one in reversed(searched)}
+        twins = [one for one in searched if first[measured[one].values] != one]
+        return [*(one for one in searched if one not in twins), *twins][:count]
+
+    def _measure(
+        self, candidates: Sequence[Candidate], stage: Stage, what: str
+    ) -> dict[Candidate, Measured]:
+        """Runs a stage's parts with every candidate; those that fail are skipped with a reason."""
+        wanted = [
+            Wanted(part.of(self.config_of(one)), part.cost)
+            for one in candidates
+            for part in stage.parts
+        ]
+        outcomes = self._simulations.run(wanted, what, possible=stage != self._course.rungs[0])
+        found = {}
+        count = len(stage.parts)
+        for index, one in enumerate(candidates):
+            of_one = slice(index * count, (index + 1) * count)
+            made = self._of(outcomes[of_one], wanted[of_one], stage)
+            if isinstance(made, str):
+                self._skip(made)
+            elif made is not None:
+                found[one] = made
+        return found
+
+    def _of(
+        self, outcomes: Sequence[Outcome], wanted: Sequence[Wanted], stage: Stage
+    ) -> Measured | str | None:
+        figures, values = [], []
+        for outcome, one in zip(outcomes, wanted, strict=True):
+            if not isinstance(outcome, dict):
+                return outcome
+            figure = self._objective.figure(outcome, one.config)
+            if figure is None or not math.isfinite(figure):
+                return f"nothing was measured: {self._objective.missing}"
+            figures.append(figure)
+            values += self._objective.values(outcome, blocks=stage.blocks) or [figure]
+        return Measured(mean(figures), tuple(values))
+
+    def config_of(self, candidate: Candidate) -> dict[str, Any]:
+        """The configuration that all stages of a candidate share."""
+        chosen = {"victim": candidate.victim, "placement": candidate.placement}
+        if candidate.frontier is not None:
+            chosen["frontier"] = candidate.frontier
+        return {**self._config, **chosen}
+
+    def _skip(self, reason: str) -> None:
+        """Counts what cannot be, by its reason without specs and numbers."""
+        kind = re.sub(r":[\w-]+=\S+|, found .*|[\d.]+", "#", reason.partition("; hint: ")[0])
+        self._skipped.setdefault(kind, []).append(reason)
