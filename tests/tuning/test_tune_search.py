@@ -135,6 +135,56 @@ def test_the_99_9th_percentile_of_reads_is_that_of_the_timed_drive() -> None:
     assert {one.candidate.frontier for one in tuned} == {None}
 
 
+def test_reads_of_a_trace_are_measured_in_five_windows(tmp_path: Path) -> None:
+    trace = tmp_path / "reads.csv"
+    flashgc.trace_synth(
+        "uniform:read=0.5", trace, pages=1500, requests=6000, interval_ns=4_000_000, seed=3
+    )
+    clock = {
+        "times": "read=60us,program=800us,erase=1.5ms", "pages_per_block": 16, "spare": "20%",
+        "jobs": 1,
+    }  # fmt: skip
+    tuned = flashgc.tune(
+        flashgc.Trace(trace), objective="p99.9-read", victim=["fifo", "random"], placement="none",
+        budget=2, **clock,
+    )  # fmt: skip
+
+    def windows(victim: str, begin: int, end: int) -> float:
+        reads = []
+        for index in range(5):
+            a, b = (begin + (end - begin) * i // 5 for i in (index, index + 1))
+            made = flashgc.run(
+                str(trace), kind="timed", victim=victim, warmup=f"{a}/{b}", requests=b, **clock
+            ).timing
+            assert made is not None
+            assert made.latency_us.all is not None
+            assert made.latency_us.all.requests == b - a
+            assert made.latency_us.read is not None
+            reads.append(made.latency_us.read.p99_9)
+        return statistics.fmean(reads)
+
+    # A third of the first 4200 requests is warm-up; the last 1800 are held back.
+    for entry in tuned:
+        assert entry.figure == pytest.approx(windows(entry.candidate.victim, 1400, 4200))
+        assert entry.held_back == pytest.approx(windows(entry.candidate.victim, 4200, 6000))
+    assert tuned.ranking[1].difference_ci95 is not None
+
+
+def test_of_those_that_decide_alike_one_goes_before_its_twins() -> None:
+    # z-greedy is greedy without hints; d-choices with one draw is random.
+    victims = [
+        "greedy:ties=latest", "z-greedy:ties=latest", "random", "d-choices:d=1", "fifo",
+        "windowed:w=20", "d-choices:d=4", "d-choices:d=2",
+    ]  # fmt: skip
+    tuned = flashgc.tune(
+        "uniform", victim=victims, placement="none", frontier="single", budget=8, runs=2, **DRIVE
+    )
+    assert [rung.candidates for rung in tuned.rungs] == [8, 5, 5]
+    last = {entry.candidate.victim.split(",")[0] for entry in tuned}
+    distinct = {"greedy:ties=latest", "fifo", "windowed:w=20", "d-choices:d=4", "d-choices:d=2"}
+    assert last == distinct
+
+
 def test_policies_that_do_the_same_cannot_be_told_apart() -> None:
     victims = ["greedy:ties=latest", "windowed:w=128", "d-choices:d=5000", "d-choices:d=5001"]
     tuned = flashgc.tune(

@@ -109,11 +109,12 @@ def _stopped(tuned: Tuned) -> list[str]:
         return []
     if not tuned.rungs:
         return [f"{told[0]} before the first rung."]
-    rung = tuned.rungs[-1]
-    at = f"in rung {len(tuned.rungs)}, after {rung.measured} of {rung.candidates} configurations"
-    if rung.measured == rung.candidates:
-        at = f"after rung {len(tuned.rungs)}"
-    return [f"{told[0]} {at}; the ranking is of the last rung that was run to its end."]
+    number, rung = len(tuned.rungs), tuned.rungs[-1]
+    if rung.whole:
+        return [f"{told[0]} after rung {number}, before the best were checked."]
+    at = f"in rung {number}, after {rung.measured} of {rung.candidates} configurations"
+    ranked = f"of rung {number - 1}" if number > 1 else "of these alone"
+    return [f"{told[0]} {at}; the ranking is {ranked}."]
 
 
 def heading(tuned: Tuned) -> Sequence[tuple[str, str]]:

@@ -90,6 +90,8 @@ class Rung:
     #: Candidates that came to it, and those that were measured.
     candidates: int
     measured: int
+    #: Whether it was run to its end.
+    whole: bool
 
 
 @dataclass(frozen=True)

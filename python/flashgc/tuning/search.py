@@ -58,6 +58,8 @@ class Search:
         self._skipped: dict[str, list[str]] = {}
         self._measured: list[dict[Candidate, Measured]] = []
         self._came: list[int] = []
+        #: Of each rung, whether it was run to its end.
+        self._whole: list[bool] = []
         #: What was measured on what was held back.
         self.held_back: dict[Candidate, Measured] = {}
 
@@ -75,9 +77,9 @@ class Search:
     def rungs(self) -> tuple[Rung, ...]:
         """The stages so far."""
         return tuple(
-            Rung(stage.words, came, len(measured))
-            for stage, came, measured in zip(
-                self._course.rungs, self._came, self._measured, strict=False
+            Rung(stage.words, came, len(measured), whole)
+            for stage, came, measured, whole in zip(
+                self._course.rungs, self._came, self._measured, self._whole, strict=False
             )
         )
 
@@ -88,11 +90,11 @@ class Search:
         return tuple(sorted(made, key=lambda one: -one.count))
 
     def ranking(self) -> list[Entry]:
-        """The ranking of the last rung that came to its end, or of all that the first has."""
+        """The ranking of the last rung that was run to its end, or of all that the first has."""
         whole = [
             measured
-            for measured, came in zip(self._measured, self._came, strict=False)
-            if measured and len(measured) == came
+            for measured, is_whole in zip(self._measured, self._whole, strict=False)
+            if measured and is_whole
         ]
         last = whole[-1] if whole else (self._measured or [{}])[0]
         return ranked(
@@ -108,24 +110,22 @@ class Search:
         for number, stage in enumerate(others, start=2):
             if self._simulations.stopped:
                 return
-            best = self._best(self._measured[-1], kept(len(alive)))
-            # Greedy is not in the way of others, and always there to be compared to.
-            alive = [*dict.fromkeys([*best, self._reference])]
-            found = self._measure(alive, stage, f"rung {number} of {len(others) + 1}")
-            self._note(alive, found)
+            alive = self._best(self._measured[-1], kept(len(alive)))
+            self._begin(len(alive))
+            self._measure(alive, stage, f"rung {number} of {len(others) + 1}", self._measured[-1])
+            self._end()
         if not self._simulations.stopped:
-            best = self._best(self._measured[-1], KEPT)
-            alive = [*dict.fromkeys([*best, self._reference])]
-            self.held_back = self._measure(alive, self._course.held_back, "held-back part")
+            alive = self._best(self._measured[-1], KEPT)
+            self._measure(alive, self._course.held_back, "held-back part", self.held_back)
 
     def _first(self, stage: Stage, budget: int | None, seconds: float | None) -> list[Candidate]:
         """The first rung: the starts, and drawn ones until there are enough."""
         what = f"rung 1 of {len(self._course.rungs)}"
         begin = monotonic()
-        came = list(dict.fromkeys([*self._starts, self._reference]))
-        found: dict[Candidate, Measured] = {}
-        self._note(came, found)
-        found.update(self._measure(came, stage, what))
+        starts = [*dict.fromkeys([*self._starts, self._reference])]
+        self._begin(budget or len(starts))
+        found = self._measured[0]
+        self._measure(starts, stage, what, found)
         if not found and not self._simulations.stopped and self._skipped:
             raise ConfigError(next(iter(self._skipped.values()))[0])
         limit = None if budget is None else _DRAWS * budget
@@ -140,9 +140,10 @@ class Search:
             batch = list(islice(draws, max(wanted, 0)))
             if not batch:
                 break
-            found.update(self._measure(batch, stage, what))
-        stopped = self._simulations.stopped
-        self._came[0] = len(found) + stopped
+            self._measure(batch, stage, what, found)
+        if not self._simulations.stopped:
+            self._came[0] = len(found)
+            self._end()
         return list(found)
 
     def _of_first(self, found: Mapping[Candidate, Measured]) -> float:
@@ -160,29 +161,45 @@ class Search:
             cost += count * stage.cost
         return cost + (min(count, KEPT) + 1) * self._course.held_back.cost
 
-    def _note(self, came: Sequence[Candidate], found: dict[Candidate, Measured]) -> None:
-        self._came.append(len(came))
-        self._measured.append(found)
+    def _begin(self, came: int) -> None:
+        """Begins a rung to which so many candidates came."""
+        self._came.append(came)
+        self._measured.append({})
+        self._whole.append(False)
+
+    def _end(self) -> None:
+        """Notes that the rung was run to its end, if it was."""
+        self._whole[-1] = not self._simulations.stopped
 
     def _best(self, measured: Mapping[Candidate, Measured], count: int) -> list[Candidate]:
-        """The best that were searched; those that decided alike go behind one of them."""
+        """The best that were searched, and greedy; those that decided alike go behind the first.
+
+        Greedy takes nobody's place, and is always there to be compared to.
+        """
         searched = [one for one in measured if self.searched or one != self._reference]
         searched.sort(key=lambda one: self._objective.better(measured[one].figure))
         first = {measured[one].values: one for one in reversed(searched)}
         twins = [one for one in searched if first[measured[one].values] != one]
-        return [*(one for one in searched if one not in twins), *twins][:count]
+        best = [*(one for one in searched if one not in twins), *twins][:count]
+        return [*best, *({self._reference} & measured.keys() - {*best})]
 
     def _measure(
-        self, candidates: Sequence[Candidate], stage: Stage, what: str
-    ) -> dict[Candidate, Measured]:
-        """Runs a stage's parts with every candidate; those that fail are skipped with a reason."""
+        self,
+        candidates: Sequence[Candidate],
+        stage: Stage,
+        what: str,
+        found: dict[Candidate, Measured],
+    ) -> None:
+        """Runs a stage's parts with every candidate, and puts what it measures in ``found``.
+
+        Those that fail are skipped with a reason.
+        """
         wanted = [
             Wanted(part.of(self.config_of(one)), part.cost)
             for one in candidates
             for part in stage.parts
         ]
         outcomes = self._simulations.run(wanted, what, possible=stage != self._course.rungs[0])
-        found = {}
         count = len(stage.parts)
         for index, one in enumerate(candidates):
             of_one = slice(index * count, (index + 1) * count)
@@ -191,7 +208,6 @@ class Search:
                 self._skip(made)
             elif made is not None:
                 found[one] = made
-        return found
 
     def _of(
         self, outcomes: Sequence[Outcome], wanted: Sequence[Wanted], stage: Stage

@@ -104,7 +104,8 @@ class Task:
             whole = "until" in self.config["length"]
             runs = int(self.config["runs"])
             return of_seeds(self.config, runs, whole=whole)
-        unit, total = "writes", 0 if probe.trace is None else probe.trace.page_writes
+        # Behind a host's cache these are the drive's writes, not the trace's.
+        unit, total = "writes", probe.host_pages
         if probe.timing is not None:
             every = probe.timing.latency_us.all
             unit, total = "requests", 0 if every is None else every.requests

@@ -129,13 +129,14 @@ def search(
     found = Search(asked.config, plan.space, plan.course, wanted, simulations, plan.reference)
     found.perform(count, seconds)
     ranking = found.ranking()
-    better = beating(ranking, wanted)
+    is_checked = not simulations.stopped and bool(ranking) and ranking[0].held_back is not None
+    better = beating(ranking, wanted) if is_checked else []
     best = ranking[0].candidate if ranking else None
     tuned = Tuned(
         workload=str(asked.config["workload"]),
         objective=wanted.name,
         ranking=tuple(ranking),
-        holds_up=not better if ranking and ranking[0].held_back is not None else None,
+        holds_up=not better if is_checked else None,
         beaten_by=tuple(entry.name for entry in better),
         rungs=found.rungs,
         held_back=plan.course.held_back.words,
