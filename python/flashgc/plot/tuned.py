@@ -61,7 +61,7 @@ def tune(tuned: Tuned, *, title: str | None = None) -> Figure:
         axes.spines["left"].set_visible(False)
         axes.xaxis.set_major_locator(ticks(width))
         axes.margins(x=0.05)
-        axes.set_xlabel(tuned.of.words)
+        axes.set_xlabel(tuned.of.label)
         handles = [
             Line2D([], [], marker="o", linestyle="", color=COLOURS[0], label="tuned"),
             Line2D([], [], marker="s", linestyle="", color=COLOURS[1], fillstyle="none",

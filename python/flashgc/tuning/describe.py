@@ -27,11 +27,11 @@ def sentences(tuned: Tuned, plus_minus: str = "±") -> list[str]:
 
 def _winner(tuned: Tuned, plus_minus: str) -> str:
     best, greedy, of = tuned.best, tuned.greedy, tuned.of
-    told = f"{best.name}: {of.text(best.figure)} {of.words}"
+    told = f"{best.name} is best: {of.told(best.figure)}"
     if greedy is None:
         return f"{told}."
     if greedy is best or greedy.candidate == best.candidate:
-        return f"{told}. No configuration is better than greedy."
+        return f"{told}. No configuration is better than greedy, which this is."
     if greedy.inside_noise:
         return f"{told}. It cannot be told apart from greedy ({of.text(greedy.figure)})."
     share = abs(greedy.difference / greedy.figure)

@@ -22,8 +22,10 @@ class Objective:
     name: str
     #: The heading of its column.
     heading: str
-    #: For sentences, with its unit.
+    #: For sentences, with its unit and a place for the figure.
     words: str
+    #: For the axis of a picture.
+    label: str
     #: Why there may be no figure, and what helps.
     missing: str
     #: Whether more is better.
@@ -42,6 +44,14 @@ class Objective:
         if value is None or not math.isfinite(value):
             return "-"
         return f"{value / self.unit:{'+' if sign else ''}{self.format}}"
+
+    def told(self, value: float | None) -> str:
+        """The figure in a sentence.
+
+        >>> OBJECTIVES["write-amplification"].told(1.25)
+        'write amplification 1.2500'
+        """
+        return self.words.format(self.text(value))
 
     def better(self, value: float) -> float:
         """A figure of which the least is the best."""
@@ -67,7 +77,8 @@ class Objective:
         """
         if not blocks:
             return []
-        measured = [value for at, value in raw["series"] if at > raw["measured_from"] + 1e-9]
+        begin = raw["measured_from"] + 1e-9
+        measured = [value for at, value in raw["series"] if at > begin and value is not None]
         count = min(BLOCKS, len(measured))
         edges = [index * len(measured) // count for index in range(count + 1)] if count else []
         return [mean(measured[a:b]) for a, b in pairwise(edges)]
@@ -84,13 +95,15 @@ OBJECTIVES: Mapping[str, Objective] = {
         Objective(
             "write-amplification",
             "write ampl.",
+            "write amplification {}",
             "write amplification",
             "no writes; hint: longer runs",
         ),
         Objective(
             "p99.9-read",
             "p99.9 ms",
-            "ms for the 99.9th percentile of reads",
+            "{} ms at the 99.9th percentile of reads",
+            "99.9th percentile of reads (ms)",
             "no reads; hint: a workload that reads, such as uniform:read=0.5",
             format=".2f",
             unit=1e3,
@@ -98,6 +111,7 @@ OBJECTIVES: Mapping[str, Objective] = {
         Objective(
             "life",
             "drive writes",
+            "{} drive writes until the failure",
             "drive writes until the failure",
             "no failure; hint: a smaller endurance",
             is_more=True,

@@ -55,6 +55,8 @@ class Simulations:
         self.late = False
         #: Why finished simulations are no longer kept.
         self.unkept: OSError | None = None
+        #: Pages programmed by the calls of the engine before the present one.
+        self._programs = 0
         #: Cost that is done, and that is expected in all.
         self.done, self.total = 0.0, 1.0
 
@@ -124,7 +126,7 @@ class Simulations:
             self._watch(engine)
             if self._progress is not None:
                 done = begun + max(engine.done, complete) * mean_cost
-                self._progress(self._share(done), what, engine.programs)
+                self._progress(self._share(done), what, self._programs + engine.programs)
 
         control = Control()
         simulated = _engine.simulate(
@@ -135,6 +137,7 @@ class Simulations:
             on_result=keep,
             leave_out=leave_out,
         )
+        self._programs += control.programs
         reasons = {one["index"]: one["reason"] for one in simulated.left_out}
         possible = [key for index, key in enumerate(keys) if index not in reasons]
         for index, result in uncounted:
