@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import tomllib
 from pathlib import Path
@@ -139,6 +140,13 @@ def test_a_cache_that_is_a_file_is_refused(command: Command, tmp_path: Path) -> 
     made = command(*SMALL, "--cache", "kept")
     assert (made.returncode, made.stdout) == (2, "")
     assert "--cache: kept is a file" in made.stderr
+
+
+def test_a_trace_that_can_be_read_once_is_refused(command: Command, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.csv")
+    made = command("tune", "pipe.csv")
+    assert (made.returncode, made.stdout) == (2, "")
+    assert "pipe.csv can be read once" in made.stderr
 
 
 def test_a_short_trace_is_refused(command: Command, tmp_path: Path) -> None:

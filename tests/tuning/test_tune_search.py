@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import flashgc
+from flashgc.tuning.describe import sentences
 from flashgc.tuning.outcome import half_width
 from flashgc.tuning.search import kept
 
@@ -82,6 +83,9 @@ def test_greedy_is_compared_to_even_where_it_is_not_searched() -> None:
     assert tuned.greedy is tuned.ranking[-1]
     assert tuned.greedy.difference < 0, "greedy writes less, and is not what was searched"
     assert tuned.greedy.held_back is not None
+    assert tuned.holds_up is True, "greedy was not searched, and beats nobody"
+    more = tuned.best.figure / tuned.greedy.figure - 1
+    assert f"{more:.1%} more than greedy, pool" in sentences(tuned)[0]
 
 
 def test_the_objective_decides() -> None:
@@ -203,6 +207,9 @@ def test_policies_that_do_the_same_cannot_be_told_apart() -> None:
     assert [(one.difference, one.difference_ci95) for one in twins] == [(0, 0), (0, 0)]
     assert len(twins.alike) == 2
     assert twins.best.candidate.victim == "greedy:ties=latest"
+    said = " ".join(sentences(twins))
+    assert "These two cannot be told apart: greedy, single; z-greedy, single." in said
+    assert "No configuration is better than this" in said
 
 
 def two_faced(folder: Path) -> Path:
@@ -230,6 +237,10 @@ def test_a_winner_that_fits_the_tuned_part_alone_is_caught(tmp_path: Path) -> No
     assert tuned.best.name == "cost-benefit, pool"
     assert tuned.holds_up is False
     assert tuned.beaten_by == ("greedy, pool",)
+    said = " ".join(sentences(tuned))
+    assert "On the last 30% of the trace (held back) cost-benefit, pool does not hold up" in said
+    assert "greedy, pool is better by 0." in said
+    assert "holds up:" not in said
     greedy = tuned.greedy
     assert greedy is not None
     assert greedy.held_back is not None

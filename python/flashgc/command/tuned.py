@@ -12,6 +12,8 @@ from flashgc.tuning.outcome import Entry, Tuned
 
 #: Columns of the page, and those that a configuration's name has of them.
 WIDTH, NAME = 80, 33
+#: Rows of the table at most, and greedy's.
+ROWS = 20
 
 
 def show_tuned(tuned: Tuned) -> None:
@@ -32,7 +34,8 @@ def show_tuned(tuned: Tuned) -> None:
         )  # fmt: skip
         made = table(out, columns)
         almost = unicode(out, "≈", "~")
-        for entry in tuned:
+        shown = [one for one in tuned if one.place is None or one.place <= ROWS or one.is_reference]
+        for entry in shown:
             style = "bold green" if entry.place == 1 else ""
             made.add_row(
                 "" if entry.place is None else str(entry.place),
@@ -42,6 +45,8 @@ def show_tuned(tuned: Tuned) -> None:
                 tuned.of.text(entry.held_back),
             )
         show(out, made)
+        if len(shown) < len(tuned):
+            out.print(f"{len(tuned) - len(shown)} more are in --json.")
         out.print()
     for sentence in sentences(tuned, plus_minus):
         for line in _wrapped(sentence, WIDTH):

@@ -31,16 +31,16 @@ def _winner(tuned: Tuned, plus_minus: str) -> str:
     if greedy is None:
         return f"{told}."
     if greedy is best or greedy.candidate == best.candidate:
-        return f"{told}. No configuration is better than greedy, which this is."
+        return f"{told}. No configuration is better than this, which others are compared to."
     if greedy.inside_noise:
-        return f"{told}. It cannot be told apart from greedy ({of.text(greedy.figure)})."
+        return f"{told}. It cannot be told apart from {greedy.name} ({of.text(greedy.figure)})."
     share = abs(greedy.difference / greedy.figure)
-    more = "more" if of.is_more else "less"
+    more = "more" if greedy.difference < 0 else "less"
     size = of.text(abs(greedy.difference))
     half = (
         "" if greedy.difference_ci95 is None else f" {plus_minus} {of.text(greedy.difference_ci95)}"
     )
-    return f"{told}, {share:.1%} {more} than greedy (difference {size}{half})."
+    return f"{told}, {share:.1%} {more} than {greedy.name} (difference {size}{half})."
 
 
 def _alike(tuned: Tuned) -> list[str]:

@@ -239,11 +239,12 @@ def _entry(
 
 
 def beating(ranking: Sequence[Entry], objective: Objective) -> list[Entry]:
-    """Those that beat the winner on what was held back, by more than the noise."""
+    """Those searched that beat the winner on what was held back, by more than the noise."""
     return [
         entry
         for entry in ranking
-        if entry.held_back_difference is not None
+        if entry.place is not None
+        and entry.held_back_difference is not None
         and entry.held_back_ci95 is not None
         and objective.better(entry.held_back_difference) < -entry.held_back_ci95
     ]

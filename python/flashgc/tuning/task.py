@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from flashgc import _core, _kinds, _places
@@ -220,6 +221,12 @@ def _until(run: dict[str, Any], objective: Objective, places: Mapping[str, str])
 
 
 def _check_trace(asked: Experiment, objective: Objective, places: Mapping[str, str]) -> None:
+    file = Path(asked["workload.source"])
+    if file.is_fifo() or file.is_char_device():
+        raise ConfigError(
+            f"{file} can be read once, and a search reads its trace several times; "
+            "hint: write it to a file first"
+        )
     if objective.name == "life":
         raise ConfigError(
             f"{places.get('workload.source', 'workload')}: the objective life needs a generator: "
