@@ -7,6 +7,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
+from flashgc import _early
 from flashgc._core import ConfigError
 from flashgc.command import output
 from flashgc.command.entrance import CONTEXT, INTERRUPTED, OK
@@ -122,6 +123,8 @@ def tune(
     from flashgc.tuning.saved import save as save_winner
     from flashgc.tuning.tune import search
 
+    # The engine is called several times, and Ctrl-C may come between: it is raised from here on.
+    _early.release()
     given = asked(None, {**typed, "workload__source": workload})
     with Bar(quiet=quiet) as bar:
         tuned, unkept = search(

@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 from flashgc.results import Result
 
@@ -57,11 +56,10 @@ class Objective:
         """A figure of which the least is the best."""
         return -value if self.is_more else value
 
-    def figure(self, raw: Mapping[str, Any], config: Mapping[str, Any]) -> float | None:
-        """The figure of an engine's result; ``None`` where nothing was measured."""
-        result = Result.from_dict(raw)
+    def figure(self, result: Result) -> float | None:
+        """The figure of a result; ``None`` where nothing was measured."""
         if self.name == "life":
-            end = config["length"]["until"].replace("-", "_")
+            end = str(result.config.length["until"]).replace("-", "_")
             lived = None if result.lifetime is None else result.lifetime.of(end)
             return None if lived is None else lived.drive_writes
         if self.name == "p99.9-read":
@@ -69,7 +67,7 @@ class Objective:
             return None if read is None else read.p99_9
         return result.write_amplification if result.measured else None
 
-    def values(self, raw: Mapping[str, Any], *, blocks: bool) -> list[float]:
+    def values(self, result: Result, *, blocks: bool) -> list[float]:
         """The values whose spread gives intervals: ``blocks`` of a trace's window.
 
         Intervals of a run are of equal numbers of page writes, so that the mean of a block's is
@@ -77,8 +75,8 @@ class Objective:
         """
         if not blocks:
             return []
-        begin = raw["measured_from"] + 1e-9
-        measured = [value for at, value in raw["series"] if at > begin and value is not None]
+        begin = result.measured_from + 1e-9
+        measured = [one for at, one in result.series if at > begin and math.isfinite(one)]
         count = min(BLOCKS, len(measured))
         edges = [index * len(measured) // count for index in range(count + 1)] if count else []
         return [mean(measured[a:b]) for a, b in pairwise(edges)]

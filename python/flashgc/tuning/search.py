@@ -10,6 +10,7 @@ from time import monotonic
 from typing import Any
 
 from flashgc._core import ConfigError
+from flashgc.results import Result
 from flashgc.tuning.course import Course, Stage
 from flashgc.tuning.objective import Objective, mean
 from flashgc.tuning.outcome import Entry, Measured, Rung, Skipped, ranked
@@ -203,24 +204,23 @@ class Search:
         count = len(stage.parts)
         for index, one in enumerate(candidates):
             of_one = slice(index * count, (index + 1) * count)
-            made = self._of(outcomes[of_one], wanted[of_one], stage)
+            made = self._of(outcomes[of_one], stage)
             if isinstance(made, str):
                 self._skip(made)
             elif made is not None:
                 found[one] = made
 
-    def _of(
-        self, outcomes: Sequence[Outcome], wanted: Sequence[Wanted], stage: Stage
-    ) -> Measured | str | None:
+    def _of(self, outcomes: Sequence[Outcome], stage: Stage) -> Measured | str | None:
         figures, values = [], []
-        for outcome, one in zip(outcomes, wanted, strict=True):
+        for outcome in outcomes:
             if not isinstance(outcome, dict):
                 return outcome
-            figure = self._objective.figure(outcome, one.config)
+            result = Result.from_dict(outcome)
+            figure = self._objective.figure(result)
             if figure is None or not math.isfinite(figure):
                 return f"nothing was measured: {self._objective.missing}"
             figures.append(figure)
-            values += self._objective.values(outcome, blocks=stage.blocks) or [figure]
+            values += self._objective.values(result, blocks=stage.blocks) or [figure]
         return Measured(mean(figures), tuple(values))
 
     def config_of(self, candidate: Candidate) -> dict[str, Any]:
