@@ -58,6 +58,8 @@ def _pictures() -> Iterator[tuple[str, Figure]]:
     victims = ["greedy", "d-choices:d=10,c=1"]
     comparison = flashgc.compare(victims, frontier=frontiers, runs=2, **SMALL)
     yield "comparison", plot.compare(comparison)
+    searched = {"victim": victims, "frontier": frontiers, "placement": "none", "budget": 4}
+    yield "search", plot.tune(flashgc.tune("uniform", runs=2, **searched, **SMALL))
     mortal = {"endurance": 20, "until": "system-failure", "spare": 0.15, "frontier": "pool:low=10"}
     lives = flashgc.compare(victims, blocks=200, pages_per_block=16, runs=2, **mortal)
     for name, draw in (

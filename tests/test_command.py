@@ -379,8 +379,8 @@ def test_help_has_every_option_and_every_word_of_it(command: Command) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "", "run", "compare", "policies", "trace", "trace stat", "trace convert", "trace synth",
-        "trace record", "trace formats", "schema", "completion",
+        "", "run", "compare", "tune", "policies", "trace", "trace stat", "trace convert",
+        "trace synth", "trace record", "trace formats", "schema", "completion",
     ],
 )  # fmt: skip
 def test_help_texts(command: Command, snapshot: object, name: str) -> None:

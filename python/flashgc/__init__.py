@@ -58,6 +58,8 @@ if TYPE_CHECKING:
     from flashgc.results import Comparison, Rank, Result, Timing, TraceStat
     from flashgc.simulation import Victim, VictimPolicy, compare, run
     from flashgc.traces import Trace, trace_convert, trace_stat, trace_synth
+    from flashgc.tuning.outcome import Tuned
+    from flashgc.tuning.tune import tune
 
 __all__ = [
     "Blocks",
@@ -75,6 +77,7 @@ __all__ = [
     "Trace",
     "TraceError",
     "TraceStat",
+    "Tuned",
     "Victim",
     "VictimPolicy",
     "allocations",
@@ -104,6 +107,7 @@ __all__ = [
     "trace_record",
     "trace_stat",
     "trace_synth",
+    "tune",
     "version",
     "wear_levellings",
 ]
@@ -119,6 +123,8 @@ _HOMES = {
     **dict.fromkeys(("Victim", "VictimPolicy", "compare", "run"), "simulation"),
     **dict.fromkeys(("Recording", "trace_record"), "recording"),
     **dict.fromkeys(("Trace", "trace_convert", "trace_stat", "trace_synth"), "traces"),
+    "Tuned": "tuning.outcome",
+    "tune": "tuning.tune",
     "check_policy": "conformance",
     "Device": "device.drive",
 }

@@ -24,7 +24,7 @@ class Simulated:
 
     results: list[dict[str, Any]]
     ranking: list[dict[str, Any]]
-    #: Configurations that cannot be: their index among those asked for, and the reason.
+    #: Configurations that cannot be: their index among those asked for, name and reason.
     left_out: list[dict[str, Any]]
 
 
@@ -156,7 +156,7 @@ def simulate(
     simulated = Simulated(**json.loads(text))
     memory = peak_memory_bytes()
     for one in simulated.left_out:
-        one["name"] = _varied.name(configs[one.pop("index")], configs)
+        one["name"] = _varied.name(configs[one["index"]], configs)
     for result in simulated.results:
         result["peak_memory_bytes"] = memory
     return simulated

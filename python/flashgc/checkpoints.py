@@ -12,7 +12,7 @@ from flashgc import _core
 from flashgc._core import ConfigError
 
 #: Seconds of a unit of time.
-_SECONDS = {"ms": 0.001, "s": 1.0, "min": 60.0, "h": 3600.0}
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 
 #: What looks like a setting after the file's name.
 _SETTING = re.compile(r",\s*([a-z_-]+)=[^,/]*$", re.IGNORECASE)
@@ -87,13 +87,24 @@ def configuration(resume: str) -> dict[str, Any]:
     return config
 
 
-def _seconds(text: str, place: str) -> float:
+def parse_time(text: str) -> float | None:
+    """The seconds of a time as people write it; ``None`` where it is none.
+
+    >>> parse_time("5min"), parse_time("200ms"), parse_time("5")
+    (300.0, 0.2, None)
+    """
     found = _TIME.fullmatch(text.strip())
     if found is None or found[2] not in _SECONDS:
+        return None
+    return float(found[1]) * _SECONDS[found[2]]
+
+
+def _seconds(text: str, place: str) -> float:
+    seconds = parse_time(text)
+    if seconds is None:
         raise ConfigError(
             f"{place}: every={text} is not a time; hint: write every=5min, 200ms, 30s or 2h"
         )
-    seconds = float(found[1]) * _SECONDS[found[2]]
     if seconds == 0:
         raise ConfigError(f"{place}: every={text} leaves no time to run; hint: write every=200ms")
     return seconds

@@ -220,13 +220,21 @@ def _asked(
         name = unique(policy_name(victim), python)
         python[name] = victim
         names.append(name)
-    values: dict[str, dict[str, Any]] = {
-        "workload": {"source": str(workload)},
-        "gc": {"victim": names},
-    }
+    values, places = given_values(workload, options)
     collected = options.get("gc_preset") is not None and names in ([], [find("victim").default])
-    if victims is None or collected:
-        del values["gc"]["victim"]
+    if victims is not None and not collected:
+        values["gc"] = {"victim": names, **values.get("gc", {})}
+    return experiment(values, {"gc.victim": "victim", **places}), python
+
+
+def given_values(
+    workload: str | Trace, options: Mapping[str, Any]
+) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
+    """Keywords as the values of an experiment, by section, and the place of each.
+
+    ``None`` is not given. A :class:`flashgc.Trace` says how it is read, but for what is given.
+    """
+    values: dict[str, dict[str, Any]] = {"workload": {"source": str(workload)}}
     if isinstance(workload, Trace):
         reading = {**vars(workload)}
         del reading["path"]
@@ -235,8 +243,7 @@ def _asked(
         if value is not None:
             given = list(value) if isinstance(value, tuple) else value
             values.setdefault(section_of(key), {})[key] = given
-    places = {f"{section_of(key)}.{key}": key for key in options}
-    return experiment(values, {"gc.victim": "victim", **places}), python
+    return values, {f"{section_of(key)}.{key}": key for key in options}
 
 
 def section_of(key: str) -> str:

@@ -21,6 +21,7 @@ from flashgc.postgres.clients import PostgresError
 COMMANDS = {
     "run": "flashgc.command.run:run",
     "compare": "flashgc.command.compare:compare",
+    "tune": "flashgc.command.tune:tune",
     "reproduce": "flashgc.command.reproduce:reproduce",
     "model": "flashgc.command.model:model",
     "policies": "flashgc.command.policies:policies",
@@ -32,7 +33,7 @@ COMMANDS = {
 }
 
 #: Commands that import for a while before the engine starts, which then takes Ctrl-C in hand.
-HELD_LONGER = ("run", "compare")
+HELD_LONGER = ("run", "compare", "tune")
 
 OK, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 

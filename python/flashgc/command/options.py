@@ -7,7 +7,7 @@ one place.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -82,9 +82,11 @@ def complete(words: Callable[[], tuple[str, ...]]) -> Callable[..., list[Complet
     return completed
 
 
-def help_text(option: Option, *, compare: bool) -> str:
-    """What help says of an option."""
+def help_text(option: Option, *, compare: bool, searched: bool = False) -> str:
+    """What help says of an option; one that is ``searched`` narrows a search."""
     text = help_of(option, flags=True)
+    if searched:
+        return f"{text} Repeat for several; a bare name has its parameters searched. [default: all]"
     if compare and option.several:
         text += " Repeat to compare."
     default = default_of(option, compare=compare)
@@ -107,27 +109,40 @@ def _once(option: Option) -> Callable[[Any, Any, tuple[str, ...]], str | None]:
 class _Option(click.Option):
     """An option of an experiment, whose help is made when it is asked for."""
 
-    def __init__(self, option: Option, *, several: bool) -> None:
+    def __init__(
+        self, option: Option, *, several: bool, searched: Collection[str] | None = None
+    ) -> None:
         self.option, self.compared = option, several
+        self.searched = searched is not None and option.key in searched
+        many = several and option.several if searched is None else self.searched
         super().__init__(
             [f"--{option.flag}", option.path.replace(".", "__")],
             metavar=option.metavar,
             multiple=True,
-            callback=None if several and option.several else _once(option),
+            callback=None if many else _once(option),
             shell_complete=complete(lambda: choices(option)),
         )
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         """The two columns of the help."""
-        text = help_text(self.option, compare=self.compared)
+        text = help_text(self.option, compare=self.compared, searched=self.searched)
         return f"--{self.option.flag} {self.option.metavar}", text
 
 
-def experiment_options(*, several: bool) -> Callable[[F], F]:
-    """Adds the options of an experiment to a command; with ``several``, some may be repeated."""
+def experiment_options(
+    *, several: bool, searched: Collection[str] | None = None, without: Collection[str] = ()
+) -> Callable[[F], F]:
+    """Adds the options of an experiment to a command; with ``several``, some may be repeated.
+
+    Of a search, only those that are ``searched`` may be. Options ``without`` use are left out.
+    """
 
     def decorate(command: F) -> F:
-        made = [_Option(option, several=several) for option in OPTIONS]
+        made = [
+            _Option(option, several=several, searched=searched)
+            for option in OPTIONS
+            if option.key not in without
+        ]
         parameters: list[click.Parameter] = getattr(command, "__click_params__", [])
         parameters.extend(reversed(made))
         command.__click_params__ = parameters  # type: ignore[attr-defined]

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from flashgc.plot.operations import timeline
     from flashgc.plot.outcomes import compare, model_beside_simulation, run
     from flashgc.plot.series import Series
+    from flashgc.plot.tuned import tune
     from flashgc.plot.wear import survival, wear_evolution, wear_histogram
 
 __all__ = [
@@ -43,6 +44,7 @@ __all__ = [
     "survival",
     "timeline",
     "to_svg",
+    "tune",
     "valid_pages",
     "wear_evolution",
     "wear_histogram",
@@ -57,6 +59,7 @@ _HOMES = {
     **dict.fromkeys(("compare", "model_beside_simulation", "run"), "outcomes"),
     "Series": "series",
     "timeline": "operations",
+    "tune": "tuned",
     **dict.fromkeys(("survival", "wear_evolution", "wear_histogram"), "wear"),
     "valid_pages": "distributions",
 }

@@ -79,7 +79,7 @@ class Comparison(Document):
                 for index, rank in measured
             ],
             "unmeasured": [results[index] for index in others],
-            "left_out": [{**one} for one in left_out],
+            "left_out": [{key: one[key] for key in one if key != "index"} for one in left_out],
         }
         impossible = tuple(read(LeftOut, one) for one in left_out)
         return cls(ranking, tuple(made[index] for index in others), impossible, raw)

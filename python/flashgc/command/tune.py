@@ -1,0 +1,154 @@
+"""``flashgc tune``: a search for the policy and its parameters that suit one workload."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+from click.shell_completion import CompletionItem
+
+from flashgc import _early
+from flashgc._core import ConfigError
+from flashgc.command import output
+from flashgc.command.entrance import CONTEXT, INTERRUPTED, OK
+from flashgc.command.options import (
+    GroupedCommand,
+    asked,
+    experiment_options,
+    output_options,
+    plot_option,
+)
+from flashgc.tuning.objective import OBJECTIVES
+from flashgc.tuning.search import BUDGET
+from flashgc.tuning.task import SEARCHED, UNUSED
+from flashgc.tuning.tune import HOLD_BACK
+
+#: Where finished simulations are kept if nobody says otherwise.
+FOLDER = "flashgc-tune"
+
+
+def _objectives(_ctx: Any, _param: Any, incomplete: str) -> list[CompletionItem]:
+    return [CompletionItem(name) for name in OBJECTIVES if name.startswith(incomplete)]
+
+
+def _folder(_context: Any, _parameter: Any, value: str) -> str:
+    if not value:
+        raise ConfigError(f"--cache: the name is empty; hint: give a folder, such as {FOLDER}")
+    return value
+
+
+@click.command(
+    cls=GroupedCommand,
+    context_settings=CONTEXT,
+    epilog="""\b
+Examples:
+  flashgc tune TRACE.csv.zst --spare 7% --frontier pool
+  flashgc tune hotcold:f=0.2,r=0.8 --budget 200 --save best.toml
+  flashgc tune zipf --victim d-choices --frontier pool --time 10min
+  flashgc tune TRACE.csv.zst --objective p99.9-read --device tlc
+  flashgc tune uniform --objective life --endurance 100 --blocks 500
+
+Stopped work goes on where it was: give the same command again.""",
+)
+@click.argument("workload")
+@experiment_options(several=True, searched=SEARCHED, without=UNUSED)
+@click.option(
+    "--objective",
+    metavar="WORD",
+    default="write-amplification",
+    shell_complete=_objectives,
+    help=f"What is to be best: {', '.join(OBJECTIVES)} (a drive with an --endurance). "
+    "[default: write-amplification]",
+)
+@click.option(
+    "--budget",
+    metavar="N",
+    help=f"Configurations to try, the defaults included. [default: {BUDGET}]",
+)
+@click.option("--time", metavar="TIME", help="Time to search for, instead of --budget: 10min.")
+@click.option(
+    "--hold-back",
+    metavar="SHARE",
+    help="End of a trace that the search does not see, and that the best are checked on; of a "
+    f"generator other seeds are held back. [default: {HOLD_BACK:.0%}]",
+)
+@click.option(
+    "--save",
+    metavar="FILE",
+    type=click.Path(),
+    callback=output.option("best.toml"),
+    help="Write the winner to FILE, for flashgc run.",
+)
+@click.option(
+    "--cache",
+    metavar="DIR",
+    default=FOLDER,
+    callback=_folder,
+    help=f"Folder in which finished simulations are kept. [default: {FOLDER}]",
+)
+@click.option(
+    "--resume/--no-resume",
+    default=True,
+    help="Take what an earlier search has kept, or run all anew. [default: --resume]",
+)
+@plot_option
+@output_options
+def tune(
+    workload: str,
+    objective: str,
+    budget: str | None,
+    time: str | None,
+    hold_back: str | None,
+    save: str | None,
+    cache: str,
+    resume: bool,
+    as_json: bool,
+    out: str | None,
+    quiet: bool,
+    picture: str | None,
+    **typed: Any,
+) -> int:
+    """Search victim policies, placements, frontiers and their parameters for one WORKLOAD.
+
+    WORKLOAD is a generator or a trace. Every policy and GC preset starts with its defaults, beside
+    configurations that are drawn; the best third of each rung goes on to longer runs on the same
+    writes. The ranking says what is within noise, and the best few are checked on writes that the
+    search has not seen.
+    """
+    from flashgc import plot
+    from flashgc.command.progress import Bar
+    from flashgc.command.render import warn
+    from flashgc.command.results import deliver
+    from flashgc.command.tuned import show_tuned
+    from flashgc.tuning.saved import save as save_winner
+    from flashgc.tuning.tune import search
+
+    # The engine is called several times, and Ctrl-C may come between: it is raised from here on.
+    _early.release()
+    given = asked(None, {**typed, "workload__source": workload})
+    with Bar(quiet=quiet) as bar:
+        tuned, unkept = search(
+            given.values,
+            {**given.places, "workload.source": "WORKLOAD"},
+            objective=objective,
+            budget=budget,
+            time=time,
+            hold_back=hold_back,
+            folder=cache,
+            resume=resume,
+            progress=bar.show,
+        )
+    if not as_json:
+        show_tuned(tuned)
+    deliver(tuned.to_json(), as_json=as_json, out=out)
+    if tuned.interrupted:
+        warn("interrupted: give the same command again to go on", quiet=quiet)
+    found = bool(tuned.ranking)
+    if save is not None and found:
+        save_winner(tuned, save)
+    elif save is not None:
+        warn(f"{save} was not written: nothing was measured", quiet=quiet)
+    output.draw(lambda: plot.tune(tuned), picture, measured=found, quiet=quiet)
+    if unkept is not None:
+        raise unkept
+    return INTERRUPTED if tuned.interrupted else OK

@@ -1,0 +1,119 @@
+"""What tuning makes small or large: the figure of a simulation, and its values for intervals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from flashgc.results import Result
+
+#: Blocks of a trace's window, whose differences give an interval.
+BLOCKS = 10
+
+
+@dataclass(frozen=True)
+class Objective:
+    """One figure of a drive."""
+
+    #: As typed.
+    name: str
+    #: The heading of its column.
+    heading: str
+    #: For sentences, with its unit and a place for the figure.
+    words: str
+    #: For the axis of a picture.
+    label: str
+    #: Why there may be no figure, and what helps.
+    missing: str
+    #: Whether more is better.
+    is_more: bool = False
+    #: How figures are written.
+    format: str = ".4f"
+    #: What the figure is divided by to be written.
+    unit: float = 1.0
+
+    def text(self, value: float | None, *, sign: bool = False) -> str:
+        """The figure as people read it.
+
+        >>> OBJECTIVES["write-amplification"].text(1.25), OBJECTIVES["life"].text(-2, sign=True)
+        ('1.2500', '-2.000')
+        """
+        if value is None or not math.isfinite(value):
+            return "-"
+        return f"{value / self.unit:{'+' if sign else ''}{self.format}}"
+
+    def told(self, value: float | None) -> str:
+        """The figure in a sentence.
+
+        >>> OBJECTIVES["write-amplification"].told(1.25)
+        'write amplification 1.2500'
+        """
+        return self.words.format(self.text(value))
+
+    def better(self, value: float) -> float:
+        """A figure of which the least is the best."""
+        return -value if self.is_more else value
+
+    def figure(self, result: Result) -> float | None:
+        """The figure of a result; ``None`` where nothing was measured."""
+        if self.name == "life":
+            end = str(result.config.length["until"]).replace("-", "_")
+            lived = None if result.lifetime is None else result.lifetime.of(end)
+            return None if lived is None else lived.drive_writes
+        if self.name == "p99.9-read":
+            read = None if result.timing is None else result.timing.latency_us.read
+            return None if read is None else read.p99_9
+        return result.write_amplification if result.measured else None
+
+    def values(self, result: Result, *, blocks: bool) -> list[float]:
+        """The values whose spread gives intervals: ``blocks`` of a trace's window.
+
+        Intervals of a run are of equal numbers of page writes, so that the mean of a block's is
+        that of the block.
+        """
+        if not blocks:
+            return []
+        begin = result.measured_from + 1e-9
+        measured = [one for at, one in result.series if at > begin and math.isfinite(one)]
+        count = min(BLOCKS, len(measured))
+        edges = [index * len(measured) // count for index in range(count + 1)] if count else []
+        return [mean(measured[a:b]) for a, b in pairwise(edges)]
+
+
+def mean(values: Sequence[float]) -> float:
+    """The arithmetic mean."""
+    return math.fsum(values) / len(values)
+
+
+OBJECTIVES: Mapping[str, Objective] = {
+    one.name: one
+    for one in (
+        Objective(
+            "write-amplification",
+            "write ampl.",
+            "write amplification {}",
+            "write amplification",
+            "no writes; hint: longer runs",
+        ),
+        Objective(
+            "p99.9-read",
+            "p99.9 ms",
+            "{} ms at the 99.9th percentile of reads",
+            "99.9th percentile of reads (ms)",
+            "no reads; hint: a workload that reads, such as uniform:read=0.5",
+            format=".2f",
+            unit=1e3,
+        ),
+        Objective(
+            "life",
+            "drive writes",
+            "{} drive writes until the failure",
+            "drive writes until the failure",
+            "no failure; hint: a smaller endurance",
+            is_more=True,
+            format=".3f",
+        ),
+    )
+}

@@ -1,0 +1,291 @@
+"""What tuning chooses from: victim policies, placements and frontiers with their parameters.
+
+All of it is read from the registry, so that a new policy is searched without a change here.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from flashgc import _core, registry
+from flashgc._core import ConfigError
+from flashgc.registry import Entry, Param, brief
+
+#: A real parameter whose ends are so far apart is drawn on a logarithmic scale.
+_WIDE = 100.0
+#: An unbounded real parameter ends at so many times its default.
+_UNBOUNDED = 100.0
+#: How often in a row a draw may repeat what was drawn before, until the space is taken for empty.
+_REPEATS = 2000
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A victim policy, a placement and a frontier, as they can be typed."""
+
+    victim: str
+    placement: str
+    #: ``None`` on a drive that has no choice of frontiers.
+    frontier: str | None
+    #: ``default``, ``drawn``, ``given``, or the name of a GC preset.
+    origin: str = field(default="drawn", compare=False)
+
+    @property
+    def name(self) -> str:
+        """Short, for people.
+
+        >>> Candidate("greedy:ties=latest", "dac:regions=3", "pool:low=2").name
+        'greedy + dac, pool'
+        >>> Candidate("d-choices:d=30,c=0", "none", None).name
+        'd-choices:d=30'
+        """
+        parts = brief(self.victim)
+        if self.placement != "none":
+            parts += f" + {brief(self.placement)}"
+        return parts if self.frontier is None else f"{parts}, {brief(self.frontier)}"
+
+
+@dataclass(frozen=True)
+class Range:
+    """Numbers from ``low`` to ``high``."""
+
+    low: float
+    high: float
+    #: Whether they are whole.
+    whole: bool
+
+    def draw(self, source: random.Random) -> str:
+        """One of them: a whole one, and one of a wide range, on a logarithmic scale.
+
+        >>> sorted({Range(1, 3, True).draw(random.Random(seed)) for seed in range(20)})
+        ['1', '2', '3']
+        """
+        if self.whole:
+            # Every whole number has the room up to the next one; 0 has the room below 1.
+            low, high = math.log(max(self.low, 0.5)), math.log(self.high + 1)
+            return str(min(max(int(math.exp(source.uniform(low, high))), int(self.low)), self._top))
+        if self.low > 0 and self.high / self.low >= _WIDE:
+            value = math.exp(source.uniform(math.log(self.low), math.log(self.high)))
+        else:
+            value = source.uniform(self.low, self.high)
+        return f"{min(max(float(f'{value:.3g}'), self.low), self.high):g}"
+
+    @property
+    def _top(self) -> int:
+        return int(self.high)
+
+
+@dataclass(frozen=True)
+class Family:
+    """One name with the values that each of its parameters may have."""
+
+    name: str
+    params: Mapping[str, Range | tuple[str, ...]]
+    #: The default of each parameter.
+    defaults: Mapping[str, str]
+
+    @property
+    def default(self) -> str:
+        """The spec with every default written out."""
+        return _spec(self.name, self.defaults)
+
+    def draw(self, source: random.Random) -> str:
+        """A spec, each parameter its default or, as often, drawn."""
+        chosen = {}
+        for name, values in self.params.items():
+            is_default = source.random() < 0.5
+            value = values.draw(source) if isinstance(values, Range) else source.choice(values)
+            chosen[name] = self.defaults[name] if is_default else value
+        return _spec(self.name, chosen)
+
+
+def _spec(name: str, values: Mapping[str, str]) -> str:
+    text = ",".join(f"{key}={value}" for key, value in values.items())
+    return f"{name}:{text}" if text else name
+
+
+@dataclass(frozen=True)
+class Size:
+    """The drive that the parameters are for: a count of its things need not exceed them."""
+
+    blocks: int
+    pages: int
+
+
+def family(option: str, entry: Entry, size: Size) -> Family:
+    """What may be chosen of an entry of the registry, for values of ``option`` (``victim``).
+
+    Raises :class:`flashgc.ConfigError` where a parameter is a text that has no default.
+
+    >>> greedy = next(entry for entry in registry.policies() if entry.name == "greedy")
+    >>> family("victim", greedy, Size(100, 6400)).params
+    {'ties': ('latest', 'oldest', 'lowest')}
+    """
+    params: dict[str, Range | tuple[str, ...]] = {}
+    defaults: dict[str, str] = {}
+    for param in entry.params:
+        values = _values(option, entry, param, size)
+        if param.default is not None:
+            defaults[param.name] = param.default
+        elif values is None:
+            raise ConfigError(
+                f"{entry.name} needs {param.name}, a text; "
+                f"hint: --{option} {entry.name}:{param.name}=TEXT"
+            )
+        else:
+            low = values.low if isinstance(values, Range) else values[0]
+            defaults[param.name] = f"{low:g}" if isinstance(low, float) else low
+        params[param.name] = values or (defaults[param.name],)
+    return Family(entry.name, params, defaults)
+
+
+def _values(option: str, entry: Entry, param: Param, size: Size) -> Range | tuple[str, ...] | None:
+    """What a parameter takes, from its declaration; ``None`` of any text."""
+    if param.values == "text":
+        return None
+    bounded = re.fullmatch(r"(\S+) to (\S+)", param.values)
+    open_ended = re.fullmatch(r"(\S+) or more", param.values)
+    if bounded is None and open_ended is None:
+        return tuple(param.values.split(", "))
+    low = float(bounded[1] if bounded else open_ended[1])  # type: ignore[index]
+    high = float(bounded[2]) if bounded else math.inf
+    whole = _is_whole(option, entry, param, low)
+    if whole:
+        # The help says what is counted. More than the drive has of it makes no difference.
+        high = min(high, size.blocks if "block" in param.help else size.pages)
+    elif math.isinf(high):
+        high = _UNBOUNDED * max(float(param.default or 1), 1.0)
+    return Range(low, max(low, high), whole)
+
+
+def _is_whole(option: str, entry: Entry, param: Param, low: float) -> bool:
+    """Whether a parameter takes whole numbers only: the engine is asked."""
+    others = {
+        other.name: other.default
+        for other in entry.params
+        if other.default is not None and other.name != param.name
+    }
+    try:
+        _core.check(option, _spec(entry.name, {**others, param.name: f"{low + 0.5:g}"}))
+    except ConfigError:
+        return True
+    return False
+
+
+@dataclass(frozen=True)
+class Space:
+    """All candidates: which start, and an endless row of drawn ones."""
+
+    victims: Sequence[Family]
+    placements: Sequence[Family]
+    #: Empty on a drive that has no choice of frontiers.
+    frontiers: Sequence[Family]
+    #: Names, victim policies and placements that belong together.
+    presets: Sequence[tuple[str, str, str]]
+    #: The frontier with which candidates start; ``None`` where there is no choice.
+    home: str | None
+
+    def starts(self) -> list[Candidate]:
+        """Every policy as by default, without a placement if that may be, and every preset."""
+        plain = [
+            Candidate(victim.default, self.placements[0].default, self.home, "default")
+            for victim in self.victims
+        ]
+        named = [
+            Candidate(victim, placement, self.home, name)
+            for name, victim, placement in self.presets
+        ]
+        return list(dict.fromkeys([*plain, *named]))
+
+    def draws(self, seed: int) -> Iterator[Candidate]:
+        """Drawn candidates, each once; they end where nothing new is found.
+
+        The first of them are the same however many are asked for. Where there are no policies to
+        draw, they are the presets with every frontier.
+        """
+        source = random.Random(seed)
+        seen = set(self.starts())
+        for _ in itertools.count():
+            for _ in range(_REPEATS):
+                drawn = self._draw(source)
+                if drawn not in seen:
+                    break
+            else:
+                return
+            seen.add(drawn)
+            yield drawn
+
+    def _draw(self, source: random.Random) -> Candidate:
+        frontier = source.choice(self.frontiers).draw(source) if self.frontiers else None
+        if not self.victims:
+            name, victim, placement = source.choice(self.presets)
+            return Candidate(victim, placement, frontier, name)
+        victim = source.choice(self.victims).draw(source)
+        return Candidate(victim, source.choice(self.placements).draw(source), frontier)
+
+
+def space(given: Mapping[str, Sequence[str]], size: Size, home: str | None) -> Space:
+    """The space for what was ``given`` for ``victim``, ``placement``, ``frontier``, ``gc_preset``.
+
+    A bare name leaves its parameters to the search; a spec with parameters is taken as it is.
+    Nothing given leaves everything to choose, the presets included. Candidates start with the
+    frontier ``home``; on a drive without a choice of frontiers that is ``None``.
+    """
+    named = [one for one in registry.gc_presets() if one.name in given.get("gc_preset", ())]
+    free = not (given.get("victim") or given.get("placement"))
+    presets = named or (list(registry.gc_presets()) if free else [])
+    known = registry.frontiers()
+    frontiers = [] if home is None else _families("frontier", known, given, size)
+    return Space(
+        [] if named else _families("victim", registry.policies(), given, size),
+        [] if named else _families("placement", registry.placements(), given, size),
+        frontiers,
+        [(one.name, *_written_out(one.victim, one.placement)) for one in presets],
+        None if home is None else written_out(home, known),
+    )
+
+
+def _families(
+    option: str, entries: Sequence[Entry], given: Mapping[str, Sequence[str]], size: Size
+) -> list[Family]:
+    """Those of ``entries`` that were given, or all of them."""
+    texts = given.get(option) or [entry.name for entry in entries]
+    known = {entry.name: entry for entry in entries}
+    made = []
+    for text in texts:
+        name = text.split(":")[0].strip()
+        if ":" not in text:
+            made.append(family(option, known[name], size))
+        else:
+            fixed = written_out(text, entries)
+            values = dict(part.split("=", 1) for part in fixed.partition(":")[2].split(",") if part)
+            made.append(Family(name, {key: (value,) for key, value in values.items()}, values))
+    return made
+
+
+def _written_out(victim: str, placement: str) -> tuple[str, str]:
+    return (
+        written_out(victim, registry.policies()),
+        written_out(placement, registry.placements()),
+    )
+
+
+def written_out(text: str, entries: Sequence[Entry]) -> str:
+    """A spec with the defaults of the parameters that it does not give.
+
+    >>> written_out("d-choices:c=3", registry.policies())
+    'd-choices:d=10,c=3'
+    """
+    name, _, rest = text.partition(":")
+    given = {
+        key.strip(): value.strip()
+        for key, _, value in (part.partition("=") for part in rest.split(",") if part.strip())
+    }
+    entry = next(one for one in entries if one.name == name.strip())
+    values = {param.name: given.get(param.name, param.default or "") for param in entry.params}
+    return _spec(entry.name, values)
