@@ -23,6 +23,7 @@ COMMANDS = {
     "compare": "flashgc.command.compare:compare",
     "reproduce": "flashgc.command.reproduce:reproduce",
     "model": "flashgc.command.model:model",
+    "identify": "flashgc.command.identify:identify",
     "policies": "flashgc.command.policies:policies",
     "trace": "flashgc.command.trace:trace",
     "device": "flashgc.command.device:device",
@@ -32,7 +33,7 @@ COMMANDS = {
 }
 
 #: Commands that import for a while before the engine starts, which then takes Ctrl-C in hand.
-HELD_LONGER = ("run", "compare")
+HELD_LONGER = ("run", "compare", "identify")
 
 OK, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 
