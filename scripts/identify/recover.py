@@ -80,7 +80,15 @@ def recover(
     tried = [parse(name) for name in names] or list(schemes())
     truths, drives = zip(*(made(case, tried, size, noise) for case in range(cases)), strict=True)
     with Bars(quiet=quiet) as bars:
-        found = identify(drives, scheme=names, quick=quick, cache=cache, jobs=1, progress=bars.show)
+        found = identify(
+            drives,
+            scheme=names,
+            quick=quick,
+            blocks=size.blocks,
+            cache=cache,
+            jobs=1,
+            progress=bars.show,
+        )
     rows: list[dict[str, object]] = []
     for truth, one in zip(truths, found.drives, strict=True):
         place = next(r for r in one.ranking if r.explanation.scheme == truth)

@@ -61,7 +61,13 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def found(drives: list[Drive], cache: Path) -> Identification:
     return identify(
-        drives, scheme=SCHEMES, quick=True, cache=cache, hold_out=True, what_if=["spare=+5%"]
+        drives,
+        scheme=SCHEMES,
+        quick=True,
+        blocks=256,
+        cache=cache,
+        hold_out=True,
+        what_if=["spare=+5%"],
     )
 
 
@@ -83,7 +89,7 @@ def test_recovery_of_random_schemes_at_smoke_size(cache: Path) -> None:
 
 
 def test_a_wrong_scheme_is_not_said_to_be_right(drives: list[Drive], cache: Path) -> None:
-    made = identify(drives[:1], scheme=["greedy single"], quick=True, cache=cache)
+    made = identify(drives[:1], scheme=["greedy single"], quick=True, blocks=256, cache=cache)
     (one,) = made.drives
     assert not one.is_explained
     assert one.best is not None
@@ -95,7 +101,7 @@ def test_schemes_with_the_same_curve_cannot_be_told_apart(cache: Path) -> None:
     twins = ["random pool", "d-choices:d=1 pool"]
     drive = measured("A", "random pool", 0.15)
     others = SCHEMES[:2]
-    (one,) = identify([drive], scheme=[*twins, *others], quick=True, cache=cache).drives
+    (one,) = identify([drive], scheme=[*twins, *others], quick=True, blocks=256, cache=cache).drives
     names = {ranked.explanation.scheme.name for ranked in one.alike}
     assert names == {"random pool", "d-choices:d=1,c=0 pool"} or names == set(twins)
     first, second = one.alike
@@ -111,7 +117,11 @@ def test_the_further_workload_is_the_one_that_differs_most(cache: Path) -> None:
                     0.05) for n in range(3)]  # fmt: skip
     nearly_uniform = Drive("A", tuple(points))
     (one,) = identify(
-        [nearly_uniform], scheme=["greedy single", "cost-benefit pool"], quick=True, cache=cache
+        [nearly_uniform],
+        scheme=["greedy single", "cost-benefit pool"],
+        quick=True,
+        blocks=256,
+        cache=cache,
     ).drives
     assert len(one.alike) == 2
     spreads = [further.spread for further in one.further]
@@ -123,7 +133,7 @@ def test_the_further_workload_is_the_one_that_differs_most(cache: Path) -> None:
 
 
 def test_two_spare_factors_of_one_hardware(drives: list[Drive], cache: Path) -> None:
-    made = identify(drives, scheme=SCHEMES, quick=True, same_hardware=True, cache=cache)
+    made = identify(drives, scheme=SCHEMES, quick=True, blocks=256, same_hardware=True, cache=cache)
     (one,) = made.drives
     assert one.best is not None
     assert one.best.explanation.scheme.name == "cost-benefit pool"
@@ -137,8 +147,10 @@ def test_relative_values_tell_the_shape(cache: Path) -> None:
     points = (Point(p.condition, p.write_amplification / first, p.error) for p in drive.points)
     relative = Drive("A", tuple(points))
     with pytest.raises(ConfigError, match="compares the shape alone"):
-        identify([relative], scheme=SCHEMES, quick=True)
-    (one,) = identify([relative], scheme=SCHEMES, quick=True, relative=True, cache=cache).drives
+        identify([relative], scheme=SCHEMES, quick=True, blocks=256)
+    (one,) = identify(
+        [relative], scheme=SCHEMES, quick=True, blocks=256, relative=True, cache=cache
+    ).drives
     assert one.best is not None
     assert one.best.explanation.scheme.name == "cost-benefit pool"
     (fit,) = one.best.explanation.fits
@@ -150,8 +162,12 @@ def test_a_held_out_point_does_not_know_itself(drives: list[Drive], cache: Path)
     points = list(drives[0].points)
     points[1] = Point(points[1].condition, 77.0, points[1].error)
     changed = Drive("A", tuple(points))
-    (before,) = identify(drives[:1], scheme=SCHEMES, quick=True, hold_out=True, cache=cache).drives
-    (after,) = identify([changed], scheme=SCHEMES, quick=True, hold_out=True, cache=cache).drives
+    (before,) = identify(
+        drives[:1], scheme=SCHEMES, quick=True, blocks=256, hold_out=True, cache=cache
+    ).drives
+    (after,) = identify(
+        [changed], scheme=SCHEMES, quick=True, blocks=256, hold_out=True, cache=cache
+    ).drives
     assert after.held_out[1].error == pytest.approx(before.held_out[1].predicted / 77 - 1, abs=0.01)
     assert abs(before.held_out[1].error) < 0.05
     assert before.held_out_rms == pytest.approx(
@@ -181,7 +197,13 @@ def test_a_second_call_simulates_nothing(
     found: Identification, drives: list[Drive], cache: Path
 ) -> None:
     again = identify(
-        drives, scheme=SCHEMES, quick=True, cache=cache, hold_out=True, what_if=["spare=+5%"]
+        drives,
+        scheme=SCHEMES,
+        quick=True,
+        blocks=256,
+        cache=cache,
+        hold_out=True,
+        what_if=["spare=+5%"],
     )
     assert again.simulated == 0 < again.found
     assert again.to_dict() == found.to_dict()
@@ -191,7 +213,17 @@ def test_the_command_says_shows_and_draws(
     command: Command, drives: list[Drive], cache: Path, tmp_path: Path, found: Identification
 ) -> None:
     (tmp_path / "m.csv").write_text(as_csv(drives))
-    given = ["identify", "m.csv", "--quick", "--cache", cache, "--hold-out", "--what-if"]
+    given = [
+        "identify",
+        "m.csv",
+        "--quick",
+        "--blocks",
+        256,
+        "--cache",
+        cache,
+        "--hold-out",
+        "--what-if",
+    ]
     given += ["spare=+5%", *(word for name in SCHEMES for word in ("--scheme", name))]
     made = command(*given, "--plot", "a.svg")
     assert (made.returncode, made.stderr) == (0, "")
@@ -242,12 +274,12 @@ def test_wrong_options_are_refused(
     drives: list[Drive], given: dict[str, object], said: str
 ) -> None:
     with pytest.raises(ConfigError) as caught:
-        identify(drives, quick=True, **given)  # type: ignore[arg-type]
+        identify(drives, **{"quick": True, "blocks": 256, **given})  # type: ignore[arg-type]
     assert said in str(caught.value)
 
 
 def test_two_workloads_tell_nothing(drives: list[Drive]) -> None:
-    with pytest.raises(ConfigError, match="A: found 2 workloads, expected 3 at least"):
+    with pytest.raises(ConfigError, match="A: found 2 workloads, expected 4 at least"):
         identify([Drive("A", drives[0].points[:2])])
 
 
@@ -255,6 +287,31 @@ def test_the_published_measurements_are_read() -> None:
     published = read(ROOT / "data" / "identify" / "data-centre-drives.csv")
     assert [len(drive.points) for drive in published] == [6, 6, 12, 6, 6, 6]
     assert published[2].points[0].write_amplification == 2.224
+
+
+def test_the_number_of_blocks_is_found_where_it_matters(cache: Path) -> None:
+    # With the same pages, the open block of a drive of few blocks is a larger part of it: pages
+    # that are written most die in it. At zipf 1 these have much of the writes.
+    points = []
+    for workload in (*WORKLOADS, "95/5", "zipf:theta=1"):
+        one = condition(workload, 10**12)
+        source = one.source(int(1024 * QUICK.pages_per_block * 0.85))
+        result = flashgc.run(
+            source, blocks=1024, pages_per_block=64, spare=0.15, victim="greedy",
+            frontier="mixed", seed=7,
+        )  # fmt: skip
+        points.append(Point(one, result.write_amplification, 0.02))
+    drive = Drive("A", tuple(points))
+    names = ["greedy mixed"]
+    (free,) = identify([drive], scheme=names, quick=True, cache=cache).drives
+    (fixed,) = identify([drive], scheme=names, quick=True, blocks=256, cache=cache).drives
+    assert free.best is not None
+    assert fixed.best is not None
+    assert free.best.explanation.blocks == 1024
+    assert 256 not in free.best.explanation.blocks_alike
+    assert free.is_explained
+    assert fixed.best.explanation.blocks == 256
+    assert fixed.best.explanation.chi_square > 9 + free.best.explanation.chi_square
 
 
 def test_ctrl_c_keeps_what_is_done(tmp_path: Path, drives: list[Drive]) -> None:

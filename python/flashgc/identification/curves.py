@@ -142,17 +142,18 @@ class Curves:
 
     def _config(self, ask: Ask) -> dict[str, Any]:
         size = self.size
-        pages = int(size.blocks * size.pages_per_block * (1 - ask.spare))
+        blocks = ask.scheme.blocks or size.blocks
+        pages = int(blocks * size.pages_per_block * (1 - ask.spare))
         return Simulation(
             {
                 "workload": ask.condition.source(pages),
-                "blocks": size.blocks,
+                "blocks": blocks,
                 "pages_per_block": size.pages_per_block,
                 "spare": ask.spare,
                 "writes": ask.condition.writes or size.writes,
                 "warmup": ask.condition.warmup or size.warmup,
                 "runs": 1 if ask.condition.writes is None else size.short_runs,
-                **ask.scheme.options(size.blocks),
+                **ask.scheme.options(blocks),
             }
         ).config()
 

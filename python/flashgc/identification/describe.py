@@ -16,7 +16,7 @@ def sentences(one: Identified) -> list[str]:
     best = one.best
     if best is None:
         return ["No scheme was simulated on all workloads."]
-    said = [_best(one, best)]
+    said = [_best(one, best), _blocks(best)]
     if not one.is_explained:
         said.append(
             f"No scheme of {len(one.ranking)} explains all points within the errors of measurement "
@@ -45,6 +45,14 @@ def _best(one: Identified, best: Ranked) -> str:
         f"{lead}: {_name(best)} with {spares} spare; it is off by {_share(explanation.rms)} (rms) "
         f"and {_share(explanation.largest)} at most (at {workloads[worst]})."
     )
+
+
+def _blocks(best: Ranked) -> str:
+    explanation = best.explanation
+    if not explanation.blocks_alike:
+        return f"The simulated drive has {explanation.blocks} blocks."
+    others = ", ".join(map(str, explanation.blocks_alike))
+    return f"The simulated drive has {explanation.blocks} blocks; cannot tell: {others}."
 
 
 def _alike(one: Identified) -> str:

@@ -73,9 +73,9 @@ def fit(
     )
 
 
-def freedom(points: int, drives: int, *, relative: bool) -> int:
-    """Points less what is fitted: the spare factor of each drive, and its scale."""
-    return points - drives * (2 if relative else 1)
+def freedom(points: int, drives: int, *, relative: bool, varied: bool) -> int:
+    """Points less what is fitted: spare factor and scale of each drive, the number of blocks."""
+    return points - drives * (2 if relative else 1) - int(varied)
 
 
 def is_explained(chi_square: float, degrees: int) -> bool:

@@ -37,6 +37,8 @@ class Ranked:
             "placement": one.scheme.placement,
             "told_apart": self.is_told_apart,
             "distance": self.distance,
+            "blocks": one.blocks,
+            "blocks_alike": list(one.blocks_alike),
             "chi_square": one.chi_square,
             "rms_error": one.rms,
             "largest_error": one.largest,

@@ -9,7 +9,7 @@ from flashgc._core import ConfigError, version
 from flashgc._documents import Json
 from flashgc.identification import questions
 from flashgc.identification.curves import SIMULATION_ERROR, Curves, Show, Size
-from flashgc.identification.fit import TOLD_APART, distance, freedom, is_explained
+from flashgc.identification.fit import TOLD_APART, distance, is_explained
 from flashgc.identification.found import Identification, Identified, Ranked
 from flashgc.identification.measurements import ERROR, Drive, chosen, read
 from flashgc.identification.schemes import parse, schemes
@@ -45,9 +45,9 @@ def identify(
     ``"spare=+5%"``, ``"spare=20%"``, a scheme (``"cost-benefit pool"``), or both. ``scheme`` names
     the schemes to try, by default all of :func:`flashgc.identification.schemes.schemes`. ``error``
     is the relative error of the measurement where a point has none of its own. ``quick`` simulates
-    a smaller drive, and ``blocks`` says how many blocks the simulated drive has, 512 otherwise.
-    ``cache`` is a folder in which finished simulations are kept. ``progress`` is told the share
-    done, of what, how many, and their unit.
+    a smaller drive. The simulated drive has 512 blocks, and the best schemes are simulated with 256
+    to 4096 too; ``blocks`` fixes their number. ``cache`` is a folder in which finished simulations
+    are kept. ``progress`` is told the share done, of what, how many, and their unit.
 
     Ctrl-C stops the simulations and returns what there is, with ``interrupted`` set.
 
@@ -64,7 +64,7 @@ def identify(
     )
     drives = chosen(drives, drive)
     groups = [drives] if same_hardware else [(one,) for one in drives]
-    _check(drives, relative=relative, same_hardware=same_hardware)
+    _check(drives, relative=relative, same_hardware=same_hardware, varied=blocks is None)
     tried = tuple(dict.fromkeys(parse(name) for name in scheme)) or schemes()
     changes = [questions.change(text) for text in what_if]
     size = QUICK if quick else Size()
@@ -72,7 +72,7 @@ def identify(
         size = Size(blocks, size.pages_per_block)
     kept = None if cache is None else Cache(Path(cache))
     curves = Curves(size, cache=kept, jobs=jobs, show=progress)
-    search = Search(groups, tried, curves, relative=relative)
+    search = Search(groups, tried, curves, relative=relative, varied=blocks is None)
     search.perform()
     found = []
     for group in groups:
@@ -106,8 +106,7 @@ def identify(
 def ranked(search: Search, group: tuple[Drive, ...]) -> Identified:
     """The explanations of a group of drives, the best first."""
     explanations = search.explanations(group)
-    points = sum(len(drive.points) for drive in group)
-    degrees = freedom(points, len(group), relative=search.relative)
+    degrees = search.degrees(group)
     ranking = tuple(
         Ranked(place, one, distance(one.chi_square, explanations[0].chi_square, degrees))
         for place, one in enumerate(explanations, 1)
@@ -116,18 +115,18 @@ def ranked(search: Search, group: tuple[Drive, ...]) -> Identified:
     return Identified(group, ranking, explained)
 
 
-def _check(drives: Sequence[Drive], *, relative: bool, same_hardware: bool) -> None:
+def _check(drives: Sequence[Drive], *, relative: bool, same_hardware: bool, varied: bool) -> None:
     """Refuses curves that tell nothing."""
     if same_hardware and len(drives) < 2:
         raise ConfigError(
             "same hardware: found one drive, expected several; hint: name them in a column 'drive'"
         )
-    least = 4 if relative else 3
+    least = 3 + int(relative) + int(varied)
     for drive in drives:
         if len(drive.points) < least:
             raise ConfigError(
                 f"{drive.name}: found {len(drive.points)} workloads, expected {least} at least; "
-                "hint: measure uniform, 80/20 and 95/5"
+                "hint: measure uniform, 80/20, 90/10 and 95/5"
             )
         low = min(drive.points, key=lambda point: point.write_amplification)
         if not relative and low.write_amplification < 1:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from flashgc._core import ConfigError
 from flashgc.identification.curves import Ask
@@ -48,7 +47,7 @@ class Change:
         """The changed scheme and spare factor."""
         new = scheme
         if self.scheme is not None:
-            new = parse(self.scheme, scheme.frontier, "what-if")
+            new = replace(parse(self.scheme, scheme.frontier, "what-if"), blocks=scheme.blocks)
         if self.spare is None:
             return new, spare
         return new, spare + self.spare if self.is_added else self.spare
@@ -87,7 +86,7 @@ def asked(
     one: Identified, search: Search, changes: Sequence[Change], *, hold_out: bool
 ) -> Identified:
     """The same with answers."""
-    return dataclasses.replace(
+    return replace(
         one,
         further=_further(one, search),
         held_out=_held_out(one, search) if hold_out else (),

@@ -39,6 +39,8 @@ class Scheme:
     victim: str
     frontier: str
     placement: str = "none"
+    #: Blocks of the simulated drive; ``None`` for as many as all have at first.
+    blocks: int | None = None
 
     @property
     def name(self) -> str:

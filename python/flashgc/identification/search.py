@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from flashgc.identification.curves import GRID, Ask, Curves
 from flashgc.identification.fit import TOLD_APART, Fit, distance, fit, freedom, together
@@ -14,6 +15,8 @@ from flashgc.identification.schemes import Scheme
 _CONTENDER = 4 * TOLD_APART
 #: So many of the best are simulated at their own spare factor in the end.
 _REFINED = 3
+#: Numbers of blocks with which the best are simulated too, over that of all.
+_BLOCKS = (0.5, 2, 4, 8)
 #: Rounds of simulations; each adds neighbours to the spare factors.
 _ROUNDS = len(GRID)
 
@@ -25,6 +28,9 @@ class Explanation:
     scheme: Scheme
     #: One a drive.
     fits: tuple[Fit, ...]
+    #: Blocks of the simulated drive, and what other numbers fit as well.
+    blocks: int = 0
+    blocks_alike: tuple[int, ...] = ()
 
     @property
     def chi_square(self) -> float:
@@ -57,11 +63,13 @@ class Search:
         curves: Curves,
         *,
         relative: bool,
+        varied: bool = False,
     ) -> None:
+        self.varied = varied
         self.groups = groups
         self.curves = curves
         self.relative = relative
-        self._schemes = schemes
+        self._schemes = [*schemes]
         self._spares: dict[tuple[Scheme, Drive], set[float]] = {
             (scheme, drive): set(_first(drive, curves.size.pages_per_block, relative))
             for group in groups
@@ -70,24 +78,75 @@ class Search:
         }
 
     def perform(self) -> None:
-        """Simulates until no best fit is at an end, and the best are simulated where they are."""
+        """Simulates until no best fit is at an end, and the best are simulated where they are.
+
+        The best are simulated with other numbers of blocks, too, if that is ``varied``.
+        """
+        self._settle("curves")
+        if self.varied and not self.curves.interrupted:
+            for group in self.groups:
+                self._vary(group)
+            self._settle("numbers of blocks")
+        if not self.curves.interrupted:
+            for group in self.groups:
+                self._refine(group)
+            self._simulate("the best curves")
+
+    def degrees(self, group: tuple[Drive, ...]) -> int:
+        """The degrees of freedom of a fit to these drives."""
+        points = sum(len(drive.points) for drive in group)
+        return freedom(points, len(group), relative=self.relative, varied=self.varied)
+
+    def _settle(self, what: str) -> None:
         before = -1
         for number in range(1, _ROUNDS + 1):
             if before == (before := sum(map(len, self._spares.values()))):
                 break
-            self._simulate(f"curves, round {number}")
+            self._simulate(f"{what}, round {number}")
             if self.curves.interrupted:
                 return
             for group in self.groups:
                 self._extend(group)
-        for group in self.groups:
-            self._refine(group)
-        self._simulate("the best curves")
+
+    def _vary(self, group: tuple[Drive, ...]) -> None:
+        for one in self._all(group)[:_REFINED]:
+            for factor in _BLOCKS:
+                blocks = int(self.curves.size.blocks * factor)
+                other = replace(one.scheme, blocks=blocks)
+                if other not in self._schemes:
+                    self._schemes.append(other)
+                for drive, made in zip(group, one.fits, strict=True):
+                    near = sorted(GRID, key=lambda spare: abs(math.log(spare / made.spare)))[:3]
+                    self._spares.setdefault((other, drive), set()).update(near)
 
     def explanations(self, group: tuple[Drive, ...]) -> list[Explanation]:
-        """Every scheme that could be simulated, the best first."""
+        """Every scheme that could be simulated, with its best number of blocks; the best first."""
+        usual, degrees = self.curves.size.blocks, self.degrees(group)
+        by_scheme: dict[Scheme, list[Explanation]] = {}
+        for one in self._all(group):
+            by_scheme.setdefault(replace(one.scheme, blocks=None), []).append(one)
+        least = min((some[0].chi_square for some in by_scheme.values()), default=0.0)
+        return [
+            replace(
+                some[0],
+                blocks=some[0].scheme.blocks or usual,
+                blocks_alike=tuple(
+                    sorted(
+                        one.scheme.blocks or usual
+                        for one in some[1:]
+                        if (one.chi_square - some[0].chi_square) / max(1.0, least / degrees)
+                        <= TOLD_APART
+                    )
+                ),
+            )
+            for some in by_scheme.values()
+        ]
+
+    def _all(self, group: tuple[Drive, ...]) -> list[Explanation]:
         found = []
         for scheme in self._schemes:
+            if any((scheme, drive) not in self._spares for drive in group):
+                continue
             fits = [self._fit(scheme, drive) for drive in group]
             whole = tuple(one for one in fits if one is not None)
             if len(whole) == len(group):
@@ -99,7 +158,7 @@ class Search:
         best: tuple[float, Scheme, float] | None = None
         for scheme in self._schemes:
             conditions = [point.condition for point in drive.points]
-            curve = self.curves.curve(scheme, conditions, self._spares[scheme, drive])
+            curve = self.curves.curve(scheme, conditions, self._spares.get((scheme, drive), ()))
             if curve is None:
                 continue
             made = fit(drive.points, curve, relative=self.relative, left_out=index)
@@ -122,9 +181,8 @@ class Search:
         self.curves.simulate(asks, what)
 
     def _contenders(self, group: tuple[Drive, ...]) -> list[Explanation]:
-        found = self.explanations(group)
-        points = sum(len(drive.points) for drive in group)
-        degrees = freedom(points, len(group), relative=self.relative)
+        found = self._all(group)
+        degrees = self.degrees(group)
         return [
             one
             for one in found
@@ -133,7 +191,7 @@ class Search:
 
     def _extend(self, group: tuple[Drive, ...]) -> None:
         """Adds the next of the grid where a fit is at an end, and neighbours of the best fits."""
-        for one in self.explanations(group):
+        for one in self._all(group):
             for drive, made in zip(group, one.fits, strict=True):
                 spares = self._spares[one.scheme, drive]
                 known = [spare for spare in spares if spare in GRID]
@@ -149,7 +207,7 @@ class Search:
                 self._spares[one.scheme, drive] |= {below, above}
 
     def _refine(self, group: tuple[Drive, ...]) -> None:
-        for one in self.explanations(group)[:_REFINED]:
+        for one in self._all(group)[:_REFINED]:
             for drive, made in zip(group, one.fits, strict=True):
                 self._spares[one.scheme, drive].add(round(made.spare, 4))
 
