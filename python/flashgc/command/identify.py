@@ -40,6 +40,7 @@ Examples:
   flashgc identify two-drives.csv --same-hardware
   flashgc identify drive.csv --scheme "greedy mixed" --scheme "fifo pool"
 
+\b
 A row of MEASUREMENTS.csv is a workload and its write amplification:
   workload,write_amplification
   uniform,2.22
@@ -91,7 +92,7 @@ Stopped work goes on where it was: give the same command again.""",
     "--blocks",
     metavar="N",
     type=int,
-    help="Blocks of the simulated drive.  [default: 512, and the best with 256 to 4096 too]",
+    help="Blocks of the simulated drive.  [default: 512, and the best with 256 to 2048 too]",
 )
 @click.option(
     "--cache",

@@ -52,7 +52,7 @@ def _blocks(best: Ranked) -> str:
     if not explanation.blocks_alike:
         return f"The simulated drive has {explanation.blocks} blocks."
     others = ", ".join(map(str, explanation.blocks_alike))
-    return f"The simulated drive has {explanation.blocks} blocks; cannot tell: {others}."
+    return f"The simulated drive has {explanation.blocks} blocks; {others} may be right as well."
 
 
 def _alike(one: Identified) -> str:

@@ -12,7 +12,7 @@ from flashgc.identification.found import Further, HeldOut, Identified, Ranked, W
 from flashgc.identification.measurements import CAPACITY, Drive
 from flashgc.identification.schemes import Scheme, parse
 from flashgc.identification.search import Search
-from flashgc.identification.workloads import condition
+from flashgc.identification.workloads import PAGE, condition
 from flashgc.units import parse_share
 
 #: Workloads that may be measured further.
@@ -105,7 +105,7 @@ def _further(one: Identified, search: Search) -> tuple[Further, ...]:
         return ()
     drive, first = one.drives[0], one.drives[0].points[0].condition
     measured = {point.condition.spec for point in drive.points}
-    capacity = CAPACITY if first.pages is None else first.pages * 4096
+    capacity = CAPACITY if first.pages is None else first.pages * PAGE
     made = [condition(name, capacity, first.writes, first.warmup) for name in FURTHER]
     new = [workload for workload in made if workload.spec not in measured]
     asks = {

@@ -15,8 +15,10 @@ from flashgc.identification.schemes import Scheme
 _CONTENDER = 4 * TOLD_APART
 #: So many of the best are simulated at their own spare factor in the end.
 _REFINED = 3
-#: Numbers of blocks with which the best are simulated too, over that of all.
-_BLOCKS = (0.5, 2, 4, 8)
+#: So many that the measurement cannot tell from the best are simulated with these numbers of blocks
+#: too, over that of all.
+_VARIED = 8
+_BLOCKS = (0.5, 2, 4)
 #: Rounds of simulations; each adds neighbours to the spare factors.
 _ROUNDS = len(GRID)
 
@@ -109,7 +111,7 @@ class Search:
                 self._extend(group)
 
     def _vary(self, group: tuple[Drive, ...]) -> None:
-        for one in self._all(group)[:_REFINED]:
+        for one in self._contenders(group, TOLD_APART)[:_VARIED]:
             for factor in _BLOCKS:
                 blocks = int(self.curves.size.blocks * factor)
                 other = replace(one.scheme, blocks=blocks)
@@ -180,13 +182,13 @@ class Search:
         ]
         self.curves.simulate(asks, what)
 
-    def _contenders(self, group: tuple[Drive, ...]) -> list[Explanation]:
+    def _contenders(
+        self, group: tuple[Drive, ...], within: float = _CONTENDER
+    ) -> list[Explanation]:
         found = self._all(group)
         degrees = self.degrees(group)
         return [
-            one
-            for one in found
-            if distance(one.chi_square, found[0].chi_square, degrees) <= _CONTENDER
+            one for one in found if distance(one.chi_square, found[0].chi_square, degrees) <= within
         ]
 
     def _extend(self, group: tuple[Drive, ...]) -> None:
