@@ -34,8 +34,8 @@ def curve(spares: tuple[float, ...] = GRID) -> Curve:
 @pytest.mark.parametrize("spare", [0.05, 0.123, 0.31])
 def test_a_fit_finds_the_spare_factor_between_simulated_ones(spare: float) -> None:
     made = fit(points(spare), curve(), relative=False)
-    # Neighbours of the fine grid are 1.4% apart, so the nearest is off by 0.7% at most.
-    assert made.spare == pytest.approx(spare, rel=0.008)
+    # Neighbours of the fine grid are 0.35% apart; the parabola is off by a little more.
+    assert made.spare == pytest.approx(spare, rel=0.004)
     assert max(map(abs, made.errors)) < 0.01
     assert made.scale == 1
 
@@ -94,6 +94,7 @@ def test_a_simulated_page_has_the_writes_of_the_pages_that_it_stands_for() -> No
     )
     assert sum(pages) == 1000
     popularity = np.arange(1, 50_001) ** -0.9
+    assert condition("zipf:theta=0.9", 50_000 * 4096).source(1000) == spec
     ends = np.cumsum([0, *pages]).astype(int) * 50
     naive = [popularity[a:b].sum() / popularity.sum() for a, b in itertools.pairwise(ends)]
     assert shares == pytest.approx(naive, abs=1e-8)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -29,7 +30,7 @@ SIMULATION_ERROR = 0.01
 #: Spare factors at which curves are simulated first: 4% to 47%, each a quarter more.
 GRID = tuple(round(0.04 * 1.25**step, 4) for step in range(12))
 #: Spare factors between two of the grid at which a curve is read.
-_FINE = 16
+_FINE = 64
 
 
 @dataclass(frozen=True)
@@ -71,22 +72,29 @@ class Curve:
         >>> float(np.exp(np.interp(np.log(np.sqrt(0.02)), np.log(spares), logs[:, 0])).round(3))
         2.828
         """
-        known = np.log(self.spares)
-        if len(known) == 1:
-            return self.spares, self.logs
-        steps = [
-            np.linspace(low, high, _FINE, endpoint=False) for low, high in itertools.pairwise(known)
-        ]
-        x = np.concatenate([*steps, known[-1:]])
-        weights = np.zeros((len(x), len(known)))
-        for row, at in enumerate(x):
-            middle = int(np.argmin(np.abs(known - at)))
-            first = min(max(middle - 1, 0), max(len(known) - 3, 0))
-            near = range(first, min(first + 3, len(known)))
-            for i in near:
-                others = [known[j] for j in near if j != i]
-                weights[row, i] = math.prod((at - one) / (known[i] - one) for one in others)
-        return np.exp(x), weights @ self.logs
+        spares, weights = _between(tuple(map(float, self.spares)))
+        return spares, weights @ self.logs
+
+
+@functools.lru_cache(maxsize=4096)
+def _between(spares: tuple[float, ...]) -> tuple[Numbers, Numbers]:
+    """Spare factors close to each other, and the weight of each known one there."""
+    known = np.log(spares)
+    if len(known) == 1:
+        return np.array(spares), np.ones((1, 1))
+    steps = [
+        np.linspace(low, high, _FINE, endpoint=False) for low, high in itertools.pairwise(known)
+    ]
+    x = np.concatenate([*steps, known[-1:]])
+    weights = np.zeros((len(x), len(known)))
+    for row, at in enumerate(x):
+        middle = int(np.argmin(np.abs(known - at)))
+        first = min(max(middle - 1, 0), max(len(known) - 3, 0))
+        near = range(first, min(first + 3, len(known)))
+        for i in near:
+            others = [known[j] for j in near if j != i]
+            weights[row, i] = math.prod((at - one) / (known[i] - one) for one in others)
+    return np.exp(x), weights
 
 
 class Curves:

@@ -93,12 +93,14 @@ def what_if(one: WhatIf) -> str:
     """What a change does to a drive."""
     changes = [after / before - 1 for before, after in zip(one.now, one.then, strict=True)]
     low, high = min(changes), max(changes)
-    return (
-        f"What if {one.change}: {one.drive} with {one.scheme} and {format_share(one.spare)} spare "
-        f"has {_signed(low)} to {_signed(high)} write amplification "
-        f"({_signed(min(one.least) - 1)} to {_signed(max(one.most) - 1)} if another of those that "
-        "may be it is right)."
+    said = (
+        f"What if {one.change}: {one.drive} with {one.scheme} and {format_share(one.spare)} spare. "
+        f"Write amplification changes by {_signed(low)} to {_signed(high)}"
     )
+    if one.least == one.most:
+        return f"{said}."
+    least, most = min(one.least) - 1, max(one.most) - 1
+    return f"{said}; by {_signed(least)} to {_signed(most)} with others that may be it."
 
 
 def _name(ranked: Ranked) -> str:
