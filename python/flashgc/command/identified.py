@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.text import Text
 
 from flashgc.command.render import LEFT, RIGHT, console, folded, is_plain, show, table
-from flashgc.identification.describe import held_out, sentences, what_if
+from flashgc.identification.describe import held_out, sentences, signed, what_if
 from flashgc.identification.found import Identification, Identified
 from flashgc.units import format_share
 
@@ -43,7 +43,7 @@ def _show(out: Console, one: Identified) -> None:
         out.print()
         made = table(out, [("what if", LEFT), ("now", RIGHT), ("then", RIGHT), ("change", RIGHT)])
         for workload, now, then in zip(change.workloads, change.now, change.then, strict=True):
-            made.add_row(workload, f"{now:.3f}", f"{then:.3f}", _signed(then / now - 1))
+            made.add_row(workload, f"{now:.3f}", f"{then:.3f}", signed(then / now - 1))
         show(out, made)
 
 
@@ -81,13 +81,9 @@ def _points(out: Console, one: Identified) -> None:
         for point, value, error in zip(drive.points, fit.predicted, fit.errors, strict=True):
             cells = [drive.name] if several else []
             cells += [point.workload, f"{point.write_amplification:.3f}", f"{value:.3f}"]
-            cells.append(_signed(error))
+            cells.append(signed(error))
             if one.held_out:
                 other = next(held)
-                cells += [f"{other.predicted:.3f}", _signed(other.error)]
+                cells += [f"{other.predicted:.3f}", signed(other.error)]
             made.add_row(*cells)
     show(out, made)
-
-
-def _signed(share: float) -> str:
-    return ("+" if share >= 0 else "-") + format_share(abs(share))

@@ -95,12 +95,12 @@ def what_if(one: WhatIf) -> str:
     low, high = min(changes), max(changes)
     said = (
         f"What if {one.change}: {one.drive} with {one.scheme} and {format_share(one.spare)} spare. "
-        f"Write amplification changes by {_signed(low)} to {_signed(high)}"
+        f"Write amplification changes by {signed(low)} to {signed(high)}"
     )
     if one.least == one.most:
         return f"{said}."
     least, most = min(one.least) - 1, max(one.most) - 1
-    return f"{said}; by {_signed(least)} to {_signed(most)} with others that may be it."
+    return f"{said}; by {signed(least)} to {signed(most)} with others that may be it."
 
 
 def _name(ranked: Ranked) -> str:
@@ -111,5 +111,11 @@ def _share(share: float) -> str:
     return format_share(share)
 
 
-def _signed(share: float) -> str:
-    return ("+" if share >= 0 else "-") + format_share(abs(share))
+def signed(share: float) -> str:
+    """A change or an error for people.
+
+    >>> signed(0.05), signed(-0.012), signed(-0.0001)
+    ('+5%', '-1.2%', '0%')
+    """
+    text = format_share(abs(share))
+    return text if text == "0%" else ("+" if share > 0 else "-") + text
