@@ -380,7 +380,7 @@ def test_help_has_every_option_and_every_word_of_it(command: Command) -> None:
     "name",
     [
         "", "run", "compare", "tune", "policies", "trace", "trace stat", "trace convert",
-        "trace synth", "trace record", "trace formats", "schema", "completion",
+        "trace synth", "trace record", "trace formats", "schema", "completion", "identify",
     ],
 )  # fmt: skip
 def test_help_texts(command: Command, snapshot: object, name: str) -> None:

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     )
     from flashgc.conformance import check_policy
     from flashgc.device.drive import Device
+    from flashgc.identification.found import Identification
+    from flashgc.identification.identify import identify
     from flashgc.presets import devices
     from flashgc.recording import Recording, trace_record
     from flashgc.registry import (
@@ -69,6 +71,7 @@ __all__ = [
     "Device",
     "DriveError",
     "FlashgcError",
+    "Identification",
     "PolicyError",
     "Rank",
     "Recording",
@@ -92,6 +95,7 @@ __all__ = [
     "gc_presets",
     "generators",
     "hints",
+    "identify",
     "mappings",
     "model",
     "page_caches",
@@ -126,6 +130,8 @@ _HOMES = {
     "Tuned": "tuning.outcome",
     "tune": "tuning.tune",
     "check_policy": "conformance",
+    "Identification": "identification.found",
+    "identify": "identification.identify",
     "Device": "device.drive",
 }
 #: Packages below this one that need no import of their own.

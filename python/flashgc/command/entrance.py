@@ -24,6 +24,7 @@ COMMANDS = {
     "tune": "flashgc.command.tune:tune",
     "reproduce": "flashgc.command.reproduce:reproduce",
     "model": "flashgc.command.model:model",
+    "identify": "flashgc.command.identify:identify",
     "policies": "flashgc.command.policies:policies",
     "trace": "flashgc.command.trace:trace",
     "device": "flashgc.command.device:device",
@@ -33,7 +34,7 @@ COMMANDS = {
 }
 
 #: Commands that import for a while before the engine starts, which then takes Ctrl-C in hand.
-HELD_LONGER = ("run", "compare", "tune")
+HELD_LONGER = ("run", "compare", "tune", "identify")
 
 OK, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 

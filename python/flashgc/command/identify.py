@@ -1,0 +1,176 @@
+"""``flashgc identify``: which garbage collection a real drive has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from flashgc._core import ConfigError
+from flashgc.command import output
+from flashgc.command.entrance import CONTEXT, INTERRUPTED, OK
+from flashgc.command.options import output_options, plot_option
+
+
+def _error(_context: Any, _parameter: Any, value: str) -> float:
+    from flashgc.units import parse_share
+
+    try:
+        share = parse_share(value)
+    except ConfigError as fault:
+        raise ConfigError(f"--error: {fault}") from None
+    if not 0 < share < 1:
+        raise ConfigError(f"--error: found {value}, expected above 0% and below 100%; hint: 2%")
+    return share
+
+
+def _jobs(_context: Any, _parameter: Any, value: str) -> int:
+    from flashgc.simulation import parse_jobs
+
+    return parse_jobs(value, "--jobs")
+
+
+@click.command(
+    context_settings=CONTEXT,
+    epilog="""\b
+Examples:
+  flashgc identify drive.csv
+  flashgc identify drive.csv --hold-out --plot drive.svg
+  flashgc identify drive.csv --what-if spare=+5% --what-if "cost-benefit pool"
+  flashgc identify two-drives.csv --same-hardware
+  flashgc identify drive.csv --scheme "greedy mixed" --scheme "fifo pool"
+
+\b
+A row of MEASUREMENTS.csv is a workload and its write amplification:
+  workload,write_amplification
+  uniform,2.22
+  80/20,2.51
+  zipf:theta=0.8,2.49
+
+Stopped work goes on where it was: give the same command again.""",
+)
+@click.argument("measurements", type=click.Path())
+@click.option(
+    "--drive",
+    metavar="NAME",
+    multiple=True,
+    help="Identify this drive of the file. Repeat it.  [default: all of them]",
+)
+@click.option(
+    "--relative",
+    is_flag=True,
+    help="Compare the shape alone: each curve may be multiplied by a factor.",
+)
+@click.option(
+    "--same-hardware",
+    is_flag=True,
+    help="One scheme for all drives of the file, with a spare factor for each.",
+)
+@click.option("--hold-out", is_flag=True, help="Predict each point from all others.")
+@click.option(
+    "--what-if",
+    metavar="CHANGE",
+    multiple=True,
+    help="Predict the drive with a change: spare=+5%, spare=20%, a scheme, or both. Repeat it.",
+)
+@click.option(
+    "--scheme",
+    metavar="SCHEME",
+    multiple=True,
+    help="Try this victim policy, frontier and placement only, with blanks between; N/16 is a "
+    "part of the blocks. Repeat it.  [default: 60 of them]",
+)
+@click.option(
+    "--error",
+    metavar="SHARE",
+    callback=_error,
+    default="2%",
+    help="Relative error of a measurement that does not say its own.  [default: 2%]",
+)
+@click.option("--quick", is_flag=True, help="Simulate a smaller drive, in about a minute.")
+@click.option(
+    "--blocks",
+    metavar="N",
+    type=int,
+    help="Blocks of the simulated drive.  [default: 512, and the best with 256 to 2048 too]",
+)
+@click.option(
+    "--cache",
+    metavar="DIR",
+    type=click.Path(),
+    default="flashgc-identify",
+    help="Folder for what was simulated.  [default: flashgc-identify]",
+)
+@click.option(
+    "--jobs",
+    metavar="N",
+    callback=_jobs,
+    default="0",
+    help="Runs side by side; 0: one a core.  [default: 0]",
+)
+@plot_option
+@output_options
+def identify(
+    measurements: str,
+    drive: tuple[str, ...],
+    relative: bool,
+    same_hardware: bool,
+    hold_out: bool,
+    what_if: tuple[str, ...],
+    scheme: tuple[str, ...],
+    error: float,
+    quick: bool,
+    blocks: int | None,
+    cache: str,
+    jobs: int,
+    picture: str | None,
+    as_json: bool,
+    out: str | None,
+    quiet: bool,
+) -> int:
+    """Find the garbage collection of a drive whose write amplification was measured.
+
+    MEASUREMENTS is a CSV file. Every scheme, a victim policy with a write frontier and perhaps a
+    placement, is simulated on its workloads with many spare factors, and ranked by its error over
+    the curve. Schemes that the measurement cannot tell apart are said to be so.
+    """
+    from flashgc import plot
+    from flashgc.command.identified import show_identification
+    from flashgc.command.progress import Bars
+    from flashgc.command.render import warn
+    from flashgc.command.results import deliver
+    from flashgc.identification.identify import identify as perform
+
+    if not cache:
+        raise ConfigError("--cache: the name is empty; hint: give a folder")
+    try:
+        with Bars(quiet=quiet) as bars:
+            made = perform(
+                measurements,
+                drive=drive,
+                relative=relative,
+                same_hardware=same_hardware,
+                hold_out=hold_out,
+                what_if=what_if,
+                scheme=scheme,
+                error=error,
+                quick=quick,
+                blocks=blocks,
+                cache=cache,
+                jobs=jobs,
+                progress=bars.show,
+            )
+    except (FileExistsError, NotADirectoryError, PermissionError) as fault:
+        if fault.filename is None or cache not in str(fault.filename):
+            raise
+        raise ConfigError(f"--cache: {cache}: {fault.strerror}; hint: another folder") from None
+    if not as_json:
+        show_identification(made)
+    deliver(made.to_json(), as_json=as_json, out=out)
+    if made.unkept is not None:
+        warn(f"simulations are not kept: {made.unkept}", quiet=quiet)
+    if made.interrupted:
+        warn("interrupted: give the same command again to go on", quiet=quiet)
+    measured = any(one.ranking for one in made.drives)
+    output.draw(lambda: plot.identified(made), picture, measured=measured, quiet=quiet)
+    return INTERRUPTED if made.interrupted else OK

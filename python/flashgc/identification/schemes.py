@@ -1,0 +1,110 @@
+"""What a drive may do: victim policies, write frontiers and placements, with their parameters."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from flashgc._core import ConfigError
+from flashgc.registry import brief, frontiers, placements
+
+#: Victims that every frontier is combined with. N is the number of blocks.
+VICTIMS = (
+    "greedy",
+    "fifo",
+    "random",
+    "windowed:w=N/64",
+    "windowed:w=N/16",
+    "windowed:w=N/4",
+    "d-choices:d=2",
+    "d-choices:d=3",
+    "d-choices:d=5",
+    "d-choices:d=10",
+    "cost-benefit",
+    "cost-benefit:form=sqrt",
+)
+#: Placements with the pool frontier, and their victims.
+PLACED = ("dac:regions=2", "dac:regions=3", "dac:regions=6")
+PLACED_VICTIMS = ("greedy", "fifo", "cost-benefit", "cost-benefit:form=sqrt")
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """A victim policy, a write frontier and a placement.
+
+    >>> Scheme("windowed:w=N/16", "mixed").options(512)["victim"]
+    'windowed:w=32'
+    """
+
+    victim: str
+    frontier: str
+    placement: str = "none"
+    #: Blocks of the simulated drive; ``None`` for as many as all have at first.
+    blocks: int | None = None
+
+    @property
+    def name(self) -> str:
+        """As it is typed: the three specs with blanks between; no placement is not said."""
+        return f"{self.victim} {self.frontier}" + (
+            "" if self.placement == "none" else f" {self.placement}"
+        )
+
+    def options(self, blocks: int) -> dict[str, str]:
+        """The keywords of :func:`flashgc.run` for a drive of so many blocks."""
+
+        def part(match: re.Match[str]) -> str:
+            return str(max(1, round(blocks / float(match[1]))))
+
+        victim = re.sub(r"\bN/(\d+(?:\.\d+)?)", part, self.victim)
+        return {"victim": victim, "frontier": self.frontier, "placement": self.placement}
+
+
+def schemes() -> tuple[Scheme, ...]:
+    """All that are tried unless somebody names others.
+
+    >>> len(schemes())
+    60
+    """
+    apart = [Scheme(victim, frontier.name) for frontier in frontiers() for victim in VICTIMS]
+    placed = [Scheme(victim, "pool", where) for where in PLACED for victim in PLACED_VICTIMS]
+    return (*apart, *placed)
+
+
+def parse(text: str, frontier: str = "single", place: str = "scheme") -> Scheme:
+    """The scheme with this name; where no frontier is named, it is ``frontier``.
+
+    Raises :class:`flashgc.ConfigError` with ``place``.
+
+    >>> parse("cost-benefit pool dac:regions=3").placement
+    'dac:regions=3'
+    """
+    words = text.split()
+    if not words:
+        raise ConfigError(f"{place}: it is empty; hint: such as 'greedy pool'")
+    found = {"frontier": frontier, "placement": "none"}
+    known = {
+        "frontier": [one.name for one in frontiers()],
+        "placement": [one.name for one in placements()],
+    }
+    for word in words[1:]:
+        kind = next((kind for kind in known if word.split(":")[0] in known[kind]), None)
+        if kind is None:
+            raise ConfigError(
+                f"{place}: unknown word '{word}'; hint: VICTIM FRONTIER PLACEMENT, frontiers are "
+                f"{', '.join(known['frontier'])}"
+            )
+        found[kind] = word
+    if found["placement"] != "none":
+        found["frontier"] = found["frontier"] if found["frontier"] in words else "pool"
+    made = Scheme(brief(words[0]), found["frontier"], found["placement"])
+    _check(made, place)
+    return made
+
+
+def _check(scheme: Scheme, place: str) -> None:
+    from flashgc.reproduce.runner import Simulation
+
+    try:
+        Simulation({"workload": "uniform", **scheme.options(512)}).config()
+    except ConfigError as fault:
+        raise ConfigError(f"{place}: {fault}") from None

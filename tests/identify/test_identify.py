@@ -1,0 +1,329 @@
+"""`flashgc identify` on drives that we made ourselves: what is found, what cannot be told."""
+
+from __future__ import annotations
+
+import json
+import math
+import runpy
+import signal
+from pathlib import Path
+
+import pytest
+
+import flashgc
+from conftest import ROOT, Command, signalled
+from flashgc import ConfigError, Identification, plot
+from flashgc.identification.identify import QUICK, identify
+from flashgc.identification.measurements import Drive, Point, read
+from flashgc.identification.schemes import Scheme, parse
+from flashgc.identification.workloads import condition
+
+#: Three schemes with different curves.
+SCHEMES = ("greedy single", "cost-benefit pool", "random mixed")
+WORKLOADS = ("uniform", "80/20", "90/10", "zipf:theta=0.9")
+RECOVER = runpy.run_path(str(ROOT / "scripts" / "identify" / "recover.py"))
+
+
+def measured(name: str, scheme: str, spare: float, factor: float = 1) -> Drive:
+    """A drive of the size that --quick simulates, with another seed, measured without error."""
+    points = []
+    for workload in WORKLOADS:
+        one = condition(workload, 10**12)
+        result = flashgc.run(
+            one.source(int(QUICK.blocks * QUICK.pages_per_block * (1 - spare))),
+            blocks=QUICK.blocks,
+            pages_per_block=QUICK.pages_per_block,
+            spare=spare,
+            seed=7,
+            **parse(scheme).options(QUICK.blocks),  # type: ignore[misc]
+        )
+        points.append(Point(one, factor * result.write_amplification, 0.02))
+    return Drive(name, tuple(points))
+
+
+def as_csv(drives: list[Drive]) -> str:
+    rows = ["drive,workload,write_amplification"]
+    for drive in drives:
+        rows += [f"{drive.name},{p.workload},{p.write_amplification}" for p in drive.points]
+    return "\n".join(rows) + "\n"
+
+
+@pytest.fixture(scope="module")
+def drives() -> list[Drive]:
+    return [measured("A", "cost-benefit pool", 0.22), measured("B", "cost-benefit pool", 0.11)]
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture(scope="module")
+def found(drives: list[Drive], cache: Path) -> Identification:
+    return identify(
+        drives,
+        scheme=SCHEMES,
+        quick=True,
+        blocks=256,
+        cache=cache,
+        hold_out=True,
+        what_if=["spare=+5%"],
+    )
+
+
+def test_the_scheme_and_the_spare_factor_are_found(found: Identification) -> None:
+    for one, spare in zip(found.drives, (0.22, 0.11), strict=True):
+        assert one.is_explained
+        assert [ranked.explanation.scheme.name for ranked in one.alike] == ["cost-benefit pool"]
+        assert one.best is not None
+        assert one.best.explanation.fits[0].spare == pytest.approx(spare, rel=0.03)
+        assert one.best.explanation.largest < 0.04
+        assert one.best.explanation.rms <= one.best.explanation.largest
+
+
+def test_recovery_of_random_schemes_at_smoke_size(cache: Path) -> None:
+    counts, rows = RECOVER["recover"](6, quick=True, cache=str(cache), names=SCHEMES)
+    assert counts == {RECOVER["UNIQUE"]: 6}, rows
+    truths = {str(row["case"]).split(": ")[1].split(",")[0] for row in rows}
+    assert truths == set(SCHEMES)
+
+
+def test_a_wrong_scheme_is_not_said_to_be_right(drives: list[Drive], cache: Path) -> None:
+    made = identify(drives[:1], scheme=["greedy single"], quick=True, blocks=256, cache=cache)
+    (one,) = made.drives
+    assert not one.is_explained
+    assert one.best is not None
+    assert one.best.explanation.largest > 0.1
+
+
+def test_schemes_with_the_same_curve_cannot_be_told_apart(cache: Path) -> None:
+    # d-choices with d = 1 is random selection, with the same draws.
+    twins = ["random pool", "d-choices:d=1 pool"]
+    drive = measured("A", "random pool", 0.15)
+    others = SCHEMES[:2]
+    (one,) = identify([drive], scheme=[*twins, *others], quick=True, blocks=256, cache=cache).drives
+    names = {ranked.explanation.scheme.name for ranked in one.alike}
+    assert names == {"random pool", "d-choices:d=1,c=0 pool"} or names == set(twins)
+    first, second = one.alike
+    assert first.explanation.chi_square == second.explanation.chi_square
+    # No workload can tell twins apart.
+    assert all(further.spread == 0 for further in one.further)
+
+
+def test_the_further_workload_is_the_one_that_differs_most(cache: Path) -> None:
+    drive = measured("A", "greedy single", 0.15)
+    uniform = Drive("A", tuple(p for p in drive.points[:1]) * 1)
+    points = [Point(condition(f"{50 + n}/{50 - n}", 10**12), uniform.points[0].write_amplification,
+                    0.05) for n in range(3)]  # fmt: skip
+    nearly_uniform = Drive("A", tuple(points))
+    (one,) = identify(
+        [nearly_uniform],
+        scheme=["greedy single", "cost-benefit pool"],
+        quick=True,
+        blocks=256,
+        cache=cache,
+    ).drives
+    assert len(one.alike) == 2
+    spreads = [further.spread for further in one.further]
+    assert spreads == sorted(spreads, reverse=True)
+    # Greedy rises with skew, cost-benefit falls: more so, the more of it there is.
+    assert one.further[0].workload in ("99/1", "95/5", "zipf:theta=1")
+    assert spreads[0] > 0.5
+    assert spreads[-1] < 0.1
+
+
+def test_two_spare_factors_of_one_hardware(drives: list[Drive], cache: Path) -> None:
+    made = identify(drives, scheme=SCHEMES, quick=True, blocks=256, same_hardware=True, cache=cache)
+    (one,) = made.drives
+    assert one.best is not None
+    assert one.best.explanation.scheme.name == "cost-benefit pool"
+    spares = [fit.spare for fit in one.best.explanation.fits]
+    assert spares == pytest.approx([0.22, 0.11], rel=0.03)
+
+
+def test_relative_values_tell_the_shape(cache: Path) -> None:
+    drive = measured("A", "cost-benefit pool", 0.15)
+    first = drive.points[0].write_amplification
+    points = (Point(p.condition, p.write_amplification / first, p.error) for p in drive.points)
+    relative = Drive("A", tuple(points))
+    with pytest.raises(ConfigError, match="compares the shape alone"):
+        identify([relative], scheme=SCHEMES, quick=True, blocks=256)
+    (one,) = identify(
+        [relative], scheme=SCHEMES, quick=True, blocks=256, relative=True, cache=cache
+    ).drives
+    assert one.best is not None
+    assert one.best.explanation.scheme.name == "cost-benefit pool"
+    (fit,) = one.best.explanation.fits
+    # Scale and spare factor are known together only: uniform writes have 1 by both.
+    assert fit.predicted[0] == pytest.approx(1, abs=0.03)
+
+
+def test_a_held_out_point_does_not_know_itself(drives: list[Drive], cache: Path) -> None:
+    points = list(drives[0].points)
+    points[1] = Point(points[1].condition, 77.0, points[1].error)
+    changed = Drive("A", tuple(points))
+    (before,) = identify(
+        drives[:1], scheme=SCHEMES, quick=True, blocks=256, hold_out=True, cache=cache
+    ).drives
+    (after,) = identify(
+        [changed], scheme=SCHEMES, quick=True, blocks=256, hold_out=True, cache=cache
+    ).drives
+    assert after.held_out[1].error == pytest.approx(before.held_out[1].predicted / 77 - 1, abs=0.01)
+    assert abs(before.held_out[1].error) < 0.05
+    assert before.held_out_rms == pytest.approx(
+        math.sqrt(sum(one.error**2 for one in before.held_out) / len(WORKLOADS))
+    )
+
+
+def test_what_if_is_what_a_run_says(found: Identification) -> None:
+    (change,) = found.drives[0].what_ifs
+    assert found.drives[0].best is not None
+    spare = found.drives[0].best.explanation.fits[0].spare + 0.05
+    assert change.spare == pytest.approx(spare)
+    alone = flashgc.run(
+        "uniform",
+        blocks=QUICK.blocks,
+        pages_per_block=QUICK.pages_per_block,
+        spare=round(spare, 4),
+        victim="cost-benefit",
+        frontier="pool",
+    )
+    assert change.then[0] == alone.write_amplification
+    assert change.then[0] < change.now[0]
+    assert change.least == change.most
+
+
+def test_a_second_call_simulates_nothing(
+    found: Identification, drives: list[Drive], cache: Path
+) -> None:
+    again = identify(
+        drives,
+        scheme=SCHEMES,
+        quick=True,
+        blocks=256,
+        cache=cache,
+        hold_out=True,
+        what_if=["spare=+5%"],
+    )
+    assert again.simulated == 0 < again.found
+    assert again.to_dict() == found.to_dict()
+
+
+def test_the_command_says_shows_and_draws(
+    command: Command, drives: list[Drive], cache: Path, tmp_path: Path, found: Identification
+) -> None:
+    (tmp_path / "m.csv").write_text(as_csv(drives))
+    given = [
+        "identify",
+        "m.csv",
+        "--quick",
+        "--blocks",
+        256,
+        "--cache",
+        cache,
+        "--hold-out",
+        "--what-if",
+    ]
+    given += ["spare=+5%", *(word for name in SCHEMES for word in ("--scheme", name))]
+    made = command(*given, "--plot", "a.svg")
+    assert (made.returncode, made.stderr) == (0, "")
+    assert "Best explanation: cost-benefit pool with 2" in made.stdout
+    assert "The measurement tells it from every other scheme." in made.stdout
+    assert "Held out: each point predicted from the others is off by " in made.stdout
+    tables = [line for line in made.stdout.splitlines() if not line.endswith(".")]
+    assert max(map(len, tables)) <= 80
+    assert (tmp_path / "a.svg").read_text().startswith("<?xml")
+    document = json.loads(command(*given, "--json").stdout)
+    assert document == json.loads(found.to_json())
+    assert list(document) == [
+        "version", "interrupted", "relative", "same_hardware", "schemes", "simulated_drive",
+        "simulation_error", "told_apart_beyond", "identified",
+    ]  # fmt: skip
+    only = json.loads(command(*given, "--drive", "B", "--json").stdout)
+    assert [one["drives"][0]["name"] for one in only["identified"]] == ["B"]
+
+
+def test_the_picture_has_the_measured_points(found: Identification) -> None:
+    figure = plot.identified(found)
+    assert [axes.get_title(loc="left") for axes in figure.axes] == ["A", "B"]
+    drive = found.drives[0].drives[0]
+    bars = figure.axes[0].containers[0]
+    heights = bars.lines[0].get_ydata()  # type: ignore[union-attr]
+    assert list(heights) == [point.write_amplification for point in drive.points]
+    lines = [line for line in figure.axes[0].get_lines() if line.get_linestyle() != "None"]
+    best = found.drives[0].best
+    assert best is not None
+    assert any(list(line.get_ydata()) == list(best.explanation.fits[0].predicted) for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"scheme": ["gredy single"]}, "unknown victim policy 'gredy'"),
+        ({"scheme": ["greedy sinlge"]}, "scheme: unknown word 'sinlge'"),
+        ({"what_if": ["spare=2"]}, "what-if: spare factor 2"),
+        ({"what_if": [""]}, "what-if: found ''"),
+        ({"what_if": ["nothing"]}, "what-if: victim: unknown victim policy 'nothing'"),
+        ({"drive": ["C"]}, "drive: unknown drive 'C'"),
+        ({"error": 0.0}, "error: found 0"),
+        ({"blocks": 1}, "blocks: found 1"),
+        ({"same_hardware": True, "drive": ["A"]}, "same hardware: found one drive"),
+    ],
+)
+def test_wrong_options_are_refused(
+    drives: list[Drive], given: dict[str, object], said: str
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        identify(drives, **{"quick": True, "blocks": 256, **given})  # type: ignore[arg-type]
+    assert said in str(caught.value)
+
+
+def test_two_workloads_tell_nothing(drives: list[Drive]) -> None:
+    with pytest.raises(ConfigError, match="A: found 2 workloads, expected 4 at least"):
+        identify([Drive("A", drives[0].points[:2])])
+
+
+def test_the_published_measurements_are_read() -> None:
+    published = read(ROOT / "data" / "identify" / "data-centre-drives.csv")
+    assert [len(drive.points) for drive in published] == [6, 6, 12, 6, 6, 6]
+    assert published[2].points[0].write_amplification == 2.224
+
+
+def test_the_number_of_blocks_is_found_where_it_matters(cache: Path) -> None:
+    # With the same pages, the open block of a drive of few blocks is a larger part of it: pages
+    # that are written most die in it. At zipf 1 these have much of the writes.
+    points = []
+    for workload in (*WORKLOADS, "95/5", "zipf:theta=1"):
+        one = condition(workload, 10**12)
+        source = one.source(int(1024 * QUICK.pages_per_block * 0.85))
+        result = flashgc.run(
+            source, blocks=1024, pages_per_block=64, spare=0.15, victim="greedy",
+            frontier="mixed", seed=7,
+        )  # fmt: skip
+        points.append(Point(one, result.write_amplification, 0.02))
+    drive = Drive("A", tuple(points))
+    names = ["greedy mixed"]
+    (free,) = identify([drive], scheme=names, quick=True, cache=cache).drives
+    (fixed,) = identify([drive], scheme=names, quick=True, blocks=256, cache=cache).drives
+    assert free.best is not None
+    assert fixed.best is not None
+    assert free.best.explanation.blocks == 1024
+    assert 256 not in free.best.explanation.blocks_alike
+    assert free.is_explained
+    assert fixed.best.explanation.blocks == 256
+    assert fixed.best.explanation.chi_square > 9 + free.best.explanation.chi_square
+
+
+def test_ctrl_c_keeps_what_is_done(tmp_path: Path, drives: list[Drive]) -> None:
+    (tmp_path / "m.csv").write_text(as_csv(drives))
+    cache = tmp_path / "cache"
+    given = ("identify", tmp_path / "m.csv", "--cache", cache, "--jobs", "1")
+    code, _, errors = signalled(signal.SIGINT, *map(str, given))
+    assert code == 130
+    assert "interrupted: give the same command again to go on" in errors
+    assert any(cache.iterdir())
+
+
+def test_parts_of_the_blocks() -> None:
+    assert Scheme("windowed:w=N/16", "mixed").options(1024)["victim"] == "windowed:w=64"
+    assert parse("cost-benefit dac:regions=3").frontier == "pool"
