@@ -55,6 +55,14 @@ class MappingEntry(Entry):
 
 
 @dataclass(frozen=True)
+class PlacementEntry(Entry):
+    """A placement."""
+
+    #: Whether it must know what the host will write, which no drive does.
+    needs_future: bool
+
+
+@dataclass(frozen=True)
 class TraceFormat:
     """A format of block traces or of references to memory that can be read."""
 
@@ -145,13 +153,16 @@ def wear_levellings() -> tuple[Entry, ...]:
     return _entries("wear_levellings")
 
 
-def placements() -> tuple[Entry, ...]:
+def placements() -> tuple[PlacementEntry, ...]:
     """Every placement, the default first.
 
-    >>> [placement.name for placement in placements()]
-    ['none', 'dac']
+    >>> [placement.name for placement in placements() if not placement.needs_future]
+    ['none', 'dac', 'sepbit', 'multilog']
     """
-    return _entries("placements")
+    return tuple(
+        PlacementEntry(**vars(entry), needs_future=one["needs_future"])
+        for entry, one in zip(_entries("placements"), _listing()["placements"], strict=True)
+    )
 
 
 def gc_presets() -> tuple[GcPreset, ...]:

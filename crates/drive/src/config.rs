@@ -108,7 +108,7 @@ impl Resolved {
     /// The layout and the victim policy of a drive that is not run but kept: that of the first run.
     ///
     /// # Errors
-    /// A mapping other than by pages.
+    /// A mapping other than by pages; a placement that must know what the host will write.
     pub fn kept(&self) -> Result<(Layout, Victim), SpecError> {
         if !self.maps_pages() {
             return Err(SpecError::new(
@@ -116,6 +116,7 @@ impl Resolved {
                 "leave --mapping out",
             ));
         }
+        self.placement.check_without_future()?;
         Ok((self.layout(0), self.victim()?.clone()))
     }
 

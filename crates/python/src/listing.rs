@@ -6,6 +6,7 @@ use flashgc_ftl::endurance::endurance_laws;
 use flashgc_ftl::frontier::frontiers;
 use flashgc_ftl::levelling::wear_levellings;
 use flashgc_ftl::mapping::MappingInfo;
+use flashgc_ftl::placement::PlacementInfo;
 use flashgc_ftl::{
     Fill, allocation_policies, collectors, mappings, placement_policies, schemes, victim_policies,
 };
@@ -26,8 +27,7 @@ pub(crate) fn everything() -> Value {
             info.name, &info.summary(), &info.doc(), &[])).collect::<Vec<_>>(),
         "wear_levellings": wear_levellings().iter().map(|info| entry(
             info.name, &info.summary(), &info.doc(), info.params)).collect::<Vec<_>>(),
-        "placements": placement_policies().iter().map(|info| entry(
-            info.name, &info.summary(), &info.doc(), info.params)).collect::<Vec<_>>(),
+        "placements": placement_policies().iter().map(placement).collect::<Vec<_>>(),
         "caches": write_back_caches().iter().map(|info| entry(
             info.name, &info.summary(), &info.doc(), info.params)).collect::<Vec<_>>(),
         "hints": hint_ways().iter().map(|info| entry(
@@ -99,6 +99,12 @@ fn option(info: &OptionInfo) -> Value {
 }
 
 /// A mapping, and whether victim policy and write frontier are its.
+fn placement(info: &PlacementInfo) -> Value {
+    let mut entry = entry(info.name, &info.summary(), &info.doc(), info.params);
+    entry["needs_future"] = info.needs_future.into();
+    entry
+}
+
 fn mapping(info: &MappingInfo) -> Value {
     let mut entry = entry(info.name, &info.summary(), &info.doc(), info.params);
     entry["has_victims"] = info.has_victims.into();

@@ -237,13 +237,17 @@ def space(given: Mapping[str, Sequence[str]], size: Size, home: str | None) -> S
     frontier ``home``; on a drive without a choice of frontiers that is ``None``.
     """
     named = [one for one in registry.gc_presets() if one.name in given.get("gc_preset", ())]
+    # No drive knows what its host will write: such a placement is searched only when it is named.
+    placements = [one for one in registry.placements() if not one.needs_future]
+    if given.get("placement"):
+        placements = list(registry.placements())
     free = not (given.get("victim") or given.get("placement"))
     presets = named or (list(registry.gc_presets()) if free else [])
     known = registry.frontiers()
     frontiers = [] if home is None else _families("frontier", known, given, size)
     return Space(
         [] if named else _families("victim", registry.policies(), given, size),
-        [] if named else _families("placement", registry.placements(), given, size),
+        [] if named else _families("placement", placements, given, size),
         frontiers,
         [(one.name, *_written_out(one.victim, one.placement)) for one in presets],
         None if home is None else written_out(home, known),

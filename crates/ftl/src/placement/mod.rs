@@ -197,6 +197,23 @@ impl PlacementSpec {
         self.info.needs_future
     }
 
+    /// Whether a drive can have it that does not know what the host will write.
+    ///
+    /// # Errors
+    /// It needs to know that.
+    pub fn check_without_future(&self) -> Result<(), SpecError> {
+        if !self.needs_future() {
+            return Ok(());
+        }
+        Err(SpecError::new(
+            format!(
+                "placement {self} must know what the host will write, which only the counting \
+                 drive with a map of pages in memory can tell it"
+            ),
+            "give --drive counting --mapping page without --vm-page-cache, or another placement",
+        ))
+    }
+
     /// The same, for the one drive to which the host will write this.
     pub fn with_future(self, future: Box<dyn Future>) -> Self {
         Self { future: Waiting::new(future), ..self }
@@ -243,14 +260,8 @@ impl PlacementSpec {
         geometry: &Geometry,
     ) -> Result<Option<Box<dyn Placement>>, SpecError> {
         let future = self.future.take();
-        if self.needs_future() && future.is_none() {
-            return Err(SpecError::new(
-                format!(
-                    "placement {self} must know what the host will write, which only the counting \
-                     drive with a map of pages in memory can tell it"
-                ),
-                "give --drive counting --mapping page without --vm-page-cache, or another placement",
-            ));
+        if future.is_none() {
+            self.check_without_future()?;
         }
         Ok(self.info.make.map(|make| make(&self.params, geometry.into(), future)))
     }
