@@ -325,17 +325,21 @@ def test_a_terminal_gets_colour_unless_no_color_is_set() -> None:
     assert "\x1b[1;36m" not in terminal(*arguments, NO_COLOR="1")
 
 
+def written_lines(shown: str) -> list[str]:
+    """What was written from the left border on: lines, and what a progress bar wrote over itself."""
+    plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown)
+    return [line.rstrip() for line in re.split(r"[\r\n]+", plain)]
+
+
 def test_a_terminal_of_80_columns_is_enough() -> None:
     frontiers = ("--frontier", "pool", "--frontier", "double")
     shown = terminal("compare", *map(str, SMALL), *frontiers, NO_COLOR="1")
-    shown = re.sub(r"\x1b\[[0-9;]*m", "", shown).replace("\r", "")
-    lines = [line.rstrip() for line in shown.split("\n")]
+    lines = written_lines(shown)
     assert max(map(len, lines)) <= 80
     assert any("d-choices " in line and "pool:low=2" in line for line in lines), shown
     allocations = ("--frontier", "pool", "--allocation", "lowest-erase", "--allocation", "sfl")
     shown = terminal("compare", *map(str, SMALL), *allocations, NO_COLOR="1")
-    shown = re.sub(r"\x1b\[[0-9;]*m", "", shown).replace("\r", "")
-    lines = [line.rstrip() for line in shown.split("\n")]
+    lines = written_lines(shown)
     assert max(map(len, lines)) <= 80
     assert any(" greedy " in line and " lowest-erase" in line for line in lines), shown
 

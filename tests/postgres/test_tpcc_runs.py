@@ -222,7 +222,7 @@ def test_a_run_that_is_stopped_says_what_it_has_done(loaded: Database) -> None:
     began = time.monotonic()
     result = tpcc.run(loaded, seconds=60, clients=2, pace=Pace(show, control))
     assert time.monotonic() - began < 30
-    assert 0.5 < result.seconds < 20
+    assert 0 < result.seconds < 20
     assert result.transactions > 10
     assert result.is_consistent
 

@@ -9,7 +9,7 @@ mod told;
 use flashgc_base::rng::Stream;
 use flashgc_ftl::{
     Allocation, BlockTable, Event, Frontier, Geometry, Layout, Levelled, Levelling, PlacementSpec,
-    VictimSpec, allocation_policies, victim_policies,
+    VictimSpec, allocation_policies, placement_policies, victim_policies,
 };
 use hinting::Hinting;
 use proptest::prelude::*;
@@ -284,6 +284,14 @@ proptest! {
             let expected = if keeps_zombies { zombies } else { 0 };
             prop_assert_eq!(usize::from(fast.blocks().zombies(block as u32)), expected);
         }
+    }
+}
+
+#[test]
+fn every_placement_has_a_naive_form() {
+    let tested = |name: &str| PLACEMENTS.iter().any(|spec| spec.split(':').next() == Some(name));
+    for info in placement_policies() {
+        assert!(tested(info.name), "{} is not among the placements above", info.name);
     }
 }
 

@@ -147,6 +147,7 @@ impl<P: VictimPolicy> PageMap<P> {
         for index in 0..count {
             if let Some(&ahead) = self.moving.get(index + MAP_AHEAD) {
                 prefetch(&self.store.tables.map, ahead as usize);
+                self.store.sorting.prefetch(ahead);
             }
             let page = self.moving[index];
             let zombie = self.moves_zombies && self.store.is_zombie(page);

@@ -76,6 +76,7 @@ impl<P: VictimPolicy> PageMap<P> {
         while count < limit {
             if let Some(&ahead) = pages.get(count + MAP_AHEAD) {
                 prefetch(&store.tables.map, ahead as usize);
+                store.sorting.prefetch(ahead);
             }
             if let Some(&ahead) = pages.get(count + LIVE_AHEAD) {
                 let ppn = store.ppn_of(store.tables.map[ahead as usize]);

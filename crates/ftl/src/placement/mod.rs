@@ -70,6 +70,11 @@ pub trait Placement: State + Send {
         false
     }
 
+    /// Asks the processor to load what it keeps of `page`, which it will soon be asked for.
+    fn prefetch(&self, page: u32) {
+        let _ = page;
+    }
+
     /// The class of `page`, which the host writes now. Its data until now are on a block of class
     /// `old`; `None` if it has none.
     fn host(&self, page: u32, old: Option<Class>, now: Now) -> Class;
@@ -157,8 +162,14 @@ impl PlacementInfo {
 }
 
 // The list of policies; the first is the default.
-static POLICIES: &[PlacementInfo] =
-    &[none::INFO, dac::INFO, sepbit::INFO, multilog::INFO, oracle::INFO];
+#[rustfmt::skip] // one a line
+static POLICIES: &[PlacementInfo] = &[
+    none::INFO,
+    dac::INFO,
+    sepbit::INFO,
+    multilog::INFO,
+    oracle::INFO,
+];
 
 /// Every registered policy, in the order in which listings show them.
 pub fn placement_policies() -> &'static [PlacementInfo] {

@@ -16,6 +16,7 @@
 //! Stoica, Ailamaki, PVLDB 6(9), 2013, as Wang et al., FAST 2022, simulate it.
 
 use super::{Class, Collected, Now, Placement, PlacementInfo, Shape, draw};
+use crate::table::prefetch;
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param};
 use flashgc_base::state;
@@ -93,6 +94,10 @@ impl Placement for MultiLog {
 
     fn takes_copies(&self, class: Class) -> bool {
         class > 0
+    }
+
+    fn prefetch(&self, page: u32) {
+        prefetch(&self.written, page as usize);
     }
 
     #[inline]

@@ -13,8 +13,8 @@
 //! Rule: `min(floor(log2(1 + r/(2b))), classes - 1)` for a remaining life r on blocks of b pages.
 //!
 //! # Cost
-//! The workload is generated or read twice. 16 bytes a logical page and 4 a page of the horizon; with
-//! `sigma` 32 and, with errors of requests, 8. An erased block a class but one.
+//! The workload is generated or read twice. 16 bytes a logical page and 4 a page of the horizon, which
+//! is rounded up to a power of two; with `sigma` 32 and, with errors of requests, 8 a page of each. An erased block a class but one.
 //!
 //! # Source
 //! Wang, Li, Lee, Li, FAST 2022 (FK: future knowledge), with logarithmic classes in place of classes
@@ -22,6 +22,7 @@
 
 use super::future::{Event, Future};
 use super::{Class, Now, Placement, PlacementInfo, Shape};
+use crate::table::prefetch;
 use flashgc_base::snapshot::{Fault, Reader, State, Writer};
 use flashgc_base::spec::{Kind, Param, Params};
 use flashgc_base::state;
@@ -64,6 +65,8 @@ pub(super) const INFO: PlacementInfo = PlacementInfo {
 const NOTHING: u64 = u64::MAX;
 /// It is a TRIM.
 const DISCARDED: u64 = u64::MAX - 1;
+/// The newest write of a page is fetched this many events ahead, and its life when half are left.
+const AHEAD: usize = 16;
 /// A death that is not in sight.
 const UNSEEN: u64 = u64::MAX;
 
@@ -72,6 +75,8 @@ const UNSEEN: u64 = u64::MAX;
 struct Sizes {
     pages: usize,
     horizon: usize,
+    /// Entries of the tables of writes in sight: a power of two.
+    ring: usize,
     /// Entries of the tables of predictions, and of those of requests.
     predicted: usize,
     requests: usize,
@@ -82,28 +87,30 @@ impl Sizes {
     fn of(params: &Params, shape: Shape) -> Self {
         let horizon = (shape.pages as f64 * params.real("horizon")).ceil();
         let horizon = horizon.clamp(1.0, f64::from(u32::MAX)) as usize;
+        let ring = horizon.next_power_of_two();
         let has_errors = params.real("sigma") > 0.0;
         let by_request = has_errors && params.text("errors") == "request";
         let some = |holds: bool, count: usize| if holds { count } else { 0 };
         Self {
             pages: shape.pages,
             horizon,
+            ring,
             predicted: some(has_errors, shape.pages),
             requests: some(by_request, shape.pages),
-            ring_requests: some(by_request, horizon),
+            ring_requests: some(by_request, ring),
         }
     }
 
     fn bytes(self) -> u64 {
-        let Self { pages, horizon, predicted, requests, ring_requests } = self;
-        (16 * pages + 4 * horizon + 16 * predicted + 8 * requests + 8 * ring_requests) as u64
+        let Self { pages, ring, predicted, requests, ring_requests, .. } = self;
+        (16 * pages + 4 * ring + 16 * predicted + 8 * requests + 8 * ring_requests) as u64
     }
 }
 
 /// See the module's text. Writes of the host are numbered from 0.
 struct Oracle {
     classes: Class,
-    unit: f64,
+    unit: u64,
     sigma: f64,
     future: Box<dyn Future>,
     /// Events that are being looked at, and how many of them are done.
@@ -113,7 +120,9 @@ struct Oracle {
     seen: u64,
     /// Writes that the host has done.
     now: u64,
-    /// Of each write in sight, at its number modulo the horizon: how many writes later its page dies; 0
+    /// Writes that are in sight.
+    horizon: u64,
+    /// Of each write in sight, at its number modulo the length of the table, a power of two: how many writes later its page dies; 0
     /// if that is not in sight.
     lives: Box<[u32]>,
     /// The newest write of each page that is in sight.
@@ -136,7 +145,7 @@ impl State for Oracle {
         values: events, done, seen, now, before;
         tables: lives, newest, death, written, predicted, request_ahead, request;
         states: future;
-        fixed: classes, unit, sigma;
+        fixed: classes, unit, sigma, horizon;
         then: check;
     }
 }
@@ -147,14 +156,15 @@ impl Oracle {
         let table = |length: usize, value: u64| vec![value; length].into_boxed_slice();
         let mut oracle = Self {
             classes: params.integer("classes") as Class,
-            unit: 2.0 * f64::from(shape.pages_per_block),
+            unit: 2 * u64::from(shape.pages_per_block.max(1)),
             sigma: params.real("sigma"),
             future: future.unwrap_or_else(|| Box::new(NoFuture)),
             events: vec![],
             done: 0,
             seen: 0,
             now: 0,
-            lives: vec![0; sizes.horizon].into(),
+            horizon: sizes.horizon as u64,
+            lives: vec![0; sizes.ring].into(),
             newest: table(sizes.pages, NOTHING),
             death: table(sizes.pages, UNSEEN),
             written: table(sizes.predicted, NOTHING),
@@ -180,12 +190,12 @@ impl Oracle {
 
     #[inline]
     fn slot(&self, number: u64) -> usize {
-        (number % self.lives.len() as u64) as usize
+        number as usize & (self.lives.len() - 1)
     }
 
     /// Looks at events until the horizon is in sight, or the end of all.
     fn look_ahead(&mut self) {
-        let horizon = self.now + self.lives.len() as u64;
+        let horizon = self.now + self.horizon;
         while self.seen < horizon {
             if self.done == self.events.len() {
                 self.done = 0;
@@ -195,6 +205,12 @@ impl Oracle {
                 }
             }
             let event = self.events[self.done];
+            if let Some(ahead) = self.events.get(self.done + AHEAD) {
+                prefetch(&self.newest, ahead.page as usize);
+            }
+            if let Some(ahead) = self.events.get(self.done + AHEAD / 2) {
+                prefetch(&self.lives, self.slot(self.newest[ahead.page as usize]));
+            }
             self.done += 1;
             self.see(event);
         }
@@ -256,7 +272,8 @@ impl Oracle {
 
     #[inline]
     fn class(&self, remaining: u64) -> Class {
-        let class = (1.0 + remaining as f64 / self.unit).log2() as u32;
+        // The whole part decides.
+        let class = (1 + remaining / self.unit).ilog2();
         class.min(u32::from(self.classes) - 1) as Class
     }
 }
@@ -274,6 +291,11 @@ impl Placement for Oracle {
 
     fn takes_copies(&self, _: Class) -> bool {
         true
+    }
+
+    fn prefetch(&self, page: u32) {
+        let known = if self.sigma == 0.0 { &self.death } else { &self.predicted };
+        prefetch(known, page as usize);
     }
 
     #[inline]

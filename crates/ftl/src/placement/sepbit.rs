@@ -23,6 +23,7 @@
 //! victims are those of `cost-benefit:form=sqrt`.
 
 use super::{Class, Collected, Now, Placement, PlacementInfo};
+use crate::table::prefetch;
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param};
 use flashgc_base::state;
@@ -101,6 +102,10 @@ impl Placement for SepBit {
 
     fn takes_copies(&self, class: Class) -> bool {
         class >= AGAIN
+    }
+
+    fn prefetch(&self, page: u32) {
+        prefetch(&self.written, page as usize);
     }
 
     #[inline]

@@ -106,6 +106,14 @@ impl Sorting {
         self.rule.as_ref().map_or(RESERVED_BLOCKS, |rule| rule.copy_classes() as u32)
     }
 
+    /// Asks the processor to load what the rule keeps of `page`.
+    #[inline]
+    pub(crate) fn prefetch(&self, page: u32) {
+        if let Some(rule) = &self.rule {
+            rule.prefetch(page);
+        }
+    }
+
     /// The class of a host write of `page`, whose data until now are on block `old`.
     #[inline]
     pub(crate) fn of_write(&self, page: u32, old: Option<BlockId>) -> Class {
