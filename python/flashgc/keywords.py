@@ -16,7 +16,9 @@ Numbering: TypeAlias = Literal["address", "first-touch", "given"]
 Disorder: TypeAlias = Literal["refuse", "sort"]
 Kind: TypeAlias = Literal["counting", "timed"]
 Scheduling: TypeAlias = Literal["fifo", "reads-first"]
-GcPreset: TypeAlias = Literal["gc-gd", "gc-cb", "zgc-gd", "zgc-cb", "zgc-gd-nz", "zgc-cb-nz", "sepbit", "sepbit-cb"]
+GcPreset: TypeAlias = Literal[
+    "gc-gd", "gc-cb", "zgc-gd", "zgc-cb", "zgc-gd-nz", "zgc-cb-nz", "sepbit", "sepbit-cb"
+]
 GcDomain: TypeAlias = Literal["plane", "die", "channel", "drive"]
 
 
