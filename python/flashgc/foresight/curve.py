@@ -13,7 +13,7 @@ class Equal:
 
     #: ``at`` (as good as one), ``between`` (the curve crosses it several times, or falls),
     #: ``ahead`` or ``behind`` (of all that were run), or ``unknown`` (too few were).
-    is_: str
+    standing: str
     #: The error; ``None`` where it is not ``at`` one.
     sigma: float | None = None
     #: Errors at which the curve has the scheme's figure.
@@ -30,7 +30,7 @@ def equal(curve: Sequence[tuple[float, float]], figure: float) -> Equal:
 
     >>> equal([(0, 1.0), (1, 2.0), (2, 4.0)], 2.5).sigma
     1.25
-    >>> equal([(0, 1.0), (1, 2.0)], 2.5).is_
+    >>> equal([(0, 1.0), (1, 2.0)], 2.5).standing
     'behind'
     """
     points = sorted(curve)

@@ -69,7 +69,8 @@ def _gap(gap: Gap) -> str:
             f"{head} So this foresight is no gain here: with so many classes, so far a horizon and "
             "these victims it does not beat what knows the past."
         )
-    return f"{head} So {text(gap.open)} of {text(above)} above 1 is open."
+    noise = ", which is within noise" if clairvoyance.inside_noise else ""
+    return f"{head} So {text(gap.open)} of {text(above)} above 1 is open{noise}."
 
 
 def _alike(gap: Gap) -> list[str]:
@@ -88,17 +89,18 @@ def _predictors(gap: Gap, errors: str) -> list[str]:
     one = min(shown, key=lambda row: abs(math.log(row.sigma or 1.0)))
     worth = -(one.difference or 0.0)
     named = f"A predictor with sigma = {one.sigma:g}{kind}"
-    told = [
-        f"{named} would be worth {text(worth)}."
-        if worth > 0
-        else f"{named} would be no gain: it writes {text(-worth)} more."
-    ]
+    if one.inside_noise:
+        told = [f"{named} cannot be told apart from {best.name}."]
+    elif worth > 0:
+        told = [f"{named} would be worth {text(worth)}."]
+    else:
+        told = [f"{named} would be no gain: it writes {text(-worth)} more."]
     equal = gap.equal[errors]
-    if equal.is_ == "at":
+    if equal.standing == "at":
         told.append(
             f"{best.name} is as good as a predictor with sigma of about {equal.sigma:.2g}{kind}."
         )
-    elif equal.is_ == "between":
+    elif equal.standing == "between":
         at = " and ".join(f"{sigma:.2g}" for sigma in (equal.crossings[0], equal.crossings[-1]))
         told.append(
             f"Predictors do not get steadily worse with sigma{kind} here: they are as good as "
@@ -107,9 +109,9 @@ def _predictors(gap: Gap, errors: str) -> list[str]:
             else f"Predictors get better with sigma{kind} here, so that none is as good as "
             f"{best.name} for certain."
         )
-    elif equal.is_ == "ahead":
+    elif equal.standing == "ahead":
         told.append(f"{best.name} writes less than every predictor with errors{kind} here.")
-    elif equal.is_ == "behind":
+    elif equal.standing == "behind":
         told.append(
             f"{best.name} writes more than a predictor with sigma = {equal.most:g}{kind}, the "
             "largest that was run; larger ones are not guessed."

@@ -137,10 +137,7 @@ class Gap(Document):
             **made,
             "rows": [_plain(dataclasses.asdict(one)) for one in self.rows],
             "equal": {
-                errors: {
-                    **{key.rstrip("_"): value for key, value in dataclasses.asdict(one).items()},
-                    "crossings": list(one.crossings),
-                }
+                errors: {**dataclasses.asdict(one), "crossings": list(one.crossings)}
                 for errors, one in self.equal.items()
             },
             "open": self.open,

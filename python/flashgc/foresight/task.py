@@ -16,12 +16,12 @@ from flashgc.experiment import Experiment, experiment
 from flashgc.foresight.couples import USUAL, Couple, couples
 from flashgc.foresight.outcome import CLAIRVOYANCE, ONLINE, PREDICTOR, Row
 from flashgc.options import OPTIONS, find
-from flashgc.registry import placements
+from flashgc.registry import placements, request_generators
 
 #: What rows differ in, and what a comparison with foresight has no use for.
 OWN = ("victim", "placement", "frontier", "gc_preset")
 UNUSED = (
-    *OWN, "source", "until", "vm_page_cache", "page_policy", "scheme",
+    *OWN, "source", "until", "wear_levelling", "vm_page_cache", "page_policy", "scheme",
     *(option.key for option in OPTIONS if option.drives == "timed"),
 )  # fmt: skip
 #: Errors of predictors, if nobody says otherwise.
@@ -113,8 +113,8 @@ def checked(
         if option.key in OWN:
             hint = f"{place(places, 'couples')} names schemes, all with the pool frontier"
         raise ConfigError(
-            f"{_places.subject(places, option.path)} has no effect on a comparison with foresight; "
-            f"hint: {hint}"
+            f"{_places.subject(places, option.path)} cannot be given to a comparison with "
+            f"foresight; hint: {hint}"
         )
     _check_drive(sections, places)
     chosen = couples(USUAL if names is None else list(names), place(places, "couples"))
@@ -149,6 +149,12 @@ def _check_drive(sections: Mapping[str, Any], places: Mapping[str, str]) -> None
         raise ConfigError(
             f"{_places.subject(places, 'drive.kind')}: found timed, expected counting: foresight "
             "is of a drive without a clock; hint: leave it out"
+        )
+    source = str(sections.get("workload", {}).get("source", ""))
+    if source.split(":", maxsplit=1)[0].strip() in [one.name for one in request_generators()]:
+        raise ConfigError(
+            f"{places.get('workload.source', 'workload')}: found {source}, expected a workload "
+            "without a clock; hint: a trace, or a generator such as zipf"
         )
     for mapping in _kinds.several(sections.get("gc", {}).get("mapping", "page")):
         if str(mapping).split(":")[0].strip() != "page":
