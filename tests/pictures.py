@@ -60,6 +60,10 @@ def _pictures() -> Iterator[tuple[str, Figure]]:
     yield "comparison", plot.compare(comparison)
     searched = {"victim": victims, "frontier": frontiers, "placement": "none", "budget": 4}
     yield "search", plot.tune(flashgc.tune("uniform", runs=2, **searched, **SMALL))
+    foreseen = flashgc.gap(
+        "hotcold", runs=2, couples=["sepbit-cb"], sigma=[1, 2], classes=8, **SMALL
+    )
+    yield "gap", plot.gap(foreseen)
     mortal = {"endurance": 20, "until": "system-failure", "spare": 0.15, "frontier": "pool:low=10"}
     lives = flashgc.compare(victims, blocks=200, pages_per_block=16, runs=2, **mortal)
     for name, draw in (

@@ -56,7 +56,7 @@ def test_the_typed_keywords_are_written_anew_with_the_options() -> None:
 
 
 def test_shells_complete_the_options_of_the_functions() -> None:
-    for function in (flashgc.run, flashgc.compare, flashgc.tune):
+    for function in (flashgc.run, flashgc.compare, flashgc.tune, flashgc.gap):
         parameters = inspect.signature(function).parameters
         assert {option.key for option in OPTIONS} - {"source", "victim"} <= set(parameters)
         assert "options" not in parameters

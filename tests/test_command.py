@@ -383,7 +383,7 @@ def test_help_has_every_option_and_every_word_of_it(command: Command) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "", "run", "compare", "tune", "policies", "trace", "trace stat", "trace convert",
+        "", "run", "compare", "tune", "gap", "policies", "trace", "trace stat", "trace convert",
         "trace synth", "trace record", "trace formats", "schema", "completion", "identify",
     ],
 )  # fmt: skip

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     )
     from flashgc.conformance import check_policy
     from flashgc.device.drive import Device
+    from flashgc.foresight.gap import gap
+    from flashgc.foresight.outcome import Gap
     from flashgc.identification.found import Identification
     from flashgc.identification.identify import identify
     from flashgc.presets import devices
@@ -71,6 +73,7 @@ __all__ = [
     "Device",
     "DriveError",
     "FlashgcError",
+    "Gap",
     "Identification",
     "PolicyError",
     "Rank",
@@ -92,6 +95,7 @@ __all__ = [
     "endurances",
     "fills",
     "frontiers",
+    "gap",
     "gc_presets",
     "generators",
     "hints",
@@ -127,6 +131,8 @@ _HOMES = {
     **dict.fromkeys(("Victim", "VictimPolicy", "compare", "run"), "simulation"),
     **dict.fromkeys(("Recording", "trace_record"), "recording"),
     **dict.fromkeys(("Trace", "trace_convert", "trace_stat", "trace_synth"), "traces"),
+    "Gap": "foresight.outcome",
+    "gap": "foresight.gap",
     "Tuned": "tuning.outcome",
     "tune": "tuning.tune",
     "check_policy": "conformance",

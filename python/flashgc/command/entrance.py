@@ -22,6 +22,7 @@ COMMANDS = {
     "run": "flashgc.command.run:run",
     "compare": "flashgc.command.compare:compare",
     "tune": "flashgc.command.tune:tune",
+    "gap": "flashgc.command.gap:gap",
     "reproduce": "flashgc.command.reproduce:reproduce",
     "model": "flashgc.command.model:model",
     "identify": "flashgc.command.identify:identify",
@@ -34,7 +35,7 @@ COMMANDS = {
 }
 
 #: Commands that import for a while before the engine starts, which then takes Ctrl-C in hand.
-HELD_LONGER = ("run", "compare", "tune", "identify")
+HELD_LONGER = ("run", "compare", "tune", "gap", "identify")
 
 OK, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 

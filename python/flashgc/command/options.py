@@ -82,12 +82,15 @@ def complete(words: Callable[[], tuple[str, ...]]) -> Callable[..., list[Complet
     return completed
 
 
-def help_text(option: Option, *, compare: bool, searched: bool = False) -> str:
-    """What help says of an option; one that is ``searched`` narrows a search."""
+def help_text(option: Option, *, compare: bool, searched: bool = False, once: bool = False) -> str:
+    """What help says of an option; one that is ``searched`` narrows a search.
+
+    ``once`` says that a command that compares takes one value of it.
+    """
     text = help_of(option, flags=True)
     if searched:
         return f"{text} Repeat for several; a bare name has its parameters searched. [default: all]"
-    if compare and option.several:
+    if compare and option.several and not once:
         text += " Repeat to compare."
     default = default_of(option, compare=compare)
     return f"{text} [default: {default}]" if default else text
@@ -114,18 +117,20 @@ class _Option(click.Option):
     ) -> None:
         self.option, self.compared = option, several
         self.searched = searched is not None and option.key in searched
-        many = several and option.several if searched is None else self.searched
+        self.multiplied = several and option.several if searched is None else self.searched
         super().__init__(
             [f"--{option.flag}", option.path.replace(".", "__")],
             metavar=option.metavar,
             multiple=True,
-            callback=None if many else _once(option),
+            callback=None if self.multiplied else _once(option),
             shell_complete=complete(lambda: choices(option)),
         )
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         """The two columns of the help."""
-        text = help_text(self.option, compare=self.compared, searched=self.searched)
+        text = help_text(
+            self.option, compare=self.compared, searched=self.searched, once=not self.multiplied
+        )
         return f"--{self.option.flag} {self.option.metavar}", text
 
 
@@ -166,6 +171,31 @@ def output_options(command: F) -> F:
     ):
         command = decorator(command)
     return command
+
+
+def folder_option(usual: str) -> Callable[[F], F]:
+    """Adds ``--cache`` and ``--resume`` to a command that keeps its simulations."""
+
+    def folder(_context: Any, _parameter: Any, value: str) -> str:
+        if not value:
+            raise ConfigError(f"--cache: the name is empty; hint: give a folder, such as {usual}")
+        return value
+
+    def decorate(command: F) -> F:
+        command = click.option(
+            "--resume/--no-resume",
+            default=True,
+            help="Take what earlier work has kept, or run all anew. [default: --resume]",
+        )(command)
+        return click.option(
+            "--cache",
+            metavar="DIR",
+            default=usual,
+            callback=folder,
+            help=f"Folder in which finished simulations are kept. [default: {usual}]",
+        )(command)
+
+    return decorate
 
 
 def plot_kind_option(command: F) -> F:

@@ -8,13 +8,13 @@ import click
 from click.shell_completion import CompletionItem
 
 from flashgc import _early
-from flashgc._core import ConfigError
 from flashgc.command import output
 from flashgc.command.entrance import CONTEXT, INTERRUPTED, OK
 from flashgc.command.options import (
     GroupedCommand,
     asked,
     experiment_options,
+    folder_option,
     output_options,
     plot_option,
 )
@@ -29,12 +29,6 @@ FOLDER = "flashgc-tune"
 
 def _objectives(_ctx: Any, _param: Any, incomplete: str) -> list[CompletionItem]:
     return [CompletionItem(name) for name in OBJECTIVES if name.startswith(incomplete)]
-
-
-def _folder(_context: Any, _parameter: Any, value: str) -> str:
-    if not value:
-        raise ConfigError(f"--cache: the name is empty; hint: give a folder, such as {FOLDER}")
-    return value
 
 
 @click.command(
@@ -79,18 +73,7 @@ Stopped work goes on where it was: give the same command again.""",
     callback=output.option("best.toml"),
     help="Write the winner to FILE, for flashgc run.",
 )
-@click.option(
-    "--cache",
-    metavar="DIR",
-    default=FOLDER,
-    callback=_folder,
-    help=f"Folder in which finished simulations are kept. [default: {FOLDER}]",
-)
-@click.option(
-    "--resume/--no-resume",
-    default=True,
-    help="Take what an earlier search has kept, or run all anew. [default: --resume]",
-)
+@folder_option(FOLDER)
 @plot_option
 @output_options
 def tune(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
 
+from rich.console import Console
 from rich.text import Text
 
 from flashgc.command.render import LEFT, RIGHT, console, folded, is_plain, show, table, unicode
@@ -20,12 +22,7 @@ def show_tuned(tuned: Tuned) -> None:
     """Prints the outcome of a search."""
     out = console()
     plus_minus = unicode(out, "±", "+-")
-    facts = list(heading(tuned))
-    side = max(len(name) for name, _ in facts) + 2
-    for name, fact in facts:
-        lines = _wrapped(fact, WIDTH - side)
-        for index, line in enumerate(lines):
-            out.print(f"{name if index == 0 else '':{side}}{line}", markup=False, soft_wrap=True)
+    show_facts(out, heading(tuned))
     out.print()
     if tuned.ranking:
         columns = (
@@ -49,7 +46,7 @@ def show_tuned(tuned: Tuned) -> None:
             out.print(f"{len(tuned) - len(shown)} more are in --json.")
         out.print()
     for sentence in sentences(tuned, plus_minus):
-        for line in _wrapped(sentence, WIDTH):
+        for line in wrapped(sentence, WIDTH):
             out.print(line, markup=False, soft_wrap=is_plain(out))
 
 
@@ -63,5 +60,14 @@ def _to_the_best(tuned: Tuned, entry: Entry, plus_minus: str, almost: str) -> st
     return f"{almost} {text}" if entry.inside_noise else text
 
 
-def _wrapped(text: str, width: int) -> list[str]:
+def show_facts(out: Console, facts: Sequence[tuple[str, str]]) -> None:
+    """Prints named facts, in 80 columns."""
+    side = max(len(name) for name, _ in facts) + 2
+    for name, fact in facts:
+        for index, line in enumerate(wrapped(fact, WIDTH - side)):
+            out.print(f"{name if index == 0 else '':{side}}{line}", markup=False, soft_wrap=True)
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """A text in lines; one at least."""
     return textwrap.wrap(text, width, break_on_hyphens=False, break_long_words=False) or [""]

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from flashgc.plot.curves import Panel, against, panels
     from flashgc.plot.distributions import valid_pages
     from flashgc.plot.files import save, to_svg
+    from flashgc.plot.foreseen import gap
     from flashgc.plot.identified import identified
     from flashgc.plot.latency import distribution, over_time, percentiles
     from flashgc.plot.look import rc_params, style
@@ -34,6 +35,7 @@ __all__ = [
     "against",
     "compare",
     "distribution",
+    "gap",
     "identified",
     "model_beside_simulation",
     "over_time",
@@ -56,6 +58,7 @@ __all__ = [
 _HOMES = {
     **dict.fromkeys(("Panel", "against", "panels"), "curves"),
     **dict.fromkeys(("save", "to_svg"), "files"),
+    "gap": "foreseen",
     "identified": "identified",
     **dict.fromkeys(("distribution", "over_time", "percentiles"), "latency"),
     **dict.fromkeys(("rc_params", "style"), "look"),

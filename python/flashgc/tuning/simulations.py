@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from time import monotonic
 from typing import Any
 
 from flashgc import _engine
-from flashgc._core import Control, FlashgcError, TraceError
+from flashgc._core import ConfigError, Control, FlashgcError, TraceError
 from flashgc.reproduce.cache import Cache
 
 #: Called with the share that is done, what is being done, and pages programmed so far.
@@ -112,6 +113,8 @@ class Simulations:
         mean_cost = sum(one.cost for one in missing.values()) / len(missing)
         #: The engine counts the possible ones only, and says at the end which those are.
         uncounted: list[tuple[int, dict[str, Any]]] = []
+        # The engine counts runs, of which a configuration may have several.
+        runs = sum(int(one["runs"]) for one in configs) / len(configs)
         begun, complete = self.done, 0
 
         def keep(index: int, result: dict[str, Any]) -> None:
@@ -125,7 +128,7 @@ class Simulations:
         def show(engine: Control) -> None:
             self._watch(engine)
             if self._progress is not None:
-                done = begun + max(engine.done, complete) * mean_cost
+                done = begun + max(engine.done / runs, complete) * mean_cost
                 self._progress(self._share(done), what, self._programs + engine.programs)
 
         control = Control()
@@ -173,3 +176,15 @@ class Simulations:
         if self._limit is not None:
             return min((monotonic() - self._begin) / self._limit, 1.0)
         return min(done / max(self.total, 1e-9), 1.0)
+
+
+def folder_of(folder: Path, place: str) -> Cache:
+    """The results kept in a folder; raises :class:`flashgc.ConfigError` with ``place``."""
+    if folder.exists() and not folder.is_dir():
+        raise ConfigError(f"{place}: {folder} is a file; hint: give a folder or a new name")
+    try:
+        return Cache(folder)
+    except OSError as error:
+        raise ConfigError(
+            f"{place}: {folder}: {error.strerror}; hint: give another folder"
+        ) from None

@@ -12,7 +12,6 @@ from flashgc._core import ConfigError, Control
 from flashgc._signature import typed_keywords
 from flashgc.checkpoints import parse_time
 from flashgc.keywords import CompareKeywords
-from flashgc.reproduce.cache import Cache
 from flashgc.simulation import given_values, parse_jobs
 from flashgc.traces import Trace
 from flashgc.tuning import task
@@ -20,7 +19,7 @@ from flashgc.tuning.objective import OBJECTIVES, Objective
 from flashgc.tuning.outcome import Tuned, beating
 from flashgc.tuning.saved import experiment_of
 from flashgc.tuning.search import BUDGET, Search
-from flashgc.tuning.simulations import Progress, Simulations
+from flashgc.tuning.simulations import Progress, Simulations, folder_of
 from flashgc.units import parse_count, parse_share
 
 #: What is held back of a trace if nobody says otherwise.
@@ -106,7 +105,7 @@ def search(
     asked = task.checked(values, places, wanted)
     share = _hold_back(hold_back, asked.is_trace, places)
     simulations = Simulations(
-        None if folder is None else _cache(Path(folder), places),
+        None if folder is None else folder_of(Path(folder), _place(places, "cache")),
         resume=resume,
         jobs=jobs,
         progress=progress,
@@ -220,13 +219,3 @@ def _hold_back(given: float | str | None, is_trace: bool, places: dict[str, str]
     if not least <= share <= most:
         raise ConfigError(f"{at}: found {given}, expected {least:.0%} to {most:.0%}; hint: 30%")
     return share
-
-
-def _cache(folder: Path, places: dict[str, str]) -> Cache:
-    at = _place(places, "cache")
-    if folder.exists() and not folder.is_dir():
-        raise ConfigError(f"{at}: {folder} is a file; hint: give a folder or a new name")
-    try:
-        return Cache(folder)
-    except OSError as error:
-        raise ConfigError(f"{at}: {folder}: {error.strerror}; hint: give another folder") from None

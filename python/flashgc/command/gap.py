@@ -1,0 +1,137 @@
+"""``flashgc gap``: how far a workload on a drive is from what foresight could reach."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+from click.shell_completion import CompletionItem
+
+from flashgc import _early
+from flashgc.command import output
+from flashgc.command.entrance import CONTEXT, INTERRUPTED, OK
+from flashgc.command.options import (
+    GroupedCommand,
+    asked,
+    complete,
+    experiment_options,
+    folder_option,
+    output_options,
+    plot_option,
+)
+from flashgc.foresight.couples import USUAL
+from flashgc.foresight.task import ERRORS, SIGMAS, UNUSED
+
+#: Where finished simulations are kept if nobody says otherwise.
+FOLDER = "flashgc-gap"
+
+
+def _couples(_ctx: Any, _param: Any, incomplete: str) -> list[CompletionItem]:
+    from flashgc.registry import gc_presets, policies
+
+    names = [*USUAL, *(one.name for one in gc_presets()), *(one.name for one in policies())]
+    return [CompletionItem(one) for one in dict.fromkeys(names) if one.startswith(incomplete)]
+
+
+@click.command(
+    cls=GroupedCommand,
+    context_settings=CONTEXT,
+    epilog="""\b
+Examples:
+  flashgc gap TRACE.csv.zst --spare 7%
+  flashgc gap hotcold:f=0.1,r=0.9 --blocks 1000 --pages-per-block 64
+  flashgc gap zipf --couples sepbit-cb --couples "fifo + dac:regions=8"
+  flashgc gap zipf --sigma 0.5,1,1.5,2,3 --plot gap.pdf
+  flashgc gap uniform --blocks 200 --classes 8
+
+Stopped work goes on where it was: give the same command again.""",
+)
+@click.argument("workload")
+@experiment_options(several=True, searched=(), without=UNUSED)
+@click.option(
+    "--couples",
+    metavar="COUPLE",
+    multiple=True,
+    shell_complete=_couples,
+    help="A victim policy, perhaps with + and a placement, or a GC preset. Repeat for several; "
+    f"greedy is always run. [default: {'; '.join(USUAL)}]",
+)
+@click.option(
+    "--classes",
+    metavar="N",
+    help="Classes of remaining life for clairvoyance and predictors. [default: 16]",
+)
+@click.option(
+    "--horizon",
+    metavar="NUMBER",
+    help="How far they see, in pages written per logical page. [default: 8]",
+)
+@click.option(
+    "--sigma",
+    metavar="LIST",
+    help="Errors of predictors: standard deviations of the logarithm of a predicted life. "
+    f"[default: {','.join(f'{one:g}' for one in SIGMAS)}]",
+)
+@click.option(
+    "--errors",
+    metavar="WORD",
+    shell_complete=complete(lambda: ERRORS),
+    help="What has an error of its own: each page write (write), each request (request), or both "
+    "are run. [default: write; for a trace both]",
+)
+@folder_option(FOLDER)
+@plot_option
+@output_options
+def gap(
+    workload: str,
+    couples: tuple[str, ...],
+    classes: str | None,
+    horizon: str | None,
+    sigma: str | None,
+    errors: str | None,
+    cache: str,
+    resume: bool,
+    as_json: bool,
+    out: str | None,
+    quiet: bool,
+    picture: str | None,
+    **typed: Any,
+) -> int:
+    """How far WORKLOAD on this drive is from what foresight could reach.
+
+    WORKLOAD is a generator or a trace. Rows go from online schemes to predictors of when a page is
+    overwritten, to clairvoyance, and to 1. All have the pool frontier, and the same writes.
+    Clairvoyance is what a drive with this knowledge reaches, and no lower bound.
+    """
+    from flashgc import plot
+    from flashgc.command.foreseen import show_gap
+    from flashgc.command.progress import Bar
+    from flashgc.command.render import warn
+    from flashgc.command.results import deliver
+    from flashgc.foresight.gap import compared
+
+    # The engine is called several times, and Ctrl-C may come between: it is raised from here on.
+    _early.release()
+    given = asked(None, {**typed, "workload__source": workload})
+    with Bar(quiet=quiet) as bar:
+        found, unkept = compared(
+            given.values,
+            {**given.places, "workload.source": "WORKLOAD"},
+            couples=couples or None,
+            classes=classes,
+            horizon=horizon,
+            sigma=sigma,
+            errors=errors,
+            folder=cache,
+            resume=resume,
+            progress=bar.show,
+        )
+    if not as_json:
+        show_gap(found)
+    deliver(found.to_json(), as_json=as_json, out=out)
+    if found.interrupted:
+        warn("interrupted: give the same command again to go on", quiet=quiet)
+    output.draw(lambda: plot.gap(found), picture, measured=bool(found.online), quiet=quiet)
+    if unkept is not None:
+        raise unkept
+    return INTERRUPTED if found.interrupted else OK

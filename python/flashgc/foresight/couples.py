@@ -1,0 +1,88 @@
+"""A victim policy and a placement that go together: as typed, and the list that is usual."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from flashgc import _core
+from flashgc._core import ConfigError
+from flashgc.registry import gc_presets
+
+#: What is run if nobody names couples. Greedy without a placement is always run.
+USUAL = (
+    "greedy", "cost-benefit", "gc-gd", "cost-benefit + dac:regions=6", "sepbit", "sepbit-cb",
+    "cost-benefit + multilog",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Couple:
+    """A scheme that knows the past only."""
+
+    #: As typed.
+    name: str
+    victim: str
+    placement: str
+
+
+#: What all others are compared to.
+GREEDY = Couple("greedy", "greedy", "none")
+
+
+def couples(texts: Sequence[str], place: str) -> tuple[Couple, ...]:
+    """Greedy, and those of ``texts``: a victim policy, with ``+`` and a placement, or a GC preset.
+
+    Raises :class:`flashgc.ConfigError` with ``place``.
+
+    >>> [(one.victim, one.placement) for one in couples(["gc-gd", "fifo + sepbit"], "couples")]
+    [('greedy', 'none'), ('greedy', 'dac:regions=3'), ('fifo', 'sepbit')]
+    """
+    if not texts:
+        raise ConfigError(f"{place}: found none, expected a couple; hint: sepbit-cb")
+    found = [_couple(text, place) for text in texts]
+    for index, one in enumerate(found):
+        twins = [two for two in found[:index] if _parts(two) == _parts(one)]
+        if twins:
+            raise ConfigError(
+                f"{place}: '{one.name}' is the same as '{twins[0].name}'; hint: give each once"
+            )
+    return (GREEDY, *(one for one in found if _parts(one) != _parts(GREEDY)))
+
+
+def _parts(one: Couple) -> tuple[str, str]:
+    return one.victim, one.placement
+
+
+def _couple(text: str, place: str) -> Couple:
+    name = " ".join(text.split())
+    victim, plus, placement = (part.strip() for part in name.partition("+"))
+    preset = next((one for one in gc_presets() if one.name == victim), None)
+    if preset is not None and plus:
+        raise ConfigError(
+            f"{place}: '{name}': the GC preset {victim} has a placement already; "
+            f"hint: {victim}, or {preset.victim} + {placement or 'sepbit'}"
+        )
+    if preset is not None:
+        return Couple(name, preset.victim, preset.placement)
+    if not victim or (plus and not placement):
+        raise ConfigError(
+            f"{place}: found '{name}', expected a victim policy, perhaps with a placement, or a GC "
+            "preset; hint: cost-benefit + sepbit"
+        )
+    if victim.startswith("python:"):
+        raise ConfigError(
+            f"{place}: '{victim}' is written in Python, and only built-in policies are compared "
+            "with foresight; hint: flashgc compare"
+        )
+    if placement.split(":")[0] == "oracle":
+        raise ConfigError(
+            f"{place}: '{name}' knows the future, expected a scheme that knows the past; "
+            "hint: leave it out, clairvoyance has a row of its own"
+        )
+    try:
+        _core.check("victim", victim)
+        _core.check("placement", placement or "none")
+    except ConfigError as error:
+        raise ConfigError(f"{place}: {error}") from None
+    return Couple(name if not plus else f"{victim} + {placement}", victim, placement or "none")

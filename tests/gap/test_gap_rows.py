@@ -1,0 +1,328 @@
+"""The rows of ``flashgc.gap``: what they are, beside plain runs; and what is read off them."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import statistics
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import flashgc
+from conftest import ROOT
+from flashgc.foresight.couples import USUAL, couples
+from flashgc.foresight.curve import equal
+from flashgc.foresight.describe import sentences
+from flashgc.foresight.outcome import Gap, Row, equals, ordered
+
+DRIVE = {"blocks": 256, "pages_per_block": 16, "spare": "20%", "writes": "4x", "jobs": 1}
+WORKLOAD = "hotcold:f=0.1,r=0.9"
+TRACE = ROOT / "data" / "pgbench-ext4.csv.zst"
+
+
+@pytest.fixture(scope="module")
+def found() -> Gap:
+    return flashgc.gap(WORKLOAD, **DRIVE, seed=7, runs=3, sigma=[1, 4], errors="both")
+
+
+def test_each_row_is_the_plain_run_of_its_scheme(found: Gap) -> None:
+    shown = [row for row in found if row.victim is not None]
+    # Seven couples, two predictors of each kind, and clairvoyance.
+    assert len(shown) == 7 + 4 + 1
+    for row in shown:
+        plain = flashgc.run(
+            WORKLOAD, **DRIVE, seed=7, runs=3, frontier="pool", victim=row.victim,
+            placement=row.placement,
+        )  # fmt: skip
+        assert row.digest == plain.digest, row.name
+        assert row.write_amplification == plain.write_amplification, row.name
+        assert row.run_values == plain.run_values
+        assert row.write_amplification_ci95 == plain.write_amplification_ci95
+
+
+def test_the_usual_couples_are_those_of_their_presets(found: Gap) -> None:
+    presets = {one.name: (one.victim, one.placement) for one in flashgc.gc_presets()}
+    by_name = {row.name: row for row in found if row.kind == "online"}
+    assert set(by_name) == set(USUAL)
+    for name in ("gc-gd", "sepbit", "sepbit-cb"):
+        assert (by_name[name].victim, by_name[name].placement) == presets[name]
+    assert (by_name["greedy"].victim, by_name["greedy"].placement) == ("greedy", "none")
+    six = by_name["cost-benefit + dac:regions=6"]
+    assert (six.victim, six.placement) == ("cost-benefit", "dac:regions=6")
+
+
+def test_what_looks_ahead_is_the_oracle_that_was_asked_for() -> None:
+    found = flashgc.gap(
+        WORKLOAD, **DRIVE, runs=2, sigma=[0.5], errors="request", classes=5, horizon=3,
+        couples=["fifo"],
+    )  # fmt: skip
+    (one,) = found.predictors("request")
+    assert one.placement == "oracle:classes=5,horizon=3,sigma=0.5,errors=request"
+    assert found.clairvoyance is not None
+    assert found.clairvoyance.placement == "oracle:classes=5,horizon=3,sigma=0,errors=write"
+    assert one.victim == found.clairvoyance.victim == "cost-benefit"
+
+
+def test_the_best_is_the_least_of_the_online_couples(found: Gap) -> None:
+    figures = {row.name: row.write_amplification for row in found if row.kind == "online"}
+    assert found.best.name == min(figures, key=lambda name: figures[name] or math.inf)
+    assert [row.name for row in found if row.is_best] == [found.best.name]
+    assert found.online[-1] is found.best
+    assert found.clairvoyance is not None
+    least = found.clairvoyance.write_amplification
+    assert found.open == found.best.write_amplification - least  # type: ignore[operator]
+    assert found.rows[-1].write_amplification == 1.0
+
+
+def test_differences_are_paired_seed_by_seed(found: Gap) -> None:
+    best = found.best
+    for row in found:
+        if row.digest is None or row is best:
+            continue
+        pairs = [a - b for a, b in zip(row.run_values, best.run_values, strict=True)]
+        # Student's t with two degrees of freedom.
+        half = 4.303 * statistics.stdev(pairs) / math.sqrt(3)
+        assert row.difference == pytest.approx(statistics.mean(pairs))
+        assert row.difference_ci95 == pytest.approx(half)
+        assert row.inside_noise == (abs(row.difference or 0) <= half)
+
+
+def test_the_model_is_that_of_the_drive_that_was_simulated(found: Gap) -> None:
+    (row,) = [row for row in found if row.kind == "model"]
+    # 256 blocks of 16 pages, of which 4096 * 80%, rounded up, are logical.
+    spare = 1 - 3277 / 4096
+    expected = flashgc.model.separation(spare, 16, f=0.1, r=0.9)
+    assert row.write_amplification == pytest.approx(expected)
+    assert found.spare_factor == pytest.approx(spare)
+
+
+@pytest.mark.parametrize(
+    ("workload", "options", "reason"),
+    [
+        ("0.5*hotcold + 0.5*uniform", {}, "needs frequencies: found the mixture"),
+        ("sequential", {}, "needs frequencies: found 'sequential'"),
+        ("uniform:trim=0.1", {}, "needs frequencies"),
+        ("classes:run=4", {}, "needs independent writes"),
+        ("classes:burst=4", {}, "needs independent writes"),
+        ("uniform", {"request_size": "64KiB"}, "needs frequencies"),
+    ],
+)
+def test_the_model_is_left_out_where_it_does_not_hold(
+    workload: str, options: dict[str, object], reason: str
+) -> None:
+    found = flashgc.gap(workload, **DRIVE, **options, runs=1, couples=["fifo"], sigma=[1])  # type: ignore[arg-type]
+    (row,) = [row for row in found if row.kind == "model"]
+    assert row.write_amplification is None
+    assert row.reason.startswith(reason)
+
+
+def test_a_trace_has_intervals_of_its_runs_and_both_kinds_of_errors(tmp_path: Path) -> None:
+    trace = tmp_path / "hot.csv"
+    flashgc.trace_synth("hotcold:f=0.1,r=0.9", trace, pages=6000, requests=18000)
+    options = {"pages_per_block": 16, "spare": "20%", "passes": 8, "jobs": 1}
+    found = flashgc.gap(str(trace), **options, couples=["sepbit"], sigma=[1])
+    plain = flashgc.run(str(trace), **options, frontier="pool", gc_preset="sepbit")
+    (row,) = [row for row in found if row.name == "sepbit"]
+    assert row.write_amplification_ci95 == plain.write_amplification_ci95
+    assert row.digest == plain.digest
+    assert set(found.equal) == {"write", "request"}
+    assert all(one.difference_ci95 is None for one in found if not one.is_best)
+    (model,) = [row for row in found if row.kind == "model"]
+    assert model.reason == "needs frequencies: a trace has none"
+
+
+def test_couples_are_read() -> None:
+    made = couples(["greedy", "  fifo+ sepbit", "gc-cb"], "couples")
+    assert [(one.name, one.victim, one.placement) for one in made] == [
+        ("greedy", "greedy", "none"),
+        ("fifo + sepbit", "fifo", "sepbit"),
+        ("gc-cb", "cost-benefit", "dac:regions=3"),
+    ]
+
+
+def test_interpolation_by_hand() -> None:
+    curve = [(0.0, 1.0), (1.0, 1.5), (2.0, 2.5), (4.0, 3.0)]
+    assert equal(curve, 1.75).sigma == 1.25
+    assert equal(curve, 2.75).sigma == 3.0
+    assert equal(curve, 1.5).sigma == 1.0
+    assert equal(list(reversed(curve)), 1.25).sigma == 0.5
+    assert (equal(curve, 3.5).standing, equal(curve, 3.5).most) == ("behind", 4.0)
+    assert equal(curve, 0.9).standing == "ahead"
+    assert equal(curve[:1], 0.9).standing == "unknown"
+    bent = equal([(0.0, 1.0), (1.0, 2.0), (2.0, 1.2), (4.0, 3.0)], 1.6)
+    assert bent.standing == "between"
+    assert bent.sigma is None
+    assert bent.crossings == pytest.approx((0.6, 1.5, 2 + 2 * 0.4 / 1.8))
+    assert equal([(0.0, 3.0), (1.0, 1.0)], 2.0).standing == "between"
+
+
+@given(
+    st.lists(st.floats(0.01, 5), min_size=2, max_size=6, unique=True),
+    st.lists(st.floats(0.01, 5), min_size=6, max_size=6),
+    st.floats(1.0, 20.0),
+)
+def test_interpolation_goes_back_to_the_figure(
+    sigmas: list[float], steps: list[float], figure: float
+) -> None:
+    ys = [1 + math.fsum(steps[: index + 1]) for index in range(len(sigmas))]
+    xs = sorted(sigmas)
+    found = equal(list(zip(xs, ys, strict=True)), figure)
+    if figure < ys[0]:
+        assert found.standing == "ahead"
+    elif figure > ys[-1]:
+        assert found.standing == "behind"
+    else:
+        assert found.sigma is not None
+        # The naive reading: the piece that holds the figure, walked in small steps.
+        at = next(i for i in range(len(ys) - 1) if ys[i] <= figure <= ys[i + 1])
+        share = (found.sigma - xs[at]) / (xs[at + 1] - xs[at])
+        assert ys[at] + share * (ys[at + 1] - ys[at]) == pytest.approx(figure)
+
+
+def made(rows: list[Row], **changes: object) -> Gap:
+    shown = ordered([*rows, Row("bound", "lower bound", write_amplification=1.0)])
+    gap = Gap("uniform", 100, 64, 0.1, 1, 16, 8.0, shown, equals(shown), 3, 0, False, 1, "0")
+    return dataclasses.replace(gap, **changes)  # type: ignore[arg-type]
+
+
+def online(name: str, figure: float, half: float = 0.01) -> Row:
+    return Row(
+        "online", name, name, "none", write_amplification=figure, write_amplification_ci95=half,
+        run_values=(figure,), digest="a",
+    )  # fmt: skip
+
+
+def ahead(sigma: float, figure: float, errors: str = "write") -> Row:
+    kind = "predictor" if sigma else "clairvoyance"
+    return Row(
+        kind, f"sigma {sigma:g}", "cost-benefit", "oracle", sigma, errors if sigma else None,
+        figure, 0.01, (figure,), "a",
+    )  # fmt: skip
+
+
+def test_sentences_by_hand() -> None:
+    gap = made([online("greedy", 4.0), online("sepbit-cb", 2.5), ahead(0, 1.1), ahead(1, 2.0),
+                ahead(2, 3.0), ahead(1, 1.9, "request"), ahead(2, 2.25, "request")])  # fmt: skip
+    assert sentences(gap) == [
+        "The best online couple is sepbit-cb with 2.5000; clairvoyance reaches 1.1000. So 1.4000 "
+        "of 1.5000 above 1 is open.",
+        "A predictor with sigma = 1 would be worth 0.5000.",
+        "sepbit-cb is as good as a predictor with sigma of about 1.5.",
+        "A predictor with sigma = 1 a request would be worth 0.6000.",
+        "sepbit-cb writes more than a predictor with sigma = 2 a request, the largest that was "
+        "run; larger ones are not guessed.",
+    ]
+
+
+def test_sentences_where_foresight_is_no_gain() -> None:
+    gap = made([online("greedy", 1.05), online("fifo", 1.055), ahead(0, 1.1), ahead(2, 3.0)])
+    told = sentences(gap)
+    assert "So this foresight is no gain here" in told[0]
+    assert told[1:4] == [
+        "It cannot be told apart from fifo.",
+        "A predictor with sigma = 2 would be no gain: it writes 1.9500 more.",
+        "greedy writes less than every predictor with errors here.",
+    ]
+
+
+def test_sentences_of_what_is_within_noise() -> None:
+    gap = made([online("greedy", 1.05, 0.3), ahead(0, 1.01), ahead(1, 1.03)])
+    told = sentences(gap)
+    assert told[0].endswith("So 0.0400 of 0.0500 above 1 is open, which is within noise.")
+    assert told[1] == "A predictor with sigma = 1 cannot be told apart from greedy."
+
+
+def test_errors_of_requests_of_single_pages_are_those_of_writes() -> None:
+    alone = "sequential:stride=7"  # No page follows its neighbour.
+    found = flashgc.gap(alone, **DRIVE, runs=2, couples=["fifo"], sigma=[1], errors="both")
+    (write,), (request,) = found.predictors("write"), found.predictors("request")
+    assert request.run_values == write.run_values
+    assert write.write_amplification != found.clairvoyance.write_amplification  # type: ignore[union-attr]
+    trace = {"pages_per_block": 64, "spare": "7%", "passes": 1, "jobs": 1}
+    found = flashgc.gap(str(TRACE), **trace, couples=["fifo"], sigma=[1])
+    (write,), (request,) = found.predictors("write"), found.predictors("request")
+    assert (request.write_amplification or 0) < 0.97 * (write.write_amplification or 0)
+
+
+def test_sentences_of_what_was_stopped_or_left_out() -> None:
+    stopped = Row("clairvoyance", "clairvoyance", "cost-benefit", "oracle", 0.0, reason="stopped")
+    cannot = Row("online", "fifo + dac", "fifo", "dac", reason="too few blocks")
+    told = sentences(made([online("greedy", 2.0), cannot, stopped], interrupted=True))
+    assert told[:2] == [
+        "Interrupted: 1 of 3 rows were measured.",
+        "The best online couple is greedy with 2.0000.",
+    ]
+    assert told[-1] == "fifo + dac cannot be run: too few blocks."
+    none = made([Row("online", "greedy", "greedy", "none", reason="stopped")], interrupted=True)
+    assert sentences(none) == ["Interrupted: 0 of 1 rows were measured."]
+    with pytest.raises(flashgc.DriveError, match="no online couple was measured"):
+        _ = none.best
+
+
+def test_couples_that_the_drive_has_no_room_for_are_named() -> None:
+    found = flashgc.gap(
+        WORKLOAD, **{**DRIVE, "spare": "15%"}, runs=1, sigma=[1],
+        couples=["sepbit", "cost-benefit + dac:regions=50"],
+    )  # fmt: skip
+    (row,) = [row for row in found if row.name.endswith("regions=50")]
+    assert row.write_amplification is None
+    assert "are too few for the pool" in row.reason
+    assert any(f"{row.name} cannot be run: " in one for one in sentences(found))
+    assert found.best.name == "sepbit"
+
+
+def test_what_was_kept_is_not_run_again(tmp_path: Path) -> None:
+    asked = {**DRIVE, "runs": 2, "sigma": [1.0], "couples": ["fifo"], "cache": tmp_path / "kept"}
+    first = flashgc.gap(WORKLOAD, **asked)
+    again = flashgc.gap(WORKLOAD, **asked)
+    assert (first.simulations, first.found) == (4, 0)
+    assert (again.simulations, again.found) == (0, 4)
+    assert again.rows == first.rows
+    other = flashgc.gap(WORKLOAD, **asked, seed=2)
+    assert (other.simulations, other.found) == (4, 0)
+    assert other.best.digest != first.best.digest
+    anew = flashgc.gap(WORKLOAD, **asked, resume=False)
+    assert (anew.simulations, anew.found, anew.rows) == (4, 0, first.rows)
+
+
+def test_a_control_that_is_cancelled_stops_it() -> None:
+    control = flashgc.Control()
+    control.cancel()
+    found = flashgc.gap("uniform", **{**DRIVE, "writes": "1000x"}, control=control)
+    assert found.interrupted
+    assert not found.online
+    assert all(row.reason == "stopped" for row in found if row.victim is not None)
+    assert [row.name for row in found][-1] == "lower bound"
+
+
+def test_the_document_has_every_row(found: Gap) -> None:
+    document = json.loads(found.to_json())
+    assert [row["name"] for row in document["rows"]] == [row.name for row in found]
+    assert document["open"] == found.open
+    assert set(document["equal"]) == {"write", "request"}
+    assert document["equal"]["write"]["standing"] == found.equal["write"].standing
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"vm_page_cache": "1MiB"}, "vm_page_cache cannot be given"),
+        ({"until": "precision=1%"}, "until cannot be given"),
+        ({"victim": "greedy"}, "hint: couples names schemes"),
+        ({"kind": "timed"}, "kind: found timed"),
+        ({"mapping": "dftl"}, "mapping: found dftl"),
+        ({"sigma": []}, "sigma: found none"),
+        ({"couples": []}, "couples: found none"),
+        ({"sigma": [1, "1,sigma=2"]}, "sigma: found '1,sigma=2'"),
+        ({"sigma": [math.nan]}, "sigma: found 'nan'"),
+        ({"classes": 2.5}, "classes: found '2.5', expected 1 to 32"),
+    ],
+)
+def test_bad_keywords_are_refused(options: dict[str, object], words: str) -> None:
+    with pytest.raises(flashgc.ConfigError, match="hint:") as caught:
+        flashgc.gap("uniform", **options)  # type: ignore[arg-type]
+    assert words in str(caught.value)
