@@ -149,7 +149,7 @@ def placements() -> tuple[Entry, ...]:
     """Every placement, the default first.
 
     >>> [placement.name for placement in placements()]
-    ['none', 'dac']
+    ['none', 'dac', 'sepbit', 'multilog', 'fadac', 'oracle']
     """
     return _entries("placements")
 

@@ -66,6 +66,8 @@ const PLACEMENTS: &[&str] = &[
     "sepbit:classes=4",
     "multilog:levels=6",
     "multilog:levels=2",
+    "fadac:classes=6",
+    "fadac:classes=2",
     "oracle:classes=4,horizon=1.5,sigma=0,errors=write",
     "oracle:classes=3,horizon=0.2,sigma=0,errors=write",
     "oracle:classes=4,horizon=4,sigma=0.7,errors=write",

@@ -2,6 +2,7 @@
 //! interface and the registry.
 
 mod dac;
+mod fadac;
 mod future;
 mod multilog;
 mod none;
@@ -158,7 +159,7 @@ impl PlacementInfo {
 
 // The list of policies; the first is the default.
 static POLICIES: &[PlacementInfo] =
-    &[none::INFO, dac::INFO, sepbit::INFO, multilog::INFO, oracle::INFO];
+    &[none::INFO, dac::INFO, sepbit::INFO, multilog::INFO, fadac::INFO, oracle::INFO];
 
 /// Every registered policy, in the order in which listings show them.
 pub fn placement_policies() -> &'static [PlacementInfo] {

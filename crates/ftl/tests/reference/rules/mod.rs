@@ -1,6 +1,7 @@
 //! Naive placements: each meant to be read in a minute, with none of the engine's tables.
 
 mod dac;
+mod fadac;
 mod multilog;
 mod oracle;
 mod sepbit;
@@ -74,6 +75,10 @@ pub fn naive_rule(spec: &str, setting: Setting) -> Option<Box<dyn NaiveRule>> {
             number("levels") as usize,
             setting.pages_per_block,
         ))),
+        "fadac" => Some(Box::new(fadac::Fadac {
+            classes: number("classes") as usize,
+            ..Default::default()
+        })),
         "oracle" => {
             let real = |name: &str| value(name).parse::<f64>().unwrap();
             let horizon = (f64::from(setting.logical_pages) * real("horizon")).ceil() as u64;
