@@ -167,7 +167,7 @@ class RunKeywords(TypedDict, total=False):
     """
     placement: str | None
     """Open block that a page goes to, with the pool frontier: none, dac, sepbit, multilog, fadac,
-    oracle. For example dac:regions=3,zombie-block=yes. [default: none]
+    sfr, warcip, eti, oracle. For example dac:regions=3,zombie-block=yes. [default: none]
     """
     gc_preset: GcPreset | None
     """Victim policy and placement under one name, instead of victim and placement: gc-gd, gc-cb,
@@ -415,7 +415,7 @@ class CompareKeywords(TypedDict, total=False):
     """
     placement: str | Sequence[str] | None
     """Open block that a page goes to, with the pool frontier: none, dac, sepbit, multilog, fadac,
-    oracle. For example dac:regions=3,zombie-block=yes. [default: none]
+    sfr, warcip, eti, oracle. For example dac:regions=3,zombie-block=yes. [default: none]
     """
     gc_preset: GcPreset | Sequence[GcPreset] | None
     """Victim policy and placement under one name, instead of victim and placement: gc-gd, gc-cb,

@@ -149,7 +149,7 @@ def placements() -> tuple[Entry, ...]:
     """Every placement, the default first.
 
     >>> [placement.name for placement in placements()]
-    ['none', 'dac', 'sepbit', 'multilog', 'fadac', 'oracle']
+    ['none', 'dac', 'sepbit', 'multilog', 'fadac', 'sfr', 'warcip', 'eti', 'oracle']
     """
     return _entries("placements")
 

@@ -2,12 +2,15 @@
 //! interface and the registry.
 
 mod dac;
+mod eti;
 mod fadac;
 mod future;
 mod multilog;
 mod none;
 mod oracle;
 mod sepbit;
+mod sfr;
+mod warcip;
 
 use future::Waiting;
 pub use future::{Event, Future};
@@ -158,8 +161,17 @@ impl PlacementInfo {
 }
 
 // The list of policies; the first is the default.
-static POLICIES: &[PlacementInfo] =
-    &[none::INFO, dac::INFO, sepbit::INFO, multilog::INFO, fadac::INFO, oracle::INFO];
+static POLICIES: &[PlacementInfo] = &[
+    none::INFO,
+    dac::INFO,
+    sepbit::INFO,
+    multilog::INFO,
+    fadac::INFO,
+    sfr::INFO,
+    warcip::INFO,
+    eti::INFO,
+    oracle::INFO,
+];
 
 /// Every registered policy, in the order in which listings show them.
 pub fn placement_policies() -> &'static [PlacementInfo] {

@@ -68,7 +68,7 @@ impl NaiveRule for Fadac {
         self.changes.remove(&page);
     }
 
-    fn copied(&mut self, page: u32, _: usize, _: usize) {
+    fn copied(&mut self, page: u32, _: usize, _: usize, _: Time) {
         self.changes.entry(page).or_default().push(-1);
     }
 }
