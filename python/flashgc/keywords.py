@@ -166,8 +166,8 @@ class RunKeywords(TypedDict, total=False):
     example static:threshold=50,interval=10. [default: none]
     """
     placement: str | None
-    """Open block that a page goes to, with the pool frontier: none, dac, sepbit, multilog, oracle.
-    For example dac:regions=3,zombie-block=yes. [default: none]
+    """Open block that a page goes to, with the pool frontier: none, dac, sepbit, multilog, fadac,
+    sfr, warcip, eti, oracle. For example dac:regions=3,zombie-block=yes. [default: none]
     """
     gc_preset: GcPreset | None
     """Victim policy and placement under one name, instead of victim and placement: gc-gd, gc-cb,
@@ -414,8 +414,8 @@ class CompareKeywords(TypedDict, total=False):
     example static:threshold=50,interval=10. [default: none]
     """
     placement: str | Sequence[str] | None
-    """Open block that a page goes to, with the pool frontier: none, dac, sepbit, multilog, oracle.
-    For example dac:regions=3,zombie-block=yes. [default: none]
+    """Open block that a page goes to, with the pool frontier: none, dac, sepbit, multilog, fadac,
+    sfr, warcip, eti, oracle. For example dac:regions=3,zombie-block=yes. [default: none]
     """
     gc_preset: GcPreset | Sequence[GcPreset] | None
     """Victim policy and placement under one name, instead of victim and placement: gc-gd, gc-cb,

@@ -157,7 +157,7 @@ def placements() -> tuple[PlacementEntry, ...]:
     """Every placement, the default first.
 
     >>> [placement.name for placement in placements() if not placement.needs_future]
-    ['none', 'dac', 'sepbit', 'multilog']
+    ['none', 'dac', 'sepbit', 'multilog', 'fadac', 'sfr', 'warcip', 'eti']
     """
     return tuple(
         PlacementEntry(**vars(entry), needs_future=one["needs_future"])

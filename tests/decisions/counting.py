@@ -75,8 +75,11 @@ def placements() -> Iterator[Configuration]:
         victim="cat", frontier="pool:low=6", placement="dac", allocation="sfl", runs=2,
     )  # fmt: skip
     for placement in (
-        "sepbit", "sepbit:classes=4", "multilog", "multilog:levels=3", "oracle:classes=8",
-        "oracle:classes=8,sigma=1", "oracle:classes=8,horizon=0.5,sigma=1,errors=request",
+        "sepbit", "sepbit:classes=4", "multilog", "multilog:levels=3", "fadac", "fadac:classes=3",
+        "sfr", "sfr:chunk=4,halving=2000", "warcip", "warcip:classes=4,window=20", "eti",
+        "eti:extents=300,halving=500",
+        "oracle:classes=8", "oracle:classes=8,sigma=1",
+        "oracle:classes=8,horizon=0.5,sigma=1,errors=request",
     ):  # fmt: skip
         yield counting(
             f"cost-benefit/pool/{placement}/mixture",

@@ -66,6 +66,16 @@ const PLACEMENTS: &[&str] = &[
     "sepbit:classes=4",
     "multilog:levels=6",
     "multilog:levels=2",
+    "fadac:classes=6",
+    "fadac:classes=2",
+    "sfr:classes=6,chunk=512,halving=16384",
+    "sfr:classes=4,chunk=3,halving=40",
+    "warcip:classes=6,window=256",
+    "warcip:classes=4,window=1",
+    "warcip:classes=5,window=6",
+    "eti:extents=1024,halving=4096",
+    "eti:extents=12,halving=30",
+    "eti:extents=4,halving=60",
     "oracle:classes=4,horizon=1.5,sigma=0,errors=write",
     "oracle:classes=3,horizon=0.2,sigma=0,errors=write",
     "oracle:classes=4,horizon=4,sigma=0.7,errors=write",
@@ -76,6 +86,8 @@ const PLACEMENTS: &[&str] = &[
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Operation {
     Write,
+    /// A write of the page after the one of the operation before.
+    WriteNext,
     Trim,
     Hint,
     Cancel,
@@ -104,7 +116,8 @@ fn cases() -> impl Strategy<Value = Case> {
     let shape =
         (6u32..20, prop::sample::select(vec![2u32, 3, 4, 6, 7, 8, 16, 31, 48]), 0.05..1.0f64);
     let operation = prop_oneof![
-        80 => Just(Operation::Write),
+        50 => Just(Operation::Write),
+        30 => Just(Operation::WriteNext),
         8 => Just(Operation::Trim),
         20 => Just(Operation::Hint),
         2 => Just(Operation::Cancel),
@@ -150,7 +163,7 @@ fn cases() -> impl Strategy<Value = Case> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1200, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 2400, ..ProptestConfig::default() })]
 
     #[test]
     fn engine_equals_reference(case in cases()) {
@@ -172,18 +185,23 @@ proptest! {
             _ => "none",
         };
         // Skewed so that some pages are hammered and others never touched.
-        let of = |share: f64, logical_pages: u32| {
-            ((share * share * f64::from(logical_pages)) as u32).min(logical_pages - 1)
+        let on = |logical_pages: u32| {
+            case.operations.iter().scan(0, move |page, &(share, operation)| {
+                let one = (share * share * f64::from(logical_pages)) as u32;
+                let (next, operation) = match operation {
+                    Operation::WriteNext => (*page + 1, Operation::Write),
+                    _ => (one, operation),
+                };
+                *page = next.min(logical_pages - 1);
+                Some((*page, operation))
+            })
         };
         let pages_per_block = case.pages_per_block as usize;
         let setting = |logical_pages: u32| {
-            let events = case.operations.iter().filter_map(|&(share, operation)| {
-                let page = of(share, logical_pages);
-                match operation {
-                    Operation::Write => Some((page, false)),
-                    Operation::Trim => Some((page, true)),
-                    _ => None,
-                }
+            let events = on(logical_pages).filter_map(|(page, operation)| match operation {
+                Operation::Write => Some((page, false)),
+                Operation::Trim => Some((page, true)),
+                _ => None,
             });
             Setting { pages_per_block, logical_pages, events: events.collect() }
         };
@@ -225,17 +243,14 @@ proptest! {
         naive_rule(placement, setting).into_iter().for_each(|rule| slow.place(rule));
         let filled = slow.programs;
         let mut pick = naive_pick(spec);
-        let page = |share: f64| of(share, logical_pages);
-
         let mut waiting: Vec<u32> = Vec::new();
-        for (index, &(share, operation)) in case.operations.iter().enumerate() {
-            let page = page(share);
+        for (index, (page, operation)) in on(logical_pages).enumerate() {
             if operation != Operation::Write {
                 fast.write(&waiting).unwrap();
                 waiting.clear();
             }
             match operation {
-                Operation::Write => {
+                Operation::Write | Operation::WriteNext => {
                     waiting.push(page);
                     slow.write(page, &mut pick);
                 }

@@ -20,7 +20,7 @@ fn layout(placement: &str, allocation: &str) -> Layout {
         placement: PlacementSpec::parse(placement).unwrap(),
         allocation: Allocation::parse(allocation).unwrap(),
         seed: 4,
-        ..Layout::new(Geometry::with_spare(60, 12, 0.2).unwrap())
+        ..Layout::new(Geometry::with_spare(60, 12, 0.25).unwrap())
     }
 }
 

@@ -44,8 +44,7 @@ def keywords() -> str:
     parts = [_HEADER]
     for option in OPTIONS:
         if _enumerated(option):
-            words = ", ".join(f'"{word}"' for word in option.words)
-            parts.append(f"{_alias(option)}: TypeAlias = Literal[{words}]")
+            parts.append(_words(option))
     for name, function, several in (
         ("RunKeywords", "run", False),
         ("CompareKeywords", "compare", True),
@@ -57,6 +56,14 @@ def keywords() -> str:
                 parts.append(f"    {option.key}: {_type(option, several)}")
                 parts.append(_doc(option, several))
     return "\n".join(parts) + "\n"
+
+
+def _words(option: Option) -> str:
+    """The type of an option's words; a long list has a line of its own, as the formatter has it."""
+    words = ", ".join(f'"{word}"' for word in option.words)
+    before = f"{_alias(option)}: TypeAlias = Literal["
+    one = f"{before}{words}]"
+    return one if len(one) <= 100 else f"{before}\n    {words}\n]"
 
 
 def _type(option: Option, several: bool) -> str:

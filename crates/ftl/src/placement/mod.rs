@@ -2,11 +2,15 @@
 //! interface and the registry.
 
 mod dac;
+mod eti;
+mod fadac;
 mod future;
 mod multilog;
 mod none;
 mod oracle;
 mod sepbit;
+mod sfr;
+mod warcip;
 
 use future::Waiting;
 pub use future::{Event, Future};
@@ -89,7 +93,8 @@ pub trait Placement: State + Send {
     }
 
     /// The host has written `page`, whose data were on a block of class `from` and are on one of class
-    /// `to`; both clocks count it.
+    /// `to`; both clocks count it. A drive with a clock may write new data in place of a copy: `to` is
+    /// then the class of that copy.
     fn wrote(&mut self, page: u32, from: Option<Class>, to: Class, now: Now) {
         let _ = (page, from, to, now);
     }
@@ -168,6 +173,10 @@ static POLICIES: &[PlacementInfo] = &[
     dac::INFO,
     sepbit::INFO,
     multilog::INFO,
+    fadac::INFO,
+    sfr::INFO,
+    warcip::INFO,
+    eti::INFO,
     oracle::INFO,
 ];
 

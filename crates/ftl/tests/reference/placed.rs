@@ -113,7 +113,8 @@ impl Reference {
                 }
                 let open = self.placed().open[to].unwrap();
                 self.program(open, page);
-                self.placed().rule.copied(page, from, to);
+                let now = self.time();
+                self.placed().rule.copied(page, from, to, now);
             }
             self.pool.push_back(victim);
         }
@@ -130,5 +131,6 @@ impl Reference {
         let (block, now) = (self.erased_block().unwrap(), self.time());
         self.placed().open[class] = Some(block);
         self.placed().opened.insert(block, (class, now));
+        self.placed().rule.opened(class);
     }
 }

@@ -1,9 +1,13 @@
 //! Naive placements: each meant to be read in a minute, with none of the engine's tables.
 
 mod dac;
+mod eti;
+mod fadac;
 mod multilog;
 mod oracle;
 mod sepbit;
+mod sfr;
+mod warcip;
 
 use std::collections::BTreeMap;
 
@@ -38,7 +42,10 @@ pub trait NaiveRule {
 
     fn trimmed(&mut self, _page: u32, _from: usize) {}
 
-    fn copied(&mut self, _page: u32, _from: usize, _to: usize) {}
+    fn copied(&mut self, _page: u32, _from: usize, _to: usize, _now: Time) {}
+
+    /// An erased block was opened for `class`.
+    fn opened(&mut self, _class: usize) {}
 
     /// A block of `class` with `valid` of its pages valid is collected; it was opened at `opened`.
     fn collected(&mut self, _class: usize, _opened: Time, _valid: usize, _now: Time) {}
@@ -73,6 +80,28 @@ pub fn naive_rule(spec: &str, setting: Setting) -> Option<Box<dyn NaiveRule>> {
         "multilog" => Some(Box::new(multilog::MultiLog::new(
             number("levels") as usize,
             setting.pages_per_block,
+        ))),
+        "fadac" => Some(Box::new(fadac::Fadac {
+            classes: number("classes") as usize,
+            ..Default::default()
+        })),
+        "sfr" => Some(Box::new(sfr::Sfr {
+            classes: number("classes") as usize,
+            chunk: number("chunk") as u32,
+            halving: number("halving") as usize,
+            writes: vec![],
+        })),
+        "warcip" => Some(Box::new(warcip::Warcip {
+            classes: number("classes") as usize,
+            window: number("window") as usize * setting.pages_per_block,
+            pages_per_block: setting.pages_per_block,
+            centres: BTreeMap::from([(0, 0.0)]),
+            ..Default::default()
+        })),
+        "eti" => Some(Box::new(eti::Eti::new(
+            number("extents") as usize,
+            number("halving") as usize,
+            setting.logical_pages,
         ))),
         "oracle" => {
             let real = |name: &str| value(name).parse::<f64>().unwrap();

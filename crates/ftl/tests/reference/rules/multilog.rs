@@ -73,7 +73,7 @@ impl NaiveRule for MultiLog {
         self.written.remove(&page);
     }
 
-    fn copied(&mut self, page: u32, _: usize, to: usize) {
+    fn copied(&mut self, page: u32, _: usize, to: usize, _: Time) {
         self.level.insert(page, to);
     }
 

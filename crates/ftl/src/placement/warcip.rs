@@ -1,0 +1,303 @@
+//! WARCIP: pages that are rewritten after similar intervals lie together: clusters, found on line.
+//!
+//! The interval of a host write is the number of pages that the host has written since it wrote this
+//! one, plus a penalty; it is 0 for a page that has not been written or was discarded. A copy sets the
+//! page's penalty to the age of its data, counted likewise; a write sets it to 0. Each cluster has a
+//! class and a centre. A write goes to the cluster whose centre is nearest, of two to that with the
+//! larger number. The centre becomes the mean of the intervals that came since the cluster opened its
+//! block; until the first comes, it stays. Copies have the last class, and so have host writes that
+//! take the place of a copy under way, on a drive with a clock: they are in no cluster.
+//!
+//! At first there is one cluster, class 0, with centre 0. After every `window` blocks of host writes
+//! it is seen which clusters were written. One that had more than half of the writes is split, if a
+//! class is free: the lowest free class gets a new centre, half way between the centre below and that
+//! of the cluster; if none is below, half way to 0. If nothing was split, the first cluster that had
+//! fewer writes than a block has pages is dissolved: its class is free. Its open block stays open, and
+//! is filled when the class is used again.
+//!
+//! Rule: host: the class with the smallest `|centre - interval|`; copy: the last.
+//!
+//! # Cost
+//! A write: a centre a class is looked at. 16 bytes a logical page, 17 a block.
+//!
+//! # Source
+//! Yang, Pei, Yang, SYSTOR 2019, as Wang, Li, Lee, Li, FAST 2022, simulate it. There a cluster is
+//! dissolved when its block is full. Here this is done at once, as a drive opens no block before it
+//! has a page for it.
+
+use super::{Class, Now, Placement, PlacementInfo, Shape};
+use flashgc_base::snapshot::{State, Value};
+use flashgc_base::spec::{Kind, Param, Params};
+use flashgc_base::{state, value};
+
+pub(super) const INFO: PlacementInfo = PlacementInfo {
+    name: "warcip",
+    params: &[
+        Param {
+            name: "classes",
+            kind: Kind::Integer { min: 2, max: 32 },
+            default: Some("6"),
+            help: "classes: the last one of copies, the others of clusters",
+        },
+        Param {
+            name: "window",
+            kind: Kind::Integer { min: 1, max: u32::MAX as u64 },
+            default: Some("256"),
+            help: "blocks of host writes after which a cluster is split or dissolved",
+        },
+    ],
+    source: include_str!("warcip.rs"),
+    needs_future: false,
+    bytes: |_, shape| 16 * shape.pages as u64,
+    make: Some(|params, shape, _| Box::new(Warcip::new(params, shape))),
+};
+
+/// The number of a write that never was.
+const NEVER: u64 = u64::MAX;
+
+/// The intervals that belong together.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Cluster {
+    is_used: bool,
+    centre: f64,
+    /// Intervals since its open block was opened: their sum and their number.
+    sum: u64,
+    count: u64,
+    /// Writes in this window.
+    writes: u64,
+}
+
+impl Value for Cluster {
+    value!(is_used, centre, sum, count, writes);
+}
+
+/// See the module's text.
+struct Warcip {
+    /// One a class of host writes.
+    clusters: Vec<Cluster>,
+    /// Writes that are left of this window.
+    left: u64,
+    window: u64,
+    pages_per_block: u64,
+    /// The number of each page's last write by the host; [`NEVER`] if there is none.
+    written: Vec<u64>,
+    penalties: Vec<u64>,
+}
+
+impl State for Warcip {
+    state! {
+        values: left;
+        tables: clusters, written, penalties;
+        fixed: window, pages_per_block;
+    }
+}
+
+impl Warcip {
+    fn new(params: &Params, shape: Shape) -> Self {
+        let pages_per_block = u64::from(shape.pages_per_block);
+        let window = params.integer("window") * pages_per_block;
+        let mut clusters = vec![Cluster::default(); params.integer("classes") as usize - 1];
+        clusters[0].is_used = true;
+        Self {
+            clusters,
+            left: window,
+            window,
+            pages_per_block,
+            written: vec![NEVER; shape.pages],
+            penalties: vec![0; shape.pages],
+        }
+    }
+
+    /// The interval of `page` if the host writes it as its write `number`.
+    #[inline]
+    fn interval(&self, page: u32, number: u64) -> u64 {
+        match self.written[page as usize] {
+            NEVER => 0,
+            written => number - written + self.penalties[page as usize],
+        }
+    }
+
+    /// A window has ended.
+    fn regroup(&mut self) {
+        let crowded =
+            self.clusters.iter().find(|one| one.is_used && 2 * one.writes > self.window).copied();
+        let free = self.clusters.iter().position(|one| !one.is_used);
+        if let (Some(crowded), Some(free)) = (crowded, free) {
+            let used = self.clusters.iter().filter(|one| one.is_used);
+            let below = used.map(|one| one.centre).filter(|&centre| centre < crowded.centre);
+            let centre = (below.fold(0.0, f64::max) + crowded.centre) / 2.0;
+            self.clusters[free] = Cluster { is_used: true, centre, ..Cluster::default() };
+        } else {
+            let few = |one: &&mut Cluster| one.is_used && one.writes < self.pages_per_block;
+            if let Some(cluster) = self.clusters.iter_mut().find(few) {
+                cluster.is_used = false;
+            }
+        }
+        self.clusters.iter_mut().for_each(|one| one.writes = 0);
+        self.left = self.window;
+    }
+}
+
+impl Placement for Warcip {
+    fn classes(&self) -> usize {
+        self.clusters.len() + 1
+    }
+
+    fn takes_copies(&self, class: Class) -> bool {
+        usize::from(class) == self.clusters.len()
+    }
+
+    #[inline]
+    fn host(&self, page: u32, _: Option<Class>, now: Now) -> Class {
+        let interval = self.interval(page, now.host) as f64;
+        let (mut nearest, mut least) = (0, f64::INFINITY);
+        for (class, cluster) in self.clusters.iter().enumerate() {
+            let distance = (cluster.centre - interval).abs();
+            if cluster.is_used && distance <= least {
+                (nearest, least) = (class, distance);
+            }
+        }
+        nearest as Class
+    }
+
+    fn copy(&self, _: u32, _: Class, _: bool, _: Now) -> Class {
+        self.clusters.len() as Class
+    }
+
+    #[inline]
+    fn wrote(&mut self, page: u32, _: Option<Class>, to: Class, now: Now) {
+        let number = now.host - 1;
+        let interval = self.interval(page, number);
+        self.written[page as usize] = number;
+        self.penalties[page as usize] = 0;
+        // A write in place of a copy under way is in no cluster.
+        let Some(cluster) = self.clusters.get_mut(usize::from(to)) else { return };
+        cluster.sum += interval;
+        cluster.count += 1;
+        cluster.centre = cluster.sum as f64 / cluster.count as f64;
+        cluster.writes += 1;
+        self.left -= 1;
+        if self.left == 0 {
+            self.regroup();
+        }
+    }
+
+    fn trimmed(&mut self, page: u32, _: Class, _: Now) {
+        self.written[page as usize] = NEVER;
+    }
+
+    #[inline]
+    fn copied(&mut self, page: u32, _: Class, _: Class, now: Now) {
+        let written = self.written[page as usize];
+        if written != NEVER {
+            self.penalties[page as usize] = now.host - written;
+        }
+    }
+
+    fn opened(&mut self, class: Class, _: Now) {
+        if let Some(cluster) = self.clusters.get_mut(usize::from(class)) {
+            (cluster.sum, cluster.count) = (0, 0);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::placement::PlacementSpec;
+
+    fn at(host: u64) -> Now {
+        Now { programs: host, host }
+    }
+
+    /// Blocks of 4 pages.
+    fn rule(spec: &str) -> Warcip {
+        let spec = PlacementSpec::parse(spec).unwrap();
+        Warcip::new(&spec.params, Shape { pages: 100, pages_per_block: 4 })
+    }
+
+    /// The class of a write that is the `number`-th, from 0 on; it is done.
+    fn write(rule: &mut Warcip, page: u32, number: u64) -> Class {
+        let class = rule.host(page, None, at(number));
+        rule.wrote(page, None, class, at(number + 1));
+        class
+    }
+
+    /// The centres of the clusters that are in use.
+    fn centres(rule: &Warcip) -> Vec<Option<f64>> {
+        rule.clusters.iter().map(|one| one.is_used.then_some(one.centre)).collect()
+    }
+
+    #[test]
+    fn a_centre_is_the_mean_of_intervals_since_its_block_was_opened() {
+        let mut rule = rule("warcip:classes=4,window=1000");
+        for page in [0, 1, 2, 3] {
+            write(&mut rule, page, page.into());
+        }
+        assert_eq!(centres(&rule), [Some(0.0), None, None]);
+        // Intervals of 4, of 8 and of 2: means of 4/5, 12/6, 14/7.
+        for (page, number, centre) in [(0, 4, 0.8), (1, 9, 2.0), (0, 6, 2.0)] {
+            assert_eq!(write(&mut rule, page, number), 0);
+            assert_eq!(centres(&rule)[0], Some(centre));
+        }
+        // The centre stays until the new block has a page. Copies have another class.
+        rule.opened(0, at(10));
+        rule.opened(3, at(10));
+        assert_eq!(centres(&rule)[0], Some(2.0));
+        // A copy at 20 of what was written at 2, and a write at 25: 23, and 18 more.
+        rule.copied(2, 0, 3, at(12));
+        rule.copied(2, 3, 3, at(20));
+        write(&mut rule, 2, 25);
+        assert_eq!(centres(&rule)[0], Some(41.0));
+        // The penalty is gone; what was discarded or has only first contents has an interval of 0.
+        write(&mut rule, 2, 28);
+        assert_eq!(centres(&rule)[0], Some(22.0));
+        // Nor does a write in place of a copy count for a cluster.
+        rule.wrote(4, None, 3, at(29));
+        assert_eq!((rule.written[4], rule.clusters[0].count, rule.left), (28, 2, 3991));
+        rule.trimmed(3, 0, at(30));
+        rule.copied(60, 0, 3, at(29));
+        assert_eq!([3, 60].map(|page| rule.interval(page, 40)), [0, 0]);
+        // The nearest centre; of two, the larger number.
+        for (cluster, centre) in rule.clusters[1..].iter_mut().zip([2.0, 6.0]) {
+            *cluster = Cluster { is_used: true, centre, ..Cluster::default() };
+        }
+        let mut class = |interval: u64| {
+            rule.written[9] = 40 - interval;
+            rule.host(9, None, at(40))
+        };
+        assert_eq!([1, 3, 4, 13, 14, 15].map(&mut class), [1, 1, 2, 2, 2, 0]);
+        assert_eq!(rule.copy(9, 0, false, at(40)), 3);
+    }
+
+    #[test]
+    fn crowded_clusters_are_split_and_idle_ones_dissolved() {
+        // Windows of 8 writes.
+        let mut rule = rule("warcip:classes=4,window=2");
+        let mut window = |writes: [u64; 3], centres_before: [f64; 3]| {
+            for (cluster, (writes, centre)) in
+                rule.clusters.iter_mut().zip(writes.into_iter().zip(centres_before))
+            {
+                (cluster.writes, cluster.centre) = (writes, centre);
+            }
+            rule.regroup();
+            assert!(rule.clusters.iter().all(|one| one.writes == 0) && rule.left == 8);
+            centres(&rule)
+        };
+        // Nothing is below the first.
+        assert_eq!(window([8, 0, 0], [12.0, 0.0, 0.0]), [Some(12.0), Some(6.0), None]);
+        // More than a half: 5 of 8. Below 12 is 6.
+        assert_eq!(window([5, 3, 0], [12.0, 6.0, 0.0]), [Some(12.0), Some(6.0), Some(9.0)]);
+        // No class is free: class 1 is the first with fewer writes than 4.
+        assert_eq!(window([5, 3, 0], [12.0, 6.0, 9.0]), [Some(12.0), None, Some(9.0)]);
+        // Half is not more than half, and 4 are not fewer than 4.
+        assert_eq!(window([4, 0, 4], [12.0, 6.0, 9.0]), [Some(12.0), None, Some(9.0)]);
+        // The lowest free class; what is not used is not below.
+        assert_eq!(window([1, 0, 7], [2.0, 7.0, 10.0]), [Some(2.0), Some(6.0), Some(10.0)]);
+        // The eighth write ends a window.
+        (0..7).for_each(|number| assert!(write(&mut rule, 50 + number, number.into()) == 0));
+        assert_eq!((rule.left, rule.clusters[0].writes), (1, 7));
+        write(&mut rule, 60, 7);
+        assert_eq!((rule.left, rule.clusters[0].writes), (8, 0));
+    }
+}
