@@ -13,13 +13,16 @@ pub const LOW: u32 = 2;
 pub const UUID: [u8; 16] = *b"a drive of tests";
 
 pub fn settings(victim: &str, placement: &str, allocation: &str) -> Settings {
+    let placement = PlacementSpec::parse(placement).unwrap();
+    // Classes need spare blocks.
+    let spare = if placement.blocks_kept().unwrap_or(0) > 10 { 0.3 } else { 0.2 };
     let layout = Layout {
         frontier: Frontier::Pool { low: LOW },
-        placement: PlacementSpec::parse(placement).unwrap(),
+        placement,
         allocation: Allocation::parse(allocation).unwrap(),
         fill: Fill::Empty,
         seed: 3,
-        ..Layout::new(Geometry::with_spare(60, 12, 0.2).unwrap())
+        ..Layout::new(Geometry::with_spare(60, 12, spare).unwrap())
     };
     let victim = Victim::Registered(VictimSpec::parse(victim).unwrap());
     Settings { layout, victim, journal_blocks: 16, durability: Durability::Power }

@@ -39,7 +39,7 @@ impl Eti {
             }
         }
         self.requests += 1;
-        if self.requests % self.halving == 0 {
+        if self.requests.is_multiple_of(self.halving) {
             let mut joined: Vec<(u8, Vec<u32>)> = vec![];
             for (count, pages) in self.extents.drain(..) {
                 let count = count / 2;

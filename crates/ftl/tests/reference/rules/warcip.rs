@@ -76,7 +76,7 @@ impl NaiveRule for Warcip {
         intervals.push(interval);
         self.centres.insert(to, intervals.iter().sum::<u64>() as f64 / intervals.len() as f64);
         self.writes.push(to);
-        if self.writes.len() % self.window == 0 {
+        if self.writes.len().is_multiple_of(self.window) {
             self.regroup();
         }
     }
