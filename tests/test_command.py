@@ -326,7 +326,7 @@ def test_a_terminal_gets_colour_unless_no_color_is_set() -> None:
 
 
 def written_lines(shown: str) -> list[str]:
-    """What was written from the left border on: lines, and what a progress bar wrote over itself."""
+    """What was written from the left border on: lines, and what progress wrote over itself."""
     plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown)
     return [line.rstrip() for line in re.split(r"[\r\n]+", plain)]
 
