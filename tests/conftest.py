@@ -30,6 +30,14 @@ COMMAND = [sys.executable, "-c", "from flashgc.command import main; main()"]
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Refuses to go on where tests that must not run side by side would."""
+    if session.config.getoption("loadgroup", False):
+        for item in session.items:
+            if item.get_closest_marker("xdist_group") and "@" not in item.nodeid:
+                pytest.exit("pytest-xdist ignores the groups of tests; hint: make dev", 3)
+
+
 def environment() -> dict[str, str]:
     """A fixed environment: 80 columns, no colour, messages in English."""
     kept = {key: os.environ[key] for key in ("PATH", "HOME", "TMPDIR") if key in os.environ}

@@ -37,7 +37,7 @@ def test_the_page_has_80_columns_and_the_document_its_keys(command: Command) -> 
     document = json.loads(again.stdout)
     assert set(document) == KEYS
     assert all(set(row) == OF_ROWS for row in document["rows"])
-    assert (document["simulations"], document["found"]) == (0, 13)
+    assert (document["simulations"], document["found"]) == (0, 14)
     for row in document["rows"]:
         assert f"{row['write_amplification']:.4f}" in made.stdout, row["name"]
     best = min(
@@ -131,7 +131,7 @@ def test_ctrl_c_shows_the_rows_so_far_and_the_next_call_goes_on(tmp_path: Path) 
     assert code == 130, errors
     # Beside the rows, two short runs are kept that looked at the drive.
     kept = len(list((tmp_path / "kept").glob("*.json"))) - 2
-    assert f"Interrupted: {kept} of 13 rows were measured." in out
+    assert f"Interrupted: {kept} of 14 rows were measured." in out
     assert "stopped" in out
     assert "give the same command again" in errors
     assert "Traceback" not in errors

@@ -32,7 +32,7 @@ def found() -> Gap:
 def test_each_row_is_the_plain_run_of_its_scheme(found: Gap) -> None:
     shown = [row for row in found if row.victim is not None]
     # Seven couples, two predictors of each kind, and clairvoyance.
-    assert len(shown) == 7 + 4 + 1
+    assert len(shown) == 8 + 4 + 1
     for row in shown:
         plain = flashgc.run(
             WORKLOAD, **DRIVE, seed=7, runs=3, frontier="pool", victim=row.victim,

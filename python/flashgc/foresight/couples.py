@@ -13,6 +13,7 @@ from flashgc.registry import gc_presets
 USUAL = (
     "greedy", "cost-benefit", "gc-gd", "cost-benefit + dac:regions=6", "sepbit", "sepbit-cb",
     "cost-benefit + multilog",
+    "cost-benefit + fadac",
 )  # fmt: skip
 
 

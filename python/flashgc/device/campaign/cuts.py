@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import random
+import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -129,7 +130,10 @@ def _round(level: Level, pace: Pace, folder: Path, drawn: tuple[int, int], files
         replay.advance(ends[index])
         # Ctrl-C at a terminal is for the campaign, not for what it runs.
         words = ("cp", "--sparse=always", str(base), str(copy))
-        subprocess.run(words, check=True, start_new_session=True)
+        copied = subprocess.run(words, check=False, start_new_session=True)
+        if copied.returncode == -signal.SIGINT and pace.is_over:
+            break  # It came before the copy had a session of its own.
+        copied.check_returncode()
         try:
             kept, dropped, lost = replay.cut(copy, draw.randrange(1 << 60))
             _look(folder, copy, filesystem, history, (ends[index], ends[index + 1]), level)
