@@ -141,9 +141,10 @@ def test_the_drive_knows_what_is_dirty_and_forgets_what_is_written(stand: Stand)
     bench = stand.bench("-c", "4", "-T", "6")
     samples = followed(Hints(stand.dsn, stand.file), 5)
     bench.wait()
-    shares = [sample.share for sample in samples if sample.share is not None]
-    assert len(shares) >= 4
-    assert min(shares) > 0.85, samples
+    assert len([sample for sample in samples if sample.share is not None]) >= 4
+    # Of all samples together: at one moment the follower may lag behind the server's buffers.
+    dirty = sum(sample.dirty for sample in samples)
+    assert sum(sample.known for sample in samples) > 0.85 * dirty, samples
     # What is dirty no more is hinted no more.
     hints = Hints(stand.dsn, stand.file)
     before = followed(hints, 1, 0)[-1]
