@@ -88,6 +88,29 @@ def test_a_file_system_keeps_its_files(
     assert (down.returncode, "is not up" in down.stderr) == (2, True)
 
 
+def kill_server(drive_file: Path) -> None:
+    found = upping.read(drive_file.resolve())
+    assert found is not None
+    os.kill(found.server, signal.SIGKILL)
+    until = time.monotonic() + 10
+    while upping._is_alive(found) and time.monotonic() < until:
+        time.sleep(0.01)
+
+
+@needs("mkfs.btrfs")
+def test_a_dead_drive_is_no_obstacle_to_another(command: Command, tmp_path: Path) -> None:
+    dead, mount = tmp_path / "dead.flash", tmp_path / "mount"
+    create(dead)
+    assert command("device", "up", dead, "--mount", tmp_path / "dead").returncode == 0
+    kill_server(dead)
+    create(tmp_path / "drive.flash")
+    done = command("device", "up", tmp_path / "drive.flash", "--mount", mount, "--fs", "btrfs")
+    assert (done.returncode, done.stderr) == (0, "")
+    for file in ("drive.flash", "dead.flash"):
+        assert command("device", "down", tmp_path / file).returncode == 0
+    assert leftovers(tmp_path) == []
+
+
 def test_a_killed_server_leaves_nothing_and_synced_files_stay(
     command: Command, drive_file: Path, tmp_path: Path
 ) -> None:
@@ -102,12 +125,7 @@ def test_a_killed_server_leaves_nothing_and_synced_files_stay(
             file.write(bytes([round_]) * 3_000_000)
             file.flush()
             os.fsync(file.fileno())
-        found = upping.read(drive_file.resolve())
-        assert found is not None
-        os.kill(found.server, signal.SIGKILL)
-        until = time.monotonic() + 10
-        while upping._is_alive(found) and time.monotonic() < until:
-            time.sleep(0.01)
+        kill_server(drive_file)
         if round_ == 1:  # Down cleans up; so does the next up.
             assert command("device", "down", drive_file).returncode == 0
             assert leftovers(tmp_path) == []

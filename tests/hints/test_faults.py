@@ -83,7 +83,7 @@ def command(stand: Stand) -> Iterator[tuple[subprocess.Popen[bytes], Path]]:
         follower.communicate()
 
 
-def until(holds: Callable[[], bool], seconds: float = 15) -> None:
+def until(holds: Callable[[], bool], seconds: float = 60) -> None:
     end = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < end, "it did not come to that in time"

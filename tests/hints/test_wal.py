@@ -134,6 +134,14 @@ def test_every_block_reference_is_that_of_pg_waldump(cluster: Cluster) -> None:
     assert kinds >= set(MANAGERS)
 
 
+def is_unused(cluster: Cluster, at: int) -> bool:
+    """Whether the page lies behind the end of a segment that the server left early."""
+    [(begin, path)] = [one for one in cluster.files() if 0 <= at - one[0] < cluster.segment]
+    with open(path, "rb") as file:
+        file.seek(at - begin)
+        return file.read(2) == bytes(2)
+
+
 def test_a_log_begins_at_any_page(cluster: Cluster) -> None:
     first, end = cluster.files()[0][0], cluster.end()
     last = end - 4 * cluster.segment
@@ -141,6 +149,8 @@ def test_a_log_begins_at_any_page(cluster: Cluster) -> None:
     draw = random.Random(1)
     for start in (draw.randrange(first, last) for _ in range(30)):
         border = -(-start // PAGE) * PAGE
+        if is_unused(cluster, border):
+            continue
         expected = [at for at in places if at >= border and at < border + 3 * PAGE]
         found = [record[0] for record in decode(cluster, start, border + 60 * PAGE)]
         assert found[: len(expected)] == expected, lsn(start)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import shlex
 import shutil
 import subprocess
 import time
@@ -87,8 +89,35 @@ def format_and_mount(
 ) -> None:
     """Mounts ``device`` in ``folder``; with ``fresh`` a file system is made first."""
     if fresh:
-        run(*MAKERS[filesystem], device)
+        _make(filesystem, device)
     run("mount", "-t", filesystem, "-o", ",".join(options), device, str(folder))
+
+
+def _make(filesystem: str, device: str) -> None:
+    """Makes a file system on ``device``.
+
+    mkfs.btrfs asks for the file behind every loop device that is mounted, and gives up at one
+    whose server was killed. So it runs where such mounts are not seen: in a namespace of its own.
+    """
+    maker = (*MAKERS[filesystem], device)
+    dead = [folder for source, folder in _mounts() if _is_dead(source)]
+    if not dead:
+        run(*maker)
+        return
+    script = f'umount --lazy "$@" && exec {shlex.join(maker)}'
+    run("unshare", "--mount", "--propagation", "private", "sh", "-c", script, "sh", *dead)
+
+
+def _is_dead(source: str) -> bool:
+    """Whether this is a loop device over a file whose server was killed."""
+    backing = _backing(source)
+    if backing is None:
+        return False
+    try:
+        os.stat(backing)
+    except OSError as error:
+        return error.errno == errno.ENOTCONN
+    return False
 
 
 def found(device: str) -> str | None:
@@ -122,8 +151,14 @@ def unmount(folder: Path, *, force: bool = False) -> None:
 def is_mounted(folder: Path) -> bool:
     """Whether something is mounted there, also if its server is dead."""
     wanted = os.path.abspath(folder)
+    return any(mounted == wanted for _, mounted in _mounts())
+
+
+def _mounts() -> list[tuple[str, str]]:
+    """What is mounted: the source and the folder of each."""
     with open("/proc/self/mounts", encoding="utf-8", errors="surrogateescape") as mounts:
-        return any(_unescaped(line.split()[1]) == wanted for line in mounts)
+        fields = [line.split() for line in mounts]
+    return [(_unescaped(field[0]), _unescaped(field[1])) for field in fields]
 
 
 def _unescaped(path: str) -> str:
@@ -134,12 +169,15 @@ def _unescaped(path: str) -> str:
 
 def detach(device: str, disk: Path) -> None:
     """Gives back the loop device if it is still one over ``disk``."""
-    name = Path("/sys/block") / Path(device).name / "loop/backing_file"
-    try:
-        backing = name.read_text().strip()
-    except OSError:
-        return
     # A file whose mount is gone has lost its folder.
-    if backing.removesuffix(" (deleted)") not in (str(disk), f"/{disk.name}"):
-        return
-    run("losetup", "--detach", device)
+    if _backing(device) in (str(disk), f"/{disk.name}"):
+        run("losetup", "--detach", device)
+
+
+def _backing(device: str) -> str | None:
+    """The file behind a loop device; ``None`` if ``device`` is none, or has none."""
+    try:
+        text = (Path("/sys/block") / Path(device).name / "loop/backing_file").read_text()
+    except OSError:
+        return None
+    return text.strip().removesuffix(" (deleted)")

@@ -38,7 +38,7 @@ class Sent:
     late: int = 0
     #: Pages of which the word was taken back.
     cancelled: int = 0
-    #: Pages that were not told, because the drive was away.
+    #: Pages that were not told: the drive was away, or had just come back.
     lost: int = 0
     #: How often the drive came back.
     reconnections: int = 0

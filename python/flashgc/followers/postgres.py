@@ -208,6 +208,8 @@ class Hints:
             self._device = device
             self._follower = self._new_follower()
         self.link.look()
+        # So every piece of the log is sent later than that by the margin at the least.
+        time.sleep(MARGIN)
         self._follower.restart(stream.start())
         self._recall(asked)
         self._has_begun, self._is_away = True, False
