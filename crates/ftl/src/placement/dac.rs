@@ -21,7 +21,7 @@
 //! Chiang, Lee, Chang, Software Practice and Experience 29, 1999 (DAC); Lee, Kim, Lee, Maeng, IEEE
 //! Trans. on Computers 64(4), 2015, sections 3.2.2 and 5.1 (the zombie block, 3 regions).
 
-use super::{Class, Now, Placement, PlacementInfo};
+use super::{Class, Now, Placement, PlacementInfo, StreamId};
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param};
 use flashgc_base::state;
@@ -105,7 +105,7 @@ impl Placement for Dac {
     }
 
     #[inline]
-    fn host(&self, page: u32, old: Option<Class>, now: Now) -> Class {
+    fn host(&self, page: u32, _: Option<StreamId>, old: Option<Class>, now: Now) -> Class {
         let Some(class) = old else { return 0 };
         let region = class.min(self.hottest);
         let young = self.age(page, now).is_none_or(|age| age < self.threshold);

@@ -19,7 +19,7 @@
 //! Shafaei, Desnoyers, Fitzpatrick, HotStorage 2016, as Wang, Li, Lee, Li, FAST 2022, simulate it.
 //! A drive sees pages: two requests that follow each other in time and in place count as one.
 
-use super::{Class, Now, Placement, PlacementInfo, Shape};
+use super::{Class, Now, Placement, PlacementInfo, Shape, StreamId};
 use flashgc_base::snapshot::{Fault, State, Value};
 use flashgc_base::spec::{Kind, Param, Params};
 use flashgc_base::{state, value};
@@ -172,7 +172,7 @@ impl Placement for Eti {
     }
 
     #[inline]
-    fn host(&self, page: u32, _: Option<Class>, _: Now) -> Class {
+    fn host(&self, page: u32, _: Option<StreamId>, _: Option<Class>, _: Now) -> Class {
         if self.extents[self.at(page)].count >= WARM { HOT } else { COLD }
     }
 
@@ -237,9 +237,12 @@ mod tests {
         write(&mut rule, &[(0, 1)]);
         assert_eq!(extents(&rule), [(0, 1), (10, 3), (20, 2), (40, 1), (90, 1)]);
         // 4 is hot; 15 is the most.
-        assert_eq!(rule.host(10, None, NOW), COLD);
+        assert_eq!(rule.host(10, None, None, NOW), COLD);
         write(&mut rule, &[(10, 20), (0, 1)]);
-        assert_eq!([9, 10, 19, 20].map(|page| rule.host(page, None, NOW)), [COLD, HOT, HOT, COLD]);
+        assert_eq!(
+            [9, 10, 19, 20].map(|page| rule.host(page, None, None, NOW)),
+            [COLD, HOT, HOT, COLD]
+        );
         (0..20).for_each(|_| write(&mut rule, &[(10, 20), (0, 1)]));
         assert_eq!(extents(&rule), [(0, 1), (10, 15), (20, 2), (40, 1), (90, 1)]);
         assert_eq!(rule.copy(10, HOT, false, NOW), COPIES);

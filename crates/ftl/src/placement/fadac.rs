@@ -20,7 +20,7 @@
 //! Kremer, Brinkmann, SYSTOR 2019, as Wang, Li, Lee, Li, FAST 2022, simulate it. They do not
 //! discard pages.
 
-use super::{Class, Now, Placement, PlacementInfo};
+use super::{Class, Now, Placement, PlacementInfo, StreamId};
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param};
 use flashgc_base::state;
@@ -97,7 +97,7 @@ impl Placement for Fadac {
     }
 
     #[inline]
-    fn host(&self, page: u32, _: Option<Class>, _: Now) -> Class {
+    fn host(&self, page: u32, _: Option<StreamId>, _: Option<Class>, _: Now) -> Class {
         self.class(self.counts[page as usize].saturating_add(1), self.faded())
     }
 
@@ -137,7 +137,7 @@ mod tests {
     const NOW: Now = Now { programs: 0, host: 0 };
 
     fn write(rule: &mut Fadac, page: u32, from: Option<Class>) -> Class {
-        let class = rule.host(page, from, NOW);
+        let class = rule.host(page, None, from, NOW);
         rule.wrote(page, from, class, NOW);
         class
     }

@@ -20,6 +20,7 @@ use crate::geometry::Geometry;
 use crate::levelling::Levelling;
 use flashgc_base::snapshot::{State, Value};
 use flashgc_base::spec::{Param, Params, Spec, SpecError, header, suggest};
+use flashgc_base::stream::StreamId;
 use flashgc_base::value;
 
 /// A class of data. Every class has an open block of its own, and a block keeps the class for which
@@ -79,9 +80,9 @@ pub trait Placement: State + Send {
         let _ = page;
     }
 
-    /// The class of `page`, which the host writes now. Its data until now are on a block of class
-    /// `old`; `None` if it has none.
-    fn host(&self, page: u32, old: Option<Class>, now: Now) -> Class;
+    /// The class of `page`, which the host writes now, as data of `stream` if it says so. Its data until
+    /// now are on a block of class `old`; `None` if it has none.
+    fn host(&self, page: u32, stream: Option<StreamId>, old: Option<Class>, now: Now) -> Class;
 
     /// The class of `page`, which a collection copies now from a block of class `from`.
     fn copy(&self, page: u32, from: Class, zombie: bool, now: Now) -> Class;

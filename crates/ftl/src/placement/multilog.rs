@@ -15,7 +15,7 @@
 //! # Source
 //! Stoica, Ailamaki, PVLDB 6(9), 2013, as Wang et al., FAST 2022, simulate it.
 
-use super::{Class, Collected, Now, Placement, PlacementInfo, Shape, draw};
+use super::{Class, Collected, Now, Placement, PlacementInfo, Shape, StreamId, draw};
 use crate::table::prefetch;
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param};
@@ -101,7 +101,7 @@ impl Placement for MultiLog {
     }
 
     #[inline]
-    fn host(&self, page: u32, old: Option<Class>, now: Now) -> Class {
+    fn host(&self, page: u32, _: Option<StreamId>, old: Option<Class>, now: Now) -> Class {
         let Some(level) = old else { return 0 };
         let drawn = draw(u64::from(page) << 40, now.host);
         let goes_up = level > 0 && drawn < self.chance(page, level.into(), now);

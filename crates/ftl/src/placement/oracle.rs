@@ -21,7 +21,7 @@
 //! of a block each. No lower bound: Lange, Naor, Yadgar, POMACS 5(3), 2021, come near 1 off line.
 
 use super::future::{Event, Future};
-use super::{Class, Now, Placement, PlacementInfo, Shape};
+use super::{Class, Now, Placement, PlacementInfo, Shape, StreamId};
 use crate::table::prefetch;
 use flashgc_base::snapshot::{Fault, Reader, State, Writer};
 use flashgc_base::spec::{Kind, Param, Params};
@@ -299,7 +299,7 @@ impl Placement for Oracle {
     }
 
     #[inline]
-    fn host(&self, _: u32, _: Option<Class>, now: Now) -> Class {
+    fn host(&self, _: u32, _: Option<StreamId>, _: Option<Class>, now: Now) -> Class {
         let slot = self.slot(now.host);
         match self.lives[slot] {
             0 => self.classes - 1,

@@ -22,7 +22,7 @@
 //! collections begin at a share of garbage; here, as in all drives, when erased blocks are few. Its
 //! victims are those of `cost-benefit:form=sqrt`.
 
-use super::{Class, Collected, Now, Placement, PlacementInfo};
+use super::{Class, Collected, Now, Placement, PlacementInfo, StreamId};
 use crate::table::prefetch;
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param};
@@ -109,7 +109,7 @@ impl Placement for SepBit {
     }
 
     #[inline]
-    fn host(&self, page: u32, _: Option<Class>, now: Now) -> Class {
+    fn host(&self, page: u32, _: Option<StreamId>, _: Option<Class>, now: Now) -> Class {
         let number = self.written[page as usize];
         let is_queued = number != NEVER && number >= self.first;
         if is_queued && self.age(page, now) < self.lifetime { SHORT } else { LONG }
@@ -175,7 +175,7 @@ mod tests {
 
     /// The class of a write that is the `number`-th, from 0 on; it is done.
     fn write(rule: &mut SepBit, page: u32, number: u64) -> Class {
-        let class = rule.host(page, None, at(number));
+        let class = rule.host(page, None, None, at(number));
         let from = (rule.written[page as usize] != NEVER).then_some(0);
         rule.wrote(page, from, class, at(number + 1));
         class

@@ -19,7 +19,7 @@
 //! Yang, Pandurangan, Choi, Balakrishnan, SYSTOR 2017 (AutoStream), as Wang, Li, Lee, Li, FAST 2022,
 //! simulate it: time is counted in pages written.
 
-use super::{Class, Now, Placement, PlacementInfo, Shape};
+use super::{Class, Now, Placement, PlacementInfo, Shape, StreamId};
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param, Params};
 use flashgc_base::state;
@@ -119,7 +119,7 @@ impl Placement for Sfr {
     }
 
     #[inline]
-    fn host(&self, page: u32, _: Option<Class>, now: Now) -> Class {
+    fn host(&self, page: u32, _: Option<StreamId>, _: Option<Class>, now: Now) -> Class {
         if page == self.next {
             return self.class;
         }
@@ -158,7 +158,7 @@ mod tests {
 
     /// The class of a write that is the `number`-th, from 0 on; it is done.
     fn write(rule: &mut Sfr, page: u32, number: u64) -> Class {
-        let class = rule.host(page, None, at(number));
+        let class = rule.host(page, None, None, at(number));
         rule.wrote(page, None, class, at(number + 1));
         class
     }
@@ -200,7 +200,7 @@ mod tests {
         assert_eq!(then(5497 + 64_000), (0, 1));
         // A write in place of a copy lies with the copies; its successor does not.
         rule.wrote(95, None, 6, at(70_000));
-        assert_eq!(rule.host(96, None, at(70_000)), 0);
+        assert_eq!(rule.host(96, None, None, at(70_000)), 0);
         // What is copied goes to the last class.
         assert_eq!(rule.copy(29, 5, false, at(70_000)), 6);
     }

@@ -25,7 +25,7 @@
 //! dissolved when its block is full. Here this is done at once, as a drive opens no block before it
 //! has a page for it.
 
-use super::{Class, Now, Placement, PlacementInfo, Shape};
+use super::{Class, Now, Placement, PlacementInfo, Shape, StreamId};
 use flashgc_base::snapshot::{State, Value};
 use flashgc_base::spec::{Kind, Param, Params};
 use flashgc_base::{state, value};
@@ -148,7 +148,7 @@ impl Placement for Warcip {
     }
 
     #[inline]
-    fn host(&self, page: u32, _: Option<Class>, now: Now) -> Class {
+    fn host(&self, page: u32, _: Option<StreamId>, _: Option<Class>, now: Now) -> Class {
         let interval = self.interval(page, now.host) as f64;
         let (mut nearest, mut least) = (0, f64::INFINITY);
         for (class, cluster) in self.clusters.iter().enumerate() {
@@ -218,7 +218,7 @@ mod tests {
 
     /// The class of a write that is the `number`-th, from 0 on; it is done.
     fn write(rule: &mut Warcip, page: u32, number: u64) -> Class {
-        let class = rule.host(page, None, at(number));
+        let class = rule.host(page, None, None, at(number));
         rule.wrote(page, None, class, at(number + 1));
         class
     }
@@ -264,7 +264,7 @@ mod tests {
         }
         let mut class = |interval: u64| {
             rule.written[9] = 40 - interval;
-            rule.host(9, None, at(40))
+            rule.host(9, None, None, at(40))
         };
         assert_eq!([1, 3, 4, 13, 14, 15].map(&mut class), [1, 1, 2, 2, 2, 0]);
         assert_eq!(rule.copy(9, 0, false, at(40)), 3);

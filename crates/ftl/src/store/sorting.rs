@@ -118,7 +118,7 @@ impl Sorting {
     #[inline]
     pub(crate) fn of_write(&self, page: u32, old: Option<BlockId>) -> Class {
         let Some(rule) = &self.rule else { return HOST };
-        rule.host(page, old.map(|block| self.class_of[block as usize]), self.now)
+        rule.host(page, None, old.map(|block| self.class_of[block as usize]), self.now)
     }
 
     /// The class of a copy of `page`, from `block`.

@@ -69,7 +69,7 @@ impl Reference {
             let (old, now) = (self.map.get(&page).copied(), self.time());
             let placed = self.placed();
             let from = old.map(|(block, _)| placed.class(block));
-            let class = placed.rule.host(page, from, now);
+            let class = placed.rule.host(page, None, from, now);
             let block = placed.open[class];
             if self.room(block) > 0 {
                 self.program(block.unwrap(), page);

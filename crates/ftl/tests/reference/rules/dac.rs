@@ -37,7 +37,7 @@ impl NaiveRule for Dac {
         self.zombie_block
     }
 
-    fn host(&self, page: u32, old: Option<usize>, now: Time) -> usize {
+    fn host(&self, page: u32, _: Option<u8>, old: Option<usize>, now: Time) -> usize {
         match old.map(|class| self.region(class)) {
             None => 0,
             Some(region) if self.threshold == 0 || self.is_young(page, now) => {

@@ -65,7 +65,7 @@ impl NaiveRule for Eti {
         class == 2
     }
 
-    fn host(&self, page: u32, _: Option<usize>, _: Time) -> usize {
+    fn host(&self, page: u32, _: Option<u8>, _: Option<usize>, _: Time) -> usize {
         let (count, _) = self.extents.iter().find(|(_, pages)| pages.contains(&page)).unwrap();
         if *count >= 4 { 0 } else { 1 }
     }

@@ -45,7 +45,7 @@ impl NaiveRule for Fadac {
         true
     }
 
-    fn host(&self, page: u32, _: Option<usize>, _: Time) -> usize {
+    fn host(&self, page: u32, _: Option<u8>, _: Option<usize>, _: Time) -> usize {
         self.class(self.count(page) + 1, self.next_average())
     }
 

@@ -29,7 +29,7 @@ pub trait NaiveRule {
     }
 
     /// The class of a write of the host.
-    fn host(&self, page: u32, old: Option<usize>, now: Time) -> usize;
+    fn host(&self, page: u32, stream: Option<u8>, old: Option<usize>, now: Time) -> usize;
 
     /// The class of a copy.
     fn copy(&self, page: u32, from: usize, zombie: bool, now: Time) -> usize;

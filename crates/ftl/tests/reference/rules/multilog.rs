@@ -42,7 +42,7 @@ impl NaiveRule for MultiLog {
         class > 0
     }
 
-    fn host(&self, page: u32, old: Option<usize>, now: Time) -> usize {
+    fn host(&self, page: u32, _: Option<u8>, old: Option<usize>, now: Time) -> usize {
         let Some(level) = old else { return 0 };
         let Some(last) = self.written.get(&page) else { return level };
         if level == 0 || self.kept[level].is_empty() {

@@ -80,7 +80,7 @@ impl NaiveRule for Oracle {
         true
     }
 
-    fn host(&self, page: u32, _: Option<usize>, now: Time) -> usize {
+    fn host(&self, page: u32, _: Option<u8>, _: Option<usize>, now: Time) -> usize {
         match self.death(page, Some(now.host), now.host) {
             None => self.classes - 1,
             Some(death) => self.class(self.predicted(page, Some(now.host), death) - now.host),

@@ -37,7 +37,7 @@ impl NaiveRule for SepBit {
         class >= 2
     }
 
-    fn host(&self, page: u32, _: Option<usize>, now: Time) -> usize {
+    fn host(&self, page: u32, _: Option<u8>, _: Option<usize>, now: Time) -> usize {
         let Some(&last) = self.written.get(&page) else { return 1 };
         let is_queued = self.queue.contains(&(page, last));
         let is_short = self.lifetime.is_none_or(|lifetime| ((now.host - last) as f64) < lifetime);

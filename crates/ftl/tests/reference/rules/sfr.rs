@@ -26,7 +26,7 @@ impl NaiveRule for Sfr {
         class + 1 == self.classes
     }
 
-    fn host(&self, page: u32, _: Option<usize>, _: Time) -> usize {
+    fn host(&self, page: u32, _: Option<u8>, _: Option<usize>, _: Time) -> usize {
         let writes = [&self.writes[..], &[page]].concat();
         let beginnings = Self::beginnings(&writes);
         let last = *beginnings.last().unwrap();

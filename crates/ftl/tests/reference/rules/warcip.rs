@@ -56,7 +56,7 @@ impl NaiveRule for Warcip {
         class + 1 == self.classes
     }
 
-    fn host(&self, page: u32, _: Option<usize>, now: Time) -> usize {
+    fn host(&self, page: u32, _: Option<u8>, _: Option<usize>, now: Time) -> usize {
         let interval = self.interval(page, now.host) as f64;
         let far = |centre: f64| (centre - interval).abs();
         let nearest = self.centres.iter().rev().min_by(|a, b| far(*a.1).total_cmp(&far(*b.1)));
