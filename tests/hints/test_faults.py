@@ -109,15 +109,34 @@ def settle(stand: Stand) -> None:
     until(lambda: zombies(stand) <= FEW)
 
 
-def fill(stand: Stand, table: str, rows: int = 20_000, where: str = "") -> None:
-    """A table that was written once, so that its blocks have old versions, and is dirty again."""
+def fill(
+    stand: Stand,
+    table: str,
+    rows: int = 20_000,
+    where: str = "",
+    written: Callable[[], object] = lambda: None,
+) -> None:
+    """A table that was written once, so that its blocks have old versions, and is dirty again.
+
+    ``written`` is called between: what else has the table may write it, too.
+    """
     stand.cluster.ask(
         f"CREATE TABLE {table} (n INT, words TEXT) {where};"
         f"INSERT INTO {table} SELECT i, repeat('w', 90) FROM generate_series(1, {rows}) AS i;"
         f"CHECKPOINT"
     )
+    written()
     subprocess.run(["sync", "-f", str(stand.mount)], check=True)
     dirty(stand, table)
+
+
+def catch_up(stand: Stand, standby: str) -> None:
+    """The standby has all that the server has, and has written it."""
+    end = stand.cluster.ask("SELECT pg_current_wal_lsn()")
+    with postgres.load().connect(standby, autocommit=True) as asked:
+        query = f"SELECT pg_last_wal_replay_lsn() >= '{end}'::pg_lsn"
+        until(lambda: bool(asked.execute(query).fetchone()[0]))
+        asked.execute("CHECKPOINT")
 
 
 def dirty(stand: Stand, table: str) -> None:
@@ -261,7 +280,7 @@ def test_a_standby_is_followed_and_also_when_it_is_promoted(stand: Stand) -> Non
     try:
         dsn = f"host={socket} port=5433 user={USER} dbname={USER}"
         with following(stand, dsn) as hints:
-            fill(stand, "streamed")
+            fill(stand, "streamed", written=lambda: catch_up(stand, dsn))
             until(lambda: hints.link.sent.pages > 200)
             before = hints.counts()
             cluster.run("pg_ctl", *control, "promote")
