@@ -34,6 +34,12 @@ class RunKeywords(TypedDict, total=False):
     """Flush command of the host behind every so many writes of a mapping unit. Needs
     power_protection no: a protected buffer is never flushed.
     """
+    streams: str | None
+    """File with the streams of writes by address, in the form of a dp_scheme file of fio: lines of
+    START, END, STREAM in bytes. The first line that holds the first byte of a write decides, on a
+    counting drive the first byte of each page. Other writes keep the stream that the workload gives
+    them, if any. For example streams.csv.
+    """
     format: str | None
     """Format of the trace; see flashgc trace formats. For example msr. [default: found from the
     file]
@@ -167,7 +173,7 @@ class RunKeywords(TypedDict, total=False):
     """
     placement: str | None
     """Open block that a page goes to, with the pool frontier: none, dac, sepbit, multilog, fadac,
-    sfr, warcip, eti, oracle. For example dac:regions=3,zombie-block=yes. [default: none]
+    sfr, warcip, eti, fdp, oracle. For example dac:regions=3,zombie-block=yes. [default: none]
     """
     gc_preset: GcPreset | None
     """Victim policy and placement under one name, instead of victim and placement: gc-gd, gc-cb,
@@ -281,6 +287,12 @@ class CompareKeywords(TypedDict, total=False):
     flush_every: int | str | None
     """Flush command of the host behind every so many writes of a mapping unit. Needs
     power_protection no: a protected buffer is never flushed.
+    """
+    streams: str | None
+    """File with the streams of writes by address, in the form of a dp_scheme file of fio: lines of
+    START, END, STREAM in bytes. The first line that holds the first byte of a write decides, on a
+    counting drive the first byte of each page. Other writes keep the stream that the workload gives
+    them, if any. For example streams.csv.
     """
     format: str | None
     """Format of the trace; see flashgc trace formats. For example msr. [default: found from the
@@ -415,7 +427,7 @@ class CompareKeywords(TypedDict, total=False):
     """
     placement: str | Sequence[str] | None
     """Open block that a page goes to, with the pool frontier: none, dac, sepbit, multilog, fadac,
-    sfr, warcip, eti, oracle. For example dac:regions=3,zombie-block=yes. [default: none]
+    sfr, warcip, eti, fdp, oracle. For example dac:regions=3,zombie-block=yes. [default: none]
     """
     gc_preset: GcPreset | Sequence[GcPreset] | None
     """Victim policy and placement under one name, instead of victim and placement: gc-gd, gc-cb,

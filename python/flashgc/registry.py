@@ -60,6 +60,8 @@ class PlacementEntry(Entry):
 
     #: Whether it must know what the host will write, which no drive does.
     needs_future: bool
+    #: Whether it must know the streams of writes, which most workloads do not have.
+    needs_streams: bool
 
 
 @dataclass(frozen=True)
@@ -157,10 +159,12 @@ def placements() -> tuple[PlacementEntry, ...]:
     """Every placement, the default first.
 
     >>> [placement.name for placement in placements() if not placement.needs_future]
-    ['none', 'dac', 'sepbit', 'multilog', 'fadac', 'sfr', 'warcip', 'eti']
+    ['none', 'dac', 'sepbit', 'multilog', 'fadac', 'sfr', 'warcip', 'eti', 'fdp']
     """
     return tuple(
-        PlacementEntry(**vars(entry), needs_future=one["needs_future"])
+        PlacementEntry(
+            **vars(entry), needs_future=one["needs_future"], needs_streams=one["needs_streams"]
+        )
         for entry, one in zip(_entries("placements"), _listing()["placements"], strict=True)
     )
 

@@ -225,10 +225,7 @@ impl Params {
     /// Those of `names` that have another value than the default that `declared` gives them, each as
     /// `name=value`.
     pub fn changed(&self, declared: &[Param], names: &[&str]) -> Vec<String> {
-        let usual = |param: &Param| {
-            let value = parse_value(&self.owner, param, param.default?).ok()?;
-            Some(value.to_string())
-        };
+        let usual = |param: &Param| self.default_of(param);
         declared
             .iter()
             .filter(|param| names.contains(&param.name))
@@ -236,6 +233,22 @@ impl Params {
             .filter(|(param, value)| usual(param).is_some_and(|usual| usual != *value))
             .map(|(param, value)| format!("{}={value}", param.name))
             .collect()
+    }
+
+    /// The same, but without those of `names` that have the default that `declared` gives them: the text
+    /// leaves them out. They can be asked for no more.
+    pub fn without_defaults(mut self, declared: &[Param], names: &[&str]) -> Self {
+        let changed = self.changed(declared, names);
+        self.values.retain(|(name, value)| {
+            !names.contains(name) || changed.contains(&format!("{name}={value}"))
+        });
+        self
+    }
+
+    /// The default of `param` as a text writes it, if it has one.
+    fn default_of(&self, param: &Param) -> Option<String> {
+        let value = parse_value(&self.owner, param, param.default?).ok()?;
+        Some(value.to_string())
     }
 
     /// The whole number called `name`. Panics if `name` was not declared as one: a bug of ours.
@@ -360,6 +373,17 @@ mod tests {
         let params = resolve("d-choices", &[D]).unwrap();
         assert_eq!((params.integer("d"), params.to_string().as_str()), (10, "d-choices:d=10"));
         assert_eq!(resolve("x:f=7%", &[F]).unwrap().real("f"), 0.07);
+    }
+
+    #[test]
+    fn a_text_leaves_out_what_it_is_told_to() {
+        let declared = [D, Param { default: Some("0.5"), ..F }];
+        let text = |typed, names: &[&str]| {
+            resolve(typed, &declared).unwrap().without_defaults(&declared, names).to_string()
+        };
+        assert_eq!(text("x", &["d", "f"]), "x");
+        assert_eq!(text("x:d=010,f=50%", &["d"]), "x:f=0.5");
+        assert_eq!(text("x:d=11,f=0.5", &["d", "f"]), "x:d=11");
     }
 
     #[test]

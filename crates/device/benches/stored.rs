@@ -35,6 +35,7 @@ fn settings(blocks: u32) -> Settings {
         victim,
         journal_blocks: Settings::JOURNAL_BLOCKS,
         durability: Durability::Process,
+        streams: None,
     }
 }
 

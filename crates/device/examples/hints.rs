@@ -286,6 +286,7 @@ fn drive(path: &Path) -> Drive {
         victim: Victim::Registered(VictimSpec::parse("z-greedy").expect("a policy")),
         journal_blocks: Settings::JOURNAL_BLOCKS,
         durability: Durability::Process,
+        streams: None,
     };
     let mut media =
         FileMedia::create(path, settings.file_bytes().expect("a size")).expect("a file");

@@ -24,6 +24,7 @@ pub(crate) use open::zones_of;
 pub use report::{Block, BlockState, Report};
 
 use flashgc_ftl::Stepwise;
+use flashgc_workload::StreamRanges;
 
 use crate::checkpoint::{BlockInfo, Horizon};
 use crate::journal::Journal;
@@ -55,6 +56,8 @@ pub struct Drive {
     horizons: Vec<Horizon>,
     /// Erased blocks at which collections begin.
     low: u32,
+    /// The streams of writes by address; `None` for no streams.
+    ranges: Option<StreamRanges>,
     durability: Durability,
     rules: Rules,
     /// Records below this number were durable at the last sync.

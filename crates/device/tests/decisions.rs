@@ -4,7 +4,8 @@
 mod common;
 
 use common::{LOW, commands, compare, new_medium, open, settings, work};
-use flashgc_device::Served;
+use flashgc_base::stream::{NO_STREAM, StreamId};
+use flashgc_device::{Served, Settings};
 use flashgc_ftl::{Translation, allocation_policies, placement_policies, victim_policies};
 
 fn follow(counting: &mut dyn Translation, commands: &[(u64, bool)]) {
@@ -53,6 +54,62 @@ fn decisions_are_those_of_the_counting_drive_across_clean_restarts() {
         let checked = flashgc_device::check::check(&media, &settings).unwrap();
         assert!(checked.is_clean && checked.damaged.is_empty(), "{what}: {checked:?}");
         assert!(checked.disagree.is_empty() && checked.mapped > 100, "{what}: {checked:?}");
+    }
+}
+
+/// The table of streams, and the stream of a page: pages 0 to 99, 100 to 299, and others.
+const STREAMS: &str = "0, 409600, 1\n409600, 1228800, 3\n";
+
+fn stream_of(page: u32) -> StreamId {
+    match page {
+        0..100 => 1,
+        100..300 => 3,
+        _ => NO_STREAM,
+    }
+}
+
+/// Streams come from the address, also after a crash: the data of a page are of its stream.
+#[test]
+fn streams_are_those_of_the_counting_drive_and_survive_a_crash() {
+    for placement in ["none", "sepbit", "fdp:handles=4", "fdp:handles=2,persistent=1"] {
+        let mut settings = settings("cost-benefit", placement, "fifo");
+        settings.layout.streams = true;
+        settings.streams = Some(STREAMS.to_string());
+        let text = settings.text();
+        let settings = Settings::parse(&text, None).unwrap();
+        assert_eq!((settings.text(), settings.layout.streams), (text, true));
+        let mut counting = settings.victim.build(settings.layout.clone()).unwrap();
+        let media = new_medium(&settings);
+        let pages = u64::from(settings.layout.geometry.logical_pages());
+        let mut held = vec![None; pages as usize];
+        for round in 0..3 {
+            let mut drive = open(media.clone(), &settings);
+            let commands = commands(3000, pages, round);
+            work(&mut drive, &mut held, &commands, round * 10_000);
+            for one in &commands {
+                let page = one.0 as u32;
+                counting.streams().unwrap().name(&[page], &[stream_of(page)]).unwrap();
+                follow(counting.as_mut(), &[*one]);
+            }
+            let stat = drive.stat();
+            assert_eq!(stat.decisions, counting.decisions(), "{placement}, round {round}");
+            assert_eq!(stat.streams.as_ref(), counting.stream_totals(), "{placement}");
+            drive.close().unwrap();
+        }
+        let mut drive = open(media.clone(), &settings);
+        drive.write(5, &common::page_of(1), true).unwrap();
+        drop(drive); // Not closed.
+        let mut drive = open(media, &settings);
+        assert!(drive.stat().recovery.is_some());
+        // Nothing is written to the ranges any more; what is copied of them is of their streams.
+        for (page, _) in commands(3000, pages - 300, 9) {
+            drive.write(300 + page, &common::page_of(page), false).unwrap();
+        }
+        let totals = drive.stat().streams.unwrap();
+        let of = |entry: StreamId| totals.streams[usize::from(entry)];
+        assert_eq!((of(1).host_pages, of(3).host_pages), (0, 0), "{placement}");
+        assert!(of(1).copied_pages > 20 && of(3).copied_pages > 20, "{placement}: {totals:?}");
+        assert_eq!(of(NO_STREAM).host_pages, 3000, "{placement}");
     }
 }
 

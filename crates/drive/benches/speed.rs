@@ -143,6 +143,7 @@ fn engine(
         geometry: *geometry,
         frontier: if placement.is_none() { Frontier::Single } else { pool },
         placement: placement.clone(),
+        streams: false,
         buffer: PageBuffer::default(),
         allocation: Allocation::default(),
         levelling: None,

@@ -14,6 +14,7 @@ use std::time::Instant;
 use bare::{Bare, median, writes_with_copies};
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::{Fault, Reader, State, Writer};
+use flashgc_base::stream::NO_STREAM;
 use flashgc_drive::timed::{
     Collecting, Hardware, Loop, Order, Placement, Preemption, Scheduling, Settings, Silent,
     Suspend, TimedDrive, Unit, Until,
@@ -76,7 +77,14 @@ impl RequestStream for Uniform {
             let offset = u64::from(self.stream.below(self.pages)) * 4096;
             let reads = self.reads && self.stream.bits() & 1 == 1;
             let op = if reads { Op::Read } else { Op::Write };
-            batch.push(TimedRequest { arrival_ns: 0, offset, bytes: 4096, op, urgent: false });
+            batch.push(TimedRequest {
+                arrival_ns: 0,
+                offset,
+                bytes: 4096,
+                op,
+                urgent: false,
+                stream: NO_STREAM,
+            });
         }
         Ok(())
     }

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use flashgc_base::spec::SpecError;
 use flashgc_ftl::{
-    Allocation, Fill, Frontier, FtlError, Geometry, Layout, Levelling, Lifespan, Mapping,
+    Allocation, Fill, Frontier, FtlError, Geometry, Handles, Layout, Levelling, Lifespan, Mapping,
     PageBuffer, PlacementSpec, PlaneLayout, Stepwise, Translation, Victim,
 };
 use flashgc_host::{HostSpec, HostWatch};
 use flashgc_workload::requests::Space;
-use flashgc_workload::{Flushing, Workload, WorkloadError};
+use flashgc_workload::{Flushing, Ranged, StreamRanges, Workload, WorkloadError};
 
 use crate::ahead::Ahead;
 use crate::counting::DriveError;
@@ -35,6 +35,8 @@ pub struct Resolved {
     pub auto_warmup: bool,
     /// Where commands come from.
     pub source: Arc<dyn Source>,
+    /// The streams of writes by address, where the workload does not say them.
+    pub streams: Option<Arc<StreamRanges>>,
     /// How long operations keep the flash busy, where that is asked for.
     pub times: Option<Times>,
     /// Whether the runs go on until a failure rather than for a length.
@@ -127,6 +129,7 @@ impl Resolved {
             allocation: self.allocation,
             levelling: self.levelling,
             placement: self.placement.clone(),
+            streams: self.has_streams(),
             buffer: self.buffer,
             lifespan: self.lifespan,
             fill: self.fill,
@@ -149,7 +152,10 @@ impl Resolved {
     /// # Errors
     /// Those of the source.
     pub(crate) fn commands(&self, run: u32) -> Result<Box<dyn Workload>, WorkloadError> {
-        let commands = self.source.open(&self.space(), self.seed(run))?;
+        let mut commands = self.source.open(&self.space(), self.seed(run))?;
+        if let Some(ranges) = &self.streams {
+            commands = Box::new(Ranged::new(commands, Arc::clone(ranges), self.config.unit()));
+        }
         Ok(match self.config.flush_every {
             Some(every) => Box::new(Flushing::new(commands, every)),
             None => commands,
@@ -171,6 +177,16 @@ impl Resolved {
         let told = self.host.as_ref().is_some_and(|host| !host.hints().is_none());
         let asks = self.victim.as_ref().is_some_and(Victim::asks_for_zombies);
         (told, asks || self.placement.asks_for_zombies())
+    }
+
+    /// Whether writes have streams, which the drive then keeps.
+    pub(crate) fn has_streams(&self) -> bool {
+        self.streams.is_some() || self.source.has_streams()
+    }
+
+    /// The placement handles of a drive with flexible data placement; `None` of another.
+    pub(crate) fn handles(&self) -> Option<Handles> {
+        self.placement.handles()
     }
 
     /// The seed of run number `run`.

@@ -1,7 +1,10 @@
 //! The counting drive: commands in, page programs counted. No clock.
 
+use std::ops::Range;
+
 use flashgc_base::snapshot::{Fault, State};
 use flashgc_base::state;
+use flashgc_base::stream::StreamId;
 use flashgc_ftl::{FtlError, Translation};
 use flashgc_ftl::{Moment, Wear};
 use flashgc_workload::{Batch, Op, Workload, WorkloadError};
@@ -122,6 +125,8 @@ pub struct CountingDrive {
     /// The same before the first failure, once there is one.
     asked_at_first_failure: Option<Asked>,
     writes: Vec<u32>,
+    /// The streams of `writes`; empty where they have none.
+    named: Vec<StreamId>,
     told: Vec<u32>,
 }
 
@@ -130,7 +135,7 @@ impl State for CountingDrive {
         named: "counting drive";
         values: batch, done, hinted, shortened, flushed, requests, asked, asked_at_first_failure;
         states: layer, workload;
-        fixed: batch_len, writes, told;
+        fixed: batch_len, writes, named, told;
         then: check;
     }
 }
@@ -141,7 +146,9 @@ pub(crate) fn check_batch(batch: &Batch, done: usize) -> Result<(), Fault> {
     let in_order = batch.hints.is_sorted_by_key(|hint| hint.before)
         && batch.short.is_sorted_by_key(|&(number, _)| number)
         && batch.flushes.is_sorted();
-    if done <= commands && (batch.ops.is_empty() || batch.ops.len() == commands) && in_order {
+    let has_streams = batch.streams.is_empty() || batch.streams.len() == commands;
+    let has_ops = batch.ops.is_empty() || batch.ops.len() == commands;
+    if done <= commands && has_ops && has_streams && in_order {
         return Ok(());
     }
     Err(Fault::new("a batch of commands contradicts itself"))
@@ -164,6 +171,7 @@ impl CountingDrive {
             asked: Asked::default(),
             asked_at_first_failure: None,
             writes: Vec::new(),
+            named: Vec::new(),
             told: Vec::new(),
         }
     }
@@ -248,6 +256,8 @@ impl CountingDrive {
         if self.batch.ops.is_empty() {
             let pages = &self.batch.pages[self.done..end];
             let pages = &pages[..pages.len().min(clamp(writes))];
+            let streams = self.batch.streams.get(self.done..).unwrap_or_default();
+            let pages = &pages[..name(&mut *self.layer, pages, streams)?];
             let host_pages = self.layer.counters().host_pages;
             let written = self.layer.write_until(pages, collections)?;
             if let Some(first) = self.unnoted_failure() {
@@ -353,7 +363,9 @@ impl CountingDrive {
                 continue;
             }
             keep_writes(&self.batch.pages[self.done..self.done + run], ops, &mut self.writes);
+            keep_streams(&self.batch.streams, self.done..self.done + run, ops, &mut self.named);
             let allowed = self.writes.len().min(writes);
+            let allowed = name(&mut *self.layer, &self.writes[..allowed], &self.named)?;
             let host_pages = self.layer.counters().host_pages;
             let written = self.layer.write_until(&self.writes[..allowed], collections)?;
             if let Some(first) = self.unnoted_failure() {
@@ -367,7 +379,7 @@ impl CountingDrive {
             }
             writes -= written;
             let ops = &self.batch.ops[self.done..end];
-            let executed = if writes == 0 {
+            let executed = if writes == 0 || (written == allowed && allowed < self.writes.len()) {
                 after_write(&ops[..run], written)
             } else if written == self.writes.len() {
                 run
@@ -403,6 +415,25 @@ fn keep_writes(pages: &[u32], ops: &[Op], writes: &mut Vec<u32>) {
         kept += usize::from(op == Op::Write);
     }
     writes.truncate(kept);
+}
+
+/// Names the streams of `pages`, which the layer writes next; returns of how many: less than all where a
+/// page comes twice in different streams.
+fn name(
+    layer: &mut dyn Translation,
+    pages: &[u32],
+    streams: &[StreamId],
+) -> Result<usize, FtlError> {
+    layer.streams().map_or(Ok(pages.len()), |named| named.name(pages, streams))
+}
+
+/// Puts the streams of the commands in `run` that are writes into `named`.
+fn keep_streams(streams: &[StreamId], run: Range<usize>, ops: &[Op], named: &mut Vec<StreamId>) {
+    named.clear();
+    if !streams.is_empty() {
+        let each = streams[run].iter().zip(ops);
+        named.extend(each.filter(|(_, op)| **op == Op::Write).map(|(&stream, _)| stream));
+    }
 }
 
 /// How many of `ops` there are up to and including the `count`-th write.

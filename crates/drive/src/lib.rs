@@ -24,6 +24,8 @@ mod run;
 pub mod simulate;
 pub mod source;
 pub mod stats;
+pub mod stream_results;
+mod streams;
 pub mod swap;
 pub mod timed;
 pub mod times;

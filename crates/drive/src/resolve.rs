@@ -17,6 +17,7 @@ use crate::config::Resolved;
 use crate::extent::{Length, Plan, Warmup};
 use crate::options::{HostConfig, NONE, RunConfig, TraceConfig};
 use crate::source::Source;
+use crate::streams;
 use crate::swap::SwapSpec;
 use crate::timed::config::resolve as clock;
 use crate::timed::words::parse_preemption;
@@ -61,6 +62,7 @@ impl Resolved {
         }
         check_requests(config, buffer, &geometry, &*source)?;
         let host = host(config, &specs.mapping, &geometry)?;
+        let streams = streams::read(config, &specs.mapping, &specs.placement, &*source)?;
         let timed = plan.map(|plan| {
             let Specs { mapping, placement, lifespan, fill, .. } = &specs;
             let pages = geometry.logical_pages();
@@ -92,6 +94,7 @@ impl Resolved {
             plan: course.plan,
             auto_warmup: course.auto_warmup,
             source,
+            streams,
             times: specs.times,
             until_failure: course.until_failure,
             host,

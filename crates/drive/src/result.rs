@@ -19,6 +19,7 @@ use crate::run::Finished;
 use crate::stats::{
     Interval, all_equal, batch_means, drift, exceeds_chance, half_width95, mean, mser,
 };
+use crate::stream_results::{self, FdpResult, StreamResult};
 use crate::swap::result::{MapCounts, MergeCounts, Swap};
 use crate::timed::TimedResult;
 use crate::times::{Busy, Work};
@@ -82,6 +83,12 @@ pub struct RunResult {
     /// The counts of zombies; `None` where neither policy nor placement asks.
     #[serde(default)]
     pub zombies: Option<ZombieResult>,
+    /// What each stream cost; `None` where writes name none.
+    #[serde(default)]
+    pub streams: Option<Vec<StreamResult>>,
+    /// The log of flexible data placement; `None` without it.
+    #[serde(default)]
+    pub fdp: Option<FdpResult>,
     /// How the trace was replayed; `None` of generators.
     #[serde(default)]
     pub trace: Option<Replayed>,
@@ -285,13 +292,15 @@ pub(crate) fn summarise(resolved: &Resolved, runs: &[Finished], interrupted: boo
         spare_factor: geometry.spare_factor(),
         overprovision: geometry.overprovision(),
     };
+    let totals = stream_results::totals(runs);
+    let bytes = Bytes::new(&counters, &asked, packing, resolved.config.unit());
     RunResult {
         write_amplification: mean(&values),
         write_amplification_ci95: half,
         write_amplification_interval: half
             .map(|half| ((mean(&values) - half).max(least), mean(&values) + half)),
         run_values: values,
-        bytes: Bytes::new(&counters, &asked, packing, resolved.config.unit()),
+        bytes,
         short_writes: asked.short_writes,
         host_pages: counters.host_pages,
         copied_pages: counters.copied_pages,
@@ -304,6 +313,8 @@ pub(crate) fn summarise(resolved: &Resolved, runs: &[Finished], interrupted: boo
         lifetime: Lifetime::new(resolved, runs),
         host: HostResult::new(runs),
         zombies: ZombieResult::new(runs, counters.copied_pages),
+        streams: totals.as_ref().map(StreamResult::all),
+        fdp: totals.as_ref().and_then(|totals| FdpResult::of(resolved, runs, totals, &bytes)),
         trace,
         busy: resolved.times.as_ref().map(|times| Busy::new(times, &work)),
         timed: None,
@@ -521,6 +532,9 @@ fn digest(config: &FullConfig, runs: &[Finished]) -> String {
         }
         if let Some(life) = &run.life {
             text.push_str(&format!("|{life:?}"));
+        }
+        if let Some(streams) = &run.streams {
+            text.push_str(&format!("|{streams:?}"));
         }
         if let Some(levelled) = &run.levelled {
             text.push_str(&format!("|{levelled:?}"));

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use flashgc_base::snapshot::{State, Value};
 use flashgc_base::{state, value};
 use flashgc_ftl::{Cause, Moment};
-use flashgc_ftl::{Counters, Levelled, MapTraffic, Merges, Packing, ZombieCounts};
+use flashgc_ftl::{Counters, Levelled, MapTraffic, Merges, Packing, StreamTotals, ZombieCounts};
 use flashgc_host::{HostCounts, HostWatch};
 use flashgc_workload::Batch;
 
@@ -150,6 +150,7 @@ struct Counted {
     packing: Option<Packing>,
     levelled: Option<Levelled>,
     zombies: Option<ZombieCounts>,
+    streams: Option<StreamTotals>,
     host: Option<HostCounts>,
     merges: Option<Merges>,
     map_traffic: Option<MapTraffic>,
@@ -164,7 +165,18 @@ macro_rules! since {
 }
 
 impl Value for Counted {
-    value!(counters, asked, packing, levelled, zombies, host, merges, map_traffic, swapping);
+    value!(
+        counters,
+        asked,
+        packing,
+        levelled,
+        zombies,
+        streams,
+        host,
+        merges,
+        map_traffic,
+        swapping
+    );
 }
 
 impl Counted {
@@ -175,6 +187,7 @@ impl Counted {
             packing: since!(self.packing, earlier.packing),
             levelled: since!(self.levelled, earlier.levelled),
             zombies: since!(self.zombies, earlier.zombies),
+            streams: since!(self.streams, earlier.streams),
             host: since!(self.host, earlier.host),
             merges: since!(self.merges, earlier.merges),
             map_traffic: since!(self.map_traffic, earlier.map_traffic),
@@ -284,6 +297,7 @@ impl Run {
             packing: layer.packing(),
             levelled: layer.levelled(),
             zombies: layer.zombies(),
+            streams: layer.stream_totals().cloned(),
             host: self.host.as_ref().map(HostWatch::counts),
             merges: layer.merges(),
             map_traffic: layer.map_traffic(),
@@ -441,6 +455,7 @@ impl Lengthened for Run {
             packing: counted.packing,
             levelled: counted.levelled,
             zombies: counted.zombies,
+            streams: counted.streams,
             host: counted.host,
             merges: counted.merges,
             map_traffic: counted.map_traffic,
@@ -474,6 +489,8 @@ pub(crate) struct Finished {
     pub(crate) levelled: Option<Levelled>,
     /// The counts of zombies in the measured part, where any are kept.
     pub(crate) zombies: Option<ZombieCounts>,
+    /// The counts of streams in the measured part, where writes name any.
+    pub(crate) streams: Option<StreamTotals>,
     /// The counts of the host in the measured part, where there is one.
     pub(crate) host: Option<HostCounts>,
     /// How log blocks were merged in the measured part, where there are any.
@@ -513,6 +530,7 @@ impl Value for Finished {
         packing,
         levelled,
         zombies,
+        streams,
         host,
         merges,
         map_traffic,

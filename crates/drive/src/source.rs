@@ -55,6 +55,11 @@ pub trait Source: Send + Sync {
         Ok(())
     }
 
+    /// Whether any of its writes have a stream.
+    fn has_streams(&self) -> bool {
+        false
+    }
+
     /// One replay, or `None` if it has no end.
     fn pass(&self) -> Option<Pass>;
 
@@ -117,6 +122,10 @@ impl Source for GeneratorSpec {
 
     fn check_page_size(&self, bytes: u32) -> Result<(), SpecError> {
         GeneratorSpec::check_page_size(self, bytes.into())
+    }
+
+    fn has_streams(&self) -> bool {
+        GeneratorSpec::has_streams(self)
     }
 
     fn pass(&self) -> Option<Pass> {
@@ -315,6 +324,13 @@ impl Source for TimedSource {
         match &self.requests {
             Requests::Pages(spec) => spec.check_page_size(bytes.into()),
             Requests::DiskSim(_) | Requests::Trace(_) => Ok(()),
+        }
+    }
+
+    fn has_streams(&self) -> bool {
+        match &self.requests {
+            Requests::Pages(spec) => spec.has_streams(),
+            Requests::DiskSim(_) | Requests::Trace(_) => false,
         }
     }
 

@@ -6,6 +6,7 @@ mod timed_common;
 use std::sync::Arc;
 
 use flashgc_base::rng::Stream;
+use flashgc_base::stream::NO_STREAM;
 use flashgc_drive::config::Resolved;
 use flashgc_drive::options::RunConfig;
 use flashgc_drive::result::RunResult;
@@ -320,6 +321,7 @@ fn a_write_cache_takes_and_merges_writes_of_less_than_a_page() {
             bytes,
             op: Op::Write,
             urgent: false,
+            stream: NO_STREAM,
         });
         let mut drive = recorded(&settings, layer, requests.collect());
         drive.run(Until::END).unwrap();

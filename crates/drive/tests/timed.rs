@@ -4,6 +4,7 @@
 mod timed_common;
 
 use flashgc_base::rng::Stream;
+use flashgc_base::stream::NO_STREAM;
 use flashgc_drive::timed::{Hardware, Loop, Settings, Silent, Stop, TimedDrive, Until};
 use flashgc_ftl::{
     Fill, Frontier, Geometry, Layout, PlacementSpec, VictimSpec, placement_policies,
@@ -95,7 +96,11 @@ fn one_die_decides_as_the_counting_drive_request_by_request() {
     let geometry = Geometry::with_spare(200, 16, 0.15).unwrap();
     let hardware = Hardware { transfer_ns: 7 * US, command_ns: 300, ..paper_hardware() };
     let commands = mixed(20_000, geometry.logical_pages());
-    let requests: Vec<_> = commands.iter().map(|&(op, page)| request(0, op, page)).collect();
+    let stream_of = |page: u32| [2, 0, NO_STREAM, 1][page as usize % 4];
+    let asked = commands
+        .iter()
+        .map(|&(op, page)| TimedRequest { stream: stream_of(page), ..request(0, op, page) });
+    let requests: Vec<_> = asked.collect();
     let plain = victim_policies().iter().map(|info| (info.name, "none"));
     let sorted = [
         ("greedy", "dac"),
@@ -117,6 +122,7 @@ fn one_die_decides_as_the_counting_drive_request_by_request() {
                 .unwrap();
         let layout = Layout {
             frontier: Frontier::Pool { low: 2 },
+            streams: spec.needs_streams(),
             placement: spec,
             fill: Fill::Random,
             seed: 7,
@@ -125,6 +131,9 @@ fn one_die_decides_as_the_counting_drive_request_by_request() {
         let mut counting = VictimSpec::parse(policy).unwrap().build(layout).unwrap();
         let mut reads_found = 0;
         for (done, &(op, page)) in (1..).zip(&commands) {
+            if let Some(streams) = counting.streams() {
+                streams.name(&[page], &[stream_of(page)]).unwrap();
+            }
             match op {
                 Op::Write => counting.write(&[page]).unwrap(),
                 Op::Trim | Op::Dirty | Op::Clean | Op::Flush => counting.trim(&[page]).unwrap(),
@@ -135,6 +144,8 @@ fn one_die_decides_as_the_counting_drive_request_by_request() {
                 assert_eq!(timed.layer().decisions(), counting.decisions(), "{policy} {placement}");
                 assert_eq!(timed.layer().counters(), counting.counters(), "{policy} {placement}");
                 assert_eq!(timed.layer().zombies(), counting.zombies(), "{policy} {placement}");
+                let totals = counting.stream_totals();
+                assert_eq!(timed.layer().stream_totals(), totals, "{policy} {placement}");
                 let ahead: Vec<u32> =
                     commands[done as usize..].iter().map(|&(_, page)| page).take(30).collect();
                 timed.hint(&ahead).unwrap();

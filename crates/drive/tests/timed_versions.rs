@@ -5,6 +5,7 @@
 mod timed_common;
 
 use flashgc_base::rng::Stream;
+use flashgc_base::stream::NO_STREAM;
 use flashgc_drive::timed::{
     Collecting, Hardware, Idle, Loop, Placement, Preemption, Scheduling, Settings, Stop, Suspend,
     TimedDrive, Unit, Until,
@@ -133,7 +134,14 @@ fn requests(draw: &mut Draw, count: usize, pages: u32) -> Vec<TimedRequest> {
                 _ => Op::Write,
             };
             let bytes = bytes.min(end - offset) as u32;
-            TimedRequest { arrival_ns: time, offset, bytes, op, urgent: draw.from(0, 30) == 0 }
+            TimedRequest {
+                arrival_ns: time,
+                offset,
+                bytes,
+                op,
+                urgent: draw.from(0, 30) == 0,
+                stream: NO_STREAM,
+            }
         })
         .collect()
 }

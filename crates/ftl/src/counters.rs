@@ -1,6 +1,8 @@
 //! The counters of layers.
 
-use flashgc_base::counts;
+use flashgc_base::snapshot::Value;
+use flashgc_base::stream::{MOST_STREAMS, NO_STREAM};
+use flashgc_base::{counts, value};
 
 counts! {
     /// Everything that has been counted since the layer was made.
@@ -84,5 +86,61 @@ counts! {
         pub collections,
         /// Valid pages that those collections rewrote.
         pub copied_pages,
+    }
+}
+
+counts! {
+    /// What a stream has cost since the layer was made, in pages.
+    pub struct StreamCounts {
+        /// Written by the host in this stream.
+        pub host_pages,
+        /// Rewritten by collections, of data that the host wrote in this stream.
+        pub copied_pages,
+    }
+}
+
+/// The counts of all streams since the layer was made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StreamTotals {
+    /// One a stream; the last is that of writes of no stream, and of first contents.
+    pub streams: Vec<StreamCounts>,
+    /// Blocks collected with valid pages in them: their data were moved.
+    pub moved_blocks: u64,
+}
+
+impl Value for StreamTotals {
+    value!(streams, moved_blocks);
+}
+
+impl Default for StreamTotals {
+    fn default() -> Self {
+        Self { streams: vec![StreamCounts::default(); MOST_STREAMS + 1], moved_blocks: 0 }
+    }
+}
+
+impl StreamTotals {
+    /// The counts since `earlier`.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        let each = self.streams.iter().zip(&earlier.streams);
+        Self {
+            streams: each.map(|(now, earlier)| now.since(earlier)).collect(),
+            moved_blocks: self.moved_blocks - earlier.moved_blocks,
+        }
+    }
+
+    /// These counts and `other`'s together.
+    #[must_use]
+    pub fn plus(&self, other: &Self) -> Self {
+        let each = self.streams.iter().zip(&other.streams);
+        Self {
+            streams: each.map(|(one, other)| one.plus(other)).collect(),
+            moved_blocks: self.moved_blocks + other.moved_blocks,
+        }
+    }
+
+    /// Those of writes of no stream.
+    pub fn unnamed(&self) -> &StreamCounts {
+        &self.streams[usize::from(NO_STREAM)]
     }
 }

@@ -28,6 +28,8 @@ pub struct Layout {
     pub levelling: Option<Levelling>,
     /// Which open block a page goes to.
     pub placement: PlacementSpec,
+    /// Whether writes name streams: what each costs is counted, and the placement is told.
+    pub streams: bool,
     /// How mapping units are gathered in flash pages.
     pub buffer: PageBuffer,
     /// How long the drive lives; `None` for ever.
@@ -49,6 +51,7 @@ impl Layout {
             allocation: Allocation::default(),
             levelling: None,
             placement: PlacementSpec::default(),
+            streams: false,
             buffer: PageBuffer::default(),
             lifespan: None,
             fill: Fill::Sequential,

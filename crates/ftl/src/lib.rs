@@ -35,7 +35,9 @@ pub mod victims;
 pub use allocation::{Allocation, allocation_policies};
 pub use blocks::{BlockId, BlockTable, NOT_A_CANDIDATE};
 pub use collector::collectors;
-pub use counters::{Counters, Levelled, MapTraffic, Merges, ZombieCounts};
+pub use counters::{
+    Counters, Levelled, MapTraffic, Merges, StreamCounts, StreamTotals, ZombieCounts,
+};
 pub use endurance::{EndOfLife, Endurance, Lifespan};
 pub use error::{FtlError, FtlErrorKind};
 pub use fill::Fill;
@@ -46,13 +48,13 @@ pub use levelling::Levelling;
 pub use mapping::{Mapping, mappings};
 pub use page_buffer::{Packing, PageBuffer};
 pub use page_map::PageMap;
-pub use placement::{Event, Future, PlacementSpec, placement_policies};
+pub use placement::{Event, Future, Handles, PlacementSpec, placement_policies};
 pub use scheme::{Costs, Duplicates, Scheme, schemes};
 pub use stepwise::{Contents, OpenBlock, PlaneMap, Stepwise};
 pub use store::{Cause, Moment, Wear};
 pub use table::UNMAPPED;
 pub use translation::{
-    FollowsReads, MakePageMap, ReportsCopies, SharesMemory, TakesHints, Translation,
+    FollowsReads, MakePageMap, ReportsCopies, SharesMemory, TakesHints, TakesStreams, Translation,
 };
 pub use victim::{External, ExternalPick, MakePick, VictimPolicy};
 pub use victims::{Victim, VictimSpec, victim_policies};

@@ -38,6 +38,21 @@ impl<T: Entry> Table<T> {
         Some(Self { memory, len, entry: PhantomData })
     }
 
+    /// `len` entries, all `value`. Where the system has not that much memory this ends the process, as
+    /// an allocation does: ask how much there is before.
+    pub(crate) fn filled(len: usize, value: T) -> Self
+    where
+        T: Default + PartialEq,
+    {
+        let Some(mut table) = Self::new(len) else {
+            std::alloc::handle_alloc_error(std::alloc::Layout::new::<[T; 1]>())
+        };
+        if value != T::default() {
+            table.fill(value);
+        }
+        table
+    }
+
     /// Bytes of memory that it takes.
     pub(crate) fn bytes(&self) -> u64 {
         Self::bytes_for(self.len)

@@ -7,9 +7,10 @@
 use flashgc_base::residency::Residency;
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::SpecError;
+use flashgc_base::stream::StreamId;
 
 use crate::blocks::{BlockId, BlockTable};
-use crate::counters::{Counters, Levelled, MapTraffic, Merges, ZombieCounts};
+use crate::counters::{Counters, Levelled, MapTraffic, Merges, StreamTotals, ZombieCounts};
 
 use crate::error::{FtlError, FtlErrorKind};
 use crate::geometry::Geometry;
@@ -48,6 +49,12 @@ pub trait Translation: State + Send {
     /// # Errors
     /// A page that the drive does not have, a drive that is read-only.
     fn trim(&mut self, pages: &[u32]) -> Result<(), FtlError>;
+
+    /// How the layer is told the streams of writes; `None` where writes name none.
+    fn streams(&mut self) -> Option<&mut dyn TakesStreams>;
+
+    /// The counts of streams; `None` where none are kept.
+    fn stream_totals(&self) -> Option<&StreamTotals>;
 
     /// How the layer takes hints; `None` where neither policy nor placement has a use for them.
     fn hints(&mut self) -> Option<&mut dyn TakesHints>;
@@ -123,6 +130,23 @@ pub trait Translation: State + Send {
 
     /// Bytes of memory of the map, the tables and the policy.
     fn memory_bytes(&self) -> u64;
+}
+
+/// A layer that is told the stream of each write.
+pub trait TakesStreams {
+    /// The next write of each of `pages` is of the stream beside it; of none if `streams` is empty.
+    /// Returns of how many pages, from the first on, it has taken note: less than all where a page comes
+    /// twice in different streams. The caller writes so many pages before it names the rest.
+    ///
+    /// A drive with a clock may have two writes of a page under way; the stream named last is then that
+    /// of both.
+    ///
+    /// # Errors
+    /// A page that the drive does not have.
+    fn name(&mut self, pages: &[u32], streams: &[StreamId]) -> Result<usize, FtlError>;
+
+    /// The data that every page has now are of this stream: of a drive that has lost what it knew.
+    fn hold(&mut self, stream_of: &dyn Fn(u32) -> StreamId);
 }
 
 /// A layer that heeds hints: pages whose new version waits in the host's cache are zombies, alive but

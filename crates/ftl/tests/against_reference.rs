@@ -7,9 +7,10 @@ mod hinting;
 mod told;
 
 use flashgc_base::rng::Stream;
+use flashgc_base::stream::{NO_STREAM, StreamId, named};
 use flashgc_ftl::{
     Allocation, BlockTable, Event, Frontier, Geometry, Layout, Levelled, Levelling, PlacementSpec,
-    VictimSpec, allocation_policies, placement_policies, victim_policies,
+    Translation, VictimSpec, allocation_policies, placement_policies, victim_policies,
 };
 use hinting::Hinting;
 use proptest::prelude::*;
@@ -76,6 +77,9 @@ const PLACEMENTS: &[&str] = &[
     "eti:extents=1024,halving=4096",
     "eti:extents=12,halving=30",
     "eti:extents=4,halving=60",
+    "fdp:handles=4,persistent=0",
+    "fdp:handles=3,persistent=2",
+    "fdp:handles=2,persistent=2",
     "oracle:classes=4,horizon=1.5,sigma=0,errors=write",
     "oracle:classes=3,horizon=0.2,sigma=0,errors=write",
     "oracle:classes=4,horizon=4,sigma=0.7,errors=write",
@@ -108,6 +112,8 @@ struct Case {
     spec: usize,
     seed: u64,
     batch: usize,
+    /// How many streams writes are of; one in as many and one more is of none. 0 for no streams.
+    streams: u8,
     /// The operations, each on a page as a share of the logical space.
     operations: Vec<(f64, Operation)>,
 }
@@ -133,7 +139,7 @@ fn cases() -> impl Strategy<Value = Case> {
         ),
         0..specs().len(),
         any::<u64>(),
-        1usize..40,
+        (1usize..40, 0u8..6),
         prop::collection::vec((0.0..1.0f64, operation), 1..700),
     )
         .prop_map(
@@ -142,7 +148,7 @@ fn cases() -> impl Strategy<Value = Case> {
                 (frontier, allocation, levelling, placement),
                 spec,
                 seed,
-                batch,
+                (batch, streams),
                 operations,
             )| {
                 Case {
@@ -156,10 +162,34 @@ fn cases() -> impl Strategy<Value = Case> {
                     spec,
                     seed,
                     batch,
+                    streams,
                     operations,
                 }
             },
         )
+}
+
+/// The stream of a write: mostly the same for a page, but not always.
+fn stream_of(index: usize, page: u32, streams: u8) -> Option<StreamId> {
+    let drawn = page as usize + usize::from(index.is_multiple_of(5));
+    let stream = (drawn % (usize::from(streams) + 1)) as StreamId;
+    (stream < streams).then_some(stream)
+}
+
+/// Writes all that waits, naming streams where the layer takes them.
+fn write_all(layer: &mut dyn Translation, pages: &mut Vec<u32>, streams: &mut Vec<StreamId>) {
+    let mut done = 0;
+    while done < pages.len() {
+        let rest = &pages[done..];
+        let count = match layer.streams() {
+            Some(taker) => taker.name(rest, &streams[done..]).unwrap(),
+            None => rest.len(),
+        };
+        layer.write(&rest[..count]).unwrap();
+        done += count;
+    }
+    pages.clear();
+    streams.clear();
 }
 
 proptest! {
@@ -226,6 +256,7 @@ proptest! {
             placement: parsed,
             allocation: Allocation::parse(allocation).unwrap(),
             levelling,
+            streams: case.streams > 0,
             seed: case.seed,
  ..Layout::new(geometry)
         };
@@ -244,15 +275,17 @@ proptest! {
         let filled = slow.programs;
         let mut pick = naive_pick(spec);
         let mut waiting: Vec<u32> = Vec::new();
+        let mut streams: Vec<StreamId> = Vec::new();
         for (index, (page, operation)) in on(logical_pages).enumerate() {
             if operation != Operation::Write {
-                fast.write(&waiting).unwrap();
-                waiting.clear();
+                write_all(&mut *fast, &mut waiting, &mut streams);
             }
             match operation {
                 Operation::Write | Operation::WriteNext => {
+                    let stream = stream_of(index, page, case.streams);
                     waiting.push(page);
-                    slow.write(page, &mut pick);
+                    streams.push(stream.unwrap_or(NO_STREAM));
+                    slow.write_in(page, stream, &mut pick);
                 }
                 Operation::Trim => {
                     fast.trim(&[page]).unwrap();
@@ -274,8 +307,7 @@ proptest! {
                 }
             }
             if waiting.len() == case.batch || index + 1 == case.operations.len() {
-                fast.write(&waiting).unwrap();
-                waiting.clear();
+                write_all(&mut *fast, &mut waiting, &mut streams);
             }
         }
         fast.audit().map_err(TestCaseError::fail)?;
@@ -287,6 +319,15 @@ proptest! {
             copied_pages: levelling.copies,
         });
         prop_assert_eq!(fast.levelled(), levelled);
+        if let Some(totals) = fast.stream_totals() {
+            let moved = slow.victims.iter().filter(|&&(_, valid)| valid > 0).count();
+            prop_assert_eq!(totals.moved_blocks, moved as u64);
+            for (entry, counts) in (0..).zip(&totals.streams) {
+                let expected = slow.streams.get(&named(entry)).copied().unwrap_or_default();
+                prop_assert_eq!((counts.host_pages, counts.copied_pages), expected, "{}", entry);
+            }
+        }
+        prop_assert_eq!(fast.stream_totals().is_some(), case.streams > 0);
         prop_assert_eq!(fast.blocks().erase_counts(), &slow.erases[..]);
         for page in 0..logical_pages {
             let place = slow.map.get(&page).map(|&(block, offset)| (block as u32, offset as u32));

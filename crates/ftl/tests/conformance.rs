@@ -79,6 +79,7 @@ fn levelling_wear_suits_every_policy_and_allocation() {
                 geometry: Geometry::with_spare(200, 16, 0.15).unwrap(),
                 frontier: Frontier::Pool { low: 2 },
                 placement: PlacementSpec::default(),
+                streams: false,
                 allocation: Allocation::parse(allocation.name).unwrap(),
                 levelling: Some(Levelling { threshold: 2, interval: 3 }),
                 lifespan: None,

@@ -22,6 +22,7 @@ fn layout(geometry: Geometry, fill: Fill) -> Layout {
         geometry,
         frontier,
         placement,
+        streams: false,
         allocation,
         levelling,
         lifespan,

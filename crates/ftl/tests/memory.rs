@@ -49,10 +49,25 @@ unsafe impl GlobalAlloc for Counting {
 
 /// Bytes of map, reverse map and live bits, which are not the allocator's: 4 a logical page, 4 a
 /// physical page, a bit a physical page (b is a power of two here); from 128 KiB on whole huge pages
-/// of 2 MiB. Zombies take none of them.
-fn mapped(geometry: &Geometry) -> i64 {
-    let physical = geometry.physical_pages();
-    let tables = [4 * u64::from(geometry.logical_pages()), 4 * physical, physical / 8];
+/// of 2 MiB. Zombies take none of them. Of clairvoyance also 4 bytes a write in sight and, 8 bytes each,
+/// two tables of pages, with errors four, with those of requests one more and one of writes in sight; a
+/// table without entries is one of one.
+fn mapped(layout: &Layout) -> i64 {
+    let geometry = &layout.geometry;
+    let (logical, physical) = (u64::from(geometry.logical_pages()), geometry.physical_pages());
+    let mut tables = vec![4 * logical, 4 * physical, physical / 8];
+    let placement = layout.placement.to_string();
+    if layout.placement.needs_future() {
+        let horizon =
+            if placement.contains("horizon=0.5") { logical.div_ceil(2) } else { 8 * logical };
+        let ring = horizon.next_power_of_two();
+        let with = |holds: bool, entries: u64| if holds { entries } else { 1 };
+        let has_errors = !placement.contains("sigma=0,");
+        let by_request = placement.contains("errors=request");
+        tables.extend([4 * ring, 8 * logical, 8 * logical]);
+        tables.extend([8 * with(has_errors, logical); 2]);
+        tables.extend([8 * with(by_request, logical), 8 * with(by_request, ring)]);
+    }
     let whole =
         |bytes: u64| if bytes < 128 << 10 { bytes } else { bytes.next_multiple_of(2 << 20) };
     tables.into_iter().map(whole).sum::<u64>() as i64
@@ -75,7 +90,7 @@ fn check(victim: &str, layout: Layout) {
     let mut layer = spec.build(known).unwrap();
     let context = format!("{victim} {layout:?}");
     let held = |when: &str| {
-        let more = out() - before + mapped(&layout.geometry) - said as i64;
+        let more = out() - before + mapped(&layout) - said as i64;
         assert!((0..FIXED).contains(&more), "{context} {when}: {more} bytes more than the {said}");
     };
     held("new");

@@ -87,6 +87,7 @@ impl Case {
             geometry: Geometry::new(blocks, self.b, self.logical_pages.into()).unwrap(),
             frontier: FRONTIERS[self.frontier].0,
             placement: PlacementSpec::default(),
+            streams: false,
             buffer: flashgc_ftl::PageBuffer::default(),
             allocation: Allocation::default(),
             levelling: self

@@ -102,6 +102,7 @@ fn option(info: &OptionInfo) -> Value {
 fn placement(info: &PlacementInfo) -> Value {
     let mut entry = entry(info.name, &info.summary(), &info.doc(), info.params);
     entry["needs_future"] = info.needs_future.into();
+    entry["needs_streams"] = info.needs_streams.into();
     entry
 }
 

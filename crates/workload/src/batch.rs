@@ -1,6 +1,7 @@
 //! What a workload hands to a drive: page commands, in batches.
 
 use flashgc_base::snapshot::{State, Value};
+use flashgc_base::stream::{NO_STREAM, StreamId};
 use flashgc_base::{value, words};
 
 /// What a command does to its page.
@@ -81,10 +82,13 @@ pub struct Batch {
     /// Flush commands, in order: each is the number of the command before which it comes. The empty
     /// batch at the end of a workload has those behind its last command.
     pub flushes: Vec<u32>,
+    /// The stream of each command, [`NO_STREAM`] where it has none, or empty: no command has one. It says
+    /// who asks; a drive places writes by it.
+    pub streams: Vec<StreamId>,
 }
 
 impl Value for Batch {
-    value!(pages, ops, hints, short, flushes);
+    value!(pages, ops, hints, short, flushes, streams);
 }
 
 impl Batch {
@@ -98,6 +102,19 @@ impl Batch {
         self.hints.clear();
         self.short.clear();
         self.flushes.clear();
+        self.streams.clear();
+    }
+
+    /// What command number `command` does.
+    #[inline]
+    pub fn op(&self, command: usize) -> Op {
+        self.ops.get(command).copied().unwrap_or(Op::Write)
+    }
+
+    /// The stream of command number `command`, [`NO_STREAM`] if it has none.
+    #[inline]
+    pub fn stream(&self, command: usize) -> StreamId {
+        self.streams.get(command).copied().unwrap_or(NO_STREAM)
     }
 }
 

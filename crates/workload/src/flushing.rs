@@ -8,6 +8,7 @@
 
 use flashgc_base::snapshot::{Fault, State};
 use flashgc_base::state;
+use flashgc_base::stream::NO_STREAM;
 
 use crate::requests::{RequestStream, TimedRequest};
 use crate::{Batch, Op, Workload, WorkloadError};
@@ -134,7 +135,14 @@ impl RequestStream for FlushingRequests {
         while batch.len() < limit {
             if let Some(arrival_ns) = self.due_ns.take() {
                 let op = Op::Flush;
-                batch.push(TimedRequest { arrival_ns, offset: 0, bytes: 0, op, urgent: false });
+                batch.push(TimedRequest {
+                    arrival_ns,
+                    offset: 0,
+                    bytes: 0,
+                    op,
+                    urgent: false,
+                    stream: NO_STREAM,
+                });
                 continue;
             }
             let Some(&request) = self.drawn.get(self.next) else {

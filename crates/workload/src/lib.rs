@@ -5,8 +5,10 @@ mod batch;
 mod flushing;
 pub mod generate;
 pub mod requests;
+mod streams;
 pub mod trace;
 pub mod units;
 
 pub use batch::{Batch, Hint, Op, Workload, WorkloadError};
 pub use flushing::{Flushing, FlushingRequests};
+pub use streams::{Ranged, RangedRequests, StreamRanges};

@@ -2,6 +2,7 @@
 
 mod generate_common;
 
+use flashgc_base::stream::NO_STREAM;
 use flashgc_workload::requests::{RequestStream, Requests, Space, TimedRequest};
 use flashgc_workload::{Batch, Flushing, FlushingRequests, Op, Workload};
 use generate_common::spec;
@@ -106,7 +107,14 @@ fn timed_flushes_come_behind_the_request_that_has_the_write() {
             }
             if reached {
                 let (op, arrival_ns) = (Op::Flush, request.arrival_ns);
-                expected.push(TimedRequest { arrival_ns, offset: 0, bytes: 0, op, urgent: false });
+                expected.push(TimedRequest {
+                    arrival_ns,
+                    offset: 0,
+                    bytes: 0,
+                    op,
+                    urgent: false,
+                    stream: NO_STREAM,
+                });
             }
         }
         for limit in [1, 3, 4096] {

@@ -3,6 +3,7 @@
 
 mod generate_common;
 
+use flashgc_base::stream::NO_STREAM;
 use flashgc_workload::generate::generators;
 use flashgc_workload::requests::{Arrivals, Requests, Space, TimedRequest};
 use flashgc_workload::{Batch, Op, Workload};
@@ -181,6 +182,7 @@ fn timed_requests_are_the_same_bytes_as_the_commands() {
                     bytes: request,
                     op,
                     urgent: false,
+                    stream: NO_STREAM,
                 })
                 .collect();
             for limit in [1, 3, 700] {

@@ -44,8 +44,8 @@ fn goes_on(what: &str, seed: u64, one: &mut dyn Workload, other: &mut dyn Worklo
         one.fill(&mut batch, limit).unwrap();
         other.fill(&mut again, limit).unwrap();
         assert_eq!(
-            (&batch.pages, &batch.ops, &batch.hints, &batch.short, &batch.flushes),
-            (&again.pages, &again.ops, &again.hints, &again.short, &again.flushes),
+            (&batch.pages, &batch.ops, &batch.hints, &batch.short, &batch.flushes, &batch.streams),
+            (&again.pages, &again.ops, &again.hints, &again.short, &again.flushes, &again.streams),
             "{what}"
         );
     }
@@ -61,6 +61,8 @@ fn every_generator_and_mixture_goes_on_alike() {
         "phases:set=0.1,length=700,keep=0.3,read=0.4",
         "0.2*uniform:read=1 + 0.3*skew:h=10 + 0.5*normal",
         "0.5*tpcc:warehouses=1,page=64MiB + 0.5*uniform:read=0.2",
+        "uniform:read=0.4,stream=3,from=0.2",
+        "0.5*sequential:to=0.3,stream=0 + 0.5*zipf:from=0.3,stream=1",
     ]
     .map(str::to_string)
     .to_vec();
@@ -94,9 +96,12 @@ fn every_generator_and_mixture_goes_on_alike() {
 
 #[test]
 fn generators_of_smaller_and_larger_requests_go_on_alike() {
-    for text in
-        ["uniform:read=0.3,trim=0.1", "zipf:theta=1.1", "0.5*sequential + 0.5*normal:read=1"]
-    {
+    for text in [
+        "uniform:read=0.3,trim=0.1",
+        "zipf:theta=1.1",
+        "0.5*sequential + 0.5*normal:read=1",
+        "0.5*sequential:stream=4 + 0.5*normal:read=0.1,stream=2",
+    ] {
         for (seed, request) in [(1, 512), (2, 1024), (3, 8192), (4, 12 * 4096)] {
             let make = || spec(text).open_sized(5000, 4096, request, seed).unwrap();
             goes_on(&format!("{text} in {request}"), seed, &mut *make(), &mut *make());

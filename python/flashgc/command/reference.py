@@ -130,6 +130,14 @@ def choices() -> str:
         *_entries(endurances()),
         "## Workload generators",
         "Mixtures are written `0.7*zipf:theta=0.9 + 0.3*sequential`; the weights sum to 1.",
+        "Tenants side by side: `0.5*zipf:to=0.5,stream=0 + 0.5*sequential:from=0.5,stream=1`. A "
+        "generator with `from` or `to` works on a part of the drive as on a drive of its own: U "
+        "is then the number of pages of the part. The part begins at page round(from U) and "
+        "ends before page round(to U), so parts that share a border share no page; a part "
+        "without a page is refused. Requests larger than a page stay inside the part. `stream` "
+        "names the generator's writes, as a host does with NVMe streams or the placement "
+        "identifiers of FDP. Results write the three only where they "
+        "are given. `--streams FILE` names writes by address instead.",
         *_entries(generators()),
         "## Generators of requests",
         "With `--drive timed`: requests of any size, with the times at which they arrive.",

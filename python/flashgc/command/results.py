@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from flashgc import _files
-from flashgc.command import hosts, lifetimes, swaps, timed_results, written
+from flashgc.command import hosts, lifetimes, stream_tables, swaps, timed_results, written
 from flashgc.command.render import (
     LEFT,
     RIGHT,
@@ -89,6 +89,7 @@ def show_run(result: Result) -> None:
         ),
     ]
     show(out, facts(out, rows))
+    stream_tables.show_streams(out, result)
 
 
 #: What configurations may differ in beside the policy: heading, side, most characters of a screen,

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from flashgc._documents import Scalar
-from flashgc.command import hosts, lifetimes, swaps, written
+from flashgc.command import hosts, lifetimes, stream_tables, swaps, written
 from flashgc.command.render import (
     LEFT,
     RIGHT,
@@ -52,6 +52,7 @@ def show_timed(result: Result, drive: str, spare: str) -> None:
         show(out, _latencies(out, result))
         out.print()
     show(out, facts(out, _rows(result, drive, spare, plus_minus)))
+    stream_tables.show_streams(out, result)
 
 
 def clock(result: Result) -> Timing:

@@ -51,7 +51,8 @@ class Device(Closing):
 
         ``options`` are the keys of an experiment that make a drive: ``blocks`` or ``capacity``
         (the physical size, ``"8GiB"``), ``pages_per_block``, ``spare``, ``victim``, ``placement``,
-        ``gc_preset``, ``allocation``, ``wear_levelling``, ``endurance``, ``frontier``, ``seed``.
+        ``gc_preset``, ``allocation``, ``wear_levelling``, ``endurance``, ``frontier``, ``seed``,
+        ``streams`` (a file with the streams of writes by address).
         ``durability`` says what flushed data survive: ``"power"``, ``"process"`` or ``"none"``.
         ``journal`` is the size of the journal, 64 MiB by default.
 

@@ -30,6 +30,7 @@ OPTIONS = (
     "gc.wear_levelling",
     "gc.placement",
     "gc.gc_preset",
+    "workload.streams",
     "run.seed",
 )
 
@@ -57,7 +58,8 @@ class Plan:
                 path, config, name, self.durability, self.journal_bytes, self.victim
             )
         )
-        return made
+        # The file has the table itself; what replays its writes names this one.
+        return {**made, "streams_file": self.config.get("streams")}
 
 
 def plan(

@@ -88,6 +88,8 @@ def options_of(drive: dict[str, Any]) -> dict[str, Any]:
     """The options of ``run`` that replay a recording of this drive, with its policies."""
     physical = drive["blocks"] * drive["pages_per_block"]
     policies = {key: value for key, value in drive["policies"].items() if value is not None}
+    if drive.get("streams_file") is not None:
+        policies["streams"] = drive["streams_file"]
     return {
         **policies,
         "blocks": drive["blocks"],

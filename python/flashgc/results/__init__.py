@@ -20,6 +20,7 @@ from flashgc.results.latency import Figures, Latencies, Latency, TimeShare, Time
 from flashgc.results.lifetime import Lifetime, Milestone
 from flashgc.results.replayed import Replayed
 from flashgc.results.result import Result
+from flashgc.results.streams import Fdp, FdpEvents, Handle, Stream
 from flashgc.results.swap import Swap
 from flashgc.results.timing import Timing
 from flashgc.results.trace import Recorded, TraceStat, WorkingSets
@@ -33,7 +34,10 @@ __all__ = [
     "Comparison",
     "Config",
     "Erases",
+    "Fdp",
+    "FdpEvents",
     "Figures",
+    "Handle",
     "Hints",
     "HostConfig",
     "HostTraffic",
@@ -52,6 +56,7 @@ __all__ = [
     "Replayed",
     "Result",
     "Served",
+    "Stream",
     "Swap",
     "SwapConfig",
     "Throughput",

@@ -104,6 +104,8 @@ class Config:
     request_size: int | None = None
     #: Writes between two flush commands; ``None`` for none.
     flush_every: int | None = None
+    #: The file with the streams of writes by address; ``None`` for none.
+    streams: str | None = None
     #: The spec of the mapping.
     mapping: str = "page"
     #: The block allocation of the pool.

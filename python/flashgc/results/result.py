@@ -15,6 +15,7 @@ from flashgc.results.flash import Busy, MapTraffic, Merges
 from flashgc.results.host import HostTraffic, Zombies
 from flashgc.results.lifetime import Lifetime
 from flashgc.results.replayed import Replayed
+from flashgc.results.streams import Fdp, Stream
 from flashgc.results.swap import Swap
 from flashgc.results.timing import Timing
 from flashgc.results.wear import Levelling, Wear
@@ -64,6 +65,10 @@ class Result(Document):
     host: HostTraffic | None
     #: Counts of zombies; ``None`` if nothing uses hints.
     zombies: Zombies | None
+    #: The cost of each stream; empty where writes name none.
+    streams: tuple[Stream, ...]
+    #: The log of flexible data placement; ``None`` without it.
+    fdp: Fdp | None
     #: How the trace was replayed; ``None`` of generators.
     trace: Replayed | None
     #: How long the flash was busy; ``None`` without times.

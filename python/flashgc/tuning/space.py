@@ -237,8 +237,11 @@ def space(given: Mapping[str, Sequence[str]], size: Size, home: str | None) -> S
     frontier ``home``; on a drive without a choice of frontiers that is ``None``.
     """
     named = [one for one in registry.gc_presets() if one.name in given.get("gc_preset", ())]
-    # No drive knows what its host will write: such a placement is searched only when it is named.
-    placements = [one for one in registry.placements() if not one.needs_future]
+    # No drive knows what its host will write, and most hosts say nothing of streams: placements
+    # that need either are searched only when they are named.
+    placements = [
+        one for one in registry.placements() if not (one.needs_future or one.needs_streams)
+    ]
     if given.get("placement"):
         placements = list(registry.placements())
     free = not (given.get("victim") or given.get("placement"))

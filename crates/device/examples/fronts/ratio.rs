@@ -36,6 +36,7 @@ fn drive(path: &Path, spare: f64, random: u64) -> Drive {
         victim: Victim::Registered(VictimSpec::parse("greedy").expect("a policy")),
         journal_blocks: Settings::JOURNAL_BLOCKS,
         durability: Durability::Process,
+        streams: None,
     };
     let bytes = settings.file_bytes().expect("a size");
     let mut media = FileMedia::create(path, bytes).expect("a file");

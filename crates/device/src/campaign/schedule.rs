@@ -47,7 +47,7 @@ pub(super) fn settings(
         ..Layout::new(geometry)
     };
     let victim = Victim::Registered(VictimSpec::parse(victim).expect("registered"));
-    Settings { layout, victim, journal_blocks, durability }
+    Settings { layout, victim, journal_blocks, durability, streams: None }
 }
 
 /// See the module's text.

@@ -2,6 +2,7 @@
 
 use flashgc_ftl::Counters;
 
+use super::program::stream_of;
 use super::read::Window;
 use super::stripes::Stripes;
 use super::{Drive, PLANE, Recovery, Stat};
@@ -147,6 +148,7 @@ impl Drive {
             barrier: journal.stamp(),
             journal,
             low,
+            ranges: settings.ranges()?,
             durability: settings.durability,
             rules,
             is_dirty: false,
@@ -170,6 +172,10 @@ impl Drive {
             zones,
             copies,
         };
+        if let (Some(ranges), Some(streams)) = (&drive.ranges, drive.map.streams()) {
+            // What a page holds was written at the same address.
+            streams.hold(&|page| stream_of(ranges, page));
+        }
         if !is_clean && drive.failed.is_none() {
             // Both slots get the checkpoint: one of them may be lost.
             let written = drive

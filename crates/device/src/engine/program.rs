@@ -3,19 +3,31 @@
 use std::fmt;
 use std::io;
 
+use flashgc_base::stream::{NO_STREAM, StreamId};
 use flashgc_ftl::{FtlError, FtlErrorKind};
+use flashgc_workload::StreamRanges;
 
 use super::{Drive, PLANE};
 use crate::journal::Record;
+use crate::layout::PAGE;
 use crate::oob::Oob;
 use crate::served::DeviceError;
 use crate::settings::Durability;
 use crate::superblock::Superblock;
 
+/// The stream of a write of `page`.
+pub(super) fn stream_of(ranges: &StreamRanges, page: u32) -> StreamId {
+    ranges.of(u64::from(page) * PAGE as u64).unwrap_or(NO_STREAM)
+}
+
 impl Drive {
     /// Writes a page of the host.
     pub(super) fn write_page(&mut self, page: u32, data: &[u8]) -> Result<(), DeviceError> {
         self.advance_checkpoint()?;
+        if let (Some(ranges), Some(streams)) = (&self.ranges, self.map.streams()) {
+            let named = streams.name(&[page], &[stream_of(ranges, page)]);
+            named.map_err(|error| self.stuck(&error))?;
+        }
         self.make_room(page)?;
         let is_new = self.map.locate(page).is_none();
         match self.map.write(page, PLANE) {

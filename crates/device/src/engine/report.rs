@@ -1,6 +1,6 @@
 //! What a drive says of itself.
 
-use flashgc_ftl::{Counters, Geometry, ZombieCounts};
+use flashgc_ftl::{Counters, Geometry, StreamTotals, ZombieCounts};
 
 use super::{Drive, PLANE, Recovery};
 use crate::settings::Durability;
@@ -28,6 +28,9 @@ pub struct Report {
     pub mapped_pages: u64,
     /// Zombies; `None` where no policy asks for them.
     pub zombies: Option<ZombieCounts>,
+    /// What each stream cost since the drive was opened, or the crash before that; `None` where writes
+    /// have no streams.
+    pub streams: Option<StreamTotals>,
     /// Blocks that bear no more erases.
     pub bad_blocks: u32,
     /// Bad blocks beyond which the drive's life is over, as far as this is known; `None` where blocks
@@ -109,6 +112,7 @@ impl Drive {
             free_blocks: self.map.free_blocks(PLANE),
             mapped_pages: self.map.valid_pages(PLANE),
             zombies: self.map.zombies(),
+            streams: self.map.stream_totals().cloned(),
             bad_blocks: wear.map_or(0, |wear| wear.bad_blocks()),
             spare_blocks: wear.map(|wear| wear.reserve()),
             endurance: limits.map(|limits| {

@@ -66,6 +66,9 @@ impl Settings {
         text["seed"] = value(seed.to_string());
         text["journal-blocks"] = value(self.journal_blocks as i64);
         text["durability"] = value(self.durability.name());
+        if let Some(streams) = &self.streams {
+            text["streams"] = value(streams);
+        }
         text.to_string()
     }
 
@@ -104,6 +107,11 @@ impl Settings {
             }),
         };
         let seed = keys.word("seed")?.parse();
+        // Drives without streams have no such key.
+        let streams = match keys.0.contains_key("streams") {
+            true => Some(keys.word("streams")?.to_string()),
+            false => None,
+        };
         let layout = Layout {
             frontier: keys.spec("frontier", Frontier::parse)?,
             allocation: keys.spec("allocation", Allocation::parse)?,
@@ -112,6 +120,7 @@ impl Settings {
             lifespan,
             fill: Fill::Empty,
             seed: seed.map_err(|_| keys.fault("seed", "a whole number as a text"))?,
+            streams: streams.is_some(),
             ..Layout::new(geometry)
         };
         Ok(Self {
@@ -119,6 +128,7 @@ impl Settings {
             victim,
             journal_blocks: keys.number("journal-blocks")?,
             durability: keys.spec("durability", Durability::parse)?,
+            streams,
         })
     }
 }

@@ -25,7 +25,7 @@ pub fn settings(victim: &str, placement: &str, allocation: &str) -> Settings {
         ..Layout::new(Geometry::with_spare(60, 12, spare).unwrap())
     };
     let victim = Victim::Registered(VictimSpec::parse(victim).unwrap());
-    Settings { layout, victim, journal_blocks: 16, durability: Durability::Power }
+    Settings { layout, victim, journal_blocks: 16, durability: Durability::Power, streams: None }
 }
 
 pub fn plain() -> Settings {

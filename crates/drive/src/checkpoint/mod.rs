@@ -44,7 +44,8 @@ impl Subject {
             Ok(digest) => Ok((path, digest)),
             Err(error) => Err(fault(&path, error)),
         };
-        let files = resolved.source.files().into_iter().map(digest);
+        let streams = config.streams.as_ref().map(PathBuf::from);
+        let files = resolved.source.files().into_iter().chain(streams).map(digest);
         Ok(Self {
             version: VERSION.to_string(),
             config: config.clone(),

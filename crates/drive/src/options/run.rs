@@ -154,6 +154,13 @@ super::holder! {
             "Flush command of the host behind every so many writes of a mapping unit. Needs \
              {power_protection} no: a protected buffer is never flushed.",
             workload(Kind::Count).range(1, 1 << 63);
+        #[serde(skip_serializing_if = "Option::is_none")]
+        streams: Option<String> => "",
+            "File with the streams of writes by address, in the form of a dp_scheme file of fio: lines \
+             of START, END, STREAM in bytes. The first line that holds the first byte of a write decides, \
+             on a counting drive the first byte of each page. Other writes keep the stream that the \
+             workload gives them, if any.",
+            workload(Kind::Text).metavar("PATH").example("streams.csv");
         /// How a trace is read; generators ignore it.
         trace: TraceConfig = TraceConfig::default();
         warmup: String => "1/3",

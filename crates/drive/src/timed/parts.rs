@@ -1,12 +1,13 @@
 //! The parts of a timed run: its map, its requests, and its progress.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use flashgc_base::snapshot::State;
 use flashgc_base::state;
 use flashgc_ftl::{Frontier, FtlError, Layout, PlaneLayout, Stepwise};
 use flashgc_workload::requests::{RequestStream, TimedRequest};
-use flashgc_workload::{FlushingRequests, Op, WorkloadError};
+use flashgc_workload::{FlushingRequests, Op, RangedRequests, WorkloadError};
 
 use super::config::Timed;
 use crate::config::Resolved;
@@ -43,7 +44,11 @@ pub(super) fn open(
 ) -> Result<Box<dyn RequestStream>, WorkloadError> {
     let requests = resolved.source.requests().expect("a timed drive's workload has requests");
     let arrivals = timed.plan.arrivals.as_ref();
-    let stream = requests.open(resolved.space(), seed, arrivals, timed.plan.rate_scale, passes)?;
+    let rate_scale = timed.plan.rate_scale;
+    let mut stream = requests.open(resolved.space(), seed, arrivals, rate_scale, passes)?;
+    if let Some(ranges) = &resolved.streams {
+        stream = Box::new(RangedRequests::new(stream, Arc::clone(ranges)));
+    }
     Ok(match resolved.config.flush_every {
         Some(every) => Box::new(FlushingRequests::new(stream, every, resolved.config.unit())),
         None => stream,

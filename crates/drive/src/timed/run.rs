@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::{State, Value};
 use flashgc_base::{state, value};
-use flashgc_ftl::{Counters, FtlError, Levelled, MapTraffic, Packing, Stepwise, ZombieCounts};
+use flashgc_ftl::{
+    Counters, FtlError, Levelled, MapTraffic, Packing, Stepwise, StreamTotals, ZombieCounts,
+};
 use flashgc_host::HostCounts;
 use flashgc_workload::requests::RequestStream;
 
@@ -64,13 +66,14 @@ struct Moment {
     packing: Option<Packing>,
     levelled: Option<Levelled>,
     zombies: Option<ZombieCounts>,
+    streams: Option<StreamTotals>,
     map_traffic: Option<MapTraffic>,
     host: Option<HostCounts>,
     totals: Totals,
 }
 
 impl Value for Moment {
-    value!(now, counters, asked, packing, levelled, zombies, host, map_traffic, totals);
+    value!(now, counters, asked, packing, levelled, zombies, streams, host, map_traffic, totals);
 }
 
 impl Value for TimedRun {
@@ -87,6 +90,7 @@ impl Moment {
             levelled: drive.layer().levelled(),
             // A map on flash heeds no hints.
             zombies: drive.layer().zombies().filter(|_| drive.map_traffic().is_none()),
+            streams: drive.layer().stream_totals().cloned(),
             map_traffic: drive.map_traffic(),
             host: drive.host_counts(),
             totals: drive.totals().clone(),
@@ -403,6 +407,11 @@ impl Lengthened for ClockedRun {
             life,
             levelled: end.levelled.zip(start.levelled).map(|(end, start)| end.since(&start)),
             zombies: end.zombies.zip(start.zombies).map(|(end, start)| end.since(&start)),
+            streams: end
+                .streams
+                .as_ref()
+                .zip(start.streams.as_ref())
+                .map(|(end, start)| end.since(start)),
             failures: layer.wear().map(|wear| wear.failures().to_vec()).unwrap_or_default(),
             host: end.host.zip(start.host).map(|(end, start)| end.since(&start)),
             wearing: self.wearing,

@@ -5,6 +5,7 @@
 use std::collections::HashMap;
 
 use flashgc_base::snapshot::{Fault, Reader, State, Writer};
+use flashgc_base::stream::NO_STREAM;
 use flashgc_drive::timed::{
     Collecting, Completion, Hardware, Loop, Observer, Order, Placement, Preemption, Scheduling,
     Settings, Source, Span, Suspend, TimedDrive, Unit,
@@ -95,10 +96,12 @@ pub fn unit_layer(
     is_protected: bool,
 ) -> Box<dyn Stepwise> {
     let homes = settings.placement.homes(&settings.hardware);
+    let placement = PlacementSpec::parse(placement).unwrap();
     let layout = PlaneLayout {
         layout: Layout {
             frontier: Frontier::Pool { low: kept },
-            placement: PlacementSpec::parse(placement).unwrap(),
+            streams: placement.needs_streams(),
+            placement,
             buffer: PageBuffer { units_per_page: settings.hardware.units_per_page, is_protected },
             fill,
             seed: 7,
@@ -140,7 +143,7 @@ impl RequestStream for Listed {
 /// A request on one whole page.
 pub fn request(arrival_ns: u64, op: Op, page: u32) -> TimedRequest {
     let offset = u64::from(page) * u64::from(PAGE);
-    TimedRequest { arrival_ns, offset, bytes: PAGE, op, urgent: false }
+    TimedRequest { arrival_ns, offset, bytes: PAGE, op, urgent: false, stream: NO_STREAM }
 }
 
 /// Keeps everything that it hears.

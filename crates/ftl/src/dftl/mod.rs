@@ -31,7 +31,7 @@ mod cache;
 pub use cache::{LookUp, MapCache};
 
 use crate::blocks::{BlockId, BlockTable};
-use crate::counters::{Counters, Levelled, MapTraffic, Merges, ZombieCounts};
+use crate::counters::{Counters, Levelled, MapTraffic, Merges, StreamTotals, ZombieCounts};
 use crate::error::{FtlError, check_range};
 use crate::frontier::Frontier;
 use crate::geometry::Geometry;
@@ -40,7 +40,7 @@ use crate::page_buffer::Packing;
 use crate::scheme::Duplicates;
 use crate::store::Wear;
 use crate::translation::{
-    FollowsReads, MakePageMap, ReportsCopies, SharesMemory, TakesHints, Translation,
+    FollowsReads, MakePageMap, ReportsCopies, SharesMemory, TakesHints, TakesStreams, Translation,
 };
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param, Params, SpecError, count};
@@ -268,6 +268,14 @@ impl Translation for Dftl {
             self.settle()?;
         }
         Ok(())
+    }
+
+    fn streams(&mut self) -> Option<&mut dyn TakesStreams> {
+        None
+    }
+
+    fn stream_totals(&self) -> Option<&StreamTotals> {
+        None
     }
 
     fn hints(&mut self) -> Option<&mut dyn TakesHints> {

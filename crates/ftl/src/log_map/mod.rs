@@ -11,7 +11,7 @@ mod weigher;
 mod window;
 
 use crate::blocks::{BlockId, BlockTable};
-use crate::counters::{Counters, Levelled, MapTraffic, Merges, ZombieCounts};
+use crate::counters::{Counters, Levelled, MapTraffic, Merges, StreamTotals, ZombieCounts};
 use crate::error::{FtlError, check_range};
 use crate::fill::Fill;
 use crate::geometry::Geometry;
@@ -20,7 +20,9 @@ use crate::page_buffer::Packing;
 use crate::scheme::{Costs, Duplicates, Scheme};
 use crate::store::Wear;
 use crate::table::UNMAPPED;
-use crate::translation::{FollowsReads, ReportsCopies, SharesMemory, TakesHints, Translation};
+use crate::translation::{
+    FollowsReads, ReportsCopies, SharesMemory, TakesHints, TakesStreams, Translation,
+};
 use flashgc_base::residency::{NotCached, Residency};
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param, Params, SpecError, count};
@@ -262,6 +264,14 @@ impl<B: LogBuffer> Translation for LogMap<B> {
             self.hybrid.counters.trimmed_pages += u64::from(self.hybrid.unmap(page));
         }
         Ok(())
+    }
+
+    fn streams(&mut self) -> Option<&mut dyn TakesStreams> {
+        None
+    }
+
+    fn stream_totals(&self) -> Option<&StreamTotals> {
+        None
     }
 
     fn hints(&mut self) -> Option<&mut dyn TakesHints> {

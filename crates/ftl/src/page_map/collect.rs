@@ -72,6 +72,7 @@ impl<P: VictimPolicy> PageMap<P> {
     /// Without a pool: a victim, emptied and erased, for a frontier. Its pages are on their way.
     fn take_erased(&mut self, memory: &mut dyn Residency) -> Result<u32, FtlError> {
         let victim = self.plane_mut().pick()?;
+        self.store.note_collected(PLANE, victim);
         self.lift(victim, memory);
         self.plane_mut().erase(victim);
         Ok(victim)

@@ -12,7 +12,7 @@ use flashgc_base::spec::SpecError;
 use flashgc_base::state;
 
 use crate::blocks::{BlockId, BlockTable};
-use crate::counters::{Counters, Levelled, MapTraffic, Merges, ZombieCounts};
+use crate::counters::{Counters, Levelled, MapTraffic, Merges, StreamTotals, ZombieCounts};
 use crate::error::FtlError;
 use crate::frontier::Frontier;
 use crate::geometry::Geometry;
@@ -22,7 +22,9 @@ use crate::scheme::{Costs, Duplicates, Scheme};
 use crate::store::{MAP_AHEAD, PageStore, Plane, Wear, room_for_a_block};
 use crate::table::bytes_of;
 use crate::table::prefetch;
-use crate::translation::{FollowsReads, ReportsCopies, SharesMemory, TakesHints, Translation};
+use crate::translation::{
+    FollowsReads, ReportsCopies, SharesMemory, TakesHints, TakesStreams, Translation,
+};
 use crate::victim::VictimPolicy;
 
 /// The page map with victim policy `P`. See the module's text.
@@ -133,6 +135,14 @@ impl<P: VictimPolicy> Translation for PageMap<P> {
             self.store.discard(page);
         }
         Ok(())
+    }
+
+    fn streams(&mut self) -> Option<&mut dyn TakesStreams> {
+        self.store.streams()
+    }
+
+    fn stream_totals(&self) -> Option<&StreamTotals> {
+        self.store.stream_totals()
     }
 
     fn hints(&mut self) -> Option<&mut dyn TakesHints> {

@@ -19,11 +19,12 @@ impl<P: VictimPolicy> PageMap<P> {
         memory: &mut dyn Residency,
     ) -> Result<usize, FtlError> {
         self.store.check_range(pages)?;
-        let sorts = self.store.sorting.has_rule();
+        let one_by_one = self.store.sorting.follows_writes();
         let mut done = 0;
         while done < pages.len() && !self.has_ended() {
             let rest = &pages[done..];
-            let (count, full) = if sorts { self.append_sorted(rest) } else { self.append(rest) };
+            let (count, full) =
+                if one_by_one { self.append_sorted(rest) } else { self.append(rest) };
             done += count;
             if let Some(class) = full {
                 if self.plane().counters.collections >= collections {
@@ -67,7 +68,7 @@ impl<P: VictimPolicy> PageMap<P> {
         (count, None)
     }
 
-    /// Writes `pages` in order, each to the open block of its class, until one of those is full, at
+    /// Writes `pages` in order, each to the open block of its class and as data of its stream, until one of those is full, at
     /// most b of them. Returns how many, and that class.
     fn append_sorted(&mut self, pages: &[u32]) -> (usize, Option<Class>) {
         let store = &mut self.store;

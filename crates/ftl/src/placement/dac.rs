@@ -51,6 +51,7 @@ pub(super) const INFO: PlacementInfo = PlacementInfo {
     ],
     source: include_str!("dac.rs"),
     needs_future: false,
+    needs_streams: false,
     bytes: |params, shape| match params.integer("threshold") {
         0 => 0,
         _ => 8 * shape.pages as u64,

@@ -42,6 +42,7 @@ pub(super) const INFO: PlacementInfo = PlacementInfo {
     ],
     source: include_str!("eti.rs"),
     needs_future: false,
+    needs_streams: false,
     bytes: |params, _| 8 * params.integer("extents"),
     make: Some(|params, shape, _| Box::new(Eti::new(params, shape))),
 };

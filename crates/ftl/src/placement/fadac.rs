@@ -35,6 +35,7 @@ pub(super) const INFO: PlacementInfo = PlacementInfo {
     }],
     source: include_str!("fadac.rs"),
     needs_future: false,
+    needs_streams: false,
     bytes: |_, shape| 4 * shape.pages as u64,
     make: Some(|params, shape, _| {
         Box::new(Fadac::new(params.integer("classes") as Class, shape.pages))

@@ -4,6 +4,7 @@
 mod dac;
 mod eti;
 mod fadac;
+mod fdp;
 mod future;
 mod multilog;
 mod none;
@@ -12,6 +13,7 @@ mod sepbit;
 mod sfr;
 mod warcip;
 
+pub use fdp::Handles;
 use future::Waiting;
 pub use future::{Event, Future};
 
@@ -131,6 +133,8 @@ pub struct PlacementInfo {
     source: &'static str,
     /// Whether it must know what the host will write.
     pub needs_future: bool,
+    /// Whether it must know the streams of writes.
+    pub needs_streams: bool,
     /// Bytes that it keeps on a drive of this shape.
     bytes: fn(&Params, Shape) -> u64,
     /// The policy on a drive of this shape, with the future if it needs that; `None` leaves all to the
@@ -178,6 +182,7 @@ static POLICIES: &[PlacementInfo] = &[
     sfr::INFO,
     warcip::INFO,
     eti::INFO,
+    fdp::INFO,
     oracle::INFO,
 ];
 
@@ -270,6 +275,16 @@ impl PlacementSpec {
     /// Whether it asks which pages are zombies.
     pub fn asks_for_zombies(&self) -> bool {
         self.sample().is_some_and(|placement| placement.asks_for_zombies())
+    }
+
+    /// The placement handles of a drive with flexible data placement; `None` of another.
+    pub fn handles(&self) -> Option<Handles> {
+        (self.info.name == fdp::INFO.name).then(|| fdp::handles(&self.params))
+    }
+
+    /// Whether it must know the streams of writes.
+    pub fn needs_streams(&self) -> bool {
+        self.info.needs_streams
     }
 
     /// The policy on a drive of this shape; `None` if it leaves all to the frontier.

@@ -31,6 +31,7 @@ pub(super) const INFO: PlacementInfo = PlacementInfo {
     }],
     source: include_str!("multilog.rs"),
     needs_future: false,
+    needs_streams: false,
     bytes: |params, shape| 8 * (shape.pages as u64 + 3 * params.integer("levels")),
     make: Some(|params, shape, _| {
         Box::new(MultiLog::new(params.integer("levels") as usize, shape))

@@ -18,6 +18,7 @@ pub(super) const INFO: PlacementInfo = PlacementInfo {
     params: &[],
     source: include_str!("none.rs"),
     needs_future: false,
+    needs_streams: false,
     bytes: |_, _| 0,
     make: None,
 };

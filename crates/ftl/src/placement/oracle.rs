@@ -22,7 +22,7 @@
 
 use super::future::{Event, Future};
 use super::{Class, Now, Placement, PlacementInfo, Shape, StreamId};
-use crate::table::prefetch;
+use crate::table::{Table, prefetch};
 use flashgc_base::snapshot::{Fault, Reader, State, Writer};
 use flashgc_base::spec::{Kind, Param, Params};
 use flashgc_base::state;
@@ -57,6 +57,7 @@ pub(super) const INFO: PlacementInfo = PlacementInfo {
     ],
     source: include_str!("oracle.rs"),
     needs_future: true,
+    needs_streams: false,
     bytes: |params, shape| Sizes::of(params, shape).bytes(),
     make: Some(|params, shape, future| Box::new(Oracle::new(params, shape, future))),
 };
@@ -103,7 +104,9 @@ impl Sizes {
 
     fn bytes(self) -> u64 {
         let Self { pages, ring, predicted, requests, ring_requests, .. } = self;
-        (16 * pages + 4 * ring + 16 * predicted + 8 * requests + 8 * ring_requests) as u64
+        let of_pages = [pages, pages, predicted, predicted, requests, ring_requests];
+        Table::<u32>::bytes_for(ring)
+            + of_pages.into_iter().map(Table::<u64>::bytes_for).sum::<u64>()
     }
 }
 
@@ -124,18 +127,18 @@ struct Oracle {
     horizon: u64,
     /// Of each write in sight, at its number modulo the length of the table, a power of two: how many writes later its page dies; 0
     /// if that is not in sight.
-    lives: Box<[u32]>,
+    lives: Table<u32>,
     /// The newest write of each page that is in sight.
-    newest: Box<[u64]>,
+    newest: Table<u64>,
     /// When the data that each page has now will die.
-    death: Box<[u64]>,
+    death: Table<u64>,
     /// With errors: the last write of each page, and when its data are predicted to die.
-    written: Box<[u64]>,
-    predicted: Box<[u64]>,
+    written: Table<u64>,
+    predicted: Table<u64>,
     /// With errors of requests: the first write of the request of each write in sight, and of that of
     /// each page's data.
-    request_ahead: Box<[u64]>,
-    request: Box<[u64]>,
+    request_ahead: Table<u64>,
+    request: Table<u64>,
     /// The page and the request of the newest write in sight.
     before: (u32, u64),
 }
@@ -153,7 +156,7 @@ impl State for Oracle {
 impl Oracle {
     fn new(params: &Params, shape: Shape, future: Option<Box<dyn Future>>) -> Self {
         let sizes = Sizes::of(params, shape);
-        let table = |length: usize, value: u64| vec![value; length].into_boxed_slice();
+        let table = Table::<u64>::filled;
         let mut oracle = Self {
             classes: params.integer("classes") as Class,
             unit: 2 * u64::from(shape.pages_per_block.max(1)),
@@ -164,7 +167,7 @@ impl Oracle {
             seen: 0,
             now: 0,
             horizon: sizes.horizon as u64,
-            lives: vec![0; sizes.ring].into(),
+            lives: Table::filled(sizes.ring, 0),
             newest: table(sizes.pages, NOTHING),
             death: table(sizes.pages, UNSEEN),
             written: table(sizes.predicted, NOTHING),

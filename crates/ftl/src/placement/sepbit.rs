@@ -38,6 +38,7 @@ pub(super) const INFO: PlacementInfo = PlacementInfo {
     }],
     source: include_str!("sepbit.rs"),
     needs_future: false,
+    needs_streams: false,
     bytes: |_, shape| 8 * shape.pages as u64,
     make: Some(|params, shape, _| {
         Box::new(SepBit::new(params.integer("classes") as Class, shape.pages))

@@ -48,6 +48,7 @@ pub(super) const INFO: PlacementInfo = PlacementInfo {
     ],
     source: include_str!("sfr.rs"),
     needs_future: false,
+    needs_streams: false,
     bytes: |params, shape| 12 * chunks(params, shape) as u64,
     make: Some(|params, shape, _| Box::new(Sfr::new(params, shape))),
 };

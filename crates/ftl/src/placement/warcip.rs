@@ -48,6 +48,7 @@ pub(super) const INFO: PlacementInfo = PlacementInfo {
     ],
     source: include_str!("warcip.rs"),
     needs_future: false,
+    needs_streams: false,
     bytes: |_, shape| 16 * shape.pages as u64,
     make: Some(|params, shape, _| Box::new(Warcip::new(params, shape))),
 };

@@ -14,14 +14,14 @@ pub use plane_map::PlaneMap;
 use flashgc_base::snapshot::{Fault, Reader, State, Value, Writer};
 
 use crate::blocks::{BlockId, BlockTable};
-use crate::counters::{Counters, Levelled, ZombieCounts};
+use crate::counters::{Counters, Levelled, StreamTotals, ZombieCounts};
 use crate::error::FtlError;
 use crate::geometry::Geometry;
 use crate::layout::PlaneId;
 use crate::page_buffer::{Packing, PageBuffer};
 use crate::placement::Class;
 pub use crate::store::{Contents, Move, OpenBlock, RESERVED_BLOCKS, Wear};
-use crate::translation::TakesHints;
+use crate::translation::{TakesHints, TakesStreams};
 
 /// The pick of a collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -177,6 +177,12 @@ pub trait Stepwise: State + Send {
 
     /// The counts of the page buffer; `None` where pages are flash pages, and none waits.
     fn packing(&self) -> Option<Packing>;
+
+    /// How the map is told the streams of writes; `None` where writes name none.
+    fn streams(&mut self) -> Option<&mut dyn TakesStreams>;
+
+    /// The counts of streams; `None` where none are kept.
+    fn stream_totals(&self) -> Option<&StreamTotals>;
 
     /// How the map takes hints; `None` where neither policy nor placement has a use for them.
     fn hints(&mut self) -> Option<&mut dyn TakesHints>;

@@ -7,7 +7,7 @@ use flashgc_base::state;
 
 use super::{Change, Contents, Move, OpenBlock, Room, Stepwise, Victim};
 use crate::blocks::{BlockId, BlockTable};
-use crate::counters::{Counters, Levelled, ZombieCounts};
+use crate::counters::{Counters, Levelled, StreamTotals, ZombieCounts};
 use crate::error::FtlError;
 use crate::geometry::Geometry;
 use crate::layout::{PlaneId, PlaneLayout};
@@ -15,7 +15,7 @@ use crate::page_buffer::{Packing, PageBuffer};
 use crate::placement::Class;
 use crate::store::{Active, Fate, HOST, PageStore, Plane, Wear};
 use crate::table::prefetch;
-use crate::translation::TakesHints;
+use crate::translation::{TakesHints, TakesStreams};
 use crate::victim::VictimPolicy;
 
 /// The page map over planes with victim policy `P`. See the module's text.
@@ -273,6 +273,14 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
 
     fn packing(&self) -> Option<Packing> {
         self.store.packing()
+    }
+
+    fn streams(&mut self) -> Option<&mut dyn TakesStreams> {
+        self.store.streams()
+    }
+
+    fn stream_totals(&self) -> Option<&StreamTotals> {
+        self.store.stream_totals()
     }
 
     fn hints(&mut self) -> Option<&mut dyn TakesHints> {

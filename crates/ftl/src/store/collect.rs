@@ -41,9 +41,7 @@ impl<P: VictimPolicy> PageStore<P> {
         let levels = levelled.is_some();
         plane_state.under_way =
             Some(UnderWay { block, levels, copied: 0, steps: Steps::default() });
-        let (valid, pages) =
-            (plane_state.blocks.valid(block), plane_state.blocks.pages_per_block());
-        self.sorting.collected(plane_state.first_block + block, valid.into(), pages);
+        self.note_collected(plane, block);
         if self.blocks_needed(plane, block, levels) > self.planes[plane as usize].pool.len() {
             let (counters, packing) = (self.counters(), self.packing());
             let Some(wear) = &mut self.wear else {
@@ -53,6 +51,14 @@ impl<P: VictimPolicy> PageStore<P> {
             return Ok(None);
         }
         Ok(Some(block))
+    }
+
+    /// The block `block` of `plane` was picked; its pages are still on it.
+    pub(crate) fn note_collected(&mut self, plane: PlaneId, block: BlockId) {
+        let plane_state = &self.planes[plane as usize];
+        let (valid, pages) =
+            (plane_state.blocks.valid(block), plane_state.blocks.pages_per_block());
+        self.sorting.collected(plane_state.first_block + block, valid.into(), pages);
     }
 
     /// Erased blocks that it takes to empty the victim `block`; 0 where there are enough in any case.
@@ -158,6 +164,7 @@ impl<P: VictimPolicy> PageStore<P> {
         }
         self.copies_end(plane, class);
         self.sorting.tick(pages.len() as u64);
+        self.sorting.count_copies(pages);
         self.note_copies(pages);
     }
 
@@ -183,6 +190,7 @@ impl<P: VictimPolicy> PageStore<P> {
             under_way.copied += 1;
         }
         self.copies_end(plane, class);
+        self.sorting.count_copies(&[page]);
         self.note_copies(&[page]);
         Ok(ppn)
     }

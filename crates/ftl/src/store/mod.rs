@@ -19,6 +19,7 @@ mod pick;
 mod plane;
 mod snapshot;
 mod sorting;
+mod streams;
 mod tables;
 mod wear;
 mod zombies;

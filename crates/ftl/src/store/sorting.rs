@@ -5,6 +5,7 @@ use flashgc_base::spec::SpecError;
 use flashgc_base::state;
 
 use super::plane::Plane;
+use super::streams::Streams;
 use crate::blocks::BlockId;
 use crate::counters::Counters;
 use crate::frontier::Frontier;
@@ -34,13 +35,15 @@ pub(crate) struct Sorting {
     opened: Vec<Now>,
     /// The time on all planes.
     now: Now,
+    /// The streams of pages; `None` where writes name none.
+    pub(super) streams: Option<Streams>,
 }
 
 impl State for Sorting {
     state! {
         values: now;
         tables: class_of, opened;
-        states: rule;
+        states: rule, streams;
         fixed: copies, levelled;
         then: check;
     }
@@ -63,17 +66,20 @@ impl Sorting {
             levelled,
             opened: vec![Now::default(); classified],
             now: Now::default(),
+            streams: layout.streams.then(|| Streams::new(layout.geometry.logical_pages())),
         })
     }
 
     /// Bytes that it keeps for a drive of this layout.
     pub(super) fn bytes(layout: &Layout) -> u64 {
+        let streams =
+            if layout.streams { Streams::bytes(layout.geometry.logical_pages()) } else { 0 };
         if layout.placement.is_none() {
-            return 0;
+            return streams;
         }
         let blocks = layout.geometry.blocks() as usize;
         let tables = bytes_of::<Class>(blocks) + bytes_of::<Now>(blocks);
-        layout.placement.bytes(&layout.geometry) + tables
+        streams + layout.placement.bytes(&layout.geometry) + tables
     }
 
     pub(super) fn asks_for_zombies(&self) -> bool {
@@ -84,6 +90,12 @@ impl Sorting {
     #[inline]
     pub(crate) fn has_rule(&self) -> bool {
         self.rule.is_some()
+    }
+
+    /// Whether each host write is to be told, one by one.
+    #[inline]
+    pub(crate) fn follows_writes(&self) -> bool {
+        self.rule.is_some() || self.streams.is_some()
     }
 
     /// Whether every class is one.
@@ -118,7 +130,8 @@ impl Sorting {
     #[inline]
     pub(crate) fn of_write(&self, page: u32, old: Option<BlockId>) -> Class {
         let Some(rule) = &self.rule else { return HOST };
-        rule.host(page, None, old.map(|block| self.class_of[block as usize]), self.now)
+        let stream = self.streams.as_ref().and_then(|streams| streams.next(page));
+        rule.host(page, stream, old.map(|block| self.class_of[block as usize]), self.now)
     }
 
     /// The class of a copy of `page`, from `block`.
@@ -171,6 +184,9 @@ impl Sorting {
 
     /// `block` was picked; `valid` of its `pages` pages have current data.
     pub(super) fn collected(&mut self, block: BlockId, valid: u32, pages: u32) {
+        if let Some(streams) = &mut self.streams {
+            streams.collected(valid);
+        }
         if let Some(rule) = &mut self.rule {
             let (class, opened) = (self.class_of[block as usize], self.opened[block as usize]);
             rule.collected(Collected { class, opened, valid, pages }, self.now);
@@ -186,6 +202,9 @@ impl Sorting {
     /// The host has written `page`, whose data were on block `from`, at the open block of class `to`.
     #[inline]
     pub(crate) fn wrote(&mut self, page: u32, from: Option<BlockId>, to: Class) {
+        if let Some(streams) = &mut self.streams {
+            streams.wrote(page);
+        }
         if let Some(rule) = &mut self.rule {
             self.now.host += 1;
             let from = from.map(|block| self.class_of[block as usize]);
@@ -206,6 +225,14 @@ impl Sorting {
     pub(crate) fn copied(&mut self, page: u32, from: BlockId, to: Class) {
         if let Some(rule) = &mut self.rule {
             rule.copied(page, self.class_of[from as usize], to, self.now);
+        }
+    }
+
+    /// Collections have copied `pages`.
+    #[inline]
+    pub(super) fn count_copies(&mut self, pages: &[u32]) {
+        if let Some(streams) = &mut self.streams {
+            streams.copied(pages);
         }
     }
 

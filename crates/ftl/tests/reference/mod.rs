@@ -58,6 +58,10 @@ pub struct Reference {
     /// The events of blocks, each with the number of programs since the first contents.
     pub log: Vec<(u64, Event)>,
     filled: u64,
+    /// The stream that each page was written in last.
+    stream_of: BTreeMap<u32, Option<u8>>,
+    /// Pages of each stream that the host wrote, and that were copied.
+    pub streams: BTreeMap<Option<u8>, (u64, u64)>,
     pub rng: Stream,
 }
 
@@ -142,6 +146,8 @@ impl Reference {
             events: 0,
             log: Vec::new(),
             filled: 0,
+            stream_of: BTreeMap::new(),
+            streams: BTreeMap::new(),
             rng: Stream::new(seed, "victim"),
         };
         let used = (u as usize).div_ceil(b);
@@ -167,9 +173,23 @@ impl Reference {
     }
 
     /// Writes the page, or ends the drive's life in the attempt.
+    #[allow(dead_code)] // not every test uses it
     pub fn write(&mut self, page: u32, pick: Pick) {
+        self.write_in(page, None, pick);
+    }
+
+    /// The same, as data of a stream.
+    pub fn write_in(&mut self, page: u32, stream: Option<u8>, pick: Pick) {
+        self.write_page(page, stream, pick);
+        if !self.life.over {
+            self.stream_of.insert(page, stream);
+            self.streams.entry(stream).or_default().0 += 1;
+        }
+    }
+
+    fn write_page(&mut self, page: u32, stream: Option<u8>, pick: Pick) {
         if self.placed.is_some() {
-            return self.write_placed(page, pick);
+            return self.write_placed(page, stream, pick);
         }
         if self.room(self.host) == 0 && !self.life.over {
             self.make_room(pick);
@@ -263,6 +283,10 @@ impl Reference {
             for page in pages.extract_if(.., |page| !copied(*page)) {
                 self.map.remove(&page);
             }
+        }
+        for page in &pages {
+            let stream = self.stream_of.get(page).copied().flatten();
+            self.streams.entry(stream).or_default().1 += 1;
         }
         pages
     }

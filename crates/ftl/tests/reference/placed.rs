@@ -64,12 +64,12 @@ impl Reference {
         Time { programs: self.now(), host: self.placed.as_ref().unwrap().host_writes }
     }
 
-    pub(super) fn write_placed(&mut self, page: u32, pick: Pick) {
+    pub(super) fn write_placed(&mut self, page: u32, stream: Option<u8>, pick: Pick) {
         loop {
             let (old, now) = (self.map.get(&page).copied(), self.time());
             let placed = self.placed();
             let from = old.map(|(block, _)| placed.class(block));
-            let class = placed.rule.host(page, None, from, now);
+            let class = placed.rule.host(page, stream, from, now);
             let block = placed.open[class];
             if self.room(block) > 0 {
                 self.program(block.unwrap(), page);

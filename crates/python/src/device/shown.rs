@@ -10,6 +10,8 @@ use flashgc_device::front::failure::Failure;
 use flashgc_device::front::meter::{Kind, Latencies, Meter};
 use flashgc_device::front::queue::Queue;
 use flashgc_device::{Drive, PAGE, Recording, Report, Served};
+use flashgc_drive::stream_results::{FdpResult, Log, StreamResult};
+use flashgc_ftl::{Handles, PlacementSpec};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde_json::{Value, json};
@@ -44,7 +46,8 @@ impl Shown {
         let (report, latencies) = self.visit(|drive, meter| {
             (drive.stat(), Kind::ALL.map(|(name, kind)| (name, meter.latencies(kind))))
         })?;
-        let mut stat = shown(&report, &latencies);
+        let handles = PlacementSpec::parse(&self.placement).ok().and_then(|spec| spec.handles());
+        let mut stat = shown(&report, handles, &latencies);
         stat["file"] = json!(self.path.display().to_string());
         stat["serving"] = json!(*lock(&self.serving));
         stat["uptime_seconds"] = json!(self.since.elapsed().as_secs_f64());
@@ -113,7 +116,7 @@ pub(super) fn columns<'py>(py: Python<'py>, columns: [&[u8]; 5]) -> [Bound<'py, 
 }
 
 /// A report with the names of the standards: the SMART log (02h) and the OCP log (C0h).
-fn shown(report: &Report, latencies: &[(&str, Latencies)]) -> Value {
+fn shown(report: &Report, handles: Option<Handles>, latencies: &[(&str, Latencies)]) -> Value {
     /// Bytes of a data unit of the SMART log: 1000 sectors of 512.
     const UNIT: u64 = 512_000;
     let page = PAGE as u64;
@@ -153,6 +156,15 @@ fn shown(report: &Report, latencies: &[(&str, Latencies)]) -> Value {
         "read_only": report.read_only,
         "free_blocks": report.free_blocks,
         "mapped_pages": report.mapped_pages,
+        "streams": report.streams.as_ref().map(StreamResult::all),
+        "fdp": report.streams.as_ref().zip(handles).map(|(totals, handles)| {
+            let log = Log {
+                host: usage.written_bytes,
+                media: programmed * page,
+                erased: counters.erases * u64::from(geometry.pages_per_block()) * page,
+            };
+            FdpResult::new(handles, totals, log)
+        }),
         "zombie_pages": report.zombies.map(|zombies| zombies.known),
         "decisions": format!("{:016x}", report.decisions),
         "recovery": report.recovery.map(|recovery| {

@@ -35,7 +35,7 @@ use super::alias::Alias;
 use super::bulk::Bulk;
 use super::class::Class;
 use super::scatter::Runs;
-use super::{BLOCK, Blocks, Generator, GeneratorInfo, READ, Random, TRIM};
+use super::{BLOCK, Blocks, FROM, Generator, GeneratorInfo, READ, Random, STREAM, TO, TRIM};
 
 const PAGES: Param = Param {
     name: "pages",
@@ -70,7 +70,7 @@ const BURST: Param = Param {
 
 pub(super) const INFO: GeneratorInfo = GeneratorInfo {
     name: "classes",
-    params: &[PAGES, SHARES, SCATTER, RUN, BURST, READ, TRIM],
+    params: &[PAGES, SHARES, SCATTER, RUN, BURST, READ, TRIM, STREAM, FROM, TO],
     source: include_str!("classes.rs"),
     plan: |params| Ok(Arc::new(Classes::new(params)?)),
 };

@@ -1,8 +1,9 @@
-//! From pages to commands: reads and TRIMs among the writes, mixtures of generators, and batches
-//! of any size. It knows no distribution but those two choices.
+//! From pages to commands: reads and TRIMs among the writes, their streams, mixtures of generators, and
+//! batches of any size. It knows no distribution but those two choices.
 
 use flashgc_base::snapshot::{Fault, State};
 use flashgc_base::state;
+use flashgc_base::stream::{NO_STREAM, StreamId};
 
 use std::hint::select_unpredictable;
 
@@ -22,6 +23,8 @@ pub(super) struct Part {
     pub read: f64,
     /// The share of its commands that are TRIMs.
     pub trim: f64,
+    /// The stream of its commands.
+    pub stream: StreamId,
     pub pages: Box<dyn Blocks>,
 }
 
@@ -36,6 +39,8 @@ pub(super) struct Commands {
     writes_only: bool,
     pages: Box<[u32; BLOCK]>,
     ops: Box<[Op; BLOCK]>,
+    /// The streams of the block; empty if no part has one, and then no batch has `streams`.
+    streams: Box<[StreamId]>,
     /// Commands of the block that are handed out.
     used: usize,
 }
@@ -52,6 +57,7 @@ struct Running {
     read_below: u64,
     /// ... else a TRIM if it is below this.
     trim_below: u64,
+    stream: StreamId,
     source: Box<dyn Blocks>,
     pages: Box<[u32; BLOCK]>,
     used: usize,
@@ -67,7 +73,7 @@ impl State for Commands {
     state! {
         named: "generator";
         values: used;
-        tables: pages, ops;
+        tables: pages, ops, streams;
         states: source;
         fixed: writes_only;
         then: check;
@@ -83,7 +89,7 @@ impl State for Running {
         values: used;
         tables: pages;
         states: source;
-        fixed: part_below, read_below, trim_below;
+        fixed: part_below, read_below, trim_below, stream;
         then: check;
     }
 }
@@ -96,6 +102,7 @@ impl Commands {
     /// There must be a part; weights sum to 1, and so do `read` and `trim` at most in each part.
     pub fn new(parts: Vec<Part>, choices: Bulk) -> Self {
         let writes_only = parts.iter().all(Part::only_writes);
+        let has_streams = parts.iter().any(|part| part.stream != NO_STREAM);
         let mut weight = 0.0;
         let mut parts: Vec<Running> = parts
             .into_iter()
@@ -105,6 +112,7 @@ impl Commands {
                     part_below: bound32(weight),
                     read_below: bound32(part.read),
                     trim_below: bound32(part.read + part.trim),
+                    stream: part.stream,
                     source: part.pages,
                     pages: Box::new([0; BLOCK]),
                     used: BLOCK,
@@ -118,32 +126,47 @@ impl Commands {
             writes_only,
             pages: Box::new([0; BLOCK]),
             ops: Box::new([Op::Write; BLOCK]),
+            streams: vec![NO_STREAM; if has_streams { BLOCK } else { 0 }].into(),
             used: BLOCK,
         }
     }
 }
 
 impl Source {
-    /// The next block of pages; of operations too unless all are writes.
-    fn block(&mut self, pages: &mut [u32; BLOCK], ops: Option<&mut [Op; BLOCK]>) {
-        match (self.parts.as_mut_slice(), ops) {
-            ([only], None) => only.source.block(pages),
-            ([only], Some(ops)) => {
+    /// The next block of pages; of operations too unless all are writes, and of streams if there are any.
+    fn block(
+        &mut self,
+        pages: &mut [u32; BLOCK],
+        ops: Option<&mut [Op; BLOCK]>,
+        streams: Option<&mut [StreamId; BLOCK]>,
+    ) {
+        match (self.parts.as_mut_slice(), ops, streams) {
+            ([only], ops, streams) => {
                 only.source.block(pages);
-                if let Some(decided) = only.source.ops() {
-                    *ops = *decided;
-                    return;
+                if let Some(ops) = ops {
+                    only.choose_ops(&mut self.choices, ops);
                 }
-                for ops in ops.as_chunks_mut::<WORDS>().0 {
-                    choose_ops(self.choices.block(), ops, only.read_below, only.trim_below);
+                if let Some(streams) = streams {
+                    streams.fill(only.stream);
                 }
             }
-            (parts, None) => {
+            (parts, mut ops, Some(streams)) => {
+                for at in 0..BLOCK {
+                    let word = self.choices.next();
+                    let part = choose(parts, word);
+                    pages[at] = part.next();
+                    streams[at] = part.stream;
+                    if let Some(ops) = &mut ops {
+                        ops[at] = part.op(word);
+                    }
+                }
+            }
+            (parts, None, None) => {
                 for page in pages {
                     *page = choose(parts, self.choices.next()).next();
                 }
             }
-            (parts, Some(ops)) => {
+            (parts, Some(ops), None) => {
                 for (page, op) in pages.iter_mut().zip(ops) {
                     let word = self.choices.next();
                     let part = choose(parts, word);
@@ -184,6 +207,17 @@ impl Running {
         page
     }
 
+    /// The operations of the block last made.
+    fn choose_ops(&self, choices: &mut Bulk, ops: &mut [Op; BLOCK]) {
+        if let Some(decided) = self.source.ops() {
+            *ops = *decided;
+            return;
+        }
+        for ops in ops.as_chunks_mut::<WORDS>().0 {
+            choose_ops(choices.block(), ops, self.read_below, self.trim_below);
+        }
+    }
+
     #[inline(always)]
     fn op(&self, word: u64) -> Op {
         match self.source.ops() {
@@ -218,26 +252,32 @@ impl Workload for Commands {
         // Not emptied before: that would cost a pass over memory that is overwritten anyway.
         batch.pages.resize(len, 0);
         batch.ops.resize(if self.writes_only { 0 } else { len }, Op::Write);
+        batch.streams.resize(if self.streams.is_empty() { 0 } else { len }, NO_STREAM);
         let mut done = 0;
         while done < len {
             if self.used == BLOCK && len - done >= BLOCK {
                 // A whole block goes straight into the batch.
                 let pages = batch.pages[done..].first_chunk_mut().expect("a block");
                 let ops = if self.writes_only { None } else { batch.ops[done..].first_chunk_mut() };
-                self.source.block(pages, ops);
+                // None where there are no streams.
+                let streams = batch.streams.get_mut(done..).and_then(<[_]>::first_chunk_mut);
+                self.source.block(pages, ops, streams);
                 done += BLOCK;
                 continue;
             }
             if self.used == BLOCK {
                 let ops = if self.writes_only { None } else { Some(&mut *self.ops) };
-                self.source.block(&mut self.pages, ops);
+                self.source.block(&mut self.pages, ops, self.streams.first_chunk_mut());
                 self.used = 0;
             }
             let taken = (len - done).min(BLOCK - self.used);
             let (from, to) = (self.used..self.used + taken, done..done + taken);
             batch.pages[to.clone()].copy_from_slice(&self.pages[from.clone()]);
             if !self.writes_only {
-                batch.ops[to].copy_from_slice(&self.ops[from]);
+                batch.ops[to.clone()].copy_from_slice(&self.ops[from.clone()]);
+            }
+            if !self.streams.is_empty() {
+                batch.streams[to].copy_from_slice(&self.streams[from]);
             }
             self.used += taken;
             done += taken;

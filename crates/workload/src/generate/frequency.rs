@@ -28,7 +28,7 @@ use flashgc_base::state;
 
 use super::alias::Alias;
 use super::bulk::Bulk;
-use super::{BLOCK, Blocks, Generator, GeneratorInfo, READ, Random, TRIM};
+use super::{BLOCK, Blocks, FROM, Generator, GeneratorInfo, READ, Random, STREAM, TO, TRIM};
 use crate::trace::{Fault, Input, Place, TraceError, quote};
 
 const PATH: Param = Param {
@@ -40,7 +40,7 @@ const PATH: Param = Param {
 
 pub(super) const INFO: GeneratorInfo = GeneratorInfo {
     name: "frequency",
-    params: &[PATH, READ, TRIM],
+    params: &[PATH, READ, TRIM, STREAM, FROM, TO],
     source: include_str!("frequency.rs"),
     plan: |params| {
         let requests = read_table(Path::new(params.text("path"))).map_err(|mut error| {

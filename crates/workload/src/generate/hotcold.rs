@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 use flashgc_base::spec::{Kind, Param, SpecError};
 
-use super::{Blocks, Generator, GeneratorInfo, READ, Random, TRIM, two_class};
+use super::{Blocks, FROM, Generator, GeneratorInfo, READ, Random, STREAM, TO, TRIM, two_class};
 
 const F: Param = Param {
     name: "f",
@@ -39,7 +39,7 @@ const R: Param = Param {
 
 pub(super) const INFO: GeneratorInfo = GeneratorInfo {
     name: "hotcold",
-    params: &[F, R, READ, TRIM],
+    params: &[F, R, READ, TRIM, STREAM, FROM, TO],
     source: include_str!("hotcold.rs"),
     plan: |params| Ok(Arc::new(HotCold { f: params.real("f"), r: params.real("r") })),
 };

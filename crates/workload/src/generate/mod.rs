@@ -29,6 +29,7 @@ mod frequency;
 mod hotcold;
 mod normal;
 mod phases;
+mod place;
 mod scatter;
 mod sequential;
 mod sized;
@@ -47,6 +48,8 @@ use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param, Params, SpecError};
 
 use crate::Op;
+
+use place::{FROM, STREAM, TO};
 
 pub(crate) use sized::leave_out_trims;
 pub use spec::GeneratorSpec;
@@ -75,7 +78,8 @@ pub fn generators() -> &'static [GeneratorInfo] {
 pub struct GeneratorInfo {
     /// Its name, as typed.
     pub name: &'static str,
-    /// Its parameters, the common `read` and `trim` included unless it [decides the operations].
+    /// Its parameters, the common ones included: `stream`, `from` and `to`, and `read` and `trim` unless
+    /// it [decides the operations].
     ///
     /// [decides the operations]: GeneratorInfo::decides_ops
     pub params: &'static [Param],
@@ -193,6 +197,9 @@ mod tests {
             for common in ["read", "trim"] {
                 let takes = info.params.iter().any(|param| param.name == common);
                 assert_eq!(takes, !info.decides_ops(), "{}", info.name);
+            }
+            for common in place::Place::NAMES {
+                assert!(info.params.iter().any(|param| param.name == common), "{}", info.name);
             }
             assert!(info.source.lines().count() < 200, "{} is long", info.name);
         }

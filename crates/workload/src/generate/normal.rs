@@ -30,7 +30,7 @@ use flashgc_base::state;
 use super::alias::Alias;
 use super::bulk::Bulk;
 use super::uniform::Uniform;
-use super::{BLOCK, Blocks, Generator, GeneratorInfo, READ, Random, TRIM};
+use super::{BLOCK, Blocks, FROM, Generator, GeneratorInfo, READ, Random, STREAM, TO, TRIM};
 
 const HOT: Param = Param {
     name: "hot",
@@ -41,7 +41,7 @@ const HOT: Param = Param {
 
 pub(super) const INFO: GeneratorInfo = GeneratorInfo {
     name: "normal",
-    params: &[HOT, READ, TRIM],
+    params: &[HOT, READ, TRIM, STREAM, FROM, TO],
     source: include_str!("normal.rs"),
     plan: |params| Ok(Arc::new(Normal { hot: params.real("hot") })),
 };

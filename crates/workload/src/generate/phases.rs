@@ -31,7 +31,7 @@ use flashgc_base::spec::{Kind, Param, SpecError};
 use flashgc_base::state;
 
 use super::zipf::Zipf;
-use super::{BLOCK, Blocks, Generator, GeneratorInfo, READ, Random, TRIM};
+use super::{BLOCK, Blocks, FROM, Generator, GeneratorInfo, READ, Random, STREAM, TO, TRIM};
 
 const SET: Param = Param {
     name: "set",
@@ -60,7 +60,7 @@ const THETA: Param = Param {
 
 pub(super) const INFO: GeneratorInfo = GeneratorInfo {
     name: "phases",
-    params: &[SET, LENGTH, KEEP, THETA, READ, TRIM],
+    params: &[SET, LENGTH, KEEP, THETA, READ, TRIM, STREAM, FROM, TO],
     source: include_str!("phases.rs"),
     plan: |params| {
         Ok(Arc::new(Phases {

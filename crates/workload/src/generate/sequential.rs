@@ -17,7 +17,7 @@ use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param, SpecError};
 use flashgc_base::state;
 
-use super::{BLOCK, Blocks, Generator, GeneratorInfo, READ, Random, TRIM};
+use super::{BLOCK, Blocks, FROM, Generator, GeneratorInfo, READ, Random, STREAM, TO, TRIM};
 
 const START: Param = Param {
     name: "start",
@@ -34,7 +34,7 @@ const STRIDE: Param = Param {
 
 pub(super) const INFO: GeneratorInfo = GeneratorInfo {
     name: "sequential",
-    params: &[START, STRIDE, READ, TRIM],
+    params: &[START, STRIDE, READ, TRIM, STREAM, FROM, TO],
     source: include_str!("sequential.rs"),
     plan: |params| {
         Ok(Arc::new(Sequential {

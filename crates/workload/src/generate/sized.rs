@@ -4,9 +4,12 @@
 //! The generator draws *slots* of the size of a request instead of pages. A request of a page has a
 //! workload of its own, which is not wrapped.
 
+use std::ops::Range;
+
 use flashgc_base::snapshot::{Fault, State};
 use flashgc_base::spec::{SpecError, count};
 use flashgc_base::state;
+use flashgc_base::stream::{NO_STREAM, StreamId};
 
 use crate::{Batch, Op, Workload, WorkloadError};
 
@@ -68,6 +71,16 @@ impl Fit {
             Self::Pages(size) => Ok(logical_pages / size),
         }
     }
+
+    /// The requests that lie on `pages` and on no other page. There must be as many [`slots`](Self::slots)
+    /// as pages up to their end.
+    pub fn places(self, pages: Range<u32>) -> Range<u32> {
+        match self {
+            Self::Page => pages,
+            Self::Part(parts) => pages.start * parts..pages.end * parts,
+            Self::Pages(size) => pages.start.div_ceil(size)..pages.end / size,
+        }
+    }
 }
 
 /// Requests that are parts of pages. A TRIM of a part discards nothing and is left out.
@@ -123,6 +136,8 @@ pub(crate) fn leave_out_trims(batch: &mut Batch) {
     }
     let mut ops = batch.ops.iter();
     batch.pages.retain(|_| ops.next() != Some(&Op::Trim));
+    let mut ops = batch.ops.iter();
+    batch.streams.retain(|_| ops.next() != Some(&Op::Trim));
     batch.ops.retain(|&op| op != Op::Trim);
 }
 
@@ -132,16 +147,25 @@ pub(super) struct Several {
     /// Pages of a request.
     size: u32,
     /// The request that is not handed out in full: its next page, how many pages it has left, what they
-    /// are for.
+    /// are for, and their stream.
     next: u32,
     left: u32,
     op: Op,
+    stream: StreamId,
     drawn: Batch,
 }
 
 impl Several {
     pub fn new(slots: Box<dyn Workload>, size: u32) -> Self {
-        Self { slots, size, next: 0, left: 0, op: Op::Write, drawn: Batch::default() }
+        Self {
+            slots,
+            size,
+            next: 0,
+            left: 0,
+            op: Op::Write,
+            stream: NO_STREAM,
+            drawn: Batch::default(),
+        }
     }
 
     fn check(&self) -> Result<(), Fault> {
@@ -156,6 +180,7 @@ impl Several {
         let pages = self.left.min((len - batch.pages.len()) as u32);
         batch.pages.extend(self.next..self.next + pages);
         batch.ops.resize(batch.pages.len(), self.op);
+        batch.streams.resize(batch.pages.len(), self.stream);
         self.next += pages;
         self.left -= pages;
     }
@@ -164,7 +189,7 @@ impl Several {
 impl State for Several {
     state! {
         named: "requests of several pages";
-        values: next, left, op;
+        values: next, left, op, stream;
         states: slots;
         fixed: size, drawn;
         then: check;
@@ -180,13 +205,16 @@ impl Workload for Several {
         let mut drawn = std::mem::take(&mut self.drawn);
         self.slots.fill(&mut drawn, requests)?;
         for (request, &slot) in drawn.pages.iter().enumerate() {
-            self.op = drawn.ops.get(request).copied().unwrap_or(Op::Write);
+            (self.op, self.stream) = (drawn.op(request), drawn.stream(request));
             (self.next, self.left) = (slot * self.size, self.size);
             self.go_on(batch, len);
         }
         self.drawn = drawn;
         if batch.ops.iter().all(|&op| op == Op::Write) {
             batch.ops.clear();
+        }
+        if batch.streams.iter().all(|&stream| stream == NO_STREAM) {
+            batch.streams.clear();
         }
         Ok(())
     }

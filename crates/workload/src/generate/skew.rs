@@ -22,7 +22,7 @@ use std::sync::Arc;
 use flashgc_base::spec::{Kind, Param, SpecError};
 
 use super::uniform::Uniform;
-use super::{Blocks, Generator, GeneratorInfo, READ, Random, TRIM, two_class};
+use super::{Blocks, FROM, Generator, GeneratorInfo, READ, Random, STREAM, TO, TRIM, two_class};
 
 const H: Param = Param {
     name: "h",
@@ -33,7 +33,7 @@ const H: Param = Param {
 
 pub(super) const INFO: GeneratorInfo = GeneratorInfo {
     name: "skew",
-    params: &[H, READ, TRIM],
+    params: &[H, READ, TRIM, STREAM, FROM, TO],
     source: include_str!("skew.rs"),
     plan: |params| Ok(Arc::new(Skew { h: params.real("h") })),
 };

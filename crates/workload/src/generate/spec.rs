@@ -5,17 +5,20 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use flashgc_base::spec::{Params, Spec, SpecError, suggest};
+use flashgc_base::spec::{Params, Spec, SpecError, count, suggest};
+use flashgc_base::stream::NO_STREAM;
 
 use super::bulk::Bulk;
 use super::commands::{Commands, Part};
+use super::place::{Place, Shifted};
 use super::sized::{Fit, Parts, Several};
-use super::{Generator, Random, bound32, generators};
+use super::{Blocks, Generator, Random, bound32, generators};
 use crate::Workload;
 
 /// A generator or a mixture of them, with all parameters, ready to be opened any number of times.
 ///
-/// Its text (`Display`) has every parameter written out and parses back to the same workload.
+/// Its text (`Display`) has every parameter written out, but for a stream and a part of the drive that
+/// are not asked for, and parses back to the same workload.
 #[derive(Clone, Debug)]
 pub struct GeneratorSpec {
     /// At least one; the weights sum to 1.
@@ -30,6 +33,7 @@ struct Weighted {
     /// Shares of its commands; 0 where the generator decides them.
     read: f64,
     trim: f64,
+    place: Place,
     params: Params,
     plan: Arc<dyn Generator>,
 }
@@ -97,9 +101,15 @@ impl GeneratorSpec {
     }
 
     /// The number of logical pages where the workload determines it, as a frequency table does;
-    /// in a mixture, the largest.
+    /// in a mixture, the largest. One on a part of the drive determines nothing.
     pub fn fixed_pages(&self) -> Option<u32> {
-        self.parts.iter().filter_map(|part| part.plan.fixed_pages()).max()
+        let whole = self.parts.iter().filter(|part| part.place.is_whole());
+        whole.filter_map(|part| part.plan.fixed_pages()).max()
+    }
+
+    /// Whether any of its writes have a stream.
+    pub fn has_streams(&self) -> bool {
+        self.parts.iter().any(|part| part.place.stream != NO_STREAM)
     }
 
     /// The files that its parts are read from.
@@ -133,8 +143,18 @@ impl GeneratorSpec {
     /// same seed on every machine.
     ///
     /// Errors: no logical pages, fewer than [`GeneratorSpec::fixed_pages`], or too few for what the
-    /// parameters ask (no hot page, for example).
+    /// parameters ask (no hot page, or no page of a part of the drive, for example).
     pub fn open(&self, logical_pages: u32, seed: u64) -> Result<Box<dyn Workload>, SpecError> {
+        self.open_on(logical_pages, Fit::Page, seed)
+    }
+
+    /// The workload over the places of requests that fit so on `logical_pages` pages.
+    fn open_on(
+        &self,
+        logical_pages: u32,
+        fit: Fit,
+        seed: u64,
+    ) -> Result<Box<dyn Workload>, SpecError> {
         if logical_pages == 0 {
             return Err(SpecError::new("a workload needs at least 1 logical page, found 0", ""));
         }
@@ -146,7 +166,8 @@ impl GeneratorSpec {
                 weight: part.weight,
                 read: part.read,
                 trim: part.trim,
-                pages: part.plan.open(logical_pages, &Random { seed, name })?,
+                stream: part.place.stream,
+                pages: part.open(logical_pages, fit, &Random { seed, name })?,
             });
         }
         Ok(Box::new(Commands::new(parts, Bulk::new(seed, "workload/choices"))))
@@ -192,7 +213,8 @@ impl GeneratorSpec {
         request_size: u32,
         seed: u64,
     ) -> Result<Box<dyn Workload>, SpecError> {
-        self.open(self.slots(logical_pages, page_size, request_size)?, seed)
+        self.slots(logical_pages, page_size, request_size)?;
+        self.open_on(logical_pages, Fit::new(page_size, request_size)?, seed)
     }
 
     /// How many requests of `request_size` bytes lie side by side on so many pages of `page_size`.
@@ -262,11 +284,35 @@ impl Weighted {
             ));
         }
         let plan = (info.plan)(&params)?;
-        Ok(Self { weight, read, trim, params, plan })
+        let place = Place::read(&params)?;
+        let params = params.without_defaults(info.params, &Place::NAMES);
+        Ok(Self { weight, read, trim, place, params, plan })
+    }
+
+    /// The generator on its part of the drive.
+    fn open(
+        &self,
+        logical_pages: u32,
+        fit: Fit,
+        random: &Random,
+    ) -> Result<Box<dyn Blocks>, SpecError> {
+        let places = fit.places(self.place.pages(logical_pages));
+        if places.is_empty() {
+            return Err(SpecError::new(
+                format!(
+                    "{}: no request fits in its part of a drive of {}",
+                    self.params,
+                    count(logical_pages.into(), "logical page")
+                ),
+                "set from and to further apart, or use a larger drive",
+            ));
+        }
+        let pages = self.plan.open(places.end - places.start, random)?;
+        Ok(Shifted::by(places.start, pages))
     }
 }
 
-/// The spec in full, every parameter written out: what a result records.
+/// The spec in full: what a result records.
 impl fmt::Display for GeneratorSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, part) in self.parts.iter().enumerate() {

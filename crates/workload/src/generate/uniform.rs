@@ -21,11 +21,11 @@ use flashgc_base::state;
 use multiversion::multiversion;
 
 use super::bulk::{Bulk, WORDS};
-use super::{BLOCK, Blocks, Generator, GeneratorInfo, READ, Random, TRIM};
+use super::{BLOCK, Blocks, FROM, Generator, GeneratorInfo, READ, Random, STREAM, TO, TRIM};
 
 pub(super) const INFO: GeneratorInfo = GeneratorInfo {
     name: "uniform",
-    params: &[READ, TRIM],
+    params: &[READ, TRIM, STREAM, FROM, TO],
     source: include_str!("uniform.rs"),
     plan: |_| Ok(Arc::new(Uniform)),
 };

@@ -34,7 +34,7 @@ use flashgc_base::state;
 use super::alias::Alias;
 use super::bulk::Bulk;
 use super::scatter::Scatter;
-use super::{BLOCK, Blocks, Generator, GeneratorInfo, READ, Random, TRIM};
+use super::{BLOCK, Blocks, FROM, Generator, GeneratorInfo, READ, Random, STREAM, TO, TRIM};
 
 const THETA: Param = Param {
     name: "theta",
@@ -51,7 +51,7 @@ const SCATTER: Param = Param {
 
 pub(super) const INFO: GeneratorInfo = GeneratorInfo {
     name: "zipf",
-    params: &[THETA, SCATTER, READ, TRIM],
+    params: &[THETA, SCATTER, READ, TRIM, STREAM, FROM, TO],
     source: include_str!("zipf.rs"),
     plan: |params| {
         let scatter = params.text("scatter") == "yes";

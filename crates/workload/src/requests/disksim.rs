@@ -27,6 +27,7 @@ use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param, Params, Spec, SpecError};
 use flashgc_base::state;
+use flashgc_base::stream::NO_STREAM;
 
 use super::arrivals::{Arrivals, Clock};
 use super::distribution::Distribution;
@@ -219,6 +220,7 @@ impl DiskSimRequests {
             bytes: (units * self.unit) as u32,
             op,
             urgent: self.urgent > 0.0 && self.kinds.unit() < self.urgent,
+            stream: NO_STREAM,
         }
     }
 }

@@ -15,6 +15,7 @@ pub use source::{Requests, RequestsInfo, Space, request_generators};
 pub use trace::{Disorder, TimedTrace, TraceRequests};
 
 use flashgc_base::snapshot::{State, Value};
+use flashgc_base::stream::StreamId;
 use flashgc_base::value;
 
 use crate::{Op, WorkloadError};
@@ -33,6 +34,8 @@ pub struct TimedRequest {
     pub op: Op,
     /// Whether it may not wait for a collection where the drive tells such requests apart.
     pub urgent: bool,
+    /// Its stream; [`NO_STREAM`](flashgc_base::stream::NO_STREAM) of a request without.
+    pub stream: StreamId,
 }
 
 impl TimedRequest {
@@ -43,7 +46,7 @@ impl TimedRequest {
 }
 
 impl Value for TimedRequest {
-    value!(arrival_ns, offset, bytes, op, urgent);
+    value!(arrival_ns, offset, bytes, op, urgent, stream);
 }
 
 /// A stream of requests in the order of their arrival.

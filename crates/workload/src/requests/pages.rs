@@ -6,7 +6,7 @@ use flashgc_base::state;
 use super::arrivals::Clock;
 use super::{RequestStream, TimedRequest};
 use crate::generate::leave_out_trims;
-use crate::{Batch, Op, Workload, WorkloadError};
+use crate::{Batch, Workload, WorkloadError};
 
 /// A workload of page commands with arrival times.
 pub struct PageRequests {
@@ -61,8 +61,9 @@ impl RequestStream for PageRequests {
                 arrival_ns: self.clock.arrival(),
                 offset: u64::from(page) * u64::from(bytes),
                 bytes,
-                op: self.commands.ops.get(index).copied().unwrap_or(Op::Write),
+                op: self.commands.op(index),
                 urgent: false,
+                stream: self.commands.stream(index),
             });
         }
         Ok(())

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{SpecError, count};
 use flashgc_base::state;
+use flashgc_base::stream::NO_STREAM;
 
 use super::arrivals::Clock;
 use super::{RequestStream, TimedRequest};
@@ -269,7 +270,14 @@ fn place(
     out: &mut Vec<TimedRequest>,
 ) {
     if request.op == Op::Flush {
-        out.push(TimedRequest { arrival_ns, offset: 0, bytes: 0, op: Op::Flush, urgent: false });
+        out.push(TimedRequest {
+            arrival_ns,
+            offset: 0,
+            bytes: 0,
+            op: Op::Flush,
+            urgent: false,
+            stream: NO_STREAM,
+        });
         return;
     }
     let mut runs: Vec<(u32, u64)> = Vec::new();
@@ -299,6 +307,7 @@ fn place(
                 bytes: bytes as u32,
                 op: request.op,
                 urgent: false,
+                stream: NO_STREAM,
             });
             offset += bytes;
             left -= bytes;

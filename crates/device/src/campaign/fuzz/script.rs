@@ -148,7 +148,7 @@ impl Script {
 
     /// The drive and the steps, a line each.
     pub(super) fn lines(&self) -> Vec<String> {
-        let Settings { layout, victim, journal_blocks, durability } = &self.settings;
+        let Settings { layout, victim, journal_blocks, durability, .. } = &self.settings;
         let drive = format!(
             "drive: {} blocks of {} pages, victim {victim}, placement {}, allocation {}, {journal_blocks} journal \
              blocks, durability {}",

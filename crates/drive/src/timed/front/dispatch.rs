@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use flashgc_base::stream::named;
 use flashgc_workload::Op;
 
 use super::FrontEnd;
@@ -60,6 +61,9 @@ impl FrontEnd {
             let kind = self.shape.kind_of(&request, page);
             let bytes = self.shape.bytes_in(&request, page);
             let missing = if kind == Kind::Modify { self.shape.missing(&bytes) } else { 0 };
+            if matches!(kind, Kind::Write | Kind::Modify) {
+                shared.name(page, request.stream)?;
+            }
             let urgent = request.urgent;
             let op = PageOp { urgent, missing, ..PageOp::new(place, page, kind) };
             let op = shared.ops.add(op, number);
@@ -230,6 +234,7 @@ impl FrontEnd {
             offset: request.offset,
             bytes: request.bytes,
             urgent: request.urgent,
+            stream: named(request.stream),
             arrived_ns: arrived,
             dispatched_ns: dispatched,
             completed_ns: now,

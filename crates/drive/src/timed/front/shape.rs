@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use flashgc_base::stream::NO_STREAM;
 use flashgc_ftl::{FtlError, FtlErrorKind};
 use flashgc_workload::Op;
 use flashgc_workload::requests::TimedRequest;
@@ -57,7 +58,14 @@ impl Shape {
     /// The request that does `op` with a whole page.
     pub fn request_on(&self, op: Op, page: u32) -> TimedRequest {
         let offset = u64::from(page) * u64::from(self.page_bytes);
-        TimedRequest { arrival_ns: 0, offset, bytes: self.page_bytes, op, urgent: false }
+        TimedRequest {
+            arrival_ns: 0,
+            offset,
+            bytes: self.page_bytes,
+            op,
+            urgent: false,
+            stream: NO_STREAM,
+        }
     }
 
     /// The page of a byte.

@@ -3,6 +3,9 @@
 
 use flashgc_base::snapshot::{Fault, Reader, State, Value, Writer};
 
+use flashgc_base::stream::StreamId;
+use hashbrown::HashMap;
+
 use super::observer::{Cause, Completion, Observer, Place, Span, Work};
 use crate::metrics::latency::{Latencies, Split};
 use crate::metrics::series::{Busy, Series};
@@ -21,6 +24,8 @@ pub struct Meter {
     ended_ns: u64,
     bytes: [u64; 3],
     latencies: Latencies,
+    /// Those of each stream.
+    streams: HashMap<StreamId, Latencies>,
     series: Series,
     timeline: Option<Timeline>,
     /// When the collection under way on each die began.
@@ -37,6 +42,7 @@ impl Value for Meter {
             ended_ns,
             bytes,
             latencies,
+            streams,
             series,
             timeline: _,
             collecting,
@@ -44,6 +50,7 @@ impl Value for Meter {
         } = self;
         (*first, *began_ns, *ended_ns, *bytes).put(to);
         latencies.put(to);
+        streams.put(to);
         series.put(to);
         collecting.put(to);
         arrived.put(to);
@@ -57,6 +64,7 @@ impl Value for Meter {
             ended_ns,
             bytes,
             latencies: Value::take(from)?,
+            streams: Value::take(from)?,
             series: Value::take(from)?,
             timeline: None,
             collecting: Value::take(from)?,
@@ -98,6 +106,7 @@ impl Meter {
             ended_ns: 0,
             bytes: [0; 3],
             latencies: Latencies::default(),
+            streams: HashMap::new(),
             series,
             timeline,
             collecting: vec![None; dies as usize],
@@ -108,6 +117,11 @@ impl Meter {
     /// Response times.
     pub fn latencies(&self) -> &Latencies {
         &self.latencies
+    }
+
+    /// Response times of each stream.
+    pub fn streams(&self) -> &HashMap<StreamId, Latencies> {
+        &self.streams
     }
 
     /// Bytes of the measured requests: written, read, discarded.
@@ -178,6 +192,10 @@ impl Observer for Meter {
         };
         let ns = request.response_ns();
         self.latencies.record(request.op, ns, request.met_collection, &split);
+        if let Some(stream) = request.stream {
+            let latencies = self.streams.entry(stream).or_default();
+            latencies.record(request.op, ns, request.met_collection, &split);
+        }
         if let Some(bytes) = self.bytes.get_mut(request.op as usize) {
             *bytes += u64::from(request.bytes);
         }
@@ -245,6 +263,7 @@ mod tests {
             offset: 0,
             bytes: 4096,
             urgent: false,
+            stream: None,
             arrived_ns: 10,
             dispatched_ns: 10,
             completed_ns,

@@ -1,6 +1,7 @@
 //! The observable events of a timed drive. Every method does nothing by default and costs nothing
 //! where it is not used: the drive is compiled for its observer.
 
+use flashgc_base::stream::StreamId;
 use flashgc_workload::Op;
 
 /// A completed request and where its time went.
@@ -16,6 +17,8 @@ pub struct Completion {
     pub bytes: u32,
     /// Whether it was marked urgent.
     pub urgent: bool,
+    /// Its stream, if it has one.
+    pub stream: Option<StreamId>,
     /// When it arrived.
     pub arrived_ns: u64,
     /// When the drive took it up: its place in the queue depth.

@@ -1,12 +1,17 @@
 //! Puts the timed runs of one configuration together.
 
+use std::collections::BTreeMap;
+
+use flashgc_base::stream::StreamId;
+use flashgc_ftl::StreamCounts;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::result::{CollectionResult, Overload, Throughput, TimedResult, Utilisation, interval};
 use crate::config::Resolved;
-use crate::metrics::latency::Latencies;
+use crate::metrics::latency::{Latencies, LatencyResult};
 use crate::result::{RunResult, summarise as summarise_counts};
 use crate::stats::mean;
+use crate::stream_results::StreamResult;
 use crate::timed::config::Timed;
 use crate::timed::run::TimedRun;
 
@@ -33,6 +38,9 @@ pub(crate) fn summarise(
     }
     let mut result = summarise_counts(resolved, &finished, interrupted);
     result.timeline = measures.first_mut().and_then(|run| run.meter.take_timeline());
+    if let Some(streams) = &mut result.streams {
+        measure_streams(streams, &measures);
+    }
     let measured = timed_result(timed, &measures);
     result.warnings = warnings(&result, &measured);
     if let Some(host) = &resolved.host {
@@ -52,6 +60,27 @@ struct Measured {
     completed: u64,
     request_ns: u128,
     overload: Option<Overload>,
+}
+
+/// Adds the response times of each stream.
+fn measure_streams(streams: &mut Vec<StreamResult>, runs: &[Measured]) {
+    let mut latencies = BTreeMap::<StreamId, Latencies>::new();
+    for (&stream, of_run) in runs.iter().flat_map(|run| run.meter.streams()) {
+        latencies.entry(stream).or_default().add(of_run);
+    }
+    for (stream, latencies) in latencies {
+        let LatencyResult { read, write, .. } = latencies.result();
+        let place = match streams.iter().position(|one| one.stream == Some(stream)) {
+            Some(place) => place,
+            None => {
+                let place = streams.iter().take_while(|one| one.stream < Some(stream)).count();
+                streams.insert(place, StreamResult::new(Some(stream), &StreamCounts::default()));
+                place
+            }
+        };
+        streams[place].read_us = read.map(|side| side.all);
+        streams[place].write_us = write.map(|side| side.all);
+    }
 }
 
 fn timed_result(timed: &Timed, runs: &[Measured]) -> TimedResult {

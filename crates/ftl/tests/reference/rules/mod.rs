@@ -3,6 +3,7 @@
 mod dac;
 mod eti;
 mod fadac;
+mod fdp;
 mod multilog;
 mod oracle;
 mod sepbit;
@@ -84,6 +85,10 @@ pub fn naive_rule(spec: &str, setting: Setting) -> Option<Box<dyn NaiveRule>> {
         "fadac" => Some(Box::new(fadac::Fadac {
             classes: number("classes") as usize,
             ..Default::default()
+        })),
+        "fdp" => Some(Box::new(fdp::Fdp {
+            handles: number("handles") as usize,
+            persistent: number("persistent") as usize,
         })),
         "sfr" => Some(Box::new(sfr::Sfr {
             classes: number("classes") as usize,

@@ -42,7 +42,7 @@ use flashgc_base::spec::{Kind, Param, SpecError, count};
 
 use self::tables::{Tables, WIDEST, largest};
 use self::transactions::Transactions;
-use super::{Blocks, Generator, GeneratorInfo, Random};
+use super::{Blocks, FROM, Generator, GeneratorInfo, Random, STREAM, TO};
 use crate::units::Quantity;
 
 const WAREHOUSES: Param = Param {
@@ -66,7 +66,7 @@ const FILL: Param = Param {
 
 pub(super) const INFO: GeneratorInfo = GeneratorInfo {
     name: "tpcc",
-    params: &[WAREHOUSES, PAGE, FILL],
+    params: &[WAREHOUSES, PAGE, FILL, STREAM, FROM, TO],
     source: include_str!("mod.rs"),
     plan: |params| {
         let form = "write page=16KiB, or another of B, MiB, GiB";

@@ -1,0 +1,106 @@
+//! Flexible Data Placement (FDP): the host names the open block of each write by a handle.
+//!
+//! Data of different handles never share a block that the host writes.
+//! A block is a reclaim unit, and the drive one reclaim group. The stream of a write is the placement
+//! handle: stream i writes the unit of handle i. A write without a stream, and one whose stream is no
+//! handle, go to handle 0; the latter is an event of the drive's log, an invalid placement identifier.
+//!
+//! Collections copy data of initially isolated handles to one unit that these handles share; data of a
+//! persistently isolated handle go to a unit of that handle alone, and never meet others'. Handles below
+//! `persistent` are persistently isolated, the others initially. Each handle has a unit for host
+//! writes; copies never go there.
+//!
+//! Rule: write: the handle's unit; copy: the handle's own unit for copies, or the shared one.
+//!
+//! # Cost
+//! A write: the stream of one page is read. There is an open block a handle, one for copies of each
+//! persistently isolated handle, and one for copies of the others. For each of those for copies but the
+//! first the collector keeps an erased block beyond the pool's low-water mark. 2 bytes a logical page,
+//! for the streams of data and of the next write.
+//!
+//! # Source
+//! NVM Express, Flexible Data Placement (TP4146, ratified 2022; NVM Express Base Specification 2.1,
+//! section 8.1.10): reclaim units, placement handles, initially and persistently isolated. Where copies
+//! go is left to the drive; both rules are those of the specification's types, with no host data in
+//! units of copies.
+
+use super::{Class, Now, Placement, PlacementInfo, StreamId};
+use flashgc_base::snapshot::State;
+use flashgc_base::spec::{Kind, Param, Params};
+use flashgc_base::state;
+
+pub(super) const INFO: PlacementInfo = PlacementInfo {
+    name: "fdp",
+    params: &[
+        Param {
+            name: "handles",
+            kind: Kind::Integer { min: 1, max: 64 },
+            default: Some("8"),
+            help: "placement handles: streams 0 to handles - 1",
+        },
+        Param {
+            name: "persistent",
+            kind: Kind::Integer { min: 0, max: 64 },
+            default: Some("0"),
+            help: "handles that are persistently isolated, from handle 0 on; the others are initially \
+                   isolated",
+        },
+    ],
+    source: include_str!("fdp.rs"),
+    needs_future: false,
+    needs_streams: true,
+    bytes: |_, _| 0,
+    make: Some(|params, _, _| {
+        let Handles { count, persistent } = handles(params);
+        Box::new(Fdp { handles: count as Class, persistent: persistent as Class })
+    }),
+};
+
+/// Placement handles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Handles {
+    /// How many there are.
+    pub count: u16,
+    /// Those below this number are persistently isolated, the others initially.
+    pub persistent: u16,
+}
+
+pub(super) fn handles(params: &Params) -> Handles {
+    let count = params.integer("handles") as u16;
+    Handles { count, persistent: count.min(params.integer("persistent") as u16) }
+}
+
+/// See the module's text. Classes are the handles, then the units for copies: those of the persistently
+/// isolated handles, then the shared one.
+struct Fdp {
+    handles: Class,
+    persistent: Class,
+}
+
+impl State for Fdp {
+    state! { fixed: handles, persistent; }
+}
+
+impl Placement for Fdp {
+    fn classes(&self) -> usize {
+        let shared = self.persistent < self.handles;
+        usize::from(self.handles) + usize::from(self.persistent) + usize::from(shared)
+    }
+
+    fn takes_copies(&self, class: Class) -> bool {
+        class >= self.handles
+    }
+
+    #[inline]
+    fn host(&self, _: u32, stream: Option<StreamId>, _: Option<Class>, _: Now) -> Class {
+        stream.filter(|&stream| stream < self.handles).unwrap_or(0)
+    }
+
+    #[inline]
+    fn copy(&self, _: u32, from: Class, _: bool, _: Now) -> Class {
+        match from {
+            unit if unit >= self.handles => unit,
+            handle => self.handles + handle.min(self.persistent),
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! The streams of pages: which stream each page's data belong to, and what every stream costs.
+//!
+//! They are kept where the workload has streams, whatever the placement does with them.
+
+use flashgc_base::snapshot::{Fault, State};
+use flashgc_base::state;
+use flashgc_base::stream::{MOST_STREAMS, NO_STREAM, StreamId, named};
+
+use super::PageStore;
+use crate::counters::{StreamCounts, StreamTotals};
+use crate::error::FtlError;
+use crate::table::bytes_of;
+use crate::translation::TakesStreams;
+use crate::victim::VictimPolicy;
+
+/// Pages whose streams are noted at once.
+const MOST_AT_ONCE: usize = 256;
+
+/// The stream of every page's data and of its next write, and the counts of every stream.
+pub(crate) struct Streams {
+    of: Vec<StreamId>,
+    next: Vec<StreamId>,
+    totals: StreamTotals,
+}
+
+impl State for Streams {
+    state! {
+        values: totals;
+        tables: of, next;
+        then: check;
+    }
+}
+
+impl Streams {
+    /// Of a drive with so many logical pages, whose first contents are of no stream.
+    pub(super) fn new(pages: u32) -> Self {
+        let none = vec![NO_STREAM; pages as usize];
+        Self { of: none.clone(), next: none, totals: StreamTotals::default() }
+    }
+
+    /// Bytes that it keeps for so many logical pages.
+    pub(super) fn bytes(pages: u32) -> u64 {
+        2 * bytes_of::<StreamId>(pages as usize) + bytes_of::<StreamCounts>(MOST_STREAMS + 1)
+    }
+
+    fn check(&self) -> Result<(), Fault> {
+        if self.totals.streams.len() == MOST_STREAMS + 1 {
+            return Ok(());
+        }
+        Err(Fault::new("the counts of streams are not one a stream"))
+    }
+
+    /// The stream of the next write of `page`.
+    #[inline]
+    pub(super) fn next(&self, page: u32) -> Option<StreamId> {
+        named(self.next[page as usize])
+    }
+
+    /// The host has written `page`.
+    #[inline]
+    pub(super) fn wrote(&mut self, page: u32) {
+        let stream = self.next[page as usize];
+        self.of[page as usize] = stream;
+        self.totals.streams[usize::from(stream)].host_pages += 1;
+    }
+
+    /// Collections have copied `pages`.
+    #[inline]
+    pub(super) fn copied(&mut self, pages: &[u32]) {
+        for &page in pages {
+            let stream = self.of[page as usize];
+            self.totals.streams[usize::from(stream)].copied_pages += 1;
+        }
+    }
+
+    /// A block was picked that holds so many valid pages.
+    pub(super) fn collected(&mut self, valid: u32) {
+        self.totals.moved_blocks += u64::from(valid > 0);
+    }
+
+    pub(super) fn totals(&self) -> &StreamTotals {
+        &self.totals
+    }
+}
+
+impl<P: VictimPolicy> PageStore<P> {
+    /// How the store is told streams; `None` where none are kept.
+    pub(crate) fn streams(&mut self) -> Option<&mut dyn TakesStreams> {
+        if self.sorting.streams.is_some() { Some(self) } else { None }
+    }
+
+    /// The counts of streams; `None` where none are kept.
+    pub(crate) fn stream_totals(&self) -> Option<&StreamTotals> {
+        self.sorting.streams.as_ref().map(Streams::totals)
+    }
+}
+
+impl<P: VictimPolicy> TakesStreams for PageStore<P> {
+    fn name(&mut self, pages: &[u32], streams: &[StreamId]) -> Result<usize, FtlError> {
+        self.check_range(pages)?;
+        let Some(kept) = &mut self.sorting.streams else { return Ok(pages.len()) };
+        if streams.is_empty() {
+            pages.iter().for_each(|&page| kept.next[page as usize] = NO_STREAM);
+            return Ok(pages.len());
+        }
+        // A page that comes twice is looked for among those before it.
+        let pages = &pages[..pages.len().min(MOST_AT_ONCE)];
+        for (index, (&page, &stream)) in pages.iter().zip(streams).enumerate() {
+            let next = &mut kept.next[page as usize];
+            if *next != stream {
+                if pages[..index].contains(&page) {
+                    return Ok(index);
+                }
+                *next = stream;
+            }
+        }
+        Ok(pages.len())
+    }
+
+    fn hold(&mut self, stream_of: &dyn Fn(u32) -> StreamId) {
+        if let Some(kept) = &mut self.sorting.streams {
+            (0..).zip(&mut kept.of).for_each(|(page, stream)| *stream = stream_of(page));
+        }
+    }
+}

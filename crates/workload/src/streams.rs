@@ -1,0 +1,201 @@
+//! Streams by address: a table says which stream the writes of each range of bytes have. It stands for a
+//! host that keeps its tenants apart, or for a partition a tenant.
+//!
+//! The table has the form of a `dp_scheme` file of fio (`dataplacement.c` of fio 3.39): lines of
+//! `START, END, STREAM`, where START and END are bytes of the drive and END is the first byte behind the
+//! range. The first line that holds the first byte of a write decides. Unlike fio, which reads 32 lines,
+//! stops without a word at a line that it cannot read, and gives writes outside all ranges placement
+//! identifier 0, the table may have any number of lines, a line that cannot be read is an error, and
+//! writes outside all ranges keep what the workload says: most have no stream. Streams are numbers from 0
+//! to 254.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+
+use flashgc_base::snapshot::State;
+use flashgc_base::state;
+use flashgc_base::stream::{NO_STREAM, StreamId, named};
+
+use crate::requests::{RequestStream, TimedRequest};
+use crate::trace::{Fault, Place, TraceError};
+use crate::{Batch, Workload, WorkloadError};
+
+/// Which stream the writes of each range of bytes have.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StreamRanges {
+    /// First bytes, ascending, each with the stream of the bytes from there to the next. Bytes before the
+    /// first have none.
+    steps: Vec<(u64, StreamId)>,
+}
+
+/// A line of the table: first byte, first byte behind it, stream.
+type Line = (u64, u64, StreamId);
+
+const HINT: &str = "a line is START, END, STREAM in bytes, for example 0, 1073741824, 0";
+
+impl StreamRanges {
+    /// Reads a table from a file.
+    ///
+    /// # Errors
+    /// A file that cannot be read; a line that is not `START, END, STREAM`; no line at all.
+    pub fn open(path: &Path) -> Result<Self, TraceError> {
+        let text = std::fs::read(path)
+            .map_err(|error| TraceError::io(path, "read the ranges of streams", &error))?;
+        Self::parse(path, &text)
+    }
+
+    /// Reads a table from its text; `path` is for messages. Empty lines count for nothing.
+    ///
+    /// # Errors
+    /// Those of [`open`](Self::open), but for the file's own.
+    pub fn parse(path: &Path, text: &[u8]) -> Result<Self, TraceError> {
+        let fault = |message: String| TraceError::new(path, Fault::Option, message).hint(HINT);
+        let mut lines = Vec::new();
+        for (number, text) in (1..).zip(text.split(|&byte| byte == b'\n')) {
+            let text = String::from_utf8_lossy(text);
+            if text.trim().is_empty() {
+                continue;
+            }
+            let line = read_line(&text).map_err(|(at, message)| {
+                let column = text[..at].chars().count() as u64 + 1;
+                fault(message).at(Place::Line { line: number, column })
+            })?;
+            lines.push(line);
+        }
+        match lines.is_empty() {
+            true => Err(fault("found no range, expected at least one line".to_string())),
+            false => Ok(Self { steps: steps(&lines) }),
+        }
+    }
+
+    /// The stream of a write whose first byte is `byte`.
+    pub fn of(&self, byte: u64) -> Option<StreamId> {
+        let step = self.steps.partition_point(|&(first, _)| first <= byte).checked_sub(1)?;
+        named(self.steps[step].1)
+    }
+}
+
+/// A line, or the byte of a fault and what is wrong.
+fn read_line(text: &str) -> Result<Line, (usize, String)> {
+    let mut at = 0;
+    let fields: Vec<(usize, &str)> = text
+        .split(',')
+        .map(|field| {
+            let start = at + field.len() - field.trim_start().len();
+            at += field.len() + 1;
+            (start, field.trim())
+        })
+        .collect();
+    let &[start, end, stream] = fields.as_slice() else {
+        // The first that is missing, or the first too many.
+        let (at, found) =
+            (fields.get(3).map_or(text.trim_end().len(), |more| more.0), fields.len());
+        return Err((at, format!("found {found} columns, expected 3 (START, END, STREAM)")));
+    };
+    let number = |(at, field): (usize, &str), expected: &str| {
+        let digits = !field.is_empty() && field.bytes().all(|byte| byte.is_ascii_digit());
+        let value = digits.then(|| field.parse::<u64>().ok()).flatten();
+        value.ok_or_else(|| (at, format!("found '{field}', expected {expected}")))
+    };
+    let first = number(start, "the first byte of a range")?;
+    let behind = number(end, "the first byte behind the range")?;
+    if behind <= first {
+        let message = format!("found the end {behind}, expected one behind the start {first}");
+        return Err((end.0, message));
+    }
+    const STREAM: &str = "a stream from 0 to 254";
+    let id = StreamId::try_from(number(stream, STREAM)?).ok().and_then(named);
+    let id = id.ok_or_else(|| (stream.0, format!("found '{}', expected {STREAM}", stream.1)))?;
+    Ok((first, behind, id))
+}
+
+/// The lines as steps, of which each has the stream of the first line that holds it.
+fn steps(lines: &[Line]) -> Vec<(u64, StreamId)> {
+    let mut borders: Vec<(u64, usize, bool)> = Vec::with_capacity(2 * lines.len());
+    for (number, &(first, behind, _)) in lines.iter().enumerate() {
+        borders.extend([(first, number, true), (behind, number, false)]);
+    }
+    borders.sort_unstable();
+    let mut steps: Vec<(u64, StreamId)> = Vec::new();
+    let mut over = BTreeSet::new();
+    for same in borders.chunk_by(|one, next| one.0 == next.0) {
+        for &(_, number, begins) in same {
+            if begins {
+                over.insert(number)
+            } else {
+                over.remove(&number)
+            };
+        }
+        let stream = over.first().map_or(NO_STREAM, |&number| lines[number].2);
+        if steps.last().is_none_or(|&(_, last)| last != stream) {
+            steps.push((same[0].0, stream));
+        }
+    }
+    steps
+}
+
+/// Page commands that have the stream of the first byte of their page.
+pub struct Ranged {
+    inner: Box<dyn Workload>,
+    ranges: Arc<StreamRanges>,
+    page_size: u64,
+}
+
+impl Ranged {
+    /// The commands of `inner` on pages of `page_size` bytes. Outside all of `ranges` they keep the
+    /// streams that they have.
+    pub fn new(inner: Box<dyn Workload>, ranges: Arc<StreamRanges>, page_size: u32) -> Self {
+        Self { inner, ranges, page_size: page_size.into() }
+    }
+}
+
+impl State for Ranged {
+    state! {
+        named: "ranges of streams";
+        states: inner;
+        fixed: ranges, page_size;
+    }
+}
+
+impl Workload for Ranged {
+    fn fill(&mut self, batch: &mut Batch, limit: usize) -> Result<(), WorkloadError> {
+        self.inner.fill(batch, limit)?;
+        batch.streams.resize(batch.pages.len(), NO_STREAM);
+        for (&page, stream) in batch.pages.iter().zip(&mut batch.streams) {
+            *stream = self.ranges.of(u64::from(page) * self.page_size).unwrap_or(*stream);
+        }
+        Ok(())
+    }
+}
+
+/// Requests that have the stream of their first byte.
+pub struct RangedRequests {
+    inner: Box<dyn RequestStream>,
+    ranges: Arc<StreamRanges>,
+}
+
+impl RangedRequests {
+    /// The requests of `inner`. Outside all of `ranges` they keep the streams that they have.
+    pub fn new(inner: Box<dyn RequestStream>, ranges: Arc<StreamRanges>) -> Self {
+        Self { inner, ranges }
+    }
+}
+
+impl State for RangedRequests {
+    state! {
+        named: "ranges of streams";
+        states: inner;
+        fixed: ranges;
+    }
+}
+
+impl RequestStream for RangedRequests {
+    fn fill(&mut self, batch: &mut Vec<TimedRequest>, limit: usize) -> Result<(), WorkloadError> {
+        self.inner.fill(batch, limit)?;
+        for request in batch.iter_mut() {
+            request.stream = self.ranges.of(request.offset).unwrap_or(request.stream);
+        }
+        Ok(())
+    }
+}

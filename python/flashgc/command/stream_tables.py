@@ -1,0 +1,57 @@
+"""Streams and flexible data placement as people read them: tables of one run."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.text import Text
+
+from flashgc.command.render import LEFT, RIGHT, facts, show, table
+from flashgc.results import Fdp, Result, Stream
+from flashgc.units import format_count, format_size
+
+
+def show_streams(out: Console, result: Result) -> None:
+    """Prints what each stream cost, and the log of FDP; nothing where writes have no streams."""
+    if result.streams:
+        out.print()
+        _show_streams(out, result)
+    if result.fdp is not None:
+        out.print()
+        show(out, facts(out, _log(result.fdp)))
+
+
+def _show_streams(out: Console, result: Result) -> None:
+    timed = any(one.read_us or one.write_us for one in result.streams)
+    columns = [("stream", LEFT), ("host pages", RIGHT), ("copied", RIGHT), ("WA", RIGHT)]
+    if timed:
+        columns += [(name, RIGHT) for name in ("read p50", "p99 us", "write p50", "p99 us")]
+    made = table(out, columns)
+    for one in result.streams:
+        made.add_row(*_cells(one, timed=timed))
+    show(out, made)
+
+
+def _cells(one: Stream, *, timed: bool) -> list[Text | str]:
+    cells: list[Text | str] = [
+        "none" if one.stream is None else str(one.stream),
+        format_count(one.host_pages),
+        format_count(one.copied_pages),
+        "-" if one.write_amplification is None else f"{one.write_amplification:.3f}",
+    ]
+    if timed:
+        for side in (one.read_us, one.write_us):
+            cells += ["-", "-"] if side is None else [f"{side.p50:.0f}", f"{side.p99:.0f}"]
+    return cells
+
+
+def _log(fdp: Fdp) -> list[tuple[str, Text | str]]:
+    written, media = fdp.host_bytes_with_metadata_written, fdp.media_bytes_with_metadata_written
+    text = (
+        f"HBMW {format_size(written)}, MBMW {format_size(media)}, "
+        f"MBE {format_size(fdp.media_bytes_erased)}"
+    )
+    events = (
+        f"{format_count(fdp.events.media_reallocated)} media reallocated, "
+        f"{format_count(fdp.events.invalid_placement_identifier)} invalid placement identifier"
+    )
+    return [("FDP log", text), ("FDP events", events)]

@@ -1,0 +1,70 @@
+"""What streams of writes cost, and the log of a drive with flexible data placement."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from flashgc.results.latency import Figures
+
+
+@dataclass(frozen=True)
+class Stream:
+    """The cost of one stream in the measured parts of all runs, in mapping units."""
+
+    #: Its number; ``None`` for writes without a stream, and for first contents.
+    stream: int | None
+    #: Written by the host in this stream.
+    host_pages: int
+    #: Copied by collections, of data that the host had written in this stream.
+    copied_pages: int
+    #: (host + copied) / host, without padding; ``None`` if the host wrote nothing.
+    write_amplification: float | None
+    #: Response times of its reads in microseconds; only a drive with a clock has them.
+    read_us: Figures | None
+    #: Response times of its writes.
+    write_us: Figures | None
+
+
+@dataclass(frozen=True)
+class Handle:
+    """The cost of the data of one placement handle, in mapping units.
+
+    First contents, and writes whose stream is no handle, are those of handle 0.
+    """
+
+    #: Its number.
+    handle: int
+    #: Whether copies of its data never meet those of other handles; else it is initially isolated.
+    persistently_isolated: bool
+    #: Written by the host to this handle.
+    host_pages: int
+    #: Copied by collections, of data that the host had written to this handle.
+    copied_pages: int
+    #: (host + copied) / host, without padding; ``None`` if the host wrote nothing.
+    write_amplification: float | None
+
+
+@dataclass(frozen=True)
+class FdpEvents:
+    """Events of NVM Express's log page 23h, counted."""
+
+    #: 03h: mapping units written in a stream that is no handle.
+    invalid_placement_identifier: int
+    #: 80h: reclaim units collected with data in them, which were moved.
+    media_reallocated: int
+
+
+@dataclass(frozen=True)
+class Fdp:
+    """NVM Express's log page 22h in the measured parts of all runs, and events."""
+
+    #: HBMW: bytes written by the host.
+    host_bytes_with_metadata_written: int
+    #: MBMW: bytes programmed, copies included.
+    media_bytes_with_metadata_written: int
+    #: MBE: bytes erased.
+    media_bytes_erased: int
+    #: Events.
+    events: FdpEvents
+    #: The handles in order. The log of a real drive does not have their counts.
+    handles: tuple[Handle, ...]
