@@ -106,6 +106,12 @@ def test_reports_made_again_from_their_rows_say_what_the_command_says(
     (again,) = gap_tables.gaps(out)
     assert gap_tables.sentences(again) == gap_tables.sentences(found)
     assert gap_tables.endings(out)[1][:2] == ("shipped", f"{found.blocks} of 64")
+    in_bytes = {row.name: row.write_amplification for row in found}
+    for line in GAPS["lines"]("shipped", found, 1.25):
+        asked_for = 1.0 if line["kind"] == "bound" else 1.25
+        if line["write_amplification"]:
+            in_pages = float(line["write_amplification"])
+            assert in_pages * asked_for == pytest.approx(in_bytes[line["name"]], rel=1e-8)
     monkeypatch.setitem(GAPS["TRACES"], "pgbench-ext4", 64)
     small = tmp_path / "small.csv"
     cache = str(tmp_path / "cache")
