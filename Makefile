@@ -96,6 +96,8 @@ docs: $(MODULE) ## write the reference, the outputs and the figures in the docum
 	$(BIN)/python scripts/docs/documents.py
 	$(BIN)/python scripts/docs/tables.py
 	$(BIN)/python docs/figures/compare.py
+	PYTHONPATH=scripts/docs $(BIN)/python docs/figures/placement.py
+	PYTHONPATH=scripts/docs $(BIN)/python docs/figures/gaps.py
 
 demo: build ## which policy writes least, on a real trace and on hot and cold data
 	@echo "A PostgreSQL server's drive (data/README.md): which policy writes least?"

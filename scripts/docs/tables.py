@@ -3,8 +3,9 @@
     .venv/bin/python scripts/docs/tables.py
 
 writes the table below each ``<!-- table: NAME -->`` anew, from the files in ``docs/results``. Those
-are files that ``flashgc reproduce CLAIM --out DIR`` leaves in ``DIR/tables``, as they are. The
-tests fail where a document shows something else.
+are files that ``flashgc reproduce CLAIM --out DIR`` leaves in ``DIR/tables``, as they are, and what
+``scripts/placement`` measured; ``trace_tables.py`` and ``gap_tables.py`` make its tables. The tests
+fail where a document shows something else.
 """
 
 from __future__ import annotations
@@ -13,6 +14,9 @@ import csv
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+
+import gap_tables
+import trace_tables
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 RESULTS = ROOT / "docs" / "results"
@@ -89,8 +93,17 @@ def _is_gain(line: Mapping[str, str]) -> bool:
     return float(line["measured"]) > float(line["measured_ci95"] or 0)
 
 
+def placed(table: Callable[[trace_tables.Cells], list[Sequence[str]]]) -> list[Sequence[str]]:
+    """A table of every scheme on every public trace."""
+    return table(trace_tables.cells(RESULTS / trace_tables.FILE))
+
+
 TABLES: Mapping[str, Callable[[], list[Sequence[str]]]] = {
     "bsgc-migrations": migrations,
+    "gap-traces": lambda: gap_tables.endings(RESULTS / gap_tables.FILE),
+    "placement-ranking": lambda: placed(trace_tables.stability),
+    "placement-schemes": lambda: placed(trace_tables.schemes),
+    "placement-workloads": lambda: placed(trace_tables.workloads),
     "zombie-statements": statements,
 }
 

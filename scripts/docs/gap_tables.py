@@ -1,0 +1,83 @@
+"""The reports of ``flashgc gap`` on public traces, made again from their rows.
+
+``scripts/placement/gaps.py`` measures the rows.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from itertools import groupby
+from pathlib import Path
+
+from flashgc import _core
+from flashgc.foresight.describe import sentences
+from flashgc.foresight.outcome import Gap, Row, equals, ordered
+
+FILE = "gap.traces.csv"
+
+
+def gaps(path: Path) -> list[Gap]:
+    """The reports of a file."""
+    with path.open(encoding="utf-8", newline="") as file:
+        lines = list(csv.DictReader(file))
+    made = []
+    for name, group in groupby(lines, lambda line: line["workload"]):
+        own = list(group)
+        rows = ordered([_row(line) for line in own])
+        made.append(
+            Gap(
+                workload=name,
+                blocks=int(own[0]["blocks"]),
+                pages_per_block=int(own[0]["pages_per_block"]),
+                spare_factor=float(own[0]["spare_factor"]),
+                runs=1,
+                classes=16,
+                horizon=8,
+                rows=rows,
+                equal=equals(rows),
+                simulations=len(rows),
+                found=0,
+                interrupted=False,
+                seed=0,
+                version=_core.version(),
+            )
+        )
+    return made
+
+
+def _row(line: dict[str, str]) -> Row:
+    figure = _number(line["write_amplification"])
+    half, sigma = _number(line["half"]), _number(line["sigma"])
+    return Row(
+        line["kind"],
+        line["name"],
+        sigma=sigma,
+        errors=line["errors"] or None,
+        write_amplification=figure,
+        write_amplification_ci95=half,
+        run_values=() if figure is None else (figure,),
+        reason=line["reason"],
+    )
+
+
+def _number(text: str) -> float | None:
+    return float(text) if text else None
+
+
+def roundings(path: Path) -> dict[str, str]:
+    """What a byte of each trace takes as whole pages."""
+    with path.open(encoding="utf-8", newline="") as file:
+        return {line["workload"]: line["rounding"] for line in csv.DictReader(file)}
+
+
+def endings(path: Path) -> list[Sequence[str]]:
+    """The drive of each report, and the sentences below its table."""
+    rounding = roundings(path)
+    heads = ("trace", "blocks of pages", "rounding to pages", "what the report says")
+    made: list[Sequence[str]] = [heads]
+    for one in gaps(path):
+        drive = f"{one.blocks} of {one.pages_per_block}"
+        factor = f"{float(rounding[one.workload]):.2f}"
+        made.append((one.workload, drive, factor, " ".join(sentences(one))))
+    return made

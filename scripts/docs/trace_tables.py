@@ -1,0 +1,214 @@
+"""What docs/placement.md says of every scheme on every public trace, from its cells.
+
+``scripts/placement/traces.py`` measures the cells.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from pathlib import Path
+from statistics import mean, median
+
+FILE = "placement.traces.csv"
+GREEDY, ORACLE = "greedy", "oracle"
+#: The spare factor of ratios, and of the next rule.
+USUAL = 0.125
+#: A workload on which greedy writes less than so much at ``USUAL`` is too gentle: no scheme can
+#: gain more than the rest.
+GENTLE = 1.05
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Write amplifications by workload, scheme and spare factor; ``None`` where there is none."""
+
+    figures: Mapping[tuple[str, str, float], float | None]
+    #: Blocks, and pages a block, by workload, at ``USUAL``.
+    drives: Mapping[str, str]
+    #: How often a pass writes each page, by workload; empty for generators.
+    overwrites: Mapping[str, str]
+
+    @cached_property
+    def workloads(self) -> tuple[str, ...]:
+        """All of them, in the file's order."""
+        return tuple(dict.fromkeys(work for work, _, _ in self.figures))
+
+    @cached_property
+    def schemes(self) -> tuple[str, ...]:
+        """All of them, in the file's order."""
+        return tuple(dict.fromkeys(scheme for _, scheme, _ in self.figures))
+
+    @cached_property
+    def spares(self) -> tuple[float, ...]:
+        """The spare factors, rising."""
+        return tuple(sorted({spare for _, _, spare in self.figures}))
+
+    @cached_property
+    def counted(self) -> tuple[str, ...]:
+        """The workloads that are not too gentle."""
+        return tuple(
+            one for one in self.workloads if (self.figures[one, GREEDY, USUAL] or 0) >= GENTLE
+        )
+
+    @cached_property
+    def online(self) -> tuple[str, ...]:
+        """The schemes that know the past only; one name for those whose every figure is the same.
+
+        Without hints of the host, a policy that listens to hints is the one that it extends.
+        """
+        return tuple(one for one in self._twins if one != ORACLE)
+
+    @cached_property
+    def _twins(self) -> Mapping[str, tuple[str, ...]]:
+        found: dict[tuple[float | None, ...], list[str]] = {}
+        for scheme in self.schemes:
+            line = (self.figures[w, scheme, s] for w in self.workloads for s in self.spares)
+            found.setdefault(tuple(line), []).append(scheme)
+        return {names[0]: tuple(names) for names in found.values()}
+
+    def name(self, scheme: str) -> str:
+        """A scheme with those whose every figure is the same."""
+        return ", ".join(self._twins[scheme])
+
+    @cached_property
+    def roomy(self) -> tuple[str, ...]:
+        """The counted workloads whose drives have room for every online scheme."""
+        return tuple(one for one in self.counted if not self.lacking(one))
+
+    def lacking(self, work: str) -> tuple[str, ...]:
+        """The online schemes for which a workload's drive is too small at some spare factor."""
+        return tuple(
+            scheme
+            for scheme in self.online
+            if any(self.figures[work, scheme, spare] is None for spare in self.spares)
+        )
+
+    def ratios(self, scheme: str) -> dict[str, float]:
+        """Write amplification against greedy's at ``USUAL``, by counted workload."""
+        made = {}
+        for work in self.counted:
+            figure, greedy = (self.figures[work, one, USUAL] for one in (scheme, GREEDY))
+            if figure is not None and greedy is not None:
+                made[work] = figure / greedy
+        return made
+
+    def ranks(self, work: str, spare: float) -> dict[str, float]:
+        """Places of the online schemes on a roomy workload, 1 the best; equals share a mean."""
+        figures = {one: self.figures[work, one, spare] or 0.0 for one in self.online}
+        return {
+            one: (sum(other < figure for other in figures.values()) + 1) / 2
+            + sum(other <= figure for other in figures.values()) / 2
+            for one, figure in figures.items()
+        }
+
+    def mean_ranks(self, spare: float) -> dict[str, float]:
+        """Places of the online schemes, mean over the roomy workloads."""
+        each = [self.ranks(work, spare) for work in self.roomy]
+        return {one: mean(ranks[one] for ranks in each) for one in self.online}
+
+
+def cells(path: Path) -> Cells:
+    """The cells of a file."""
+    with path.open(encoding="utf-8", newline="") as file:
+        lines = list(csv.DictReader(file))
+    usual = [one for one in lines if one["scheme"] == GREEDY and float(one["spare"]) == USUAL]
+    return Cells(
+        {
+            (one["workload"], one["scheme"], float(one["spare"])): float(one["write_amplification"])
+            if one["write_amplification"]
+            else None
+            for one in lines
+        },
+        {one["workload"]: f"{one['blocks']} of {one['pages_per_block']}" for one in usual},
+        {one["workload"]: one["overwrite"] for one in usual},
+    )
+
+
+def kendall(one: Sequence[float], other: Sequence[float]) -> float:
+    """Kendall's tau-b of two rankings: 1 the same, 0 unrelated, -1 reversed.
+
+    >>> kendall([1, 2, 3], [1, 3, 2])
+    0.3333333333333333
+    """
+    pairs = list(combinations(range(len(one)), 2))
+    a = [_sign(one[i] - one[j]) for i, j in pairs]
+    b = [_sign(other[i] - other[j]) for i, j in pairs]
+    untied = math.sqrt(sum(map(abs, a)) * sum(map(abs, b)))
+    return sum(x * y for x, y in zip(a, b, strict=True)) / untied if untied else math.nan
+
+
+def _sign(value: float) -> int:
+    return (value > 0) - (value < 0)
+
+
+def schemes(found: Cells) -> list[Sequence[str]]:
+    """Each scheme: ratios to greedy over the workloads, and mean ranks."""
+    ranks = [found.mean_ranks(spare) for spare in found.spares]
+    heads = (f"mean place at {100 * spare:g}%" for spare in found.spares)
+    made: list[Sequence[str]] = [("scheme", "median", "best", "worst", "workloads", *heads)]
+    order = sorted(found.online, key=lambda one: median(found.ratios(one).values()))
+    for one in (*order, ORACLE):
+        ratios = list(found.ratios(one).values())
+        places = ("" if one == ORACLE else f"{at[one]:.1f}" for at in ranks)
+        figures = (f"{figure:.3f}" for figure in (median(ratios), min(ratios), max(ratios)))
+        made.append((found.name(one), *figures, str(len(ratios)), *places))
+    return made
+
+
+def workloads(found: Cells) -> list[Sequence[str]]:
+    """Each workload: greedy's figures, the best online scheme, the oracle, and what is left out."""
+    heads = (f"greedy at {100 * spare:g}%" for spare in found.spares)
+    last = f"best at {100 * USUAL:g}%", "oracle", "remarks"
+    made: list[Sequence[str]] = [("workload", "blocks of pages", "writes a page", *heads, *last)]
+    for work in found.workloads:
+        greedy = (_text(found.figures[work, GREEDY, spare]) for spare in found.spares)
+        known = {
+            one: figure
+            for one in found.online
+            if (figure := found.figures[work, one, USUAL]) is not None
+        }
+        shown = ""
+        if known:
+            best = min(known, key=known.__getitem__)
+            shown = f"{known[best]:.3f}" + f" {best}" * (work in found.counted)
+        lacking = found.lacking(work)
+        gentle = bool(known) and work not in found.counted
+        remarks = ["too gentle"] * gentle
+        if lacking:
+            remarks.append(f"no room for {len(lacking)}")
+        oracle = _text(found.figures[work, ORACLE, USUAL])
+        drive = found.drives[work], found.overwrites[work]
+        made.append((work, *drive, *greedy, shown, oracle, "; ".join(remarks)))
+    return made
+
+
+def stability(found: Cells) -> list[Sequence[str]]:
+    """How much rankings agree: between spare factors, and between workloads."""
+    made: list[Sequence[str]] = [("rankings of", "Kendall's tau", "least, most")]
+    for one, other in combinations(found.spares, 2):
+        a, b = found.mean_ranks(one), found.mean_ranks(other)
+        tau = kendall(list(a.values()), list(b.values()))
+        made.append((f"mean places, {100 * one:g}% and {100 * other:g}%", f"{tau:.2f}", ""))
+    for one, other in combinations(found.spares, 2):
+        taus = [_tau(found.ranks(w, one), found.ranks(w, other)) for w in found.roomy]
+        name = f"one workload, {100 * one:g}% and {100 * other:g}%: median"
+        made.append((name, f"{median(taus):.2f}", f"{min(taus):.2f}, {max(taus):.2f}"))
+    each = [found.ranks(work, USUAL) for work in found.roomy]
+    taus = [_tau(a, b) for a, b in combinations(each, 2)]
+    if taus:
+        name = f"two workloads, {100 * USUAL:g}%: median"
+        made.append((name, f"{median(taus):.2f}", f"{min(taus):.2f}, {max(taus):.2f}"))
+    return made
+
+
+def _tau(one: Mapping[str, float], other: Mapping[str, float]) -> float:
+    return kendall(list(one.values()), list(other.values()))
+
+
+def _text(figure: float | None) -> str:
+    return "no room" if figure is None else f"{figure:.3f}"

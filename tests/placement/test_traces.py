@@ -1,0 +1,244 @@
+"""Every scheme on every public trace: the scripts at smoke size, the tables and the pictures."""
+
+from __future__ import annotations
+
+import csv
+import runpy
+from pathlib import Path
+
+import pytest
+
+import flashgc
+import gap_tables
+import tables
+import trace_tables
+from conftest import ROOT
+from flashgc.plot import save
+from flashgc.registry import brief, gc_presets, placements, policies
+
+SCRIPTS = ROOT / "scripts" / "placement"
+TRACES = runpy.run_path(str(SCRIPTS / "traces.py"))
+GAPS = runpy.run_path(str(SCRIPTS / "gaps.py"))
+RESULTS = ROOT / "docs" / "results"
+SHIPPED = ROOT / "data" / "pgbench-ext4.csv.zst"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of traces: the one that ships, one too small for the oracle, one for all schemes."""
+    name = SHIPPED.name.removesuffix(".csv.zst")
+    (tmp_path / name).mkdir()
+    (tmp_path / name / SHIPPED.name).symlink_to(SHIPPED)
+    for made, pages in (("small", 400), ("tiny", 12)):
+        (tmp_path / made).mkdir()
+        lines = "".join(f"{at},W,{4096 * (7 * at % pages)},4096,0\n" for at in range(4 * pages))
+        # Readers know a compression by its bytes, not by the name.
+        file = tmp_path / made / f"{made}.csv.zst"
+        file.write_text(f"time_us,op,offset_bytes,size_bytes,dev\n{lines}")
+    monkeypatch.setenv("FLASHGC_TRACES", str(tmp_path))
+    return tmp_path
+
+
+def test_smoke_size_measures_every_workload_and_says_which_scheme_has_no_room(
+    folder: Path, tmp_path: Path
+) -> None:
+    out, cache = tmp_path / "out.csv", str(tmp_path / "cache")
+    asked = ["small", "tiny", "zipf:theta=0.99", "--smoke", "--out", str(out), "--cache", cache]
+    assert TRACES["main"](asked) == 0
+    found = trace_tables.cells(out)
+    assert found.workloads == ("small", "tiny", "zipf:theta=0.99")
+    assert found.schemes == ("greedy", "cost-benefit", "oracle")
+    assert found.spares == (0.125,)
+    with out.open(encoding="utf-8", newline="") as file:
+        lacking = {(one["workload"], one["scheme"]): one["why"] for one in csv.DictReader(file)}
+    lacking = {key: why for key, why in lacking.items() if why}
+    tiny = [("tiny", scheme) for scheme in found.schemes]
+    assert list(lacking) == [("small", "oracle"), *tiny]
+    assert all("too few" in why for why in lacking.values()), lacking
+    small, nothing, _ = trace_tables.workloads(found)[1:]
+    assert small[-2:] == ("no room", "too gentle")
+    assert nothing[3:] == ("no room", "", "no room", "no room for 2")
+    run = flashgc.run(
+        "zipf:theta=0.99", victim="cost-benefit", frontier="pool", spare=0.125, blocks=1000,
+        pages_per_block=32, writes="12x", warmup="1/2", runs=1,
+    )  # fmt: skip
+    cell = found.figures["zipf:theta=0.99", "cost-benefit", 0.125]
+    assert cell == pytest.approx(run.write_amplification, abs=5e-5)
+    # The same command again runs nothing, and writes the same.
+    before, kept = out.read_bytes(), sorted(Path(cache).iterdir())
+    assert TRACES["main"](asked) == 0
+    assert (out.read_bytes(), sorted(Path(cache).iterdir())) == (before, kept)
+
+
+def test_schemes_are_those_of_the_registry() -> None:
+    tried = TRACES["schemes"]()
+    victims = {one.victim.partition(":")[0] for one in tried}
+    assert {one.name for one in policies()} <= victims
+    known = {one.placement.partition(":")[0] for one in tried}
+    assert {one.name for one in placements()} - set(TRACES["NEED_STREAMS"]) == known
+    couples = {(brief(one.victim), brief(one.placement)) for one in tried}
+    for preset in gc_presets():
+        assert (brief(preset.victim), brief(preset.placement)) in couples, preset
+    assert len(couples) == len(tried), "a scheme is measured twice"
+
+
+@pytest.mark.parametrize("script", [TRACES, GAPS])
+def test_a_folder_or_a_trace_that_is_not_there_is_one_line(
+    script: dict, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert script["main"](["other"]) == 2
+    assert "other'; hint: " in capsys.readouterr().err
+    monkeypatch.delenv("FLASHGC_TRACES")
+    assert script["main"]([]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_reports_made_again_from_their_rows_say_what_the_command_says(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = flashgc.gap(str(SHIPPED), spare=0.07, pages_per_block=64, passes=2, jobs=1,
+                        couples=["cost-benefit"], sigma=[1, 4])  # fmt: skip
+    out = tmp_path / "gap.csv"
+    with out.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, GAPS["COLUMNS"])
+        writer.writeheader()
+        writer.writerows(GAPS["lines"]("shipped", found, 1.0))
+    (again,) = gap_tables.gaps(out)
+    assert gap_tables.sentences(again) == gap_tables.sentences(found)
+    assert gap_tables.endings(out)[1][:2] == ("shipped", f"{found.blocks} of 64")
+    in_bytes = {row.name: row.write_amplification for row in found}
+    for line in GAPS["lines"]("shipped", found, 1.25):
+        asked_for = 1.0 if line["kind"] == "bound" else 1.25
+        if line["write_amplification"]:
+            in_pages = float(line["write_amplification"])
+            assert in_pages * asked_for == pytest.approx(in_bytes[line["name"]], rel=1e-8)
+    monkeypatch.setitem(GAPS["TRACES"], "pgbench-ext4", 64)
+    small = tmp_path / "small.csv"
+    cache = str(tmp_path / "cache")
+    asked = ["pgbench-ext4", "--smoke", "--out", str(small), "--cache", cache]
+    assert GAPS["main"](asked) == 0
+    (report,) = gap_tables.gaps(small)
+    assert [row.name for row in report.online]
+    assert report.clairvoyance is not None
+
+
+#: Two schemes and greedy on three workloads; on the third greedy writes 1.04 and does not count,
+#: and on the second scheme a has no room at 7%.
+HAND = """workload,scheme,spare,blocks,pages_per_block,overwrite,write_amplification,half,why
+one,greedy,0.07,10,4,1.5,3.0,0.1,
+one,greedy,0.125,10,4,1.5,2.0,0.1,
+one,a,0.07,10,4,1.5,2.0,0.1,
+one,a,0.125,10,4,1.5,1.5,0.1,
+one,b,0.07,10,4,1.5,4.0,0.1,
+one,b,0.125,10,4,1.5,1.2,0.1,
+one,oracle,0.07,10,4,1.5,1.0,0.1,
+one,oracle,0.125,10,4,1.5,1.0,0.1,
+two,greedy,0.07,20,4,1.5,3.0,0.1,
+two,greedy,0.125,20,4,1.5,2.0,0.1,
+two,a,0.07,,,1.5,,,too small
+two,a,0.125,20,4,1.5,1.8,0.1,
+two,b,0.07,20,4,1.5,2.0,0.1,
+two,b,0.125,20,4,1.5,2.2,0.1,
+two,oracle,0.07,20,4,1.5,1.0,0.1,
+two,oracle,0.125,20,4,1.5,1.0,0.1,
+three,greedy,0.07,30,4,1.5,1.2,0.1,
+three,greedy,0.125,30,4,1.5,1.04,0.1,
+three,a,0.07,30,4,1.5,9.0,0.1,
+three,a,0.125,30,4,1.5,9.0,0.1,
+three,b,0.07,30,4,1.5,9.0,0.1,
+three,b,0.125,30,4,1.5,9.5,0.1,
+three,oracle,0.07,30,4,1.5,1.0,0.1,
+three,oracle,0.125,30,4,1.5,1.0,0.1,
+"""
+
+
+def test_tables_of_a_hand_worked_example(tmp_path: Path) -> None:
+    path = tmp_path / "hand.csv"
+    path.write_text(HAND)
+    found = trace_tables.cells(path)
+    assert (found.counted, found.roomy) == (("one", "two"), ("one",))
+    # Ratios of a: 1.5 / 2 and 1.8 / 2; of b: 1.2 / 2 and 2.2 / 2. Places on workload one alone.
+    assert trace_tables.schemes(found)[1:] == [
+        ("a", "0.825", "0.750", "0.900", "2", "1.0", "2.0"),
+        ("b", "0.850", "0.600", "1.100", "2", "3.0", "1.0"),
+        ("greedy", "1.000", "1.000", "1.000", "2", "2.0", "3.0"),
+        ("oracle", "0.500", "0.500", "0.500", "2", "", ""),
+    ]
+    assert [line[-1] for line in trace_tables.workloads(found)[1:]] == [
+        "", "no room for 1", "too gentle",
+    ]  # fmt: skip
+    # greedy, a, b are 2, 1, 3 and then 3, 2, 1: one pair of three in the same order.
+    assert trace_tables.stability(found)[1][1] == "-0.33"
+
+
+def test_equal_figures_share_a_mean_place_and_a_name(tmp_path: Path) -> None:
+    path = tmp_path / "twins.csv"
+    lines = [line for line in HAND.splitlines() if not line.startswith(("two", "three"))]
+    twin = [line.replace(",b,", ",c,") for line in lines if ",b," in line]
+    near = [line.replace(",b,", ",d,").replace(",1.2,", ",1.3,") for line in lines if ",b," in line]
+    path.write_text("\n".join([*lines, *twin, *near]) + "\n")
+    found = trace_tables.cells(path)
+    assert found.online == ("greedy", "a", "b", "d")
+    assert found.name("b") == "b, c"
+    assert found.ranks("one", 0.07) == {"greedy": 2, "a": 1, "b": 3.5, "d": 3.5}
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "tau"),
+    [
+        ([1, 2, 3, 4], [1, 2, 3, 4], 1.0),
+        ([1, 2, 3, 4], [4, 3, 2, 1], -1.0),
+        # Five of six pairs agree: (5 - 1) / 6.
+        ([1, 2, 3, 4], [1, 2, 4, 3], 2 / 3),
+        # A tie leaves five pairs, which agree: tau-b is 5 / sqrt(5 * 6).
+        ([1, 2.5, 2.5, 4], [1, 2, 3, 4], 5 / 30**0.5),
+    ],
+)
+def test_kendall_tau_of_small_rankings(one: list[float], other: list[float], tau: float) -> None:
+    assert trace_tables.kendall(one, other) == pytest.approx(tau)
+
+
+@pytest.mark.parametrize(
+    ("name", "made"),
+    [
+        ("placement", lambda: trace_tables.cells(RESULTS / trace_tables.FILE)),
+        ("gaps", lambda: gap_tables.gaps(RESULTS / gap_tables.FILE)),
+    ],
+)
+def test_shipped_pictures_are_those_of_the_kept_cells(name: str, made, tmp_path: Path) -> None:
+    script = runpy.run_path(str(ROOT / "docs" / "figures" / f"{name}.py"))
+    save(script["draw"](made()), tmp_path / "now.svg")
+    assert (tmp_path / "now.svg").read_bytes() == script["FIGURE"].read_bytes(), "make docs"
+
+
+def test_what_the_document_says_in_words_is_what_the_cells_say() -> None:
+    found = trace_tables.cells(RESULTS / trace_tables.FILE)
+    for spare in found.spares:
+        best = sorted(found.mean_ranks(spare).items(), key=lambda one: one[1])[:2]
+        assert {name for name, _ in best} == {"sepbit", "cost-benefit + sepbit"}
+    *between_spares, between_workloads = trace_tables.stability(found)[1:]
+    assert all(float(line[1]) > float(between_workloads[1]) + 0.1 for line in between_spares)
+    for scheme in ("sepbit", "cost-benefit + sepbit", "cost-benefit + warcip"):
+        assert max(found.ratios(scheme).values()) < 1
+    for scheme in ("cost-benefit + fadac", "cost-benefit + multilog"):
+        ratios = found.ratios(scheme).values()
+        assert sum(ratio < 1 for ratio in ratios) > len(ratios) / 2
+        assert max(ratios) > 1
+
+
+def test_both_scripts_measure_the_same_greedy() -> None:
+    """A gap report in pages, and the cell of the same trace at the same spare factor."""
+    found = trace_tables.cells(RESULTS / trace_tables.FILE)
+    for gap in gap_tables.gaps(RESULTS / gap_tables.FILE):
+        greedy = next(row for row in gap.online if row.name == "greedy")
+        cell = found.figures[gap.workload, "greedy", 0.07]
+        assert greedy.write_amplification == pytest.approx(cell, abs=2e-4)
+
+
+def test_the_documents_show_these_tables() -> None:
+    shown = {
+        place["name"]
+        for text in tables.documents().values()
+        for place in tables.PLACE.finditer(text)
+    }
+    assert {"placement-schemes", "placement-ranking", "placement-workloads", "gap-traces"} <= shown
