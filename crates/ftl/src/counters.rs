@@ -1,7 +1,7 @@
 //! The counters of layers.
 
 use flashgc_base::snapshot::Value;
-use flashgc_base::stream::{MOST_STREAMS, NO_STREAM};
+use flashgc_base::stream::MOST_STREAMS;
 use flashgc_base::{counts, value};
 
 counts! {
@@ -137,10 +137,5 @@ impl StreamTotals {
             streams: each.map(|(one, other)| one.plus(other)).collect(),
             moved_blocks: self.moved_blocks + other.moved_blocks,
         }
-    }
-
-    /// Those of writes of no stream.
-    pub fn unnamed(&self) -> &StreamCounts {
-        &self.streams[usize::from(NO_STREAM)]
     }
 }

@@ -28,8 +28,8 @@ pub struct Report {
     pub mapped_pages: u64,
     /// Zombies; `None` where no policy asks for them.
     pub zombies: Option<ZombieCounts>,
-    /// What each stream cost since the drive was opened, or the crash before that; `None` where writes
-    /// have no streams.
+    /// What each stream cost since the drive was made, or last recovered; `None` where writes have no
+    /// streams.
     pub streams: Option<StreamTotals>,
     /// Blocks that bear no more erases.
     pub bad_blocks: u32,
