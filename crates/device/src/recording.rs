@@ -5,9 +5,10 @@ use std::path::Path;
 use std::slice;
 use std::time::Instant;
 
+use flashgc_base::stream::NO_STREAM;
 use flashgc_workload::Op;
 use flashgc_workload::trace::{
-    Fault, OutputFormat, PagesOptions, Request, TraceError, TraceWriter,
+    Declared, Fault, OutputFormat, PagesOptions, Request, TraceError, TraceWriter,
 };
 
 use crate::layout::PAGE;
@@ -39,7 +40,7 @@ impl Recording {
                 path,
                 Some(OutputFormat::Native),
                 PagesOptions::default(),
-                Some(pages * PAGE as u64),
+                Declared { address_space: Some(pages * PAGE as u64), streams: false },
             )?,
             began: Instant::now(),
             failed: None,
@@ -62,6 +63,7 @@ impl Recording {
                 size: count * bytes,
                 device: 0,
                 op,
+                stream: NO_STREAM,
             },
         };
         self.failed = self.writer.write(slice::from_ref(&request)).err();

@@ -12,6 +12,7 @@ use std::time::Instant;
 
 use bare::{Bare, median, writes_with_copies};
 use flashgc_base::rng::Stream;
+use flashgc_base::stream::NO_STREAM;
 use flashgc_drive::counting::CountingDrive;
 use flashgc_drive::extent::{Extent, Unit};
 use flashgc_ftl::{
@@ -203,7 +204,14 @@ fn replay(geometry: &Geometry, writes: u64, kinds: Kinds) -> Box<dyn FnMut() -> 
             Op::Write
         };
         let offset = i64::from(number) * 4096;
-        requests.push(Request { time_ns: page.into(), op, offset, size: 4096, device: 0 });
+        requests.push(Request {
+            time_ns: page.into(),
+            op,
+            offset,
+            size: 4096,
+            device: 0,
+            stream: NO_STREAM,
+        });
     }
     writer.write(&requests).and_then(|()| writer.finish()).expect("a trace");
     let options = SourceOptions { kinds, ..SourceOptions::default() };

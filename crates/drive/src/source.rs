@@ -243,6 +243,10 @@ impl Source for TraceReplay {
         unusual(self.source.numbering(), self.source.stat())
     }
 
+    fn has_streams(&self) -> bool {
+        self.source.stat().has_streams()
+    }
+
     fn pass(&self) -> Option<Pass> {
         Some(self.pass)
     }
@@ -330,7 +334,8 @@ impl Source for TimedSource {
     fn has_streams(&self) -> bool {
         match &self.requests {
             Requests::Pages(spec) => spec.has_streams(),
-            Requests::DiskSim(_) | Requests::Trace(_) => false,
+            Requests::Trace(trace) => trace.stat().has_streams(),
+            Requests::DiskSim(_) => false,
         }
     }
 

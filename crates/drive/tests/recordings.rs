@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use flashgc_base::snapshot::{Reader, State, Writer};
+use flashgc_base::stream::NO_STREAM;
 use flashgc_drive::config::Resolved;
 use flashgc_drive::counting::CountingDrive;
 use flashgc_drive::extent::{Extent, Length, Unit};
@@ -18,7 +19,7 @@ use flashgc_ftl::{Fill, FtlError, PlacementSpec, Translation, collectors};
 use flashgc_workload::Op;
 use flashgc_workload::requests::{Disorder, Requests, TimedTrace};
 use flashgc_workload::trace::{
-    NativeWriter, Numbering, PagingOptions, ReadOptions, Replay, Request, SourceOptions,
+    Declared, NativeWriter, Numbering, PagingOptions, ReadOptions, Replay, Request, SourceOptions,
     TraceSource,
 };
 use proptest::prelude::*;
@@ -71,6 +72,7 @@ fn requests(steps: &[Step]) -> Vec<Request> {
         size: u64::from(count) * PAGE,
         device: 0,
         op,
+        stream: NO_STREAM,
     };
     (0..).zip(steps).map(request).collect()
 }
@@ -78,7 +80,11 @@ fn requests(steps: &[Step]) -> Vec<Request> {
 /// The recording of a drive that is asked for `steps`.
 fn record(folder: &Path, steps: &[Step]) -> PathBuf {
     let path = folder.join("drive.flashgc");
-    let mut writer = NativeWriter::new(Vec::new(), Some(u64::from(PAGES) * PAGE)).unwrap();
+    let mut writer = NativeWriter::new(
+        Vec::new(),
+        Declared { address_space: Some(u64::from(PAGES) * PAGE), streams: false },
+    )
+    .unwrap();
     writer.write(&requests(steps)).unwrap();
     std::fs::write(&path, writer.finish().unwrap()).unwrap();
     path

@@ -5,13 +5,13 @@ use std::os::fd::FromRawFd;
 use std::path::PathBuf;
 
 use flashgc_drive::options::TraceConfig;
+use flashgc_workload::Batch;
 use flashgc_workload::generate::GeneratorSpec;
 use flashgc_workload::trace::{
-    self, ConvertOptions, DeviceNumbers, Fault, OnBadLine, OutputFormat, PagesOptions, Paging,
-    PagingOptions, Progress, ReadOptions, Request, StatBuilder, TraceError, TraceReader,
+    self, ConvertOptions, Declared, DeviceNumbers, Fault, OnBadLine, OutputFormat, PagesOptions,
+    Paging, PagingOptions, Progress, ReadOptions, Request, StatBuilder, TraceError, TraceReader,
     TraceWriter, format,
 };
-use flashgc_workload::{Batch, Op};
 use pyo3::prelude::*;
 use serde_json::json;
 
@@ -176,7 +176,7 @@ pub(crate) fn trace_record(
             &output,
             Some(OutputFormat::Pages),
             pages_options(page_size, filter),
-            None,
+            Declared::default(),
         )?;
         let (mut seen, mut block) = (0u64, Vec::new());
         let mut reader = TraceReader::from_stream("lackey", Box::new(stream), &options)?;
@@ -231,7 +231,8 @@ pub(crate) fn trace_synth(
         let fault = |text: String| TraceError::new(&output, Fault::Option, text);
         // References to memory, if such are made: every one of them.
         let pages = PagesOptions { page_size: page_size as u32, filter: 0 };
-        let mut writer = TraceWriter::create_with(&output, Some(format), pages, None)?;
+        let declared = Declared { streams: spec.has_streams(), ..Declared::default() };
+        let mut writer = TraceWriter::create_with(&output, Some(format), pages, declared)?;
         let (mut batch, mut block, mut done) = (Batch::default(), Vec::new(), 0u64);
         while done < requests {
             let limit = (requests - done).min(Batch::DEFAULT_LEN as u64) as usize;
@@ -244,7 +245,8 @@ pub(crate) fn trace_synth(
                     offset: (u64::from(page) * page_size) as i64,
                     size: page_size,
                     device: 0,
-                    op: batch.ops.get(index).copied().unwrap_or(Op::Write),
+                    op: batch.op(index),
+                    stream: batch.stream(index),
                 });
             }
             writer.write(&block)?;

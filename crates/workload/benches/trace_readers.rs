@@ -10,6 +10,7 @@ use std::io::{Read, Write};
 use std::path::Path;
 use std::time::Instant;
 
+use flashgc_base::stream::NO_STREAM;
 use flashgc_workload::trace::{
     Kinds, PagingOptions, ReadOptions, Replay, Request, SourceOptions, TraceReader, TraceSource,
     TraceStat, TraceWriter,
@@ -35,7 +36,14 @@ fn generate(count: usize) -> Vec<Request> {
             _ => random(span) as i64 * 512,
         };
         let op = if random(5) == 0 { Op::Read } else { Op::Write };
-        requests.push(Request { time_ns: time * 100, offset, size, device: 0, op });
+        requests.push(Request {
+            time_ns: time * 100,
+            offset,
+            size,
+            device: 0,
+            op,
+            stream: NO_STREAM,
+        });
     }
     requests
 }

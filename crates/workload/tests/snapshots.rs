@@ -10,7 +10,8 @@ use flashgc_workload::requests::{
     Arrivals, Disorder, RequestStream, Requests, Space, TimedTrace, disksim::DiskSim,
 };
 use flashgc_workload::trace::{
-    PagingOptions, ReadOptions, Replay, Request, SourceOptions, TraceSource, TraceWriter,
+    Declared, PagesOptions, PagingOptions, ReadOptions, Replay, Request, SourceOptions,
+    TraceSource, TraceWriter,
 };
 use flashgc_workload::{Batch, Flushing, FlushingRequests, Op, Workload};
 use generate_common::spec;
@@ -151,6 +152,7 @@ fn requests(count: u64) -> Vec<Request> {
                 size: 512 * u64::from(1 + stream.below(32)),
                 device: 0,
                 op,
+                stream: stream.below(256) as u8,
             },
         }
     };
@@ -159,7 +161,9 @@ fn requests(count: u64) -> Vec<Request> {
 
 fn save_trace(folder: &tempfile::TempDir, requests: &[Request]) -> std::path::PathBuf {
     let path = folder.path().join("trace.csv.gz");
-    let mut writer = TraceWriter::create(&path, None).unwrap();
+    let declared = Declared { streams: true, ..Declared::default() };
+    let mut writer =
+        TraceWriter::create_with(&path, None, PagesOptions::default(), declared).unwrap();
     writer.write(requests).unwrap();
     writer.finish().unwrap();
     path

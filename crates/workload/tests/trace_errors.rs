@@ -9,8 +9,9 @@ use std::sync::Arc;
 
 use flashgc_workload::trace::format::{FORMATS, find};
 use flashgc_workload::trace::{
-    Fault, NativeFile, NativeWriter, OnBadLine, PagingOptions, ReadOptions, Relations, Request,
-    SourceOptions, StatBuilder, TraceError, TraceReader, TraceSource, TraceStat, parse_devices,
+    Declared, Fault, NativeFile, NativeWriter, OnBadLine, PagingOptions, ReadOptions, Relations,
+    Request, SourceOptions, StatBuilder, TraceError, TraceReader, TraceSource, TraceStat,
+    parse_devices,
 };
 use trace_common::{corpus, read, reader};
 
@@ -323,7 +324,7 @@ fn a_line_without_end_takes_no_memory() {
 
 #[test]
 fn a_damaged_native_file_names_the_block_and_the_byte() {
-    let mut writer = NativeWriter::new(Vec::new(), None).unwrap();
+    let mut writer = NativeWriter::new(Vec::new(), Declared::default()).unwrap();
     let requests = read(msr_lines(10_000).as_bytes()).unwrap();
     writer.write(&requests).unwrap();
     let bytes = writer.finish().unwrap();

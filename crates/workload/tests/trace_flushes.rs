@@ -4,6 +4,7 @@ mod trace_common;
 
 use std::path::PathBuf;
 
+use flashgc_base::stream::NO_STREAM;
 use flashgc_workload::requests::{Arrivals, Disorder, RequestStream, TimedTrace};
 use flashgc_workload::trace::{
     Kinds, PagingOptions, ReadOptions, Replay, Request, SourceOptions, TraceError, TraceReader,
@@ -140,7 +141,14 @@ fn flushes_of_blktrace_by_hand() {
 #[test]
 fn our_own_formats_keep_flushes() {
     let folder = tempfile::tempdir().unwrap();
-    let one = |op, time_ns, offset, size| Request { time_ns, offset, size, device: 2, op };
+    let one = |op, time_ns, offset, size| Request {
+        time_ns,
+        offset,
+        size,
+        device: 2,
+        op,
+        stream: NO_STREAM,
+    };
     let requests = [
         one(Op::Dirty, 5, 0, 512),
         Request::flush(7, 2),
@@ -205,7 +213,14 @@ fn requests() -> impl Strategy<Value = Vec<Request>> {
     ];
     let one = (op, 0..40i64, 1..6u64).prop_map(|(op, page, pages)| match op {
         Op::Flush => Request::flush(0, 0),
-        op => Request { time_ns: 0, offset: 4096 * page, size: 4096 * pages, device: 0, op },
+        op => Request {
+            time_ns: 0,
+            offset: 4096 * page,
+            size: 4096 * pages,
+            device: 0,
+            op,
+            stream: NO_STREAM,
+        },
     });
     prop::collection::vec(one, 1..60)
 }
@@ -264,6 +279,7 @@ fn timed_flushes_have_the_times_of_the_trace() {
         size: 4096,
         device: 0,
         op: Op::Write,
+        stream: NO_STREAM,
     };
     let requests = [write(100, 0), Request::flush(150, 0), write(300, 5), Request::flush(300, 0)];
     let path = save(&folder, &requests);

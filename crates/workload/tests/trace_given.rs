@@ -6,10 +6,12 @@ mod trace_common;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
+use flashgc_base::stream::NO_STREAM;
 use flashgc_workload::requests::{Disorder, RequestStream, TimedTrace};
 use flashgc_workload::trace::{
-    ConvertOptions, Fault, NativeFile, NativeWriter, Numbering, Paging, PagingOptions, ReadOptions,
-    Replay, Request, SourceOptions, TraceError, TraceReader, TraceSource, TraceStat, convert,
+    ConvertOptions, Declared, Fault, NativeFile, NativeWriter, Numbering, Paging, PagingOptions,
+    ReadOptions, Replay, Request, SourceOptions, TraceError, TraceReader, TraceSource, TraceStat,
+    convert,
 };
 use flashgc_workload::{Batch, Op, Workload};
 use proptest::prelude::*;
@@ -17,8 +19,19 @@ use trace_common::csv;
 
 const PAGE: u64 = 4096;
 
+fn declared(address_space: u64) -> Declared {
+    Declared { address_space: Some(address_space), ..Declared::default() }
+}
+
 fn on(op: Op, page: i64, pages: u64) -> Request {
-    Request { time_ns: 0, offset: page * PAGE as i64, size: pages * PAGE, device: 0, op }
+    Request {
+        time_ns: 0,
+        offset: page * PAGE as i64,
+        size: pages * PAGE,
+        device: 0,
+        op,
+        stream: NO_STREAM,
+    }
 }
 
 fn write(page: i64) -> Request {
@@ -29,7 +42,7 @@ fn write(page: i64) -> Request {
 fn save(folder: &Path, requests: &[Request], address_space: Option<u64>) -> PathBuf {
     if let Some(bytes) = address_space {
         let path = folder.join("recording.flashgc");
-        let mut writer = NativeWriter::new(Vec::new(), Some(bytes)).unwrap();
+        let mut writer = NativeWriter::new(Vec::new(), declared(bytes)).unwrap();
         writer.write(requests).unwrap();
         std::fs::write(&path, writer.finish().unwrap()).unwrap();
         return path;
@@ -243,7 +256,7 @@ fn a_recording_says_of_what_drive_it_is() {
 
 #[test]
 fn the_address_space_is_eight_bytes_of_the_header_and_under_its_checksum() {
-    let bytes = NativeWriter::new(Vec::new(), Some(0x1234)).unwrap().finish().unwrap();
+    let bytes = NativeWriter::new(Vec::new(), declared(0x1234)).unwrap().finish().unwrap();
     let mut header = vec![0; 32];
     header[..8].copy_from_slice(b"\x89FGC\r\n\x1a\n");
     (header[8], header[13]) = (4, 0x10);

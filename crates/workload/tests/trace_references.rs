@@ -6,22 +6,23 @@ mod trace_common;
 use std::path::Path;
 
 use flashgc_base::rng::Stream;
+use flashgc_base::stream::NO_STREAM;
 use flashgc_workload::trace::{
-    ConvertOptions, Fault, Numbering, PagesOptions, PagingOptions, ReadOptions, Recorded, Replay,
-    Request, SourceOptions, TraceReader, TraceSource, TraceStat, TraceWriter, convert,
+    ConvertOptions, Declared, Fault, Numbering, PagesOptions, PagingOptions, ReadOptions, Recorded,
+    Replay, Request, SourceOptions, TraceReader, TraceSource, TraceStat, TraceWriter, convert,
 };
 use flashgc_workload::{Batch, Op, Workload};
 use trace_common::{read, reader};
 
 fn access(op: Op, offset: i64, size: u64) -> Request {
-    Request { time_ns: 0, offset, size, device: 0, op }
+    Request { time_ns: 0, offset, size, device: 0, op, stream: NO_STREAM }
 }
 
 /// The (page, write) references of a file that `requests` are written to.
 fn written(requests: &[Request], pages: PagesOptions) -> (Vec<(u64, bool)>, Recorded) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("trace.pages");
-    let mut writer = TraceWriter::create_with(&path, None, pages, None).unwrap();
+    let mut writer = TraceWriter::create_with(&path, None, pages, Declared::default()).unwrap();
     for part in requests.chunks(100) {
         writer.write(part).unwrap();
     }

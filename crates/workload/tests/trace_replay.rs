@@ -6,6 +6,7 @@ mod trace_common;
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
+use flashgc_base::stream::NO_STREAM;
 use flashgc_workload::trace::{
     Fault, Kinds, Numbering, Paging, PagingOptions, Replay, Replayer, Request, SourceOptions,
     TraceSource, TraceWriter,
@@ -22,7 +23,7 @@ fn save(folder: &tempfile::TempDir, requests: &[Request]) -> PathBuf {
 }
 
 fn request(op: Op, device: u32, first: i64, pages: u64) -> Request {
-    Request { time_ns: 0, offset: first * 4096, size: pages * 4096, device, op }
+    Request { time_ns: 0, offset: first * 4096, size: pages * 4096, device, op, stream: NO_STREAM }
 }
 
 /// All commands of a replay, asked for in batches of these sizes in turn.
@@ -216,8 +217,14 @@ fn a_file_that_changes_under_a_streamed_replay_is_noticed() {
 fn requests() -> impl Strategy<Value = Vec<Request>> {
     let op = prop_oneof![4 => Just(Op::Write), 2 => Just(Op::Read), 1 => Just(Op::Trim)];
     let one = (op, 0..3u32, -20_000..200_000i64, 0..40_000u64);
-    let one =
-        one.prop_map(|(op, device, offset, size)| Request { time_ns: 0, offset, size, device, op });
+    let one = one.prop_map(|(op, device, offset, size)| Request {
+        time_ns: 0,
+        offset,
+        size,
+        device,
+        op,
+        stream: NO_STREAM,
+    });
     prop::collection::vec(one, 1..60)
 }
 

@@ -6,6 +6,7 @@ mod trace_common;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use flashgc_base::stream::NO_STREAM;
 use flashgc_workload::trace::{
     Fault, Kinds, Numbering, Paging, PagingOptions, ReadOptions, Replay, Replayer, Request,
     SourceOptions, TraceReader, TraceSource, TraceWriter,
@@ -25,7 +26,7 @@ fn save(folder: &tempfile::TempDir, requests: &[Request]) -> PathBuf {
 }
 
 fn write(offset: i64, size: u64) -> Request {
-    Request { time_ns: 0, offset, size, device: 0, op: Op::Write }
+    Request { time_ns: 0, offset, size, device: 0, op: Op::Write, stream: NO_STREAM }
 }
 
 /// Commands of a replay, asked for in batches of these sizes in turn: operation, page, and the bytes of
@@ -205,8 +206,14 @@ fn requests() -> impl Strategy<Value = Vec<Request>> {
     let offset = prop_oneof![-20_000..200_000i64, sectors(-40..400)];
     let size = prop_oneof![0..40_000u64, (0..80u64).prop_map(|sectors| 512 * sectors)];
     let one = (op, 0..3u32, offset, size);
-    let one =
-        one.prop_map(|(op, device, offset, size)| Request { time_ns: 0, offset, size, device, op });
+    let one = one.prop_map(|(op, device, offset, size)| Request {
+        time_ns: 0,
+        offset,
+        size,
+        device,
+        op,
+        stream: NO_STREAM,
+    });
     prop::collection::vec(one, 1..60)
 }
 

@@ -2,10 +2,11 @@
 
 mod trace_common;
 
+use flashgc_base::stream::NO_STREAM;
 use flashgc_workload::Op;
 use flashgc_workload::trace::{
-    ConvertOptions, DeviceNumbers, Fault, NativeFile, NativeWriter, PagingOptions, ReadOptions,
-    Request, TraceReader, TraceStat, TraceWriter, convert,
+    ConvertOptions, Declared, DeviceNumbers, Fault, NativeFile, NativeWriter, PagingOptions,
+    ReadOptions, Request, TraceReader, TraceStat, TraceWriter, convert,
 };
 use proptest::prelude::*;
 use trace_common::{corpus, csv, fuzz_folder, read};
@@ -30,7 +31,7 @@ fn request() -> impl Strategy<Value = Request> {
     (time, offset, size, device, op, any::<bool>()).prop_map(
         |(time_ns, offset, size, device, op, large)| {
             let size = if op == Op::Trim && large { size << 20 } else { size };
-            Request { time_ns, offset, size, device, op }
+            Request { time_ns, offset, size, device, op, stream: NO_STREAM }
         },
     )
 }
@@ -58,7 +59,7 @@ fn requests() -> impl Strategy<Value = Vec<Request>> {
 proptest! {
     #[test]
     fn native_bytes_read_back_as_they_were(requests in requests()) {
-        let mut writer = NativeWriter::new(Vec::new(), None).unwrap();
+        let mut writer = NativeWriter::new(Vec::new(), Declared::default()).unwrap();
         for piece in requests.chunks(7) {
             writer.write(piece).unwrap();
         }
@@ -219,6 +220,7 @@ fn any_request_of_a_native_file_is_found_by_number_and_time() {
             size: 4096,
             device: 0,
             op: Op::Write,
+            stream: NO_STREAM,
         })
         .collect();
     let folder = tempfile::tempdir().unwrap();

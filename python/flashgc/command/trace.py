@@ -158,6 +158,24 @@ def show_stat(stat: TraceStat) -> None:
         rows = [row for row in rows if row[0] not in ("bytes", "time")]
         rows[1:2] = reference_rows(stat, stat.working_set)
     show(out, facts(out, rows))
+    if stat.streams:
+        out.print()
+        show_streams(stat)
+
+
+def show_streams(stat: TraceStat) -> None:
+    """Prints what has which stream."""
+    from flashgc.command.render import LEFT, RIGHT, console, show, table
+    from flashgc.units import format_count as n
+    from flashgc.units import format_size
+
+    out = console()
+    counts = [(name, RIGHT) for name in ("requests", "writes", "written")]
+    made = table(out, [("stream", LEFT), *counts])
+    for one in stat.streams:
+        name = "none" if one.stream is None else str(one.stream)
+        made.add_row(name, n(one.requests), n(one.writes), format_size(one.written_bytes))
+    show(out, made)
 
 
 def recorded_from(stat: TraceStat) -> list[tuple[str, str]]:

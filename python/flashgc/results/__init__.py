@@ -23,7 +23,7 @@ from flashgc.results.result import Result
 from flashgc.results.streams import Fdp, FdpEvents, Handle, Stream
 from flashgc.results.swap import Swap
 from flashgc.results.timing import Timing
-from flashgc.results.trace import Recorded, TraceStat, WorkingSets
+from flashgc.results.trace import Recorded, StreamStat, TraceStat, WorkingSets
 from flashgc.results.wear import Erases, Levelling, Wear, WearPoint
 from flashgc.results.written import Bytes
 
@@ -57,6 +57,7 @@ __all__ = [
     "Result",
     "Served",
     "Stream",
+    "StreamStat",
     "Swap",
     "SwapConfig",
     "Throughput",

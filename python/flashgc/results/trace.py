@@ -35,6 +35,19 @@ class WorkingSets:
 
 
 @dataclass(frozen=True)
+class StreamStat:
+    """The requests of a stream in a trace."""
+
+    #: The stream; ``None``: no stream.
+    stream: int | None
+    #: Requests of all kinds, and writes among them.
+    requests: int
+    writes: int
+    #: Bytes written.
+    written_bytes: int
+
+
+@dataclass(frozen=True)
 class TraceStat(Document):
     """Statistics of a trace. Pages are counted after splitting requests at page boundaries."""
 
@@ -81,6 +94,8 @@ class TraceStat(Document):
     #: The smallest part of the distinct pages, in percent, that gets 20, 40, 60 and 80% of the
     #: page requests.
     locality_percent: tuple[float, float, float, float]
+    #: The streams that requests name, in order, and the rest last; empty if none names one.
+    streams: tuple[StreamStat, ...]
     #: Bytes in a page.
     page_size: int
     #: Bytes that the drive offers which the trace was recorded from; ``None`` where the file does

@@ -307,7 +307,7 @@ fn place(
                 bytes: bytes as u32,
                 op: request.op,
                 urgent: false,
-                stream: NO_STREAM,
+                stream: request.stream,
             });
             offset += bytes;
             left -= bytes;

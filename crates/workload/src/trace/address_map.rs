@@ -506,10 +506,12 @@ fn within(key: u64) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use flashgc_base::stream::NO_STREAM;
+
     use super::*;
 
     fn request(op: Op, offset: i64, size: u64) -> Request {
-        Request { time_ns: 0, offset, size, device: 0, op }
+        Request { time_ns: 0, offset, size, device: 0, op, stream: NO_STREAM }
     }
 
     #[test]

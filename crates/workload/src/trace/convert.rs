@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::error::{Fault, TraceError};
 use super::reader::{DeviceNumbers, Progress, ReadOptions, TraceReader, cancelled};
-use super::write::{OutputFormat, PagesOptions, TraceWriter};
+use super::write::{Declared, OutputFormat, PagesOptions, TraceWriter};
 use crate::Op;
 
 /// How to convert.
@@ -77,8 +77,8 @@ pub fn convert(
         // References that are left out already cannot come back.
         pages.filter = pages.filter.max(reader.recorded().map_or(0, |recorded| recorded.filter));
     }
-    let space = reader.address_space();
-    let mut writer = TraceWriter::create_with(output, Some(format), pages, space)?;
+    let declared = declared(&reader);
+    let mut writer = TraceWriter::create_with(output, Some(format), pages, declared)?;
     let progress = reader.progress();
     let mut block = Vec::new();
     while reader.next_block(&mut block)? {
@@ -99,25 +99,32 @@ pub fn convert(
     Ok(Converted { requests, skipped, format: reader.format().name, notes })
 }
 
+/// What a copy says of all its requests.
+fn declared(reader: &TraceReader) -> Declared {
+    Declared { address_space: reader.address_space(), streams: reader.has_streams() }
+}
+
 /// Writes traces one behind the other into one of the format that the name of `output` says: requests of
 /// a later one follow at the end of the one before. How many requests there are.
 ///
 /// # Errors
-/// Traces of different address spaces; a file that cannot be read or written. There is no output then.
+/// Traces of different address spaces, or with streams and without; a file that cannot be read or written. There is no output then.
 pub fn join(inputs: &[&Path], output: &Path) -> Result<u64, TraceError> {
     let options = ReadOptions { device_numbers: DeviceNumbers::Native, ..ReadOptions::default() };
     let format = OutputFormat::of(output)?;
-    let (mut writer, mut space) = (None, None);
+    let (mut writer, mut before) = (None, None);
     let (mut begin, mut end) = (0, 0);
     for &input in inputs {
         let mut reader = TraceReader::open(input, &options)?;
-        let found = reader.address_space();
-        if *space.get_or_insert(found) != found {
-            return Err(TraceError::new(
-                input,
-                Fault::Option,
-                "found another address space than in the trace before, expected the same drive",
-            ));
+        let found = declared(&reader);
+        let before = *before.get_or_insert(found);
+        if before != found {
+            let message = if before.streams == found.streams {
+                "found another address space than in the trace before, expected the same drive"
+            } else {
+                "found streams in this trace or in the one before, expected them in both or none"
+            };
+            return Err(TraceError::new(input, Fault::Option, message));
         }
         let writer = match &mut writer {
             Some(writer) => writer,

@@ -17,6 +17,8 @@ pub(crate) trait TextFormat: Send + Sized + 'static {
     const COMMA: bool;
     /// Lines may have more columns than `COLUMNS`.
     const MORE_COLUMNS: bool = false;
+    /// Requests may have streams.
+    const HAS_STREAMS: bool = false;
 
     /// Whether a byte stands between columns.
     #[inline]
@@ -71,6 +73,10 @@ pub(crate) trait Decoder: Send {
     /// Bytes that the drive offers which the trace was recorded from, where the file says so.
     fn address_space(&self) -> Option<u64> {
         None
+    }
+    /// Whether requests may have streams.
+    fn has_streams(&self) -> bool {
+        false
     }
 }
 
@@ -226,6 +232,10 @@ impl<F: TextFormat> Decoder for TextDecoder<F> {
 
     fn position(&self) -> u64 {
         self.window.position()
+    }
+
+    fn has_streams(&self) -> bool {
+        F::HAS_STREAMS
     }
 }
 

@@ -38,13 +38,15 @@ pub use reader::{
 pub use relations::Relations;
 pub use replay::{Replay, Replayer};
 pub use source::{Kinds, SourceOptions, TraceSource};
-pub use stat::{StatBuilder, TraceStat};
+pub use stat::{StatBuilder, StreamStat, TraceStat};
 pub use working_set::WorkingSets;
-pub use write::{OutputFormat, PagesOptions, TraceWriter, discard_unfinished};
+pub use write::{Declared, OutputFormat, PagesOptions, TraceWriter, discard_unfinished};
 
 pub(crate) use error::quote;
 pub(crate) use input::Input;
 pub(crate) use stat::map_full;
+
+use flashgc_base::stream::{NO_STREAM, StreamId};
 
 use crate::Op;
 
@@ -63,6 +65,8 @@ pub struct Request {
     pub device: u32,
     /// What is done.
     pub op: Op,
+    /// The stream that the host names, [`NO_STREAM`] if none. A flush has none.
+    pub stream: StreamId,
 }
 
 impl Request {
@@ -72,7 +76,7 @@ impl Request {
 
     /// A flush of everything that the host has written before: it has no bytes.
     pub fn flush(time_ns: u64, device: u32) -> Self {
-        Self { time_ns, offset: 0, size: 0, device, op: Op::Flush }
+        Self { time_ns, offset: 0, size: 0, device, op: Op::Flush, stream: NO_STREAM }
     }
 
     /// The first byte after the request. Readers make sure that it fits.

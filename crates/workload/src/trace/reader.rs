@@ -320,6 +320,11 @@ impl TraceReader {
         self.decoder.address_space()
     }
 
+    /// Whether its requests may have streams: the file has a place for them.
+    pub fn has_streams(&self) -> bool {
+        self.decoder.has_streams()
+    }
+
     /// How the pages of the trace are numbered: as `paging` asks, or else as they are given in what was
     /// recorded from a drive, and by their addresses in any other trace.
     ///

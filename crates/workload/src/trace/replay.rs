@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use flashgc_base::snapshot::{Fault, Reader, State, Value, Writer};
+use flashgc_base::stream::{NO_STREAM, StreamId};
 use flashgc_base::{state, value};
 
 use super::address_map::{AddressMap, PagingOptions, push};
@@ -25,8 +26,8 @@ pub enum Replay {
     Endless,
 }
 
-/// Page commands in a row: pages, and an operation each, or none while all are writes; hints and
-/// flushes with the number of the command before which they came; bytes that short writes leave.
+/// Page commands in a row: pages, and an operation each, or none while all are writes; a stream each, or
+/// none while no command has one; hints and flushes with the number of the command before which they came; bytes that short writes leave.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Commands {
     pages: Vec<u32>,
@@ -34,10 +35,11 @@ pub(crate) struct Commands {
     hints: Vec<Hint>,
     short: Vec<(u32, u32)>,
     flushes: Vec<u32>,
+    streams: Vec<StreamId>,
 }
 
 impl Value for Commands {
-    value!(pages, ops, hints, short, flushes);
+    value!(pages, ops, hints, short, flushes, streams);
 }
 
 impl Commands {
@@ -69,7 +71,7 @@ impl Commands {
     }
 
     #[inline]
-    pub fn push(&mut self, op: Op, page: u32) {
+    pub fn push(&mut self, op: Op, page: u32, stream: StreamId) {
         if op.is_hint() {
             let (before, is_taken_back) = (self.pages.len() as u32, op == Op::Clean);
             push(&mut self.hints, Hint { before, page, is_taken_back });
@@ -80,6 +82,12 @@ impl Commands {
         }
         if op != Op::Write || !self.ops.is_empty() {
             push(&mut self.ops, op);
+        }
+        if stream != NO_STREAM && self.streams.is_empty() {
+            self.streams.resize(self.pages.len(), NO_STREAM);
+        }
+        if stream != NO_STREAM || !self.streams.is_empty() {
+            push(&mut self.streams, stream);
         }
         push(&mut self.pages, page);
     }
@@ -94,7 +102,8 @@ impl Commands {
 
     pub fn memory_bytes(&self) -> u64 {
         let words = self.pages.len() + 2 * self.short.len() + self.flushes.len();
-        (4 * words + size_of::<Hint>() * self.hints.len() + self.ops.len()) as u64
+        (4 * words + size_of::<Hint>() * self.hints.len() + self.ops.len() + self.streams.len())
+            as u64
     }
 
     pub fn shrink(&mut self) {
@@ -103,6 +112,7 @@ impl Commands {
         self.hints.shrink_to_fit();
         self.short.shrink_to_fit();
         self.flushes.shrink_to_fit();
+        self.streams.shrink_to_fit();
     }
 
     /// Flushes behind the last command.
@@ -121,6 +131,7 @@ impl Commands {
         self.pages.clear();
         self.ops.clear();
         self.short.clear();
+        self.streams.clear();
     }
 }
 
@@ -149,6 +160,9 @@ fn copy(commands: &Commands, at: &mut usize, batch: &mut Batch, limit: usize) {
             batch.ops.extend_from_slice(ops);
         }
     }
+    if let Some(streams) = commands.streams.get(*at..end) {
+        batch.streams.extend_from_slice(streams);
+    }
     *at = end;
 }
 
@@ -175,7 +189,7 @@ impl Expander {
             return Ok(());
         }
         let (range, first) = (self.paging.pages(request), out.len());
-        let known = self.map.known(range, |page| out.push(request.op, page));
+        let known = self.map.known(range, |page| out.push(request.op, page, request.stream));
         out.shorten(first, self.paging.missing(request));
         if known < range.count && matches!(request.op, Op::Read | Op::Write) {
             return Err(
@@ -451,6 +465,10 @@ fn drop_beyond(batch: &mut Batch, logical_pages: u32) {
     if !batch.ops.is_empty() {
         let mut pages = batch.pages.iter();
         batch.ops.retain(|_| pages.next().is_some_and(kept));
+    }
+    if !batch.streams.is_empty() {
+        let mut pages = batch.pages.iter();
+        batch.streams.retain(|_| pages.next().is_some_and(kept));
     }
     batch.pages.retain(kept);
 }

@@ -121,7 +121,7 @@ impl TraceSource {
                     let first = kept.len();
                     builder.add(slice::from_ref(request), |op, page| {
                         if options.kinds.keep(op) {
-                            kept.push(op, page);
+                            kept.push(op, page, request.stream);
                         }
                     })?;
                     kept.shorten(first, options.paging.missing(request));

@@ -1,6 +1,7 @@
 //! Statistics of a trace: what `trace stat` prints. Counts requests; keeps no order.
 
 use flashgc_base::spec::count;
+use flashgc_base::stream::{MOST_STREAMS, StreamId, named};
 use rustc_hash::FxHashSet;
 use serde::Serialize;
 
@@ -73,6 +74,9 @@ pub struct TraceStat {
     /// The smallest part of the distinct pages, in percent, that receives 20, 40, 60 and 80% of
     /// the page requests: its Table 3.
     pub locality_percent: [f64; 4],
+    /// What has which stream, if anything names one: those that are named in their order, and behind
+    /// them, with no stream, the rest if there is any.
+    pub streams: Vec<StreamStat>,
     /// Bytes in a page.
     pub page_size: u64,
     /// Bytes that the drive offers which the trace was recorded from, where the file says so.
@@ -93,7 +97,35 @@ pub struct TraceStat {
     pub notes: Vec<String>,
 }
 
+/// The requests of a stream.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct StreamStat {
+    /// The stream; `None`: no stream.
+    pub stream: Option<StreamId>,
+    /// Requests of all kinds.
+    pub requests: u64,
+    /// Writes among them.
+    pub writes: u64,
+    /// Bytes written.
+    pub written_bytes: u64,
+}
+
+impl StreamStat {
+    fn add(&mut self, request: &Request) {
+        self.requests += 1;
+        if request.op == Op::Write {
+            self.writes += 1;
+            self.written_bytes = self.written_bytes.saturating_add(request.size);
+        }
+    }
+}
+
 impl TraceStat {
+    /// Whether any requests name a stream.
+    pub fn has_streams(&self) -> bool {
+        !self.streams.is_empty()
+    }
+
     /// Whether the requests are a program's references to memory, not a host's to a drive.
     pub fn has_references(&self) -> bool {
         format::find(&self.format).is_ok_and(|format| format.references)
@@ -133,6 +165,8 @@ pub struct StatBuilder {
     requests: [u64; Op::COUNT],
     bytes: [u64; Op::COUNT],
     pages: [u64; Op::COUNT],
+    /// Requests by the stream that they name; empty before one names any.
+    streams: Vec<StreamStat>,
     /// Page writes that do not cover their page.
     short: u64,
     end: i64,
@@ -163,6 +197,7 @@ impl StatBuilder {
             requests: [0; Op::COUNT],
             bytes: [0; Op::COUNT],
             pages: [0; Op::COUNT],
+            streams: Vec::new(),
             short: 0,
             end: 0,
             first_time: None,
@@ -260,6 +295,10 @@ impl StatBuilder {
         self.requests[request.op as usize] += 1;
         self.bytes[request.op as usize] =
             self.bytes[request.op as usize].saturating_add(request.size);
+        if let Some(stream) = named(request.stream).filter(|_| !request.op.is_hint()) {
+            self.streams.resize(MOST_STREAMS, StreamStat::default());
+            self.streams[usize::from(stream)].add(request);
+        }
         self.end = self.end.max(request.end());
         self.first_time.get_or_insert(request.time_ns);
         self.earliest = self.earliest.min(request.time_ns);
@@ -274,6 +313,25 @@ impl StatBuilder {
     /// later).
     pub(crate) fn early_trim(&self) -> bool {
         self.early_trim
+    }
+
+    /// The streams that requests name, and the rest of all `requests`.
+    fn streams(&self, requests: u64) -> Vec<StreamStat> {
+        let each = (0..).zip(&self.streams).filter(|(_, counts)| counts.requests > 0);
+        let mut found: Vec<StreamStat> =
+            each.map(|(stream, counts)| StreamStat { stream: Some(stream), ..*counts }).collect();
+        let sum = |count: fn(&StreamStat) -> u64| found.iter().map(count).sum::<u64>();
+        let rest = StreamStat {
+            stream: None,
+            requests: requests - sum(|one| one.requests),
+            writes: self.requests[Op::Write as usize] - sum(|one| one.writes),
+            written_bytes: self.bytes[Op::Write as usize]
+                .saturating_sub(sum(|one| one.written_bytes)),
+        };
+        if !found.is_empty() && rest.requests > 0 {
+            found.push(rest);
+        }
+        found
     }
 
     /// The statistics of what was counted.
@@ -320,6 +378,7 @@ impl StatBuilder {
             page_write_percent: 100.0 * ratio(page_writes, page_requests),
             read_only_percent: 100.0 * ratio(pages - pages_written, pages),
             locality_percent: locality(self.accesses.iter().map(|word| word & ACCESSES).collect()),
+            streams: self.streams(requests),
             page_size: self.paging.page_size,
             address_space_bytes: reader.address_space(),
             recorded: reader.recorded(),

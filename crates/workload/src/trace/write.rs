@@ -7,10 +7,12 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use flashgc_base::stream::named;
+
 use super::Request;
 use super::address_map::PagingOptions;
 use super::error::{Fault, TraceError};
-use super::format::CSV_HEADER;
+use super::format::csv_header;
 use super::format::native::NativeWriter;
 use super::format::pages::PagesWriter;
 use super::reuse::{Filter, Reference};
@@ -35,6 +37,16 @@ pub struct PagesOptions {
     /// References are left out that no LRU memory of so many pages or more would notice; 0: only
     /// references in a row to one page are merged.
     pub filter: u32,
+}
+
+/// What a file says of all its requests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Declared {
+    /// Bytes that the drive offers which the requests were recorded from, if it is one. Only the `flashgc`
+    /// format keeps that.
+    pub address_space: Option<u64>,
+    /// Requests may have streams; else those that they have are left out.
+    pub streams: bool,
 }
 
 impl Default for PagesOptions {
@@ -219,7 +231,7 @@ fn is_gone(process: u32) -> bool {
 }
 
 enum Lines {
-    Csv { sink: Sink, text: Vec<u8> },
+    Csv { sink: Sink, text: Vec<u8>, streams: bool },
     Native(NativeWriter<Sink>),
     Pages(Box<Pages>),
 }
@@ -275,19 +287,19 @@ impl TraceWriter {
         path: impl AsRef<Path>,
         format: Option<OutputFormat>,
     ) -> Result<Self, TraceError> {
-        Self::create_with(path, format, PagesOptions::default(), None)
+        Self::create_with(path, format, PagesOptions::default(), Declared::default())
     }
 
-    /// The same; `pages` says how references to memory are written, and `address_space` how many bytes the
-    /// drive offers which the requests were recorded from. Only the `flashgc` format keeps that.
+    /// The same; `pages` says how references to memory are written.
     ///
     /// # Errors
-    /// Those of [`create`](Self::create), and a page size that is not a power of two from 512.
+    /// Those of [`create`](Self::create), a page size that is not a power of two from 512, and streams of
+    /// references to memory, which have none.
     pub fn create_with(
         path: impl AsRef<Path>,
         format: Option<OutputFormat>,
         pages: PagesOptions,
-        address_space: Option<u64>,
+        declared: Declared,
     ) -> Result<Self, TraceError> {
         let path = path.as_ref().to_owned();
         let format = match format {
@@ -301,6 +313,11 @@ impl TraceWriter {
             return Err(
                 TraceError::new(&path, Fault::Option, message).hint("2048 or 4096 is usual")
             );
+        }
+        if format == OutputFormat::Pages && declared.streams {
+            let message = "found requests with streams, and .pages has no place for streams";
+            return Err(TraceError::new(&path, Fault::Option, message)
+                .hint("write .flashgc or .csv instead"));
         }
         let output =
             Output::of(&path).map_err(|error| TraceError::io(&path, "create the file", &error))?;
@@ -319,10 +336,10 @@ impl TraceWriter {
             };
             Ok(match format {
                 OutputFormat::Csv => {
-                    writeln!(sink, "{CSV_HEADER}")?;
-                    Lines::Csv { sink, text: Vec::new() }
+                    writeln!(sink, "{}", csv_header(declared.streams))?;
+                    Lines::Csv { sink, text: Vec::new(), streams: declared.streams }
                 }
-                OutputFormat::Native => Lines::Native(NativeWriter::new(sink, address_space)?),
+                OutputFormat::Native => Lines::Native(NativeWriter::new(sink, declared)?),
                 OutputFormat::Pages => Lines::Pages(Box::new(Pages {
                     writer: PagesWriter::new(sink, page_size, pages.filter)?,
                     filter: Filter::new(pages.filter),
@@ -350,10 +367,10 @@ impl TraceWriter {
     pub fn write(&mut self, requests: &[Request]) -> Result<(), TraceError> {
         self.requests += requests.len() as u64;
         let result = match &mut self.lines {
-            Some(Lines::Csv { sink, text }) => {
+            Some(Lines::Csv { sink, text, streams }) => {
                 text.clear();
                 for request in requests {
-                    csv_line(request, text);
+                    csv_line(request, *streams, text);
                 }
                 sink.write_all(text)
             }
@@ -410,8 +427,8 @@ impl Drop for TraceWriter {
     }
 }
 
-/// Appends a line of the normalised CSV.
-pub(crate) fn csv_line(request: &Request, text: &mut Vec<u8>) {
+/// Appends a line of the normalised CSV, with its stream or without.
+fn csv_line(request: &Request, streams: bool, text: &mut Vec<u8>) {
     digits(request.time_ns / 1000, 1, text);
     text.push(b'.');
     digits(request.time_ns % 1000, 3, text);
@@ -431,6 +448,12 @@ pub(crate) fn csv_line(request: &Request, text: &mut Vec<u8>) {
     digits(request.size, 1, text);
     text.push(b',');
     digits(request.device.into(), 1, text);
+    if streams {
+        text.push(b',');
+        if let Some(stream) = named(request.stream) {
+            digits(stream.into(), 1, text);
+        }
+    }
     text.push(b'\n');
 }
 

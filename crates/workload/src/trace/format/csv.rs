@@ -2,38 +2,73 @@
 //! writing is in `write`.
 
 use flashgc_base::spec::count;
+use flashgc_base::stream::{NO_STREAM, StreamId};
 
-use super::{Format, check};
+use super::{Format, Sample, check};
 use crate::Op;
 use crate::trace::Request;
 use crate::trace::lines::TextFormat;
 use crate::trace::parse::{BadField, Cursor, MICROSECONDS};
 
-/// The first line of every file.
-pub(crate) const HEADER: &str = "time_us,op,offset_bytes,size_bytes,dev";
+/// The first line of a file, and what follows in that of one whose requests have streams.
+const HEADER: &str = "time_us,op,offset_bytes,size_bytes,dev";
+const STREAM: &str = ",stream";
+
+/// The first line of a file.
+pub(crate) fn header(streams: bool) -> String {
+    format!("{HEADER}{}", if streams { STREAM } else { "" })
+}
+
+/// What a first line that is a header says of streams; `None` if it is none.
+fn has_streams(line: &[u8]) -> Option<bool> {
+    match line.strip_prefix(HEADER.as_bytes())? {
+        b"" => Some(false),
+        rest => (rest == STREAM.as_bytes()).then_some(true),
+    }
+}
+
+/// Linux's write life time hints, as the driver of NVMe made streams of them: its number of the hint
+/// less one. It left 0 to writes of no hint.
+const HINTS: [(&[u8], StreamId); 6] = [
+    (b"none", NO_STREAM),
+    (b"not-set", NO_STREAM),
+    (b"short", 1),
+    (b"medium", 2),
+    (b"long", 3),
+    (b"extreme", 4),
+];
 
 pub(super) static FORMAT: Format = Format {
     name: "csv",
     summary: "normalised CSV, which `trace convert` writes",
     columns: "time (us, three decimals: exact to the nanosecond), R or W or D (discard) or M \
               (modified in the host's cache, to be written) or C (clean again, M is taken back) or F \
-              (flush, of 0 bytes at 0), offset (bytes), size (bytes), device",
+              (flush, of 0 bytes at 0), offset (bytes), size (bytes), device; perhaps stream (0 to 254; \
+              nothing, none or not-set: no stream; short, medium, long, extreme: 1 to 4, as Linux's \
+              write life time hints)",
     example: "12816640000000.125,W,8192000,24576,0",
-    detection: "the first line time_us,op,offset_bytes,size_bytes,dev",
+    detection: "the first line time_us,op,offset_bytes,size_bytes,dev, perhaps with ,stream",
     traps: "programs that rewrite the file through floating point lose the last digits of large \
             times",
     single_device: false,
     references: false,
     sniff: |sample| {
-        let header = sample.lines.first().is_some_and(|line| *line == HEADER.as_bytes());
+        let header = sample.lines.first().is_some_and(|line| has_streams(line).is_some());
         if header { super::MARKED } else { 0 }
     },
-    open: |input, options| super::open_text(Csv::default(), input, options),
+    open: |input, options| {
+        let sample = Sample::new(input.sample(), input.sample_is_all());
+        if sample.lines.first().and_then(|line| has_streams(line)) == Some(true) {
+            super::open_text(Csv::<true>::default(), input, options)
+        } else {
+            super::open_text(Csv::<false>::default(), input, options)
+        }
+    },
 };
 
-/// Counts what other programs mostly do not mean.
+/// Lines with a stream at the end or without. Counts what other programs mostly do not mean.
 #[derive(Default)]
-struct Csv {
+struct Csv<const STREAMS: bool> {
     /// Requests of no bytes.
     empty: u64,
     /// Requests before byte 0.
@@ -41,9 +76,13 @@ struct Csv {
     flush: Option<Request>,
 }
 
-impl TextFormat for Csv {
-    const COLUMNS: &'static [&'static str] =
-        &["time_us", "op", "offset_bytes", "size_bytes", "dev"];
+impl<const STREAMS: bool> TextFormat for Csv<STREAMS> {
+    const COLUMNS: &'static [&'static str] = if STREAMS {
+        &["time_us", "op", "offset_bytes", "size_bytes", "dev", "stream"]
+    } else {
+        &["time_us", "op", "offset_bytes", "size_bytes", "dev"]
+    };
+    const HAS_STREAMS: bool = STREAMS;
     const COMMA: bool = true;
 
     #[inline]
@@ -69,7 +108,14 @@ impl TextFormat for Csv {
         let size = at.integer("a size, a whole number of bytes")?;
         at.comma("a comma after the size")?;
         let device = at.small("a device number below 2^32")?;
-        at.end("the end of the line after the device")?;
+        let mut stream = NO_STREAM;
+        let mut stream_at = at.at;
+        if STREAMS {
+            at.comma("a comma after the device")?;
+            stream_at = at.at;
+            stream = stream_of(&mut at)?;
+        }
+        at.end("the end of the line after the last column")?;
         if op == Op::Flush {
             if offset != 0 {
                 return at.bad(offset_at, "offset 0, as a flush has no place");
@@ -77,13 +123,16 @@ impl TextFormat for Csv {
             if size > 0 {
                 return at.bad(size_at, "0 bytes, as a flush has no data");
             }
+            if stream != NO_STREAM {
+                return at.bad(stream_at, "no stream, as a flush is of the whole drive");
+            }
             self.flush = Some(Request::flush(time_ns, device));
             return Ok(None);
         }
         let request = check(time_ns, op, device, offset, size, size_at)?;
         self.empty += u64::from(size == 0);
         self.negative += u64::from(offset < 0);
-        Ok(request)
+        Ok(request.map(|request| Request { stream, ..request }))
     }
 
     fn flush(&mut self) -> Option<Request> {
@@ -99,4 +148,24 @@ impl TextFormat for Csv {
             .collect();
         (!parts.is_empty()).then(|| parts.join(", "))
     }
+}
+
+/// The stream that the field at `at` names.
+#[inline]
+fn stream_of(at: &mut Cursor<'_>) -> Result<StreamId, BadField> {
+    let start = at.at;
+    let field = at.csv_field();
+    if field.is_empty() {
+        return Ok(NO_STREAM);
+    }
+    if let Some((_, stream)) = HINTS.iter().find(|(name, _)| *name == field) {
+        return Ok(*stream);
+    }
+    let number = std::str::from_utf8(field).ok().and_then(|text| text.parse().ok());
+    let is_plain = field.iter().all(u8::is_ascii_digit);
+    number.filter(|&stream| is_plain && stream != NO_STREAM).ok_or(BadField::new(
+        start,
+        "a stream from 0 to 254, nothing, or a write life time hint (none, not-set, short, medium, long \
+         or extreme)",
+    ))
 }

@@ -32,6 +32,7 @@ mod vscsi;
 mod wiscsee;
 
 use flashgc_base::spec::suggest;
+use flashgc_base::stream::NO_STREAM;
 
 use super::error::TraceError;
 use super::input::Input;
@@ -41,7 +42,7 @@ use super::reader::ReadOptions;
 use super::{Fault, Request};
 use crate::Op;
 
-pub(crate) use csv::HEADER as CSV_HEADER;
+pub(crate) use csv::header as csv_header;
 pub use events::ACTIONS;
 
 /// A trace format: what people need to know to recognise and read it.
@@ -228,7 +229,7 @@ pub(crate) fn check(
     if size > Request::MAX_TRANSFER && op != Op::Trim {
         return Err(BadField::range(size_at, TRANSFER_FITS));
     }
-    Ok(Some(Request { time_ns, offset, size, device, op }))
+    Ok(Some(Request { time_ns, offset, size, device, op, stream: NO_STREAM }))
 }
 
 /// The operation that a word or letter names.

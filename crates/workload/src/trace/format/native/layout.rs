@@ -1,15 +1,17 @@
 //! The bytes of the `flashgc` format: header, block, index, trailer, and the coding of requests.
 //! No I/O. All numbers are little-endian.
 
+use flashgc_base::stream::NO_STREAM;
+
 use crate::Op;
-use crate::trace::Request;
 use crate::trace::format::check;
+use crate::trace::{Declared, Request};
 
 /// First bytes of a file. As in PNG, the 0x89, the CR LF and the LF show a transfer in text mode.
 pub(crate) const MAGIC: [u8; 8] = *b"\x89FGC\r\n\x1a\n";
-/// Version 3 knows no clean events and no address space, version 2 no flushes either, version 1 no dirty
-/// events; their files are read as well.
-pub(crate) const VERSION: u16 = 4;
+/// Version 4 knows no streams, version 3 no clean events and no address space, version 2 no flushes either, version 1 no dirty
+/// events; their files are read as well. A file without streams is written as one of version 4.
+pub(crate) const VERSION: u16 = 5;
 pub(crate) const HEADER: usize = 32;
 pub(crate) const BLOCK_MAGIC: [u8; 4] = *b"BLK\0";
 pub(crate) const BLOCK_HEADER: usize = 32;
@@ -23,8 +25,8 @@ pub(crate) const END_MAGIC: [u8; 8] = *b"FGC-END\n";
 pub(crate) const BLOCK_REQUESTS: u32 = 4096;
 /// Requests in a block as read, so that a damaged count cannot ask for much memory.
 pub(crate) const MAX_BLOCK_REQUESTS: u32 = 1 << 16;
-/// A request takes a tag, perhaps a kind, and at most four integers of at most ten bytes.
-const MAX_REQUEST: usize = 42;
+/// A request takes a tag, perhaps a kind, at most four integers of at most ten bytes, and perhaps a stream.
+const MAX_REQUEST: usize = 43;
 
 /// What a block's header says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,12 +70,20 @@ pub(crate) struct Header {
     pub address_space: Option<u64>,
 }
 
-pub(crate) fn header(address_space: Option<u64>) -> [u8; HEADER] {
+impl Header {
+    /// Whether requests have streams.
+    pub fn has_streams(&self) -> bool {
+        self.version >= 5
+    }
+}
+
+pub(crate) fn header(declared: Declared) -> [u8; HEADER] {
+    let version = if declared.streams { VERSION } else { 4 };
     let mut bytes = [0; HEADER];
     bytes[..8].copy_from_slice(&MAGIC);
-    bytes[8..10].copy_from_slice(&VERSION.to_le_bytes());
+    bytes[8..10].copy_from_slice(&version.to_le_bytes());
     bytes[12..16].copy_from_slice(&BLOCK_REQUESTS.to_le_bytes());
-    bytes[16..24].copy_from_slice(&address_space.unwrap_or(0).to_le_bytes());
+    bytes[16..24].copy_from_slice(&declared.address_space.unwrap_or(0).to_le_bytes());
     let crc = crc32fast::hash(&bytes[..28]);
     bytes[28..].copy_from_slice(&crc.to_le_bytes());
     bytes
@@ -279,7 +289,7 @@ pub(crate) fn take(bytes: &[u8], at: &mut usize) -> Option<u64> {
     }
 }
 
-/// Appends the coded form of a block's requests.
+/// Appends the coded form of a block's requests, without their streams.
 pub(crate) fn encode(requests: &[Request], out: &mut Vec<u8>) {
     let mut previous = Previous::new(requests.first().map_or(0, |request| request.time_ns));
     for request in requests {
@@ -342,6 +352,10 @@ pub(crate) fn decode(
     let mut flushes = 0;
     let mut previous = Previous::new(header.first_time);
     let mut at = 0;
+    // From version 5 on, a byte a request behind them all.
+    let streams = if version < 5 { 0 } else { header.requests as usize };
+    let (payload, streams) = payload.split_at_checked(payload.len().checked_sub(streams)?)?;
+    let first = out.len();
     for _ in 0..header.requests {
         let tag = *payload.get(at)?;
         at += 1;
@@ -398,6 +412,12 @@ pub(crate) fn decode(
         previous.update(&request);
         out.push(request);
     }
+    for (request, &stream) in out[first..].iter_mut().zip(streams) {
+        if request.op == Op::Flush && stream != NO_STREAM {
+            return None;
+        }
+        request.stream = stream;
+    }
     (at == payload.len()).then_some(flushes)
 }
 
@@ -414,6 +434,7 @@ mod tests {
             size,
             device,
             op: Op::Write,
+            stream: NO_STREAM,
         };
         let mut bytes = Vec::new();
         encode(
@@ -431,7 +452,14 @@ mod tests {
 
     #[test]
     fn a_flush_and_a_dirty_event_have_a_kind_behind_their_tag() {
-        let request = |op| Request { time_ns: 3000, offset: 512, size: 512, device: 0, op };
+        let request = |op| Request {
+            time_ns: 3000,
+            offset: 512,
+            size: 512,
+            device: 0,
+            op,
+            stream: NO_STREAM,
+        };
         let flush = Request::flush(5000, 7);
         let after = Request { time_ns: 5000, offset: 1024, device: 7, ..request(Op::Write) };
         let requests = [request(Op::Dirty), flush, after];

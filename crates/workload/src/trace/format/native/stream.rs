@@ -153,4 +153,8 @@ impl Decoder for Stream {
     fn address_space(&self) -> Option<u64> {
         self.header.address_space
     }
+
+    fn has_streams(&self) -> bool {
+        self.header.has_streams()
+    }
 }

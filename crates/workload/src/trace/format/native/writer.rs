@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::layout::{self, BLOCK_REQUESTS, BlockHeader, HEADER, IndexEntry, Trailer};
-use crate::trace::Request;
+use crate::trace::{Declared, Request};
 
 /// Writes a trace in the `flashgc` format. Without [`finish`](Self::finish) the file has no index
 /// and reads as cut off.
@@ -12,20 +12,22 @@ pub struct NativeWriter<W> {
     pending: Vec<Request>,
     payload: Vec<u8>,
     index: Vec<IndexEntry>,
+    streams: bool,
     byte: u64,
     requests: u64,
 }
 
 impl<W: Write> NativeWriter<W> {
     /// Starts a file with its header. A trace that is recorded from a drive says how many bytes that offers,
-    /// its `address_space`: the pages of a replay then keep their numbers.
-    pub fn new(mut out: W, address_space: Option<u64>) -> io::Result<Self> {
-        out.write_all(&layout::header(address_space))?;
+    /// its address space: the pages of a replay then keep their numbers.
+    pub fn new(mut out: W, declared: Declared) -> io::Result<Self> {
+        out.write_all(&layout::header(declared))?;
         Ok(Self {
             out,
             pending: Vec::with_capacity(BLOCK_REQUESTS as usize),
             payload: Vec::new(),
             index: Vec::new(),
+            streams: declared.streams,
             byte: HEADER as u64,
             requests: 0,
         })
@@ -49,6 +51,9 @@ impl<W: Write> NativeWriter<W> {
         let Some(first) = self.pending.first() else { return Ok(()) };
         self.payload.clear();
         layout::encode(&self.pending, &mut self.payload);
+        if self.streams {
+            self.payload.extend(self.pending.iter().map(|request| request.stream));
+        }
         let header = BlockHeader {
             payload: self.payload.len() as u32,
             requests: self.pending.len() as u32,

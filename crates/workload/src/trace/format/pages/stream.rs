@@ -1,5 +1,7 @@
 //! Reads a `pages` trace from start to end, compressed or not, and checks all of it.
 
+use flashgc_base::stream::NO_STREAM;
+
 use super::layout::{self, Header, PIECE, Piece};
 use crate::Op;
 use crate::trace::Request;
@@ -90,7 +92,7 @@ impl Decoder for Stream {
         let decoded = layout::decode(references, &self.payload, size, |reference| {
             let op = if reference.write { Op::Write } else { Op::Read };
             let offset = (reference.page * size) as i64;
-            out.push(Request { time_ns: 0, offset, size, device: 0, op });
+            out.push(Request { time_ns: 0, offset, size, device: 0, op, stream: NO_STREAM });
         });
         if decoded.is_none() {
             out.truncate(before);
