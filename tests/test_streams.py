@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 import pytest
@@ -60,3 +61,66 @@ def test_what_cannot_be_read_or_carried_is_refused_in_a_line(
     )
     done = command("run", *SMALL, "--workload", "zipf:from=0.6,to=0.5")
     assert "--workload: zipf: found from=0.6 and to=0.5, expected from below to" in done.stderr
+
+
+@pytest.mark.parametrize("kind", ["counting", "timed"])
+def test_a_trace_that_names_streams_runs_as_one_whose_addresses_do(
+    kind: str, tmp_path: Path
+) -> None:
+    """Every page is accessed, so the addresses of the trace are those of the drive."""
+    draw = random.Random(7)
+    pages, third = 720, 240 * 4096
+    order = list(range(pages)) + [draw.randrange(pages) for _ in range(2000)]
+    rows, plain = [], []
+    for time, page in enumerate(order):
+        at = 4096 * page
+        line = f"{100 * time},W,{at},4096,0"
+        rows.append(f"{line},{'short' if at < third else '7' if at < 2 * third else 'none'}")
+        plain.append(line)
+    header = "time_us,op,offset_bytes,size_bytes,dev"
+    named, unnamed, ranges = (tmp_path / name for name in ("named.csv", "plain.csv", "ranges.csv"))
+    named.write_text("\n".join([f"{header},stream", *rows]))
+    unnamed.write_text("\n".join([header, *plain]))
+    ranges.write_text(f"0, {third}, 1\n{third}, {2 * third}, 7\n")
+    counting = {"frontier": "pool", "placement": "fdp:handles=8"}
+    timed = {"times": "read=60us,program=800us,erase=1.5ms,transfer=20us"}
+    where = {"pages_per_block": 16, "spare": 0.25, "runs": 1, "victim": "greedy", "kind": kind,
+             **(counting if kind == "counting" else timed)}  # fmt: skip
+    by_trace = flashgc.run(str(named), **where)
+    by_address = flashgc.run(str(unnamed), streams=str(ranges), **where)
+    assert [one.stream for one in by_trace.streams] == [1, 7, None]
+    assert by_trace.streams == by_address.streams
+    assert by_trace.fdp == by_address.fdp
+    assert by_trace.write_amplification == by_address.write_amplification
+
+
+def test_streams_of_a_trace_are_counted_kept_and_refused_in_a_line(
+    command: Command, tmp_path: Path
+) -> None:
+    source, copy, back = (tmp_path / name for name in ("a.csv", "b.flashgc.zst", "c.csv"))
+    text = (
+        "time_us,op,offset_bytes,size_bytes,dev,stream\n"
+        "0.000,W,8192,10000,0,3\n1.000,R,28672,4096,0,0\n2.000,W,28672,512,0,\n"
+    )
+    source.write_text(text)
+    flashgc.trace_convert(source, copy)
+    flashgc.trace_convert(copy, back)
+    assert back.read_text() == text
+    one = flashgc.results.StreamStat
+    counts = (one(0, 1, 0, 0), one(3, 1, 1, 10_000), one(None, 1, 1, 512))
+    assert flashgc.trace_stat(copy).streams == counts
+    table = command("trace", "stat", str(source)).stdout.splitlines()[-4:]
+    assert [line.split() for line in table] == [
+        ["stream", "requests", "writes", "written"],
+        ["0", "1", "0", "0", "B"],
+        ["3", "1", "1", "9.77", "KiB"],
+        ["none", "1", "1", "512", "B"],
+    ]
+    source.write_text(text + "3.000,W,0,4096,0,255\n")
+    done = command("trace", "stat", str(source))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        f"error: {source}:5:18: found '255', expected a stream from 0 to 254, nothing, or a write "
+        "life time hint (none, not-set, short, medium, long or extreme); hint: --on-bad-line skip "
+        "counts and skips such lines\n"
+    )
