@@ -28,11 +28,13 @@ if TYPE_CHECKING:
         Control,
         DriveError,
         FlashgcError,
+        Now,
+        PickedBlock,
         PolicyError,
         TraceError,
         version,
     )
-    from flashgc.conformance import check_policy
+    from flashgc.conformance import check_placement, check_policy
     from flashgc.device.drive import Device
     from flashgc.foresight.gap import gap
     from flashgc.foresight.outcome import Gap
@@ -60,7 +62,14 @@ if TYPE_CHECKING:
         wear_levellings,
     )
     from flashgc.results import Comparison, Rank, Result, Timing, TraceStat
-    from flashgc.simulation import Victim, VictimPolicy, compare, run
+    from flashgc.simulation import (
+        Placement,
+        PlacementRule,
+        Victim,
+        VictimPolicy,
+        compare,
+        run,
+    )
     from flashgc.traces import Trace, trace_convert, trace_stat, trace_synth
     from flashgc.tuning.outcome import Tuned
     from flashgc.tuning.tune import tune
@@ -75,6 +84,10 @@ __all__ = [
     "FlashgcError",
     "Gap",
     "Identification",
+    "Now",
+    "PickedBlock",
+    "Placement",
+    "PlacementRule",
     "PolicyError",
     "Rank",
     "Recording",
@@ -89,6 +102,7 @@ __all__ = [
     "allocations",
     "arrivals",
     "caches",
+    "check_placement",
     "check_policy",
     "compare",
     "devices",
@@ -128,14 +142,15 @@ _HOMES = {
     **dict.fromkeys(("arrivals", "request_generators", "wear_levellings"), "registry"),
     "devices": "presets",
     **dict.fromkeys(("Comparison", "Rank", "Result", "Timing", "TraceStat"), "results"),
-    **dict.fromkeys(("Victim", "VictimPolicy", "compare", "run"), "simulation"),
+    **dict.fromkeys(("Placement", "PlacementRule", "Victim", "VictimPolicy"), "simulation"),
+    **dict.fromkeys(("compare", "run"), "simulation"),
     **dict.fromkeys(("Recording", "trace_record"), "recording"),
     **dict.fromkeys(("Trace", "trace_convert", "trace_stat", "trace_synth"), "traces"),
     "Gap": "foresight.outcome",
     "gap": "foresight.gap",
     "Tuned": "tuning.outcome",
     "tune": "tuning.tune",
-    "check_policy": "conformance",
+    **dict.fromkeys(("check_placement", "check_policy"), "conformance"),
     "Identification": "identification.found",
     "identify": "identification.identify",
     "Device": "device.drive",

@@ -20,7 +20,7 @@ class DriveError(FlashgcError):
     """A drive that cannot go on."""
 
 class PolicyError(DriveError):
-    """A victim policy broke its contract."""
+    """A policy broke its contract."""
 
 class Blocks:
     """The blocks of a drive, as a victim policy sees them: read-only and always current."""
@@ -51,6 +51,37 @@ class Blocks:
 
     def draw(self, count: int) -> list[int]:
         """Candidates drawn at random, with replacement, from the drive's random stream."""
+
+class Now:
+    """The time of a decision, on two clocks. A drive has one, which goes on: keep its numbers."""
+
+    def __init__(self, programs: int = 0, host: int = 0) -> None: ...
+    @property
+    def programs(self) -> int:
+        """Pages programmed so far: host writes and copies."""
+
+    @property
+    def host(self) -> int:
+        """Pages that the host has written so far."""
+
+class PickedBlock:
+    """A block that is about to be collected."""
+
+    @property
+    def class_(self) -> int:
+        """The class for which it was opened."""
+
+    @property
+    def opened(self) -> Now:
+        """When that was."""
+
+    @property
+    def valid(self) -> int:
+        """Its pages with current data."""
+
+    @property
+    def pages(self) -> int:
+        """All its pages."""
 
 class Control:
     """Stops the engine's work and shows its progress."""
@@ -91,7 +122,7 @@ def simulate(
     threads: int,
     control: Control,
     poll: Callable[[], Any] | None = None,
-    policies: dict[int, tuple[str, object]] | None = None,
+    policies: dict[int, dict[str, tuple[str, object]]] | None = None,
     on_result: Callable[[int, str], Any] | None = None,
     keep: tuple[str | None, float | None, str | None] | None = None,
     leave_out: bool = False,
@@ -166,6 +197,14 @@ def policy_run(
     batch: int,
     seed: int,
 ) -> tuple[int, int, int]: ...
+def placement_run(
+    rule: object,
+    victim: str,
+    workload: str,
+    writes: int,
+    batch: int,
+    seed: int,
+) -> tuple[int, int, int]: ...
 
 # Only in an engine that was built with its deliberate faults.
 def mutants() -> list[str]: ...
@@ -175,7 +214,10 @@ class StoredDrive:
     """A stored drive that is open in this process."""
 
     def __init__(
-        self, path: os.PathLike[str], victim: object | None, durability: str | None
+        self,
+        path: os.PathLike[str],
+        written: dict[str, tuple[str, object]] | None,
+        durability: str | None,
     ) -> None: ...
     @property
     def size(self) -> int: ...
@@ -207,7 +249,7 @@ def device_create(
     uuid: bytes,
     durability: str,
     journal_bytes: int | None,
-    victim: tuple[str, object] | None,
+    written: dict[str, tuple[str, object]] | None,
 ) -> str: ...
 def device_configuration(path: os.PathLike[str]) -> str: ...
 def device_check(

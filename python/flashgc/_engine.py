@@ -120,7 +120,7 @@ def simulate(
     *,
     jobs: int = 0,
     progress: Progress | None = None,
-    policies: dict[int, tuple[str, object]] | None = None,
+    policies: dict[int, dict[str, tuple[str, object]]] | None = None,
     control: Control | None = None,
     on_result: OnResult | None = None,
     keep: Checkpoint | None = None,

@@ -79,6 +79,73 @@ def check(policy: object, name: str) -> None:
         ) from None
 
 
+#: The verbs of a placement and their arguments; the first two it must have.
+VERBS = {
+    "host": ("page", "stream", "old", "now"),
+    "copy": ("page", "from_", "zombie", "now"),
+    "begin": ("pages", "pages_per_block"),
+    "takes_copies": ("class_",),
+    "holds": ("page", "class_", "now"),
+    "wrote": ("page", "from_", "to", "now"),
+    "trimmed": ("page", "from_", "now"),
+    "copied": ("page", "from_", "to", "now"),
+    "opened": ("class_", "now"),
+    "collected": ("block", "now"),
+}
+_NEEDED = ("host", "copy")
+
+
+def check_placement(rule: object, name: str) -> None:
+    """Raises :class:`flashgc.PolicyError` if ``rule`` cannot be called as placements are.
+
+    Faults that only a call can show are left to the call.
+    """
+    missing = [verb for verb in ("classes", *_NEEDED) if not hasattr(rule, verb)]
+    if missing:
+        raise PolicyError(
+            f"{place(rule)}{name} is not a placement: it has no {missing[0]}; hint: a placement is "
+            "an object with classes, host(page, stream, old, now) and "
+            "copy(page, from_, zombie, now), or a class of such objects"
+        )
+    if not inspect.isclass(rule):
+        try:
+            copy.deepcopy(rule)
+        except Exception as error:
+            raise PolicyError(
+                f"{place(rule)}{name} cannot be copied, which every run does: "
+                f"{type(error).__name__}: {error}; hint: give a class"
+            ) from error
+    for verb, arguments in VERBS.items():
+        method = getattr(rule, verb, None)
+        if method is None and verb not in _NEEDED:
+            continue
+        _check_verb(rule, name, verb, method, arguments)
+
+
+def _check_verb(
+    rule: object, name: str, verb: str, method: object, arguments: tuple[str, ...]
+) -> None:
+    hint = f"hint: write {verb}({', '.join(arguments)})"
+    if not callable(method):
+        raise PolicyError(f"{place(rule)}{name}: {verb} is {method!r}, expected a method; {hint}")
+    unbound = inspect.isclass(rule) and inspect.isfunction(inspect.getattr_static(rule, verb))
+    try:
+        signature = inspect.signature(method)
+    except (TypeError, ValueError):
+        return
+    try:
+        signature.bind(*[None] * (len(arguments) + unbound))
+    except TypeError as error:
+        raise PolicyError(f"{place(method)}{name}: {verb}{signature}: {error}; {hint}") from None
+
+
+#: What checks a policy, by the key of its option.
+CHECKS: dict[str, Callable[[object, str], None]] = {
+    "victim": check,
+    "placement": check_placement,
+}
+
+
 @contextlib.contextmanager
 def contained(*, interrupts: Callable[[], bool] = lambda: False) -> Iterator[None]:
     """Turns what would end the program (``sys.exit`` in a policy) into an error of the policy.
@@ -92,6 +159,4 @@ def contained(*, interrupts: Callable[[], bool] = lambda: False) -> Iterator[Non
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt) and not interrupts():
             raise
-        raise PolicyError(
-            f"{describe(error)}; hint: a policy returns the number of a block"
-        ) from error
+        raise PolicyError(f"{describe(error)}; hint: a policy returns a number") from error

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from flashgc import _core, _places
@@ -14,6 +13,7 @@ from flashgc.units import parse_count, parse_page_size, parse_pages, parse_share
 
 if TYPE_CHECKING:
     from flashgc.experiment import Experiment
+    from flashgc.policy_files import Policies
 
 #: The unit that messages propose.
 _USUAL = {"alignment_offset": "B", "vm_page_cache": "MiB", "request_size": "B"}
@@ -63,11 +63,11 @@ def value(option: Option, given: Any, unit: int, places: Places) -> Any:
     return number
 
 
-def check_texts(asked: Experiment, places: Places, python_victims: Sequence[str]) -> None:
+def check_texts(asked: Experiment, places: Places, python: Policies) -> None:
     """Checks every text that was given, as far as that can be done without a drive.
 
-    The workload is not among them: :func:`check_source`. ``python_victims`` are names that stand
-    for policies written in Python.
+    The workload is not among them: :func:`check_source`. Texts that stand for policies written in
+    ``python`` are fine.
     """
     for path in asked:
         option = PATHS[path]
@@ -76,7 +76,7 @@ def check_texts(asked: Experiment, places: Places, python_victims: Sequence[str]
         given = several(asked[path])
         _places.refuse_twins(_places.elements(places, path, given), given)
         for index, text in enumerate(map(str, given)):
-            if path != "gc.victim" or text not in python_victims:
+            if text not in python.get(option.key, ()):
                 at = _places.element(places, path, index)
                 _places.read(places, at, _core.check, option.key, text)
 

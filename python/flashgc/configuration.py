@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from flashgc import _applies, _core, _held, _kinds, _places
@@ -12,6 +13,7 @@ from flashgc._kinds import several as _several
 from flashgc._places import Places
 from flashgc.experiment import Experiment
 from flashgc.options import find
+from flashgc.policy_files import Policies
 from flashgc.timed import clocks
 from flashgc.units import format_share, parse_share
 
@@ -24,16 +26,16 @@ def configurations(
     places: Places | None = None,
     *,
     default_runs: int = 1,
-    python_victims: Sequence[str] = (),
+    python: Policies = MappingProxyType({}),
 ) -> list[dict[str, Any]]:
     """What the engine runs for ``asked``: one for each combination of what may be several.
 
-    ``python_victims`` are names that stand for policies written in Python. Raises
+    ``python`` has the policies written in Python that values name. Raises
     :class:`flashgc.ConfigError` with the value's place.
     """
     places = places or {}
     trace = _core.is_trace(asked["workload.source"])
-    _held.check_texts(asked, places, python_victims)
+    _held.check_texts(asked, places, python)
     _applies.check(asked, trace, places)
     _held.check_source(asked, places)
     unit = _held.unit(asked, places)

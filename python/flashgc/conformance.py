@@ -1,4 +1,4 @@
-"""Conformance of victim policies: what the built-in ones are held to, for policies in Python."""
+"""Conformance of policies: what the built-in ones are held to, for policies in Python."""
 
 from __future__ import annotations
 
@@ -14,15 +14,19 @@ _FRONTIERS = ("single", "double", "pool:low=2", "mixed:low=2")
 _WORKLOADS = ("uniform", "hotcold:f=0.01,r=0.99", "0.9*uniform + 0.1*uniform:trim=1")
 _BATCHES = (1, 7, 4096)
 _WRITES = 20_000
+#: Victims and workloads of a placement's runs, and their writes.
+_VICTIMS = ("greedy", "cost-benefit")
+_PLACED = ("hotcold:f=0.1,r=0.9", "0.9*uniform + 0.1*uniform:trim=1")
+_PLACED_WRITES = 10_000
 
 
 @dataclass(frozen=True)
 class Conformance:
-    """What :func:`check_policy` did. There is one only where every check passed."""
+    """What a check of a policy did. There is one only where every check passed."""
 
     #: The checks, in words.
     checks: tuple[str, ...]
-    #: Blocks that the policy picked in all of them.
+    #: Blocks that were picked in all of them, by the policy or for the placement.
     picks: int
 
 
@@ -64,6 +68,62 @@ def _conformance(policy: object) -> Conformance:
                 f"in batches of {', '.join(map(str, _BATCHES))}"
             )
     return Conformance(tuple(checks), picks)
+
+
+def check_placement(placement: object) -> Conformance:
+    """Checks ``placement``, an object or a class, as :func:`flashgc.run` takes it.
+
+    - it has the verbs of a placement, and names classes that there are;
+    - asked twice, it answers the same: ``host`` and ``copy`` change nothing;
+    - what it is told of one page of a block that is being copied does not change its answers for
+      the others;
+    - two drives with the same seed and writes do the same, however the writes are batched;
+    - with hot pages and TRIM, the drive goes on, and an audit of map and block table finds nothing
+      wrong.
+
+    Raises :class:`flashgc.PolicyError` with the fault and its place, or the placement's own
+    exception.
+
+    >>> class Updates:
+    ...     classes = 2
+    ...     def host(self, page, stream, old, now):
+    ...         return 0 if old is None else 1
+    ...     def copy(self, page, from_, zombie, now):
+    ...         return 0
+    >>> check_placement(Updates).picks > 1000
+    True
+    """
+    _faults.check_placement(placement, policy_name(placement))
+    picks, checks = 0, ["has the verbs of a placement, and classes that take copies"]
+    with _faults.contained():
+        for victim in _VICTIMS:
+            for workload in _PLACED:
+                picks += _check_placed(placement, victim, workload)
+                checks.append(
+                    f"{victim}, {workload}: the same answer to the same question, passes the "
+                    f"audit, and repeats itself in batches of {', '.join(map(str, _BATCHES))}"
+                )
+    return Conformance(tuple(checks), picks)
+
+
+def _check_placed(placement: object, victim: str, workload: str) -> int:
+    place = f"{victim}, {workload}"
+    outcomes = []
+    for batch in _BATCHES:
+        try:
+            outcomes.append(
+                _core.placement_run(placement, victim, workload, _PLACED_WRITES, batch, seed=1)
+            )
+        except FlashgcError as error:
+            raise PolicyError(f"{place}, batches of {batch}: {error}") from error
+    for batch, outcome in zip(_BATCHES[1:], outcomes[1:], strict=True):
+        if outcome != outcomes[0]:
+            raise PolicyError(
+                f"{place}: batches of {batch} led to other decisions than batches of "
+                f"{_BATCHES[0]}, with the same seed and the same writes; hint: answer by the page, "
+                "the clock and what the drive has told; keep state in the object, not in globals"
+            )
+    return sum(collections for _, collections, _ in outcomes)
 
 
 def _tables() -> list[list[int | None]]:

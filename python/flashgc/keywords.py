@@ -6,7 +6,10 @@ Written by ``make docs`` from the declarations of the options; edit those instea
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict
+
+if TYPE_CHECKING:
+    from flashgc.simulation import Placement
 
 YesNo: TypeAlias = Literal["yes", "no"]
 OnBadLine: TypeAlias = Literal["stop", "skip"]
@@ -171,9 +174,10 @@ class RunKeywords(TypedDict, total=False):
     """How cold data are moved to level wear, with the pool or mixed frontier: none, static. For
     example static:threshold=50,interval=10. [default: none]
     """
-    placement: str | None
+    placement: Placement | None
     """Open block that a page goes to, with the pool frontier: none, dac, sepbit, multilog, fadac,
-    sfr, warcip, eti, fdp, oracle. For example dac:regions=3,zombie-block=yes. [default: none]
+    sfr, warcip, eti, fdp, oracle, or python:FILE.py:NAME. For example
+    dac:regions=3,zombie-block=yes. [default: none]
     """
     gc_preset: GcPreset | None
     """Victim policy and placement under one name, instead of victim and placement: gc-gd, gc-cb,
@@ -425,9 +429,10 @@ class CompareKeywords(TypedDict, total=False):
     """How cold data are moved to level wear, with the pool or mixed frontier: none, static. For
     example static:threshold=50,interval=10. [default: none]
     """
-    placement: str | Sequence[str] | None
+    placement: Placement | Sequence[Placement] | None
     """Open block that a page goes to, with the pool frontier: none, dac, sepbit, multilog, fadac,
-    sfr, warcip, eti, fdp, oracle. For example dac:regions=3,zombie-block=yes. [default: none]
+    sfr, warcip, eti, fdp, oracle, or python:FILE.py:NAME. For example
+    dac:regions=3,zombie-block=yes. [default: none]
     """
     gc_preset: GcPreset | Sequence[GcPreset] | None
     """Victim policy and placement under one name, instead of victim and placement: gc-gd, gc-cb,

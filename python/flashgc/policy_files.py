@@ -1,13 +1,42 @@
-"""Victim policies written in Python, by the text ``python:FILE.py:NAME``."""
+"""Policies written in Python, by the text ``python:FILE.py:NAME``."""
 
 from __future__ import annotations
 
 import importlib.util
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any, TypeAlias
 
 from flashgc._core import ConfigError, suggest
 from flashgc._faults import contained
+
+#: The options that take a policy written in Python.
+KEYS = ("victim", "placement")
+#: Policies written in Python: by the key of their option, then by the text that names them.
+Policies: TypeAlias = Mapping[str, Mapping[str, object]]
+
+
+def is_written(text: object) -> bool:
+    """Whether ``text`` names a policy written in Python.
+
+    >>> is_written("python:mine.py:Oldest"), is_written("greedy")
+    (True, False)
+    """
+    return isinstance(text, str) and text.startswith("python:")
+
+
+def load_policies(gc: Any, places: Mapping[str, str]) -> Policies:
+    """The policies that the values of section ``gc`` name, loaded."""
+    given = {key: gc.get(key) if isinstance(gc, Mapping) else None for key in KEYS}
+    return {
+        key: {
+            text: load_policy(text, places.get(f"gc.{key}", key))
+            for text in (texts if isinstance(texts, list) else [texts])
+            if isinstance(text, str) and is_written(text)
+        }
+        for key, texts in given.items()
+    }
 
 
 def load_policy(text: str, place: str) -> object:

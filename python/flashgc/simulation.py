@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias, Unpack, cast, runtime_checkable
 
 from flashgc import _core, _engine, _faults, _timelines
-from flashgc._core import Blocks, ConfigError, Control
+from flashgc._core import Blocks, ConfigError, Control, Now
 from flashgc._engine import Progress
 from flashgc._places import Places
 from flashgc._signature import typed_keywords
@@ -16,6 +16,7 @@ from flashgc.configuration import configurations
 from flashgc.experiment import Experiment, experiment
 from flashgc.keywords import CompareKeywords, RunKeywords
 from flashgc.options import OPTIONS, find, known
+from flashgc.policy_files import Policies
 from flashgc.results import Comparison, Result
 from flashgc.traces import Trace
 from flashgc.units import parse_count
@@ -29,9 +30,34 @@ class VictimPolicy(Protocol):
         """The number of the block to collect: one of those that may be picked."""
 
 
+@runtime_checkable
+class PlacementRule(Protocol):
+    """A placement written in Python: it sorts pages into classes.
+
+    Each class has an open block of its own.
+
+    A drive asks :meth:`host` and :meth:`copy` as often as it likes; what was done it tells through
+    further methods, where there are such: ``docs/placement.md`` has all of them.
+    """
+
+    @property
+    def classes(self) -> int | Callable[[], int]:
+        """How many classes there are, 1 to 255."""
+
+    def host(self, page: int, stream: int | None, old: int | None, now: Now, /) -> int:
+        """The class of ``page``, which the host writes; ``old`` is that of its data until now."""
+
+    def copy(self, page: int, from_: int, zombie: bool, now: Now, /) -> int:
+        """The class of ``page``, which a collection copies from a block of class ``from_``."""
+
+
 #: A policy's spec, a function from the blocks to a block number, an object with such a method
 #: ``pick``, or a class of such objects, of which every run gets one of its own.
 Victim: TypeAlias = str | Callable[[Blocks], int] | VictimPolicy | type[VictimPolicy]
+
+#: A placement's spec, an object that is one, of which every run gets a copy, or a class of such
+#: objects, of which every run gets one of its own.
+Placement: TypeAlias = str | PlacementRule | type[PlacementRule]
 
 
 @typed_keywords(RunKeywords)
@@ -50,8 +76,9 @@ def run(
     ``workload`` is a generator (``"hotcold:f=0.2,r=0.8"``), a mixture
     (``"0.7*zipf + 0.3*sequential"``), the path of a trace or a :class:`flashgc.Trace`;
     ``victim`` is a policy's spec or a policy written in Python, by default what the GC preset or
-    the device says, or ``"d-choices:d=10"``. The options are the keys of an experiment file, and
-    ``None`` leaves one as it is by default: ``blocks`` or ``capacity`` (``"64GiB"``), ``spare``
+    the device says, or ``"d-choices:d=10"``. ``placement`` may be written in Python, too
+    (:class:`PlacementRule`). The options are the keys of an experiment file, and ``None`` leaves
+    one as it is by default: ``blocks`` or ``capacity`` (``"64GiB"``), ``spare``
     (``0.1`` or ``"10%"``), ``writes`` (``"20x"`` drive writes), ``runs``, ``seed`` and so on;
     with ``kind="timed"`` also those of drives with a clock (``device="tlc"``,
     ``arrivals="poisson:rate=20000"``). :class:`flashgc.keywords.RunKeywords` lists all of them.
@@ -139,7 +166,7 @@ COMPARED_RUNS = int(find("runs").case("compare"))
 
 def simulate(
     asked: Experiment,
-    python: Mapping[str, object] | None = None,
+    python: Policies | None = None,
     *,
     places: Places | None = None,
     default_runs: int = 1,
@@ -148,26 +175,30 @@ def simulate(
     keep: Checkpoint | None = None,
     leave_out: bool = False,
 ) -> _engine.Simulated:
-    """Runs what was asked for; ``python`` maps names among its victims to Python policies.
+    """Runs what was asked for; ``python`` has the policies written in Python that it names.
 
     ``keep`` says where the runs of the only configuration are kept, and where they go on from. With
     ``leave_out``, combinations that cannot be are named, and the others run.
     """
     python = python or {}
-    for name, policy in python.items():
-        _faults.check(policy, name)
-    configs = configurations(asked, places, default_runs=default_runs, python_victims=tuple(python))
-    policies = {
-        index: (config["victim"], python[config["victim"]])
+    for key, policies in python.items():
+        for name, policy in policies.items():
+            _faults.CHECKS[key](policy, name)
+    configs = configurations(asked, places, default_runs=default_runs, python=python)
+    written = {
+        index: {
+            key: (config[key], policies[config[key]])
+            for key, policies in python.items()
+            if config[key] in policies
+        }
         for index, config in enumerate(configs)
-        if config["victim"] in python
     }
     with _timelines.drawn(configs):
         return _engine.simulate(
             configs,
             jobs=parse_jobs(asked["run.jobs"], (places or {}).get("run.jobs", "jobs")),
             progress=progress,
-            policies=policies,
+            policies={index: found for index, found in written.items() if found},
             control=control,
             keep=keep,
             leave_out=leave_out,
@@ -210,21 +241,29 @@ def parse_jobs(value: int | str, place: str) -> int:
 
 def _asked(
     workload: str | Trace, victims: list[Victim] | None, options: dict[str, Any]
-) -> tuple[Experiment, dict[str, object]]:
-    python: dict[str, object] = {}
-    names = []
-    for victim in victims or []:
-        if isinstance(victim, str):
-            names.append(victim)
-            continue
-        name = unique(policy_name(victim), python)
-        python[name] = victim
-        names.append(name)
+) -> tuple[Experiment, Policies]:
+    python: dict[str, dict[str, object]] = {"victim": {}, "placement": {}}
+    names = [_named(victim, python["victim"]) for victim in victims or []]
+    placement = options.get("placement")
+    if isinstance(placement, list | tuple):
+        placement = [_named(one, python["placement"]) for one in placement]
+    elif placement is not None:
+        placement = _named(placement, python["placement"])
+    options["placement"] = placement
     values, places = given_values(workload, options)
     collected = options.get("gc_preset") is not None and names in ([], [find("victim").default])
     if victims is not None and not collected:
         values["gc"] = {"victim": names, **values.get("gc", {})}
     return experiment(values, {"gc.victim": "victim", **places}), python
+
+
+def _named(policy: object, known: dict[str, object]) -> str:
+    """The name of a policy, which ``known`` takes in where it is written in Python."""
+    if isinstance(policy, str):
+        return policy
+    name = unique(policy_name(policy), known)
+    known[name] = policy
+    return name
 
 
 def given_values(

@@ -41,7 +41,7 @@ pub use layout::PAGE;
 pub use recording::Recording;
 pub use repeat::repeat;
 pub use served::{DeviceError, Served};
-pub use settings::{Durability, LEAST_JOURNAL_BLOCKS, Settings, configuration};
+pub use settings::{Durability, LEAST_JOURNAL_BLOCKS, Outside, Settings, configuration};
 pub use usage::Usage;
 #[doc(hidden)]
 pub use verify::Rules;

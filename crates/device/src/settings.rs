@@ -2,7 +2,7 @@
 
 mod text;
 
-pub use text::configuration;
+pub use text::{Outside, configuration};
 
 use std::path::Path;
 

@@ -5,7 +5,7 @@ mod common;
 
 use common::{LOW, commands, compare, new_medium, open, settings, work};
 use flashgc_base::stream::{NO_STREAM, StreamId};
-use flashgc_device::{Served, Settings};
+use flashgc_device::{Outside, Served, Settings};
 use flashgc_ftl::{Translation, allocation_policies, placement_policies, victim_policies};
 
 fn follow(counting: &mut dyn Translation, commands: &[(u64, bool)]) {
@@ -76,7 +76,7 @@ fn streams_are_those_of_the_counting_drive_and_survive_a_crash() {
         settings.layout.streams = true;
         settings.streams = Some(STREAMS.to_string());
         let text = settings.text();
-        let settings = Settings::parse(&text, None).unwrap();
+        let settings = Settings::parse(&text, Outside::default()).unwrap();
         assert_eq!((settings.text(), settings.layout.streams), (text, true));
         let mut counting = settings.victim.build(settings.layout.clone()).unwrap();
         let media = new_medium(&settings);

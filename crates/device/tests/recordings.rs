@@ -2,12 +2,10 @@
 
 mod common;
 
-use std::sync::Arc;
-
 use common::{commands, new_medium, open, page_of, plain, settings};
 use flashgc_device::front::meter::Kind;
 use flashgc_device::front::queue::{Answer, Command, Engine};
-use flashgc_device::{BlockState, Durability, Recording, Served, Settings};
+use flashgc_device::{BlockState, Durability, Outside, Recording, Served, Settings};
 use flashgc_ftl::{EndOfLife, Endurance, Levelling, Lifespan, Victim, victim_policies};
 use flashgc_workload::Op;
 use flashgc_workload::trace::{ReadOptions, TraceReader};
@@ -26,9 +24,10 @@ fn settings_are_read_back_from_their_text() {
                     ends_at,
                 });
                 let text = made.text();
-                let read = Settings::parse(&text, None).unwrap();
+                let read = Settings::parse(&text, Outside::default()).unwrap();
                 assert_eq!(read.text(), text);
-                assert_eq!(Settings::outside_victim(&text).unwrap(), None);
+                assert_eq!(Settings::outside(&text, "victim").unwrap(), None);
+                assert_eq!(Settings::outside(&text, "placement").unwrap(), None);
             }
         }
     }
@@ -40,7 +39,7 @@ fn a_text_that_is_no_configuration_says_where() {
     let fault = |from: &str, to: &str| {
         let changed = text.replace(from, to);
         assert_ne!(changed, text, "{from}");
-        Settings::parse(&changed, None).err().unwrap().to_string()
+        Settings::parse(&changed, Outside::default()).err().unwrap().to_string()
     };
     assert!(
         fault("blocks = 60", "blocks = \"x\"").contains("blocks: found \"x\", expected a whole")
@@ -50,10 +49,17 @@ fn a_text_that_is_no_configuration_says_where() {
     assert!(fault("seed = \"3\"", "").contains("seed: found nothing, expected a text"));
     assert!(fault("blocks = 60", "blocks = ").contains("the drive's configuration: "));
     let outside = text.replace("greedy:ties=latest", "python:p.py:P");
-    assert_eq!(Settings::outside_victim(&outside).unwrap().as_deref(), Some("python:p.py:P"));
-    assert!(Settings::parse(&outside, None).is_err());
-    let loaded = Settings::parse(&outside, Some(Arc::new(|_| unreachable!()))).unwrap();
+    assert_eq!(Settings::outside(&outside, "victim").unwrap().as_deref(), Some("python:p.py:P"));
+    let missing = |text: &str| Settings::parse(text, Outside::default()).err().unwrap().to_string();
+    assert!(missing(&outside).contains("the victim policy is python:p.py:P, which was not loaded"));
+    let loaded = Settings::parse(&outside, Outside::never_made()).unwrap();
     assert!(matches!(loaded.victim, Victim::External(name, _) if name == "python:p.py:P"));
+    let outside = text.replace("placement = \"none\"", "placement = \"python:p.py:Q\"");
+    assert_eq!(Settings::outside(&outside, "placement").unwrap().as_deref(), Some("python:p.py:Q"));
+    assert!(missing(&outside).contains("the placement is python:p.py:Q, which was not loaded"));
+    let loaded = Settings::parse(&outside, Outside::never_made()).unwrap();
+    assert_eq!(loaded.layout.placement.to_string(), "python:p.py:Q");
+    assert_eq!(loaded.text(), outside);
 }
 
 /// Requests of the recording, as the drive was asked.

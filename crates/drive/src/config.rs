@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use flashgc_base::spec::SpecError;
 use flashgc_ftl::{
-    Allocation, Fill, Frontier, FtlError, Geometry, Handles, Layout, Levelling, Lifespan, Mapping,
-    PageBuffer, PlacementSpec, PlaneLayout, Stepwise, Translation, Victim,
+    Allocation, ExternalPlacement, Fill, Frontier, FtlError, Geometry, Handles, Layout, Levelling,
+    Lifespan, MakePick, Mapping, PageBuffer, PlacementSpec, PlaneLayout, Stepwise, Translation,
+    Victim,
 };
 use flashgc_host::{HostSpec, HostWatch};
 use flashgc_workload::requests::Space;
@@ -19,6 +20,15 @@ use crate::source::Source;
 use crate::swap::SwapSpec;
 use crate::timed::Timed;
 use crate::times::Times;
+
+/// The policies of a drive that come from outside, in place of those that the configuration names.
+#[derive(Clone, Default)]
+pub struct Outside {
+    /// The name of the victim policy, and what makes it.
+    pub victim: Option<(String, MakePick)>,
+    /// The placement.
+    pub placement: Option<ExternalPlacement>,
+}
 
 /// A configuration with everything in it checked and worked out.
 #[derive(Clone)]
@@ -194,16 +204,26 @@ impl Resolved {
         self.config.seed.wrapping_add(u64::from(run))
     }
 
-    /// Whether the policy comes from outside and must stay on the calling thread.
+    /// Whether a policy comes from outside and must stay on the calling thread.
     pub fn is_external(&self) -> bool {
+        self.has_external_victim() || self.placement.is_external()
+    }
+
+    fn has_external_victim(&self) -> bool {
         matches!(self.victim, Some(Victim::External(..)))
     }
 
     /// Why its runs cannot be saved; `None` if they can.
     pub(crate) fn why_unsaved(&self) -> Option<&'static str> {
-        if self.is_external() {
+        if self.has_external_victim() {
             return Some(
                 "a victim policy written in Python cannot be saved: what it knows is its own; hint: run \
+                 without a checkpoint",
+            );
+        }
+        if self.placement.is_external() {
+            return Some(
+                "a placement written in Python cannot be saved: what it knows is its own; hint: run \
                  without a checkpoint",
             );
         }

@@ -8,12 +8,12 @@ use std::sync::Arc;
 use flashgc_base::spec::{SpecError, count};
 use flashgc_ftl::{
     Allocation, Costs, EndOfLife, Endurance, Fill, Frontier, FtlError, Geometry, Levelling,
-    Lifespan, MakePick, Mapping, PageBuffer, PlacementSpec, Victim, VictimSpec,
+    Lifespan, Mapping, PageBuffer, PlacementSpec, Victim, VictimSpec,
 };
 use flashgc_host::HostSpec;
 use flashgc_workload::requests::Space;
 
-use crate::config::Resolved;
+use crate::config::{Outside, Resolved};
 use crate::extent::{Length, Plan, Warmup};
 use crate::options::{HostConfig, NONE, RunConfig, TraceConfig};
 use crate::source::Source;
@@ -25,14 +25,14 @@ use crate::timed::{Preemption, Timed};
 use crate::times::Times;
 
 impl Resolved {
-    /// Checks `config`; `external` replaces its victim policy.
+    /// Checks `config`; what comes from `outside` replaces the policies that it names.
     ///
     /// # Errors
     /// An option or a combination that makes no sense, in one line.
     pub fn new(
         config: &RunConfig,
         source: Arc<dyn Source>,
-        external: Option<(String, MakePick)>,
+        outside: Option<Outside>,
     ) -> Result<Self, FtlError> {
         if config.timed.is_some() {
             clock::refuse_what_only_counts(config)?;
@@ -40,7 +40,7 @@ impl Resolved {
         check_numbers(config)?;
         let buffer = config.page_buffer()?;
         source.check_page_size(config.unit())?;
-        let specs = Specs::read(config, external)?;
+        let specs = Specs::read(config, outside.unwrap_or_default())?;
         check_buffer(config, buffer, &specs.mapping, &specs.placement)?;
         let plan = config.timed.as_ref().map(|timed| Timed::plan(timed, config, specs.times));
         let plan = plan.transpose()?;
@@ -171,11 +171,11 @@ struct Specs {
 }
 
 impl Specs {
-    fn read(config: &RunConfig, external: Option<(String, MakePick)>) -> Result<Self, SpecError> {
+    fn read(config: &RunConfig, outside: Outside) -> Result<Self, SpecError> {
         let mapping = Mapping::parse(&config.mapping)?;
         let has_victims = mapping.info().has_victims;
         Ok(Self {
-            victim: match external {
+            victim: match outside.victim {
                 Some((name, make)) => Some(Victim::External(name, make)),
                 None if has_victims => Some(Victim::Registered(VictimSpec::parse(&config.victim)?)),
                 None => None,
@@ -190,7 +190,10 @@ impl Specs {
                 Some(text) => Levelling::parse(text)?,
                 None => None,
             },
-            placement: PlacementSpec::parse(&config.placement)?,
+            placement: match outside.placement {
+                Some(placement) => PlacementSpec::from_outside(placement),
+                None => PlacementSpec::parse(&config.placement)?,
+            },
             fill: Fill::parse(&config.fill)?,
             lifespan: lifespan(config)?,
             times: config.times.as_deref().map(Times::parse).transpose()?,

@@ -7,7 +7,7 @@ mod reference;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
-use flashgc_drive::config::Resolved;
+use flashgc_drive::config::{Outside, Resolved};
 use flashgc_drive::counting::CountingDrive;
 use flashgc_drive::extent::{Extent, Length, Unit};
 use flashgc_drive::options::RunConfig;
@@ -231,7 +231,8 @@ fn an_external_policy_decides_like_the_built_in_one() {
         }))
     });
     let source = Arc::new(GeneratorSpec::parse(&built_in.workload).unwrap());
-    let outside = Resolved::new(&built_in, source, Some(("mine".into(), make))).unwrap();
+    let outside = Outside { victim: Some(("mine".into(), make)), ..Outside::default() };
+    let outside = Resolved::new(&built_in, source, Some(outside)).unwrap();
     let mut polls = 0;
     let outside = &simulate(&[outside], 0, &Control::default(), &mut || polls += 1).unwrap()[0];
     let built_in = &run(&[built_in], 0)[0];

@@ -73,6 +73,9 @@ pub enum FtlErrorKind {
         /// Why it may not be picked.
         why: &'static str,
     },
+    /// A placement from outside failed.
+    #[error("the placement failed: {0}")]
+    Placement(String),
 }
 
 /// Whether every one of `pages` is a logical page of the drive.

@@ -48,7 +48,9 @@ pub use levelling::Levelling;
 pub use mapping::{Mapping, mappings};
 pub use page_buffer::{Packing, PageBuffer};
 pub use page_map::PageMap;
-pub use placement::{Event, Future, Handles, PlacementSpec, placement_policies};
+pub use placement::{
+    Event, ExternalPlacement, Future, Handles, MakePlacement, PlacementSpec, placement_policies,
+};
 pub use scheme::{Costs, Duplicates, Scheme, schemes};
 pub use stepwise::{Contents, OpenBlock, PlaneMap, Stepwise};
 pub use store::{Cause, Moment, Wear};

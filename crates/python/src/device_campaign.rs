@@ -11,7 +11,7 @@ use flashgc_device::campaign::{self, Broken, Outcome, Pace, fuzz};
 use flashgc_device::front::fuse::Mount;
 use flashgc_device::front::queue::Engine;
 use flashgc_device::media::FileMedia;
-use flashgc_device::{DeviceError, Drive, Rules, Settings, configuration};
+use flashgc_device::{DeviceError, Drive, Outside, Rules, Settings, configuration};
 use flashgc_drive::simulate::Control as EngineControl;
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
@@ -151,7 +151,7 @@ impl RecordedDrive {
     fn new(py: Python<'_>, path: PathBuf, log: PathBuf, folder: PathBuf) -> PyResult<Self> {
         let open = || {
             let media = FileMedia::open(&path)?;
-            let settings = Settings::parse(&configuration(&media)?, None)?;
+            let settings = Settings::parse(&configuration(&media)?, Outside::default())?;
             let drive = Drive::open(Box::new(media), &settings)?;
             let engine = Engine::start(Recorder::new(drive, &log)?)?;
             let mount = Mount::new(engine.queue(), &folder)?;

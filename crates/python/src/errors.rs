@@ -36,7 +36,7 @@ create_exception!(
     flashgc,
     PolicyError,
     DriveError,
-    "A victim policy broke its contract: it picked a block that may not be picked."
+    "A policy broke its contract: it picked a block that may not be picked, or named no class."
 );
 
 /// A configuration error with this text.
@@ -55,7 +55,7 @@ pub(crate) fn ftl(error: &FtlError) -> PyErr {
     match error.kind() {
         FtlErrorKind::Geometry(_) => ConfigError::new_err(format!("drive: {text}")),
         FtlErrorKind::Spec(_) => ConfigError::new_err(text),
-        FtlErrorKind::BadPick { .. } => PolicyError::new_err(text),
+        FtlErrorKind::BadPick { .. } | FtlErrorKind::Placement(_) => PolicyError::new_err(text),
         FtlErrorKind::Memory { .. }
         | FtlErrorKind::NoSpace(_)
         | FtlErrorKind::OutOfRange { .. }

@@ -2,6 +2,7 @@
 //! texts; `python/flashgc` turns them into typed objects. Start reading at [`simulate`].
 
 mod blocks;
+mod clock;
 mod conformance;
 #[cfg(target_os = "linux")]
 mod device;
@@ -12,12 +13,16 @@ mod errors;
 mod hints;
 mod listing;
 mod model;
+mod outside;
+mod placement;
 mod policy;
 mod simulate;
 mod sources;
 mod statistics;
+mod strict;
 mod toml;
 mod traces;
+mod verbs;
 mod watch;
 
 use pyo3::prelude::*;
@@ -28,7 +33,9 @@ mod _core {
     #[pymodule_export]
     use super::blocks::Blocks;
     #[pymodule_export]
-    use super::conformance::{policy_pick, policy_run};
+    use super::clock::{Clock, PickedBlock};
+    #[pymodule_export]
+    use super::conformance::{placement_run, policy_pick, policy_run};
     #[cfg(target_os = "linux")]
     #[pymodule_export]
     use super::device::{

@@ -14,8 +14,8 @@ use pyo3::{ffi, intern};
 use crate::blocks::Blocks;
 use crate::errors::PolicyError;
 
-/// What a policy raised: the engine only learns that no block may be collected, the caller gets
-/// the exception itself.
+/// What a policy raised: the engine only learns that it cannot go on, the caller gets the exception
+/// itself.
 pub(crate) type Raised = Arc<Mutex<Option<PyErr>>>;
 
 /// The policy of one drive: a function and its one argument. Taken away when the run is over.
@@ -48,14 +48,18 @@ pub(crate) fn external(policy: Py<PyAny>, raised: &Raised) -> MakePick {
     })
 }
 
+/// `policy` with a state of its own: a copy, or an object of a class.
+pub(crate) fn own<'py>(policy: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    if policy.is_instance_of::<pyo3::types::PyType>() {
+        return policy.call0();
+    }
+    let copy = intern!(policy.py(), "copy");
+    policy.py().import(copy)?.call_method1(intern!(policy.py(), "deepcopy"), (policy,))
+}
+
 /// What to call on one drive: `policy` itself or its `pick`, with a state of its own.
 pub(crate) fn callable<'py>(policy: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    let object = if policy.is_instance_of::<pyo3::types::PyType>() {
-        policy.call0()?
-    } else {
-        let copy = intern!(policy.py(), "copy");
-        policy.py().import(copy)?.call_method1(intern!(policy.py(), "deepcopy"), (policy,))?
-    };
+    let object = own(policy)?;
     if let Ok(pick) = object.getattr("pick")
         && pick.is_callable()
     {
@@ -158,7 +162,7 @@ impl Call {
     }
 }
 
-fn store(raised: &Raised, error: PyErr) {
+pub(crate) fn store(raised: &Raised, error: PyErr) {
     lock(raised).get_or_insert(error);
 }
 

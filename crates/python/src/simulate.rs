@@ -1,5 +1,5 @@
 //! Runs from Python: the calling thread watches for signals while the engine's threads run, or
-//! runs the drive itself where the victim policy is written in Python.
+//! runs the drive itself where a policy is written in Python.
 
 use std::fs::File;
 use std::io::BufWriter;
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use flashgc_drive::checkpoint::{self, Keeper, Places};
 use flashgc_drive::compare::{Rank, compare as rank};
-use flashgc_drive::config::Resolved;
+use flashgc_drive::config::{Outside, Resolved};
 use flashgc_drive::options::RunConfig;
 use flashgc_drive::result::RunResult;
 use flashgc_drive::simulate::simulate_each;
@@ -17,19 +17,21 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::errors;
-use crate::policy::{Raised, callable, external as external_policy, lock};
+use crate::outside::{Written, loaded};
+use crate::policy::{Raised, lock};
 use crate::sources;
 use crate::watch::{Control, POLL, Watch};
 
 /// Python policies by the index of their configuration, and where their exceptions go.
 #[derive(Default)]
 struct PyPolicies {
-    policies: Vec<(usize, String, Py<PyAny>)>,
+    policies: Vec<(usize, Outside)>,
     raised: Raised,
 }
 
 /// Runs `configs` (a JSON list) on `threads` threads (0: one a core) and returns the results
-/// and their ranking as JSON. `policies` maps the index of a configuration to `(name, policy)`. `poll` is called about
+/// and their ranking as JSON. `policies` maps the index of a configuration to its policies in
+/// Python: `victim` or `placement` to `(name, policy)`. `poll` is called about
 /// every 50 ms, and `on_result` with the index and the JSON of each result that is complete.
 /// `keep` says where the checkpoints of the only configuration are written, how many seconds apart, and
 /// which one to go on from. With `leave_out` the configurations that cannot be are named with their
@@ -51,14 +53,13 @@ pub(crate) fn simulate(
 ) -> PyResult<String> {
     let mut external = PyPolicies::default();
     for (index, policy) in policies.into_iter().flatten() {
-        let (name, policy): (String, Bound<'_, PyAny>) = policy.extract()?;
-        callable(&policy)?;
-        external.policies.push((index.extract()?, name, policy.unbind()));
+        let written: Written<'_> = policy.extract()?;
+        external.policies.push((index.extract()?, loaded(written, &external.raised)?));
     }
     let mut watch = Watch::new(control, poll);
     let configs: Vec<RunConfig> = serde_json::from_str(configs).map_err(errors::config)?;
     let ResolvedAll { resolved, notes, left_out } =
-        resolve_all(py, &configs, &external, &mut watch, leave_out)?;
+        resolve_all(py, &configs, &external.policies, &mut watch, leave_out)?;
     let keeper = keep.map(|keep| keeper(keep, &configs, &resolved)).transpose()?;
     let keeper = keeper.as_ref();
     let engine = &control.engine;
@@ -203,7 +204,7 @@ const UNHEEDED: &str = "the hints have no effect: neither the victim policy nor 
 fn resolve_all(
     py: Python<'_>,
     configs: &[RunConfig],
-    external: &PyPolicies,
+    external: &[(usize, Outside)],
     watch: &mut Watch<'_>,
     leave_out: bool,
 ) -> PyResult<ResolvedAll> {
@@ -212,11 +213,9 @@ fn resolve_all(
     for (index, (config, opened)) in
         configs.iter().zip(sources::open(py, configs, watch)?).enumerate()
     {
-        let policy = external.policies.iter().find(|(at, ..)| *at == index);
-        let policy = policy.map(|(_, name, policy)| {
-            (name.clone(), external_policy(policy.clone_ref(py), &external.raised))
-        });
-        match Resolved::new(config, opened.source, policy) {
+        let outside = external.iter().find(|(at, _)| *at == index);
+        let outside = outside.map(|(_, outside)| outside.clone());
+        match Resolved::new(config, opened.source, outside) {
             Ok(resolved) => {
                 all.resolved.push(resolved);
                 all.notes.push(opened.notes);

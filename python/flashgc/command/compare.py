@@ -68,9 +68,7 @@ def compare(
         if not varied:
             gc.setdefault("victim", [policy.name for policy in policies()])
     what = checked(given.values, given.places)
-    configs = configurations(
-        what, given.places, default_runs=COMPARED_RUNS, python_victims=tuple(given.python)
-    )
+    configs = configurations(what, given.places, default_runs=COMPARED_RUNS, python=given.python)
     kind = output.kind(plot_kind, picture, configs, "survival")
     with Bar(sum(config["runs"] for config in configs), quiet=quiet) as bar:
         simulated = simulate(

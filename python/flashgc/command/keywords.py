@@ -25,6 +25,8 @@ _TYPES = {
     "number": "float | str",
     "yes-no": "YesNo",
 }
+#: Options whose values may be objects.
+_OBJECTS = {"placement": "Placement"}
 _HEADER = '''\
 """The keywords of :func:`flashgc.run` and :func:`flashgc.compare`, with their types.
 
@@ -34,7 +36,10 @@ Written by ``make docs`` from the declarations of the options; edit those instea
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict
+
+if TYPE_CHECKING:
+    from flashgc.simulation import Placement
 
 YesNo: TypeAlias = Literal["yes", "no"]'''
 
@@ -67,7 +72,7 @@ def _words(option: Option) -> str:
 
 
 def _type(option: Option, several: bool) -> str:
-    one = _TYPES.get(option.kind, "str")
+    one = _OBJECTS.get(option.key) or _TYPES.get(option.kind, "str")
     if option.needs_unit:
         one = "str"
     if _enumerated(option):

@@ -27,7 +27,7 @@ from flashgc.options import (
     default_of,
     help_of,
 )
-from flashgc.policy_files import load_policy
+from flashgc.policy_files import Policies, load_policies
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -228,8 +228,8 @@ class Asked:
 
     values: dict[str, dict[str, Any]]
     places: dict[str, str]
-    #: Victims that are written in Python, by their text.
-    python: dict[str, object]
+    #: Policies that are written in Python.
+    python: Policies
 
 
 def asked(file: Path | None, typed: dict[str, Any]) -> Asked:
@@ -257,11 +257,4 @@ def asked(file: Path | None, typed: dict[str, Any]) -> Asked:
         # Of a list in the file, the places of its elements are no longer true.
         places = {at: where for at, where in places.items() if not at.startswith(f"{path}.")}
         places[path] = FLAGS[path]
-    gc = values.get("gc")
-    victims = gc.get("victim") if isinstance(gc, dict) else None
-    python = {
-        text: load_policy(text, places.get("gc.victim", "victim"))
-        for text in (victims if isinstance(victims, list) else [victims])
-        if isinstance(text, str) and text.startswith("python:")
-    }
-    return Asked(values, {**FLAGS, **places}, python)
+    return Asked(values, {**FLAGS, **places}, load_policies(values.get("gc"), places))

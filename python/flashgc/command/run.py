@@ -85,7 +85,7 @@ def run(
         configs = [checkpoints.configuration(keep.resume)]
     else:
         what = checked(given.values, given.places)
-        configs = configurations(what, given.places, python_victims=tuple(given.python))
+        configs = configurations(what, given.places, python=given.python)
     if len(configs) != 1:
         raise ConfigError(
             f"{experiment}: {len(configs)} configurations, expected one; hint: flashgc compare"

@@ -13,6 +13,7 @@ from flashgc.device._closing import Closing
 from flashgc.device.control import socket_of
 from flashgc.device.source import Blocks
 from flashgc.options import PATHS
+from flashgc.policy_files import load_policies
 
 File: TypeAlias = str | os.PathLike[str]
 
@@ -64,9 +65,8 @@ class Device(Closing):
             section = _section(key)
             if value is not None:
                 values.setdefault(section, {})[key] = value
-        made = making.plan(
-            values, victims=_policies(options), durability=durability, journal=journal
-        )
+        python = load_policies(values.get("gc"), {})
+        made = making.plan(values, python=python, durability=durability, journal=journal)
         made.create(Path(path))
         return cls.open(path)
 
@@ -79,7 +79,7 @@ class Device(Closing):
         """
         path = Path(path)
         read = making.configuration(path)
-        opened = _core.StoredDrive(path, making.outside_victim(read), durability)
+        opened = _core.StoredDrive(path, making.written(read), durability)
         return cls(opened, path, read)
 
     @property
@@ -197,12 +197,3 @@ def _section(key: str) -> str:
             return section
     known = [path.split(".")[1] for path in making.OPTIONS]
     raise _core.ConfigError(f"unknown option '{key}'; hint: {_core.suggest(key, known)}")
-
-
-def _policies(options: dict[str, Any]) -> dict[str, object]:
-    from flashgc.policy_files import load_policy
-
-    victim = options.get("victim")
-    if not isinstance(victim, str) or not victim.startswith("python:"):
-        return {}
-    return {victim: load_policy(victim, "victim")}

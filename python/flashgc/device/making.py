@@ -14,6 +14,7 @@ from flashgc._core import ConfigError, DriveError
 from flashgc._places import Places
 from flashgc.configuration import configurations
 from flashgc.experiment import Experiment, experiment
+from flashgc.policy_files import Policies, load_policy
 from flashgc.units import parse_size
 
 #: The options of an experiment that make a stored drive.
@@ -42,10 +43,11 @@ DURABILITIES = ("process", "power", "none")
 
 @dataclass(frozen=True)
 class Plan:
-    """A drive that can be made: its configuration, and its victim policy if that is in Python."""
+    """A drive that can be made: its configuration, and its policies that are in Python."""
 
     config: dict[str, Any]
-    victim: tuple[str, object] | None
+    #: By the key of their option: the name of each, and itself.
+    python: dict[str, tuple[str, object]]
     durability: str
     journal_bytes: int | None
 
@@ -55,7 +57,7 @@ class Plan:
         name = uuid.uuid4().bytes
         made: dict[str, Any] = json.loads(
             _core.device_create(
-                path, config, name, self.durability, self.journal_bytes, self.victim
+                path, config, name, self.durability, self.journal_bytes, self.python
             )
         )
         # The file has the table itself; what replays its writes names this one.
@@ -66,13 +68,13 @@ def plan(
     values: Mapping[str, Mapping[str, Any]],
     places: Places | None = None,
     *,
-    victims: Mapping[str, object] | None = None,
+    python: Policies | None = None,
     durability: str = "process",
     journal: str | int | None = None,
 ) -> Plan:
     """The drive with these values of options (``{"drive": {"blocks": 1000}}``).
 
-    ``victims`` are policies written in Python, by the text that names them. Raises
+    ``python`` has the policies written in Python that values name. Raises
     :class:`flashgc.ConfigError` with the value's place.
     """
     need_linux()
@@ -82,8 +84,8 @@ def plan(
         if path not in OPTIONS and not (path == "drive.page_size" and _is_page(asked[path])):
             raise ConfigError(_refusal(path, places))
     given = {"gc.frontier": FRONTIER, **asked.given, "drive.fill": "empty"}
-    victims = dict(victims or {})
-    made = configurations(Experiment(given), places, python_victims=tuple(victims))
+    python = python or {}
+    made = configurations(Experiment(given), places, python=python)
     if len(made) != 1:
         raise ConfigError(f"found {len(made)} drives, expected one; hint: give each option once")
     if durability not in DURABILITIES:
@@ -93,11 +95,14 @@ def plan(
             f"{where}: found '{durability}', expected power, process or none; hint: {hint}"
         )
     [config] = made
-    victim = config["victim"]
-    policy = (_absolute(victim), victims[victim]) if victim in victims else None
+    written = {
+        key: (_absolute(config[key]), known[config[key]])
+        for key, known in python.items()
+        if config[key] in known
+    }
     where = places.get("journal", "journal")
     size = None if journal is None else parse_size(journal, where, "MiB")
-    return Plan(config, policy, durability, size)
+    return Plan(config, written, durability, size)
 
 
 def need_linux() -> None:
@@ -117,9 +122,9 @@ def _refusal(path: str, places: Places) -> str:
     return f"{where} does not apply to a stored drive, which is not simulated; hint: leave it out"
 
 
-def _absolute(victim: str) -> str:
+def _absolute(text: str) -> str:
     """The name of a policy in Python, with the whole path of its file."""
-    file, _, name = victim.removeprefix("python:").rpartition(":")
+    file, _, name = text.removeprefix("python:").rpartition(":")
     return f"python:{Path(file).resolve()}:{name}"
 
 
@@ -130,9 +135,14 @@ def configuration(path: Path) -> dict[str, Any]:
     return read
 
 
-def outside_victim(read: Mapping[str, Any]) -> object | None:
-    """The victim policy in Python of a drive with this configuration, loaded; ``None`` without."""
-    from flashgc.policy_files import load_policy
+#: What a policy of a drive is called.
+_CALLED = {"victim": "victim policy of the drive", "placement": "placement of the drive"}
 
-    name = read["outside_victim"]
-    return None if name is None else load_policy(name, "victim policy of the drive")
+
+def written(read: Mapping[str, Any]) -> dict[str, tuple[str, object]]:
+    """The policies in Python of a drive with this configuration, loaded."""
+    return {
+        key: (name, load_policy(name, _CALLED[key]))
+        for key, name in read["outside"].items()
+        if name is not None
+    }

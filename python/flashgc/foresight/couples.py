@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from flashgc import _core
 from flashgc._core import ConfigError
+from flashgc.policy_files import is_written
 from flashgc.registry import gc_presets
 
 #: What is run if nobody names couples. Greedy without a placement is always run.
@@ -71,9 +72,10 @@ def _couple(text: str, place: str) -> Couple:
             f"{place}: found '{name}', expected a victim policy, perhaps with a placement, or a GC "
             "preset; hint: cost-benefit + sepbit"
         )
-    if victim.startswith("python:"):
+    written = next((text for text in (victim, placement) if is_written(text)), None)
+    if written is not None:
         raise ConfigError(
-            f"{place}: '{victim}' is written in Python, and only built-in policies are compared "
+            f"{place}: '{written}' is written in Python, and only built-in policies are compared "
             "with foresight; hint: flashgc compare"
         )
     if placement.split(":")[0] == "oracle":

@@ -12,6 +12,7 @@ from flashgc._core import ConfigError
 from flashgc.configuration import LENGTHS, configurations
 from flashgc.experiment import Experiment, experiment
 from flashgc.options import find
+from flashgc.policy_files import is_written
 from flashgc.registry import frontiers, placements, policies, request_generators
 from flashgc.results import Result
 from flashgc.tuning.course import Course, of_seeds, of_trace
@@ -186,7 +187,7 @@ def _given(gc: dict[str, Any], places: Mapping[str, str]) -> dict[str, list[str]
         texts = [str(text) for text in _kinds.several(gc.pop(key, []))]
         _places.refuse_twins(_places.elements(places, option.path, texts), texts)
         for text in texts:
-            if text.startswith("python:"):
+            if is_written(text):
                 raise ConfigError(
                     f"{_places.subject(places, option.path)}: '{text}' is written in Python, and "
                     "only built-in policies are searched; hint: flashgc compare"

@@ -19,7 +19,7 @@ use crate::engine::Drive;
 use crate::layout::PAGE;
 use crate::media::FileMedia;
 use crate::served::{DeviceError, Served};
-use crate::settings::{Durability, Settings, configuration};
+use crate::settings::{Durability, Outside, Settings, configuration};
 use log::{Entry, Log};
 use lossy::Lossy;
 
@@ -47,7 +47,7 @@ pub struct Replay {
 fn open(path: &Path, is_lossy: bool) -> Result<(Drive, Option<Lossy>), DeviceError> {
     let media = FileMedia::open(path)?;
     let text = configuration(&media)?;
-    let settings = Settings::parse(&text, None)?;
+    let settings = Settings::parse(&text, Outside::default())?;
     if !is_lossy {
         return Ok((Drive::open(Box::new(media), &settings)?, None));
     }

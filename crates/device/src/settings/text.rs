@@ -1,9 +1,11 @@
 //! Settings as TOML, which the file of a drive holds: it says itself from what it was made.
 
+use std::sync::Arc;
+
 use flashgc_base::spec::SpecError;
 use flashgc_ftl::{
-    Allocation, EndOfLife, Endurance, Fill, Frontier, Geometry, Layout, Levelling, Lifespan,
-    MakePick, PlacementSpec, Victim, VictimSpec,
+    Allocation, EndOfLife, Endurance, ExternalPlacement, Fill, Frontier, Geometry, Layout,
+    Levelling, Lifespan, MakePick, PlacementSpec, Victim, VictimSpec,
 };
 use toml_edit::{DocumentMut, Item, value};
 
@@ -14,8 +16,31 @@ use crate::media::Media;
 use crate::served::DeviceError;
 use crate::superblock::Copies;
 
-/// What a victim policy written outside begins with.
+/// What the name of a policy written outside begins with.
 const OUTSIDE: &str = "python:";
+
+/// The policies of a drive that are written outside, loaded.
+#[derive(Clone, Default)]
+pub struct Outside {
+    /// The victim policy.
+    pub victim: Option<MakePick>,
+    /// The placement.
+    pub placement: Option<ExternalPlacement>,
+}
+
+impl Outside {
+    /// Stand-ins, for who looks at a drive and does not open it.
+    pub fn never_made() -> Self {
+        let name = String::new();
+        let make = Arc::new(|_, _| unreachable!("is never made"));
+        let placement =
+            ExternalPlacement { name, takes_copies: vec![true], asks_for_zombies: false, make };
+        Self {
+            victim: Some(Arc::new(|_| unreachable!("is never made"))),
+            placement: Some(placement),
+        }
+    }
+}
 
 const NONE: &str = "none";
 
@@ -72,28 +97,37 @@ impl Settings {
         text.to_string()
     }
 
-    /// Whether the text names a victim policy that is written outside: its name.
+    /// The name that the text has for `key`, `victim` or `placement`, where that is written outside.
     ///
     /// # Errors
     /// A text that is no configuration.
-    pub fn outside_victim(text: &str) -> Result<Option<String>, DeviceError> {
-        let victim = Text::read(text)?.word("victim")?.to_string();
-        Ok(victim.starts_with(OUTSIDE).then_some(victim))
+    pub fn outside(text: &str, key: &str) -> Result<Option<String>, DeviceError> {
+        let name = Text::read(text)?.word(key)?.to_string();
+        Ok(name.starts_with(OUTSIDE).then_some(name))
     }
 
-    /// The settings of which this is the text. A victim policy written outside is `outside`.
+    /// The settings of which this is the text. Policies written outside are those of `outside`.
     ///
     /// # Errors
     /// A text that is no configuration; a policy written outside that is missing.
-    pub fn parse(text: &str, outside: Option<MakePick>) -> Result<Self, DeviceError> {
+    pub fn parse(text: &str, outside: Outside) -> Result<Self, DeviceError> {
         let keys = Text::read(text)?;
+        let missing = |what: &str, name: &str| {
+            Err(invalid(format!("the {what} is {name}, which was not loaded")))
+        };
         let name = keys.word("victim")?;
-        let victim = match (name.starts_with(OUTSIDE), outside) {
+        let victim = match (name.starts_with(OUTSIDE), outside.victim) {
             (true, Some(make)) => Victim::External(name.to_string(), make),
-            (true, None) => {
-                return Err(invalid(format!("the victim policy is {name}, which was not loaded")));
-            }
+            (true, None) => return missing("victim policy", name),
             (false, _) => Victim::Registered(keys.spec("victim", VictimSpec::parse)?),
+        };
+        let name = keys.word("placement")?;
+        let placement = match (name.starts_with(OUTSIDE), outside.placement) {
+            (true, Some(loaded)) => {
+                PlacementSpec::from_outside(ExternalPlacement { name: name.to_string(), ..loaded })
+            }
+            (true, None) => return missing("placement", name),
+            (false, _) => keys.spec("placement", PlacementSpec::parse)?,
         };
         let (blocks, b) = (keys.number("blocks")?, keys.number("pages-per-block")?);
         let pages: u64 = keys.number("logical-pages")?;
@@ -116,7 +150,7 @@ impl Settings {
             frontier: keys.spec("frontier", Frontier::parse)?,
             allocation: keys.spec("allocation", Allocation::parse)?,
             levelling: keys.spec("wear-levelling", Levelling::parse)?,
-            placement: keys.spec("placement", PlacementSpec::parse)?,
+            placement,
             lifespan,
             fill: Fill::Empty,
             seed: seed.map_err(|_| keys.fault("seed", "a whole number as a text"))?,

@@ -109,7 +109,8 @@ super::holder! {
                 .checked(|_, text| Levelling::parse(text).map(drop));
         #[serde(skip_serializing_if = "is_none")]
         placement: String => "none",
-            "Open block that a page goes to, with the pool frontier: {words}.",
+            "Open block that a page goes to, with the pool frontier: {words}, or \
+             python:FILE.py:NAME.",
             gc(Kind::Spec).example("dac:regions=3,zombie-block=yes").several().listed("placements")
                 .checked(|_, text| PlacementSpec::parse(text).map(drop));
         #[serde(skip_serializing_if = "Option::is_none")]

@@ -32,6 +32,7 @@ impl<P: VictimPolicy> PageMap<P> {
                 }
                 self.make_room(class, memory)?;
             }
+            self.store.sorting.goes_on()?;
         }
         Ok(done)
     }

@@ -3,6 +3,7 @@
 
 mod dac;
 mod eti;
+mod external;
 mod fadac;
 mod fdp;
 mod future;
@@ -13,10 +14,12 @@ mod sepbit;
 mod sfr;
 mod warcip;
 
+pub use external::{ExternalPlacement, MakePlacement};
 pub use fdp::Handles;
 use future::Waiting;
 pub use future::{Event, Future};
 
+use crate::error::FtlError;
 use crate::frontier::Frontier;
 use crate::geometry::Geometry;
 use crate::levelling::Levelling;
@@ -121,6 +124,15 @@ pub trait Placement: State + Send {
     fn collected(&mut self, block: Collected, now: Now) {
         let _ = (block, now);
     }
+
+    /// Whether the drive may go on with it: a rule from outside may have failed. Its answers are then of
+    /// no meaning, but classes that there are.
+    ///
+    /// # Errors
+    /// Why it failed.
+    fn check(&self) -> Result<(), FtlError> {
+        Ok(())
+    }
 }
 
 /// One registered policy, as listings, help texts and constructors need it.
@@ -191,12 +203,21 @@ pub fn placement_policies() -> &'static [PlacementInfo] {
     POLICIES
 }
 
-/// A registered placement with its parameters checked.
+/// A registered placement with its parameters checked, or one from outside.
 #[derive(Clone)]
 pub struct PlacementSpec {
     info: &'static PlacementInfo,
     params: Params,
     future: Waiting,
+    /// In place of the registered one, which is then the default.
+    external: Option<ExternalPlacement>,
+}
+
+/// What a placement needs of a drive.
+struct Needs {
+    classes: u32,
+    copy_classes: u32,
+    asks_for_zombies: bool,
 }
 
 impl PlacementSpec {
@@ -210,12 +231,22 @@ impl PlacementSpec {
             ));
         };
         let params = Params::resolve(&spec, info.params)?;
-        Ok(Self { info, params, future: Waiting::default() })
+        Ok(Self { info, params, future: Waiting::default(), external: None })
+    }
+
+    /// A placement from outside.
+    pub fn from_outside(external: ExternalPlacement) -> Self {
+        Self { external: Some(external), ..Self::default() }
+    }
+
+    /// Whether it comes from outside and must stay on the calling thread.
+    pub fn is_external(&self) -> bool {
+        self.external.is_some()
     }
 
     /// Whether it leaves all to the frontier, as a drive does if nobody says otherwise.
     pub fn is_none(&self) -> bool {
-        self.info.make.is_none()
+        self.external.is_none() && self.info.make.is_none()
     }
 
     /// Whether it must know what the host will write: [`PlacementSpec::with_future`] tells it.
@@ -274,7 +305,7 @@ impl PlacementSpec {
 
     /// Whether it asks which pages are zombies.
     pub fn asks_for_zombies(&self) -> bool {
-        self.sample().is_some_and(|placement| placement.asks_for_zombies())
+        self.needs().is_some_and(|needs| needs.asks_for_zombies)
     }
 
     /// The placement handles of a drive with flexible data placement; `None` of another.
@@ -290,11 +321,14 @@ impl PlacementSpec {
     /// The policy on a drive of this shape; `None` if it leaves all to the frontier.
     ///
     /// # Errors
-    /// It needs a future and was given none.
+    /// It needs a future and was given none; those of a placement from outside.
     pub(crate) fn make(
         &self,
         geometry: &Geometry,
     ) -> Result<Option<Box<dyn Placement>>, SpecError> {
+        if let Some(external) = &self.external {
+            return external.make(geometry.into()).map(Some);
+        }
         let future = self.future.take();
         if future.is_none() {
             self.check_without_future()?;
@@ -302,12 +336,20 @@ impl PlacementSpec {
         Ok(self.info.make.map(|make| make(&self.params, geometry.into(), future)))
     }
 
-    /// The policy, to ask what it needs.
-    fn sample(&self) -> Option<Box<dyn Placement>> {
-        self.info.make.map(|make| make(&self.params, Shape::default(), None))
+    /// What it needs; `None` if it leaves all to the frontier.
+    fn needs(&self) -> Option<Needs> {
+        if let Some(external) = &self.external {
+            return Some(external.needs());
+        }
+        let sample = self.info.make.map(|make| make(&self.params, Shape::default(), None))?;
+        Some(Needs {
+            classes: sample.classes() as u32,
+            copy_classes: sample.copy_classes() as u32,
+            asks_for_zombies: sample.asks_for_zombies(),
+        })
     }
 
-    /// Bytes that it keeps on a drive of this shape.
+    /// Bytes that it keeps on a drive of this shape, without the unknown memory of one from outside.
     pub(crate) fn bytes(&self, geometry: &Geometry) -> u64 {
         (self.info.bytes)(&self.params, geometry.into())
     }
@@ -315,14 +357,14 @@ impl PlacementSpec {
     /// Erased blocks that the collector keeps beside the low-water mark of the pool: one for every
     /// class of copies but the first, as one collection may open a block for each of them.
     pub fn kept_for_copies(&self) -> u32 {
-        self.sample().map_or(0, |placement| placement.copy_classes() as u32 - 1)
+        self.needs().map_or(0, |needs| needs.copy_classes - 1)
     }
 
     /// Blocks that can never hold host data beside the low-water mark of a pool: one a class, and
     /// one erased for every class of copies after the first. `None` if it leaves all to the
     /// frontier.
     pub fn blocks_kept(&self) -> Option<u32> {
-        Some(self.sample()?.classes() as u32 + self.kept_for_copies())
+        self.needs().map(|needs| needs.classes + needs.copy_classes - 1)
     }
 }
 
@@ -332,10 +374,13 @@ impl Default for PlacementSpec {
     }
 }
 
-/// The spec in full, every parameter written out.
+/// The spec in full, every parameter written out, or the name of a placement from outside.
 impl std::fmt::Display for PlacementSpec {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.params.fmt(f)
+        match &self.external {
+            Some(external) => f.write_str(&external.name),
+            None => self.params.fmt(f),
+        }
     }
 }
 

@@ -230,6 +230,7 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
     fn write(&mut self, page: u32, plane: PlaneId) -> Result<Option<u32>, FtlError> {
         self.store.check_range(&[page])?;
         let class = self.class_of_write(page);
+        self.store.sorting.goes_on()?;
         if self.store.has_ended() || !self.may_write(class, plane) {
             return Ok(None);
         }
@@ -387,6 +388,7 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
     fn merge(&mut self, plane: PlaneId) -> Result<u32, FtlError> {
         let Move { page, from, .. } = self.take_moving(plane).expect("a merge follows a move");
         let class = self.store.class_of_copy(plane, page, from, false);
+        self.store.sorting.goes_on()?;
         self.give_room(class, plane)?;
         Ok(self.program_host_page(plane, class, page))
     }

@@ -19,6 +19,7 @@ impl<P: VictimPolicy> PageStore<P> {
     /// Nothing to collect, a policy that breaks its contract, or no room on a drive whose blocks
     /// bear any number of erases.
     pub(crate) fn begin(&mut self, plane: PlaneId) -> Result<Option<BlockId>, FtlError> {
+        self.sorting.goes_on()?;
         let plane_state = &mut self.planes[plane as usize];
         debug_assert!(
             plane_state.under_way.is_none(),
@@ -176,6 +177,7 @@ impl<P: VictimPolicy> PageStore<P> {
     pub(crate) fn copy(&mut self, plane: PlaneId, page: u32, from: u32) -> Result<u32, FtlError> {
         let zombie = self.is_zombie(page);
         let class = self.class_of_copy(plane, page, from, zombie);
+        self.sorting.goes_on()?;
         if self.planes[plane as usize].room(class) == 0 {
             self.open_next(class, plane)?;
         }

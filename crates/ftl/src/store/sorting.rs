@@ -8,6 +8,7 @@ use super::plane::Plane;
 use super::streams::Streams;
 use crate::blocks::BlockId;
 use crate::counters::Counters;
+use crate::error::FtlError;
 use crate::frontier::Frontier;
 use crate::layout::Layout;
 use crate::placement::{Class, Collected, Now, Placement};
@@ -90,6 +91,16 @@ impl Sorting {
     #[inline]
     pub(crate) fn has_rule(&self) -> bool {
         self.rule.is_some()
+    }
+
+    /// Whether the rule can go on. To be asked between its answer and what is done by it, and before
+    /// anybody is told that all went well.
+    ///
+    /// # Errors
+    /// Why it cannot.
+    #[inline]
+    pub(crate) fn goes_on(&self) -> Result<(), FtlError> {
+        self.rule.as_ref().map_or(Ok(()), |rule| rule.check())
     }
 
     /// Whether each host write is to be told, one by one.

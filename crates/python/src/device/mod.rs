@@ -1,7 +1,7 @@
 //! The stored drive from Python: a drive in a file, its front ends, and what it says of itself.
 //!
-//! A drive has a thread of its own, so every call here waits without the interpreter: a victim policy
-//! written in Python runs on that thread. Here a drive is made, described and checked; [`open`] is one
+//! A drive has a thread of its own, so every call here waits without the interpreter: a policy written
+//! in Python runs on that thread. Here a drive is made, described and checked; [`open`] is one
 //! that is open, [`shown`] what is seen of it, and [`client`] talks to one in another process.
 
 mod client;
@@ -15,7 +15,8 @@ pub(crate) use client::DeviceClient;
 use flashgc_device::front::failure::Failure;
 use flashgc_device::media::FileMedia;
 use flashgc_device::{
-    DeviceError, Drive, Durability, LEAST_JOURNAL_BLOCKS, PAGE, Settings, configuration, repeat,
+    DeviceError, Drive, Durability, LEAST_JOURNAL_BLOCKS, Outside, PAGE, Settings, configuration,
+    repeat,
 };
 use flashgc_drive::config::Resolved;
 use flashgc_drive::options::RunConfig;
@@ -26,13 +27,14 @@ use pyo3::prelude::*;
 use serde_json::{Value, json};
 
 use crate::errors::{self, ConfigError, DriveError};
-use crate::policy::{Raised, callable, external};
+use crate::outside::{Written, loaded};
+use crate::policy::Raised;
 use crate::simulate::to_json;
 
 /// Makes a drive in a new file at `path` and returns what it is, as JSON. `config` is a configuration
-/// of the engine, of which the drive's part is taken; `victim` a policy in Python and its name.
+/// of the engine, of which the drive's part is taken; `written` its policies in Python, with their names.
 #[pyfunction]
-#[pyo3(signature = (path, config, uuid, durability, journal_bytes=None, victim=None))]
+#[pyo3(signature = (path, config, uuid, durability, journal_bytes=None, written=None))]
 pub(crate) fn device_create(
     py: Python<'_>,
     path: PathBuf,
@@ -40,9 +42,9 @@ pub(crate) fn device_create(
     uuid: [u8; 16],
     durability: &str,
     journal_bytes: Option<u64>,
-    victim: Option<(String, Bound<'_, PyAny>)>,
+    written: Option<Written<'_>>,
 ) -> PyResult<String> {
-    let settings = settings(config, durability, journal_bytes, victim)?;
+    let settings = settings(config, durability, journal_bytes, written)?;
     py.detach(|| create(&path, &settings, uuid)).map_err(|error| failed(&path, &error))?;
     describe(&settings)
 }
@@ -51,18 +53,13 @@ fn settings(
     config: &str,
     durability: &str,
     journal_bytes: Option<u64>,
-    victim: Option<(String, Bound<'_, PyAny>)>,
+    written: Option<Written<'_>>,
 ) -> PyResult<Settings> {
     let config: RunConfig = serde_json::from_str(config).map_err(errors::config)?;
     let uniform = GeneratorSpec::parse(&config.workload).map_err(errors::config)?;
     // No drive is made of it here: what the policy knows begins when the file is opened.
-    let policy = victim
-        .map(|(name, policy)| {
-            callable(&policy)?;
-            Ok::<_, PyErr>((name, external(policy.unbind(), &Raised::default())))
-        })
-        .transpose()?;
-    let resolved = Resolved::new(&config, Arc::new(uniform), policy);
+    let outside = written.map(|written| loaded(written, &Raised::default())).transpose()?;
+    let resolved = Resolved::new(&config, Arc::new(uniform), outside);
     let resolved = resolved.map_err(|error| errors::ftl(&error))?;
     let (layout, victim) = resolved.kept().map_err(errors::config)?;
     let journal_blocks = match journal_bytes {
@@ -133,7 +130,7 @@ pub(crate) fn device_repeat(
 ) -> PyResult<()> {
     let repeat = || {
         let media = FileMedia::open(&path)?;
-        let settings = Settings::parse(&configuration(&media)?, None)?;
+        let settings = Settings::parse(&configuration(&media)?, Outside::default())?;
         let mut drive = Drive::open(Box::new(media), &settings)?;
         repeat(&mut drive, &trace, &data)?;
         drive.close()
@@ -141,22 +138,22 @@ pub(crate) fn device_repeat(
     py.detach(repeat).map_err(|error| failed(&path, &error))
 }
 
-/// What the file at `path` says it was made from, as JSON: the configuration, and the name of the
-/// policy in Python that opening it takes. It may be open elsewhere.
+/// What the file at `path` says it was made from, as JSON: the configuration, and the names of the
+/// policies in Python that opening it takes. It may be open elsewhere.
 #[pyfunction]
 pub(crate) fn device_configuration(path: PathBuf) -> PyResult<String> {
     let read = || {
         let media = FileMedia::read_only(&path)?;
         let text = configuration(&media)?;
-        let outside = Settings::outside_victim(&text)?;
-        let settings = Settings::parse(&text, Some(Arc::new(|_| unreachable!("is never built"))))?;
+        let outside = [Settings::outside(&text, "victim")?, Settings::outside(&text, "placement")?];
+        let settings = Settings::parse(&text, Outside::never_made())?;
         Ok((text, outside, settings))
     };
     let (text, outside, settings) = read().map_err(|error| failed(&path, &error))?;
     let geometry = settings.layout.geometry;
     to_json(&json!({
         "configuration": text,
-        "outside_victim": outside,
+        "outside": { "victim": outside[0], "placement": outside[1] },
         "blocks": geometry.blocks(),
         "pages_per_block": geometry.pages_per_block(),
         "logical_pages": geometry.logical_pages(),
@@ -180,7 +177,7 @@ pub(crate) fn device_check(
     let check = || {
         let media = FileMedia::open(&path)?;
         let text = configuration(&media)?;
-        let settings = Settings::parse(&text, Some(Arc::new(|_| unreachable!("is never built"))))?;
+        let settings = Settings::parse(&text, Outside::never_made())?;
         if from_oob {
             let found = flashgc_device::check::map_from_oob(&media, &settings)?;
             let mapped = found.map.iter().filter(|&&ppn| ppn != flashgc_ftl::UNMAPPED).count();

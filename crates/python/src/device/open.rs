@@ -11,7 +11,7 @@ use flashgc_device::front::fuse::Mount;
 use flashgc_device::front::nbd::{Address, Export, Server};
 use flashgc_device::front::queue::{Answer, Command, Engine};
 use flashgc_device::media::FileMedia;
-use flashgc_device::{DeviceError, Drive, Durability, Recording, Settings, configuration};
+use flashgc_device::{DeviceError, Drive, Durability, Outside, Recording, Settings, configuration};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
@@ -20,7 +20,8 @@ use pyo3::types::PyBytes;
 use super::shown::{Shown, columns};
 use super::{failed, to_error};
 use crate::errors::{self, DriveError};
-use crate::policy::{Raised, callable, external, lock};
+use crate::outside::{Written, loaded};
+use crate::policy::{Raised, lock};
 use crate::simulate::to_json;
 
 /// A drive that is open in this process.
@@ -41,27 +42,25 @@ struct Open {
 }
 #[pymethods]
 impl StoredDrive {
-    /// Opens the drive in the file at `path`; `victim` is its policy, where that is in Python.
+    /// Opens the drive in the file at `path`; `written` are its policies in Python, where it has such.
     /// `durability` is another than the file's.
     #[new]
-    #[pyo3(signature = (path, victim=None, durability=None))]
+    #[pyo3(signature = (path, written=None, durability=None))]
     fn new(
         py: Python<'_>,
         path: PathBuf,
-        victim: Option<Bound<'_, PyAny>>,
+        written: Option<Written<'_>>,
         durability: Option<&str>,
     ) -> PyResult<Self> {
         let raised = Raised::default();
-        let victim = victim
-            .map(|policy| {
-                callable(&policy)?;
-                Ok::<_, PyErr>(external(policy.unbind(), &raised))
-            })
-            .transpose()?;
+        let loaded =
+            written.map(|written| loaded(written, &raised)).transpose()?.unwrap_or_default();
+        let victim = loaded.victim.map(|(_, make)| make);
+        let outside = Outside { victim, placement: loaded.placement };
         let durability = durability.map(Durability::parse).transpose().map_err(errors::config)?;
         let open = || {
             let media = FileMedia::open(&path)?;
-            let settings = Settings::parse(&configuration(&media)?, victim)?;
+            let settings = Settings::parse(&configuration(&media)?, outside)?;
             let mut drive = Drive::open(Box::new(media), &settings)?;
             drive.set_durability(durability.unwrap_or(settings.durability));
             Ok::<_, DeviceError>((Engine::start(drive)?, settings))

@@ -59,7 +59,7 @@ def planned(experiment: Path | None, typed: dict[str, Any]) -> Plan:
     own = {name: typed.pop(name) for name in OWN}
     given = asked(experiment, typed)
     places = {**given.places, "durability": "--durability", "journal": "--journal"}
-    return plan(given.values, places, victims=given.python, **own)
+    return plan(given.values, places, python=given.python, **own)
 
 
 #: How hosts reach a drive: the options of ``serve`` that ``up`` and ``exec`` have too.

@@ -1,0 +1,41 @@
+//! A placement from outside this crate. The Python interface makes one; it is not in the registry,
+//! because it has no name of its own.
+
+use std::sync::Arc;
+
+use super::{Class, Needs, Placement, Shape};
+use flashgc_base::spec::SpecError;
+
+/// Makes the placement of a drive with so many logical pages, and so many pages a block.
+pub type MakePlacement =
+    Arc<dyn Fn(u32, u32) -> Result<Box<dyn Placement>, SpecError> + Send + Sync>;
+
+/// What is known of a placement from outside before there is a drive.
+#[derive(Clone)]
+pub struct ExternalPlacement {
+    /// The name by which it is reported.
+    pub name: String,
+    /// Whether copies may go to it, of each class; of one at least.
+    pub takes_copies: Vec<bool>,
+    /// Whether it asks which pages are zombies.
+    pub asks_for_zombies: bool,
+    /// Makes it for a drive.
+    pub make: MakePlacement,
+}
+
+impl ExternalPlacement {
+    /// Most classes: one number is left that is no class.
+    pub const MOST_CLASSES: usize = Class::MAX as usize;
+
+    pub(super) fn needs(&self) -> Needs {
+        Needs {
+            classes: self.takes_copies.len() as u32,
+            copy_classes: self.takes_copies.iter().filter(|&&takes| takes).count() as u32,
+            asks_for_zombies: self.asks_for_zombies,
+        }
+    }
+
+    pub(super) fn make(&self, shape: Shape) -> Result<Box<dyn Placement>, SpecError> {
+        (self.make)(shape.pages as u32, shape.pages_per_block)
+    }
+}

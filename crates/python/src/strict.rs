@@ -1,0 +1,165 @@
+//! A placement under the eyes of the conformance suite, on a drive that begins without data: a question
+//! that is asked twice has one answer, and what it is told of one page of a block that is being copied
+//! does not change its answers for the others.
+
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use flashgc_base::snapshot::{Fault, Reader, State, Writer};
+use flashgc_base::stream::StreamId;
+use flashgc_ftl::placement::{Class, Collected, Now, Placement};
+use flashgc_ftl::{ExternalPlacement, FtlError, FtlErrorKind};
+
+/// The same placement, watched.
+pub(crate) fn watched(known: ExternalPlacement) -> ExternalPlacement {
+    let inner = Arc::clone(&known.make);
+    let make = move |pages, pages_per_block| {
+        let inner = inner(pages, pages_per_block)?;
+        let open = vec![Now::default(); inner.classes()];
+        let (places, under_way, fault) = (BTreeMap::new(), None, OnceCell::new());
+        Ok(Box::new(Strict { inner, pages, open, places, under_way, fault }) as Box<dyn Placement>)
+    };
+    ExternalPlacement { make: Arc::new(make), ..known }
+}
+
+/// A block, by the class for which it was opened and the page programs until then.
+type Block = (Class, u64);
+
+struct Strict {
+    inner: Box<dyn Placement>,
+    pages: u32,
+    /// When the open block of each class was opened.
+    open: Vec<Now>,
+    /// The block of each page that has data.
+    places: BTreeMap<u32, Block>,
+    /// The block that was picked last.
+    under_way: Option<Block>,
+    /// The first fault found.
+    fault: OnceCell<String>,
+}
+
+impl Strict {
+    fn fault(&self, text: impl FnOnce() -> String) {
+        self.fault.get_or_init(text);
+    }
+
+    fn place(&mut self, page: u32, class: Class) {
+        self.places.insert(page, (class, self.open[usize::from(class)].programs));
+    }
+
+    /// The answers for the pages that are still on the block under way.
+    fn answers(&self, now: Now) -> Vec<(u32, Class)> {
+        let left = self.places.iter().filter(|&(_, &block)| Some(block) == self.under_way);
+        left.map(|(&page, &(class, _))| (page, self.inner.copy(page, class, false, now))).collect()
+    }
+
+    /// Tells it what happened by `tell`, which may not change its answers for the block under way.
+    fn unmoved(&mut self, what: &str, now: Now, tell: impl FnOnce(&mut dyn Placement)) {
+        let before = self.answers(now);
+        tell(&mut *self.inner);
+        let after = self.answers(now);
+        if let Some((&(page, was), &(_, is))) = before.iter().zip(&after).find(|(a, b)| a != b) {
+            self.fault(|| {
+                format!(
+                    "{what} changed the answer for page {page} of the same block from {was} to {is}; \
+                     hint: note it, and change what copies are sorted by in collected"
+                )
+            });
+        }
+    }
+}
+
+/// It lives as long as one run of the suite.
+impl State for Strict {
+    fn save(&self, to: &mut Writer<'_>) {
+        to.refuse(Fault::new("a placement that is checked cannot be saved"));
+    }
+
+    fn restore(&mut self, _: &mut Reader<'_>) -> Result<(), Fault> {
+        Err(Fault::new("a placement that is checked cannot be restored"))
+    }
+}
+
+impl Placement for Strict {
+    fn classes(&self) -> usize {
+        self.inner.classes()
+    }
+
+    fn takes_copies(&self, class: Class) -> bool {
+        self.inner.takes_copies(class)
+    }
+
+    fn asks_for_zombies(&self) -> bool {
+        self.inner.asks_for_zombies()
+    }
+
+    fn host(&self, page: u32, stream: Option<StreamId>, old: Option<Class>, now: Now) -> Class {
+        let class = self.inner.host(page, stream, old, now);
+        // A question on another page comes between.
+        let other = (page + 1) % self.pages;
+        let place = self.places.get(&other).map(|&(class, _)| class);
+        self.inner.host(other, stream, place, now);
+        let again = self.inner.host(page, stream, old, now);
+        if again != class {
+            self.fault(|| {
+                format!(
+                    "host(page={page}) returned {class}, and {again} when it was asked again; hint: a \
+                     drive asks as often as it likes, so change nothing in host; wrote tells what was \
+                     done"
+                )
+            });
+        }
+        class
+    }
+
+    fn copy(&self, page: u32, from: Class, zombie: bool, now: Now) -> Class {
+        let class = self.inner.copy(page, from, zombie, now);
+        let again = self.inner.copy(page, from, zombie, now);
+        if again != class {
+            self.fault(|| {
+                format!(
+                    "copy(page={page}) returned {class}, and {again} when it was asked again; hint: a \
+                     drive asks as often as it likes, so change nothing in copy; copied tells what was \
+                     done"
+                )
+            });
+        }
+        class
+    }
+
+    fn wrote(&mut self, page: u32, from: Option<Class>, to: Class, now: Now) {
+        self.inner.wrote(page, from, to, now);
+        self.place(page, to);
+    }
+
+    fn trimmed(&mut self, page: u32, from: Class, now: Now) {
+        self.inner.trimmed(page, from, now);
+        self.places.remove(&page);
+    }
+
+    fn copied(&mut self, page: u32, from: Class, to: Class, now: Now) {
+        self.place(page, to);
+        let what = format!("copied(page={page})");
+        self.unmoved(&what, now, |inner| inner.copied(page, from, to, now));
+    }
+
+    fn opened(&mut self, class: Class, now: Now) {
+        self.open[usize::from(class)] = now;
+        let what = format!("opened(class_={class})");
+        self.unmoved(&what, now, |inner| inner.opened(class, now));
+    }
+
+    fn collected(&mut self, block: Collected, now: Now) {
+        self.under_way = Some((block.class, block.opened.programs));
+        self.inner.collected(block, now);
+    }
+
+    fn check(&self) -> Result<(), FtlError> {
+        self.inner.check()?;
+        match self.fault.get() {
+            None => Ok(()),
+            Some(fault) => Err(FtlErrorKind::Placement(fault.clone()).into()),
+        }
+    }
+}
