@@ -7,8 +7,8 @@ use flashgc_base::snapshot::{Fault, Reader, State, Writer};
 use flashgc_base::spec::{Param, Params, SpecError};
 use flashgc_ftl::track::{Kinetic, Score};
 use flashgc_ftl::victim::{
-    bsgc::Bsgc, cat::Cat, cost_benefit::CostBenefit, eigc::Eigc, sagc::Sagc, scata::Scata,
-    wear_aware::WearAware, z_cost_benefit::ZCostBenefit,
+    bsgc::Bsgc, cat::Cat, cost_benefit::CostBenefit, eigc::Eigc, mdc::Mdc, sagc::Sagc,
+    scata::Scata, wear_aware::WearAware, z_cost_benefit::ZCostBenefit,
 };
 use flashgc_ftl::{
     Allocation, BlockId, BlockTable, Fill, Frontier, Geometry, Layout, PageMap, Translation,
@@ -118,6 +118,7 @@ fn all(decisions_each: u64) -> u64 {
         drive::<CostBenefit>("cost-benefit:form=sqrt", decisions_each),
         drive::<CostBenefit>("cost-benefit:age=last_invalidate", decisions_each),
         drive::<CostBenefit>("cost-benefit:form=lfs,age=last_invalidate", decisions_each),
+        drive::<Mdc>("mdc", decisions_each),
         drive::<Cat>("cat", decisions_each),
         drive::<Cat>("cat:age=last_invalidate", decisions_each),
         drive::<CostBenefit>("cost-benefit:age=last_collection", decisions_each),

@@ -7,6 +7,7 @@ use crate::error::FtlError;
 use crate::placement::Class;
 use crate::store::{Fate, HOST, LIVE_AHEAD, MAP_AHEAD};
 use crate::table::{UNMAPPED, prefetch};
+use crate::track::Tracker;
 use crate::translation::Translation;
 use crate::victim::VictimPolicy;
 
@@ -63,6 +64,12 @@ impl<P: VictimPolicy> PageMap<P> {
                 *old = std::mem::replace(map.get_unchecked_mut(page), first + index as u32);
             }
         }
+        if P::Tracker::FOLLOWS_ORIGINS {
+            let since = self.store.planes[PLANE as usize].blocks.clock() - count as u64 + 1;
+            for ((ppn, &old), time) in (first..).zip(&*old).zip(since..) {
+                self.store.inherit(PLANE, ppn, old, false, time);
+            }
+        }
         self.store.kill_all(PLANE, old, Fate::Overwritten);
         self.store.planes[PLANE as usize].counters.host_pages += count as u64;
         self.store.host_ends(PLANE, HOST);
@@ -95,8 +102,12 @@ impl<P: VictimPolicy> PageMap<P> {
                 break;
             }
             self.old[count] = entry;
-            store.tables.map[page as usize] =
-                plane_state.program(&mut store.tables, class, &[page]);
+            let ppn = plane_state.program(&mut store.tables, class, &[page]);
+            store.tables.map[page as usize] = ppn;
+            if P::Tracker::FOLLOWS_ORIGINS {
+                let time = plane_state.blocks.clock();
+                store.inherit(PLANE, ppn, entry, false, time);
+            }
             store.host_ends(PLANE, class);
             store.sorting.tick(1);
             store.sorting.wrote(page, from, class);

@@ -9,6 +9,7 @@ use crate::error::FtlError;
 use crate::layout::PlaneId;
 use crate::placement::Class;
 use crate::table::prefetch;
+use crate::track::Tracker;
 use crate::victim::VictimPolicy;
 
 impl<P: VictimPolicy> PageStore<P> {
@@ -130,6 +131,13 @@ impl<P: VictimPolicy> PageStore<P> {
     ) {
         let plane_state = &mut self.planes[plane as usize];
         let first = plane_state.program(&mut self.tables, class, pages);
+        if P::Tracker::FOLLOWS_ORIGINS {
+            let since = plane_state.blocks.clock() - pages.len() as u64 + 1;
+            for ((ppn, &page), time) in (first..).zip(pages).zip(since..) {
+                self.inherit(plane, ppn, self.tables.map[page as usize], true, time);
+            }
+        }
+        let plane_state = &mut self.planes[plane as usize];
         let map = &mut *self.tables.map;
         for &page in pages.iter().take(MAP_AHEAD) {
             prefetch(map, page as usize);

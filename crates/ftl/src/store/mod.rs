@@ -190,8 +190,29 @@ impl<P: VictimPolicy> PageStore<P> {
         let ppn = self.planes[plane as usize].program(&mut self.tables, class, &[page]);
         self.sorting.tick(1);
         let old = std::mem::replace(&mut self.tables.map[page as usize], ppn);
+        if P::Tracker::FOLLOWS_ORIGINS {
+            let time = self.planes[plane as usize].blocks.clock();
+            self.inherit(plane, ppn, old, matches!(fate, Fate::Copied), time);
+        }
         self.kill(old, fate);
         ppn
+    }
+
+    /// The page at `ppn` of `plane`, programmed when the clock was `time`, takes the place of the one
+    /// at the map entry `old`, if there was any. The tracker of the plane of that says what it hands on.
+    #[inline]
+    pub(crate) fn inherit(&mut self, plane: PlaneId, ppn: u32, old: u32, copied: bool, time: u64) {
+        let from = self.ppn_of(old);
+        let heritage = (from != UNMAPPED).then(|| {
+            let giver = self.tables.plane_of(from);
+            let plane_state = &self.planes[giver as usize];
+            let time = if giver == plane { time } else { plane_state.blocks.clock() };
+            let local = from - plane_state.first_ppn(&self.tables);
+            plane_state.tracker.heritage(local, copied, time)
+        });
+        let plane_state = &mut self.planes[plane as usize];
+        let local = ppn - plane_state.first_ppn(&self.tables);
+        plane_state.tracker.inherited(local, heritage, copied, time);
     }
 
     /// The data at the map entry `old` die, if there are any: the map names them no more.

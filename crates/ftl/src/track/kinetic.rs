@@ -123,6 +123,20 @@ pub trait Score: State + Send {
         0
     }
 
+    /// Whether [`Score::heritage`] and [`Score::inherited`] are to be called.
+    const FOLLOWS_ORIGINS: bool = false;
+
+    /// As [`Tracker::heritage`].
+    fn heritage(&self, block: BlockId, copied: bool, time: u64) -> u64 {
+        let _ = (block, copied, time);
+        0
+    }
+
+    /// As [`Tracker::inherited`]; the block is open.
+    fn inherited(&mut self, block: BlockId, heritage: Option<u64>, copied: bool, time: u64) {
+        let _ = (block, heritage, copied, time);
+    }
+
     /// Makes room for the blocks of this table.
     fn start(&mut self, blocks: &BlockTable) {
         let _ = blocks;
@@ -406,6 +420,7 @@ impl<S: Score> Kinetic<S> {
 impl<S: Score> Tracker for Kinetic<S> {
     const FOLLOWS_DEATHS: bool = true;
     const FOLLOWS_PROGRAMS: bool = S::FOLLOWS_PROGRAMS;
+    const FOLLOWS_ORIGINS: bool = S::FOLLOWS_ORIGINS;
     const FOLLOWS_ZOMBIES: bool = S::FOLLOWS_ZOMBIES;
 
     fn pages_died(&mut self, blocks: &BlockTable, old: &[u32], since: u64) {
@@ -434,6 +449,14 @@ impl<S: Score> Tracker for Kinetic<S> {
     fn pages_programmed(&mut self, blocks: &BlockTable, first: u32, count: u32) {
         let (block, offset) = (first >> self.offset_bits, first & ((1 << self.offset_bits) - 1));
         self.score.programmed(blocks, block, offset, count);
+    }
+
+    fn heritage(&self, ppn: u32, copied: bool, time: u64) -> u64 {
+        self.score.heritage(ppn >> self.offset_bits, copied, time)
+    }
+
+    fn inherited(&mut self, ppn: u32, heritage: Option<u64>, copied: bool, time: u64) {
+        self.score.inherited(ppn >> self.offset_bits, heritage, copied, time);
     }
 
     fn closed(&mut self, blocks: &BlockTable, block: BlockId) {

@@ -47,6 +47,23 @@ pub trait Tracker: State + Send {
         let _ = (blocks, first, count);
     }
 
+    /// Whether [`Tracker::heritage`] is asked for and [`Tracker::inherited`] called.
+    const FOLLOWS_ORIGINS: bool = false;
+
+    /// What the page at `ppn` hands on when the clock is `time` to the page that takes its place: a
+    /// copy of it if `copied`, new data of the host otherwise.
+    fn heritage(&self, ppn: u32, copied: bool, time: u64) -> u64 {
+        let _ = (ppn, copied, time);
+        0
+    }
+
+    /// The page at `ppn`, programmed when the clock was `time`, takes the place of one with this
+    /// heritage: a copy if `copied`, new data of the host otherwise. `None` if there was none. Called
+    /// for every page that is programmed, in order, before the deaths of those pages are told.
+    fn inherited(&mut self, ppn: u32, heritage: Option<u64>, copied: bool, time: u64) {
+        let _ = (ppn, heritage, copied, time);
+    }
+
     /// Whether [`Tracker::zombie_marked`] and [`Tracker::zombie_revived`] are to be called, and
     /// zombies kept at all.
     const FOLLOWS_ZOMBIES: bool = false;

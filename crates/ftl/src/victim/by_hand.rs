@@ -5,6 +5,7 @@ use super::bsgc::Bsgc;
 use super::cat::Cat;
 use super::cost_benefit::CostBenefit;
 use super::eigc::Eigc;
+use super::mdc::Mdc;
 use super::sagc::Sagc;
 use super::scata::Scata;
 use super::wear_aware::WearAware;
@@ -55,6 +56,17 @@ impl<P: VictimPolicy> Hand<P> {
         self.tracker.pages_lost(&self.blocks, &[block]);
         self.tracker.pages_died(&self.blocks, &[UNMAPPED, block * 4 + offset], clock - 1);
         self
+    }
+
+    /// Programs the four pages of `block` in place of those of `from`, the last one at `clock`, and
+    /// closes it: copies if `copied`, data of the host otherwise. `None` for pages that had no data.
+    fn replace(&mut self, block: BlockId, from: Option<BlockId>, copied: bool, clock: u64) {
+        for offset in 0..4 {
+            let time = clock - 3 + u64::from(offset);
+            let heritage = from.map(|from| self.tracker.heritage(from * 4 + offset, copied, time));
+            self.tracker.inherited(block * 4 + offset, heritage, copied, time);
+        }
+        self.fill(block, clock);
     }
 
     /// The pages of `block` at `offsets` die at `clock`.
@@ -167,6 +179,7 @@ fn a_new_drive_takes_what_was_closed_first() {
         assert_eq!(hand.blocks.erase_count(0), 0);
     }
     check::<CostBenefit>();
+    check::<Mdc>();
     check::<Cat>();
     check::<Sagc>();
     check::<Scata>();
@@ -328,6 +341,32 @@ fn wear_aware_gives_worn_blocks_a_handicap() {
     let mut hand = Hand::<WearAware>::new("wear-aware:lambda=1", 2);
     hand.wear(0, 3).fill(0, 4).fill(1, 8).lose(0, 0, 9);
     assert_eq!(hand.pick(), Some(0));
+}
+
+#[test]
+fn mdc_weighs_the_square_of_the_garbage_and_the_write_before_the_last() {
+    // Pages without data before, at 1 to 4: up2 halfway between 0 and now, 1, 1, 2, 2: mean 1.
+    let mut hand = Hand::<Mdc>::new("mdc", 4);
+    hand.replace(0, None, false, 4);
+    // New data of these at 21 to 24: 21 - 20/2 = 11, 22 - 21/2 = 12, 12, 13: mean 12.
+    hand.replace(1, Some(0), false, 24);
+    // New data of those at 41 to 44: 41 - 29/2 = 27, 27, 28, 28: mean 27.
+    hand.replace(2, Some(1), false, 44);
+    // Copies of those at 45 to 48 keep 27.
+    hand.lose_all(2, 0..1, 44);
+    hand.collect(2, 44).replace(3, Some(2), true, 48);
+    // i^2 age/(4 v) at 50, block 1 with i = 1, v = 3: 38/12 = 3.2; block 3 with i = 2, v = 2:
+    // 4 * 23/8 = 11.5; block 0 with i = 1: 49/12 = 4.1. Without the square 38/3 = 12.7, 23, 16.3.
+    hand.lose(1, 0, 50).lose_all(3, 0..2, 50);
+    hand.lose(0, 0, 50);
+    assert_eq!(hand.pick(), Some(3));
+    // The rest at 51: 50/12 and 39/12.
+    assert_eq!(hand.collect(3, 51).pick(), Some(0));
+    // New data at 57 to 60 of what was copied: 57 - (57 - 27)/2 = 42, 43, 43, 44: mean 43. i = 2 at
+    // 60: 4 * 17/8 = 8.5 beats block 0, 59/12 = 4.9; without the square 17 and 19.7.
+    hand.replace(2, Some(3), false, 60);
+    hand.lose_all(2, 0..2, 60);
+    assert_eq!(hand.pick(), Some(2));
 }
 
 /// Blocks of four pages, all closed at 4 but for those with an age of their own: `(valid, zombies)`.

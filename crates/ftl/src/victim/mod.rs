@@ -12,6 +12,7 @@ pub mod eigc;
 mod external;
 pub mod fifo;
 pub mod greedy;
+pub mod mdc;
 pub mod random;
 pub mod sagc;
 pub mod scata;
@@ -41,6 +42,7 @@ pub(crate) static POLICIES: &[VictimInfo] = &[
     VictimInfo::of::<windowed::Windowed>(include_str!("windowed.rs")),
     VictimInfo::of::<d_choices::DChoices>(include_str!("d_choices.rs")),
     VictimInfo::of::<cost_benefit::CostBenefit>(include_str!("cost_benefit.rs")),
+    VictimInfo::of::<mdc::Mdc>(include_str!("mdc.rs")),
     VictimInfo::of::<cat::Cat>(include_str!("cat.rs")),
     VictimInfo::of::<sagc::Sagc>(include_str!("sagc.rs")),
     VictimInfo::of::<scata::Scata>(include_str!("scata.rs")),

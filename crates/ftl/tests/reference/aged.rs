@@ -3,7 +3,7 @@
 //! scores are equal.
 
 use super::picks::NaivePick;
-use super::{Event, View};
+use super::{Event, Origin, View};
 
 /// The history of one block.
 #[derive(Clone, Default)]
@@ -20,6 +20,16 @@ struct Past {
     last_collection: u64,
     /// At every erase: the clock, and the valid pages.
     history: Vec<(u64, usize)>,
+    /// Of the present contents: when each page was written the last time but one, as far as that is
+    /// known.
+    up2: Vec<u64>,
+    /// The mean of those of the contents before.
+    left: u64,
+}
+
+/// The mean, rounded down.
+fn mean(times: &[u64]) -> u64 {
+    times.iter().sum::<u64>() / times.len().max(1) as u64
 }
 
 fn pasts(view: &View) -> Vec<Past> {
@@ -27,7 +37,21 @@ fn pasts(view: &View) -> Vec<Past> {
     let mut pasts = vec![fresh; view.counts.len()];
     for &(time, event) in view.log {
         match event {
-            Event::Programmed(block, offset) => pasts[block].programmed[offset] = time,
+            Event::Programmed(block, offset, origin) => {
+                let up2 = match origin {
+                    Origin::Copy(from) => pasts[from].left,
+                    Origin::Host(None) => time - time / 2,
+                    Origin::Host(Some(from)) => {
+                        let up2 = match pasts[from].up2.as_slice() {
+                            [] => pasts[from].left,
+                            times => mean(times),
+                        };
+                        time - (time - up2) / 2
+                    }
+                };
+                pasts[block].programmed[offset] = time;
+                pasts[block].up2.push(up2);
+            }
             Event::Lost(block, offset) => {
                 pasts[block].lost.push((offset, time));
                 pasts[block].last_lost = time;
@@ -37,6 +61,8 @@ fn pasts(view: &View) -> Vec<Past> {
                 let past = &mut pasts[block];
                 past.erases += 1;
                 past.erased = time;
+                past.left = mean(&past.up2);
+                past.up2.clear();
                 past.lost.clear();
                 past.history.push((time, valid));
             }
@@ -85,6 +111,10 @@ pub fn naive_pick(spec: &str) -> NaivePick {
         }),
         "cat" => Box::new(move |_, v, i, _, past, now, _, _| {
             i * age(past, now, from_loss) / (v * (past.erases + 1) as f64)
+        }),
+        "mdc" => Box::new(|b, v, i, _, past, now, _, _| {
+            let age = (now - mean(&past.up2)).max(1) as f64;
+            i * i * age / (b * v)
         }),
         "sagc" => Box::new(move |_, v, i, _, past, now, _, _| {
             let unrecorded = i as u64 - past.lost.len() as u64; // never written: from clock 0

@@ -69,13 +69,22 @@ pub struct Reference {
 #[derive(Clone, Copy)]
 pub enum Event {
     /// The page at (block, offset) was programmed.
-    Programmed(usize, usize),
+    Programmed(usize, usize, Origin),
     /// The page at (block, offset) became invalid.
     Lost(usize, usize),
     /// The block became a candidate.
     Closed(usize),
     /// The block, which held that many valid pages, was erased.
     Erased(usize, usize),
+}
+
+/// What a programmed page takes the place of.
+#[derive(Clone, Copy)]
+pub enum Origin {
+    /// Data of the same page on a block, which the host writes anew; nothing if it had none.
+    Host(Option<usize>),
+    /// The page on a block that is collected.
+    Copy(usize),
 }
 
 /// A drive's wear.
@@ -198,7 +207,7 @@ impl Reference {
             return;
         }
         let old = self.map.get(&page).copied();
-        self.program(self.host.unwrap(), page);
+        self.program_host(self.host.unwrap(), page);
         self.lose(page, old);
     }
 
@@ -245,12 +254,24 @@ impl Reference {
         (0..self.blocks.len()).map(|block| self.valid(block).len()).collect()
     }
 
+    /// Programs a page that the host writes.
+    fn program_host(&mut self, block: usize, page: u32) {
+        let old = self.map.get(&page).map(|&(block, _)| block);
+        self.program_from(block, page, Origin::Host(old));
+    }
+
+    /// Programs a copy, or first contents.
     fn program(&mut self, block: usize, page: u32) {
+        let from = self.map.get(&page).map_or(block, |&(from, _)| from);
+        self.program_from(block, page, Origin::Copy(from));
+    }
+
+    fn program_from(&mut self, block: usize, page: u32, origin: Origin) {
         let offset = self.blocks[block].pages.len();
         self.map.insert(page, (block, offset));
         self.blocks[block].pages.push(page);
         self.programs += 1;
-        self.log.push((self.now(), Event::Programmed(block, offset)));
+        self.log.push((self.now(), Event::Programmed(block, offset, origin)));
         assert!(self.blocks[block].pages.len() <= self.b);
     }
 

@@ -106,7 +106,7 @@ pub fn by_hand(spec: &str, draws: &[u32]) -> u32 {
         "cost-benefit" | "cat" | "z-cost-benefit" => 3,
         "cost-benefit:form=lfs" => 7,
         // All times are the same; 12 like block 1, but closed first.
-        "sagc" | "scata" | "eigc" | "bsgc" | "wear-aware" => 3,
+        "sagc" | "scata" | "eigc" | "bsgc" | "wear-aware" | "mdc" => 3,
         other => panic!("work out by hand what {other} picks and add it here"),
     }
 }

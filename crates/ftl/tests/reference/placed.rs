@@ -72,7 +72,7 @@ impl Reference {
             let class = placed.rule.host(page, stream, from, now);
             let block = placed.open[class];
             if self.room(block) > 0 {
-                self.program(block.unwrap(), page);
+                self.program_host(block.unwrap(), page);
                 self.placed().host_writes += 1;
                 let now = self.time();
                 self.placed().rule.wrote(page, class, now);
