@@ -72,13 +72,13 @@ PYTEST = $(BIN)/pytest --numprocesses=auto --dist=loadgroup
 
 # Property tests draw the same cases in `make test`; here each round draws others.
 SOAK ?= 20
-PROPERTIES = --lib $(addprefix --test ,$(basename $(notdir $(shell grep -ls 'proptest!' crates/*/tests/*.rs))))
+PROPERTIES = $(addsuffix ::,$(basename $(notdir $(shell grep -rls 'proptest!' crates/*/src crates/*/tests))))
 
 soak: dev ## the property tests, SOAK=20 rounds with fresh seeds
 	@for round in $$(seq $(SOAK)); do \
 	  seed=$$(od -An -N4 -tu4 /dev/urandom | tr -d ' '); \
 	  echo "round $$round of $(SOAK): PROPTEST_RNG_SEED=$$seed"; \
-	  PROPTEST_RNG_SEED=$$seed $(CARGO) test --locked --workspace --profile checks --quiet $(PROPERTIES) \
+	  PROPTEST_RNG_SEED=$$seed $(CARGO) test --locked --workspace --profile checks --quiet --lib --tests -- $(PROPERTIES) \
 	    >$(VENV)/soak.log 2>&1 || { \
 	    cat $(VENV)/soak.log >&2; \
 	    echo "error: again with: PROPTEST_RNG_SEED=$$seed make test-rust" >&2; exit 1; }; \

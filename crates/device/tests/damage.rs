@@ -1,9 +1,8 @@
 //! Files that are damaged, mixed up or in use: an error that says what it is, or the data; never wrong
 //! data.
 
-mod common;
-
-use common::{UUID, commands, compare, full, open, page_of, plain, settings, work};
+use crate::common;
+use crate::common::{UUID, commands, compare, full, open, page_of, plain, settings, work};
 use flashgc_base::rng::Stream;
 use flashgc_device::check::map_from_oob;
 use flashgc_device::media::{FileMedia, MemMedia};

@@ -1,9 +1,8 @@
 //! The stored drive decides as the counting drive does on the same commands, also across a clean
 //! restart, and its pages are where the counting drive has them.
 
-mod common;
-
-use common::{LOW, commands, compare, new_medium, open, settings, work};
+use crate::common;
+use crate::common::{LOW, commands, compare, new_medium, open, settings, work};
 use flashgc_base::stream::{NO_STREAM, StreamId};
 use flashgc_device::{Outside, Served, Settings};
 use flashgc_ftl::{Translation, allocation_policies, placement_policies, victim_policies};

@@ -3,9 +3,7 @@
 //!
 //! One kind is left out: damaged data of the last flush cannot be told from a write that a crash tore.
 
-mod common;
-
-use common::{new_medium, open, page_of, plain};
+use crate::common::{new_medium, open, page_of, plain};
 use flashgc_device::media::{Fault, FaultMedia, MemMedia};
 use flashgc_device::{Drive, PAGE, Served};
 

@@ -1,9 +1,7 @@
 //! Damage to checkpoints and journal of a drive that was not closed: the other checkpoint takes the
 //! place of one, and what was durable is never cut off in silence.
 
-mod common;
-
-use common::{compare, full, open, page_of, plain};
+use crate::common::{compare, full, open, page_of, plain};
 use flashgc_device::media::MemMedia;
 use flashgc_device::{Drive, PAGE, Served, Settings};
 

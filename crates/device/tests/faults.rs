@@ -1,11 +1,11 @@
 //! Media that fail or are full, policies that cannot be saved, and the end of a drive's life: read-only
 //! with all data, and never wrong data.
 
-mod common;
-
 use std::sync::Arc;
 
-use common::{commands, compare, full, is_read_only, new_medium, open, page_of, plain, work};
+use crate::common::{
+    commands, compare, full, is_read_only, new_medium, open, page_of, plain, work,
+};
 use flashgc_base::rng::Stream;
 use flashgc_device::media::{Fault, FaultMedia, MemMedia};
 use flashgc_device::{DeviceError, PAGE, Served, Settings};

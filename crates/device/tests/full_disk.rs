@@ -1,12 +1,10 @@
 //! A host disk that is really full: a small file system in memory. Only root can mount one; elsewhere the
 //! test says so and does nothing.
 
-mod common;
-
 use std::path::Path;
 use std::process::Command;
 
-use common::{UUID, compare, is_read_only, open, page_of, plain};
+use crate::common::{UUID, compare, is_read_only, open, page_of, plain};
 use flashgc_device::media::FileMedia;
 use flashgc_device::{Drive, PAGE, Served, Settings};
 use flashgc_ftl::Geometry;

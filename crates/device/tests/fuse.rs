@@ -1,8 +1,6 @@
 //! The mount: every operation of its file, and a file system on a loop device on it.
 #![cfg(target_os = "linux")]
 
-mod machine;
-
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
@@ -11,11 +9,11 @@ use std::process::Command as Process;
 use std::sync::atomic::Ordering::SeqCst;
 use std::time::{Duration, Instant};
 
+use crate::machine::{Folder, Loop, Mounted, has_fuse, has_loop, run};
 use flashgc_device::front::fuse::Mount;
 use flashgc_device::front::queue::{Answer, Command, Engine};
 use flashgc_device::front::ram::Ram;
 use flashgc_device::{DeviceError, Served};
-use machine::{Folder, Loop, Mounted, has_fuse, has_loop, run};
 use rustix::fs::{FallocateFlags, OFlags, SeekFrom, fallocate};
 use rustix::io::Errno;
 use rustix::mount::UnmountFlags;

@@ -1,17 +1,15 @@
 //! Hints by `ioctl` on the mounted file.
 #![cfg(target_os = "linux")]
 
-mod machine;
-
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::Ordering::SeqCst;
 
+use crate::machine::{Folder, has_fuse};
 use flashgc_device::front::fuse::Mount;
 use flashgc_device::front::fuse::ioctl::{HINT, Hint, MAGIC, MOMENT};
 use flashgc_device::front::queue::Engine;
 use flashgc_device::front::ram::Ram;
-use machine::{Folder, has_fuse};
 use rustix::io::Errno;
 
 const PAGES: u64 = 64;

@@ -1,10 +1,8 @@
 //! Hints that name a moment: those of pages written since do nothing, and no others are lost.
 
-mod common;
-
 use std::collections::VecDeque;
 
-use common::{commands, compare, new_medium, open, page_of, settings, work};
+use crate::common::{commands, compare, new_medium, open, page_of, settings, work};
 use flashgc_base::rng::Stream;
 use flashgc_device::{DeviceError, Drive, PAGE, Served};
 use flashgc_ftl::Translation;

@@ -1,19 +1,17 @@
 //! A server that is killed under a file system on a loop device, and one that takes over.
 #![cfg(target_os = "linux")]
 
-mod common;
-mod machine;
-
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
+use crate::common;
+use crate::machine::{Folder, Loop, Mounted, has_fuse, has_loop, run};
 use flashgc_device::front::fuse::Mount;
 use flashgc_device::front::queue::Engine;
 use flashgc_device::media::FileMedia;
 use flashgc_device::{Drive, Durability, Settings};
 use flashgc_ftl::{Geometry, Layout};
-use machine::{Folder, Loop, Mounted, has_fuse, has_loop, run};
 
 const FILE: &str = "FLASHGC_TEST_DRIVE";
 const FOLDER: &str = "FLASHGC_TEST_FOLDER";
@@ -46,7 +44,7 @@ struct Server(Child);
 impl Server {
     fn start(file: &Path, folder: &Path) -> Self {
         let mut command = Command::new(std::env::current_exe().unwrap());
-        command.args(["serve_until_killed", "--exact", "--nocapture"]);
+        command.args(["killed::serve_until_killed", "--exact", "--nocapture"]);
         command.env(FILE, file).env(FOLDER, folder).stdout(Stdio::piped());
         let mut server = Self(command.spawn().unwrap());
         let lines = BufReader::new(server.0.stdout.take().unwrap()).lines();

@@ -1,11 +1,9 @@
 //! Every command of the transmission and its errors.
 
-mod client;
-
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use client::*;
+use crate::client::*;
 use flashgc_device::front::nbd::{Address, Export, Server};
 use flashgc_device::front::queue::{Command, Engine};
 use flashgc_device::front::ram::{Counts, Ram};

@@ -1,12 +1,10 @@
 //! Clients that go, that listen to nothing or that send garbage; connections and where they come from.
 
-mod client;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use client::*;
+use crate::client::*;
 use flashgc_device::Served;
 use flashgc_device::front::nbd::{Address, Export, Server};
 use flashgc_device::front::queue::Engine;

@@ -1,8 +1,7 @@
 //! Every option of the negotiation, and what is none.
 
-mod client;
-
-use client::{Client, contexts, go};
+use crate::client;
+use crate::client::{Client, contexts, go};
 use flashgc_device::front::nbd::{Address, Export, Server};
 use flashgc_device::front::queue::Engine;
 use flashgc_device::front::ram::Ram;

@@ -1,16 +1,14 @@
 //! Programs of others as clients of the server; each is skipped where it is not installed.
 
-mod machine;
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 
+use crate::machine::{have, run};
 use flashgc_device::front::nbd::{Address, Export, Server};
 use flashgc_device::front::queue::Engine;
 use flashgc_device::front::ram::{Counts, Ram};
-use machine::{have, run};
 
 /// 16 MiB.
 const PAGES: u64 = 4 << 10;

@@ -1,8 +1,6 @@
 //! What the file says of itself, and what a recording of a drive leads to.
 
-mod common;
-
-use common::{commands, new_medium, open, page_of, plain, settings};
+use crate::common::{commands, new_medium, open, page_of, plain, settings};
 use flashgc_device::front::meter::Kind;
 use flashgc_device::front::queue::{Answer, Command, Engine};
 use flashgc_device::{BlockState, Durability, Outside, Recording, Served, Settings};

@@ -2,15 +2,14 @@
 //! it, and the vhost-user messages of QEMU.
 #![cfg(target_os = "linux")]
 
-mod driver;
-
 use std::io::Write;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 use std::time::{Duration, Instant};
 
-use driver::{Driver, ERROR, Machine, OK, Out, UNSUPPORTED};
+use crate::driver;
+use crate::driver::{Driver, ERROR, Machine, OK, Out, UNSUPPORTED};
 use flashgc_device::front::queue::{Answer, Command, Engine};
 use flashgc_device::front::ram::{Counts, Ram};
 use flashgc_device::front::vhost::{Disk, Server};

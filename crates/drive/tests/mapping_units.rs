@@ -1,10 +1,9 @@
 //! Several mapping units in a flash page, and write amplification in bytes: against the drive whose
 //! pages are units, against hand-worked examples, and on both drives alike.
 
-mod timed_common;
-
 use std::sync::Arc;
 
+use crate::timed_common::*;
 use flashgc_base::rng::Stream;
 use flashgc_base::stream::NO_STREAM;
 use flashgc_drive::config::Resolved;
@@ -18,7 +17,6 @@ use flashgc_ftl::{
 use flashgc_workload::Op;
 use flashgc_workload::generate::GeneratorSpec;
 use flashgc_workload::requests::TimedRequest;
-use timed_common::*;
 
 const KIB: u32 = 1024;
 

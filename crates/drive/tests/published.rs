@@ -1,5 +1,5 @@
 //! Measured against what is published and against closed forms. The smoke sizes run always; the
-//! full sizes are `cargo test --release -p flashgc-drive --test published -- --ignored --nocapture`.
+//! full sizes are `cargo test --release -p flashgc-drive --test suite published -- --ignored --nocapture`.
 
 use std::sync::Arc;
 

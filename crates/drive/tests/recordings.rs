@@ -1,11 +1,10 @@
 //! Recordings of a drive: their replay does what the drive did, one by one, with hints and those taken back;
 //! and the drive must have the pages that they name.
 
-mod timed_common;
-
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::timed_common::{paper_hardware, settings, sorted_layer};
 use flashgc_base::snapshot::{Reader, State, Writer};
 use flashgc_base::stream::NO_STREAM;
 use flashgc_drive::config::Resolved;
@@ -23,7 +22,6 @@ use flashgc_workload::trace::{
     TraceSource,
 };
 use proptest::prelude::*;
-use timed_common::{paper_hardware, settings, sorted_layer};
 
 const PAGE: u64 = 4096;
 /// 64 blocks of 8 pages, of which a quarter is spare.

@@ -1,12 +1,9 @@
 //! Runs: the same digits for any batch size and number of threads, exact stops, honest flags.
 
-#[allow(dead_code)] // the crate it comes from tests the rest of it
-#[path = "../../ftl/tests/reference/mod.rs"]
-mod reference;
-
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
+use crate::reference;
 use flashgc_drive::config::{Outside, Resolved};
 use flashgc_drive::counting::CountingDrive;
 use flashgc_drive::extent::{Extent, Length, Unit};

@@ -1,8 +1,7 @@
 //! The timed drive without preemption: times worked by hand, the counting drive's decisions,
 //! queues with known means, and buses at their limit.
 
-mod timed_common;
-
+use crate::timed_common::*;
 use flashgc_base::rng::Stream;
 use flashgc_base::stream::NO_STREAM;
 use flashgc_drive::timed::{Hardware, Loop, Settings, Silent, Stop, TimedDrive, Until};
@@ -12,7 +11,6 @@ use flashgc_ftl::{
 };
 use flashgc_workload::Op;
 use flashgc_workload::requests::TimedRequest;
-use timed_common::*;
 
 /// Eight blocks of 4 pages, 16 of them promised: blocks 0 to 3 are full, 4 to 7 erased. Writes to
 /// two pages of each of blocks 0 to 3 fill blocks 4 and 5. The ninth write finds its frontier full

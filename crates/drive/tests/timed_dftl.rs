@@ -1,8 +1,7 @@
 //! The timed drive with its map on flash: the counting drive's decisions and translation traffic, times
 //! worked by hand, and books that balance whatever overlaps.
 
-mod timed_common;
-
+use crate::timed_common::*;
 use flashgc_base::rng::Stream;
 use flashgc_drive::timed::{
     Cause, Completion, Hardware, Loop, Observer, Order, Place, Placement, Preemption, Scheduling,
@@ -13,7 +12,6 @@ use flashgc_ftl::{
 };
 use flashgc_workload::Op;
 use flashgc_workload::requests::TimedRequest;
-use timed_common::*;
 
 /// A drive whose map is on flash.
 fn drive<O: Observer>(

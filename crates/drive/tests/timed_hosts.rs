@@ -1,7 +1,6 @@
 //! A host's cache before the timed drive: times worked by hand, hints that ride and hints that cost.
 
-mod timed_common;
-
+use crate::timed_common::*;
 use flashgc_drive::counting::CountingDrive;
 use flashgc_drive::extent::{Extent, Unit};
 use flashgc_drive::timed::{Hardware, Loop, Settings, Stop, TimedDrive, Until};
@@ -10,7 +9,6 @@ use flashgc_host::HostSpec;
 use flashgc_workload::Op::{self, Clean, Dirty, Read, Trim, Write};
 use flashgc_workload::generate::GeneratorSpec;
 use flashgc_workload::requests::{Arrivals, PageRequests, RequestStream};
-use timed_common::*;
 
 /// 480 pages promised, on dies of 40 blocks of 16; 25 us, 200 us, 1.5 ms and no bus.
 fn drive(

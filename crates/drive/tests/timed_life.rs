@@ -1,8 +1,7 @@
 //! Drives with a clock whose blocks wear out: they die at the same write as the counting drive, with
 //! all their data.
 
-mod timed_common;
-
+use crate::timed_common::{Listed, US, paper_hardware, request, settings};
 use flashgc_base::rng::Stream;
 use flashgc_drive::timed::{Hardware, Loop, Settings, Silent, Stop, TimedDrive, Until};
 use flashgc_ftl::{
@@ -11,7 +10,6 @@ use flashgc_ftl::{
 };
 use flashgc_workload::Op;
 use flashgc_workload::requests::TimedRequest;
-use timed_common::{Listed, US, paper_hardware, request, settings};
 
 /// Hot and cold writes: nine in ten to a tenth of the pages.
 fn writes(count: usize, pages: u32) -> Vec<TimedRequest> {

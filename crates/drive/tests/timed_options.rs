@@ -1,15 +1,13 @@
 //! Options of hardware and firmware on timelines worked by hand: multi-plane and cache commands,
 //! dynamic placement, a write cache, collections of idle dies and of whole channels.
 
-mod timed_common;
-
+use crate::timed_common::*;
 use flashgc_drive::timed::{
     Hardware, Idle, Loop, Placement, Scheduling, Settings, TimedDrive, Unit, Until,
 };
 use flashgc_ftl::{Fill, Geometry};
 use flashgc_workload::Op;
 use flashgc_workload::requests::TimedRequest;
-use timed_common::*;
 
 /// The paper's flash with transfers of 10 us.
 fn hardware() -> Hardware {

@@ -1,15 +1,14 @@
 //! Semi-preemptive collection: the tables of preemption points and states, merges, pipelined pairs
 //! and suspended operations, on timelines worked by hand.
 
-mod timed_common;
-
+use crate::timed_common;
+use crate::timed_common::*;
 use flashgc_drive::timed::{
     Hardware, Loop, Preemption, Settings, Suspend, TimedDrive, Until, Work,
 };
 use flashgc_ftl::{Fill, Geometry};
 use flashgc_workload::Op;
 use flashgc_workload::requests::TimedRequest;
-use timed_common::*;
 
 const PGC: Preemption = Preemption::Semi { merge: false, pipeline: false };
 const MERGE: Preemption = Preemption::Semi { merge: true, pipeline: false };

@@ -2,8 +2,7 @@
 //! the version that was current when it was dispatched, under random preemption, merging,
 //! pipelining and suspension.
 
-mod timed_common;
-
+use crate::timed_common::*;
 use flashgc_base::rng::Stream;
 use flashgc_base::stream::NO_STREAM;
 use flashgc_drive::timed::{
@@ -14,7 +13,6 @@ use flashgc_ftl::{Fill, Geometry, PageBuffer, PlacementSpec};
 use flashgc_host::HostSpec;
 use flashgc_workload::Op;
 use flashgc_workload::requests::TimedRequest;
-use timed_common::*;
 
 /// Random numbers of one case.
 struct Draw(Stream);

@@ -1,23 +1,19 @@
 //! The engine and the naive reference do the same, operation by operation: the same victims, the
 //! same place for every page, the same number of programs.
 
-mod reference;
-
-mod hinting;
-mod told;
-
+use crate::hinting::Hinting;
+use crate::reference;
+use crate::reference::picks::{CLOSED, MORE_BY_HAND, TABLE, by_hand, naive_pick};
+use crate::reference::rules::{Setting, naive_rule};
+use crate::reference::{Frontier as Naive, Placed, Reference};
+use crate::told::Told;
 use flashgc_base::rng::Stream;
 use flashgc_base::stream::{NO_STREAM, StreamId, named};
 use flashgc_ftl::{
     Allocation, BlockTable, Event, Frontier, Geometry, Layout, Levelled, Levelling, PlacementSpec,
     Translation, VictimSpec, allocation_policies, placement_policies, victim_policies,
 };
-use hinting::Hinting;
 use proptest::prelude::*;
-use reference::picks::{CLOSED, MORE_BY_HAND, TABLE, by_hand, naive_pick};
-use reference::rules::{Setting, naive_rule};
-use reference::{Frontier as Naive, Placed, Reference};
-use told::Told;
 
 /// Every policy with defaults, and with parameters that matter on small drives.
 fn specs() -> Vec<String> {

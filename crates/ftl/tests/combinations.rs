@@ -3,10 +3,9 @@
 //! that drops what another notes fails here. So does one that cannot be saved: on the way each is
 //! written to bytes and read into a drive made anew, and both must go on alike.
 
-mod hinting;
-
 use std::collections::HashSet;
 
+use crate::hinting::Hinting;
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::{Fault, Reader, State, Writer};
 use flashgc_ftl::{
@@ -14,7 +13,6 @@ use flashgc_ftl::{
     Mapping, PlacementSpec, PlaneLayout, Stepwise, Translation, Victim, VictimSpec, mappings,
     placement_policies, victim_policies,
 };
-use hinting::Hinting;
 
 const PLANES: u32 = 2;
 const COMMANDS: usize = 12_000;

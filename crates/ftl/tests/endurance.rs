@@ -1,15 +1,13 @@
 //! Wear to the end of life: the engine against the naive reference, and what must hold at the end.
 
-#[allow(dead_code)] // other tests use the rest of it
-mod reference;
-
+use crate::reference;
+use crate::reference::picks::naive_pick;
+use crate::reference::{Frontier as Naive, Reference, naive_allocation};
 use flashgc_ftl::{
     Allocation, EndOfLife, Endurance, Frontier, FtlError, FtlErrorKind, Geometry, Layout,
     Levelling, Lifespan, Translation, VictimSpec, allocation_policies, victim_policies,
 };
 use proptest::prelude::*;
-use reference::picks::naive_pick;
-use reference::{Frontier as Naive, Reference, naive_allocation};
 
 fn layer(
     victim: &str,

@@ -1,7 +1,6 @@
 //! The kinetic tournament picks what a plain scan over all blocks picks, decision by decision.
 
-mod hinting;
-
+use crate::hinting::Hinting;
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::{Fault, Reader, State, Writer};
 use flashgc_base::spec::{Param, Params, SpecError};
@@ -14,7 +13,6 @@ use flashgc_ftl::{
     Allocation, BlockId, BlockTable, Fill, Frontier, Geometry, Layout, PageMap, Translation,
     VictimPolicy, VictimSpec,
 };
-use hinting::Hinting;
 
 /// A policy that compares every pick of its own with a scan.
 struct Checked<P>(P);

@@ -1,16 +1,13 @@
 //! Facts of log-block mappings: the paper's worked example to the page, merges worked out by hand,
 //! and which mapping suits which writes.
 
-#[allow(dead_code)] // other tests use the rest of it
-mod page_cache;
-
+use crate::page_cache::Cache;
 use flashgc_base::rng::Stream;
 use flashgc_base::{Cached, Region, Residency};
 use flashgc_ftl::{
     Allocation, Costs, Counters, Duplicates, Fill, Frontier, FtlError, Geometry, Layout, Mapping,
     Merges, PlacementSpec, Scheme, Translation, VictimSpec, schemes,
 };
-use page_cache::Cache;
 
 fn layout(geometry: Geometry, fill: Fill) -> Layout {
     let allocation = Allocation::default();

@@ -1,17 +1,14 @@
 //! Log-block mappings do what the naive reference does, write by write: the same place for every
 //! page, the same merges and counts, under every scheme; and no page is ever lost or stale.
 
-mod log_reference;
-mod page_cache;
-
 use std::collections::BTreeMap;
 
+use crate::log_reference::Naive;
+use crate::page_cache::Cache;
 use flashgc_ftl::{
     Allocation, Costs, Counters, Duplicates, Fill, FtlError, Geometry, Layout, Mapping, Scheme,
     Translation, schemes,
 };
-use log_reference::Naive;
-use page_cache::Cache;
 use proptest::prelude::*;
 
 fn made(case: &Case) -> Box<dyn Translation> {

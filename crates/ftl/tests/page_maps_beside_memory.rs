@@ -1,25 +1,20 @@
 //! Page maps under a page cache do what the naive reference does, page by page, under every scheme
 //! that they have a use for and with a part of the map on flash; and no page is ever lost or stale.
 
-#[allow(dead_code)] // other tests use the rest of it
-mod reference;
-
-mod dftl_reference;
-mod page_cache;
-
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use dftl_reference::NaiveDftl;
+use crate::dftl_reference::NaiveDftl;
+use crate::page_cache::{Cache, Fate};
+use crate::reference;
+use crate::reference::picks::{NaivePick, naive_pick};
+use crate::reference::{Frontier as Naive, Reference};
 use flashgc_ftl::{
     Allocation, Costs, Duplicates, Fill, Frontier, Geometry, Layout, Levelling, Mapping,
     PlacementSpec, Scheme, Translation, VictimSpec,
 };
-use page_cache::{Cache, Fate};
 use proptest::prelude::*;
-use reference::picks::{NaivePick, naive_pick};
-use reference::{Frontier as Naive, Reference};
 
 /// Those that choose no log blocks by their cost.
 const SCHEMES: [&str; 5] = ["du-gc", "da-gc", "ba-gc", "lda-gc2", "lda-gc4"];

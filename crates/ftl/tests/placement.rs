@@ -1,14 +1,12 @@
 //! Placements: what every registered one must do under every victim policy, and where DAC puts
 //! pages.
 
-mod hinting;
-
+use crate::hinting::Hinting;
 use flashgc_base::rng::Stream;
 use flashgc_ftl::{
     EndOfLife, Endurance, Fill, Frontier, Geometry, Layout, Lifespan, PlacementSpec, Translation,
     VictimSpec, placement_policies, victim_policies,
 };
-use hinting::Hinting;
 
 /// Every placement that needs to know nothing of what is to come.
 fn known() -> impl Iterator<Item = &'static str> {

@@ -1,16 +1,14 @@
 //! The page map that collects step by step: with one plane it decides as the counting drive's, its
 //! planes are drives of their own, and whatever comes between two steps, no page is lost.
 
-mod hinting;
-
 use std::collections::{HashMap, HashSet};
 
+use crate::hinting::Hinting;
 use flashgc_base::rng::Stream;
 use flashgc_ftl::{
     Allocation, Fill, Frontier, Geometry, Layout, PlacementSpec, PlaneLayout, Stepwise,
     Translation, VictimSpec, allocation_policies, placement_policies, victim_policies,
 };
-use hinting::Hinting;
 
 const LOW: u32 = 3;
 const FILLS: [Fill; 3] = [Fill::Sequential, Fill::Random, Fill::Empty];

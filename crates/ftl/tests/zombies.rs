@@ -1,8 +1,7 @@
 //! Zombies: the worked example of the paper's Figures 2 and 3, the property behind its Eq. 2, and
 //! what hints can and cannot do.
 
-mod hinting;
-
+use crate::hinting::Hinting;
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::{Fault, Reader, State, Writer};
 use flashgc_base::spec::{Param, Params, SpecError};
@@ -11,7 +10,6 @@ use flashgc_ftl::{
     BlockId, BlockTable, Fill, Frontier, FtlErrorKind, Geometry, Layout, PageMap, PlacementSpec,
     Translation, VictimPolicy, VictimSpec,
 };
-use hinting::Hinting;
 
 fn layout(geometry: Geometry, frontier: Frontier, placement: &str) -> Layout {
     Layout {

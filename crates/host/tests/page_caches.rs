@@ -1,12 +1,11 @@
 //! Page caches against sequences worked by hand, a textbook LRU, and the definition of the 3-region
 //! LRU in searched lists.
 
-mod naive;
-
+use crate::naive;
+use crate::naive::Naive;
 use flashgc_base::residency::Region;
 use flashgc_base::rng::Stream;
 use flashgc_host::{Evicted, PageCache, PageCacheSpec, page_caches};
-use naive::Naive;
 
 fn cache(spec: &str, pages: u32, capacity: u32) -> Box<dyn PageCache> {
     PageCacheSpec::parse(spec).unwrap().build(pages, capacity).unwrap()

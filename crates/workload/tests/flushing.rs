@@ -1,11 +1,9 @@
 //! A flush behind every so many page writes, at the same places for any batch limits.
 
-mod generate_common;
-
+use crate::generate_common::spec;
 use flashgc_base::stream::NO_STREAM;
 use flashgc_workload::requests::{RequestStream, Requests, Space, TimedRequest};
 use flashgc_workload::{Batch, Flushing, FlushingRequests, Op, Workload};
-use generate_common::spec;
 
 /// The number of page writes, and of commands, before each flush among the first commands.
 fn places(mut workload: impl Workload, limits: &[usize], commands: usize) -> Vec<(u64, usize)> {

@@ -1,12 +1,10 @@
 //! Specs of generators: what parses to what, what is refused with which words; and that commands
 //! depend on the spec, the pages and the seed alone. Distributions have their own file.
 
-mod generate_common;
-
+use crate::generate_common::{draw, draw_ops, spec};
 use flashgc_base::rng::Stream;
 use flashgc_workload::generate::{GeneratorSpec, generators};
 use flashgc_workload::{Batch, Workload};
-use generate_common::{draw, draw_ops, spec};
 use proptest::prelude::*;
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;

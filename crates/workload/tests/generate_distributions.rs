@@ -2,10 +2,8 @@
 //! with fixed seeds against the exact probabilities (a right generator fails one of them with
 //! probability 0.1%), and moments against closed forms.
 
-mod generate_common;
-
+use crate::generate_common::{assert_distributed, counts, draw, draw_ops};
 use flashgc_workload::Op;
-use generate_common::{assert_distributed, counts, draw, draw_ops};
 use statrs::function::erf::erf;
 
 const DRAWS: usize = 1_000_000;

@@ -1,14 +1,12 @@
 //! Frequency tables: the pages and shares they stand for, every compression, every fault.
 
-mod generate_common;
-
 use std::collections::HashMap;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use crate::generate_common::{assert_distributed, counts, draw, spec};
 use flashgc_workload::generate::GeneratorSpec;
-use generate_common::{assert_distributed, counts, draw, spec};
 use tempfile::TempDir;
 
 /// Five offsets on three pages (1, 0 and 2^40 in this order), one of them never requested.

@@ -1,10 +1,8 @@
 //! Working sets and phases: who is in the set, for how long, and how often each is used.
 
-mod generate_common;
-
 use std::collections::BTreeSet;
 
-use generate_common::draw;
+use crate::generate_common::draw;
 
 #[test]
 fn phases_last_a_geometric_number_of_commands() {

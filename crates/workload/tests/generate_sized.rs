@@ -1,13 +1,11 @@
 //! Generators with requests that are no page: every request is the one that the generator draws over as
 //! many places as there are requests side by side.
 
-mod generate_common;
-
+use crate::generate_common::{draw_ops, spec};
 use flashgc_base::stream::NO_STREAM;
 use flashgc_workload::generate::generators;
 use flashgc_workload::requests::{Arrivals, Requests, Space, TimedRequest};
 use flashgc_workload::{Batch, Op, Workload};
-use generate_common::{draw_ops, spec};
 
 const PAGE: u32 = 4096;
 const SPECS: [&str; 5] = [

@@ -1,11 +1,9 @@
 //! The TPC-C generator: how often each table is read and written, worked out from the transactions'
 //! profiles, and the skew within the tables from NURand's closed form.
 
-mod generate_common;
-
+use crate::generate_common::draw_ops;
 use flashgc_workload::Op;
 use flashgc_workload::generate::GeneratorSpec;
-use generate_common::draw_ops;
 
 /// Where the tables of two warehouses begin on pages of 16 KiB: by page 184, 172, 199, 25, 53, 682,
 /// 2048, 303 and 356 rows of TPC-C's clause 1.2.1 (89, 95, 82, 655, 306, 24, 8, 54 and 46 bytes).

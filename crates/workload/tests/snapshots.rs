@@ -1,8 +1,7 @@
 //! Generators, mixtures, requests and replays that are saved somewhere and read into one made anew go on
 //! alike.
 
-mod generate_common;
-
+use crate::generate_common::spec;
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::{Fault, Reader, State, Writer};
 use flashgc_workload::generate::generators;
@@ -14,7 +13,6 @@ use flashgc_workload::trace::{
     TraceSource, TraceWriter,
 };
 use flashgc_workload::{Batch, Flushing, FlushingRequests, Op, Workload};
-use generate_common::spec;
 
 fn saved(state: &(impl State + ?Sized)) -> Vec<u8> {
     let mut bytes = Vec::new();

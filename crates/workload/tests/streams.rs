@@ -1,15 +1,13 @@
 //! The streams of writes: by the generators, which also keep to their parts of the drive, and by address.
 
-mod generate_common;
-
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::generate_common::{draw, spec};
 use flashgc_base::stream::NO_STREAM;
 use flashgc_workload::generate::GeneratorSpec;
 use flashgc_workload::requests::{RequestStream, Requests, Space};
 use flashgc_workload::{Batch, Op, Ranged, RangedRequests, StreamRanges, Workload};
-use generate_common::{draw, spec};
 use proptest::prelude::*;
 
 /// A command: operation, page, stream.
@@ -94,7 +92,7 @@ fn a_stream_changes_no_draw() {
 fn without_streams_no_batch_has_any() {
     let mut batch = Batch { streams: vec![3], ..Batch::default() };
     spec("uniform:read=0.5").open(100, 1).unwrap().fill(&mut batch, 10).unwrap();
-    assert_eq!(batch.streams, []);
+    assert!(batch.streams.is_empty());
 }
 
 #[test]

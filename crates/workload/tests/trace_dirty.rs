@@ -1,17 +1,15 @@
 //! Dirty and clean events: hints of a replay and those taken back, in our own formats, and what a
 //! write-ahead log says.
 
-mod trace_common;
-
 use std::path::Path;
 
+use crate::trace_common::{read, row};
 use flashgc_workload::requests::{Arrivals, Disorder, RequestStream, TimedRequest, TimedTrace};
 use flashgc_workload::trace::{
     ConvertOptions, NativeFile, PagingOptions, ReadOptions, Replay, SourceOptions, TraceSource,
     convert,
 };
 use flashgc_workload::{Batch, Op, Workload};
-use trace_common::{read, row};
 
 const HEADER: &str = "time_us,op,offset_bytes,size_bytes,dev\n";
 

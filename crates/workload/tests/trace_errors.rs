@@ -1,19 +1,17 @@
 //! What is said about traces that cannot be used: one line, with the place and what to try.
 
-mod trace_common;
-
 use std::fs;
 use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::trace_common::{corpus, read, reader};
 use flashgc_workload::trace::format::{FORMATS, find};
 use flashgc_workload::trace::{
     Declared, Fault, NativeFile, NativeWriter, OnBadLine, PagingOptions, ReadOptions, Relations,
     Request, SourceOptions, StatBuilder, TraceError, TraceReader, TraceSource, TraceStat,
     parse_devices,
 };
-use trace_common::{corpus, read, reader};
 
 const HINT: &str = "; hint: --on-bad-line skip counts and skips such lines";
 

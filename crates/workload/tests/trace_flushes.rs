@@ -1,9 +1,8 @@
 //! Flush commands of traces: which lines and records ask for one, and where it comes in a replay.
 
-mod trace_common;
-
 use std::path::PathBuf;
 
+use crate::trace_common;
 use flashgc_base::stream::NO_STREAM;
 use flashgc_workload::requests::{Arrivals, Disorder, RequestStream, TimedTrace};
 use flashgc_workload::trace::{

@@ -1,15 +1,13 @@
 //! Every registered format on small made-up traces: detected, read exactly, whatever they are
 //! packed in; and never a panic on damaged ones.
 
-mod trace_common;
-
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::panic::catch_unwind;
 
+use crate::trace_common::{corpus, csv, fuzz_folder, read, reader};
 use flashgc_workload::trace::format::{FORMATS, find};
 use flashgc_workload::trace::{Fault, OnBadLine, ReadOptions, Request, TraceReader};
-use trace_common::{corpus, csv, fuzz_folder, read, reader};
 
 #[test]
 fn every_format_is_detected_and_gives_the_expected_rows() {

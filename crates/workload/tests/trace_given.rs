@@ -1,11 +1,10 @@
 //! Traces whose pages keep the numbers that they have on their drive, and recordings, which say how large
 //! that drive is.
 
-mod trace_common;
-
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
+use crate::trace_common::csv;
 use flashgc_base::stream::NO_STREAM;
 use flashgc_workload::requests::{Disorder, RequestStream, TimedTrace};
 use flashgc_workload::trace::{
@@ -15,7 +14,6 @@ use flashgc_workload::trace::{
 };
 use flashgc_workload::{Batch, Op, Workload};
 use proptest::prelude::*;
-use trace_common::csv;
 
 const PAGE: u64 = 4096;
 

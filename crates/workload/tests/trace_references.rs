@@ -1,10 +1,9 @@
 //! References to memory: what lackey prints, our own format, and the filter that leaves out what no
 //! larger memory notices.
 
-mod trace_common;
-
 use std::path::Path;
 
+use crate::trace_common::{read, reader};
 use flashgc_base::rng::Stream;
 use flashgc_base::stream::NO_STREAM;
 use flashgc_workload::trace::{
@@ -12,7 +11,6 @@ use flashgc_workload::trace::{
     Replay, Request, SourceOptions, TraceReader, TraceSource, TraceStat, TraceWriter, convert,
 };
 use flashgc_workload::{Batch, Op, Workload};
-use trace_common::{read, reader};
 
 fn access(op: Op, offset: i64, size: u64) -> Request {
     Request { time_ns: 0, offset, size, device: 0, op, stream: NO_STREAM }

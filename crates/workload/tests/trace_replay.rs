@@ -1,8 +1,6 @@
 //! A trace as a workload: the d-choices paper's preprocessing, the same commands from memory and
 //! from the file, in any batch size.
 
-mod trace_common;
-
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 

@@ -1,11 +1,10 @@
 //! Writes of less than a page in replays: every byte that the trace writes on pages of the drive is
 //! counted once, in any batch size, from memory and from the file.
 
-mod trace_common;
-
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use crate::trace_common;
 use flashgc_base::stream::NO_STREAM;
 use flashgc_workload::trace::{
     Fault, Kinds, Numbering, Paging, PagingOptions, ReadOptions, Replay, Replayer, Request,

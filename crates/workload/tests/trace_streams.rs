@@ -1,9 +1,8 @@
 //! The streams that the requests of a trace name: read, counted, replayed, converted.
 
-mod trace_common;
-
 use std::path::{Path, PathBuf};
 
+use crate::trace_common::{read, reader};
 use flashgc_base::stream::NO_STREAM;
 use flashgc_workload::requests::{Disorder, RequestStream, TimedTrace};
 use flashgc_workload::trace::{
@@ -13,7 +12,6 @@ use flashgc_workload::trace::{
 };
 use flashgc_workload::{Batch, Op, Workload};
 use proptest::prelude::*;
-use trace_common::{read, reader};
 
 const HEADER: &str = "time_us,op,offset_bytes,size_bytes,dev,stream\n";
 

@@ -1,7 +1,6 @@
 //! What is written is read back as it was: our own two formats, conversion, random access.
 
-mod trace_common;
-
+use crate::trace_common::{corpus, csv, fuzz_folder, read};
 use flashgc_base::stream::NO_STREAM;
 use flashgc_workload::Op;
 use flashgc_workload::trace::{
@@ -9,7 +8,6 @@ use flashgc_workload::trace::{
     ReadOptions, Request, TraceReader, TraceStat, TraceWriter, convert,
 };
 use proptest::prelude::*;
-use trace_common::{corpus, csv, fuzz_folder, read};
 
 /// Any request that a reader can give: whole range of times, offsets and devices; sizes and steps
 /// both of whole sectors and not; discards larger than a transfer.

@@ -1,0 +1,27 @@
+//! All tests of the crate as one program: a module for each file, and what they share.
+
+mod against_models;
+mod checkpoint;
+mod honesty;
+mod hosts;
+mod levelling;
+mod lifetime;
+mod mapping_units;
+mod published;
+mod recordings;
+#[allow(dead_code)] // the crate it comes from tests the rest of it
+#[path = "../../ftl/tests/reference/mod.rs"]
+mod reference;
+mod replays;
+mod runs;
+mod streams;
+mod swap;
+mod timed;
+mod timed_common;
+mod timed_dftl;
+mod timed_hosts;
+mod timed_life;
+mod timed_options;
+mod timed_preemption;
+mod timed_runs;
+mod timed_versions;
