@@ -70,6 +70,8 @@ if TYPE_CHECKING:
         compare,
         run,
     )
+    from flashgc.sweeps.outcome import Sweep
+    from flashgc.sweeps.sweep import sweep
     from flashgc.traces import Trace, trace_convert, trace_stat, trace_synth
     from flashgc.tuning.outcome import Tuned
     from flashgc.tuning.tune import tune
@@ -92,6 +94,7 @@ __all__ = [
     "Rank",
     "Recording",
     "Result",
+    "Sweep",
     "Timing",
     "Trace",
     "TraceError",
@@ -124,6 +127,7 @@ __all__ = [
     "results",
     "run",
     "schemes",
+    "sweep",
     "trace_convert",
     "trace_formats",
     "trace_record",
@@ -148,6 +152,8 @@ _HOMES = {
     **dict.fromkeys(("Trace", "trace_convert", "trace_stat", "trace_synth"), "traces"),
     "Gap": "foresight.outcome",
     "gap": "foresight.gap",
+    "Sweep": "sweeps.outcome",
+    "sweep": "sweeps.sweep",
     "Tuned": "tuning.outcome",
     "tune": "tuning.tune",
     **dict.fromkeys(("check_placement", "check_policy"), "conformance"),

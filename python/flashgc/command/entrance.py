@@ -21,6 +21,8 @@ from flashgc.postgres.clients import PostgresError
 COMMANDS = {
     "run": "flashgc.command.run:run",
     "compare": "flashgc.command.compare:compare",
+    "sweep": "flashgc.command.sweep:sweep",
+    "results": "flashgc.command.kept:results",
     "tune": "flashgc.command.tune:tune",
     "gap": "flashgc.command.gap:gap",
     "reproduce": "flashgc.command.reproduce:reproduce",
@@ -35,7 +37,7 @@ COMMANDS = {
 }
 
 #: Commands that import for a while before the engine starts, which then takes Ctrl-C in hand.
-HELD_LONGER = ("run", "compare", "tune", "gap", "identify")
+HELD_LONGER = ("run", "compare", "sweep", "tune", "gap", "identify")
 
 OK, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 

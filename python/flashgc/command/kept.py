@@ -1,0 +1,147 @@
+"""``flashgc results``: what the file of results of a sweep has."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from flashgc.command.entrance import CONTEXT, OK
+
+
+def _table(_context: Any, _parameter: Any, value: str | None) -> str | None:
+    if value is not None:
+        from flashgc import tables
+
+        tables.check(value, "--out")
+    return value
+
+
+@click.group(context_settings=CONTEXT, short_help="List, export, merge and prune kept results.")
+def results() -> None:
+    """What the file of results has that `flashgc sweep` keeps."""
+
+
+@results.command(
+    name="list",
+    context_settings=CONTEXT,
+    epilog="""\b
+Examples:
+  flashgc results list grid.results
+  flashgc results list grid.results --where victim=greedy --where "spare<0.1"
+  flashgc results list grid.results --out table.csv""",
+)
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "--where",
+    multiple=True,
+    metavar="COLUMN=VALUE",
+    help="Only results for which this holds; also <, <=, >, >= and !=. Repeat for several.",
+)
+@click.option(
+    "--out",
+    metavar="FILE",
+    type=click.Path(),
+    callback=_table,
+    help="Write the table to FILE, as .csv, .json, .md, .parquet or .tex.",
+)
+def list_(file: Path, where: tuple[str, ...], out: str | None) -> int:
+    """List results, the newest last."""
+    from flashgc import tables
+    from flashgc.command.render import LEFT, RIGHT, console, folded, is_plain, show, table
+    from flashgc.kept import Store
+    from flashgc.kept.query import conditions
+
+    with Store(file, "FILE", make=False) as store:
+        rows = store.rows(conditions(where))
+    if out is not None:
+        tables.save(rows, out)
+        return OK
+    target = console()
+    shown = (
+        ("workload", LEFT), ("victim", LEFT), ("placement", LEFT), ("spare", RIGHT),
+        ("seed", RIGHT), ("write_amplification", RIGHT), ("status", LEFT),
+    )  # fmt: skip
+    made = table(
+        target, [("WA" if name == "write_amplification" else name, side) for name, side in shown]
+    )
+    last = rows if is_plain(target) else rows[-40:]
+    for row in last:
+        cells = [tables.short(row[name]) for name, _ in shown]
+        made.add_row(*(cell if is_plain(target) else folded(cell, 22) for cell in cells))
+    show(target, made)
+    if len(last) < len(rows):
+        target.print(f"the last {len(last)} of {len(rows)}; hint: --out table.csv has all")
+    return OK
+
+
+@results.command(name="show", context_settings=CONTEXT)
+@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("key")
+def show_one(file: Path, key: str) -> int:
+    """Print one result as JSON: configuration, figures, or why there are none.
+
+    KEY is its key, or the beginning of it, as `list --out` and `sweep --json` have it.
+    """
+    from flashgc._documents import dumps
+    from flashgc.kept import Store
+
+    with Store(file, "FILE", make=False) as store:
+        kept = store.load(store.whole(key))
+    assert kept is not None  # Its key is one of the file's.
+    click.echo(
+        dumps(
+            {
+                "status": kept.status,
+                "reason": kept.reason or None,
+                "config": kept.config,
+                "result": kept.result,
+            }
+        )
+    )
+    return OK
+
+
+@results.command(
+    name="merge",
+    context_settings=CONTEXT,
+    epilog="""\b
+Examples:
+  flashgc results merge grid.results part-1.results part-2.results""",
+)
+@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("others", nargs=-1, required=True, type=click.Path(path_type=Path))
+def merge(file: Path, others: tuple[Path, ...]) -> int:
+    """Copy the results of OTHERS to FILE; a result wins over an error of the same cell."""
+    from flashgc.kept import Store
+
+    with Store(file, "FILE") as store:
+        for other in others:
+            with Store(other, "OTHERS", make=False) as source:
+                click.echo(f"{other}: {store.merge(source)} new")
+    return OK
+
+
+@results.command(name="prune", context_settings=CONTEXT)
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--failed", is_flag=True, help="Errors, so that a sweep runs these cells again.")
+@click.option("--other-versions", is_flag=True, help="Results of other builds of flashgc.")
+@click.option(
+    "--where",
+    multiple=True,
+    metavar="COLUMN=VALUE",
+    help="Results for which this holds, as in list.",
+)
+def prune(file: Path, failed: bool, other_versions: bool, where: tuple[str, ...]) -> int:
+    """Delete results, and give their space back."""
+    from flashgc._core import ConfigError
+    from flashgc.kept import Store
+    from flashgc.kept.query import conditions
+
+    if not (failed or other_versions or where):
+        raise ConfigError("nothing to delete was named; hint: --failed, --other-versions, --where")
+    with Store(file, "FILE", make=False) as store:
+        wanted = conditions([*where, *(["status=failed"] if failed else [])])
+        click.echo(f"{store.prune(wanted, other_versions=other_versions)} deleted")
+    return OK

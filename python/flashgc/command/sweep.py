@@ -1,0 +1,112 @@
+"""``flashgc sweep``: a grid of experiments from one file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from flashgc.command.entrance import CONTEXT, FAILED, INTERRUPTED, OK
+
+
+def _table(_context: Any, _parameter: Any, value: str | None) -> str | None:
+    if value is not None:
+        from flashgc import tables
+
+        tables.check(value, "--out")
+    return value
+
+
+@click.command(
+    context_settings=CONTEXT,
+    epilog="""\b
+Examples:
+  flashgc sweep grid.toml
+  flashgc sweep grid.toml --dry-run
+  flashgc sweep grid.toml --out table.csv
+  flashgc sweep grid.toml --shard 3/8      # one of 8 parts, for a job array
+  flashgc results merge grid.results part-*.results
+
+\b
+A grid is an experiment file in which any option may be a list or a range:
+  [drive]
+  spare = { from = "5%", to = "30%", step = "5%" }
+  [gc]
+  victim = ["greedy", "fifo", "d-choices:d=10"]
+  [run]
+  seed = [1, 2, 3]
+  [[sweep.leave_out]]
+  gc.victim = "fifo"
+  drive.spare = "<10%"
+
+Stopped work goes on where it was: give the same command again.""",
+)
+@click.argument("grid", type=click.Path(path_type=Path))
+@click.option(
+    "--results",
+    metavar="FILE",
+    help="File in which results are kept. [default: GRID with the ending .results]",
+)
+@click.option(
+    "--jobs", metavar="N", default="0", help="Cells side by side; 0 is one a core. [default: 0]"
+)
+@click.option("--shard", metavar="I/N", help="Run the I-th of N parts of the cells.")
+@click.option("--retry", is_flag=True, help="Run cells again that failed in earlier work.")
+@click.option(
+    "--dry-run", is_flag=True, help="Say what would be run, and for how long; run nothing."
+)
+@click.option(
+    "--out",
+    metavar="FILE",
+    type=click.Path(),
+    callback=_table,
+    help="Write a tidy table to FILE, as .csv, .json, .md, .parquet or .tex.",
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@click.option("--quiet", "-q", is_flag=True, help="No progress and no warnings.")
+def sweep(
+    grid: Path,
+    results: str | None,
+    jobs: str,
+    shard: str | None,
+    retry: bool,
+    dry_run: bool,
+    out: str | None,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    """Run every cell of a GRID of experiments, and keep what comes of each.
+
+    What an earlier sweep has kept is not run again, so adding a value runs only what is new. Cells
+    that cannot be are listed with their reason; of those that fail the error is kept.
+    """
+    from flashgc import tables
+    from flashgc.command.progress import Bar
+    from flashgc.command.render import warn
+    from flashgc.command.results import deliver
+    from flashgc.command.swept import show_plan, show_swept
+    from flashgc.sweeps.sweep import sweep as run
+    from flashgc.sweeps.sweep import sweep_plan
+
+    if dry_run:
+        show_plan(sweep_plan(grid, results=results, shard=shard, retry=retry), jobs)
+        return OK
+    with Bar(quiet=quiet) as bar:
+
+        def show(share: float, what: str, complete: int) -> None:
+            bar.show(share, what, complete, "cells")
+
+        swept = run(grid, results=results, jobs=jobs, shard=shard, retry=retry, progress=show)
+    if not as_json:
+        show_swept(swept)
+    deliver(swept.to_json(), as_json=as_json, out=None)
+    if out is not None:
+        tables.save(swept.rows(), out)
+    if swept.interrupted:
+        warn("interrupted: give the same command again to go on", quiet=quiet)
+        return INTERRUPTED
+    if swept.of("failed"):
+        warn(f"{len(swept.of('failed'))} cells failed; hint: --retry runs them again", quiet=quiet)
+        return FAILED
+    return OK

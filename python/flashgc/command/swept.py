@@ -1,0 +1,77 @@
+"""What ``flashgc sweep`` shows."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from flashgc.command.render import LEFT, RIGHT, console, folded, is_plain, show, table, unicode
+from flashgc.command.tuned import wrapped
+from flashgc.simulation import parse_jobs
+from flashgc.sweeps.execution import cores
+from flashgc.sweeps.outcome import Sweep, Swept
+from flashgc.sweeps.sweep import Plan
+from flashgc.units import format_duration
+
+#: Rows that are shown on a terminal, columns of the page, and characters of a value.
+ROWS, WIDTH, WORD = 40, 80, 24
+
+
+def show_plan(plan: Plan, jobs: str) -> None:
+    """Prints what a sweep is going to do."""
+    out = console()
+    used = cores(parse_jobs(jobs, "--jobs"))
+    basis = "at the speed of earlier results" if plan.measured else "at usual speeds"
+    out.print(f"{plan.cells} cells: {plan.missing} to run, {plan.found} found", highlight=False)
+    if plan.cannot:
+        out.print(f"{plan.cannot} cannot be; hint: flashgc sweep lists the reasons")
+    if plan.failed:
+        out.print(f"{plan.failed} failed in earlier work; hint: --retry runs them again")
+    if plan.missing:
+        words = "core" if used == 1 else "cores"
+        out.print(f"about {format_duration(plan.seconds / used)} on {used} {words}, {basis}")
+
+
+def show_swept(swept: Sweep) -> None:
+    """Prints the cells with their figures, and what did not come to a result."""
+    out = console()
+    complete = swept.of("result")
+    plus_minus = unicode(out, "±", "+-")
+    if complete:
+        made = table(
+            out,
+            [*((name, LEFT) for name in swept.axes), ("write amplification", RIGHT), ("", LEFT)],
+        )
+        shown = complete if is_plain(out) else complete[:ROWS]
+        for cell in shown:
+            half = cell.figures["write_amplification_ci95"]
+            made.add_row(
+                *(_word(str(value), plain=is_plain(out)) for value in cell.at.values()),
+                _figure(cell.figures["write_amplification"]),
+                "" if half is None else f"{plus_minus}{half:.4f}",
+            )
+        show(out, made)
+        if len(shown) < len(complete):
+            out.print(f"{len(complete) - len(shown)} more; hint: --out table.csv has all")
+        out.print()
+    out.print(
+        f"{len(swept)} cells: {swept.ran} run, {swept.found} found in {swept.results}",
+        soft_wrap=True,
+    )
+    for status, words in (("cannot", "cannot be"), ("failed", "failed"), ("missing", "not run")):
+        for line in _reasons(swept.of(status), words):
+            for piece in wrapped(line, WIDTH):
+                out.print(piece, markup=False, soft_wrap=is_plain(out))
+
+
+def _reasons(cells: tuple[Swept, ...], words: str) -> list[str]:
+    """A line for each reason: how many cells have it."""
+    counts = Counter(cell.reason for cell in cells)
+    return [f"{count} {words}: {reason}" for reason, count in counts.most_common(10)]
+
+
+def _word(text: str, *, plain: bool) -> str:
+    return text if plain else folded(text, WORD)
+
+
+def _figure(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4f}"

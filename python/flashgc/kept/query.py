@@ -1,0 +1,53 @@
+"""Conditions on kept results: ``victim=greedy``, ``spare<0.1``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from flashgc import _core
+from flashgc._core import ConfigError
+from flashgc.units import parse_share
+
+#: Columns of the table of results that a query may name, with what they hold.
+COLUMNS = {
+    "key": "text", "status": "text", "made": "number", "seconds": "number", "version": "text",
+    "engine": "text", "work": "text", "workload": "text", "victim": "text", "placement": "text",
+    "frontier": "text", "mapping": "text", "drive": "text", "spare": "share", "blocks": "number",
+    "seed": "number", "write_amplification": "number", "half": "number", "digest": "text",
+    "reason": "text",
+}  # fmt: skip
+
+_CONDITION = re.compile(r"\s*([a-z_]+)\s*(<=|>=|!=|=|<|>)\s*(.*?)\s*\Z")
+
+#: A condition: column, comparison and value.
+Condition = tuple[str, str, str | float]
+
+
+def conditions(texts: Sequence[str]) -> list[Condition]:
+    """Reads conditions; raises :class:`flashgc.ConfigError`.
+
+    >>> conditions(["victim=greedy", "spare<10%"])
+    [('victim', '=', 'greedy'), ('spare', '<', 0.1)]
+    """
+    made: list[Condition] = []
+    for text in texts:
+        match = _CONDITION.match(text)
+        if match is None:
+            raise ConfigError(f"--where: '{text}' is not understood; hint: write victim=greedy")
+        column, compared, value = match.groups()
+        if column not in COLUMNS:
+            hint = _core.suggest(column, list(COLUMNS))
+            raise ConfigError(f"--where: unknown column '{column}'; hint: {hint}")
+        made.append((column, compared, _value(column, value)))
+    return made
+
+
+def _value(column: str, text: str) -> str | float:
+    kind = COLUMNS[column]
+    if kind == "text":
+        return text
+    try:
+        return parse_share(text) if kind == "share" else float(text)
+    except (ConfigError, ValueError):
+        raise ConfigError(f"--where: {column} is a number, found '{text}'") from None

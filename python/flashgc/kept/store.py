@@ -1,0 +1,377 @@
+"""One file of results: an SQLite database, which several processes may write at once.
+
+A result is written whole or not at all, whatever stops the process or fills the disk. The table
+``results`` has what is asked for often, one short row each; the documents lie beside it in
+``documents``, so that a query over a million results does not read them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import sqlite3
+import time
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from flashgc import _core
+from flashgc._core import ConfigError
+from flashgc.kept.identity import Contents, engine_digest
+from flashgc.kept.query import COLUMNS, Condition
+
+#: What SQLite keeps in the head of a file of ours: "fgcr".
+_APPLICATION = 0x66676372
+#: The form of the tables.
+_FORM = 1
+#: Seconds to wait for another process that writes.
+_PATIENCE = 60
+
+_TABLES = """
+CREATE TABLE results (
+    id INTEGER PRIMARY KEY,
+    key TEXT NOT NULL UNIQUE,
+    status TEXT NOT NULL,
+    made REAL NOT NULL,
+    seconds REAL NOT NULL,
+    version TEXT NOT NULL,
+    engine TEXT NOT NULL,
+    work TEXT NOT NULL,
+    workload TEXT,
+    victim TEXT,
+    placement TEXT,
+    frontier TEXT,
+    mapping TEXT,
+    drive TEXT,
+    spare REAL,
+    blocks INTEGER,
+    seed INTEGER,
+    write_amplification REAL,
+    half REAL,
+    digest TEXT,
+    reason TEXT
+);
+CREATE TABLE documents (
+    id INTEGER PRIMARY KEY REFERENCES results ON DELETE CASCADE,
+    config BLOB NOT NULL,
+    result BLOB
+);
+CREATE TABLE files (
+    name TEXT NOT NULL,
+    bytes INTEGER NOT NULL,
+    changed INTEGER NOT NULL,
+    digest TEXT NOT NULL,
+    PRIMARY KEY (name, bytes, changed)
+);
+CREATE INDEX by_workload ON results (workload, victim, spare);
+CREATE INDEX by_time ON results (made);
+"""
+
+#: What came of a simulation: a ``result``; it ``failed``, and may be tried again; or it ``cannot``
+#: be, for a reason that stays.
+STATUSES = ("result", "failed", "cannot")
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What came of one simulation."""
+
+    status: str
+    #: The configuration, as the engine took it.
+    config: Mapping[str, Any]
+    #: The engine's result; ``None`` without one.
+    result: Mapping[str, Any] | None
+    #: Why there is none; empty with one.
+    reason: str = ""
+    #: How long it took, on one core or several.
+    seconds: float = 0.0
+
+
+class Store:
+    """A file of results. One thread uses one :class:`Store`."""
+
+    def __init__(self, path: Path, option: str = "--results", *, make: bool = True) -> None:
+        """Opens the file, or makes it; raises :class:`flashgc.ConfigError`, naming ``option``.
+
+        Without ``make``, the file must be there.
+        """
+        self.path = path
+        if not make and not path.exists():
+            raise ConfigError(f"{option}: {path}: no such file; hint: flashgc sweep makes one")
+        try:
+            self._connection = self._opened(option)
+        except sqlite3.Error as error:
+            raise ConfigError(
+                f"{option}: {path}: {_plain(error)}; hint: give another file"
+            ) from None
+
+    def _opened(self, option: str) -> sqlite3.Connection:
+        path = self.path
+        if path.is_dir():
+            raise ConfigError(f"{option}: {path} is a folder; hint: give a file in it")
+        if not path.parent.is_dir():
+            raise ConfigError(f"{option}: {path}: there is no such folder; hint: make it first")
+        connection = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)
+        connection.execute("PRAGMA foreign_keys = ON")
+        # Readers and a writer do not wait for each other. A kill loses nothing that was said to be
+        # kept; a loss of power may lose the last results, and nothing else.
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        with _transaction(connection):
+            application = connection.execute("PRAGMA application_id").fetchone()[0]
+            form = connection.execute("PRAGMA user_version").fetchone()[0]
+            tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+            if tables == 0:
+                for statement in _TABLES.split(";"):
+                    connection.execute(statement)
+                connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+                connection.execute(f"PRAGMA user_version = {_FORM}")
+            elif application != _APPLICATION:
+                raise ConfigError(
+                    f"{option}: {path} is a database of another program; hint: give another file"
+                )
+            elif form != _FORM:
+                raise ConfigError(
+                    f"{option}: {path} is of form {form}, this version reads form {_FORM}; "
+                    "hint: give another file"
+                )
+        return connection
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._connection.close()
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def contents(self) -> Contents:
+        """Digests of files, with those that were read in earlier work."""
+        rows = self._read("SELECT name, bytes, changed, digest FROM files")
+        return Contents({(name, size, changed): digest for name, size, changed, digest in rows})
+
+    def remember(self, contents: Contents) -> None:
+        """Keeps the digests of files that were read; raises :class:`OSError`."""
+        rows = [(*stamp, digest) for stamp, digest in contents.new.items()]
+        with self._writing():
+            self._connection.executemany("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?)", rows)
+        contents.new.clear()
+
+    def load(self, key: str) -> Kept | None:
+        """What came of the simulation with this key; ``None`` if nothing is known of it."""
+        rows = self._read(
+            "SELECT status, config, result, reason, seconds FROM results JOIN documents "
+            "USING (id) WHERE key = ?",
+            (key,),
+        )
+        for status, config, result, reason, seconds in rows:
+            document = None if result is None else _unpacked(result)
+            return Kept(status, _unpacked(config), document, reason or "", seconds)
+        return None
+
+    def statuses(self, keys: Sequence[str]) -> dict[str, str]:
+        """The status of each simulation that something is known of."""
+        found: dict[str, str] = {}
+        for begin in range(0, len(keys), 500):
+            some = keys[begin : begin + 500]
+            marks = ", ".join("?" * len(some))
+            found.update(
+                self._read(f"SELECT key, status FROM results WHERE key IN ({marks})", some)
+            )
+        return found
+
+    def speeds(self, work_of: Callable[[Mapping[str, Any]], float]) -> dict[str, float]:
+        """Work a second of a core, by kind of drive, of the last 100 results.
+
+        ``work_of`` tells how much work a configuration is.
+        """
+        rows = self._read(
+            "SELECT drive, seconds, config FROM results JOIN documents USING (id) "
+            "WHERE status = 'result' AND seconds > 0 ORDER BY made DESC LIMIT 100"
+        )
+        sums: dict[str, list[float]] = {}
+        for drive, seconds, config in rows:
+            entry = sums.setdefault(drive, [0.0, 0.0])
+            entry[0] += work_of(_unpacked(config))
+            entry[1] += seconds
+        return {drive: work / seconds for drive, (work, seconds) in sums.items()}
+
+    def put(self, key: str, kept: Kept, work: str) -> None:
+        """Keeps what came of a simulation, in the place of what was known; raises :class:`OSError`.
+
+        ``work`` is the command that it was for.
+        """
+        result, config = kept.result or {}, kept.config
+        described = result.get("config", config)
+        row = {
+            "key": key,
+            "status": kept.status,
+            "made": time.time(),
+            "seconds": kept.seconds,
+            "version": _core.version(),
+            "engine": engine_digest(),
+            "work": work,
+            "workload": described.get("workload"),
+            "victim": described.get("victim"),
+            "placement": described.get("placement", "none"),
+            "frontier": described.get("frontier"),
+            "mapping": described.get("mapping", "page"),
+            "drive": "counting" if config.get("timed") is None else "timed",
+            "spare": described.get("spare"),
+            "blocks": described.get("blocks"),
+            "seed": described.get("seed"),
+            "write_amplification": result.get("write_amplification"),
+            "half": result.get("write_amplification_ci95"),
+            "digest": result.get("digest"),
+            "reason": kept.reason or None,
+        }
+        names, marks = ", ".join(row), ", ".join(f":{name}" for name in row)
+        document = None if kept.result is None else _packed(kept.result)
+        with self._writing():
+            self._connection.execute("DELETE FROM results WHERE key = ?", (key,))
+            made = self._connection.execute(
+                f"INSERT INTO results ({names}) VALUES ({marks})", row
+            ).lastrowid
+            self._connection.execute(
+                "INSERT INTO documents VALUES (?, ?, ?)", (made, _packed(config), document)
+            )
+
+    def rows(self, wanted: Sequence[Condition] = ()) -> list[dict[str, Any]]:
+        """The columns of all results for which the conditions hold, the newest last."""
+        where, values = _where(wanted)
+        names = list(COLUMNS)
+        found = self._read(
+            f"SELECT {', '.join(names)} FROM results{where} ORDER BY made, id", values
+        )
+        return [dict(zip(names, row, strict=True)) for row in found]
+
+    def whole(self, beginning: str) -> str:
+        """The key that begins so; raises :class:`flashgc.ConfigError` if it is not just one."""
+        keys = [
+            key
+            for (key,) in self._read(
+                "SELECT key FROM results WHERE substr(key, 1, ?) = ? LIMIT 2",
+                (len(beginning), beginning),
+            )
+        ]
+        if len(keys) != 1:
+            told = "several results begin" if keys else "no result begins"
+            raise ConfigError(f"KEY: {told} with '{beginning}'; hint: flashgc results list --out")
+        return str(keys[0])
+
+    def merge(self, other: Store) -> int:
+        """Takes over what ``other`` has and this file has not, or only as an error; how many."""
+        names = ", ".join(name for name in COLUMNS)
+        with self._attached(other):
+            before = self._connection.total_changes
+            with self._writing():
+                self._connection.execute(
+                    "DELETE FROM results WHERE status != 'result' AND key IN "
+                    "(SELECT key FROM other.results WHERE status = 'result')"
+                )
+                deleted = self._connection.total_changes - before
+                self._connection.execute(
+                    f"INSERT OR IGNORE INTO results ({names}) SELECT {names} FROM other.results"
+                )
+                copied = self._connection.total_changes - before - deleted
+                self._connection.execute(
+                    "INSERT OR IGNORE INTO documents SELECT mine.id, theirs.config, theirs.result "
+                    "FROM results AS mine JOIN other.results AS found USING (key) "
+                    "JOIN other.documents AS theirs ON theirs.id = found.id"
+                )
+        return copied
+
+    @contextlib.contextmanager
+    def _attached(self, other: Store) -> Iterator[None]:
+        self._read("ATTACH DATABASE ? AS other", (str(other.path),))
+        try:
+            yield
+        finally:
+            self._read("DETACH DATABASE other")
+
+    def prune(self, wanted: Sequence[Condition], *, other_versions: bool = False) -> int:
+        """Deletes the results for which the conditions hold, and gives their space back; how many.
+
+        With ``other_versions``, those of other builds of the engine only.
+        """
+        conditions = [*wanted]
+        if other_versions:
+            conditions.append(("engine", "!=", engine_digest()))
+        where, values = _where(conditions)
+        with self._writing():
+            deleted = self._connection.execute(f"DELETE FROM results{where}", values).rowcount
+        self._read("VACUUM")
+        return deleted
+
+    def _read(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        try:
+            return self._connection.execute(query, values).fetchall()
+        except sqlite3.Error as error:
+            raise self._refused(error) from None
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            with _transaction(self._connection):
+                yield
+        except sqlite3.Error as error:
+            raise self._refused(error) from None
+
+    def _refused(self, error: sqlite3.Error) -> OSError:
+        full = getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
+        code = errno.ENOSPC if full else errno.EIO
+        return OSError(code, os.strerror(code) if full else _plain(error), str(self.path))
+
+
+def _where(wanted: Sequence[Condition]) -> tuple[str, list[Any]]:
+    """The clause of a query, and its values; a bare name stands for any parameters."""
+    parts, values = [], []
+    for column, compared, value in wanted:
+        if isinstance(value, str) and compared in ("=", "!="):
+            negated = "NOT " if compared == "!=" else ""
+            parts.append(f"{negated}({column} = ? OR substr({column}, 1, ?) = ?)")
+            values += [value, len(value) + 1, f"{value}:"]
+        else:
+            parts.append(f"{column} {compared} ?")
+            values.append(value)
+    return (f" WHERE {' AND '.join(parts)}" if parts else ""), values
+
+
+@contextlib.contextmanager
+def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """All or nothing. It waits for other writers before it begins, never in the middle."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        with contextlib.suppress(sqlite3.Error):
+            connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")
+
+
+def _plain(error: sqlite3.Error) -> str:
+    """What SQLite says, for people.
+
+    >>> _plain(sqlite3.DatabaseError("file is not a database"))
+    'is not a file of results'
+    """
+    text = str(error)
+    if "not a database" in text:
+        return "is not a file of results"
+    return text
+
+
+def _packed(value: Mapping[str, Any]) -> bytes:
+    return zlib.compress(json.dumps(value, separators=(",", ":")).encode(), 1)
+
+
+def _unpacked(blob: bytes) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(zlib.decompress(blob))
+    return document

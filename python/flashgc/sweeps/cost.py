@@ -1,0 +1,71 @@
+"""How long a cell takes beside the others: estimates, for progress and plans."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from flashgc import _core
+from flashgc.units import parse_count
+
+#: Page writes a second of one core, if nothing is known: of counting drives, and of timed ones.
+USUAL = {"counting": 10e6, "timed": 0.5e6}
+#: Bytes of a trace that stand for one write; compressed ones have fewer.
+_TRACE_BYTES = 10
+#: Pages of a drive whose size the trace says.
+_UNKNOWN_PAGES = 1 << 20
+
+
+def drive_of(config: Mapping[str, Any]) -> str:
+    """The kind of drive: ``counting`` or ``timed``."""
+    return "counting" if config.get("timed") is None else "timed"
+
+
+def pages_of(config: Mapping[str, Any]) -> int:
+    """About how many pages the drive has."""
+    blocks, capacity = config.get("blocks"), config.get("capacity")
+    if blocks:
+        return int(blocks) * int(config.get("pages_per_block") or 1)
+    if capacity:
+        return int(capacity) // int(config.get("page_size") or 4096)
+    return _UNKNOWN_PAGES
+
+
+def writes_of(config: Mapping[str, Any]) -> float:
+    """About how many pages the host writes in all runs."""
+    ((unit, amount),) = config["length"].items()
+    pages = pages_of(config)
+    runs = int(config.get("runs") or 1)
+    workload = str(config["workload"])
+    if unit == "writes":
+        text = str(amount).strip()
+        if text.endswith("x"):
+            return runs * float(text[:-1]) * pages
+        return runs * float(parse_count(text))
+    if unit == "requests":
+        return runs * float(amount)
+    if unit == "collections":
+        return runs * float(amount) * int(config.get("pages_per_block") or 1) / 4
+    if _core.is_trace(workload):
+        try:
+            size = os.stat(workload).st_size
+        except OSError:
+            size = 1 << 20
+        passes = float(amount) if re.fullmatch(r"[\d.]+", str(amount)) else 3.0
+        return runs * passes * size / _TRACE_BYTES
+    return runs * 20.0 * pages
+
+
+def seconds_of(config: Mapping[str, Any], speeds: Mapping[str, float]) -> float:
+    """About how many seconds of a core; ``speeds`` are writes a second by kind of drive.
+
+    >>> config = {"workload": "uniform", "blocks": 1000, "pages_per_block": 100, "runs": 1,
+    ...           "length": {"writes": "20x"}, "timed": None}
+    >>> seconds_of(config, {"counting": 1e6})
+    2.0
+    """
+    speed = speeds.get(drive_of(config)) or USUAL[drive_of(config)]
+    return max(writes_of(config) / speed, 1e-3) if math.isfinite(speed) else 0.0

@@ -1,0 +1,144 @@
+"""What came of a sweep: a cell each, and the figures that tables are made of."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from flashgc import _core, tables
+from flashgc._documents import Document, Json
+from flashgc.kept import Kept
+from flashgc.options import find, known
+from flashgc.units import parse_count, parse_share, parse_size
+
+#: What the table of a sweep has of each result, and its unit where it has one.
+FIGURES = (
+    "write_amplification",
+    "write_amplification_ci95",
+    "page_programs_per_second",
+    "host_pages",
+    "copied_pages",
+    "erases",
+    "steady",
+    "digest",
+)
+
+
+@dataclass(frozen=True)
+class Swept:
+    """One cell."""
+
+    #: Where it stands, by the names of the axes, as typed.
+    at: Mapping[str, Any]
+    #: ``result``; ``failed``, and may be tried again; ``cannot`` be; ``missing``: was not run.
+    status: str
+    #: The key of what was simulated; empty where it cannot be.
+    key: str
+    #: Why there is no result; empty with one.
+    reason: str
+    #: How long it took, in seconds of a core; of a result that was found, when it was made.
+    seconds: float
+    #: Figures of the result by name, those of :data:`FIGURES`; empty without one.
+    figures: Mapping[str, Any]
+
+
+def swept(at: Mapping[str, Any], key: str, kept: Kept | None) -> Swept:
+    """A cell with what came of it."""
+    if kept is None:
+        return Swept(at, "missing", key, "it was not run", 0.0, {})
+    result = kept.result or {}
+    figures = {name: result.get(name) for name in FIGURES} if result else {}
+    return Swept(at, kept.status, key, kept.reason, kept.seconds, figures)
+
+
+@dataclass(frozen=True)
+class Sweep(Document):
+    """A grid of results."""
+
+    #: Names of the axes.
+    axes: tuple[str, ...]
+    #: All cells, in the order of the grid: the last axis changes fastest.
+    cells: tuple[Swept, ...]
+    #: Cells that this call has run, and those that were found in the file of results.
+    ran: int
+    found: int
+    #: Whether it was stopped before its end.
+    interrupted: bool
+    #: The file of results.
+    results: str
+    _raw: dict[str, Json] = dataclasses.field(repr=False, compare=False)
+
+    def __iter__(self) -> Iterator[Swept]:
+        return iter(self.cells)
+
+    def __len__(self) -> int:
+        return len(self.cells)
+
+    def of(self, status: str) -> tuple[Swept, ...]:
+        """The cells with this status."""
+        return tuple(cell for cell in self.cells if cell.status == status)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A tidy table: a row each cell with a result; its place on the axes, then its figures."""
+        return [
+            {**dict(_typed(name, value) for name, value in cell.at.items()), **cell.figures}
+            for cell in self.cells
+            if cell.status == "result"
+        ]
+
+    def to_frame(self, library: str = "pandas") -> Any:
+        """The tidy table as a data frame of ``pandas`` or ``polars``.
+
+        Raises :class:`flashgc.ConfigError` where the package is not installed.
+        """
+        return tables.to_frame(self.rows(), library)
+
+
+def _typed(name: str, value: Any) -> tuple[str, Any]:
+    """The column of an axis, with its unit, and a value in it as a number where it is one.
+
+    >>> _typed("spare", "7%"), _typed("capacity", "1GiB"), _typed("victim", "greedy")
+    (('spare', 0.07), ('capacity_bytes', 1073741824), ('victim', 'greedy'))
+    """
+    kind = find(name).kind if known(name) else "text"
+    if kind == "share":
+        return name, parse_share(value)
+    if kind == "size":
+        return f"{name}_bytes", parse_size(value)
+    if kind == "count" and isinstance(value, str):
+        return name, parse_count(value)
+    return name, value
+
+
+def sweep_of(
+    axes: Sequence[str],
+    cells: Sequence[Swept],
+    *,
+    ran: int,
+    found: int,
+    interrupted: bool,
+    results: str,
+) -> Sweep:
+    """The sweep with its document."""
+    raw: dict[str, Json] = {
+        "version": _core.version(),
+        "interrupted": interrupted,
+        "results": results,
+        "axes": list(axes),
+        "ran": ran,
+        "found": found,
+        "cells": [
+            {
+                "at": dict(cell.at),
+                "status": cell.status,
+                "key": cell.key,
+                "reason": cell.reason or None,
+                "seconds": cell.seconds,
+                **cell.figures,
+            }
+            for cell in cells
+        ],
+    }
+    return Sweep(tuple(axes), tuple(cells), ran, found, interrupted, results, raw)

@@ -1,0 +1,214 @@
+"""``flashgc.sweep``: a grid of experiments, on all cores or on a cluster."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Mapping
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from flashgc import _engine
+from flashgc._core import ConfigError, Control
+from flashgc.kept import Contents, Kept, Store
+from flashgc.simulation import parse_jobs
+from flashgc.sweeps.cost import USUAL, drive_of, seconds_of, writes_of
+from flashgc.sweeps.execution import Execution, Threads
+from flashgc.sweeps.grid import grid as grid_of
+from flashgc.sweeps.outcome import Sweep, sweep_of, swept
+from flashgc.sweeps.plan import Planned, plan
+
+#: Called with the share that is done, what is being done, and how many cells are complete.
+Progress = Callable[[float, str, int], None]
+
+#: What ends the name of a file of results.
+ENDING = ".results"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a sweep is going to do."""
+
+    #: Cells of the grid.
+    cells: int
+    #: Those that cannot be, that are in the file of results, and that failed in earlier work.
+    cannot: int
+    found: int
+    failed: int
+    #: Simulations to run.
+    missing: int
+    #: About how long they take, in seconds of a core.
+    seconds: float
+    #: Whether that is from results of the file; else from usual speeds.
+    measured: bool
+
+
+def sweep(
+    grid: str | PathLike[str] | Mapping[str, Any],
+    *,
+    results: str | PathLike[str] | None = None,
+    jobs: int | str = 0,
+    executor: Executor | None = None,
+    shard: str | None = None,
+    retry: bool = False,
+    progress: Progress | None = None,
+    control: Control | None = None,
+) -> Sweep:
+    """Runs a grid of experiments and keeps each result as soon as it is complete.
+
+    ``grid`` is a TOML file with the sections of an experiment, or a dictionary like it. Any option
+    may be a list or a range (``{from = "5%", to = "30%", count = 6}``): each is an axis.
+    ``[[sweep.zip]]`` has lists that go together, ``sweep.experiments`` whole experiment files,
+    ``[[sweep.leave_out]]`` conditions for cells that are not wanted.
+
+    ``results`` is the file of results (``GRID.results`` beside the file by default). What it has is
+    not run again. Cells that cannot be have their reason; of those that failed it is kept, and
+    ``retry`` runs them again. ``jobs`` is the number of cores (0 for all), ``executor`` any other
+    place to run: an executor of :mod:`concurrent.futures`, such as that of a Dask client.
+    ``shard`` (``"2/8"``) runs a part of the cells, for a cluster's job array.
+
+    Ctrl-C ends it; what is complete is kept, and the same call goes on.
+
+    Raises :class:`flashgc.ConfigError` and :class:`OSError`.
+
+    >>> import tempfile
+    >>> cells = {"drive": {"blocks": 64, "pages_per_block": 16, "spare": ["10%", "20%"]},
+    ...          "gc": {"victim": ["greedy", "fifo"]}, "run": {"writes": "2x"}}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     swept = sweep(cells, results=folder + "/grid.results")
+    >>> swept.axes, len(swept), swept.ran
+    (('spare', 'victim'), 4, 4)
+    """
+    path = _results(grid, results)
+    control = control or Control()
+    with Store(path, "results") as store:
+        planned = _planned(grid, store, _shard(shard))
+        return _run(planned, store, _executor(jobs, executor), retry, progress, control)
+
+
+def sweep_plan(
+    grid: str | PathLike[str] | Mapping[str, Any],
+    *,
+    results: str | PathLike[str] | None = None,
+    shard: str | None = None,
+    retry: bool = False,
+) -> Plan:
+    """What :func:`sweep` would do; it runs nothing."""
+    path = _results(grid, results)
+    with contextlib.ExitStack() as stack:
+        store = stack.enter_context(Store(path, "results")) if path.exists() else None
+        planned = _planned(grid, store, _shard(shard))
+        known = {} if store is None else store.statuses([one.key for one in planned if one.config])
+        speeds = {} if store is None else store.speeds(writes_of)
+    missing = {
+        one.key: one.config
+        for one in planned
+        if one.config is not None and _to_run(known.get(one.key), retry=retry)
+    }
+    return Plan(
+        cells=len(planned),
+        cannot=sum(one.config is None or known.get(one.key) == "cannot" for one in planned),
+        found=sum(known.get(one.key) == "result" for one in planned),
+        failed=sum(known.get(one.key) == "failed" for one in planned),
+        missing=len(missing),
+        seconds=sum(seconds_of(config, speeds) for config in missing.values()),
+        measured=all(drive_of(config) in speeds for config in missing.values()),
+    )
+
+
+def _results(grid: str | PathLike[str] | Mapping[str, Any], results: Any) -> Path:
+    if results is not None:
+        return Path(results)
+    if isinstance(grid, Mapping):
+        return Path(f"flashgc{ENDING}")
+    return Path(grid).with_suffix(ENDING)
+
+
+def _shard(text: str | None) -> tuple[int, int]:
+    """Number and count of ``2/8``, from 1.
+
+    >>> _shard("2/8"), _shard(None)
+    ((2, 8), (1, 1))
+    """
+    if text is None:
+        return 1, 1
+    first, _, second = str(text).partition("/")
+    if first.isdecimal() and second.isdecimal() and 1 <= int(first) <= int(second):
+        return int(first), int(second)
+    raise ConfigError(f"shard: found {text!r}, expected one of N parts; hint: write 1/4 to 4/4")
+
+
+def _planned(grid: Any, store: Store | None, shard: tuple[int, int]) -> list[Planned]:
+    contents = Contents() if store is None else store.contents()
+    source = grid if isinstance(grid, Mapping) else Path(grid)
+    planned = plan(grid_of(source), contents)
+    if store is not None and contents.new:
+        store.remember(contents)
+    number, count = shard
+    return planned[number - 1 :: count]
+
+
+def _executor(jobs: int | str, executor: Executor | None) -> Executor:
+    return Threads(parse_jobs(jobs, "jobs")) if executor is None else executor
+
+
+def _to_run(status: str | None, *, retry: bool) -> bool:
+    return status is None or (retry and status == "failed")
+
+
+def _run(
+    planned: list[Planned],
+    store: Store,
+    executor: Executor,
+    retry: bool,
+    progress: Progress | None,
+    control: Control,
+) -> Sweep:
+    known = store.statuses([one.key for one in planned if one.config is not None])
+    missing: dict[str, dict[str, Any]] = {}
+    for one in planned:
+        if one.config is not None and _to_run(known.get(one.key), retry=retry):
+            missing.setdefault(one.key, one.config)
+    # Long ones first: no core waits for a long one at the end.
+    costs = {key: seconds_of(config, USUAL) for key, config in missing.items()}
+    order = sorted(missing, key=lambda key: -costs[key])
+    total = sum(costs.values()) or 1.0
+    done = 0.0
+    ran = 0
+
+    def complete(index: int, kept: Kept) -> None:
+        nonlocal done, ran
+        store.put(order[index], kept, "sweep")
+        done += costs[order[index]]
+        ran += 1
+
+    def look(running: float) -> None:
+        if progress is not None:
+            mean = total / max(len(order), 1)
+            progress(min((done + running * mean) / total, 1.0), "simulating", ran)
+
+    with _engine.interruptible(control), _engine.terminable(control), _owned(executor):
+        whole = Execution(executor, control).run([missing[key] for key in order], complete, look)
+    cells = []
+    for one in planned:
+        kept = store.load(one.key) if one.config is not None else None
+        if one.config is None:
+            kept = Kept("cannot", {}, None, one.reason)
+        cells.append(swept(one.at, one.key, kept))
+    names = tuple(planned[0].at) if planned else ()
+    found = sum(known.get(one.key) == "result" for one in planned)
+    return sweep_of(
+        names, cells, ran=ran, found=found, interrupted=not whole, results=str(store.path)
+    )
+
+
+@contextlib.contextmanager
+def _owned(executor: Executor) -> Any:
+    """Threads of ours end with the work; an executor of somebody else goes on."""
+    try:
+        yield
+    finally:
+        if isinstance(executor, Threads):
+            executor.shutdown(wait=True, cancel_futures=True)

@@ -1,0 +1,42 @@
+"""What is done with one cell, in a thread here or in a process elsewhere."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from flashgc import _engine
+from flashgc._core import ConfigError, Control, FlashgcError
+from flashgc.kept import Kept
+from flashgc.policy_files import KEYS, is_written, load_policy
+
+
+def simulate_cell(config: dict[str, Any], control: Control | None = None) -> Kept | None:
+    """Simulates one configuration on one core; ``None`` where it was stopped before its end.
+
+    Whatever goes wrong is part of what comes back, so that other cells go on.
+    """
+    begun = time.monotonic()
+    try:
+        policies = {
+            key: (config[key], load_policy(config[key], key))
+            for key in KEYS
+            if is_written(config.get(key))
+        }
+        simulated = _engine.simulate(
+            [config], jobs=1, control=control, policies={0: policies} if policies else None
+        )
+        result = simulated.results[0]
+    except ConfigError as error:
+        return Kept("cannot", config, None, str(error), time.monotonic() - begun)
+    except (FlashgcError, MemoryError, OSError) as error:
+        return Kept("failed", config, None, _words(error), time.monotonic() - begun)
+    if result["interrupted"]:
+        return None
+    return Kept("result", config, result, "", time.monotonic() - begun)
+
+
+def _words(error: Exception) -> str:
+    if isinstance(error, MemoryError):
+        return "not enough memory"
+    return str(error) or type(error).__name__

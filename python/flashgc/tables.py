@@ -1,0 +1,201 @@
+"""Tidy tables in files: the form is the name's ending."""
+
+from __future__ import annotations
+
+import csv
+import importlib
+import io
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from flashgc import _core, _files
+from flashgc._core import ConfigError
+
+Rows = Sequence[Mapping[str, Any]]
+
+
+def columns(rows: Rows) -> list[str]:
+    """The names of all columns, in the order in which rows first have them.
+
+    >>> columns([{"a": 1}, {"b": 2, "a": 3}])
+    ['a', 'b']
+    """
+    return list(dict.fromkeys(name for row in rows for name in row))
+
+
+def to_csv(rows: Rows) -> str:
+    """The table as CSV: a header, and numbers with all their digits; a missing value is empty.
+
+    >>> print(to_csv([{"spare": 0.07, "victim": "greedy"}]), end="")
+    spare,victim
+    0.07,greedy
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    names = columns(rows)
+    writer.writerow(names)
+    writer.writerows([_plain(row.get(name)) for name in names] for row in rows)
+    return text.getvalue()
+
+
+def to_json(rows: Rows) -> str:
+    """The table as a JSON list of objects."""
+    return (
+        json.dumps(
+            [{name: _finite(value) for name, value in row.items()} for row in rows], indent=1
+        )
+        + "\n"
+    )
+
+
+def to_markdown(rows: Rows) -> str:
+    """The table in Markdown, numbers to the right.
+
+    >>> print(to_markdown([{"victim": "greedy", "spare": 0.07}]), end="")
+    | victim | spare |
+    | --- | ---: |
+    | greedy | 0.07 |
+    """
+    names = columns(rows)
+    sides = ["---:" if _numeric(rows, name) else "---" for name in names]
+    lines = [names, sides, *([short(row.get(name)) for name in names] for row in rows)]
+    return "".join(
+        "| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |\n" for line in lines
+    )
+
+
+#: What LaTeX takes for commands.
+_TEX = {char: f"\\{char}" for char in "&%$#_{}"} | {
+    "~": "\\textasciitilde{}",
+    "^": "\\textasciicircum{}",
+    "\\": "\\textbackslash{}",
+}
+
+
+def to_tex(rows: Rows) -> str:
+    r"""The table for LaTeX, with the rules of the package booktabs.
+
+    >>> print(to_tex([{"victim": "greedy", "spare": 0.07}]), end="")
+    \begin{tabular}{lr}
+    \toprule
+    victim & spare \\
+    \midrule
+    greedy & 0.07 \\
+    \bottomrule
+    \end{tabular}
+    """
+    names = columns(rows)
+    sides = "".join("r" if _numeric(rows, name) else "l" for name in names)
+    body = [_tex_line([short(row.get(name)) for name in names]) for row in rows]
+    return (
+        "\n".join(
+            [
+                f"\\begin{{tabular}}{{{sides}}}",
+                "\\toprule",
+                _tex_line(names),
+                "\\midrule",
+                *body,
+                "\\bottomrule",
+                "\\end{tabular}",
+            ]
+        )
+        + "\n"
+    )
+
+
+def _tex_line(cells: Sequence[str]) -> str:
+    escaped = ("".join(_TEX.get(char, char) for char in cell) for cell in cells)
+    return " & ".join(escaped) + " \\\\"
+
+
+def to_parquet(rows: Rows) -> bytes:
+    """The table as Parquet. Raises :class:`flashgc.ConfigError` without the package ``pyarrow``."""
+    parquet = _package("pyarrow.parquet", "pyarrow", "a file .parquet")
+    sink = io.BytesIO()
+    parquet.write_table(to_arrow(rows), sink)
+    return sink.getvalue()
+
+
+def to_arrow(rows: Rows) -> Any:
+    """The table as a ``pyarrow.Table``."""
+    arrow = _package("pyarrow", "pyarrow", "a table of Arrow")
+    names = columns(rows)
+    return arrow.table({name: [row.get(name) for row in rows] for name in names})
+
+
+def to_frame(rows: Rows, library: str = "pandas") -> Any:
+    """The table as a data frame of ``pandas`` or ``polars``.
+
+    Raises :class:`flashgc.ConfigError` where the package is not installed.
+    """
+    if library not in ("pandas", "polars"):
+        raise ConfigError(
+            f"unknown library '{library}'; hint: {_core.suggest(library, ['pandas', 'polars'])}"
+        )
+    package = _package(library, library, "a data frame")
+    names = columns(rows)
+    return package.DataFrame({name: [row.get(name) for row in rows] for name in names})
+
+
+#: What writes each form.
+FORMS: dict[str, Callable[[Rows], str | bytes]] = {
+    ".csv": to_csv, ".json": to_json, ".md": to_markdown, ".parquet": to_parquet, ".tex": to_tex,
+}  # fmt: skip
+
+
+def check(name: str, option: str) -> None:
+    """Raises :class:`flashgc.ConfigError` if no table can be written to the file ``name``."""
+    _form(name, option)
+    _files.check(name, option, "table.csv")
+
+
+def save(rows: Rows, name: str, option: str = "--out") -> None:
+    """Writes the table, whole or not at all, in the form that the name ends with."""
+    _files.write(name, FORMS[_form(name, option)](rows))
+
+
+def _form(name: str, option: str) -> str:
+    ending = Path(name).suffix.lower()
+    if ending not in FORMS:
+        raise ConfigError(
+            f"{option}: {name} ends in no form of a table; hint: end it in {', '.join(FORMS)}"
+        )
+    if ending == ".parquet":
+        _package("pyarrow.parquet", "pyarrow", f"{option} {name}")
+    return ending
+
+
+def _package(module: str, package: str, what: str) -> Any:
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        raise ConfigError(
+            f"{what} needs the package {package}; hint: pip install {package}"
+        ) from None
+
+
+def _numeric(rows: Rows, name: str) -> bool:
+    values = [row[name] for row in rows if row.get(name) is not None]
+    return bool(values) and all(
+        isinstance(value, int | float) and not isinstance(value, bool) for value in values
+    )
+
+
+def _finite(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "" if _finite(value) is None else value
+
+
+def short(value: Any) -> str:
+    """A value in six digits, for eyes; empty for a missing one."""
+    return (
+        f"{value:.6g}" if isinstance(value, float) and math.isfinite(value) else str(_plain(value))
+    )

@@ -1,0 +1,408 @@
+"""Sweeps: the grid, its cells on all cores, and that nothing is lost."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import flashgc
+from conftest import COMMAND, Command, environment
+from flashgc import tables
+from flashgc.kept import Store
+from flashgc.sweeps import ranges
+from flashgc.sweeps.grid import grid
+from flashgc.sweeps.sweep import sweep_plan
+
+SMALL = {"blocks": 64, "pages_per_block": 16}
+
+
+def small(**more: Mapping[str, Any]) -> dict[str, Any]:
+    """A grid of small drives."""
+    drive, run = more.pop("drive", {}), more.pop("run", {})
+    return {"drive": {**SMALL, **drive}, **more, "run": {"writes": "2x", **run}}
+
+
+GRID = small(
+    drive={"spare": ["10%", "20%"]}, gc={"victim": ["greedy", "fifo"]}, run={"seed": [1, 2, 3]}
+)
+
+
+def test_each_cell_is_the_run_that_it_names(tmp_path: Path) -> None:
+    swept = flashgc.sweep(GRID, results=tmp_path / "r")
+    assert swept.axes == ("spare", "victim", "seed")
+    assert [tuple(cell.at.values()) for cell in swept] == list(
+        itertools.product(["10%", "20%"], ["greedy", "fifo"], [1, 2, 3])
+    )
+    for cell in swept:
+        alone = flashgc.run(
+            victim=cell.at["victim"],
+            spare=cell.at["spare"],
+            seed=cell.at["seed"],
+            writes="2x",
+            **SMALL,  # type: ignore[arg-type]
+        )
+        assert cell.figures["digest"] == alone.digest
+        assert cell.figures["write_amplification"] == alone.write_amplification
+
+
+def test_what_is_kept_is_not_run_again(tmp_path: Path) -> None:
+    flashgc.sweep(GRID, results=tmp_path / "r")
+    again = flashgc.sweep(GRID, results=tmp_path / "r")
+    assert (again.ran, again.found) == (0, 12)
+    more = {**GRID, "gc": {"victim": ["greedy", "fifo", "random"]}}
+    plan = sweep_plan(more, results=tmp_path / "r")
+    assert (plan.cells, plan.found, plan.missing) == (18, 12, 6)
+    grown = flashgc.sweep(more, results=tmp_path / "r")
+    assert (grown.ran, grown.found) == (6, 12)
+
+
+def test_a_plan_makes_no_file(tmp_path: Path) -> None:
+    assert sweep_plan(GRID, results=tmp_path / "r").missing == 12
+    assert not (tmp_path / "r").exists()
+
+
+def test_lists_go_together_in_a_zip() -> None:
+    made = grid(
+        small(
+            gc={"victim": ["greedy", "fifo"]},
+            sweep={
+                "zip": [
+                    {"drive": {"spare": ["10%", "20%"]}, "run": {"warmup": ["1/3", "1/2"]}},
+                ]
+            },
+        )
+    )
+    assert made.names == ("victim", "spare", "warmup")
+    assert [tuple(cell.at.values()) for cell in made.cells()] == [
+        ("greedy", "10%", "1/3"),
+        ("greedy", "20%", "1/2"),
+        ("fifo", "10%", "1/3"),
+        ("fifo", "20%", "1/2"),
+    ]
+
+
+def test_conditions_leave_cells_out() -> None:
+    made = grid(
+        small(
+            drive={"spare": ["5%", "10%", "20%"]},
+            gc={"victim": ["greedy", "d-choices:d=3", "d-choices:d=5"]},
+            sweep={
+                "leave_out": [
+                    {"gc": {"victim": "d-choices"}, "drive": {"spare": "<=0.1"}},
+                    {"gc": {"victim": "greedy"}, "drive": {"spare": ["0.2", "5%"]}},
+                ]
+            },
+        )
+    )
+    assert [tuple(cell.at.values()) for cell in made.cells()] == [
+        ("10%", "greedy"),
+        ("20%", "d-choices:d=3"),
+        ("20%", "d-choices:d=5"),
+    ]
+
+
+def test_experiment_files_are_an_axis_and_the_grid_wins(tmp_path: Path) -> None:
+    for name, blocks in (("few", 64), ("many", 128)):
+        (tmp_path / f"{name}.toml").write_text(
+            f'[drive]\nblocks = {blocks}\npages_per_block = 16\nspare = "30%"\n'
+            '[run]\nwrites = "2x"\n'
+        )
+    files = [str(tmp_path / f"{name}.toml") for name in ("few", "many")]
+    swept = flashgc.sweep(
+        {"drive": {"spare": ["10%", "20%"]}, "sweep": {"experiments": files}},
+        results=tmp_path / "r",
+    )
+    assert [tuple(cell.at.values()) for cell in swept] == list(
+        itertools.product(["few", "many"], ["10%", "20%"])
+    )
+    alone = flashgc.run(blocks=128, pages_per_block=16, spare="20%", writes="2x")
+    assert swept.cells[-1].figures["digest"] == alone.digest
+
+
+def test_cells_that_cannot_be_are_listed_and_the_others_run(tmp_path: Path) -> None:
+    # Memory of the last choices is more than the two blocks that d-choices looks at.
+    swept = flashgc.sweep(
+        small(
+            gc={"victim": ["greedy", "d-choices:d=2"], "frontier": ["single", "double"]},
+            drive={"spare": ["3%", "20%"]},
+        ),
+        results=tmp_path / "r",
+    )
+    assert len(swept.of("result")) + len(swept.of("cannot")) == 8
+    for cell in swept.of("cannot"):
+        assert "hint: " in cell.reason
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"gc": {"victim": ["greedy", "gredy"]}}, "unknown victim policy 'gredy'.*no cell with"),
+        ({"drive": {"sparr": [1]}}, "unknown key 'sparr' in .drive.; hint: did you mean 'spare'"),
+        ({"drvie": {"spare": [1]}}, "unknown section 'drvie'; hint: did you mean 'drive'"),
+        ({"sweep": {"zipp": []}}, "unknown key 'zipp' in .sweep."),
+        ({"gc": {"victim": []}}, "found an empty list"),
+        ({"gc": {"victim": ["fifo", "fifo"]}}, "'fifo' is given twice"),
+        ({"run": {"seed": {"from": 1, "to": 4}}}, "one of step, count, factor"),
+        ({"run": {"seed": {"from": 1, "to": 4, "step": 2}}}, "comes to 3, not to 4"),
+        ({"run": {"seed": {"from": 1, "to": 4, "step": -1}}}, "never comes"),
+        ({"run": {"seed": {"from": 1, "to": 4, "count": 1}}}, "expected 2 to"),
+        ({"drive": {"spare": {"from": "1%", "to": 4, "step": 1}}}, "different units"),
+        (
+            {"sweep": {"zip": [{"run": {"seed": [1, 2]}, "drive": {"spare": ["1%"]}}]}},
+            "seed 2, .*1",
+        ),
+        ({"sweep": {"leave_out": [{"gc": {"victim": "fifo"}}]}}, "holds for no cell"),
+        ({"sweep": {"experiments": "a.toml"}}, "expected files"),
+        ({"run": {"jobs": 2}}, "hint: flashgc sweep --jobs"),
+        ({"run": {"seed": [1, 2]}, "sweep": {"zip": [{"run": {"seed": [1, 2]}}]}}, "given twice"),
+    ],
+)
+def test_a_grid_that_is_wrong_is_refused(
+    values: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(flashgc.ConfigError, match=message):
+        flashgc.sweep(values, results=tmp_path / "r")
+
+
+def test_a_range_has_both_ends_and_its_unit() -> None:
+    assert ranges.values({"from": "5%", "to": "20%", "count": 4}, "") == ["5%", "10%", "15%", "20%"]
+    assert ranges.values({"from": 0.1, "to": 0.3, "step": 0.1}, "") == [0.1, 0.2, 0.3]
+    assert ranges.values({"from": 8, "to": 1, "factor": 0.5}, "") == [8, 4, 2, 1]
+    assert ranges.values({"from": 3, "to": 1, "step": -1}, "") == [3, 2, 1]
+
+
+def test_shards_merge_to_the_whole(tmp_path: Path, command: Command) -> None:
+    whole = flashgc.sweep(GRID, results=tmp_path / "whole")
+    for number in range(1, 5):
+        flashgc.sweep(GRID, results=tmp_path / f"part{number}", shard=f"{number}/4")
+    done = command("results", "merge", "all", *(f"part{number}" for number in range(1, 5)))
+    assert done.returncode == 0
+    assert done.stdout.count("3 new") == 4
+    merged = flashgc.sweep(GRID, results=tmp_path / "all")
+    assert merged.ran == 0
+    assert [cell.figures["digest"] for cell in merged] == [cell.figures["digest"] for cell in whole]
+
+
+def test_a_file_of_another_content_is_another_simulation(tmp_path: Path) -> None:
+    trace = tmp_path / "t.csv"
+
+    def written(pages: int) -> flashgc.Sweep:
+        lines = [f"{i},W,{(i * 7919 % pages) * 4096},4096" for i in range(4000)]
+        trace.write_text("\n".join(["time,op,offset,bytes", *lines]) + "\n")
+        return flashgc.sweep(
+            {"workload": {"source": str(trace)}, "drive": {"pages_per_block": 16}},
+            results=tmp_path / "r",
+        )
+
+    assert written(500).ran == 1
+    os.utime(trace, (1, 1))
+    assert written(500).ran == 0
+    copy = tmp_path / "copy.csv"
+    copy.write_bytes(trace.read_bytes())
+    assert (
+        flashgc.sweep(
+            {"workload": {"source": str(copy)}, "drive": {"pages_per_block": 16}},
+            results=tmp_path / "r",
+        ).ran
+        == 0
+    )
+    assert written(600).ran == 1
+
+
+def test_kill_9_costs_only_what_was_not_complete(tmp_path: Path) -> None:
+    whole = flashgc.sweep(long_grid(), results=tmp_path / "whole")
+    (tmp_path / "grid.json").write_text(json.dumps(long_grid()))
+    code = (
+        "import flashgc, json; "
+        "flashgc.sweep(json.load(open('grid.json')), results='killed', jobs=2)"
+    )
+    found = 0
+    for _ in range(10):
+        server = subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path, env=environment())
+        until = time.monotonic() + 60
+        while kept(tmp_path / "killed") <= found and server.poll() is None:
+            assert time.monotonic() < until, "no result comes"
+            time.sleep(0.01)
+        server.send_signal(signal.SIGKILL)
+        server.wait()
+        now = kept(tmp_path / "killed")
+        assert now > found or found == len(whole)
+        found = now
+    last = flashgc.sweep(long_grid(), results=tmp_path / "killed")
+    assert last.found == found
+    assert same(last, whole)
+
+
+def long_grid() -> dict[str, Any]:
+    return small(
+        drive={"blocks": 256, "spare": ["5%", "10%", "15%", "20%"]},
+        gc={"victim": ["greedy", "fifo", "random"]},
+        run={"seed": [1, 2, 3], "writes": "40x"},
+    )
+
+
+def kept(file: Path) -> int:
+    if not file.exists():
+        return 0
+    with Store(file, make=False) as store:
+        return len(store.rows())
+
+
+def same(one: flashgc.Sweep, other: flashgc.Sweep) -> bool:
+    """Whether two sweeps have the same table but for the speed of the machine."""
+
+    def table(swept: flashgc.Sweep) -> list[dict[str, Any]]:
+        return [
+            {name: value for name, value in row.items() if name != "page_programs_per_second"}
+            for row in swept.rows()
+        ]
+
+    return table(one) == table(other)
+
+
+def test_two_at_once_write_one_file(tmp_path: Path) -> None:
+    (tmp_path / "grid.json").write_text(json.dumps(long_grid()))
+    code = (
+        "import flashgc, json; "
+        "s = flashgc.sweep(json.load(open('grid.json')), results='both', jobs=1); "
+        "assert len(s.of('result')) == 36"
+    )
+    both = [
+        subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path, env=environment())
+        for _ in range(2)
+    ]
+    assert [one.wait(timeout=120) for one in both] == [0, 0]
+    assert kept(tmp_path / "both") == 36
+
+
+def test_ctrl_c_keeps_what_is_complete(tmp_path: Path) -> None:
+    (tmp_path / "g.toml").write_text(
+        '[drive]\nblocks = 2000\npages_per_block = 64\n[run]\nwrites = "200x"\nseed = '
+        "{ from = 1, to = 50, step = 1 }\n"
+    )
+    for stop, code in ((signal.SIGINT, 130), (signal.SIGTERM, 130)):
+        server = subprocess.Popen(
+            [*COMMAND, "sweep", "g.toml", "--json"],
+            cwd=tmp_path,
+            env=environment(),
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        before = kept(tmp_path / "g.results")
+        until = time.monotonic() + 60
+        while kept(tmp_path / "g.results") == before:
+            assert time.monotonic() < until, "no result comes"
+            time.sleep(0.02)
+        server.send_signal(stop)
+        document = json.loads(server.communicate(timeout=60)[0])
+        assert server.returncode == code
+        assert document["interrupted"]
+        statuses = [cell["status"] for cell in document["cells"]]
+        assert statuses.count("result") == kept(tmp_path / "g.results") > before
+        assert "missing" in statuses
+
+
+def test_an_executor_runs_the_cells_elsewhere(tmp_path: Path) -> None:
+    here = flashgc.sweep(GRID, results=tmp_path / "here")
+    with ProcessPoolExecutor(2) as pool:
+        there = flashgc.sweep(GRID, results=tmp_path / "there", executor=pool)
+    assert there.ran == 12
+    assert same(there, here)
+
+
+class Losing(Executor):
+    """Workers that are lost: the first time each cell is run, or always."""
+
+    def __init__(self, *, always: bool) -> None:
+        self.always, self.seen, self.lost = always, set[str](), 0
+
+    def submit(self, function: Any, /, *arguments: Any, **_: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        key = json.dumps(arguments[0])
+        if self.always or key not in self.seen:
+            self.seen.add(key)
+            self.lost += 1
+            future.set_exception(RuntimeError("killed"))
+        else:
+            future.set_result(function(*arguments))
+        return future
+
+
+def test_a_worker_that_is_lost_costs_its_cells_only_a_second_run(tmp_path: Path) -> None:
+    here = flashgc.sweep(GRID, results=tmp_path / "here")
+    losing = Losing(always=False)
+    there = flashgc.sweep(GRID, results=tmp_path / "there", executor=losing)
+    assert losing.lost == 12
+    assert same(there, here)
+
+
+def test_a_cell_whose_workers_are_always_lost_has_failed_and_may_be_run_again(
+    tmp_path: Path,
+) -> None:
+    losing = Losing(always=True)
+    swept = flashgc.sweep(GRID, results=tmp_path / "r", executor=losing)
+    assert losing.lost == 36  # three times each
+    assert len(swept.of("failed")) == 12
+    assert "its worker was lost" in swept.cells[0].reason
+    assert flashgc.sweep(GRID, results=tmp_path / "r").ran == 0
+    assert len(flashgc.sweep(GRID, results=tmp_path / "r", retry=True).of("result")) == 12
+
+
+def test_a_table_has_numbers_with_their_units(tmp_path: Path) -> None:
+    swept = flashgc.sweep(
+        {
+            "drive": {"capacity": ["4MiB", "8MiB"], "pages_per_block": 16, "spare": "10%"},
+            "run": {"writes": "2x"},
+        },
+        results=tmp_path / "r",
+    )
+    rows = swept.rows()
+    assert [row["capacity_bytes"] for row in rows] == [4 << 20, 8 << 20]
+    tables.save(rows, str(tmp_path / "t.csv"))
+    first = (tmp_path / "t.csv").read_text().splitlines()[1].split(",")
+    assert float(first[1]) == rows[0]["write_amplification"]  # with all its digits
+    assert json.loads(tables.to_json(rows)) == rows
+
+
+def test_a_file_that_has_no_results_is_refused(tmp_path: Path, command: Command) -> None:
+    (tmp_path / "text").write_text("no database, but a text that is long enough to be read" * 20)
+    with pytest.raises(flashgc.ConfigError, match="is not a file of results"):
+        flashgc.sweep(GRID, results=tmp_path / "text")
+    with pytest.raises(flashgc.ConfigError, match="no such folder"):
+        flashgc.sweep(GRID, results=tmp_path / "no" / "r")
+    for arguments, words in (
+        (("results", "list", "none"), "no such file"),
+        (("results", "list", "r", "--where", "victm=x"), "did you mean 'victim'"),
+        (("results", "list", "r", "--where", "spare=x"), "is a number"),
+        (("results", "show", "r", "zz"), "no result begins with 'zz'"),
+        (("results", "prune", "r"), "nothing to delete"),
+        (("sweep", "g.toml", "--out", "t.xls"), "ends in no form of a table"),
+    ):
+        flashgc.sweep(small(), results=tmp_path / "r")
+        done = command(*arguments)
+        assert done.returncode == 2, done
+        assert words in done.stderr
+        assert len(done.stderr.splitlines()) == 1
+
+
+def test_results_are_shown_and_deleted(tmp_path: Path, command: Command) -> None:
+    flashgc.sweep(GRID, results=tmp_path / "r")
+    listed = command("results", "list", "r", "--where", "victim=greedy", "--where", "spare<15%")
+    assert len(listed.stdout.splitlines()) == 4
+    key = flashgc.sweep(GRID, results=tmp_path / "r").cells[0].key
+    shown = json.loads(command("results", "show", "r", key[:12]).stdout)
+    assert shown["status"] == "result"
+    assert shown["config"]["seed"] == 1
+    assert "6 deleted" in command("results", "prune", "r", "--where", "victim=fifo").stdout
+    assert kept(tmp_path / "r") == 6
