@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from distributed import Client, LocalCluster
+from pyarrow import parquet
 
 import flashgc
 from conftest import COMMAND, Command, environment
@@ -406,3 +408,96 @@ def test_results_are_shown_and_deleted(tmp_path: Path, command: Command) -> None
     assert shown["config"]["seed"] == 1
     assert "6 deleted" in command("results", "prune", "r", "--where", "victim=fifo").stdout
     assert kept(tmp_path / "r") == 6
+
+
+def test_the_workers_of_a_dask_scheduler_run_the_cells(tmp_path: Path, command: Command) -> None:
+    here = flashgc.sweep(GRID, results=tmp_path / "here")
+    with LocalCluster(2, threads_per_worker=1, dashboard_address=None) as cluster:
+        (tmp_path / "g.toml").write_text(
+            '[drive]\nblocks = 64\npages_per_block = 16\nspare = ["10%", "20%"]\n'
+            '[gc]\nvictim = ["greedy", "fifo"]\n[run]\nwrites = "2x"\nseed = [1, 2, 3]\n'
+        )
+        address = cluster.scheduler_address.replace("tcp", "dask")
+        done = command("sweep", "g.toml", "--on", address, "--json")
+        assert done.returncode == 0, done.stderr
+    digests = [cell["digest"] for cell in json.loads(done.stdout)["cells"]]
+    assert digests == [cell.figures["digest"] for cell in here]
+
+
+def test_a_worker_process_that_is_killed_costs_no_cell(tmp_path: Path) -> None:
+    here = flashgc.sweep(long_grid(), results=tmp_path / "here")
+    address = tmp_path / "scheduler.json"
+    script = "from distributed.cli.dask_{0} import main; main()"
+
+    def started(kind: str, *arguments: str) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            [
+                sys.executable,
+                "-c",
+                script.format(kind),
+                "--scheduler-file",
+                str(address),
+                *arguments,
+            ],
+            env=environment(),
+            stderr=subprocess.DEVNULL,
+            cwd=tmp_path,
+        )
+
+    nodes = [started("scheduler", "--port", "0", "--no-dashboard")]
+    nodes += [started("worker", "--nthreads", "1", "--no-nanny", "--no-dashboard") for _ in "12"]
+    try:
+        with Client(scheduler_file=str(address), timeout=60) as client:
+            client.wait_for_workers(2, timeout=60)
+            killed: list[int] = []
+
+            def look(_share: float, _what: str, complete: int) -> None:
+                if complete >= 5 and not killed:
+                    nodes[2].kill()
+                    killed.append(complete)
+
+            there = flashgc.sweep(
+                long_grid(),
+                results=tmp_path / "there",
+                executor=client.get_executor(pure=False),
+                progress=look,
+            )
+    finally:
+        for node in nodes:
+            node.kill()
+            node.wait()
+    assert 5 <= killed[0] < 36
+    assert same(there, here)
+
+
+@pytest.mark.parametrize(
+    ("address", "words"),
+    [("dask://127.0.0.1:1", "dask scheduler starts one"), ("ray://x", "expected a scheduler")],
+)
+def test_a_scheduler_that_is_not_there_is_an_error_of_one_line(
+    address: str, words: str, tmp_path: Path, command: Command
+) -> None:
+    (tmp_path / "g.toml").write_text("[run]\nseed = [1, 2]\n")
+    done = command("sweep", "g.toml", "--on", address)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_a_frame_has_the_rows_of_the_table(library: str, tmp_path: Path) -> None:
+    swept = flashgc.sweep(GRID, results=tmp_path / "r")
+    frame = swept.to_frame(library)
+    assert list(frame.columns) == tables.columns(swept.rows())
+    assert frame["write_amplification"].to_list() == [
+        row["write_amplification"] for row in swept.rows()
+    ]
+
+
+def test_a_parquet_file_has_typed_columns(tmp_path: Path) -> None:
+    swept = flashgc.sweep(GRID, results=tmp_path / "r")
+    tables.save(swept.rows(), str(tmp_path / "t.parquet"))
+    read = parquet.read_table(tmp_path / "t.parquet")
+    assert read.to_pylist() == swept.rows()
+    assert str(read.schema.field("spare").type) == "double"
+    assert str(read.schema.field("seed").type) == "int64"

@@ -51,6 +51,9 @@ Stopped work goes on where it was: give the same command again.""",
 @click.option(
     "--jobs", metavar="N", default="0", help="Cells side by side; 0 is one a core. [default: 0]"
 )
+@click.option(
+    "--on", metavar="ADDRESS", help="Run on the workers of a Dask scheduler: dask://HOST:8786."
+)
 @click.option("--shard", metavar="I/N", help="Run the I-th of N parts of the cells.")
 @click.option("--retry", is_flag=True, help="Run cells again that failed in earlier work.")
 @click.option(
@@ -69,6 +72,7 @@ def sweep(
     grid: Path,
     results: str | None,
     jobs: str,
+    on: str | None,
     shard: str | None,
     retry: bool,
     dry_run: bool,
@@ -86,18 +90,20 @@ def sweep(
     from flashgc.command.render import warn
     from flashgc.command.results import deliver
     from flashgc.command.swept import show_plan, show_swept
+    from flashgc.simulation import parse_jobs
+    from flashgc.sweeps.execution import executor
     from flashgc.sweeps.sweep import sweep as run
     from flashgc.sweeps.sweep import sweep_plan
 
     if dry_run:
         show_plan(sweep_plan(grid, results=results, shard=shard, retry=retry), jobs)
         return OK
-    with Bar(quiet=quiet) as bar:
+    with executor(on, parse_jobs(jobs, "--jobs")) as place, Bar(quiet=quiet) as bar:
 
         def show(share: float, what: str, complete: int) -> None:
             bar.show(share, what, complete, "cells")
 
-        swept = run(grid, results=results, jobs=jobs, shard=shard, retry=retry, progress=show)
+        swept = run(grid, results=results, executor=place, shard=shard, retry=retry, progress=show)
     if not as_json:
         show_swept(swept)
     deliver(swept.to_json(), as_json=as_json, out=None)

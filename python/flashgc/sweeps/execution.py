@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import (
@@ -14,7 +16,7 @@ from concurrent.futures import (
 )
 from typing import Any
 
-from flashgc._core import Control
+from flashgc._core import ConfigError, Control
 from flashgc.kept import Kept
 from flashgc.sweeps.work import simulate_cell
 
@@ -22,6 +24,8 @@ from flashgc.sweeps.work import simulate_cell
 _LOOK = 0.05
 #: Cells that another executor has at a time: it may have many workers.
 _AHEAD = 512
+#: Seconds to wait for the scheduler of a cluster.
+_CONNECT = 10
 #: How often a cell is given to a worker before it has failed.
 _TRIES = 3
 
@@ -31,6 +35,34 @@ def cores(jobs: int) -> int:
     if jobs:
         return jobs
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@contextlib.contextmanager
+def executor(on: str | None, jobs: int) -> Iterator[Executor]:
+    """Where cells run: threads here, or the workers of the Dask scheduler ``dask://HOST:PORT``.
+
+    Raises :class:`flashgc.ConfigError` where it cannot be reached.
+    """
+    if on is None:
+        with Threads(jobs) as threads:
+            yield threads
+        return
+    kind, separator, address = on.partition("://")
+    if kind != "dask" or not separator or not address:
+        raise ConfigError(f"--on: found '{on}', expected a scheduler; hint: write dask://HOST:8786")
+    try:
+        distributed: Any = importlib.import_module("distributed")
+    except ImportError:
+        hint = "hint: pip install distributed"
+        raise ConfigError(f"--on: {on} needs the package distributed; {hint}") from None
+    try:
+        client = distributed.Client(f"tcp://{address}", timeout=_CONNECT)
+    except (OSError, TimeoutError, ValueError) as error:
+        reason = str(error).splitlines()[0] if str(error) else "no answer"
+        hint = "hint: dask scheduler starts one"
+        raise ConfigError(f"--on: {on}: {reason}; {hint}") from None
+    with client:
+        yield client.get_executor(pure=False)
 
 
 class Threads(ThreadPoolExecutor):

@@ -85,7 +85,10 @@ def sweep(
     control = control or Control()
     with Store(path, "results") as store:
         planned = _planned(grid, store, _shard(shard))
-        return _run(planned, store, _executor(jobs, executor), retry, progress, control)
+        if executor is not None:
+            return _run(planned, store, executor, retry, progress, control)
+        with Threads(parse_jobs(jobs, "jobs")) as threads:
+            return _run(planned, store, threads, retry, progress, control)
 
 
 def sweep_plan(
@@ -150,10 +153,6 @@ def _planned(grid: Any, store: Store | None, shard: tuple[int, int]) -> list[Pla
     return planned[number - 1 :: count]
 
 
-def _executor(jobs: int | str, executor: Executor | None) -> Executor:
-    return Threads(parse_jobs(jobs, "jobs")) if executor is None else executor
-
-
 def _to_run(status: str | None, *, retry: bool) -> bool:
     return status is None or (retry and status == "failed")
 
@@ -189,7 +188,7 @@ def _run(
             mean = total / max(len(order), 1)
             progress(min((done + running * mean) / total, 1.0), "simulating", ran)
 
-    with _engine.interruptible(control), _engine.terminable(control), _owned(executor):
+    with _engine.interruptible(control), _engine.terminable(control):
         whole = Execution(executor, control).run([missing[key] for key in order], complete, look)
     cells = []
     for one in planned:
@@ -202,13 +201,3 @@ def _run(
     return sweep_of(
         names, cells, ran=ran, found=found, interrupted=not whole, results=str(store.path)
     )
-
-
-@contextlib.contextmanager
-def _owned(executor: Executor) -> Any:
-    """Threads of ours end with the work; an executor of somebody else goes on."""
-    try:
-        yield
-    finally:
-        if isinstance(executor, Threads):
-            executor.shutdown(wait=True, cancel_futures=True)
