@@ -186,6 +186,18 @@ def test_the_command_shows_streams_and_the_log(command: Command) -> None:
         (RINGS, {"placement": "fdp:handles=65"}, "handles=65 is not a whole number from 1 to 64"),
         (
             RINGS,
+            {"placement": "fdp:handles=2,persistent=5"},
+            "found persistent=5 and handles=2, expected at most as many persistently isolated "
+            "handles as handles; hint: persistent=2 isolates all of them",
+        ),
+        (
+            RINGS,
+            {"placement": "fdp:handles=2,groups=2"},
+            "found groups=2, and the drive is one reclaim group; hint: leave it out; groups share "
+            "no block, so run a drive for each",
+        ),
+        (
+            RINGS,
             {"placement": "fdp:handles=60"},
             "hint: a spare factor of at least 0.2100, or more blocks",
         ),
