@@ -76,6 +76,40 @@ def test_a_stream_that_is_no_handle_goes_to_handle_0_and_is_an_event() -> None:
     assert result.fdp.events.media_reallocated == result.collections
 
 
+@pytest.mark.parametrize("kind", ["counting", "timed"])
+def test_streams_that_no_write_has_and_those_that_are_no_handle_are_said(
+    kind: str, tmp_path: Path
+) -> None:
+    """Also in JSON, and nothing is said where every stream has its writes and its handle."""
+    table = tmp_path / "streams.csv"
+    timed = {"frontier": None, "writes": None, "requests": 3000}
+    timed |= {"times": "read=60us,program=800us,erase=1.5ms,transfer=20us", "warmup": "1x"}
+    more = {"streams": str(table), "kind": kind, **(timed if kind == "timed" else {})}
+    offered = run().config.logical_pages * 4096
+    said = {
+        f"0, {offered}, 1": [],
+        f"0, {offered}, 1\n{offered}, {2 * offered}, 2\n0, 4096, 60\n": [
+            f"no write of the measured part is of streams 2, 60 of --streams {table}; hint: its "
+            f"ranges are bytes of the drive, which offers {offered}"
+        ],
+        f"{offered}, {offered + 1}, 1": [
+            f"no write of the measured part is of stream 1 of --streams {table}; hint: its "
+            f"ranges are bytes of the drive, which offers {offered}"
+        ],
+    }
+    for lines, expected in said.items():
+        table.write_text(lines)
+        result = run("uniform", placement="fdp:handles=2", **more)
+        about = [text for text in json.loads(result.to_json())["warnings"] if "stream" in text]
+        assert about == expected
+    table.write_text(f"0, {offered // 2}, 2\n0, {offered}, 200\n")
+    result = run("uniform", placement="fdp:handles=2", **more)
+    assert [text for text in result.warnings if "stream" in text] == [
+        f"{result.host_pages} page writes of streams 2, 200 went to handle 0, as there is no such "
+        "handle; hint: handles are streams 0 to 1, --placement fdp:handles=N has N"
+    ]
+
+
 def test_persistent_handles_are_those_below_the_number() -> None:
     result = run(
         "0.5*uniform:stream=0 + 0.5*uniform:stream=1", placement="fdp:handles=3,persistent=1"
