@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import random
 from pathlib import Path
@@ -149,6 +150,27 @@ def test_a_drive_with_a_clock_has_response_times_of_each_stream() -> None:
     assert writes is not None
     assert reader.read_us.requests == reads.requests
     assert reader.write_us.requests + writer.write_us.requests == writes.requests  # type: ignore[union-attr]
+
+
+def test_a_drive_with_a_clock_sorts_and_counts_as_one_without(tmp_path: Path) -> None:
+    """On one die, one request at a time, it makes the same decisions."""
+    trace = tmp_path / "made.flashgc"
+    workload = "0.5*hotcold:stream=0,to=0.5 + 0.3*uniform:from=0.5,stream=1 + 0.2*uniform:stream=7"
+    flashgc.trace_synth(workload, trace, pages=1300, requests=15_000)
+    drive = {
+        "blocks": 120, "pages_per_block": 16, "spare": 0.3, "victim": "greedy", "fill": "empty",
+        "placement": "fdp:handles=3,persistent=1", "numbering": "given", "warmup": "0", "runs": 1,
+    }  # fmt: skip
+    counting = flashgc.run(str(trace), frontier="pool:low=2", passes=1, **drive)
+    timed = flashgc.run(
+        str(trace), kind="timed", arrivals="closed:threads=1",
+        times="read=60us,program=800us,erase=3ms,transfer=20us", **drive,
+    )  # fmt: skip
+    plain = [dataclasses.replace(one, read_us=None, write_us=None) for one in timed.streams]
+    assert [one.stream for one in plain] == [0, 1, 7]
+    assert all(one.host_pages > 2000 and one.copied_pages > 1000 for one in plain)
+    assert plain == list(counting.streams)
+    assert timed.fdp == counting.fdp
 
 
 def test_a_stored_drive_takes_streams_by_address_and_its_recording_replays(tmp_path: Path) -> None:

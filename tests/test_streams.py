@@ -114,6 +114,7 @@ def test_response_times_are_those_of_the_requests_of_the_stream(tmp_path: Path) 
         pages_per_block=16, spare=0.5, runs=1, victim="greedy", fill="empty", warmup="0",
     )  # fmt: skip
     assert result.erases == 0
+    assert {one.stream: one.host_pages for one in result.streams} == {1: 40, 5: 80, None: pages}
     sides = {(one.stream, "R"): one.read_us for one in result.streams}
     sides |= {(one.stream, "W"): one.write_us for one in result.streams}
     found = {
