@@ -29,6 +29,8 @@ pub struct StreamRanges {
     steps: Vec<(u64, StreamId)>,
     /// Those that its lines name.
     streams: BTreeSet<StreamId>,
+    /// Its lines.
+    text: String,
 }
 
 /// A line of the table: first byte, first byte behind it, stream.
@@ -70,6 +72,7 @@ impl StreamRanges {
             false => Ok(Self {
                 steps: steps(&lines),
                 streams: lines.iter().map(|&(_, _, stream)| stream).collect(),
+                text: String::from_utf8_lossy(text).into_owned(),
             }),
         }
     }
@@ -77,6 +80,11 @@ impl StreamRanges {
     /// The streams that its lines name, ascending, also of lines that decide no write.
     pub fn streams(&self) -> impl Iterator<Item = StreamId> {
         self.streams.iter().copied()
+    }
+
+    /// The text that it was read from.
+    pub fn text(&self) -> &str {
+        &self.text
     }
 
     /// The stream of a write whose first byte is `byte`.
