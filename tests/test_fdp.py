@@ -220,6 +220,23 @@ def test_a_stored_drive_takes_streams_by_address_and_its_recording_replays(tmp_p
     assert result.fdp.media_bytes_erased == stat["fdp"]["media_bytes_erased"]
 
 
+def test_a_stored_drive_refuses_streams_that_none_of_its_bytes_has(tmp_path: Path) -> None:
+    table = tmp_path / "streams.csv"
+    options = {"blocks": 64, "pages_per_block": 32, "spare": "25%", "streams": str(table)}
+    offered = 64 * 32 * 3 // 4 * 4096
+    table.write_text(f"{offered}, {1 << 40}, 1\n{1 << 30}, {1 << 40}, 2\n")
+    with pytest.raises(ConfigError) as error:
+        Device.create(tmp_path / "d.flash", **options)
+    assert str(error.value).endswith(
+        f"the ranges of streams begin at byte {offered}, behind the drive's end; hint: they are "
+        f"bytes of the drive, which offers {offered}"
+    )
+    assert not (tmp_path / "d.flash").exists()
+    table.write_text(f"{1 << 30}, {1 << 40}, 2\n{offered - 1}, {1 << 40}, 1\n")
+    with Device.create(tmp_path / "d.flash", **options) as drive:
+        assert drive.size == offered
+
+
 def test_the_command_shows_streams_and_the_log(command: Command) -> None:
     done = command(
         "run", "--workload", RINGS, "--blocks", "300", "--pages-per-block", "32", "--spare", "15%",

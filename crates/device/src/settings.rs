@@ -10,7 +10,7 @@ use flashgc_ftl::{Fill, Frontier, Layout, PlaneLayout, Stepwise, Victim};
 use flashgc_workload::StreamRanges;
 
 use crate::checkpoint::slot_bytes;
-use crate::layout::{CONFIG_BYTES, Zones};
+use crate::layout::{CONFIG_BYTES, PAGE, Zones};
 use crate::served::DeviceError;
 
 /// What a drive survives.
@@ -81,6 +81,14 @@ impl Settings {
         }
         if self.layout.streams != self.streams.is_some() {
             return fault("the streams of the layout are not those of the drive".to_string());
+        }
+        let bytes = u64::from(self.layout.geometry.logical_pages()) * PAGE as u64;
+        if let Some(ranges) = self.streams.as_ref().filter(|ranges| ranges.begin() >= bytes) {
+            return fault(format!(
+                "the ranges of streams begin at byte {}, behind the drive's end; hint: they are bytes of \
+                 the drive, which offers {bytes}",
+                ranges.begin()
+            ));
         }
         Ok(low.saturating_add(self.layout.placement.kept_for_copies()))
     }

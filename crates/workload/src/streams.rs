@@ -82,6 +82,11 @@ impl StreamRanges {
         self.streams.iter().copied()
     }
 
+    /// The first byte that has a stream; 0 where none has.
+    pub fn begin(&self) -> u64 {
+        self.steps.first().map_or(0, |&(first, _)| first)
+    }
+
     /// The text that it was read from.
     pub fn text(&self) -> &str {
         &self.text
