@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import random
 from pathlib import Path
@@ -76,6 +77,40 @@ def test_a_stream_that_is_no_handle_goes_to_handle_0_and_is_an_event() -> None:
     assert result.fdp.events.media_reallocated == result.collections
 
 
+@pytest.mark.parametrize("kind", ["counting", "timed"])
+def test_streams_that_no_write_has_and_those_that_are_no_handle_are_said(
+    kind: str, tmp_path: Path
+) -> None:
+    """Also in JSON, and nothing is said where every stream has its writes and its handle."""
+    table = tmp_path / "streams.csv"
+    timed = {"frontier": None, "writes": None, "requests": 3000}
+    timed |= {"times": "read=60us,program=800us,erase=1.5ms,transfer=20us", "warmup": "1x"}
+    more = {"streams": str(table), "kind": kind, **(timed if kind == "timed" else {})}
+    offered = run().config.logical_pages * 4096
+    said = {
+        f"0, {offered}, 1": [],
+        f"0, {offered}, 1\n{offered}, {2 * offered}, 2\n0, 4096, 60\n": [
+            f"no write of the measured part is of streams 2, 60 of --streams {table}; hint: its "
+            f"ranges are bytes of the drive, which offers {offered}"
+        ],
+        f"{offered}, {offered + 1}, 1": [
+            f"no write of the measured part is of stream 1 of --streams {table}; hint: its "
+            f"ranges are bytes of the drive, which offers {offered}"
+        ],
+    }
+    for lines, expected in said.items():
+        table.write_text(lines)
+        result = run("uniform", placement="fdp:handles=2", **more)
+        about = [text for text in json.loads(result.to_json())["warnings"] if "stream" in text]
+        assert about == expected
+    table.write_text(f"0, {offered // 2}, 2\n0, {offered}, 200\n")
+    result = run("uniform", placement="fdp:handles=2", **more)
+    assert [text for text in result.warnings if "stream" in text] == [
+        f"{result.host_pages} page writes of streams 2, 200 went to handle 0, as there is no such "
+        "handle; hint: handles are streams 0 to 1, --placement fdp:handles=N has N"
+    ]
+
+
 def test_persistent_handles_are_those_below_the_number() -> None:
     result = run(
         "0.5*uniform:stream=0 + 0.5*uniform:stream=1", placement="fdp:handles=3,persistent=1"
@@ -115,6 +150,27 @@ def test_a_drive_with_a_clock_has_response_times_of_each_stream() -> None:
     assert writes is not None
     assert reader.read_us.requests == reads.requests
     assert reader.write_us.requests + writer.write_us.requests == writes.requests  # type: ignore[union-attr]
+
+
+def test_a_drive_with_a_clock_sorts_and_counts_as_one_without(tmp_path: Path) -> None:
+    """On one die, one request at a time, it makes the same decisions."""
+    trace = tmp_path / "made.flashgc"
+    workload = "0.5*hotcold:stream=0,to=0.5 + 0.3*uniform:from=0.5,stream=1 + 0.2*uniform:stream=7"
+    flashgc.trace_synth(workload, trace, pages=1300, requests=15_000)
+    drive = {
+        "blocks": 120, "pages_per_block": 16, "spare": 0.3, "victim": "greedy", "fill": "empty",
+        "placement": "fdp:handles=3,persistent=1", "numbering": "given", "warmup": "0", "runs": 1,
+    }  # fmt: skip
+    counting = flashgc.run(str(trace), frontier="pool:low=2", passes=1, **drive)
+    timed = flashgc.run(
+        str(trace), kind="timed", arrivals="closed:threads=1",
+        times="read=60us,program=800us,erase=3ms,transfer=20us", **drive,
+    )  # fmt: skip
+    plain = [dataclasses.replace(one, read_us=None, write_us=None) for one in timed.streams]
+    assert [one.stream for one in plain] == [0, 1, 7]
+    assert all(one.host_pages > 2000 and one.copied_pages > 1000 for one in plain)
+    assert plain == list(counting.streams)
+    assert timed.fdp == counting.fdp
 
 
 def test_a_stored_drive_takes_streams_by_address_and_its_recording_replays(tmp_path: Path) -> None:
@@ -164,6 +220,23 @@ def test_a_stored_drive_takes_streams_by_address_and_its_recording_replays(tmp_p
     assert result.fdp.media_bytes_erased == stat["fdp"]["media_bytes_erased"]
 
 
+def test_a_stored_drive_refuses_streams_that_none_of_its_bytes_has(tmp_path: Path) -> None:
+    table = tmp_path / "streams.csv"
+    options = {"blocks": 64, "pages_per_block": 32, "spare": "25%", "streams": str(table)}
+    offered = 64 * 32 * 3 // 4 * 4096
+    table.write_text(f"{offered}, {1 << 40}, 1\n{1 << 30}, {1 << 40}, 2\n")
+    with pytest.raises(ConfigError) as error:
+        Device.create(tmp_path / "d.flash", **options)
+    assert str(error.value).endswith(
+        f"the ranges of streams begin at byte {offered}, behind the drive's end; hint: they are "
+        f"bytes of the drive, which offers {offered}"
+    )
+    assert not (tmp_path / "d.flash").exists()
+    table.write_text(f"{1 << 30}, {1 << 40}, 2\n{offered - 1}, {1 << 40}, 1\n")
+    with Device.create(tmp_path / "d.flash", **options) as drive:
+        assert drive.size == offered
+
+
 def test_the_command_shows_streams_and_the_log(command: Command) -> None:
     done = command(
         "run", "--workload", RINGS, "--blocks", "300", "--pages-per-block", "32", "--spare", "15%",
@@ -184,6 +257,18 @@ def test_the_command_shows_streams_and_the_log(command: Command) -> None:
     [
         ("uniform", {"placement": "fdp"}, "needs writes with streams, and the workload has none"),
         (RINGS, {"placement": "fdp:handles=65"}, "handles=65 is not a whole number from 1 to 64"),
+        (
+            RINGS,
+            {"placement": "fdp:handles=2,persistent=5"},
+            "found persistent=5 and handles=2, expected at most as many persistently isolated "
+            "handles as handles; hint: persistent=2 isolates all of them",
+        ),
+        (
+            RINGS,
+            {"placement": "fdp:handles=2,groups=2"},
+            "found groups=2, and the drive is one reclaim group; hint: leave it out; groups share "
+            "no block, so run a drive for each",
+        ),
         (
             RINGS,
             {"placement": "fdp:handles=60"},

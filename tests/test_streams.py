@@ -94,6 +94,42 @@ def test_a_trace_that_names_streams_runs_as_one_whose_addresses_do(
     assert by_trace.write_amplification == by_address.write_amplification
 
 
+def test_response_times_are_those_of_the_requests_of_the_stream(tmp_path: Path) -> None:
+    """Requests that meet nobody on a drive of one die, which has not been full yet.
+
+    A page is read in 60 + 20 us and written in 20 + 800 us, one after the other.
+    """
+    pages = 400
+    rows = ["time_us,op,offset_bytes,size_bytes,dev,stream"]
+    rows += [f"{10_000 * page},W,{4096 * page},4096,0," for page in range(pages)]
+    sizes = {("W", 1): 1, ("W", 5): 2, ("R", 1): 3, ("R", 5): 1, ("R", None): 2}
+    for number in range(200):
+        (op, stream), size = list(sizes.items())[number % len(sizes)]
+        at = 4096 * (3 * number % (pages - 3))
+        rows.append(f"{10_000 * (pages + number)},{op},{at},{4096 * size},0,{stream or ''}")
+    trace = tmp_path / "named.csv"
+    trace.write_text("\n".join(rows))
+    result = flashgc.run(
+        str(trace), kind="timed", times="read=60us,program=800us,erase=1.5ms,transfer=20us",
+        pages_per_block=16, spare=0.5, runs=1, victim="greedy", fill="empty", warmup="0",
+    )  # fmt: skip
+    assert result.erases == 0
+    assert {one.stream: one.host_pages for one in result.streams} == {1: 40, 5: 80, None: pages}
+    sides = {(one.stream, "R"): one.read_us for one in result.streams}
+    sides |= {(one.stream, "W"): one.write_us for one in result.streams}
+    found = {
+        (stream, op): (times.requests, times.mean, times.max)
+        for (stream, op), times in sides.items()
+        if times is not None
+    }
+    assert found == {
+        (stream, op): (40, size * us, size * us)
+        for (op, stream), size in sizes.items()
+        for us in [80.0 if op == "R" else 820.0]
+        if stream is not None
+    }
+
+
 def test_streams_of_a_trace_are_counted_kept_and_refused_in_a_line(
     command: Command, tmp_path: Path
 ) -> None:
@@ -124,3 +160,25 @@ def test_streams_of_a_trace_are_counted_kept_and_refused_in_a_line(
         "life time hint (none, not-set, short, medium, long or extreme); hint: --on-bad-line skip "
         "counts and skips such lines\n"
     )
+
+
+@pytest.mark.parametrize("name", ["made.csv", "made.flashgc"])
+def test_a_trace_that_is_made_has_the_streams_of_its_generators(tmp_path: Path, name: str) -> None:
+    """The parts are apart, so the address of each request says what its stream must be."""
+    made, rows = tmp_path / name, tmp_path / "rows.csv"
+    workload = (
+        "0.5*uniform:to=0.25,stream=3,read=0.3 + 0.3*zipf:from=0.25,to=0.5 + "
+        "0.2*uniform:from=0.5,stream=9"
+    )
+    flashgc.trace_synth(workload, made, pages=400, requests=2000)
+    flashgc.trace_convert(made, rows)
+    head, *lines = rows.read_text().splitlines()
+    assert head == "time_us,op,offset_bytes,size_bytes,dev,stream"
+    found = set()
+    for line in lines:
+        _, op, offset, _, _, stream = line.split(",")
+        quarter = int(offset) // (100 * 4096)
+        assert stream == {0: "3", 1: ""}.get(quarter, "9")
+        found.add((op, stream))
+    assert len(lines) == 2000
+    assert found == {("W", "3"), ("R", "3"), ("W", ""), ("W", "9")}

@@ -23,6 +23,8 @@ mod stripes;
 pub(crate) use open::zones_of;
 pub use report::{Block, BlockState, Report};
 
+use std::sync::Arc;
+
 use flashgc_ftl::Stepwise;
 use flashgc_workload::StreamRanges;
 
@@ -57,7 +59,7 @@ pub struct Drive {
     /// Erased blocks at which collections begin.
     low: u32,
     /// The streams of writes by address; `None` for no streams.
-    ranges: Option<StreamRanges>,
+    ranges: Option<Arc<StreamRanges>>,
     durability: Durability,
     rules: Rules,
     /// Records below this number were durable at the last sync.

@@ -4,13 +4,13 @@ mod text;
 
 pub use text::{Outside, configuration};
 
-use std::path::Path;
+use std::sync::Arc;
 
 use flashgc_ftl::{Fill, Frontier, Layout, PlaneLayout, Stepwise, Victim};
 use flashgc_workload::StreamRanges;
 
 use crate::checkpoint::slot_bytes;
-use crate::layout::{CONFIG_BYTES, Zones};
+use crate::layout::{CONFIG_BYTES, PAGE, Zones};
 use crate::served::DeviceError;
 
 /// What a drive survives.
@@ -41,8 +41,8 @@ pub struct Settings {
     pub journal_blocks: u64,
     /// What the drive survives.
     pub durability: Durability,
-    /// The streams of writes by address, as lines of START, END, STREAM; `None` for no streams.
-    pub streams: Option<String>,
+    /// The streams of writes by address; `None` for no streams.
+    pub streams: Option<Arc<StreamRanges>>,
 }
 
 impl Settings {
@@ -82,15 +82,15 @@ impl Settings {
         if self.layout.streams != self.streams.is_some() {
             return fault("the streams of the layout are not those of the drive".to_string());
         }
-        self.ranges()?;
+        let bytes = u64::from(self.layout.geometry.logical_pages()) * PAGE as u64;
+        if let Some(ranges) = self.streams.as_ref().filter(|ranges| ranges.begin() >= bytes) {
+            return fault(format!(
+                "the ranges of streams begin at byte {}, behind the drive's end; hint: they are bytes of \
+                 the drive, which offers {bytes}",
+                ranges.begin()
+            ));
+        }
         Ok(low.saturating_add(self.layout.placement.kept_for_copies()))
-    }
-
-    /// The streams of writes by address, if there are any.
-    pub(crate) fn ranges(&self) -> Result<Option<StreamRanges>, DeviceError> {
-        let Some(table) = &self.streams else { return Ok(None) };
-        let ranges = StreamRanges::parse(Path::new("streams"), table.as_bytes());
-        ranges.map(Some).map_err(|error| invalid(error.to_string()))
     }
 
     /// The page store, empty.

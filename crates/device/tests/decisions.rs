@@ -1,11 +1,15 @@
 //! The stored drive decides as the counting drive does on the same commands, also across a clean
 //! restart, and its pages are where the counting drive has them.
 
+use std::path::Path;
+use std::sync::Arc;
+
 use crate::common;
 use crate::common::{LOW, commands, compare, new_medium, open, settings, work};
 use flashgc_base::stream::{NO_STREAM, StreamId};
 use flashgc_device::{Outside, Served, Settings};
 use flashgc_ftl::{Translation, allocation_policies, placement_policies, victim_policies};
+use flashgc_workload::StreamRanges;
 
 fn follow(counting: &mut dyn Translation, commands: &[(u64, bool)]) {
     for &(page, is_trim) in commands {
@@ -73,7 +77,8 @@ fn streams_are_those_of_the_counting_drive_and_survive_a_crash() {
     for placement in ["none", "sepbit", "fdp:handles=4", "fdp:handles=2,persistent=1"] {
         let mut settings = settings("cost-benefit", placement, "fifo");
         settings.layout.streams = true;
-        settings.streams = Some(STREAMS.to_string());
+        let ranges = StreamRanges::parse(Path::new("streams"), STREAMS.as_bytes());
+        settings.streams = Some(Arc::new(ranges.unwrap()));
         let text = settings.text();
         let settings = Settings::parse(&text, Outside::default()).unwrap();
         assert_eq!((settings.text(), settings.layout.streams), (text, true));

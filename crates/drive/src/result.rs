@@ -272,6 +272,8 @@ pub(crate) fn summarise(resolved: &Resolved, runs: &[Finished], interrupted: boo
     if let Some(host) = &resolved.host {
         warnings.extend(host.warnings(true, false).unwrap_or_default());
     }
+    let totals = stream_results::totals(runs);
+    warnings.extend(totals.iter().flat_map(|totals| stream_results::warnings(resolved, totals)));
     let asked = runs.iter().fold(Asked::default(), |sum, run| sum.plus(&run.asked));
     // Without an erase the figure is 1 whatever it would become: that it does not vary says nothing.
     let half = half_width(resolved, &measured, &values)
@@ -292,7 +294,6 @@ pub(crate) fn summarise(resolved: &Resolved, runs: &[Finished], interrupted: boo
         spare_factor: geometry.spare_factor(),
         overprovision: geometry.overprovision(),
     };
-    let totals = stream_results::totals(runs);
     let bytes = Bytes::new(&counters, &asked, packing, resolved.config.unit());
     RunResult {
         write_amplification: mean(&values),

@@ -1,5 +1,6 @@
 //! The counts of streams, and the log of a drive with flexible data placement.
 
+use flashgc_base::spec::count as counted;
 use flashgc_base::stream::{NO_STREAM, StreamId, named};
 use flashgc_ftl::{Handles, StreamCounts, StreamTotals};
 use serde::{Deserialize, Serialize};
@@ -155,6 +156,51 @@ impl FdpResult {
 pub(crate) fn totals(runs: &[Finished]) -> Option<StreamTotals> {
     let all = runs.iter().filter_map(|run| run.streams.clone());
     all.reduce(|sum, totals| sum.plus(&totals))
+}
+
+/// Warnings that a reader should know before using the figures: streams of `--streams` that no write of
+/// the measured part has, and streams that are no handle.
+pub(crate) fn warnings(resolved: &Resolved, totals: &StreamTotals) -> Vec<String> {
+    let written = |stream: StreamId| totals.streams[usize::from(stream)].host_pages;
+    if (0..=NO_STREAM).all(|entry| written(entry) == 0) {
+        return Vec::new();
+    }
+    let mut warnings = Vec::new();
+    if let (Some(ranges), Some(path)) = (&resolved.streams, &resolved.config.streams) {
+        let unmet: Vec<StreamId> = ranges.streams().filter(|&one| written(one) == 0).collect();
+        let space = resolved.space();
+        let offered = u64::from(space.logical_pages) * u64::from(space.page_size);
+        warnings.extend(named_in_words(&unmet).map(|streams| {
+            format!(
+                "no write of the measured part is of {streams} of --streams {path}; hint: its ranges are \
+                 bytes of the drive, which offers {offered}"
+            )
+        }));
+    }
+    if let Some(Handles { count, .. }) = resolved.handles() {
+        let is_no_handle = |&stream: &StreamId| u16::from(stream) >= count && written(stream) > 0;
+        let invalid: Vec<StreamId> = (0..NO_STREAM).filter(is_no_handle).collect();
+        let pages: u64 = invalid.iter().map(|&stream| written(stream)).sum();
+        warnings.extend(named_in_words(&invalid).map(|streams| {
+            format!(
+                "{} of {streams} went to handle 0, as there is no such handle; hint: handles are streams \
+                 0 to {}, --placement fdp:handles=N has N",
+                counted(pages, "page write"),
+                count - 1
+            )
+        }));
+    }
+    warnings
+}
+
+/// `stream 3`, or `streams 3, 5`; `None` of none.
+fn named_in_words(streams: &[StreamId]) -> Option<String> {
+    let numbers: Vec<String> = streams.iter().map(StreamId::to_string).collect();
+    match numbers.as_slice() {
+        [] => None,
+        [one] => Some(format!("stream {one}")),
+        several => Some(format!("streams {}", several.join(", "))),
+    }
 }
 
 fn amplification(counts: &StreamCounts) -> Option<f64> {

@@ -27,7 +27,7 @@ pub(crate) fn read(
     } else if placement.needs_streams() {
         return Err(SpecError::new(
             format!("placement {placement} needs writes with streams, and the workload has none"),
-            "--streams FILE, or a generator with stream=0",
+            "--streams FILE, a trace with streams, or a generator with stream=0",
         ));
     }
     let Some(path) = &config.streams else { return Ok(None) };

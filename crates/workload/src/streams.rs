@@ -27,6 +27,10 @@ pub struct StreamRanges {
     /// First bytes, ascending, each with the stream of the bytes from there to the next. Bytes before the
     /// first have none.
     steps: Vec<(u64, StreamId)>,
+    /// Those that its lines name.
+    streams: BTreeSet<StreamId>,
+    /// Its lines.
+    text: String,
 }
 
 /// A line of the table: first byte, first byte behind it, stream.
@@ -65,8 +69,27 @@ impl StreamRanges {
         }
         match lines.is_empty() {
             true => Err(fault("found no range, expected at least one line".to_string())),
-            false => Ok(Self { steps: steps(&lines) }),
+            false => Ok(Self {
+                steps: steps(&lines),
+                streams: lines.iter().map(|&(_, _, stream)| stream).collect(),
+                text: String::from_utf8_lossy(text).into_owned(),
+            }),
         }
+    }
+
+    /// The streams that its lines name, ascending, also of lines that decide no write.
+    pub fn streams(&self) -> impl Iterator<Item = StreamId> {
+        self.streams.iter().copied()
+    }
+
+    /// The first byte that has a stream; 0 where none has.
+    pub fn begin(&self) -> u64 {
+        self.steps.first().map_or(0, |&(first, _)| first)
+    }
+
+    /// The text that it was read from.
+    pub fn text(&self) -> &str {
+        &self.text
     }
 
     /// The stream of a write whose first byte is `byte`.

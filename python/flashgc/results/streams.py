@@ -9,7 +9,11 @@ from flashgc.results.latency import Figures
 
 @dataclass(frozen=True)
 class Stream:
-    """The cost of one stream in the measured parts of all runs, in mapping units."""
+    """The cost of one stream in the measured parts of all runs, in mapping units.
+
+    A drive with a clock has the response times of its requests, too, reads and writes. They are
+    ``None`` without a clock, and where no such request completed.
+    """
 
     #: Its number; ``None`` for writes without a stream, and for first contents.
     stream: int | None
@@ -19,9 +23,9 @@ class Stream:
     copied_pages: int
     #: (host + copied) / host, without padding; ``None`` if the host wrote nothing.
     write_amplification: float | None
-    #: Response times of its reads in microseconds; only a drive with a clock has them.
+    #: Response times of its reads in microseconds.
     read_us: Figures | None
-    #: Response times of its writes.
+    #: Response times of its writes in microseconds.
     write_us: Figures | None
 
 

@@ -148,7 +148,7 @@ impl Drive {
             barrier: journal.stamp(),
             journal,
             low,
-            ranges: settings.ranges()?,
+            ranges: settings.streams.clone(),
             durability: settings.durability,
             rules,
             is_dirty: false,

@@ -1,5 +1,6 @@
 //! Settings as TOML, which the file of a drive holds: it says itself from what it was made.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use flashgc_base::spec::SpecError;
@@ -7,6 +8,7 @@ use flashgc_ftl::{
     Allocation, EndOfLife, Endurance, ExternalPlacement, Fill, Frontier, Geometry, Layout,
     Levelling, Lifespan, MakePick, PlacementSpec, Victim, VictimSpec,
 };
+use flashgc_workload::StreamRanges;
 use toml_edit::{DocumentMut, Item, value};
 
 use super::{Durability, Settings, invalid};
@@ -92,7 +94,7 @@ impl Settings {
         text["journal-blocks"] = value(self.journal_blocks as i64);
         text["durability"] = value(self.durability.name());
         if let Some(streams) = &self.streams {
-            text["streams"] = value(streams);
+            text["streams"] = value(streams.text());
         }
         text.to_string()
     }
@@ -143,7 +145,11 @@ impl Settings {
         let seed = keys.word("seed")?.parse();
         // Drives without streams have no such key.
         let streams = match keys.0.contains_key("streams") {
-            true => Some(keys.word("streams")?.to_string()),
+            true => {
+                let ranges =
+                    StreamRanges::parse(Path::new("streams"), keys.word("streams")?.as_bytes());
+                Some(Arc::new(ranges.map_err(|error| invalid(error.to_string()))?))
+            }
             false => None,
         };
         let layout = Layout {

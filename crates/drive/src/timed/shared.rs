@@ -25,8 +25,6 @@ pub struct Shared<O> {
     told: HashMap<u32, u64>,
     /// Whether the drive heeds hints.
     pub heeds_hints: bool,
-    /// Whether the drive keeps the streams of writes.
-    keeps_streams: bool,
     /// What the host asked of the writes that have their physical pages; without the reads.
     pub asked: Asked,
     /// Pages of the map that a flash page holds.
@@ -37,7 +35,7 @@ impl<O: State> State for Shared<O> {
     state! {
         values: told, asked;
         states: clock, map, ops, observer;
-        fixed: heeds_hints, keeps_streams, units_per_page;
+        fixed: heeds_hints, units_per_page;
     }
 }
 
@@ -45,7 +43,6 @@ impl<O: Observer> Shared<O> {
     /// Time 0, and no operation under way.
     pub fn new(clock: Clock, map: Box<dyn Stepwise>, observer: O) -> Self {
         let units_per_page = map.buffer().units_per_page;
-        let keeps_streams = map.stream_totals().is_some();
         Self {
             clock,
             map,
@@ -53,7 +50,6 @@ impl<O: Observer> Shared<O> {
             observer,
             told: HashMap::new(),
             heeds_hints: true,
-            keeps_streams,
             asked: Asked::default(),
             units_per_page,
         }
@@ -71,9 +67,7 @@ impl<O: Observer> Shared<O> {
     /// A page that the drive does not have.
     #[inline]
     pub fn name(&mut self, page: u32, stream: StreamId) -> Result<(), FtlError> {
-        if self.keeps_streams
-            && let Some(streams) = self.map.streams()
-        {
+        if let Some(streams) = self.map.streams() {
             streams.name(&[page], &[stream])?;
         }
         Ok(())

@@ -26,7 +26,7 @@
 
 use super::{Class, Now, Placement, PlacementInfo, StreamId};
 use flashgc_base::snapshot::State;
-use flashgc_base::spec::{Kind, Param, Params};
+use flashgc_base::spec::{Kind, Param, Params, Spec, SpecError};
 use flashgc_base::state;
 
 pub(super) const INFO: PlacementInfo = PlacementInfo {
@@ -65,9 +65,34 @@ pub struct Handles {
     pub persistent: u16,
 }
 
+/// The parameters that `spec` gives.
+///
+/// # Errors
+/// More persistently isolated handles than there are handles, and reclaim groups.
+pub(super) fn read(spec: &Spec) -> Result<Params, SpecError> {
+    if let Some((_, groups)) = spec.params.iter().find(|(key, _)| key == "groups") {
+        return Err(SpecError::new(
+            format!("fdp: found groups={groups}, and the drive is one reclaim group"),
+            "leave it out; groups share no block, so run a drive for each",
+        ));
+    }
+    let params = Params::resolve(spec, INFO.params)?;
+    let Handles { count, persistent } = handles(&params);
+    if persistent > count {
+        return Err(SpecError::new(
+            format!(
+                "fdp: found persistent={persistent} and handles={count}, expected at most as many \
+                 persistently isolated handles as handles"
+            ),
+            format!("persistent={count} isolates all of them"),
+        ));
+    }
+    Ok(params)
+}
+
 pub(super) fn handles(params: &Params) -> Handles {
-    let count = params.integer("handles") as u16;
-    Handles { count, persistent: count.min(params.integer("persistent") as u16) }
+    let number = |name| params.integer(name) as u16;
+    Handles { count: number("handles"), persistent: number("persistent") }
 }
 
 /// See the module's text. Classes are the handles, then the units for copies: those of the persistently

@@ -230,7 +230,10 @@ impl PlacementSpec {
                 suggest(&spec.name, POLICIES.iter().map(|info| info.name)),
             ));
         };
-        let params = Params::resolve(&spec, info.params)?;
+        let params = match info.name == fdp::INFO.name {
+            true => fdp::read(&spec)?,
+            false => Params::resolve(&spec, info.params)?,
+        };
         Ok(Self { info, params, future: Waiting::default(), external: None })
     }
 

@@ -74,7 +74,7 @@ fn settings(
         )));
     }
     let durability = Durability::parse(durability).map_err(errors::config)?;
-    let streams = config.streams.as_ref().map(std::fs::read_to_string).transpose()?;
+    let streams = resolved.streams;
     let settings = Settings { layout, victim, journal_blocks, durability, streams };
     settings.file_bytes().map_err(|error| errors::config(error.to_string()))?;
     Ok(settings)

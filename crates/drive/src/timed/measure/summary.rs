@@ -11,7 +11,7 @@ use crate::config::Resolved;
 use crate::metrics::latency::{Latencies, LatencyResult};
 use crate::result::{RunResult, summarise as summarise_counts};
 use crate::stats::mean;
-use crate::stream_results::StreamResult;
+use crate::stream_results::{self, StreamResult};
 use crate::timed::config::Timed;
 use crate::timed::run::TimedRun;
 
@@ -46,6 +46,8 @@ pub(crate) fn summarise(
     if let Some(host) = &resolved.host {
         result.warnings.extend(host.warnings(timed.precondition > 0, true).unwrap_or_default());
     }
+    let totals = stream_results::totals(&finished);
+    result.warnings.extend(totals.iter().flat_map(|all| stream_results::warnings(resolved, all)));
     result.digest = digest(&result.digest, &measures);
     result.timed = Some(measured);
     result
