@@ -106,8 +106,8 @@ def test_the_model_is_that_of_the_drive_that_was_simulated(found: Gap) -> None:
         ("0.5*hotcold + 0.5*uniform", {}, "needs frequencies: found the mixture"),
         ("sequential", {}, "needs frequencies: found 'sequential'"),
         ("uniform:trim=0.1", {}, "needs frequencies"),
-        ("classes:run=4", {}, "needs independent writes"),
-        ("classes:burst=4", {}, "needs independent writes"),
+        ("classes:burst=4", {}, "needs frequencies: found 'classes:burst=4', expected independent"),
+        ("uniform:to=0.5", {}, "needs frequencies: found 'uniform:to=0.5', expected writes to all"),
         ("uniform", {"request_size": "64KiB"}, "needs frequencies"),
     ],
 )

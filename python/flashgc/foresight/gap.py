@@ -233,9 +233,6 @@ def _separated(asked: task.Task, drive: Result) -> Row:
     if config.host or config.request_size or config.mapping_unit:
         reason = "needs frequencies: a cache, request sizes or mapping units change those of pages"
         return dataclasses.replace(row, reason=reason)
-    if re.search(r"\b(run|burst)=(?!1\b)", config.workload):
-        reason = "needs independent writes: these come in runs or bursts"
-        return dataclasses.replace(row, reason=reason)
     try:
         answer = evaluate(
             "separation",
