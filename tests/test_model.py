@@ -301,6 +301,18 @@ def test_models_agree_with_the_simulator(name: str, parameters: dict[str, object
         (lambda: model.evaluate("fifo", workload="sequential"), ["no model", "flashgc run"]),
         (lambda: model.evaluate("fifo", workload="a.csv"), ["the trace 'a.csv'", "flashgc run"]),
         (lambda: model.evaluate("fifo", workload="uniform:trim=0.1"), ["no TRIM"]),
+        (
+            lambda: model.evaluate("separation", workload="classes:burst=4"),
+            ["found 'classes:burst=4', expected independent writes", "flashgc run"],
+        ),
+        (
+            lambda: model.evaluate("separation", workload="uniform:from=0.2"),
+            ["expected writes to all pages", "leave out from= and to="],
+        ),
+        (
+            lambda: model.evaluate("fifo", workload="hotcold:to=0.9"),
+            ["expected writes to all pages", "leave out from= and to="],
+        ),
         (lambda: model.evaluate("fifo", workload=3), ["workload: found 3, expected a text"]),
         (lambda: model.evaluate("separation", cleaner="fif"), ["cleaner: found 'fif'", "'fifo'"]),
         (

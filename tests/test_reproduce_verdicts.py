@@ -16,6 +16,7 @@ from flashgc.reproduce.runner import (
     NotMeasuredError,
     Outcome,
     Size,
+    Table,
     Task,
     Value,
     Verdict,
@@ -292,3 +293,12 @@ def test_a_wrong_claims_file_says_where_and_what(text: str, message: str) -> Non
     with pytest.raises(ConfigError) as error:
         parse(text, "here")
     assert str(error.value).startswith(message)
+
+
+def test_a_table_has_numbers_where_ours_are_there() -> None:
+    columns = ("skew", "memory", "published", "ours", "ci95")
+    none = Table(columns, (("0.5", 16, 2.5, math.nan, math.nan), ("1", 16, 1.5, None, None)), 2)
+    assert not none.has_numbers
+    assert Table(columns, (*none.rows, ("2", 16, 1.5, 1.25, math.nan)), 2).has_numbers
+    # A column that nobody says to be a key is a measured one.
+    assert Table(columns, none.rows).has_numbers

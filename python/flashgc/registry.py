@@ -62,6 +62,8 @@ class PlacementEntry(Entry):
     needs_future: bool
     #: Whether it must know the streams of writes, which most workloads do not have.
     needs_streams: bool
+    #: Bytes of memory a logical page with the usual parameters, on a drive of 2^20 logical pages.
+    bytes_a_page: float
 
 
 @dataclass(frozen=True)
@@ -163,7 +165,8 @@ def placements() -> tuple[PlacementEntry, ...]:
     """
     return tuple(
         PlacementEntry(
-            **vars(entry), needs_future=one["needs_future"], needs_streams=one["needs_streams"]
+            **vars(entry),
+            **{key: one[key] for key in ("needs_future", "needs_streams", "bytes_a_page")},
         )
         for entry, one in zip(_entries("placements"), _listing()["placements"], strict=True)
     )

@@ -20,7 +20,7 @@ from typing import Any
 import flashgc
 from flashgc._core import FlashgcError
 from flashgc.command.progress import Bar
-from flashgc.foresight.outcome import BOUND, Gap
+from flashgc.foresight.outcome import Gap
 
 OUT = Path(__file__).resolve().parent.parent.parent / "docs" / "results" / "gap.traces.csv"
 #: Pages a block by trace, as scripts/placement/traces.py chooses them.
@@ -40,14 +40,14 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def lines(name: str, found: Gap, rounding: float) -> Iterable[dict[str, Any]]:
+def lines(name: str, found: Gap) -> Iterable[dict[str, Any]]:
     """The rows of a report as lines of the file.
 
-    ``flashgc gap`` counts bytes, and ``rounding`` is what a host's byte takes as whole pages: the
-    lines have pages programmed for a page written, of which the least is 1.
+    ``flashgc gap`` counts bytes, and its lower bound is what a host's byte takes as whole pages:
+    the lines have pages programmed for a page written, of which the least is 1.
     """
+    rounding = found.bound or 1.0
     for row in found:
-        scale = 1.0 if row.kind == BOUND else rounding
         yield {
             "workload": name,
             "blocks": found.blocks,
@@ -58,16 +58,10 @@ def lines(name: str, found: Gap, rounding: float) -> Iterable[dict[str, Any]]:
             "name": row.name,
             "sigma": _text(row.sigma),
             "errors": row.errors or "",
-            "write_amplification": _text(row.write_amplification, scale),
-            "half": _text(row.write_amplification_ci95, scale),
+            "write_amplification": _text(row.write_amplification, rounding),
+            "half": _text(row.write_amplification_ci95, rounding),
             "reason": row.reason,
         }
-
-
-def rounding_of(path: Path) -> float:
-    """Bytes of the pages that a trace writes, for a byte that it writes."""
-    stat = flashgc.trace_stat(path)
-    return stat.page_writes * stat.page_size / stat.written_bytes
 
 
 def _text(value: float | None, scale: float = 1.0) -> str:
@@ -108,7 +102,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                     **smaller,
                 )
             print(f"{name}: {found.simulations} run, {found.found} kept", file=sys.stderr)
-            made += lines(name, found, rounding_of(path))
+            made += lines(name, found)
             interrupted = found.interrupted
             if interrupted:
                 break

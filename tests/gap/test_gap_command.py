@@ -22,8 +22,8 @@ KEYS = {
 }  # fmt: skip
 OF_ROWS = {
     "kind", "name", "victim", "placement", "sigma", "errors", "write_amplification",
-    "write_amplification_ci95", "run_values", "digest", "difference", "difference_ci95",
-    "inside_noise", "is_best", "reason",
+    "write_amplification_ci95", "run_values", "digest", "without_copies", "difference",
+    "difference_ci95", "inside_noise", "is_best", "reason",
 }  # fmt: skip
 
 

@@ -106,8 +106,8 @@ def test_the_model_is_that_of_the_drive_that_was_simulated(found: Gap) -> None:
         ("0.5*hotcold + 0.5*uniform", {}, "needs frequencies: found the mixture"),
         ("sequential", {}, "needs frequencies: found 'sequential'"),
         ("uniform:trim=0.1", {}, "needs frequencies"),
-        ("classes:run=4", {}, "needs independent writes"),
-        ("classes:burst=4", {}, "needs independent writes"),
+        ("classes:burst=4", {}, "needs frequencies: found 'classes:burst=4', expected independent"),
+        ("uniform:to=0.5", {}, "needs frequencies: found 'uniform:to=0.5', expected writes to all"),
         ("uniform", {"request_size": "64KiB"}, "needs frequencies"),
     ],
 )
@@ -183,8 +183,8 @@ def test_interpolation_goes_back_to_the_figure(
         assert ys[at] + share * (ys[at + 1] - ys[at]) == pytest.approx(figure)
 
 
-def made(rows: list[Row], **changes: object) -> Gap:
-    shown = ordered([*rows, Row("bound", "lower bound", write_amplification=1.0)])
+def made(rows: list[Row], bound: float = 1.0, **changes: object) -> Gap:
+    shown = ordered([*rows, Row("bound", "lower bound", write_amplification=bound)])
     gap = Gap("uniform", 100, 64, 0.1, 1, 16, 8.0, shown, equals(shown), 3, 0, False, 1, "0")
     return dataclasses.replace(gap, **changes)  # type: ignore[arg-type]
 
@@ -216,6 +216,30 @@ def test_sentences_by_hand() -> None:
         "sepbit-cb writes more than a predictor with sigma = 2 a request, the largest that was "
         "run; larger ones are not guessed.",
     ]
+
+
+def test_sentences_say_what_the_bound_is_where_requests_are_short() -> None:
+    gap = made([online("greedy", 4.0), ahead(0, 2.5)], bound=2.25)
+    assert sentences(gap)[0].endswith("So 1.5000 of 1.7500 above the bound of 2.2500 is open.")
+
+
+def test_the_bound_is_what_whole_pages_take(tmp_path: Path) -> None:
+    # Page by page 4096, 1024 and 3072 bytes: 3 pages of 4096 for 2 pages' worth of bytes.
+    shapes = [(0, 4096), (0, 1024), (1024, 3072)]
+    lines = [
+        f"{at},W,{4096 * (7 * at % 640) + first},{size},0"
+        for at in range(6000)
+        for first, size in [shapes[at % 3]]
+    ]
+    trace = tmp_path / "short.csv"
+    trace.write_text("\n".join(["time_us,op,offset_bytes,size_bytes,dev", *lines]))
+    found = flashgc.gap(
+        str(trace), pages_per_block=4, spare="30%", passes=6, jobs=1, couples=["fifo"], sigma=[1]
+    )
+    assert found.bound == pytest.approx(1.5)
+    assert all((row.write_amplification or 2) >= 1.5 - 1e-9 for row in found)
+    assert {row.without_copies for row in found if row.digest} == {found.bound}
+    assert found.rows[-1].write_amplification == found.bound
 
 
 def test_sentences_where_foresight_is_no_gain() -> None:

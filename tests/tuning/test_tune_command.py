@@ -171,6 +171,30 @@ def test_ctrl_c_shows_the_ranking_so_far_and_the_next_search_goes_on(tmp_path: P
     assert max(map(len, out.splitlines())) <= 80
 
 
+def test_a_search_that_is_killed_in_its_first_rung_has_kept_what_was_done(
+    command: Command, tmp_path: Path
+) -> None:
+    kept = tmp_path / "kept"
+    words = (
+        "tune", "uniform", "--blocks", "2000", "--writes", "30x", "--budget", "60", "--jobs", "1",
+        "--cache", str(kept), "--victim", "greedy", "--victim", "d-choices", "--quiet", "--json",
+    )  # fmt: skip
+    process = started(*words)
+    under_way(process, 6)
+    process.kill()
+    process.communicate(timeout=30)
+    # One of them is the short run that looks at the drive.
+    done = len(list(kept.glob("*.json")))
+    assert done > 3
+    process = started(*words)
+    under_way(process, 3)
+    code, out, _ = ended(process, signal.SIGINT)
+    assert code == 130
+    document = json.loads(out)
+    assert document["found"] >= done - 1
+    assert document["found"] + document["simulations"] < 60
+
+
 def test_the_picture_has_a_row_for_each_configuration(command: Command, tmp_path: Path) -> None:
     made = command(*SMALL, "--budget", 30, "--plot", "found.svg", "--json", "--quiet")
     assert made.returncode == 0, made.stderr

@@ -154,3 +154,21 @@ fn layers_take_the_memory_that_they_say_they_need() {
         check("fifo", Layout { levelling: Some(levelling), ..pool.clone() });
     }
 }
+
+#[test]
+fn a_placement_says_the_bytes_a_page_that_a_layer_takes_more_with_it() {
+    let (blocks, pages) = (4661, 1u32 << 20);
+    let spare = 1.0 - f64::from(pages) / (f64::from(blocks) * 256.0);
+    let geometry = Geometry::with_spare(blocks, 256, spare).unwrap();
+    assert_eq!(geometry.logical_pages(), pages);
+    let plain = Layout { frontier: Frontier::Pool { low: 2 }, ..Layout::new(geometry) };
+    let bytes = |layout: &Layout| VictimSpec::parse("fifo").unwrap().bytes(layout).unwrap();
+    for info in placement_policies() {
+        let placement = PlacementSpec::parse(info.name).unwrap();
+        // A class a block, and two clocks of when it was opened.
+        let of_blocks = if placement.is_none() { 0 } else { 17 * u64::from(blocks) };
+        let with = Layout { placement, streams: info.needs_streams, ..plain.clone() };
+        let more = (bytes(&with) - bytes(&plain) - of_blocks) as f64;
+        assert_eq!(more / f64::from(pages), info.bytes_a_page(), "{}", info.name);
+    }
+}

@@ -103,6 +103,7 @@ fn placement(info: &PlacementInfo) -> Value {
     let mut entry = entry(info.name, &info.summary(), &info.doc(), info.params);
     entry["needs_future"] = info.needs_future.into();
     entry["needs_streams"] = info.needs_streams.into();
+    entry["bytes_a_page"] = info.bytes_a_page().into();
     entry
 }
 

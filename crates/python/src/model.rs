@@ -303,6 +303,18 @@ fn workload(query: &mut Query, text: &str) -> PyResult<()> {
     if !info.decides_ops() && params.real("trim") > 0.0 {
         return Err(wrong(format!("found '{text}', expected no TRIM"), "the models have no TRIM"));
     }
+    // Of uniform writes a part of the drive is another workload; of `run` only the places of pages are.
+    let differs = |name: &str, usual: f64| {
+        info.params.iter().any(|param| param.name == name) && params.real(name) != usual
+    };
+    if differs("from", 0.0) || differs("to", 1.0) {
+        let hint = "leave out from= and to=: the models write all of the drive";
+        return Err(wrong(format!("found '{text}', expected writes to all pages"), hint));
+    }
+    if info.name == "classes" && params.integer("burst") > 1 {
+        let hint = "leave out burst=: flashgc run simulates it";
+        return Err(wrong(format!("found '{text}', expected independent writes"), hint));
+    }
     let set = |query: &mut Query, number, name| {
         query.set(number, params.real(name)).map_err(errors::config)
     };

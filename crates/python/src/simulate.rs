@@ -32,7 +32,8 @@ struct PyPolicies {
 /// Runs `configs` (a JSON list) on `threads` threads (0: one a core) and returns the results
 /// and their ranking as JSON. `policies` maps the index of a configuration to its policies in
 /// Python: `victim` or `placement` to `(name, policy)`. `poll` is called about
-/// every 50 ms, and `on_result` with the index and the JSON of each result that is complete.
+/// every 50 ms, and `on_result` with the JSON of each result that is complete and the place of its
+/// configuration among those asked for.
 /// `keep` says where the checkpoints of the only configuration are written, how many seconds apart, and
 /// which one to go on from. With `leave_out` the configurations that cannot be are named with their
 /// reasons and the others run, if there are any.
@@ -58,12 +59,13 @@ pub(crate) fn simulate(
     }
     let mut watch = Watch::new(control, poll);
     let configs: Vec<RunConfig> = serde_json::from_str(configs).map_err(errors::config)?;
-    let ResolvedAll { resolved, notes, left_out } =
+    let ResolvedAll { resolved, notes, asked, left_out } =
         resolve_all(py, &configs, &external.policies, &mut watch, leave_out)?;
     let keeper = keep.map(|keep| keeper(keep, &configs, &resolved)).transpose()?;
     let keeper = keeper.as_ref();
     let engine = &control.engine;
-    let complete = Complete { notes: &notes, callback: on_result, results: Mutex::default() };
+    let (notes_of, results) = (&notes, Mutex::default());
+    let complete = Complete { notes: notes_of, asked: &asked, callback: on_result, results };
     let keep = |index: usize, result: &RunResult| complete.keep(index, result);
     let results = if external.policies.is_empty() {
         py.detach(|| {
@@ -141,6 +143,8 @@ fn write_timeline(resolved: &Resolved, result: &RunResult) -> PyResult<()> {
 struct Complete<'a> {
     /// What is to be known of each configuration's workload.
     notes: &'a [Vec<String>],
+    /// Its place among those asked for.
+    asked: &'a [usize],
     callback: Option<Py<PyAny>>,
     results: Mutex<Vec<(usize, RunResult)>>,
 }
@@ -150,7 +154,7 @@ impl Complete<'_> {
         if self.callback.is_some() {
             let mut result = result.clone();
             result.warnings.extend(self.notes[index].iter().cloned());
-            lock(&self.results).push((index, result));
+            lock(&self.results).push((self.asked[index], result));
         }
     }
 
@@ -192,6 +196,8 @@ struct LeftOut {
 struct ResolvedAll {
     resolved: Vec<Resolved>,
     notes: Vec<Vec<String>>,
+    /// Their places among those asked for.
+    asked: Vec<usize>,
     left_out: Vec<LeftOut>,
 }
 
@@ -219,6 +225,7 @@ fn resolve_all(
             Ok(resolved) => {
                 all.resolved.push(resolved);
                 all.notes.push(opened.notes);
+                all.asked.push(index);
             }
             Err(error) if leave_out => {
                 all.left_out.push(LeftOut { index, reason: error.to_string() });

@@ -100,7 +100,8 @@ def gap(
     """How far WORKLOAD on this drive is from what foresight could reach.
 
     WORKLOAD is a generator or a trace. Rows go from online schemes to predictors of when a page is
-    overwritten, to clairvoyance, and to 1. All have the pool frontier, and the same writes.
+    overwritten, to clairvoyance, and to the lower bound: no copies. All have the pool frontier, and
+    the same writes.
     Clairvoyance is what a drive with this knowledge reaches, and no lower bound.
     """
     from flashgc import plot

@@ -1,4 +1,4 @@
-"""What lies between greedy and 1, in sentences."""
+"""What lies between greedy and the lower bound, in sentences."""
 
 from __future__ import annotations
 
@@ -63,14 +63,17 @@ def _gap(gap: Gap) -> str:
     if clairvoyance is None or gap.open is None:
         return f"{head}."
     head = f"{head}; clairvoyance reaches {text(clairvoyance.write_amplification)}."
-    above = (best.write_amplification or math.nan) - 1
+    least = gap.bound or math.nan
+    above = (best.write_amplification or math.nan) - least
     if gap.open <= 0:
         return (
             f"{head} So this foresight is no gain here: with so many classes, so far a horizon and "
             "these victims it does not beat what knows the past."
         )
     noise = ", which is within noise" if clairvoyance.inside_noise else ""
-    return f"{head} So {text(gap.open)} of {text(above)} above 1 is open{noise}."
+    # 1 where the host writes whole pages.
+    bound = "1" if least == 1 else f"the bound of {text(least)}"
+    return f"{head} So {text(gap.open)} of {text(above)} above {bound} is open{noise}."
 
 
 def _alike(gap: Gap) -> list[str]:

@@ -14,7 +14,7 @@ from flashgc import _core, _places
 from flashgc._core import ConfigError, Control
 from flashgc._signature import typed_keywords
 from flashgc.foresight import task
-from flashgc.foresight.outcome import BOUND, MODEL, Gap, Row, equals, ordered
+from flashgc.foresight.outcome import MODEL, Gap, Row, bound, equals, ordered
 from flashgc.keywords import RunKeywords
 from flashgc.model import evaluate
 from flashgc.results import Result
@@ -129,8 +129,7 @@ def compared(
         simulations.interrupted = True
     if drive is not None:
         rows = [*rows, _separated(asked, drive)]
-    rows.append(Row(BOUND, "lower bound", write_amplification=1.0))
-    shown = ordered([_told(one) for one in rows])
+    shown = ordered([_told(one) for one in (*rows, bound(rows))])
     return (
         Gap(
             workload=str(asked.config["workload"]),
@@ -233,9 +232,6 @@ def _separated(asked: task.Task, drive: Result) -> Row:
         return dataclasses.replace(row, reason="needs frequencies: a trace has none")
     if config.host or config.request_size or config.mapping_unit:
         reason = "needs frequencies: a cache, request sizes or mapping units change those of pages"
-        return dataclasses.replace(row, reason=reason)
-    if re.search(r"\b(run|burst)=(?!1\b)", config.workload):
-        reason = "needs independent writes: these come in runs or bursts"
         return dataclasses.replace(row, reason=reason)
     try:
         answer = evaluate(

@@ -1,4 +1,4 @@
-"""The rows between greedy and 1, and what is open between them."""
+"""The rows between greedy and the lower bound, and what is open between them."""
 
 from __future__ import annotations
 
@@ -40,6 +40,9 @@ class Row:
     run_values: tuple[float, ...] = ()
     #: Of the decisions, as that of the same run.
     digest: str | None = None
+    #: The figure without copies and padding: bytes of the mapping units that were written, for a
+    #: byte that the host wrote. 1 where all writes are of whole units.
+    without_copies: float | None = None
     #: The figure less that of the best online couple.
     difference: float | None = None
     #: Half the 95% interval of that, seed by seed; ``None`` of a single run.
@@ -61,6 +64,7 @@ class Row:
             write_amplification_ci95=result.write_amplification_ci95,
             run_values=result.run_values,
             digest=result.digest,
+            without_copies=1 + result.bytes.per_host_byte("rounding"),
         )
 
 
@@ -78,7 +82,7 @@ class Gap(Document):
     #: What clairvoyance has.
     classes: int
     horizon: float
-    #: From the most writes to the least: online couples, model, predictors, clairvoyance, 1.
+    #: From the most writes to the least: online couples, model, predictors, clairvoyance, bound.
     rows: tuple[Row, ...]
     #: Where the best online couple stands among predictors, by the kind of their errors.
     equal: Mapping[str, Equal]
@@ -116,6 +120,11 @@ class Gap(Document):
             (one for one in self.rows if one.kind == CLAIRVOYANCE and _figure(one) is not None),
             None,
         )
+
+    @property
+    def bound(self) -> float | None:
+        """The write amplification below which no scheme can be; ``None`` if it is not known."""
+        return next((one.write_amplification for one in self.rows if one.kind == BOUND), None)
 
     def predictors(self, errors: str) -> tuple[Row, ...]:
         """The predictors measured with errors of this kind, the worst first."""
@@ -157,6 +166,19 @@ def _open(rows: Sequence[Row]) -> float | None:
     if clairvoyance is None or clairvoyance.difference is None:
         return None
     return -clairvoyance.difference
+
+
+def bound(rows: Sequence[Row]) -> Row:
+    """The least write amplification of any scheme on these writes: that without copies.
+
+    The drive has no write cache that merges writes, so every unit written is programmed. Bytes are
+    those of all runs together.
+    """
+    row = Row(BOUND, "lower bound")
+    known = [one.without_copies for one in rows if one.without_copies is not None]
+    if not known:
+        return dataclasses.replace(row, reason="stopped")
+    return dataclasses.replace(row, write_amplification=min(known))
 
 
 #: The order of kinds in the table.

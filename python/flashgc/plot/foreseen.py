@@ -25,8 +25,8 @@ def gap(found: Gap, *, title: str | None = None) -> Figure:
     """Draws the rows of :func:`flashgc.gap`, from online schemes to clairvoyance.
 
     A point is a write amplification with its 95% interval. The dashed line is the best online
-    couple, and the solid line at 1 the only lower bound. The default ``title`` is the workload; an
-    empty text means no title.
+    couple, and the solid line the lower bound. The default ``title`` is the workload; an empty text
+    means no title.
 
     Raises :class:`flashgc.ConfigError` where nothing was measured.
 
@@ -57,7 +57,8 @@ def gap(found: Gap, *, title: str | None = None) -> Figure:
                 elinewidth=medium.line,
                 capsize=0.6 * medium.marker,
             )
-        axes.axvline(1.0, color=SOFT_INK, linewidth=medium.line)
+        if found.bound is not None:
+            axes.axvline(found.bound, color=SOFT_INK, linewidth=medium.line)
         best = found.best.write_amplification or 0.0
         axes.axvline(best, color=SOFT_INK, linewidth=medium.line, linestyle="--")
         axes.set_yticks(range(len(names)), names)

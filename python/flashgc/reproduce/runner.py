@@ -243,11 +243,18 @@ class Table:
 
     columns: tuple[str, ...]
     rows: tuple[tuple[float | str | None, ...], ...]
+    #: How many of the first columns say what a row is about.
+    keys: int = 1
 
     @property
     def has_numbers(self) -> bool:
-        """Whether there is more than what its rows are about: not where all was interrupted."""
-        cells = (cell for row in self.rows for cell in row[1:])
+        """Whether there are numbers of ours: not where all was interrupted.
+
+        The columns whose names begin with "published" are the paper's.
+        """
+        named = enumerate(self.columns)
+        ours = [at for at, name in named if at >= self.keys and not name.startswith("published")]
+        cells = (row[at] for row in self.rows for at in ours)
         return any(isinstance(cell, int | float) and math.isfinite(cell) for cell in cells)
 
 

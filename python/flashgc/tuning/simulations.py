@@ -111,8 +111,6 @@ class Simulations:
         keys, configs = list(missing), [one.config for one in missing.values()]
         sure = [self.sure] if leave_out and self.sure is not None else []
         mean_cost = sum(one.cost for one in missing.values()) / len(missing)
-        #: The engine counts the possible ones only, and says at the end which those are.
-        uncounted: list[tuple[int, dict[str, Any]]] = []
         # The engine counts runs, of which a configuration may have several.
         runs = sum(int(one["runs"]) for one in configs) / len(configs)
         begun, complete = self.done, 0
@@ -120,9 +118,7 @@ class Simulations:
         def keep(index: int, result: dict[str, Any]) -> None:
             nonlocal complete
             complete += 1
-            if leave_out:
-                uncounted.append((index, result))
-            else:
+            if index < len(keys):  # Not the one that is sure.
                 self._keep(keys[index], missing[keys[index]], result)
 
         def show(engine: Control) -> None:
@@ -142,10 +138,6 @@ class Simulations:
         )
         self._programs += control.programs
         reasons = {one["index"]: one["reason"] for one in simulated.left_out}
-        possible = [key for index, key in enumerate(keys) if index not in reasons]
-        for index, result in uncounted:
-            if index < len(possible):
-                self._keep(possible[index], missing[possible[index]], result)
         for index, reason in reasons.items():
             self._known[keys[index]] = reason
             self.done += missing[keys[index]].cost

@@ -23,6 +23,7 @@ use crate::error::FtlError;
 use crate::frontier::Frontier;
 use crate::geometry::Geometry;
 use crate::levelling::Levelling;
+use crate::store::Streams;
 use flashgc_base::snapshot::{State, Value};
 use flashgc_base::spec::{Param, Params, Spec, SpecError, header, suggest};
 use flashgc_base::stream::StreamId;
@@ -172,14 +173,29 @@ impl From<&Geometry> for Shape {
 }
 
 impl PlacementInfo {
-    /// The documentation in Markdown: summary, description, rule, cost and source.
+    /// The documentation in Markdown: summary, description, rule, cost with the memory, and source.
     pub fn doc(&self) -> String {
-        header(self.source)
+        let source = "\n\n# Source\n";
+        let memory = format!(
+            "\n\nMemory with the usual parameters: {:.3} bytes a logical page of 2^20.{source}",
+            self.bytes_a_page()
+        );
+        header(self.source).replace(source, &memory)
     }
 
     /// The first line of the documentation.
     pub fn summary(&self) -> String {
         self.doc().lines().next().unwrap_or_default().to_string()
+    }
+
+    /// Bytes of memory a logical page with the usual parameters, on a drive of 2^20 logical pages in
+    /// blocks of 256. On larger drives they are no more, but for tables whose lengths are powers of two.
+    pub fn bytes_a_page(&self) -> f64 {
+        let pages = 1 << 20;
+        let shape = Shape { pages, pages_per_block: 256 };
+        let usual = PlacementSpec::parse(self.name).expect("the defaults fit");
+        let streams = if self.needs_streams { Streams::bytes(pages as u32) } else { 0 };
+        ((self.bytes)(&usual.params, shape) + streams) as f64 / pages as f64
     }
 }
 

@@ -32,6 +32,7 @@ pub use plane::Move;
 pub(crate) use plane::Plane;
 pub use sorting::RESERVED_BLOCKS;
 pub(crate) use sorting::{HOST, Sorting};
+pub(crate) use streams::Streams;
 pub(crate) use tables::{LIVE_AHEAD, MAP_AHEAD, Tables, room_for_a_block};
 pub use wear::{Cause, Moment, Wear};
 pub(crate) use zombies::{Fate, ZOMBIE};

@@ -39,7 +39,7 @@ impl Streams {
     }
 
     /// Bytes that it keeps for so many logical pages.
-    pub(super) fn bytes(pages: u32) -> u64 {
+    pub(crate) fn bytes(pages: u32) -> u64 {
         2 * bytes_of::<StreamId>(pages as usize) + bytes_of::<StreamCounts>(MOST_STREAMS + 1)
     }
 

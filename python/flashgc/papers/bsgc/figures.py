@@ -221,7 +221,7 @@ class _PerTrace:
         unit = PRINTED[self._figure]
         columns = ("trace", "combination", f"published ({unit})", f"measured ({unit})", "ci95")
         percents = ("published (% of GA's)", "measured (% of GA's)", "ci95 (% of GA's)")
-        table = Table((*columns, *percents), tuple(cells))
+        table = Table((*columns, *percents), tuple(cells), keys=2)
         caption = f"{self._figure} in {unit}, as published and as measured (95%), in each trace"
         label = f"{self._figure} ({unit})"
         return Figure(claim.id, caption, table, functools.partial(_bars, table, label))

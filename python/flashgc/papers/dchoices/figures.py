@@ -156,7 +156,7 @@ class MemoryGrows:
             for c, y in zip(memory, curve, strict=True):
                 value = measured.get(f"{d} {c}") if c in points else Value(np.nan, np.nan)
                 lines.append((d, c, float(y), value.mean, value.ci95))
-        data = Table(("d", "c", "model", "simulation", "ci95"), tuple(lines))
+        data = Table(("d", "c", "model", "simulation", "ci95"), tuple(lines), keys=2)
         return Figure(
             "dchoices.fig1",
             f"Write amplification against the blocks in memory, b = {B}, S_f = {SPARE}. Lines: "

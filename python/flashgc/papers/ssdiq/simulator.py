@@ -78,8 +78,6 @@ class _Column:
             except NotMeasuredError:
                 value = Value(math.nan, math.nan)
             lines.append((skew, said, value.mean, value.ci95))
-        if all(math.isnan(float(value)) for _, _, value, _ in lines):
-            return []
         data = Table((published(claim).columns[0], "published", self.ours, "ci95"), tuple(lines))
         caption = f"{claim.what}. Line: published; points: {self.ours}."
         return [Figure(claim.id, caption, data, functools.partial(_draw, data))]

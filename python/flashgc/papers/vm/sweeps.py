@@ -344,7 +344,7 @@ class VictimWindow:
                     rows.append((name, window, self._share(measured, name, window)))
                 except NotMeasuredError:
                     rows.append((name, window, None))
-        return Table(("program", "window", "of unlimited"), tuple(rows))
+        return Table(("program", "window", "of unlimited"), tuple(rows), keys=2)
 
     def _draw(self, measured: Measured) -> Drawing:
         windows = self._fixed(measured.size)
