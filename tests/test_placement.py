@@ -25,6 +25,8 @@ INDEPENDENT = {
     ("greedy", "pool:low=1", "sepbit"): (4.30, 4.29, 3.58),
     ("cost-benefit", "pool:low=1", "sepbit"): (3.50, 2.33, 2.53),
     ("cost-benefit:form=sqrt", "pool:low=1", "sepbit"): (3.60, 2.55, 2.74),
+    ("cost-benefit", "pool:low=1", "intervals:classes=6"): (3.18, 2.24, 2.99),
+    ("cost-benefit", "pool:low=1", "intervals:classes=12"): (3.16, 2.21, 2.72),
     # There 6 classes in units of one block; the last of 5 in units of two begins at the same life.
     ("cost-benefit", "pool:low=1", "oracle:classes=5,horizon=32"): (3.92, 3.42, 2.55),
     ("cost-benefit", "pool:low=1", "oracle:classes=16,horizon=32"): (1.11, 1.03, 1.05),

@@ -20,7 +20,19 @@ Disorder: TypeAlias = Literal["refuse", "sort"]
 Kind: TypeAlias = Literal["counting", "timed"]
 Scheduling: TypeAlias = Literal["fifo", "reads-first"]
 GcPreset: TypeAlias = Literal[
-    "gc-gd", "gc-cb", "zgc-gd", "zgc-cb", "zgc-gd-nz", "zgc-cb-nz", "sepbit", "sepbit-cb"
+    "gc-gd",
+    "gc-cb",
+    "zgc-gd",
+    "zgc-cb",
+    "zgc-gd-nz",
+    "zgc-cb-nz",
+    "sepbit",
+    "sepbit-cb",
+    "multilog-cb",
+    "fadac-cb",
+    "warcip-cb",
+    "intervals-cb",
+    "gdt-cb",
 ]
 GcDomain: TypeAlias = Literal["plane", "die", "channel", "drive"]
 
@@ -176,12 +188,13 @@ class RunKeywords(TypedDict, total=False):
     """
     placement: Placement | None
     """Open block that a page goes to, with the pool frontier: none, dac, sepbit, multilog, fadac,
-    sfr, warcip, eti, fdp, oracle, or python:FILE.py:NAME. For example
+    sfr, warcip, intervals, gdt, eti, fdp, oracle, or python:FILE.py:NAME. For example
     dac:regions=3,zombie-block=yes. [default: none]
     """
     gc_preset: GcPreset | None
     """Victim policy and placement under one name, instead of victim and placement: gc-gd, gc-cb,
-    zgc-gd, zgc-cb, zgc-gd-nz, zgc-cb-nz, sepbit, sepbit-cb.
+    zgc-gd, zgc-cb, zgc-gd-nz, zgc-cb-nz, sepbit, sepbit-cb, multilog-cb, fadac-cb, warcip-cb,
+    intervals-cb, gdt-cb.
     """
     gc_domain: GcDomain | None
     """GC domain, which counts its erased blocks together and has one collection at a time: plane,
@@ -431,12 +444,13 @@ class CompareKeywords(TypedDict, total=False):
     """
     placement: Placement | Sequence[Placement] | None
     """Open block that a page goes to, with the pool frontier: none, dac, sepbit, multilog, fadac,
-    sfr, warcip, eti, fdp, oracle, or python:FILE.py:NAME. For example
+    sfr, warcip, intervals, gdt, eti, fdp, oracle, or python:FILE.py:NAME. For example
     dac:regions=3,zombie-block=yes. [default: none]
     """
     gc_preset: GcPreset | Sequence[GcPreset] | None
     """Victim policy and placement under one name, instead of victim and placement: gc-gd, gc-cb,
-    zgc-gd, zgc-cb, zgc-gd-nz, zgc-cb-nz, sepbit, sepbit-cb.
+    zgc-gd, zgc-cb, zgc-gd-nz, zgc-cb-nz, sepbit, sepbit-cb, multilog-cb, fadac-cb, warcip-cb,
+    intervals-cb, gdt-cb.
     """
     gc_domain: GcDomain | None
     """GC domain, which counts its erased blocks together and has one collection at a time: plane,

@@ -63,6 +63,36 @@ static COLLECTORS: &[CollectorInfo] = &[
         victim: "cost-benefit",
         placement: "sepbit",
     },
+    CollectorInfo {
+        name: "multilog-cb",
+        summary: "MultiLog with cost-benefit",
+        victim: "cost-benefit",
+        placement: "multilog",
+    },
+    CollectorInfo {
+        name: "fadac-cb",
+        summary: "FADaC with cost-benefit",
+        victim: "cost-benefit",
+        placement: "fadac",
+    },
+    CollectorInfo {
+        name: "warcip-cb",
+        summary: "WARCIP with cost-benefit",
+        victim: "cost-benefit",
+        placement: "warcip",
+    },
+    CollectorInfo {
+        name: "intervals-cb",
+        summary: "update-interval quantiles with cost-benefit",
+        victim: "cost-benefit",
+        placement: "intervals",
+    },
+    CollectorInfo {
+        name: "gdt-cb",
+        summary: "grouping by death time with cost-benefit",
+        victim: "cost-benefit",
+        placement: "gdt",
+    },
 ];
 
 /// Every collector, in the order in which listings show them.

@@ -64,11 +64,15 @@ def keywords() -> str:
 
 
 def _words(option: Option) -> str:
-    """The type of an option's words; a long list has a line of its own, as the formatter has it."""
-    words = ", ".join(f'"{word}"' for word in option.words)
-    before = f"{_alias(option)}: TypeAlias = Literal["
-    one = f"{before}{words}]"
-    return one if len(one) <= 100 else f"{before}\n    {words}\n]"
+    """The type of an option's words, on as many lines as the formatter gives it."""
+    words = [f'"{word}"' for word in option.words]
+    before, together = f"{_alias(option)}: TypeAlias = Literal[", ", ".join(words)
+    if len(one := f"{before}{together}]") <= 100:
+        return one
+    if len(indented := f"    {together}") <= 100:
+        return f"{before}\n{indented}\n]"
+    apart = "".join(f"    {word},\n" for word in words)
+    return f"{before}\n{apart}]"
 
 
 def _type(option: Option, several: bool) -> str:

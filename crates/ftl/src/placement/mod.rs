@@ -7,11 +7,15 @@ mod external;
 mod fadac;
 mod fdp;
 mod future;
+mod gdt;
+mod intervals;
 mod multilog;
 mod none;
 mod oracle;
+mod quantiles;
 mod sepbit;
 mod sfr;
+mod stamps;
 mod warcip;
 
 pub use external::{ExternalPlacement, MakePlacement};
@@ -209,6 +213,8 @@ static POLICIES: &[PlacementInfo] = &[
     fadac::INFO,
     sfr::INFO,
     warcip::INFO,
+    intervals::INFO,
+    gdt::INFO,
     eti::INFO,
     fdp::INFO,
     oracle::INFO,

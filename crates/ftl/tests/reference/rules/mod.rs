@@ -4,6 +4,8 @@ mod dac;
 mod eti;
 mod fadac;
 mod fdp;
+mod gdt;
+mod intervals;
 mod multilog;
 mod oracle;
 mod sepbit;
@@ -102,6 +104,19 @@ pub fn naive_rule(spec: &str, setting: Setting) -> Option<Box<dyn NaiveRule>> {
             pages_per_block: setting.pages_per_block,
             centres: BTreeMap::from([(0, 0.0)]),
             ..Default::default()
+        })),
+        "intervals" => Some(Box::new(intervals::Intervals {
+            classes: number("classes") as usize,
+            pages: setting.logical_pages,
+            sample: number("sample"),
+            window: number("refresh") * setting.pages_per_block as u64,
+            stamps: BTreeMap::new(),
+            bounds: vec![],
+        })),
+        "gdt" => Some(Box::new(gdt::Gdt {
+            classes: number("classes") as usize,
+            pages: setting.logical_pages,
+            stamps: BTreeMap::new(),
         })),
         "eti" => Some(Box::new(eti::Eti::new(
             number("extents") as usize,

@@ -1,0 +1,181 @@
+//! GDT: pages that will probably die at about the same time lie together.
+//!
+//! The clock t counts pages that the host has written; first contents count as writes of the pages in
+//! their order. Of every page the times of its last 4 writes are kept. Its data are expected to die at
+//! the last one plus the mean of the 3 intervals between them, or of as many as there are. What is
+//! overdue is expected to live as long again as it has lived, and so is a page without an interval. A
+//! host write counts as the last write of its page. Whole parts of means count. Class 0 dies first, and
+//! each class lasts twice as long as the one before; the last class has the rest. A page that was never
+//! written or was discarded belongs to the last class.
+//!
+//! The paper sorts pages by the time of death when a buffer is written. A drive has no such buffer, but a
+//! class for each power of two of the time that is left. The last class begins when the host will have
+//! written the drive twice.
+//!
+//! Rule: `floor(log2(1 + left/unit))`, at most `classes - 1`; `unit = 2U/2^(classes - 1)`, rounded down.
+//! `left = death - t`, or `t - last` if overdue.
+//!
+//! # Cost
+//! A write or copy: the page's times are read. 32 bytes a logical page, 17 a block, and an erased block a
+//! class but one.
+//!
+//! # Source
+//! Lee, Ziegler, Leis, How to Write to SSDs, arXiv 2603.09927, 2026: grouping by death time, estimated from
+//! kept times of writes. What overdue pages do, and the classes, are this version's. Quantiles, as
+//! `intervals` has them, wrote more than powers of two where few pages have most of the writes.
+
+use super::stamps::{self, Stamps};
+use super::{Class, Now, Placement, PlacementInfo, StreamId};
+use flashgc_base::snapshot::State;
+use flashgc_base::spec::{Kind, Param};
+use flashgc_base::state;
+
+pub(super) const INFO: PlacementInfo = PlacementInfo {
+    name: "gdt",
+    params: &[Param {
+        name: "classes",
+        kind: Kind::Integer { min: 1, max: 32 },
+        default: Some("6"),
+        help: "classes by the time that is left, each twice as long as the one before",
+    }],
+    source: include_str!("gdt.rs"),
+    needs_future: false,
+    needs_streams: false,
+    bytes: |_, shape| stamps::BYTES * shape.pages as u64,
+    make: Some(|params, shape, _| {
+        Box::new(Gdt::new(params.integer("classes") as Class, shape.pages))
+    }),
+};
+
+/// See the module's text.
+struct Gdt {
+    classes: Class,
+    /// Host writes that class 0 lasts.
+    unit: u64,
+    stamps: Stamps,
+}
+
+impl State for Gdt {
+    state! { states: stamps; fixed: classes, unit; }
+}
+
+impl Gdt {
+    fn new(classes: Class, pages: usize) -> Self {
+        let unit = ((2 * pages as u64) >> (classes - 1)).max(1);
+        Self { classes, unit, stamps: Stamps::new(pages) }
+    }
+
+    /// The class of data that have so many host writes left.
+    #[inline]
+    fn class(&self, left: u64) -> Class {
+        // The whole part decides.
+        (1 + left / self.unit).ilog2().min(u32::from(self.classes) - 1) as Class
+    }
+}
+
+impl Placement for Gdt {
+    fn classes(&self) -> usize {
+        self.classes.into()
+    }
+
+    fn takes_copies(&self, _: Class) -> bool {
+        true
+    }
+
+    fn prefetch(&self, page: u32) {
+        self.stamps.prefetch(page);
+    }
+
+    #[inline]
+    fn host(&self, page: u32, _: Option<StreamId>, _: Option<Class>, now: Now) -> Class {
+        let kept = self.stamps.of(page);
+        let before = &kept[..kept.len().min(stamps::KEPT - 1)];
+        match before.last() {
+            Some(oldest) => self.class((self.stamps.clock(now) - oldest) / before.len() as u64),
+            None => self.classes - 1,
+        }
+    }
+
+    #[inline]
+    fn copy(&self, page: u32, _: Class, _: bool, now: Now) -> Class {
+        let t = self.stamps.clock(now);
+        match self.stamps.of(page) {
+            [] => self.classes - 1,
+            [last] => self.class(t - last),
+            kept @ [last, .., oldest] => {
+                let death = last + (last - oldest) / (kept.len() as u64 - 1);
+                self.class(death.checked_sub(t).unwrap_or(t - last))
+            }
+        }
+    }
+
+    fn holds(&mut self, page: u32, _: Class, now: Now) {
+        self.stamps.holds(page, now);
+    }
+
+    #[inline]
+    fn wrote(&mut self, page: u32, _: Option<Class>, _: Class, now: Now) {
+        self.stamps.wrote(page, now);
+    }
+
+    fn trimmed(&mut self, page: u32, _: Class, _: Now) {
+        self.stamps.trimmed(page);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(host: u64) -> Now {
+        Now { programs: 0, host }
+    }
+
+    /// The class of a write that is the `number`-th, from 0 on; it is done.
+    fn write(rule: &mut Gdt, page: u32, number: u64) -> Class {
+        let class = rule.host(page, None, None, at(number));
+        rule.wrote(page, None, class, at(number + 1));
+        class
+    }
+
+    #[test]
+    fn classes_are_powers_of_two_of_the_time_that_is_left() {
+        // 64 writes are two of the drive: class 0 lasts an eighth of them.
+        let rule = Gdt::new(4, 32);
+        let classes = [0, 7, 8, 23, 24, 55, 56, 900, u64::MAX].map(|left| rule.class(left));
+        assert_eq!(classes, [0, 0, 1, 1, 2, 2, 3, 3, 3]);
+        assert_eq!(Gdt::new(20, 32).unit, 1);
+    }
+
+    #[test]
+    fn what_was_worked_out_by_hand() {
+        let mut rule = Gdt::new(6, 128);
+        let copy = |rule: &Gdt, host| rule.copy(7, 0, false, at(host));
+        // Nothing is known of page 7: the last class. Write 0 is at t = 128.
+        assert_eq!((copy(&rule, 0), write(&mut rule, 7, 0)), (5, 5));
+        // One stamp: as long again as it has lived, 7 and 8.
+        assert_eq!([7, 8].map(|host| copy(&rule, host)), [0, 1]);
+        // An interval of 20: class 1 is 8 to 23. Class 0 lasts
+        // 8 writes. Death is at t = 168, so 20, 8, 7 and 0 are left, and then
+        // 21, 24 since the last write.
+        assert_eq!(write(&mut rule, 7, 20), 1);
+        let classes = [20, 32, 33, 40, 41, 44].map(|host| copy(&rule, host));
+        assert_eq!(classes, [1, 1, 0, 0, 1, 2]);
+        // Intervals of 20 and 30: their mean 25 is left, of class 2.
+        assert_eq!(write(&mut rule, 7, 50), 2);
+        // 20, 30 and 10: 20. Then 30, 10 and 200: 80, whose third is 26.67 and not 24.
+        assert_eq!(write(&mut rule, 7, 60), 1);
+        assert_eq!(write(&mut rule, 7, 260), 3);
+        // Written at 20, 50, 60 and 260: death at 340, from 261 on so 79 are left: class 3 is 56 to 119.
+        assert_eq!(
+            [261, 284, 285, 340, 341, 379, 380].map(|host| copy(&rule, host)),
+            [3, 3, 2, 0, 3, 3, 4]
+        );
+        // Other pages have their own times; first contents are writes in page order.
+        rule.holds(30, 0, at(0));
+        // Page 30 at t = 128 is 98 old, of class 3; a write then ends an interval of 98.
+        assert_eq!((rule.copy(30, 0, false, at(0)), write(&mut rule, 30, 0)), (3, 3));
+        rule.trimmed(7, 0, at(400));
+        assert_eq!(write(&mut rule, 7, 400), 5);
+    }
+}

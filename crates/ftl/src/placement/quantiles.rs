@@ -1,0 +1,160 @@
+//! Classes of equally many pages: their bounds are quantiles of what is estimated of sampled pages.
+//!
+//! After every `refresh` blocks of host writes the pages of a sample are estimated. The i-th of k is
+//! page `floor((i + x) U/k)`, x a number from 0 to below 1 that looks random and follows from i and the
+//! clock. Where a sample would be larger than the drive it is the drive. Of n sampled pages that have
+//! an estimate, in ascending order from 0, class j begins at estimate `floor(j n/C)` of C classes.
+
+use super::{Class, Now, Shape, draw};
+use flashgc_base::snapshot::State;
+use flashgc_base::spec::{Kind, Param, Params};
+use flashgc_base::state;
+
+pub(super) const CLASSES: Param = Param {
+    name: "classes",
+    kind: Kind::Integer { min: 1, max: 32 },
+    default: Some("6"),
+    help: "classes of equally many pages",
+};
+pub(super) const SAMPLE: Param = Param {
+    name: "sample",
+    kind: Kind::Integer { min: 1, max: 1 << 31 },
+    default: Some("1000"),
+    help: "pages whose estimates give the bounds of the classes",
+};
+pub(super) const REFRESH: Param = Param {
+    name: "refresh",
+    kind: Kind::Integer { min: 1, max: u32::MAX as u64 },
+    default: Some("10"),
+    help: "blocks of host writes after which the bounds are computed anew",
+};
+
+/// The bounds of classes.
+pub(super) struct Quantiles {
+    /// The least estimate of each class but the first; infinite before there are estimates.
+    bounds: Vec<f64>,
+    /// Host writes from one sample to the next.
+    window: u64,
+    /// Logical pages, and how many of them a sample has.
+    pages: u64,
+    sample: u64,
+    /// The room for a sample.
+    estimates: Vec<f64>,
+}
+
+impl State for Quantiles {
+    state! { tables: bounds; fixed: window, pages, sample, estimates; }
+}
+
+impl Quantiles {
+    pub(super) fn new(params: &Params, shape: Shape) -> Self {
+        let sample = sample(params, shape);
+        Self {
+            bounds: vec![f64::INFINITY; params.integer("classes") as usize - 1],
+            window: params.integer("refresh") * u64::from(shape.pages_per_block),
+            pages: shape.pages as u64,
+            sample,
+            estimates: Vec::with_capacity(sample as usize),
+        }
+    }
+
+    /// Bytes that it keeps on a drive of this shape.
+    pub(super) fn bytes(params: &Params, shape: Shape) -> u64 {
+        8 * (params.integer("classes") - 1 + sample(params, shape))
+    }
+
+    #[cfg(test)]
+    pub(super) fn bounds(&self) -> &[f64] {
+        &self.bounds
+    }
+
+    pub(super) fn classes(&self) -> usize {
+        self.bounds.len() + 1
+    }
+
+    /// The class of a page with this estimate.
+    #[inline]
+    pub(super) fn class(&self, estimate: f64) -> Class {
+        self.bounds.iter().filter(|&&bound| bound <= estimate).count() as Class
+    }
+
+    /// Whether the bounds are to be computed anew, after the write that `now` counts as the last.
+    #[inline]
+    pub(super) fn is_due(&self, now: Now) -> bool {
+        now.host.is_multiple_of(self.window)
+    }
+
+    /// Computes the bounds from `estimate`, which says nothing of pages of which nothing is known.
+    pub(super) fn refresh(&mut self, now: Now, estimate: impl Fn(u32) -> Option<f64>) {
+        let (pages, sample) = (self.pages, self.sample);
+        let page = |index: u64| {
+            let within = draw(index, now.host);
+            ((index as f64 + within) * pages as f64 / sample as f64) as u32
+        };
+        self.estimates.clear();
+        self.estimates.extend((0..sample).filter_map(|index| estimate(page(index))));
+        if self.estimates.is_empty() {
+            return;
+        }
+        self.estimates.sort_unstable_by(f64::total_cmp);
+        let (count, classes) = (self.estimates.len(), self.classes());
+        for (class, bound) in (1..).zip(&mut self.bounds) {
+            *bound = self.estimates[class * count / classes];
+        }
+    }
+}
+
+fn sample(params: &Params, shape: Shape) -> u64 {
+    params.integer("sample").min(shape.pages as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::placement::PlacementSpec;
+    use std::cell::RefCell;
+
+    fn quantiles(spec: &str, pages: usize) -> Quantiles {
+        let spec = PlacementSpec::parse(spec).unwrap();
+        Quantiles::new(&spec.params, Shape { pages, pages_per_block: 4 })
+    }
+
+    #[test]
+    fn bounds_are_quantiles_of_what_can_be_estimated() {
+        let mut quantiles = quantiles("intervals:classes=3", 10);
+        let now = Now::default();
+        assert_eq!(
+            [0.0, 1e300, f64::INFINITY].map(|estimate| quantiles.class(estimate)),
+            [0, 0, 2]
+        );
+        quantiles.refresh(now, |_| None);
+        assert_eq!(quantiles.bounds, [f64::INFINITY; 2]);
+        // Squares of the even pages: 0, 4, 16, 36, 64. The numbers 1 and 3 of 5.
+        quantiles.refresh(now, |page| (page % 2 == 0).then(|| f64::from(page * page)));
+        assert_eq!(quantiles.bounds, [4.0, 36.0]);
+        let classes = [0.0, 3.9, 4.0, 35.9, 36.0, f64::INFINITY].map(|one| quantiles.class(one));
+        assert_eq!(classes, [0, 0, 1, 1, 2, 2]);
+    }
+
+    #[test]
+    fn a_sample_has_a_page_of_each_part_and_every_page_of_a_small_drive() {
+        let sampled = |quantiles: &mut Quantiles, host| {
+            let pages = RefCell::new(vec![]);
+            quantiles.refresh(Now { programs: 0, host }, |page| {
+                pages.borrow_mut().push(page);
+                None
+            });
+            pages.into_inner()
+        };
+        let mut few = quantiles("intervals:sample=10", 1000);
+        let (first, again, later) =
+            (sampled(&mut few, 8), sampled(&mut few, 8), sampled(&mut few, 9));
+        assert_eq!(first, again);
+        assert_ne!(first, later);
+        for (part, page) in (0..).zip(first) {
+            assert_eq!(page / 100, part);
+        }
+        let mut all = quantiles("intervals:sample=1000", 1000);
+        assert_eq!(sampled(&mut all, 8), (0..1000).collect::<Vec<u32>>());
+    }
+}
