@@ -10,7 +10,7 @@ from flashgc._core import DriveError, FlashgcError, PolicyError
 from flashgc.simulation import policy_name
 
 #: Frontiers and workloads of the runs: even writes, and two pages hammered among idle ones.
-_FRONTIERS = ("single", "double", "pool:low=2", "mixed:low=2")
+_FRONTIERS = ("single", "double", "compact", "pool:low=2", "mixed:low=2")
 _WORKLOADS = ("uniform", "hotcold:f=0.01,r=0.99", "0.9*uniform + 0.1*uniform:trim=1")
 _BATCHES = (1, 7, 4096)
 _WRITES = 20_000

@@ -176,8 +176,8 @@ class RunKeywords(TypedDict, total=False):
     fast:log_blocks=32. [default: page]
     """
     frontier: str | None
-    """Write frontier, the open blocks that pages are written to: single, double, pool, mixed. For
-    example pool:low=2. [default: single]
+    """Write frontier, the open blocks that pages are written to: single, double, compact, pool,
+    mixed. For example pool:low=2. [default: single]
     """
     allocation: str | None
     """Erased block of the pool that is used next: fifo, lowest-erase, sfl, random. [default: fifo]
@@ -432,8 +432,8 @@ class CompareKeywords(TypedDict, total=False):
     fast:log_blocks=32. [default: page]
     """
     frontier: str | Sequence[str] | None
-    """Write frontier, the open blocks that pages are written to: single, double, pool, mixed. For
-    example pool:low=2. [default: single]
+    """Write frontier, the open blocks that pages are written to: single, double, compact, pool,
+    mixed. For example pool:low=2. [default: single]
     """
     allocation: str | Sequence[str] | None
     """Erased block of the pool that is used next: fifo, lowest-erase, sfl, random. [default: fifo]

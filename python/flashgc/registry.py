@@ -134,7 +134,7 @@ def frontiers() -> tuple[Entry, ...]:
     """Every write frontier.
 
     >>> [frontier.name for frontier in frontiers()]
-    ['single', 'double', 'pool', 'mixed']
+    ['single', 'double', 'compact', 'pool', 'mixed']
     """
     return _entries("frontiers")
 

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 from decisions.building import Configuration, counting
 
-FRONTIERS = ("single", "double", "pool", "mixed")
+FRONTIERS = ("single", "double", "compact", "pool", "mixed")
 VICTIMS = (
-    "fifo", "greedy", "random", "windowed:w=50", "d-choices:d=10", "cost-benefit", "mdc", "cat",
-    "sagc", "scata", "eigc", "bsgc", "wear-aware", "z-greedy", "z-cost-benefit",
+    "fifo", "greedy", "random", "windowed:w=50", "d-choices:d=10", "2r-greedy", "2r-fifo",
+    "cost-benefit", "mdc", "cat", "sagc", "scata", "eigc", "bsgc", "wear-aware", "z-greedy",
+    "z-cost-benefit",
 )  # fmt: skip
 VARIANTS = (
     "greedy:ties=oldest", "greedy:ties=lowest", "windowed:w=1", "windowed:w=150",

@@ -14,6 +14,11 @@ pub enum Frontier {
     /// internal frontier is erased and becomes the external one; if they do not fit, it becomes
     /// the new internal frontier and the collector goes on. No pool of erased blocks.
     Double,
+    /// The host writes alone in a block, and then in what the copies left of theirs. A collection takes
+    /// victims until their invalid pages make up a block. It compacts them, the last one first: their
+    /// valid pages fill one block after the other. One victim ends up erased, for the host; the block
+    /// that the copies do not fill comes after it. No pool of erased blocks.
+    Compact,
     /// One block for host writes and one for copies, taken from a pool of erased blocks in the order
     /// of the block allocation. The collector runs while the pool is at its low-water mark or below.
     Pool {
@@ -47,6 +52,11 @@ static FRONTIERS: &[FrontierInfo] = &[
     FrontierInfo {
         name: "double",
         summary: "host writes and copies apart, no pool (Van Houdt 2013, section 2.1)",
+        params: &[],
+    },
+    FrontierInfo {
+        name: "compact",
+        summary: "copies fill blocks of their own, and the host what they leave (Haas et al. 2025)",
         params: &[],
     },
     FrontierInfo {
@@ -87,6 +97,7 @@ impl Frontier {
         Ok(match info.name {
             "single" => Self::Single,
             "double" => Self::Double,
+            "compact" => Self::Compact,
             "mixed" => Self::Mixed { low: params.integer("low") as u32 },
             _ => Self::Pool { low: params.integer("low") as u32 },
         })
@@ -104,6 +115,7 @@ impl fmt::Display for Frontier {
         match self {
             Self::Single => f.write_str("single"),
             Self::Double => f.write_str("double"),
+            Self::Compact => f.write_str("compact"),
             Self::Pool { low } => write!(f, "pool:low={low}"),
             Self::Mixed { low } => write!(f, "mixed:low={low}"),
         }

@@ -109,7 +109,7 @@ impl Layout {
         let levelled = u32::from(self.levelling.is_some());
         match self.frontier {
             Frontier::Single => 1,
-            Frontier::Double => 2,
+            Frontier::Double | Frontier::Compact => 2,
             Frontier::Pool { low } => {
                 low.saturating_add(self.placement.blocks_kept().unwrap_or(2) + levelled)
             }

@@ -133,7 +133,7 @@ fn cases() -> impl Strategy<Value = Case> {
     (
         shape,
         (
-            0usize..4,
+            0usize..5,
             0..allocation_policies().len(),
             prop::option::of((1u32..6, 1u32..5)),
             0..PLACEMENTS.len(),
@@ -202,6 +202,7 @@ proptest! {
         let (frontier, naive) = [
             (Frontier::Single, Naive::Single),
             (Frontier::Double, Naive::Double),
+            (Frontier::Compact, Naive::Compact),
             (Frontier::Pool { low: 2 }, Naive::Pool(2)),
             (Frontier::Mixed { low: 2 }, Naive::Mixed(2)),
         ][case.frontier];

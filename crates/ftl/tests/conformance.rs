@@ -7,8 +7,13 @@ use flashgc_ftl::{
     PageMap, PlacementSpec, Translation, VictimSpec, allocation_policies, victim_policies,
 };
 
-const FRONTIERS: [Frontier; 4] =
-    [Frontier::Single, Frontier::Double, Frontier::Pool { low: 2 }, Frontier::Mixed { low: 2 }];
+const FRONTIERS: [Frontier; 5] = [
+    Frontier::Single,
+    Frontier::Double,
+    Frontier::Compact,
+    Frontier::Pool { low: 2 },
+    Frontier::Mixed { low: 2 },
+];
 
 fn layer(policy: &str, frontier: Frontier, fill: Fill) -> Box<dyn Translation> {
     let geometry = Geometry::with_spare(200, 16, 0.15).unwrap();

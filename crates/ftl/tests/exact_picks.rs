@@ -67,6 +67,7 @@ where
     let shapes = [
         (Frontier::Single, Fill::Sequential, 300, 16),
         (Frontier::Double, Fill::Random, 270, 48),
+        (Frontier::Compact, Fill::Random, 260, 16),
         (Frontier::Pool { low: 3 }, Fill::Empty, 257, 8),
     ];
     let mut made = 0;

@@ -20,9 +20,10 @@ use proptest::prelude::*;
 const SCHEMES: [&str; 5] = ["du-gc", "da-gc", "ba-gc", "lda-gc2", "lda-gc4"];
 const VICTIMS: [&str; 7] =
     ["greedy", "fifo", "d-choices:d=3,c=1", "windowed:w=3", "cost-benefit", "cat", "bsgc"];
-const FRONTIERS: [(Frontier, Naive); 4] = [
+const FRONTIERS: [(Frontier, Naive); 5] = [
     (Frontier::Single, Naive::Single),
     (Frontier::Double, Naive::Double),
+    (Frontier::Compact, Naive::Compact),
     (Frontier::Pool { low: 2 }, Naive::Pool(2)),
     (Frontier::Mixed { low: 2 }, Naive::Mixed(2)),
 ];

@@ -12,7 +12,7 @@ use crate::table::{UNMAPPED, prefetch};
 use crate::translation::Translation;
 use crate::victim::VictimPolicy;
 
-/// The class of copies under the double frontier.
+/// The class of copies under the double and the compact frontier.
 const COPIES: Class = HOST + 1;
 
 impl<P: VictimPolicy> PageMap<P> {
@@ -28,6 +28,7 @@ impl<P: VictimPolicy> PageMap<P> {
         match self.frontier {
             Frontier::Single => self.make_room_single(memory),
             Frontier::Double => self.make_room_double(memory),
+            Frontier::Compact => self.make_room_compact(memory),
             Frontier::Pool { low } | Frontier::Mixed { low } => {
                 self.make_room_pool(class, low as usize, memory)
             }
@@ -67,6 +68,49 @@ impl<P: VictimPolicy> PageMap<P> {
             }
             self.set_down(COPIES, fits, count);
         }
+    }
+
+    /// What the copies left of their block goes to the host. If that is nothing, victims are compacted,
+    /// and the host gets the erased one.
+    fn make_room_compact(&mut self, memory: &mut dyn Residency) -> Result<(), FtlError> {
+        self.plane_mut().close_class(HOST);
+        if self.plane().room(COPIES) > 0 {
+            self.plane_mut().open.swap(HOST.into(), COPIES.into());
+            return Ok(());
+        }
+        self.plane_mut().close_class(COPIES);
+        let mut taken = Vec::new();
+        let all_taken = self.take_a_block(&mut taken, memory);
+        for (victim, pages, zombies) in taken.into_iter().rev() {
+            let (first, rest) = pages.split_at(pages.len().min(self.plane().room(COPIES) as usize));
+            if !first.is_empty() {
+                self.store.set_down(PLANE, COPIES, first, zombies);
+            }
+            let class = if rest.is_empty() { HOST } else { COPIES };
+            self.plane_mut().close_class(class);
+            self.plane_mut().open[usize::from(class)] = Active::erased(victim);
+            if !rest.is_empty() {
+                self.store.set_down(PLANE, COPIES, rest, zombies);
+            }
+        }
+        all_taken
+    }
+
+    /// Erases victims until they have a block's worth of room beyond their pages. Those are in `taken`,
+    /// each victim's beside it, with whether any may be a zombie.
+    fn take_a_block(
+        &mut self,
+        taken: &mut Vec<(u32, Vec<u32>, bool)>,
+        memory: &mut dyn Residency,
+    ) -> Result<(), FtlError> {
+        let b = self.plane().blocks.pages_per_block() as usize;
+        let mut gained = 0;
+        while gained < b {
+            let victim = self.take_erased(memory)?;
+            gained += b - self.moving_len;
+            taken.push((victim, self.moving[..self.moving_len].to_vec(), self.moves_zombies));
+        }
+        Ok(())
     }
 
     /// Without a pool: a victim, emptied and erased, for a frontier. Its pages are on their way.

@@ -56,7 +56,7 @@ impl Sorting {
         let classified = rule.as_ref().map_or(0, |_| layout.geometry.blocks());
         let copies = match layout.frontier {
             Frontier::Single | Frontier::Mixed { .. } => HOST,
-            Frontier::Double | Frontier::Pool { .. } => HOST + 1,
+            Frontier::Double | Frontier::Compact | Frontier::Pool { .. } => HOST + 1,
         };
         let levelled = layout.levelling.map(|_| copies + 1);
         let classified = classified as usize;

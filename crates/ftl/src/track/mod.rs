@@ -6,12 +6,16 @@ mod close_order;
 mod kinetic;
 mod least;
 mod order;
+mod regions;
+mod second_chance;
 mod window;
 
 pub use age::{AgeBasis, Ages};
 pub use close_order::CloseOrder;
 pub use kinetic::{Course, Kinetic, Score};
 pub use least::{Least, Rank, Ties, Valid};
+pub use regions::{Region, Regions};
+pub use second_chance::SecondChance;
 pub use window::Window;
 
 use flashgc_base::snapshot::State;

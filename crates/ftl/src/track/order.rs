@@ -57,6 +57,12 @@ impl Order {
         (self.first != NONE).then_some(self.first)
     }
 
+    /// The block after `block`, which is in it.
+    pub(super) fn after(&self, block: BlockId) -> Option<BlockId> {
+        let after = self.links[block as usize].1;
+        (after != NONE).then_some(after)
+    }
+
     /// Puts `block`, which is not in it, behind all others.
     pub(super) fn push(&mut self, block: BlockId) {
         self.links[block as usize] = (self.last, NONE);
@@ -84,12 +90,8 @@ impl Order {
 
     /// The blocks from the first to the last.
     pub(super) fn iter(&self) -> impl Iterator<Item = BlockId> {
-        let after = |&block: &BlockId| {
-            let next = self.links[block as usize].1;
-            (next != NONE).then_some(next)
-        };
         // No more steps than there are blocks, so that an audit of a broken list comes to an end.
-        std::iter::successors(self.first(), after).take(self.links.len())
+        std::iter::successors(self.first(), |&block| self.after(block)).take(self.links.len())
     }
 }
 

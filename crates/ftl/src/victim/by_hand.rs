@@ -8,6 +8,8 @@ use super::eigc::Eigc;
 use super::mdc::Mdc;
 use super::sagc::Sagc;
 use super::scata::Scata;
+use super::two_r_fifo::TwoRFifo;
+use super::two_r_greedy::TwoRGreedy;
 use super::wear_aware::WearAware;
 use super::z_cost_benefit::ZCostBenefit;
 use super::z_greedy::ZGreedy;
@@ -367,6 +369,42 @@ fn mdc_weighs_the_square_of_the_garbage_and_the_write_before_the_last() {
     hand.replace(2, Some(3), false, 60);
     hand.lose_all(2, 0..2, 60);
     assert_eq!(hand.pick(), Some(2));
+}
+
+#[test]
+fn the_hand_of_2r_fifo_gives_fuller_blocks_a_second_chance() {
+    let mut hand = Hand::<TwoRFifo>::new("2r-fifo", 10);
+    for block in 0..10 {
+        hand.fill(block, 4);
+    }
+    // u = 3/4, 1/2 and 1/4 in blocks 1 to 3.
+    hand.lose_all(1, 0..1, 4);
+    hand.lose_all(2, 0..2, 4);
+    hand.lose_all(3, 0..3, 4);
+    // Below 0.5: the fourth that the hand looks at.
+    assert_eq!(hand.pick(), Some(3));
+    // Blocks 4 and 5 are full. Six looks are 70% of the nine blocks left: from the first again with
+    // 0.55. Three and two pages are more than a block's worth: 0.7 from now on.
+    assert_eq!(hand.collect(3, 4).pick(), Some(2));
+    // Three looks are behind it; blocks 4 and 5 make five of eight. 0.75 is not above 3/4, so five
+    // more pass in vain, and block 1 comes with 0.8.
+    assert_eq!(hand.collect(2, 4).pick(), Some(1));
+}
+
+#[test]
+fn two_r_greedy_stays_in_its_region_until_a_block_is_free() {
+    // Blocks 0 and 2 of the host with 2 and 1 valid pages; copies 1 and 3 with 1 and 3.
+    let mut hand = Hand::<TwoRGreedy>::new("2r-greedy", 4);
+    for (block, copied, lost) in [(0, false, 2), (1, true, 3), (2, false, 3), (3, true, 1)] {
+        hand.replace(block, None, copied, 4);
+        hand.lose_all(block, 0..lost, 4);
+    }
+    // Equal regions: the cold one. Its other block makes up a block's worth of invalid pages.
+    assert_eq!(hand.pick(), Some(1));
+    assert_eq!(hand.collect(1, 4).pick(), Some(3));
+    // The next search is in the other region.
+    assert_eq!(hand.collect(3, 4).pick(), Some(2));
+    assert_eq!(hand.collect(2, 4).pick(), Some(0));
 }
 
 /// Blocks of four pages, all closed at 4 but for those with an age of their own: `(valid, zombies)`.

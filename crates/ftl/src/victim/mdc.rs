@@ -13,7 +13,7 @@
 //!
 //! # Cost
 //! A collection: log16(N) nodes of a kinetic tournament tree, some of them rebuilt, 16 scores
-//! each. A write: two blocks' means, one lookup and one or two scores. Exact. 26 bytes a block.
+//! each. A write: two blocks' means, one lookup and one or two scores. Exact. 34 bytes a block.
 //!
 //! # Source
 //! Lomet and Luo, ICDE 2021, section 5.1.3: the cost of a page gained is 2/E, and it falls with the
@@ -33,9 +33,8 @@ use flashgc_base::{state, value};
 #[derive(Clone)]
 pub struct Mdc {
     blocks: Vec<Up2>,
-    /// The block that is being collected, or was last, and its up2.
-    victim: BlockId,
-    left: u64,
+    /// The up2 of what was on each block before it was collected last.
+    left: Vec<u64>,
 }
 
 /// The times up2 of the pages programmed on a block since its last erase.
@@ -57,8 +56,7 @@ impl Value for Up2 {
 
 impl State for Mdc {
     state! {
-        values: victim, left;
-        tables: blocks;
+        tables: blocks, left;
     }
 }
 
@@ -67,7 +65,7 @@ impl Scored for Mdc {
     const PARAMS: &'static [Param] = &[];
 
     fn new(_: &Params) -> Result<Self, SpecError> {
-        Ok(Self { blocks: Vec::new(), victim: BlockId::MAX, left: 0 })
+        Ok(Self { blocks: Vec::new(), left: Vec::new() })
     }
 }
 
@@ -75,11 +73,13 @@ impl Score for Mdc {
     const FOLLOWS_ORIGINS: bool = true;
 
     fn bytes(&self, shape: &Geometry) -> u64 {
-        bytes_of::<Up2>(shape.blocks() as usize)
+        let blocks = shape.blocks() as usize;
+        bytes_of::<Up2>(blocks) + bytes_of::<u64>(blocks)
     }
 
     fn start(&mut self, blocks: &BlockTable) {
         self.blocks = vec![Up2::default(); blocks.len() as usize];
+        self.left = vec![0; blocks.len() as usize];
     }
 
     #[inline(always)]
@@ -96,8 +96,8 @@ impl Score for Mdc {
 
     fn heritage(&self, block: BlockId, copied: bool, time: u64) -> u64 {
         let own = self.blocks[block as usize];
-        let is_victim = block == self.victim && (copied || own.count == 0);
-        let up2 = if is_victim { self.left } else { own.mean() };
+        let was_taken = copied || own.count == 0;
+        let up2 = if was_taken { self.left[block as usize] } else { own.mean() };
         time.saturating_sub(up2)
     }
 
@@ -111,6 +111,6 @@ impl Score for Mdc {
 
     fn taken(&mut self, _: &BlockTable, block: BlockId) {
         let own = std::mem::take(&mut self.blocks[block as usize]);
-        (self.victim, self.left) = (block, own.mean());
+        self.left[block as usize] = own.mean();
     }
 }

@@ -17,6 +17,8 @@ pub mod random;
 pub mod sagc;
 pub mod scata;
 mod scored;
+pub mod two_r_fifo;
+pub mod two_r_greedy;
 pub mod wear_aware;
 pub mod windowed;
 pub mod z_cost_benefit;
@@ -41,6 +43,8 @@ pub(crate) static POLICIES: &[VictimInfo] = &[
     VictimInfo::of::<random::Random>(include_str!("random.rs")),
     VictimInfo::of::<windowed::Windowed>(include_str!("windowed.rs")),
     VictimInfo::of::<d_choices::DChoices>(include_str!("d_choices.rs")),
+    VictimInfo::of::<two_r_greedy::TwoRGreedy>(include_str!("two_r_greedy.rs")),
+    VictimInfo::of::<two_r_fifo::TwoRFifo>(include_str!("two_r_fifo.rs")),
     VictimInfo::of::<cost_benefit::CostBenefit>(include_str!("cost_benefit.rs")),
     VictimInfo::of::<mdc::Mdc>(include_str!("mdc.rs")),
     VictimInfo::of::<cat::Cat>(include_str!("cat.rs")),

@@ -22,6 +22,7 @@ pub struct Block {
 pub enum Frontier {
     Single,
     Double,
+    Compact,
     Pool(usize),
     /// As a pool, but copies go where the host writes.
     Mixed(usize),
@@ -386,6 +387,34 @@ impl Reference {
                 self.copies = Some(victim);
                 kept.into_iter().for_each(|page| self.program(victim, page));
             },
+            Frontier::Compact => {
+                let full = self.host.take();
+                self.close(full);
+                if self.room(self.copies) > 0 {
+                    self.host = self.copies.take();
+                    return;
+                }
+                let full = self.copies.take();
+                self.close(full);
+                // All victims come first, then their pages, the last victim's first.
+                let (mut victims, mut gained) = (Vec::new(), 0);
+                while gained < self.b {
+                    let (victim, pages) = self.victim(pick);
+                    gained += self.b - pages.len();
+                    victims.push((victim, pages));
+                }
+                for (victim, mut pages) in victims.into_iter().rev() {
+                    let kept = pages.split_off(pages.len().min(self.room(self.copies)));
+                    pages.into_iter().for_each(|page| self.program(self.copies.unwrap(), page));
+                    if kept.is_empty() {
+                        assert_eq!(self.host.replace(victim), None);
+                        continue;
+                    }
+                    let full = self.copies.replace(victim);
+                    self.close(full);
+                    kept.into_iter().for_each(|page| self.program(victim, page));
+                }
+            }
             Frontier::Pool(low) | Frontier::Mixed(low) => {
                 let mixed = matches!(self.frontier, Frontier::Mixed(_));
                 let full = self.host.take();

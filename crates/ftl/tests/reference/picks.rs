@@ -1,9 +1,11 @@
 //! The picks of each victim policy: in its naive form, and on a table worked out by hand. A new
 //! policy adds both here.
 
+use std::collections::BTreeMap;
+
 use flashgc_base::rng::Stream;
 
-use super::{View, aged};
+use super::{Event, Origin, View, aged};
 
 /// A pick that owns what it remembers.
 pub type NaivePick = Box<dyn FnMut(&View, &mut Stream) -> usize>;
@@ -38,6 +40,64 @@ pub fn naive_pick(spec: &str) -> NaivePick {
                 view.candidates.iter().filter(|block| score(block) == best).copied().collect();
             fewest(&equal, view)
         }),
+        "2r-greedy" => {
+            let (mut goes_on, mut is_cold, mut gained) = (false, false, 0);
+            Box::new(move |view, _| {
+                // The blocks whose last page is a copy, and the others.
+                let mut copied = vec![false; view.counts.len()];
+                for (_, event) in view.log {
+                    if let Event::Programmed(block, _, origin) = event {
+                        copied[*block] = matches!(origin, Origin::Copy(_));
+                    }
+                }
+                let of = |cold: bool| -> Vec<usize> {
+                    view.candidates.iter().copied().filter(|&block| copied[block] == cold).collect()
+                };
+                let has_invalid =
+                    |set: &Vec<usize>| set.iter().any(|&block| view.counts[block] < view.b);
+                let set = goes_on.then(|| of(is_cold)).filter(has_invalid);
+                let set = set.unwrap_or_else(|| {
+                    let (cold, normal) = (of(true), of(false));
+                    let least = |set: &[usize]| set.iter().map(|&block| view.counts[block]).min();
+                    let (of_cold, of_normal) = (least(&cold), least(&normal));
+                    is_cold = of_cold.is_some() && (of_normal.is_none() || of_cold <= of_normal);
+                    if is_cold { cold } else { normal }
+                });
+                let victim = fewest(&set, view);
+                gained += view.b - view.counts[victim];
+                goes_on = gained < view.b;
+                gained = if goes_on { gained } else { 0 };
+                victim
+            })
+        }
+        "2r-fifo" => {
+            // The hand stands before what was closed at this place of the log.
+            let (mut hand, mut steps, mut bound, mut gained) = (0, 0, 10, 0);
+            Box::new(move |view, _| {
+                let closings = view.log.iter().enumerate().filter_map(|(place, (_, event))| {
+                    if let Event::Closed(block) = event { Some((*block, place)) } else { None }
+                });
+                let closed: BTreeMap<usize, usize> = closings.collect();
+                let order = &view.candidates;
+                loop {
+                    let at = order.iter().position(|block| closed[block] >= hand);
+                    steps = if at.is_none() { 1 } else { steps + 1 };
+                    let block = order[at.unwrap_or(0)];
+                    let is_taken = 20 * view.counts[block] < bound * view.b;
+                    hand = closed[&block] + 1;
+                    if steps >= order.len() * 7 / 10 {
+                        (hand, steps, bound) = (0, 0, 21.min(bound + 1));
+                    }
+                    if is_taken {
+                        gained += view.b - view.counts[block];
+                        if gained >= view.b {
+                            (bound, gained) = (14, 0);
+                        }
+                        return block;
+                    }
+                }
+            })
+        }
         "random" => Box::new(draw),
         "windowed" => {
             let w = number("w", 500);
@@ -97,6 +157,8 @@ pub fn by_hand(spec: &str, draws: &[u32]) -> u32 {
         "windowed:w=1" => 7,        // the window is block 7 alone
         "windowed:w=2" => 7,        // 20 < 30
         "windowed" => 3,            // all of them; 12, closed before block 1
+        "2r-fifo" => 7,             // closed first, 20 of 64 below a half
+        "2r-greedy" => 1,           // nothing is a copy: as greedy
         "random" | "d-choices:d=1" => draws[0],
         "d-choices:d=2" => best_of(&draws[..2]),
         "d-choices" => best_of(&draws[..10]),

@@ -3,6 +3,9 @@
 Its greedy collects only when no block is erased, compacts the victim in place and writes on in it:
 one write frontier and no erased block in reserve, which is our ``single``. Among equals it takes
 the block of the lowest number.
+
+Its 2R collectors compact victims that have a block's worth of invalid pages together, and the host
+writes on in the block that the copies do not fill: our ``compact``.
 """
 
 from __future__ import annotations
@@ -17,6 +20,10 @@ from flashgc.reproduce.verdicts import Value
 BLOCKS, PAGES, SPARE = 2048, 2048, 0.125
 DRIVE = "2048 blocks of 2048 pages, S_f = 0.125, from a random fill"
 GREEDY = "greedy:ties=lowest"
+TWO_R_GREEDY = "2r-greedy:ties=lowest"
+TWO_R_FIFO = "2r-fifo"
+#: The frontier of each victim policy.
+FRONTIERS = {GREEDY: "single", TWO_R_GREEDY: "compact", TWO_R_FIFO: "compact"}
 #: Drive writes of a run, and runs.
 LENGTHS = {Size.QUICK: (1, 1), Size.DEFAULT: (10, 1), Size.FULL: (10, 8)}
 #: With the buffer, which costs more time than the drive.
@@ -34,16 +41,16 @@ def zipf(theta: Cell) -> str:
     return f"zipf:theta={float(theta):g}"
 
 
-def greedy(workload: str, size: Size, buffer: float) -> Simulation:
-    """Greedy behind a write buffer of so large a share of the logical pages; 0 for none."""
+def collector(victim: str, workload: str, size: Size, buffer: float = 0.0) -> Simulation:
+    """A victim policy behind a write buffer, a share of the logical pages; 0 for none."""
     writes, runs = length(size, buffer)
     options: dict[str, Any] = {
         "workload": workload,
         "blocks": BLOCKS,
         "pages_per_block": PAGES,
         "spare": SPARE,
-        "victim": GREEDY,
-        "frontier": "single",
+        "victim": victim,
+        "frontier": FRONTIERS[victim],
         "fill": "random",
         "warmup": "1x",
         "writes": f"{writes}x",
@@ -57,7 +64,7 @@ def greedy(workload: str, size: Size, buffer: float) -> Simulation:
 
 
 def length(size: Size, buffer: float) -> tuple[int, int]:
-    """Drive writes of a run of :func:`greedy` after one of warm-up, and runs."""
+    """Drive writes of a run of :func:`collector` after one of warm-up, and runs."""
     return (BUFFERED if buffer else LENGTHS)[size]
 
 

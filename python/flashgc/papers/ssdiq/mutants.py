@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from flashgc.papers.ssdiq.experiment import GREEDY
+from flashgc.papers.ssdiq.experiment import FRONTIERS, TWO_R_FIFO, TWO_R_GREEDY
 from flashgc.reproduce.mutants import Change, Mutant, swap
 
 
@@ -29,12 +29,20 @@ _overprovision = _given(spare=1 / 9)
 _small = _given(pages_per_block=256, blocks=8 * 2048)
 
 MUTANTS = (
-    Mutant("random victims", "a victim is any block", swap("victim", {GREEDY: "random"})),
-    Mutant("FIFO victims", "a victim is the oldest block", swap("victim", {GREEDY: "fifo"})),
+    Mutant(
+        "random victims",
+        "a victim is any block",
+        swap("victim", dict.fromkeys(FRONTIERS, "random")),
+    ),
+    Mutant(
+        "FIFO victims",
+        "a victim is the oldest block",
+        swap("victim", dict.fromkeys(FRONTIERS, "fifo")),
+    ),
     Mutant(
         "ten choices",
         "a victim is the best of ten blocks",
-        swap("victim", {GREEDY: "d-choices:d=10"}),
+        swap("victim", dict.fromkeys(FRONTIERS, "d-choices:d=10")),
     ),
     Mutant(
         "two frontiers for one",
@@ -42,9 +50,19 @@ MUTANTS = (
         swap("frontier", {"single": "double"}),
     ),
     Mutant(
+        "copies in blocks of their own only",
+        "the host writes nothing into the block that the copies do not fill",
+        swap("frontier", {"compact": "double"}),
+    ),
+    Mutant(
+        "one region",
+        "2R takes the block with the fewest valid pages, wherever it is",
+        swap("victim", dict.fromkeys((TWO_R_GREEDY, TWO_R_FIFO), "greedy:ties=lowest")),
+    ),
+    Mutant(
         "erased blocks in reserve",
         "collections start at two erased blocks, and copies go to a block of their own",
-        swap("frontier", {"single": "pool:low=2"}),
+        swap("frontier", {"single": "pool:low=2", "compact": "pool:low=2"}),
     ),
     Mutant("no skew", "all pages are written equally often", _uniform, _uniform),
     Mutant(

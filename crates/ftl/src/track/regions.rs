@@ -1,0 +1,92 @@
+//! Candidates in two regions, cold and normal, and in each the one with the fewest valid pages.
+
+use flashgc_base::snapshot::State;
+use flashgc_base::state;
+
+use super::{Least, Ties, Tracker};
+use crate::blocks::{BlockId, BlockTable};
+use crate::geometry::Geometry;
+use crate::table::bytes_of;
+
+/// Whether it is the cold one.
+pub type Region = bool;
+
+/// A block is cold if the page programmed last on it is a copy.
+#[derive(Clone, Debug)]
+pub struct Regions {
+    normal: Least,
+    cold: Least,
+    /// Whether the page programmed last on each block is a copy.
+    copied: Vec<bool>,
+    offset_bits: u32,
+}
+
+impl State for Regions {
+    state! {
+        tables: copied;
+        states: normal, cold;
+        fixed: offset_bits;
+    }
+}
+
+impl Regions {
+    /// The regions of a drive on which no block is a candidate yet.
+    pub fn new(blocks: &BlockTable, ties: Ties) -> Self {
+        let least = Least::new(blocks, ties);
+        Self {
+            normal: least.clone(),
+            cold: least,
+            copied: vec![false; blocks.len() as usize],
+            offset_bits: blocks.pages_per_block().next_power_of_two().trailing_zeros(),
+        }
+    }
+
+    /// Bytes that it keeps on a drive of this shape.
+    pub fn bytes(shape: &Geometry) -> u64 {
+        2 * <Least>::bytes(shape) + bytes_of::<bool>(shape.blocks() as usize)
+    }
+
+    /// The first candidate of a region in order of valid pages and the rule for ties.
+    pub fn first(&self, blocks: &BlockTable, region: Region) -> Option<BlockId> {
+        if region { self.cold.first(blocks) } else { self.normal.first(blocks) }
+    }
+
+    fn of(&mut self, block: BlockId) -> &mut Least {
+        if self.copied[block as usize] { &mut self.cold } else { &mut self.normal }
+    }
+}
+
+impl Tracker for Regions {
+    const FOLLOWS_PAGES: bool = true;
+    const FOLLOWS_ORIGINS: bool = true;
+
+    fn pages_lost(&mut self, blocks: &BlockTable, lost: &[BlockId]) {
+        self.normal.decrement_members::<false>(blocks, lost);
+        self.cold.decrement_members::<false>(blocks, lost);
+    }
+
+    fn inherited(&mut self, ppn: u32, _: Option<u64>, copied: bool, _: u64) {
+        self.copied[(ppn >> self.offset_bits) as usize] = copied;
+    }
+
+    fn closed(&mut self, blocks: &BlockTable, block: BlockId) {
+        self.of(block).insert(blocks, block);
+    }
+
+    fn taken(&mut self, blocks: &BlockTable, block: BlockId) {
+        self.of(block).remove(blocks, block);
+    }
+
+    fn audit(&self, blocks: &BlockTable) -> Result<(), String> {
+        for block in 0..blocks.len() {
+            let held = [self.normal.holds(block), self.cold.holds(block)];
+            let copied = self.copied[block as usize];
+            let is_candidate = blocks.is_candidate(block);
+            if held != [is_candidate && !copied, is_candidate && copied] {
+                return Err(format!("block {block} is not in its region"));
+            }
+        }
+        self.normal.audit_nodes(blocks)?;
+        self.cold.audit_nodes(blocks)
+    }
+}
