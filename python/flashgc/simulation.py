@@ -36,8 +36,9 @@ class PlacementRule(Protocol):
 
     Each class has an open block of its own.
 
-    A drive asks :meth:`host` and :meth:`copy` as often as it likes; what was done it tells through
-    further methods, where there are such: ``docs/placement.md`` has all of them.
+    A drive asks :meth:`host` and :meth:`copy` as often as it likes, or reads arrays of that name;
+    what was done it tells through further methods, where there are such: ``docs/placement.md`` has
+    all of them.
     """
 
     @property
