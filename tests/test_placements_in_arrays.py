@@ -246,6 +246,13 @@ class Wrong(ByPage):
         self.host[page] = 1 + (now.host > 5000)
 
 
+class Moves(ByPage):
+    """Changes its answers while a block is copied."""
+
+    def copied(self, page: int, from_: int, to: int, now: Now) -> None:
+        self.copy[:] ^= 1
+
+
 @pytest.mark.parametrize("rule", [DacTable, SepBitSeldom, ByPage])
 def test_good_placements_conform(rule: object) -> None:
     assert flashgc.check_placement(rule).picks > 1000
@@ -255,6 +262,7 @@ def test_good_placements_conform(rule: object) -> None:
     ("rule", "message"),
     [
         (Young, "led to other decisions than batches of 1"),
+        (Moves, r"copied\(page=\d+\) changed the answer for page \d+ of the same block from"),
         (Wrong, r"host\[page=\d+, old=(\d|None)\] is 2, expected a class from 0 to 1"),
     ],
 )
