@@ -115,7 +115,7 @@ class SepBitSeldom:
         self.every = max(pages // 16, 1)
         self.written = np.full(pages, -np.inf)
         self.host = np.ones((pages, 1), np.uint8)
-        self.copy = np.full((pages, self.classes), 5, np.uint8)
+        self.copy = np.full((pages, self.classes), 5, np.uint8, order="F")
         self.copy[:, 0] = 2
         self.lifetime = math.inf
         self.lives: list[int] = []
@@ -126,11 +126,10 @@ class SepBitSeldom:
     def wrote(self, pages: Pages, from_: PagesClasses, to: PagesClasses, now: Now) -> None:
         self.written[pages] = np.arange(now.host - len(pages), now.host)
         if now.host % self.every == 0:
-            age = now.host - self.written
-            self.host[:, 0] = age >= self.lifetime
-            self.copy[:, 1:] = 3
-            self.copy[age >= 4 * self.lifetime, 1:] = 4
-            self.copy[age >= 16 * self.lifetime, 1:] = 5
+            self.host[:, 0] = self.written <= now.host - self.lifetime
+            level = np.uint8(3) + (self.written <= now.host - 4 * self.lifetime)
+            level += self.written <= now.host - 16 * self.lifetime
+            self.copy[:, 1:] = level[:, np.newaxis]
 
     def trimmed(self, pages: Pages, from_: PagesClasses, now: Now) -> None:
         self.written[pages] = -np.inf

@@ -196,6 +196,8 @@ def test_first_contents_are_told_before_anything_else(witness: str) -> None:
     begun, *told = log()
     assert begun[0] == "begin"
     first = [event for event in told if event[0] != "opened"]
+    # Nothing has happened before, not even a block that was opened later.
+    assert {event[-2:] for event in told[: told.index(first[0])]} <= {(0, 0)}
     if witness == "Witness":
         assert first[:PAGES] == [("holds", page, 0, 0, 0) for page in range(PAGES)]
         assert first[PAGES][0] == "wrote"

@@ -4,7 +4,7 @@
 
 Each figure is CPU time of the command ``flashgc run`` for a page program: what a run of 9 drive
 writes takes more than one of 3, so that start and first contents are left out. All take turns on
-one core, five times; the figure is the median. ``cost-benefit``, 128 pages a block,
+one core, three times; the figure is the median. ``cost-benefit``, 128 pages a block,
 ``hotcold:f=0.1,r=0.9``.
 """
 
@@ -24,7 +24,7 @@ RULES = {
     "dac": ("Dac", "DacTable"),
     "sepbit": ("SepBit", "SepBitSeldom"),
 }
-SHORT, LONG, TURNS = 3, 9, 5
+SHORT, LONG, TURNS = 3, 9, 3
 
 
 def worked(placement: str, writes: int, blocks: int) -> tuple[float, int]:
