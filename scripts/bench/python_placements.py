@@ -2,8 +2,8 @@
 
     .venv/bin/python scripts/bench/python_placements.py [BLOCKS]
 
-Each figure is CPU time of the command ``flashgc run`` for a page program: what a run of 9 drive
-writes takes more than one of 3, so that start and first contents are left out. All take turns on
+Each figure is CPU time of the command ``flashgc run`` for a page program: what a run of 20 drive
+writes takes more than one of 2, so that start and first contents are left out. All take turns on
 one core, three times; the figure is the median. ``cost-benefit``, 128 pages a block,
 ``hotcold:f=0.1,r=0.9``.
 """
@@ -24,7 +24,7 @@ RULES = {
     "dac": ("Dac", "DacTable"),
     "sepbit": ("SepBit", "SepBitSeldom"),
 }
-SHORT, LONG, TURNS = 3, 9, 3
+SHORT, LONG, TURNS = 2, 20, 3
 
 
 def worked(placement: str, writes: int, blocks: int) -> tuple[float, int]:
@@ -37,7 +37,7 @@ def worked(placement: str, writes: int, blocks: int) -> tuple[float, int]:
         "--runs", "1", "--jobs", "1",
     ]  # fmt: skip
     before = os.times()
-    made = subprocess.run(command, stdout=subprocess.PIPE, check=True)
+    made = subprocess.run(command, capture_output=True, check=True)
     after = os.times()
     seconds = after.children_user + after.children_system
     seconds -= before.children_user + before.children_system
