@@ -93,6 +93,8 @@ VERBS = {
     "collected": ("block", "now"),
 }
 _NEEDED = ("host", "copy")
+#: The verbs that ``every`` makes tell of many pages at once.
+_PLURAL = ("holds", "wrote", "trimmed", "copied")
 
 
 def check_placement(rule: object, name: str) -> None:
@@ -100,7 +102,9 @@ def check_placement(rule: object, name: str) -> None:
 
     Faults that only a call can show are left to the call.
     """
-    missing = [verb for verb in ("classes", *_NEEDED) if not hasattr(rule, verb)]
+    # An array may be made in begin.
+    needed = ("classes",) if hasattr(rule, "begin") else ("classes", *_NEEDED)
+    missing = [verb for verb in needed if not hasattr(rule, verb)]
     if missing:
         raise PolicyError(
             f"{place(rule)}{name} is not a placement: it has no {missing[0]}; hint: a placement is "
@@ -117,9 +121,14 @@ def check_placement(rule: object, name: str) -> None:
             ) from error
     for verb, arguments in VERBS.items():
         method = getattr(rule, verb, None)
-        if method is None and verb not in _NEEDED:
-            continue
+        if method is None or (verb in _NEEDED and not callable(method)):
+            continue  # The drive looks at arrays.
         _check_verb(rule, name, verb, method, arguments)
+    if hasattr(rule, "every") and not any(hasattr(rule, verb) for verb in _PLURAL):
+        raise PolicyError(
+            f"{place(rule)}{name} has every, but nothing is told to it; hint: write one of "
+            f"{', '.join(_PLURAL)}, or leave every out"
+        )
 
 
 def _check_verb(

@@ -73,7 +73,7 @@ def _conformance(policy: object) -> Conformance:
 def check_placement(placement: object) -> Conformance:
     """Checks ``placement``, an object or a class, as :func:`flashgc.run` takes it.
 
-    - it has the verbs of a placement, and names classes that there are;
+    - it has the verbs of a placement or arrays in their place, and names classes that there are;
     - asked twice, it answers the same: ``host`` and ``copy`` change nothing;
     - what it is told of one page of a block that is being copied does not change its answers for
       the others;

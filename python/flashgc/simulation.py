@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Protocol, TypeAlias, Unpack, cast, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, Unpack, cast, runtime_checkable
 
 from flashgc import _core, _engine, _faults, _timelines
 from flashgc._core import Blocks, ConfigError, Control, Now
@@ -21,6 +21,10 @@ from flashgc.results import Comparison, Result
 from flashgc.traces import Trace
 from flashgc.units import parse_count
 
+if TYPE_CHECKING:
+    import numpy
+    from numpy.typing import NDArray
+
 
 @runtime_checkable
 class VictimPolicy(Protocol):
@@ -36,19 +40,28 @@ class PlacementRule(Protocol):
 
     Each class has an open block of its own.
 
-    A drive asks :meth:`host` and :meth:`copy` as often as it likes; what was done it tells through
-    further methods, where there are such: ``docs/placement.md`` has all of them.
+    A drive asks :meth:`host` and :meth:`copy` as often as it likes, or reads arrays of that name;
+    what was done it tells through further methods, where there are such: ``docs/placement.md`` has
+    all of them.
     """
 
     @property
     def classes(self) -> int | Callable[[], int]:
         """How many classes there are, 1 to 255."""
 
-    def host(self, page: int, stream: int | None, old: int | None, now: Now, /) -> int:
-        """The class of ``page``, which the host writes; ``old`` is that of its data until now."""
+    @property
+    def host(self) -> Callable[[int, int | None, int | None, Now], int] | NDArray[numpy.uint8]:
+        """``host(page, stream, old, now)``: the class of a page that the host writes.
 
-    def copy(self, page: int, from_: int, zombie: bool, now: Now, /) -> int:
-        """The class of ``page``, which a collection copies from a block of class ``from_``."""
+        ``old`` is the class of its data until now. Or an array of classes.
+        """
+
+    @property
+    def copy(self) -> Callable[[int, int, bool, Now], int] | NDArray[numpy.uint8]:
+        """``copy(page, from_, zombie, now)``: the class of a page that a collection copies.
+
+        It comes from a block of class ``from_``. Or an array of classes.
+        """
 
 
 #: A policy's spec, a function from the blocks to a block number, an object with such a method

@@ -22,7 +22,6 @@ mod statistics;
 mod strict;
 mod toml;
 mod traces;
-mod verbs;
 mod watch;
 
 use pyo3::prelude::*;

@@ -4,9 +4,9 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 
 /// A method that is looked up once.
-pub(crate) struct Verb {
-    pub(crate) name: &'static str,
-    pub(crate) method: Py<PyAny>,
+pub(super) struct Verb {
+    pub(super) name: &'static str,
+    pub(super) method: Py<PyAny>,
 }
 
 impl Verb {
@@ -14,12 +14,12 @@ impl Verb {
     ///
     /// # Errors
     /// There is none.
-    pub(crate) fn new(object: &Bound<'_, PyAny>, name: &'static str) -> PyResult<Self> {
+    pub(super) fn new(object: &Bound<'_, PyAny>, name: &'static str) -> PyResult<Self> {
         Ok(Self { name, method: object.getattr(name)?.unbind() })
     }
 
     /// The method `name` of `object`, if it has one.
-    pub(crate) fn find(object: &Bound<'_, PyAny>, name: &'static str) -> PyResult<Option<Self>> {
+    pub(super) fn find(object: &Bound<'_, PyAny>, name: &'static str) -> PyResult<Option<Self>> {
         let method = object.getattr_opt(name)?;
         Ok(method.map(|method| Self { name, method: method.unbind() }))
     }
@@ -33,7 +33,7 @@ const MOST: usize = 4;
 /// # Errors
 /// What it raises.
 #[inline]
-pub(crate) fn call<'py, const N: usize>(
+pub(super) fn call<'py, const N: usize>(
     py: Python<'py>,
     verb: &Verb,
     page: Option<u32>,

@@ -1,0 +1,177 @@
+//! How a placement in Python is asked for the class of a page, and what is said of answers that are none.
+
+use flashgc_base::stream::StreamId;
+use flashgc_ftl::placement::{Class, Now};
+use pyo3::ffi;
+use pyo3::prelude::*;
+
+use super::rule::Rule;
+use super::tables::Table;
+use super::verbs::{Verb, call};
+use super::{place, shown};
+use crate::errors::PolicyError;
+
+/// How the class of a page is found.
+pub(super) enum Question {
+    Verb(Verb),
+    Table(Table),
+}
+
+impl Question {
+    /// The method or the array `name` of `object`; an array has so many columns.
+    ///
+    /// # Errors
+    /// There is neither.
+    pub(super) fn new(
+        object: &Bound<'_, PyAny>,
+        name: &'static str,
+        pages: u32,
+        columns: usize,
+    ) -> PyResult<Self> {
+        match object.getattr_opt(name)? {
+            Some(method) if method.is_callable() => Verb::new(object, name).map(Self::Verb),
+            Some(array) => {
+                Table::new(object, name, &array, pages as usize, columns).map(Self::Table)
+            }
+            None => Err(PolicyError::new_err(format!(
+                "{}it has no {name} after begin; hint: write a method {name}, or make an array in begin",
+                place(object)
+            ))),
+        }
+    }
+
+    pub(super) fn table(&self) -> Option<&Table> {
+        match self {
+            Self::Verb(_) => None,
+            Self::Table(table) => Some(table),
+        }
+    }
+}
+
+impl Rule {
+    pub(super) fn ask_host(
+        &self,
+        verb: &Verb,
+        page: u32,
+        stream: Option<StreamId>,
+        old: Option<Class>,
+        now: Now,
+    ) -> Class {
+        if let Some((asked, class)) = self.asked.get()
+            && asked == page
+        {
+            return class;
+        }
+        if self.failed.get().is_some() {
+            return 0;
+        }
+        let class = Python::attach(|py| {
+            let rest = [self.class_or_none(py, stream), self.class_or_none(py, old), self.at(now)];
+            self.class(py, verb, page, rest, |_| true)
+        });
+        let class = class.unwrap_or_else(|error| {
+            self.fail(error);
+            0
+        });
+        self.asked.set(Some((page, class)));
+        class
+    }
+
+    pub(super) fn ask_copy(
+        &self,
+        verb: &Verb,
+        page: u32,
+        from: Class,
+        zombie: bool,
+        now: Now,
+    ) -> Class {
+        let first = || self.takes_copies.iter().position(|&takes| takes).unwrap_or(0) as Class;
+        if self.failed.get().is_some() {
+            return first();
+        }
+        let class = Python::attach(|py| {
+            // SAFETY: both are objects that live as long as the interpreter.
+            let zombie = unsafe { if zombie { ffi::Py_True() } else { ffi::Py_False() } };
+            let rest = [self.number(from), zombie, self.at(now)];
+            let takes = |class| self.takes_copies[usize::from(class)];
+            self.class(py, verb, page, rest, takes)
+        });
+        class.unwrap_or_else(|error| {
+            self.fail(error);
+            first()
+        })
+    }
+    /// What `verb` answers when it is asked about `page`, and whether that may be.
+    #[inline]
+    fn class<const N: usize>(
+        &self,
+        py: Python<'_>,
+        verb: &Verb,
+        page: u32,
+        rest: [*mut ffi::PyObject; N],
+        may_be: impl Fn(Class) -> bool,
+    ) -> PyResult<Class> {
+        let answer = call(py, verb, Some(page), rest)?;
+        // SAFETY: the object is alive and the interpreter attached. -1 with an exception is no number,
+        // -1 without one is no class.
+        let number = unsafe { ffi::PyLong_AsLong(answer.as_ptr()) };
+        match usize::try_from(number) {
+            Ok(class) if class < self.takes_copies.len() && may_be(class as Class) => {
+                Ok(class as Class)
+            }
+            _ => Err(self.wrong(verb, page, &answer)),
+        }
+    }
+
+    /// What is said of an answer that is no class.
+    #[cold]
+    fn wrong(&self, verb: &Verb, page: u32, answer: &Bound<'_, PyAny>) -> PyErr {
+        let py = answer.py();
+        drop(PyErr::take(py));
+        let place = place(verb.method.bind(py));
+        let asked = format!("{place}{}(page={page}) returned", verb.name);
+        self.no_class(&asked, &shown(answer), answer.extract().ok())
+    }
+
+    /// What is said of `found`, the answer of what was `asked`, where it is no class or may not be.
+    fn no_class(&self, asked: &str, found: &str, number: Option<usize>) -> PyErr {
+        let last = self.takes_copies.len() - 1;
+        PolicyError::new_err(match number {
+            Some(class) if class <= last => format!(
+                "{asked} {found}, expected a class that takes copies; hint: takes_copies({found}) \
+                 says that it does not"
+            ),
+            _ => format!("{asked} {found}, expected a class from 0 to {last}"),
+        })
+    }
+
+    /// The class of `page` in the column of class `of`, if that may be; the lowest one that may be if
+    /// not.
+    #[inline]
+    pub(super) fn read(
+        &self,
+        table: &Table,
+        page: u32,
+        of: Option<Class>,
+        may_be: impl Fn(Class) -> bool,
+    ) -> Class {
+        let classes = self.takes_copies.len();
+        let class = table.read(page, of.map_or(classes, usize::from));
+        if usize::from(class) < classes && may_be(class) {
+            return class;
+        }
+        self.misread(table, page, of, class);
+        (0..classes as Class).find(|&class| may_be(class)).unwrap_or(0)
+    }
+
+    #[cold]
+    fn misread(&self, table: &Table, page: u32, of: Option<Class>, class: Class) {
+        Python::attach(|py| {
+            let (name, place) = (table.name, place(self.object.bind(py)));
+            let column = if name == "host" { "old" } else { "from_" };
+            let of = of.map_or("None".to_string(), |of| of.to_string());
+            let asked = format!("{place}{name}[page={page}, {column}={of}] is");
+            self.fail(self.no_class(&asked, &class.to_string(), Some(class.into())));
+        });
+    }
+}

@@ -1,0 +1,107 @@
+//! Placements written in Python: what the engine must know of one, and how it is made for a drive.
+
+mod asking;
+mod rule;
+mod tables;
+mod telling;
+mod untold;
+mod verbs;
+
+use std::sync::Arc;
+
+use flashgc_base::spec::SpecError;
+use flashgc_ftl::ExternalPlacement;
+use flashgc_ftl::placement::Placement;
+use pyo3::intern;
+use pyo3::prelude::*;
+
+use crate::errors::PolicyError;
+use crate::policy::{Raised, own, store};
+use rule::Rule;
+
+/// What is known of the placement `rule` before there is a drive; every drive gets a copy of it, or an
+/// object of its own if it is a class. `raised` keeps what it raises.
+///
+/// # Errors
+/// What it raises; no classes, or none that takes copies.
+pub(crate) fn external(
+    rule: &Bound<'_, PyAny>,
+    name: String,
+    raised: &Raised,
+) -> PyResult<ExternalPlacement> {
+    let object = own(rule)?;
+    let takes_copies = takes_copies(&object)?;
+    let asks_for_zombies = match object.getattr_opt(intern!(rule.py(), "asks_for_zombies"))? {
+        Some(asks) => asks.is_truthy()?,
+        None => false,
+    };
+    let (rule, raised) = (rule.clone().unbind(), Arc::clone(raised));
+    let known = takes_copies.clone();
+    let make = move |pages, pages_per_block| {
+        let made = Python::attach(|py| {
+            let object = own(rule.bind(py))?;
+            if let Some(begin) = object.getattr_opt(intern!(py, "begin"))? {
+                begin.call1((pages, pages_per_block))?;
+            }
+            let rule = Rule::new(&object, pages, &known, asks_for_zombies, &raised)?;
+            Ok::<_, PyErr>(Box::new(rule) as Box<dyn Placement>)
+        });
+        made.map_err(|error| {
+            let text = error.to_string();
+            store(&raised, error);
+            SpecError::new(text, "")
+        })
+    };
+    Ok(ExternalPlacement { name, takes_copies, asks_for_zombies, make: Arc::new(make) })
+}
+
+/// Of each class of the placement, whether it takes copies.
+fn takes_copies(object: &Bound<'_, PyAny>) -> PyResult<Vec<bool>> {
+    let py = object.py();
+    let most = ExternalPlacement::MOST_CLASSES;
+    let wrong = |text: String| Err(PolicyError::new_err(format!("{}{text}", place(object))));
+    let mut classes = object.getattr(intern!(py, "classes"))?;
+    if classes.is_callable() {
+        classes = classes.call0()?;
+    }
+    let count = match classes.extract::<usize>() {
+        Ok(count) if (1..=most).contains(&count) => count,
+        _ => {
+            let found = shown(&classes);
+            return wrong(format!("classes is {found}, expected a whole number from 1 to {most}"));
+        }
+    };
+    let Some(verb) = object.getattr_opt(intern!(py, "takes_copies"))? else {
+        return Ok(vec![true; count]);
+    };
+    let takes: PyResult<Vec<bool>> =
+        (0..count).map(|class| verb.call1((class,))?.is_truthy()).collect();
+    let takes = takes?;
+    match takes.contains(&true) {
+        true => Ok(takes),
+        false => {
+            wrong(format!("takes_copies is false for all {count} classes, expected one for copies"))
+        }
+    }
+}
+
+/// Where `thing`, a method or an object, is defined, with a colon; empty where nobody knows.
+fn place(thing: &Bound<'_, PyAny>) -> String {
+    let found = || {
+        let faults = thing.py().import("flashgc._faults")?;
+        faults.call_method1("place", (thing,))?.extract::<String>()
+    };
+    found().unwrap_or_default()
+}
+
+/// A value as one short line.
+fn shown(value: &Bound<'_, PyAny>) -> String {
+    const MOST: usize = 60;
+    let text = value.repr().map(|text| text.to_string()).unwrap_or_default();
+    let line = text.lines().next().unwrap_or_default();
+    match line.char_indices().nth(MOST) {
+        Some((at, _)) => format!("{}...", &line[..at]),
+        None if line.len() < text.len() => format!("{line}..."),
+        None => line.to_string(),
+    }
+}

@@ -1,0 +1,215 @@
+//! A placement written in Python, as the engine calls it. Every page programmed asks it, so a call makes
+//! one object alone, the number of the page: methods, classes and the clock are made once a drive. Where
+//! it has an array in place of a method, there is no call.
+
+use std::cell::{Cell, OnceCell, RefCell};
+use std::sync::Arc;
+
+use flashgc_base::snapshot::{Fault, Reader, State, Writer};
+use flashgc_base::stream::StreamId;
+use flashgc_ftl::placement::{Class, Collected, Now, Placement};
+use flashgc_ftl::{FtlError, FtlErrorKind};
+use pyo3::ffi;
+use pyo3::prelude::*;
+
+use super::asking::Question;
+use super::place;
+use super::untold::{Untold, What};
+use super::verbs::Verb;
+use crate::clock::{Clock, PickedBlock};
+use crate::errors::PolicyError;
+use crate::policy::{Raised, store};
+
+/// The placement of one drive.
+pub(super) struct Rule {
+    pub(super) object: Py<PyAny>,
+    pub(super) host: Question,
+    pub(super) copy: Question,
+    pub(super) holds: Option<Verb>,
+    pub(super) wrote: Option<Verb>,
+    pub(super) trimmed: Option<Verb>,
+    pub(super) copied: Option<Verb>,
+    pub(super) opened: Option<Verb>,
+    pub(super) collected: Option<Verb>,
+    /// What is told of many pages at once; `None` if every page is told of at once.
+    pub(super) untold: Option<RefCell<Untold>>,
+    pub(super) takes_copies: Vec<bool>,
+    pub(super) asks_for_zombies: bool,
+    /// The numbers 0 to 255: classes and streams.
+    pub(super) numbers: Box<[Py<PyAny>]>,
+    pub(super) clock: Py<Clock>,
+    /// The page of the last question on a host write and its answer, until something happens: a question
+    /// that is asked twice has one answer.
+    pub(super) asked: Cell<Option<(u32, Class)>>,
+    /// What it raised first; from then on it is not called.
+    pub(super) failed: OnceCell<String>,
+    pub(super) raised: Raised,
+}
+
+impl Rule {
+    pub(super) fn new(
+        object: &Bound<'_, PyAny>,
+        pages: u32,
+        takes_copies: &[bool],
+        asks_for_zombies: bool,
+        raised: &Raised,
+    ) -> PyResult<Self> {
+        let py = object.py();
+        let classes = takes_copies.len();
+        let host = Question::new(object, "host", pages, classes + 1)?;
+        let copy = Question::new(object, "copy", pages, classes)?;
+        if asks_for_zombies && copy.table().is_some() {
+            return Err(PolicyError::new_err(format!(
+                "{}asks_for_zombies is true, but copy is an array, which knows none; hint: write a \
+                 method copy(page, from_, zombie, now)",
+                place(object)
+            )));
+        }
+        let numbers: PyResult<Box<[Py<PyAny>]>> =
+            (0..=u8::MAX).map(|number| Ok(number.into_pyobject(py)?.into_any().unbind())).collect();
+        Ok(Self {
+            object: object.clone().unbind(),
+            host,
+            copy,
+            holds: Verb::find(object, "holds")?,
+            wrote: Verb::find(object, "wrote")?,
+            trimmed: Verb::find(object, "trimmed")?,
+            copied: Verb::find(object, "copied")?,
+            opened: Verb::find(object, "opened")?,
+            collected: Verb::find(object, "collected")?,
+            untold: Untold::find(object)?.map(RefCell::new),
+            takes_copies: takes_copies.to_vec(),
+            asks_for_zombies,
+            numbers: numbers?,
+            clock: Py::new(py, Clock::default())?,
+            asked: Cell::new(None),
+            failed: OnceCell::new(),
+            raised: Arc::clone(raised),
+        })
+    }
+
+    #[cold]
+    pub(super) fn fail(&self, error: PyErr) {
+        let _ = self.failed.set(error.to_string());
+        store(&self.raised, error);
+    }
+
+    pub(super) fn number(&self, number: u8) -> *mut ffi::PyObject {
+        self.numbers[usize::from(number)].as_ptr()
+    }
+
+    /// A class, or None.
+    pub(super) fn class_or_none(&self, py: Python<'_>, class: Option<Class>) -> *mut ffi::PyObject {
+        class.map_or(py.None().as_ptr(), |class| self.number(class))
+    }
+
+    /// The clock, set to `now`.
+    pub(super) fn at(&self, now: Now) -> *mut ffi::PyObject {
+        self.clock.get().set(now);
+        self.clock.as_ptr()
+    }
+}
+
+impl State for Rule {
+    fn save(&self, to: &mut Writer<'_>) {
+        to.refuse(Fault::new(
+            "a placement written in Python keeps what it knows to itself, and cannot be saved",
+        ));
+    }
+
+    fn restore(&mut self, _: &mut Reader<'_>) -> Result<(), Fault> {
+        Err(Fault::new("a placement written in Python cannot be restored"))
+    }
+}
+
+impl Placement for Rule {
+    fn classes(&self) -> usize {
+        self.takes_copies.len()
+    }
+
+    fn takes_copies(&self, class: Class) -> bool {
+        self.takes_copies[usize::from(class)]
+    }
+
+    fn asks_for_zombies(&self) -> bool {
+        self.asks_for_zombies
+    }
+
+    #[inline]
+    fn host(&self, page: u32, stream: Option<StreamId>, old: Option<Class>, now: Now) -> Class {
+        self.tell_contents();
+        match &self.host {
+            Question::Table(table) => self.read(table, page, old, |_| true),
+            Question::Verb(verb) => self.ask_host(verb, page, stream, old, now),
+        }
+    }
+
+    #[inline]
+    fn copy(&self, page: u32, from: Class, zombie: bool, now: Now) -> Class {
+        self.tell_contents();
+        let takes = |class| self.takes_copies[usize::from(class)];
+        match &self.copy {
+            Question::Table(table) => self.read(table, page, Some(from), takes),
+            Question::Verb(verb) => self.ask_copy(verb, page, from, zombie, now),
+        }
+    }
+
+    fn holds(&mut self, page: u32, class: Class, now: Now) {
+        if self.waits(What::Holds, page, None, Some(class), now) {
+            return;
+        }
+        self.tell(self.holds.as_ref(), Some(page), |rule, _| [rule.number(class), rule.at(now)]);
+    }
+
+    #[inline]
+    fn wrote(&mut self, page: u32, from: Option<Class>, to: Class, now: Now) {
+        if self.waits(What::Wrote, page, from, Some(to), now) {
+            return;
+        }
+        self.tell(self.wrote.as_ref(), Some(page), |rule, py| {
+            [rule.class_or_none(py, from), rule.number(to), rule.at(now)]
+        });
+    }
+
+    fn trimmed(&mut self, page: u32, from: Class, now: Now) {
+        if self.waits(What::Trimmed, page, Some(from), None, now) {
+            return;
+        }
+        self.tell(self.trimmed.as_ref(), Some(page), |rule, _| [rule.number(from), rule.at(now)]);
+    }
+
+    fn copied(&mut self, page: u32, from: Class, to: Class, now: Now) {
+        if self.waits(What::Copied, page, Some(from), Some(to), now) {
+            return;
+        }
+        self.tell(self.copied.as_ref(), Some(page), |rule, _| {
+            [rule.number(from), rule.number(to), rule.at(now)]
+        });
+    }
+
+    fn opened(&mut self, class: Class, now: Now) {
+        self.tell(self.opened.as_ref(), None, |rule, _| [rule.number(class), rule.at(now)]);
+    }
+
+    fn collected(&mut self, block: Collected, now: Now) {
+        self.asked.set(None);
+        self.tell_contents();
+        if self.collected.is_none() || self.failed.get().is_some() {
+            return;
+        }
+        let block = Python::attach(|py| PickedBlock::new(py, block));
+        match block {
+            Ok(block) => {
+                self.tell(self.collected.as_ref(), None, |rule, _| [block.as_ptr(), rule.at(now)])
+            }
+            Err(error) => self.fail(error),
+        }
+    }
+
+    fn check(&self) -> Result<(), FtlError> {
+        match self.failed.get() {
+            None => Ok(()),
+            Some(why) => Err(FtlErrorKind::Placement(why.clone()).into()),
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! How a placement in Python is told what happened: of each page at once, or of many later.
+
+use flashgc_ftl::placement::{Class, Now};
+use pyo3::ffi;
+use pyo3::prelude::*;
+
+use super::rule::Rule;
+use super::untold::What;
+use super::verbs::{Verb, call};
+
+impl Rule {
+    /// Notes what happened to `page` if it is told later, and tells of all where it is due. Whether it
+    /// is told later.
+    #[inline]
+    pub(super) fn waits(
+        &mut self,
+        what: What,
+        page: u32,
+        from: Option<Class>,
+        to: Option<Class>,
+        now: Now,
+    ) -> bool {
+        if self.untold.is_none() {
+            return false;
+        }
+        self.asked.set(None);
+        if what != What::Holds {
+            self.tell_contents();
+        }
+        let is_heard = self.verb_of(what).is_some();
+        let Some(untold) = &mut self.untold else { return false };
+        let untold = untold.get_mut();
+        if is_heard {
+            untold.note(what, page, from, to, now);
+        }
+        if what == What::Wrote && untold.is_full(now) {
+            self.tell_all();
+        }
+        true
+    }
+
+    fn verb_of(&self, what: What) -> Option<&Verb> {
+        match what {
+            What::Holds => self.holds.as_ref(),
+            What::Wrote => self.wrote.as_ref(),
+            What::Trimmed => self.trimmed.as_ref(),
+            What::Copied => self.copied.as_ref(),
+        }
+    }
+
+    /// Tells of the first contents of the drive, if they were not told yet.
+    #[inline]
+    pub(super) fn tell_contents(&self) {
+        if self.untold.as_ref().is_some_and(|untold| untold.borrow().begins()) {
+            self.tell_all();
+        }
+    }
+
+    /// Tells of all that waits.
+    #[cold]
+    fn tell_all(&self) {
+        let Some(untold) = &self.untold else { return };
+        let runs = untold.borrow_mut().take();
+        Python::attach(|py| {
+            for run in runs {
+                let Some(verb) = self.verb_of(run.what) else { continue };
+                if self.failed.get().is_some() {
+                    return;
+                }
+                let clock = self.at(run.now);
+                let told = run.tell(verb.method.bind(py), clock);
+                if let Err(error) = told.and_then(|()| self.has_its_arrays(py)) {
+                    self.fail(error);
+                }
+            }
+        });
+    }
+
+    /// Whether the arrays that are read are still those that it has.
+    #[inline]
+    fn has_its_arrays(&self, py: Python<'_>) -> PyResult<()> {
+        for table in [self.host.table(), self.copy.table()].into_iter().flatten() {
+            table.is_still(self.object.bind(py))?;
+        }
+        Ok(())
+    }
+
+    /// Tells `verb`, where there is one, what happened.
+    #[inline]
+    pub(super) fn tell<const N: usize>(
+        &self,
+        verb: Option<&Verb>,
+        page: Option<u32>,
+        rest: impl FnOnce(&Self, Python<'_>) -> [*mut ffi::PyObject; N],
+    ) {
+        self.asked.set(None);
+        let Some(verb) = verb.filter(|_| self.failed.get().is_none()) else { return };
+        Python::attach(|py| {
+            let told = call(py, verb, page, rest(self, py));
+            if let Err(error) = told.and_then(|_| self.has_its_arrays(py)) {
+                self.fail(error);
+            }
+        });
+    }
+}

@@ -1,0 +1,141 @@
+//! What a placement in Python is told of many pages at once: what has happened waits here until so many
+//! host writes are full.
+
+use flashgc_ftl::placement::{Class, Now};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use pyo3::{ffi, intern};
+
+use super::{place, shown};
+use crate::errors::PolicyError;
+
+/// Stands for no class in arrays: there are fewer classes.
+const NO_CLASS: Class = Class::MAX;
+
+/// What happened to pages, by the verb that tells it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum What {
+    Holds,
+    Wrote,
+    Trimmed,
+    Copied,
+}
+
+/// The same thing that happened to one page after another.
+pub(super) struct Run {
+    pub(super) what: What,
+    /// The numbers of the pages, 4 bytes each.
+    pages: Vec<u8>,
+    from: Vec<Class>,
+    to: Vec<Class>,
+    /// The time after the last of them.
+    pub(super) now: Now,
+}
+
+/// What has happened and was not told yet, in its order.
+pub(super) struct Untold {
+    /// Host writes from one telling to the next.
+    every: u64,
+    /// Host writes at the next telling, once they are known.
+    next: Option<u64>,
+    runs: Vec<Run>,
+}
+
+impl Untold {
+    /// Most host writes that wait: their numbers fill 100 MB.
+    const MOST: u64 = 1 << 24;
+
+    /// As `owner` says in `every`; `None` if it wants to be told at once.
+    ///
+    /// # Errors
+    /// A number that there cannot be.
+    pub(super) fn find(owner: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
+        let Some(every) = owner.getattr_opt(intern!(owner.py(), "every"))? else {
+            return Ok(None);
+        };
+        match every.extract::<u64>() {
+            Ok(every) if (1..=Self::MOST).contains(&every) => {
+                Ok(Some(Self { every, next: None, runs: Vec::new() }))
+            }
+            _ => Err(PolicyError::new_err(format!(
+                "{}every is {}, expected a whole number of host writes from 1 to {}",
+                place(owner),
+                shown(&every),
+                Self::MOST
+            ))),
+        }
+    }
+
+    /// Notes what happened to `page`.
+    #[inline]
+    pub(super) fn note(
+        &mut self,
+        what: What,
+        page: u32,
+        from: Option<Class>,
+        to: Option<Class>,
+        now: Now,
+    ) {
+        if self.runs.last().is_none_or(|run| run.what != what) {
+            let (pages, from, to) = (Vec::new(), Vec::new(), Vec::new());
+            self.runs.push(Run { what, pages, from, to, now });
+        }
+        if let Some(run) = self.runs.last_mut() {
+            run.pages.extend_from_slice(&page.to_ne_bytes());
+            run.from.push(from.unwrap_or(NO_CLASS));
+            run.to.push(to.unwrap_or(NO_CLASS));
+            run.now = now;
+        }
+    }
+
+    /// Whether the host write at `now` fills the number of them.
+    #[inline]
+    pub(super) fn is_full(&mut self, now: Now) -> bool {
+        let every = self.every;
+        let next = *self.next.get_or_insert_with(|| now.host.next_multiple_of(every));
+        if now.host >= next {
+            self.next = Some(now.host + every);
+        }
+        now.host >= next
+    }
+
+    /// Whether the first contents of the drive are still to be told.
+    #[inline]
+    pub(super) fn begins(&self) -> bool {
+        self.runs.first().is_some_and(|run| run.what == What::Holds)
+    }
+
+    /// All that waits, which is told then.
+    pub(super) fn take(&mut self) -> Vec<Run> {
+        std::mem::take(&mut self.runs)
+    }
+}
+
+impl Run {
+    /// Calls `method` with the arrays of its verb and `clock`.
+    ///
+    /// # Errors
+    /// What it raises.
+    pub(super) fn tell(
+        &self,
+        method: &Bound<'_, PyAny>,
+        clock: *mut ffi::PyObject,
+    ) -> PyResult<()> {
+        let py = method.py();
+        let numpy = py.import(intern!(py, "numpy"))?;
+        let from_bytes = numpy.getattr(intern!(py, "frombuffer"))?;
+        let array = |bytes, dtype| from_bytes.call1((PyBytes::new(py, bytes), dtype));
+        let pages = array(&self.pages, intern!(py, "uint32"))?;
+        let classes = |classes| array(classes, intern!(py, "uint8"));
+        // SAFETY: the clock is alive as long as its placement, which calls this.
+        let now = unsafe { Borrowed::from_ptr(py, clock) };
+        match self.what {
+            What::Holds => method.call1((pages, classes(&self.to)?, now)),
+            What::Wrote | What::Copied => {
+                method.call1((pages, classes(&self.from)?, classes(&self.to)?, now))
+            }
+            What::Trimmed => method.call1((pages, classes(&self.from)?, now)),
+        }?;
+        Ok(())
+    }
+}
