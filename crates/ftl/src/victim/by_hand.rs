@@ -377,17 +377,18 @@ fn the_hand_of_2r_fifo_gives_fuller_blocks_a_second_chance() {
     for block in 0..10 {
         hand.fill(block, 4);
     }
-    // u = 3/4, 1/2 and 1/4 in blocks 1 to 3.
-    hand.lose_all(1, 0..1, 4);
-    hand.lose_all(2, 0..2, 4);
-    hand.lose_all(3, 0..3, 4);
+    // u = 3/4, 1/2 and 1/4 in blocks 1 to 3, and 1/4 in block 5.
+    for (block, lost) in [(1, 1), (2, 2), (3, 3), (5, 3)] {
+        hand.lose_all(block, 0..lost, 4);
+    }
     // Below 0.5: the fourth that the hand looks at.
     assert_eq!(hand.pick(), Some(3));
-    // Blocks 4 and 5 are full. Six looks are 70% of the nine blocks left: from the first again with
-    // 0.55. Three and two pages are more than a block's worth: 0.7 from now on.
-    assert_eq!(hand.collect(3, 4).pick(), Some(2));
-    // Three looks are behind it; blocks 4 and 5 make five of eight. 0.75 is not above 3/4, so five
-    // more pass in vain, and block 1 comes with 0.8.
+    // Block 5 is the sixth, and six are 70% of the nine blocks left: the hand goes back to the first.
+    // Six pages are more than a block's worth: 0.7 from now on.
+    assert_eq!(hand.collect(3, 4).pick(), Some(5));
+    assert_eq!(hand.collect(5, 4).pick(), Some(2));
+    // Three looks are behind it; block 4 makes four of seven. 0.75 is not above 3/4, so four more
+    // pass in vain, and block 1 comes with 0.8.
     assert_eq!(hand.collect(2, 4).pick(), Some(1));
 }
 
