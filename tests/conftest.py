@@ -13,6 +13,9 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from flashgc.kept import Store
+from flashgc.kept.cache import FILE
+
 # The same cases every time, so that a change is judged by what it changes; `make soak` draws others
 # with ``--hypothesis-profile=soak``. No deadlines: machines differ, results do not.
 settings.register_profile("same", derandomize=True, deadline=None)
@@ -60,6 +63,15 @@ def command(tmp_path: Path) -> Command:
         )
 
     return run
+
+
+def kept_results(place: Path) -> dict[str, float]:
+    """When each result of a file of results, or of the folder of a cache, was made."""
+    file = place / FILE if place.is_dir() else place
+    if not file.exists():
+        return {}
+    with Store(file, make=False) as store:
+        return {row["key"]: row["made"] for row in store.rows()}
 
 
 def under_way(process: subprocess.Popen[str], seconds: float = 2) -> None:

@@ -16,7 +16,8 @@ from pathlib import Path
 import numpy
 import pytest
 
-from conftest import COMMAND, Command, environment
+from conftest import COMMAND, Command, environment, kept_results
+from flashgc.kept.cache import FILE
 from flashgc.reproduce.runner import models
 
 #: Claims of models only: a second. One that simulates for some seconds in --quick.
@@ -152,11 +153,20 @@ def test_where_nothing_can_be_written_the_rows_are_still_shown(tmp_path: Path) -
     assert made.stderr.startswith("error: flashgc-reproduce/")
     assert made.stderr.endswith("File too large\n")
     folder = tmp_path / "flashgc-reproduce"
-    left = {path.name for path in folder.rglob("*") if path.is_file()}
+    # SQLite leaves its three files, in which there is nothing yet.
+    left = {path.name for path in folder.rglob("*") if path.is_file() and FILE not in path.name}
     assert left == {"results.json", "dchoices.greedy.csv"}, "small files, and no torn one"
     counts = results(folder)["counts"]
     assert isinstance(counts, dict)
     assert {verdict: n for verdict, n in counts.items() if n} == {"met": 1}
+    again = subprocess.run(
+        [*COMMAND, "reproduce", "dchoices.greedy", "--quick"],
+        cwd=tmp_path,
+        env=environment(),
+        capture_output=True,
+        timeout=120,
+    )
+    assert (again.returncode, again.stderr) == (0, b"")
 
 
 def start(folder: Path) -> subprocess.Popen[str]:
@@ -170,9 +180,8 @@ def start(folder: Path) -> subprocess.Popen[str]:
     )
 
 
-def kept(folder: Path) -> dict[str, int]:
-    cache = folder / "made" / "cache"
-    return {path.name: path.stat().st_mtime_ns for path in cache.glob("*.json")}
+def kept(folder: Path) -> dict[str, float]:
+    return kept_results(folder / "made" / "cache" / FILE)
 
 
 def until_something_is_kept(folder: Path, process: subprocess.Popen[str]) -> None:

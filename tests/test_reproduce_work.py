@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-import json
+import sqlite3
+import zlib
+from contextlib import closing
 from pathlib import Path
 
-from flashgc.reproduce import cache as cache_module
-from flashgc.reproduce.cache import Cache
+import pytest
+
+from conftest import kept_results
+from flashgc import ConfigError
+from flashgc.kept import identity
+from flashgc.kept.cache import FILE, Cache
 from flashgc.reproduce.execute import Work
 from flashgc.reproduce.runner import Computation, Simulation, Size, Task, simulation
 
@@ -15,12 +21,8 @@ def drive(seed: int = 1, **options: object) -> Simulation:
     return simulation(workload="uniform", blocks=200, pages_per_block=16, seed=seed, **options)
 
 
-def files(folder: Path) -> dict[str, int]:
-    return {path.name: path.stat().st_mtime_ns for path in folder.iterdir()}
-
-
 def run(tasks: dict[str, Task], folder: Path) -> Work:
-    work = Work(tasks, cache=Cache(folder))
+    work = Work(tasks, cache=Cache(folder, "reproduce"))
     work.perform()
     return work
 
@@ -28,11 +30,11 @@ def run(tasks: dict[str, Task], folder: Path) -> Work:
 def test_equal_configurations_run_once_and_are_kept(tmp_path: Path) -> None:
     tasks = {"a": Task({"x": drive(1), "y": drive(2)}), "b": Task({"z": drive(2)})}
     first = run(tasks, tmp_path)
-    kept = files(tmp_path)
+    kept = kept_results(tmp_path)
     assert len(kept) == 2
     second = run(tasks, tmp_path)
     assert second.found == 2
-    assert files(tmp_path) == kept
+    assert kept_results(tmp_path) == kept
     a, b = (second.measured(name, Size.QUICK) for name in "ab")
     assert a.result("y").digest == b.result("z").digest != a.result("x").digest
     assert a.result("x").digest == first.measured("a", Size.QUICK).result("x").digest
@@ -40,45 +42,52 @@ def test_equal_configurations_run_once_and_are_kept(tmp_path: Path) -> None:
 
 def test_what_is_missing_is_run_and_what_is_there_is_not(tmp_path: Path) -> None:
     run({"a": Task({"x": drive(1)})}, tmp_path)
-    before = files(tmp_path)
+    before = kept_results(tmp_path)
     work = run({"a": Task({"x": drive(1), "y": drive(2)})}, tmp_path)
     assert work.found == 1
-    assert before.items() < files(tmp_path).items()
+    assert before.items() < kept_results(tmp_path).items()
 
 
-def damaged(text: str) -> list[str]:
-    """A kept result, damaged in all ways that matter."""
-    entry = json.loads(text)
-    changed = {**entry["result"], "write_amplification": 1.0}
-    return [
-        "",
-        text[: len(text) // 2],
-        "[]",
-        "null",
-        "\x00" * 100,
-        json.dumps({**entry, "result": changed}),
-        json.dumps({**entry, "result": 3, "checksum": cache_module._digest(3)}),
-        json.dumps({**entry, "of": {**entry["of"], "version": "0.0.9"}}),
-        json.dumps({**entry, "of": {**entry["of"], "engine": "another"}}),
-        json.dumps({key: entry[key] for key in ("of", "result")}),
-    ]
-
-
-def test_a_damaged_or_foreign_result_is_run_again(tmp_path: Path) -> None:
+def test_a_damaged_result_is_run_again(tmp_path: Path) -> None:
     tasks = {"a": Task({"x": drive()})}
     expected = run(tasks, tmp_path).measured("a", Size.QUICK).result("x").digest
-    (path,) = tmp_path.iterdir()
-    whole = path.read_text()
-    for text in damaged(whole):
-        path.write_text(text)
-        work = run(tasks, tmp_path)
-        assert work.found == 0, text[:60]
-        assert work.measured("a", Size.QUICK).result("x").digest == expected
-    path.unlink()
-    path.mkdir()  # Neither readable nor replaceable: the result is shown, and not kept.
-    work = run(tasks, tmp_path)
-    assert work.measured("a", Size.QUICK).result("x").digest == expected
-    assert str(path) in str(work.unkept)
+    file = tmp_path / FILE
+    with closing(sqlite3.connect(file)) as base:
+        (whole,) = base.execute("SELECT result FROM documents").fetchone()
+        flipped = bytearray(whole)
+        flipped[len(whole) // 2] ^= 1
+        for blob in (
+            b"",
+            whole[: len(whole) // 2],
+            bytes(flipped),
+            b"\0" * 100,
+            zlib.compress(b"["),
+        ):
+            base.execute("UPDATE documents SET result = ?", (blob,))
+            base.commit()
+            work = run(tasks, tmp_path)
+            assert work.found == 0, blob[:20]
+            assert work.measured("a", Size.QUICK).result("x").digest == expected
+
+
+@pytest.mark.parametrize("what", ["version", "engine_digest"])
+def test_a_result_of_another_version_or_build_is_not_taken(
+    what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tasks = {"a": Task({"x": drive()})}
+    assert run(tasks, tmp_path).found == 0
+    with monkeypatch.context() as patch:
+        patch.setattr(identity._core if what == "version" else identity, what, lambda: "another")
+        assert run(tasks, tmp_path).found == 0
+    assert run(tasks, tmp_path).found == 1
+
+
+def test_a_damaged_file_of_results_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+    content = b"no database, though it is long enough to be one" * 100
+    (tmp_path / FILE).write_bytes(content)
+    with pytest.raises(ConfigError, match=r"--cache: .* is not a file of results; hint: "):
+        Cache(tmp_path, "reproduce")
+    assert (tmp_path / FILE).read_bytes() == content
 
 
 def test_a_changed_trace_is_replayed_again(tmp_path: Path) -> None:
@@ -125,7 +134,7 @@ def test_results_that_cannot_be_kept_are_still_there(tmp_path: Path) -> None:
         def store(self, config: object, result: object) -> None:
             raise OSError(28, "No space left on device", "cache")
 
-    work = Work({"a": Task({"x": drive(1), "y": drive(2)})}, cache=Full(tmp_path))
+    work = Work({"a": Task({"x": drive(1), "y": drive(2)})}, cache=Full(tmp_path, "reproduce"))
     work.perform()
     assert len(work.measured("a", Size.QUICK).results) == 2
     assert work.unkept is not None

@@ -19,9 +19,8 @@ from distributed import Client, LocalCluster
 from pyarrow import parquet
 
 import flashgc
-from conftest import COMMAND, Command, environment
+from conftest import COMMAND, Command, environment, kept_results
 from flashgc import tables
-from flashgc.kept import Store
 from flashgc.sweeps import ranges
 from flashgc.sweeps.grid import grid
 from flashgc.sweeps.sweep import sweep_plan
@@ -233,12 +232,12 @@ def test_kill_9_costs_only_what_was_not_complete(tmp_path: Path) -> None:
     for _ in range(10):
         server = subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path, env=environment())
         until = time.monotonic() + 60
-        while kept(tmp_path / "killed") <= found and server.poll() is None:
+        while len(kept_results(tmp_path / "killed")) <= found and server.poll() is None:
             assert time.monotonic() < until, "no result comes"
             time.sleep(0.01)
         server.send_signal(signal.SIGKILL)
         server.wait()
-        now = kept(tmp_path / "killed")
+        now = len(kept_results(tmp_path / "killed"))
         assert now > found or found == len(whole)
         found = now
     last = flashgc.sweep(long_grid(), results=tmp_path / "killed")
@@ -252,13 +251,6 @@ def long_grid() -> dict[str, Any]:
         gc={"victim": ["greedy", "fifo", "random"]},
         run={"seed": [1, 2, 3], "writes": "40x"},
     )
-
-
-def kept(file: Path) -> int:
-    if not file.exists():
-        return 0
-    with Store(file, make=False) as store:
-        return len(store.rows())
 
 
 def same(one: flashgc.Sweep, other: flashgc.Sweep) -> bool:
@@ -285,7 +277,7 @@ def test_two_at_once_write_one_file(tmp_path: Path) -> None:
         for _ in range(2)
     ]
     assert [one.wait(timeout=120) for one in both] == [0, 0]
-    assert kept(tmp_path / "both") == 36
+    assert len(kept_results(tmp_path / "both")) == 36
 
 
 def test_ctrl_c_keeps_what_is_complete(tmp_path: Path) -> None:
@@ -301,9 +293,9 @@ def test_ctrl_c_keeps_what_is_complete(tmp_path: Path) -> None:
             stdout=subprocess.PIPE,
             text=True,
         )
-        before = kept(tmp_path / "g.results")
+        before = len(kept_results(tmp_path / "g.results"))
         until = time.monotonic() + 60
-        while kept(tmp_path / "g.results") == before:
+        while len(kept_results(tmp_path / "g.results")) == before:
             assert time.monotonic() < until, "no result comes"
             time.sleep(0.02)
         server.send_signal(stop)
@@ -311,7 +303,7 @@ def test_ctrl_c_keeps_what_is_complete(tmp_path: Path) -> None:
         assert server.returncode == code
         assert document["interrupted"]
         statuses = [cell["status"] for cell in document["cells"]]
-        assert statuses.count("result") == kept(tmp_path / "g.results") > before
+        assert statuses.count("result") == len(kept_results(tmp_path / "g.results")) > before
         assert "missing" in statuses
 
 
@@ -407,7 +399,7 @@ def test_results_are_shown_and_deleted(tmp_path: Path, command: Command) -> None
     assert shown["status"] == "result"
     assert shown["config"]["seed"] == 1
     assert "6 deleted" in command("results", "prune", "r", "--where", "victim=fifo").stdout
-    assert kept(tmp_path / "r") == 6
+    assert len(kept_results(tmp_path / "r")) == 6
 
 
 def test_the_workers_of_a_dask_scheduler_run_the_cells(tmp_path: Path, command: Command) -> None:

@@ -135,7 +135,7 @@ def measure(
     progress: Progress | None = None,
 ) -> tuple[list[Cell], bool]:
     """The cells of all workloads, and whether Ctrl-C came before the end."""
-    kept = None if cache is None else folder_of(Path(cache), "--cache")
+    kept = None if cache is None else folder_of(Path(cache), "--cache", "placement")
     simulations = Simulations(kept, resume=True, jobs=jobs, progress=progress, control=None)
     simulations.total = float(len(chosen) * len(tried) * len(spares))
     cells: list[Cell] = []

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import Command, ended, started, under_way
+from conftest import Command, ended, kept_results, started, under_way
 
 SMALL = (
     "gap", "hotcold:f=0.1,r=0.9", "--blocks", 256, "--pages-per-block", 16, "--writes", "4x",
@@ -130,7 +130,7 @@ def test_ctrl_c_shows_the_rows_so_far_and_the_next_call_goes_on(tmp_path: Path) 
     code, out, errors = ended(process, signal.SIGINT)
     assert code == 130, errors
     # Beside the rows, two short runs are kept that looked at the drive.
-    kept = len(list((tmp_path / "kept").glob("*.json"))) - 2
+    kept = len(kept_results(tmp_path / "kept")) - 2
     assert f"Interrupted: {kept} of 14 rows were measured." in out
     assert "stopped" in out
     assert "give the same command again" in errors

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import flashgc
-from conftest import ROOT, Command, ended, started, under_way
+from conftest import ROOT, Command, ended, kept_results, started, under_way
 
 SMALL = (
     "tune", "hotcold:f=0.1,r=0.9", "--blocks", 128, "--pages-per-block", 16, "--writes", "4x",
@@ -32,12 +32,12 @@ OF_ENTRIES = {
 
 
 def test_the_page_has_80_columns_and_the_document_its_keys(command: Command) -> None:
-    made = command(*SMALL, "--budget", 30, "--out", "found.json", "--quiet")
+    made = command(*SMALL, "--budget", 45, "--out", "found.json", "--quiet")
     assert made.returncode == 0, made.stderr
     assert made.stderr == ""
     assert max(map(len, made.stdout.splitlines())) <= 80
     assert all(line == line.rstrip() for line in made.stdout.splitlines())
-    again = command(*SMALL, "--budget", 30, "--json", "--quiet")
+    again = command(*SMALL, "--budget", 45, "--json", "--quiet")
     document = json.loads(again.stdout)
     assert set(document) == KEYS
     assert all(set(entry) == OF_ENTRIES for entry in document["ranking"])
@@ -184,7 +184,7 @@ def test_a_search_that_is_killed_in_its_first_rung_has_kept_what_was_done(
     process.kill()
     process.communicate(timeout=30)
     # One of them is the short run that looks at the drive.
-    done = len(list(kept.glob("*.json")))
+    done = len(kept_results(kept))
     assert done > 3
     process = started(*words)
     under_way(process, 3)

@@ -112,7 +112,7 @@ def compared(
         errors=errors,
     )
     simulations = Simulations(
-        None if folder is None else folder_of(Path(folder), task.place(places, "cache")),
+        None if folder is None else folder_of(Path(folder), task.place(places, "cache"), "gap"),
         resume=resume,
         jobs=jobs,
         progress=progress,

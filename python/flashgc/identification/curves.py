@@ -16,7 +16,7 @@ from flashgc import _engine
 from flashgc._core import Control
 from flashgc.identification.schemes import Scheme
 from flashgc.identification.workloads import Condition
-from flashgc.reproduce.cache import Cache
+from flashgc.kept.cache import Cache
 from flashgc.reproduce.runner import Simulation
 
 Numbers = NDArray[np.float64]

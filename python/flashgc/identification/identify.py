@@ -14,7 +14,7 @@ from flashgc.identification.found import Identification, Identified, Ranked
 from flashgc.identification.measurements import ERROR, Drive, chosen, read
 from flashgc.identification.schemes import parse, schemes
 from flashgc.identification.search import Search
-from flashgc.reproduce.cache import Cache
+from flashgc.kept.cache import Cache
 
 #: The simulated drive of ``quick``.
 QUICK = Size(256, 64)
@@ -70,7 +70,7 @@ def identify(
     size = QUICK if quick else Size()
     if blocks is not None:
         size = Size(blocks, size.pages_per_block)
-    kept = None if cache is None else Cache(Path(cache))
+    kept = None if cache is None else Cache(Path(cache), "identify")
     curves = Curves(size, cache=kept, jobs=jobs, show=progress)
     search = Search(groups, tried, curves, relative=relative, varied=blocks is None)
     search.perform()

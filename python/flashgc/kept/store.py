@@ -26,6 +26,8 @@ from flashgc.kept.query import COLUMNS, Condition
 
 #: What SQLite keeps in the head of a file of ours: "fgcr".
 _APPLICATION = 0x66676372
+#: What is wrong with the file that was named, rather than with the disk.
+_OURS = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
 #: The form of the tables.
 _FORM = 1
 #: Seconds to wait for another process that writes.
@@ -95,9 +97,10 @@ class Store:
     """A file of results. One thread uses one :class:`Store`."""
 
     def __init__(self, path: Path, option: str = "--results", *, make: bool = True) -> None:
-        """Opens the file, or makes it; raises :class:`flashgc.ConfigError`, naming ``option``.
+        """Opens the file, or makes it. Without ``make``, it must be there.
 
-        Without ``make``, the file must be there.
+        Raises :class:`flashgc.ConfigError`, naming ``option``, where it is no file of results, and
+        :class:`OSError` where the disk is at fault.
         """
         self.path = path
         if not make and not path.exists():
@@ -105,9 +108,10 @@ class Store:
         try:
             self._connection = self._opened(option)
         except sqlite3.Error as error:
-            raise ConfigError(
-                f"{option}: {path}: {_plain(error)}; hint: give another file"
-            ) from None
+            if getattr(error, "sqlite_errorcode", None) in _OURS:
+                hint = "hint: give another file"
+                raise ConfigError(f"{option}: {path}: {_plain(error)}; {hint}") from None
+            raise self._refused(error) from None
 
     def _opened(self, option: str) -> sqlite3.Connection:
         path = self.path
@@ -164,15 +168,18 @@ class Store:
         contents.new.clear()
 
     def load(self, key: str) -> Kept | None:
-        """What came of the simulation with this key; ``None`` if nothing is known of it."""
+        """What came of the simulation with this key; ``None`` if nothing whole is known of it."""
         rows = self._read(
             "SELECT status, config, result, reason, seconds FROM results JOIN documents "
             "USING (id) WHERE key = ?",
             (key,),
         )
         for status, config, result, reason, seconds in rows:
-            document = None if result is None else _unpacked(result)
-            return Kept(status, _unpacked(config), document, reason or "", seconds)
+            try:
+                document = None if result is None else _unpacked(result)
+                return Kept(status, _unpacked(config), document, reason or "", seconds)
+            except (zlib.error, ValueError, TypeError):
+                return None  # Damaged: it is made again.
         return None
 
     def statuses(self, keys: Sequence[str]) -> dict[str, str]:

@@ -15,7 +15,7 @@ from typing import Any
 from flashgc import _engine
 from flashgc._core import Control, FlashgcError
 from flashgc._faults import describe
-from flashgc.reproduce.cache import Cache
+from flashgc.kept.cache import Cache
 from flashgc.reproduce.runner import Computation, Measured, Size, Study, Task
 from flashgc.results import Result
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from flashgc import _files
 from flashgc._core import ConfigError
-from flashgc.reproduce.cache import Cache
+from flashgc.kept.cache import Cache
 from flashgc.reproduce.document import Reproduction, rows_table, to_csv
 from flashgc.reproduce.page import drawn, page
 
@@ -23,7 +23,7 @@ class Folder:
         try:
             for name in ("tables", "figures"):
                 (path / name).mkdir(parents=True, exist_ok=True)
-            self.cache = Cache(path / "cache")
+            self.cache = Cache(path / "cache", "reproduce", option=option)
         except OSError as error:
             raise ConfigError(
                 f"{option}: {path}: {error.strerror}; hint: give another folder"

@@ -15,8 +15,8 @@ from typing import Any
 
 from flashgc import _core, papers
 from flashgc._faults import describe
+from flashgc.kept.cache import Cache
 from flashgc.papers.claims import Claim
-from flashgc.reproduce.cache import Cache
 from flashgc.reproduce.execute import Progress, Work
 from flashgc.reproduce.runner import (
     Computation,

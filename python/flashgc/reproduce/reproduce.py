@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from flashgc._core import version
+from flashgc.kept.cache import Cache
 from flashgc.papers.claims import Claim, Input, claims
-from flashgc.reproduce.cache import Cache
 from flashgc.reproduce.document import Reproduction
 from flashgc.reproduce.execute import Progress, Work
 from flashgc.reproduce.mutants import attempts, weighed

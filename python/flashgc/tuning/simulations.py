@@ -11,7 +11,7 @@ from typing import Any
 
 from flashgc import _engine
 from flashgc._core import ConfigError, Control, FlashgcError, TraceError
-from flashgc.reproduce.cache import Cache
+from flashgc.kept.cache import Cache
 
 #: Called with the share that is done, what is being done, and pages programmed so far.
 Progress = Callable[[float, str, int], None]
@@ -170,12 +170,15 @@ class Simulations:
         return min(done / max(self.total, 1e-9), 1.0)
 
 
-def folder_of(folder: Path, place: str) -> Cache:
-    """The results kept in a folder; raises :class:`flashgc.ConfigError` with ``place``."""
+def folder_of(folder: Path, place: str, work: str) -> Cache:
+    """The results kept in a folder for ``work``.
+
+    Raises :class:`flashgc.ConfigError` with ``place``.
+    """
     if folder.exists() and not folder.is_dir():
         raise ConfigError(f"{place}: {folder} is a file; hint: give a folder or a new name")
     try:
-        return Cache(folder)
+        return Cache(folder, work, option=place)
     except OSError as error:
         raise ConfigError(
             f"{place}: {folder}: {error.strerror}; hint: give another folder"

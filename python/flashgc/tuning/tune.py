@@ -105,7 +105,7 @@ def search(
     asked = task.checked(values, places, wanted)
     share = _hold_back(hold_back, asked.is_trace, places)
     simulations = Simulations(
-        None if folder is None else folder_of(Path(folder), _place(places, "cache")),
+        None if folder is None else folder_of(Path(folder), _place(places, "cache"), "tune"),
         resume=resume,
         jobs=jobs,
         progress=progress,
