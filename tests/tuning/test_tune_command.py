@@ -49,7 +49,7 @@ def test_the_page_has_80_columns_and_the_document_its_keys(command: Command) -> 
     assert "less than greedy" in told
     assert "(held back) it holds up" in told
     assert "skipped: " in told
-    assert document["rungs"][0]["candidates"] == 30
+    assert document["rungs"][0]["candidates"] == 45
 
 
 def test_the_winner_is_an_experiment_that_shows_its_figure_again(
