@@ -187,3 +187,9 @@ def test_what_cannot_be_is_refused(
     command: Command, arguments: list[str], parts: list[str]
 ) -> None:
     refused(command("run", *arguments), *parts)
+
+
+@pytest.mark.parametrize("option", [{"placement": "sepbit"}, {"gc_preset": "gc-cb"}])
+def test_a_mapping_with_its_own_blocks_takes_no_placement(option: dict[str, str]) -> None:
+    with pytest.raises(flashgc.ConfigError, match="mapping fast chooses its own blocks, found"):
+        flashgc.run(mapping="fast", blocks=200, writes="1x", **option)  # type: ignore[arg-type]

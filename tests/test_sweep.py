@@ -19,7 +19,7 @@ from distributed import Client, LocalCluster
 from pyarrow import parquet
 
 import flashgc
-from conftest import COMMAND, Command, environment, kept_results
+from conftest import COMMAND, Command, environment, kept_results, under_way
 from flashgc import tables
 from flashgc.sweeps import ranges
 from flashgc.sweeps.grid import grid
@@ -493,3 +493,109 @@ def test_a_parquet_file_has_typed_columns(tmp_path: Path) -> None:
     assert read.to_pylist() == swept.rows()
     assert str(read.schema.field("spare").type) == "double"
     assert str(read.schema.field("seed").type) == "int64"
+
+
+def refused(values: Mapping[str, Any], message: str, tmp_path: Path) -> None:
+    with pytest.raises(flashgc.ConfigError, match=message):
+        flashgc.sweep(values, results=tmp_path / "none")
+    assert not (tmp_path / "none").exists(), "nothing is made for a grid that is wrong"
+
+
+def test_a_grid_that_is_wrong_makes_no_file(tmp_path: Path, command: Command) -> None:
+    refused(small(gc={"victim": ["gredy"]}), "unknown victim policy", tmp_path)
+    refused(small(gc={"victim": [["greedy"]]}), r"found \['greedy'\] in a list", tmp_path)
+    refused(small(drive={"spare": ["20%", 0.2]}), "0.2 is given twice", tmp_path)
+    done = command("sweep", ".")
+    assert done.returncode == 2
+    assert "no such file" in done.stderr
+
+
+def test_a_condition_on_an_option_outside_the_grid_is_on_its_default() -> None:
+    left_out = [{"gc": {"victim": "!=greedy", "frontier": "single"}}]
+    made = grid(small(gc={"victim": ["greedy", "fifo"]}, sweep={"leave_out": left_out}))
+    assert [cell.at["victim"] for cell in made.cells()] == ["greedy"]
+
+
+def test_what_a_policy_imports_from_beside_it_counts(tmp_path: Path) -> None:
+    (tmp_path / "helper.py").write_text("STEP = 1\n")
+    (tmp_path / "mine.py").write_text(
+        "import pathlib, runpy\n"
+        "STEP = runpy.run_path(str(pathlib.Path(__file__).parent / 'helper.py'))['STEP']\n"
+        "def pick(blocks):\n    return min(blocks.draw(STEP), key=blocks.count)\n"
+    )
+    asked = small(gc={"victim": [f"python:{tmp_path}/mine.py:pick"]})
+    first = flashgc.sweep(asked, results=tmp_path / "r")
+    assert flashgc.sweep(asked, results=tmp_path / "r").ran == 0
+    (tmp_path / "helper.py").write_text("STEP = 5\n")
+    other = flashgc.sweep(asked, results=tmp_path / "r")
+    assert other.ran == 1
+    assert other.rows() != first.rows()
+
+
+def test_a_policy_that_raises_is_named_with_its_line(tmp_path: Path) -> None:
+    (tmp_path / "bad.py").write_text("def pick(blocks):\n    raise RuntimeError('no idea')\n")
+    asked = small(gc={"victim": [f"python:{tmp_path}/bad.py:pick"]})
+    (cell,) = flashgc.sweep(asked, results=tmp_path / "r")
+    assert cell.status == "failed"
+    assert "bad.py:2: RuntimeError: no idea" in cell.reason
+
+
+def test_warnings_of_cells_and_values_that_cannot_be_are_said(
+    tmp_path: Path, command: Command
+) -> None:
+    (tmp_path / "g.toml").write_text(
+        '[drive]\nblocks = 64\npages_per_block = 16\n[run]\nwrites = "1x"\n'
+        '[gc]\nfrontier = "pool"\nplacement = ["none", "oracle"]\n'
+    )
+    done = command("sweep", "g.toml")
+    assert done.returncode == 0
+    assert "1 cannot be: " in done.stdout
+    assert "warning: no cell with placement = oracle can be" in done.stderr
+    (tmp_path / "g.toml").write_text(
+        '[drive]\nblocks = 64\npages_per_block = 16\n[run]\nwrites = "1x"\n'
+        '[gc]\nmapping = "fast"\nplacement = ["none", "sepbit"]\n'
+    )
+    done = command("sweep", "g.toml")
+    assert done.returncode == 2
+    assert "mapping fast chooses its own blocks, found 'sepbit'; hint: leave it out" in done.stderr
+
+
+def test_ctrl_c_twice_ends_a_policy_that_never_ends(tmp_path: Path) -> None:
+    (tmp_path / "loop.py").write_text("def pick(blocks):\n    while True:\n        pass\n")
+    (tmp_path / "g.toml").write_text(
+        '[drive]\nblocks = 64\npages_per_block = 16\n[gc]\nvictim = ["python:loop.py:pick"]\n'
+    )
+    server = subprocess.Popen(
+        [*COMMAND, "sweep", "g.toml"], cwd=tmp_path, env=environment(), stderr=subprocess.PIPE
+    )
+    under_way(server, 1)  # type: ignore[arg-type]
+    server.send_signal(signal.SIGINT)
+    time.sleep(1)
+    server.send_signal(signal.SIGINT)
+    _, errors = server.communicate(timeout=20)
+    assert server.returncode == 130
+    assert b"interrupted" in errors
+
+
+def test_results_are_read_where_nobody_may_write(tmp_path: Path) -> None:
+    if os.geteuid() == 0 and subprocess.run(["unshare", "-m", "true"], check=False).returncode:
+        pytest.skip("no mount namespaces")
+    folder = tmp_path / "kept"
+    folder.mkdir()
+    flashgc.sweep(GRID, results=folder / "r")
+    before = len(kept_results(folder / "r"))
+    script = (
+        f"mount --bind {folder} {folder} && mount -o remount,bind,ro {folder} && "
+        f'{sys.executable} -c "from flashgc.kept import Store; from pathlib import Path; '
+        f"print(len(Store(Path('{folder}/r'), make=False).rows()))\""
+    )
+    if os.geteuid() != 0:
+        pytest.skip("only root mounts")
+    done = subprocess.run(
+        ["unshare", "-m", "sh", "-c", script],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout == f"{before}\n", done.stderr

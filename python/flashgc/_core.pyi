@@ -253,7 +253,10 @@ def device_create(
 ) -> str: ...
 def device_configuration(path: os.PathLike[str]) -> str: ...
 def device_check(
-    path: os.PathLike[str], from_oob: bool, show: Callable[[int, int], object] | None = None
+    path: os.PathLike[str],
+    from_oob: bool,
+    show: Callable[[int, int], object] | None = None,
+    written: dict[str, tuple[str, object]] | None = None,
 ) -> str: ...
 def device_sweep(
     seed: int,

@@ -92,14 +92,17 @@ def _gc_presets(asked: Experiment, places: Places) -> list[tuple[str, str]]:
 
 def _refuse_victims(asked: Experiment, mapping: str, places: Places) -> None:
     name = mapping.split(":", maxsplit=1)[0]
-    for key in ("victim", "frontier"):
+    for key in ("victim", "frontier", "placement", "gc_preset"):
         option = find(key)
+        if option.path not in asked:
+            continue
         value = several(asked[option.path])
         # Functions of the API name the default where nobody else did.
         if value != several(option.usual):
+            own = f", or write --mapping {name}:victim=cost" if key == "victim" else ""
             raise ConfigError(
                 f"{places.get(option.path, key)}: mapping {name} chooses its own blocks, found "
-                f"'{value[0]}'; hint: leave it out, or write --mapping {name}:victim=cost"
+                f"'{value[0]}'; hint: leave it out{own}"
             )
 
 

@@ -204,3 +204,19 @@ def test_the_picture_has_a_row_for_each_configuration(command: Command, tmp_path
     assert "held back" in picture
     victims = {entry["victim"].split(":")[0] for entry in document["ranking"]}
     assert all(victim in picture for victim in victims)
+
+
+def test_a_file_that_is_no_experiment_is_not_lost(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "g.results").write_text("results of a week")
+    made = command(*SMALL, "--save", "g.results")
+    assert made.returncode == 2
+    assert "--save: g.results exists and is no experiment file" in made.stderr
+    assert (tmp_path / "g.results").read_text() == "results of a week"
+
+
+def test_a_search_in_which_nothing_can_be_is_an_error(command: Command) -> None:
+    made = command(
+        *SMALL, "--frontier", "compact", "--placement", "sepbit", "--budget", 17, "--quiet"
+    )
+    assert made.returncode == 2
+    assert "no combination was measured" in made.stderr

@@ -22,12 +22,12 @@ def show_identification(made: Identification) -> None:
     for number, one in enumerate(made.drives):
         if number:
             out.print()
-        _show(out, one)
+        _show(out, one, interrupted=made.interrupted)
 
 
-def _show(out: Console, one: Identified) -> None:
+def _show(out: Console, one: Identified, *, interrupted: bool) -> None:
     out.print(Text(one.name, style="" if is_plain(out) else "bold cyan"), soft_wrap=True)
-    for sentence in sentences(one):
+    for sentence in sentences(one, interrupted=interrupted):
         out.print(Text(sentence), soft_wrap=is_plain(out))
     if one.held_out and one.held_out_rms is not None:
         out.print(Text(held_out(one.held_out, one.held_out_rms)), soft_wrap=is_plain(out))

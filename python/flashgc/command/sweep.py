@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
 import click
 
-from flashgc.command.entrance import CONTEXT, FAILED, INTERRUPTED, OK
+from flashgc.command.entrance import CONTEXT, FAILED, INTERRUPTED, OK, fail
 
 
 def _table(_context: Any, _parameter: Any, value: str | None) -> str | None:
@@ -86,10 +87,11 @@ def sweep(
     that cannot be are listed with their reason; of those that fail the error is kept.
     """
     from flashgc import tables
+    from flashgc._core import ConfigError
     from flashgc.command.progress import Bar
     from flashgc.command.render import warn
     from flashgc.command.results import deliver
-    from flashgc.command.swept import show_plan, show_swept
+    from flashgc.command.swept import show_plan, show_swept, warnings
     from flashgc.simulation import parse_jobs
     from flashgc.sweeps.execution import executor
     from flashgc.sweeps.sweep import sweep as run
@@ -98,17 +100,28 @@ def sweep(
     if dry_run:
         show_plan(sweep_plan(grid, results=results, shard=shard, retry=retry), jobs)
         return OK
-    with executor(on, parse_jobs(jobs, "--jobs")) as place, Bar(quiet=quiet) as bar:
+    try:
+        with executor(on, parse_jobs(jobs, "--jobs")) as place, Bar(quiet=quiet) as bar:
 
-        def show(share: float, what: str, complete: int) -> None:
-            bar.show(share, what, complete, "cells")
+            def show(share: float, what: str, complete: int) -> None:
+                bar.show(share, what, complete, "cells")
 
-        swept = run(grid, results=results, executor=place, shard=shard, retry=retry, progress=show)
+            swept = run(
+                grid, results=results, executor=place, shard=shard, retry=retry, progress=show
+            )
+    except KeyboardInterrupt:
+        # A policy in Python may go on for ever in a thread that Python would wait for.
+        fail("interrupted: what was complete is kept", INTERRUPTED)
+        os._exit(INTERRUPTED)
     if not as_json:
         show_swept(swept)
     deliver(swept.to_json(), as_json=as_json, out=None)
     if out is not None:
         tables.save(swept.rows(), out)
+    for line in warnings(swept):
+        warn(line, quiet=quiet)
+    if len(swept.of("cannot")) == len(swept):
+        raise ConfigError(f"no cell can be: {swept.cells[0].reason}")
     if swept.interrupted:
         warn("interrupted: give the same command again to go on", quiet=quiet)
         return INTERRUPTED

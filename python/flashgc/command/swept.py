@@ -21,7 +21,7 @@ def show_plan(plan: Plan, jobs: str) -> None:
     out = console()
     used = cores(parse_jobs(jobs, "--jobs"))
     basis = "at the speed of earlier results" if plan.measured else "at usual speeds"
-    out.print(f"{plan.cells} cells: {plan.missing} to run, {plan.found} found", highlight=False)
+    out.print(f"{_cells(plan.cells)}: {plan.missing} to run, {plan.found} found", highlight=False)
     if plan.cannot:
         out.print(f"{plan.cannot} cannot be; hint: flashgc sweep lists the reasons")
     if plan.failed:
@@ -54,7 +54,7 @@ def show_swept(swept: Sweep) -> None:
             out.print(f"{len(complete) - len(shown)} more; hint: --out table.csv has all")
         out.print()
     out.print(
-        f"{len(swept)} cells: {swept.ran} run, {swept.found} found in {swept.results}",
+        f"{_cells(len(swept))}: {swept.ran} run, {swept.found} found in {swept.results}",
         soft_wrap=True,
     )
     for status, words in (("cannot", "cannot be"), ("failed", "failed"), ("missing", "not run")):
@@ -66,7 +66,21 @@ def show_swept(swept: Sweep) -> None:
 def _reasons(cells: tuple[Swept, ...], words: str) -> list[str]:
     """A line for each reason: how many cells have it."""
     counts = Counter(cell.reason for cell in cells)
-    return [f"{count} {words}: {reason}" for reason, count in counts.most_common(10)]
+    return [
+        f"{count} {words}: {reason}" if reason else f"{count} {words}"
+        for reason, count in counts.most_common(10)
+    ]
+
+
+def warnings(swept: Sweep) -> list[str]:
+    """What a reader should know: each warning once, and values with which no cell can be."""
+    said = Counter(text for cell in swept for text in cell.warnings)
+    lines = [f"{_cells(count)}: {text}" for text, count in said.most_common(10)]
+    return lines + [f"no cell with {name} = {value} can be" for name, value, _ in swept.impossible]
+
+
+def _cells(count: int) -> str:
+    return "1 cell" if count == 1 else f"{count} cells"
 
 
 def _word(text: str, *, plain: bool) -> str:

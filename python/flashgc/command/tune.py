@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
 
 from flashgc import _early
+from flashgc._core import ConfigError
 from flashgc.command import output
 from flashgc.command.entrance import CONTEXT, INTERRUPTED, OK
 from flashgc.command.options import (
@@ -29,6 +31,15 @@ FOLDER = "flashgc-tune"
 
 def _objectives(_ctx: Any, _param: Any, incomplete: str) -> list[CompletionItem]:
     return [CompletionItem(name) for name in OBJECTIVES if name.startswith(incomplete)]
+
+
+def _save(context: Any, parameter: Any, value: str | None) -> str | None:
+    """Refuses a file that exists and is no experiment: it would be lost."""
+    if value is not None and os.path.isfile(value) and not value.lower().endswith(".toml"):
+        raise ConfigError(
+            f"--save: {value} exists and is no experiment file; hint: a name that ends in .toml"
+        )
+    return output.option("best.toml")(context, parameter, value)
 
 
 @click.command(
@@ -70,7 +81,7 @@ Stopped work goes on where it was: give the same command again.""",
     "--save",
     metavar="FILE",
     type=click.Path(),
-    callback=output.option("best.toml"),
+    callback=_save,
     help="Write the winner to FILE, for flashgc run.",
 )
 @folder_option(FOLDER)
@@ -131,6 +142,8 @@ def tune(
         save_winner(tuned, save)
     elif save is not None:
         warn(f"{save} was not written: nothing was measured", quiet=quiet)
+    if not found and not tuned.interrupted:
+        raise ConfigError("no combination was measured; hint: fewer restrictions, or --spare 20%")
     output.draw(lambda: plot.tune(tuned), picture, measured=found, quiet=quiet)
     if unkept is not None:
         raise unkept

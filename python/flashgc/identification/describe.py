@@ -11,11 +11,19 @@ from flashgc.units import format_share
 _NAMED = 6
 
 
-def sentences(one: Identified) -> list[str]:
-    """The answer for one drive, or several of one hardware."""
+def sentences(one: Identified, *, interrupted: bool = False) -> list[str]:
+    """The answer for one drive, or several of one hardware.
+
+    Of work that was ``interrupted`` nothing is concluded but what fits best so far.
+    """
     best = one.best
     if best is None:
         return ["No scheme was simulated on all workloads."]
+    if interrupted:
+        return [
+            _best(one, best),
+            f"Interrupted: {len(one.ranking)} schemes were simulated. Others may fit better.",
+        ]
     said = [_best(one, best), _blocks(best)]
     if not one.is_explained:
         said.append(

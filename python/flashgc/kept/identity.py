@@ -12,6 +12,7 @@ import hashlib
 import json
 import os
 import re
+import stat
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,8 @@ class Contents:
         path = os.path.realpath(name)
         try:
             status = os.stat(path)
+            if not stat.S_ISREG(status.st_mode):
+                return f"unread:{name}"
             stamp = (path, status.st_size, status.st_mtime_ns)
             if stamp not in self.known:
                 with open(path, "rb") as file:
@@ -100,5 +103,8 @@ def without_names(config: Mapping[str, Any], contents: Contents) -> dict[str, An
     for key in ("victim", "placement"):
         if is_written(config.get(key)):
             file, _, name = config[key].removeprefix("python:").rpartition(":")
-            made[key] = f"python {contents.digest(file)} {name}"
+            # What it imports from beside it counts, too.
+            beside = sorted(Path(file).parent.glob("*.py"))
+            digests = [contents.digest(str(path)) for path in beside]
+            made[key] = f"python {contents.digest(file)} {name} beside {digest_of(digests)}"
     return made

@@ -18,7 +18,7 @@ COLUMNS = {
     "reason": "text",
 }  # fmt: skip
 
-_CONDITION = re.compile(r"\s*([a-z_]+)\s*(<=|>=|!=|=|<|>)\s*(.*?)\s*\Z")
+_CONDITION = re.compile(r"\s*([A-Za-z_]+)\s*(<=|>=|!=|=|<|>)\s*(.*?)\s*\Z")
 
 #: A condition: column, comparison and value.
 Condition = tuple[str, str, str | float]
@@ -36,6 +36,7 @@ def conditions(texts: Sequence[str]) -> list[Condition]:
         if match is None:
             raise ConfigError(f"--where: '{text}' is not understood; hint: write victim=greedy")
         column, compared, value = match.groups()
+        column = "write_amplification" if column == "WA" else column
         if column not in COLUMNS:
             hint = _core.suggest(column, list(COLUMNS))
             raise ConfigError(f"--where: unknown column '{column}'; hint: {hint}")

@@ -106,19 +106,25 @@ class Store:
         if not make and not path.exists():
             raise ConfigError(f"{option}: {path}: no such file; hint: flashgc sweep makes one")
         try:
-            self._connection = self._opened(option)
+            self._connection = self._opened(option, make=make)
         except sqlite3.Error as error:
             if getattr(error, "sqlite_errorcode", None) in _OURS:
                 hint = "hint: give another file"
                 raise ConfigError(f"{option}: {path}: {_plain(error)}; {hint}") from None
             raise self._refused(error) from None
 
-    def _opened(self, option: str) -> sqlite3.Connection:
+    def _opened(self, option: str, *, make: bool) -> sqlite3.Connection:
         path = self.path
         if path.is_dir():
             raise ConfigError(f"{option}: {path} is a folder; hint: give a file in it")
         if not path.parent.is_dir():
             raise ConfigError(f"{option}: {path}: there is no such folder; hint: make it first")
+        if not make and not os.access(path.parent, os.W_OK):
+            # Nobody writes there, so there is nothing to wait for.
+            uri = f"{path.resolve().as_uri()}?mode=ro&immutable=1"
+            connection = sqlite3.connect(uri, uri=True, isolation_level=None)
+            connection.execute("SELECT count(*) FROM results")
+            return connection
         connection = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)
         connection.execute("PRAGMA foreign_keys = ON")
         # Readers and a writer do not wait for each other. A kill loses nothing that was said to be
@@ -313,7 +319,8 @@ class Store:
         where, values = _where(conditions)
         with self._writing():
             deleted = self._connection.execute(f"DELETE FROM results{where}", values).rowcount
-        self._read("VACUUM")
+        with contextlib.suppress(OSError):  # On a full disk there is no room to give space back.
+            self._read("VACUUM")
         return deleted
 
     def _read(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
@@ -372,7 +379,7 @@ def _plain(error: sqlite3.Error) -> str:
     text = str(error)
     if "not a database" in text:
         return "is not a file of results"
-    return text
+    return "may not be written" if "readonly" in text or "unable to open" in text else text
 
 
 def _packed(value: Mapping[str, Any]) -> bytes:

@@ -12,13 +12,16 @@ from flashgc._core import ConfigError
 from flashgc.options import PATHS
 from flashgc.units import parse_count, parse_share, parse_size
 
-_COMPARED = re.compile(r"\s*(<=|>=|<|>)\s*(.+)\Z")
+_COMPARED = re.compile(r"\s*(<=|>=|!=|<|>)\s*(.+)\Z")
 _COMPARE = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 
 
 @dataclass(frozen=True)
 class Condition:
-    """A cell is left out if all of this holds for it: a value, several of them, or ``<10%``."""
+    """A cell is left out if all of this holds for it: a value, several of them, or ``<10%``.
+
+    An option that is not in the grid has its default.
+    """
 
     #: By path.
     wanted: Mapping[str, Any]
@@ -28,7 +31,7 @@ class Condition:
     def holds(self, values: Mapping[str, Any]) -> bool:
         """Whether it holds for a cell with these values, by path."""
         return all(
-            path in values and _agrees(path, values[path], wanted, self.where)
+            _agrees(path, values.get(path, PATHS[path].usual), wanted, self.where)
             for path, wanted in self.wanted.items()
         )
 
@@ -37,6 +40,8 @@ def _agrees(path: str, value: Any, wanted: Any, where: str) -> bool:
     if isinstance(wanted, list):
         return any(_agrees(path, value, one, where) for one in wanted)
     match = _COMPARED.match(wanted) if isinstance(wanted, str) else None
+    if match is not None and match[1] == "!=":
+        return not _agrees(path, value, match[2], where)
     if match is not None:
         low, high = _measure(path, value), _measure(path, match[2])
         if high is None:
@@ -52,6 +57,18 @@ def _agrees(path: str, value: Any, wanted: Any, where: str) -> bool:
     # A bare name stands for the policy with any parameters.
     named = PATHS[path].kind == "spec" and ":" not in str(wanted)
     return named and str(value).partition(":")[0] == str(wanted)
+
+
+def same(path: str, one: Any, other: Any) -> bool:
+    """Whether two values of an option are the same.
+
+    >>> same("drive.spare", "20%", 0.2), same("drive.spare", "20%", 0.3)
+    (True, False)
+    """
+    if str(one) == str(other):
+        return True
+    measured = _measure(path, one)
+    return PATHS[path].kind != "spec" and measured is not None and measured == _measure(path, other)
 
 
 def _measure(path: str, value: Any) -> float | None:

@@ -66,7 +66,13 @@ def executor(on: str | None, jobs: int) -> Iterator[Executor]:
 
 
 class Threads(ThreadPoolExecutor):
-    """Threads of this process. The engine works outside Python's lock."""
+    """Threads of this process. The engine works outside Python's lock.
+
+    Left by an exception, it does not wait for what still runs: that may be Ctrl-C's second press.
+    """
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        self.shutdown(wait=kind is None, cancel_futures=True)
 
     def __init__(self, jobs: int) -> None:
         self.jobs = cores(jobs)

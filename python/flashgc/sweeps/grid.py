@@ -14,7 +14,7 @@ from flashgc._core import ConfigError
 from flashgc.experiment_file import load
 from flashgc.options import ALTERNATIVES, PATHS, SECTIONS, find, known
 from flashgc.sweeps import ranges
-from flashgc.sweeps.conditions import Condition
+from flashgc.sweeps.conditions import Condition, same
 
 #: The section of a grid that no experiment has, and its keys.
 SECTION = "sweep"
@@ -208,7 +208,9 @@ def _axis(path: str, values: Sequence[Any], places: Mapping[str, str]) -> Axis:
     points = []
     for index, value in enumerate(values):
         at = places.get(f"{path}.{index}", places.get(path, path))
-        if value in values[:index]:
+        if isinstance(value, list | Mapping):
+            raise ConfigError(f"{at}: found {value!r} in a list, expected a value; hint: one list")
+        if any(same(path, value, other) for other in values[:index]):
             raise ConfigError(f"{at}: {value!r} is given twice; hint: give each once")
         points.append(Point({path: value}, (value,), {path: at}))
     return Axis((PATHS[path].key,), tuple(points))
@@ -280,8 +282,6 @@ def _once(made: Grid, places: Mapping[str, str]) -> None:
         if axis.names == ("experiment",):
             continue
         for path in sorted(paths & taken):
-            raise ConfigError(
-                f"{places.get(path, path)}: {path} is given twice, alone and with others; hint: "
-                "leave one out"
-            )
+            where = axis.points[0].places.get(path, places.get(path, path))
+            raise ConfigError(f"{where}: {path} is given twice; hint: leave one out")
         taken |= paths

@@ -42,15 +42,18 @@ class Swept:
     seconds: float
     #: Figures of the result by name, those of :data:`FIGURES`; empty without one.
     figures: Mapping[str, Any]
+    #: What a reader should know before using the figures.
+    warnings: tuple[str, ...] = ()
 
 
 def swept(at: Mapping[str, Any], key: str, kept: Kept | None) -> Swept:
     """A cell with what came of it."""
     if kept is None:
-        return Swept(at, "missing", key, "it was not run", 0.0, {})
+        return Swept(at, "missing", key, "", 0.0, {})
     result = kept.result or {}
     figures = {name: result.get(name) for name in FIGURES} if result else {}
-    return Swept(at, kept.status, key, kept.reason, kept.seconds, figures)
+    warnings = tuple(result.get("warnings", ()))
+    return Swept(at, kept.status, key, kept.reason, kept.seconds, figures, warnings)
 
 
 @dataclass(frozen=True)
@@ -79,6 +82,19 @@ class Sweep(Document):
     def of(self, status: str) -> tuple[Swept, ...]:
         """The cells with this status."""
         return tuple(cell for cell in self.cells if cell.status == status)
+
+    @property
+    def impossible(self) -> list[tuple[str, Any, str]]:
+        """Values with which no cell can be: axis, value and a reason."""
+        reasons: dict[tuple[str, str], tuple[Any, str] | None] = {}
+        for cell in self.cells:
+            for name, value in cell.at.items():
+                point = (name, str(value))
+                if cell.status != "cannot":
+                    reasons[point] = None
+                else:
+                    reasons.setdefault(point, (value, cell.reason))
+        return [(name, *found) for (name, _), found in reasons.items() if found is not None]
 
     def rows(self) -> list[dict[str, Any]]:
         """A tidy table: a row each cell with a result; its place on the axes, then its figures."""
@@ -135,6 +151,7 @@ def sweep_of(
                 "status": cell.status,
                 "key": cell.key,
                 "reason": cell.reason or None,
+                "warnings": list(cell.warnings),
                 "seconds": cell.seconds,
                 **cell.figures,
             }

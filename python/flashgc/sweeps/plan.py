@@ -50,13 +50,13 @@ def plan(grid: Grid, contents: Contents) -> list[Planned]:
                 first[point] = (ConfigError(""), True)
             elif point not in first:
                 first[point] = (error, False)
+    if made and all(one.config is None for one in made):
+        raise ConfigError(made[0].reason)
     for (name, word), (error, possible) in first.items():
         if not possible:
             raise ConfigError(f"{error} (no cell with {name} = {word} can be)")
     if not made:
         raise ConfigError("the conditions leave out every cell; hint: fewer of them")
-    if all(one.config is None for one in made):
-        raise ConfigError(f"no cell can be: {made[0].reason}")
     return made
 
 

@@ -83,8 +83,8 @@ def sweep(
     """
     path = _results(grid, results)
     control = control or Control()
+    planned = _planned(grid, path, _shard(shard))
     with Store(path, "results") as store:
-        planned = _planned(grid, store, _shard(shard))
         if executor is not None:
             return _run(planned, store, executor, retry, progress, control)
         with Threads(parse_jobs(jobs, "jobs")) as threads:
@@ -100,11 +100,12 @@ def sweep_plan(
 ) -> Plan:
     """What :func:`sweep` would do; it runs nothing."""
     path = _results(grid, results)
-    with contextlib.ExitStack() as stack:
-        store = stack.enter_context(Store(path, "results")) if path.exists() else None
-        planned = _planned(grid, store, _shard(shard))
-        known = {} if store is None else store.statuses([one.key for one in planned if one.config])
-        speeds = {} if store is None else store.speeds(writes_of)
+    planned = _planned(grid, path, _shard(shard))
+    known, speeds = dict[str, str](), dict[str, float]()
+    if path.exists():
+        with Store(path, "results", make=False) as store:
+            known = store.statuses([one.key for one in planned if one.config])
+            speeds = store.speeds(writes_of)
     missing = {
         one.key: one.config
         for one in planned
@@ -126,6 +127,8 @@ def _results(grid: str | PathLike[str] | Mapping[str, Any], results: Any) -> Pat
         return Path(results)
     if isinstance(grid, Mapping):
         return Path(f"flashgc{ENDING}")
+    if not Path(grid).is_file():
+        raise ConfigError(f"{grid}: no such file; hint: give a grid, such as grid.toml")
     return Path(grid).with_suffix(ENDING)
 
 
@@ -143,12 +146,19 @@ def _shard(text: str | None) -> tuple[int, int]:
     raise ConfigError(f"shard: found {text!r}, expected one of N parts; hint: write 1/4 to 4/4")
 
 
-def _planned(grid: Any, store: Store | None, shard: tuple[int, int]) -> list[Planned]:
-    contents = Contents() if store is None else store.contents()
-    source = grid if isinstance(grid, Mapping) else Path(grid)
-    planned = plan(grid_of(source), contents)
-    if store is not None and contents.new:
-        store.remember(contents)
+def _planned(
+    grid: str | PathLike[str] | Mapping[str, Any], path: Path, shard: tuple[int, int]
+) -> list[Planned]:
+    """The cells of this part. A file of results is not made before all is found to be right."""
+    made = grid_of(grid if isinstance(grid, Mapping) else Path(grid))
+    contents = Contents()
+    if path.exists():
+        with Store(path, "results", make=False) as store:
+            contents = store.contents()
+    planned = plan(made, contents)
+    if path.exists() and contents.new:
+        with Store(path, "results", make=False) as store, contextlib.suppress(OSError):
+            store.remember(contents)
     number, count = shard
     return planned[number - 1 :: count]
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from flashgc import _engine
 from flashgc._core import ConfigError, Control, FlashgcError
+from flashgc._faults import describe
 from flashgc.kept import Kept
 from flashgc.policy_files import KEYS, is_written, load_policy
 
@@ -29,7 +30,7 @@ def simulate_cell(config: dict[str, Any], control: Control | None = None) -> Kep
         result = simulated.results[0]
     except ConfigError as error:
         return Kept("cannot", config, None, str(error), time.monotonic() - begun)
-    except (FlashgcError, MemoryError, OSError) as error:
+    except Exception as error:
         return Kept("failed", config, None, _words(error), time.monotonic() - begun)
     if result["interrupted"]:
         return None
@@ -39,4 +40,4 @@ def simulate_cell(config: dict[str, Any], control: Control | None = None) -> Kep
 def _words(error: Exception) -> str:
     if isinstance(error, MemoryError):
         return "not enough memory"
-    return str(error) or type(error).__name__
+    return str(error) if isinstance(error, FlashgcError | OSError) else describe(error)

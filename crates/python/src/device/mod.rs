@@ -28,7 +28,7 @@ use serde_json::{Value, json};
 
 use crate::errors::{self, ConfigError, DriveError};
 use crate::outside::{Written, loaded};
-use crate::policy::Raised;
+use crate::policy::{Raised, lock};
 use crate::simulate::to_json;
 
 /// Makes a drive in a new file at `path` and returns what it is, as JSON. `config` is a configuration
@@ -164,20 +164,23 @@ pub(crate) fn device_configuration(path: PathBuf) -> PyResult<String> {
 
 /// Reads all of the closed drive at `path`, and compares its map with that of the out-of-band records;
 /// with `from_oob` only the latter is made. Returns what was found as JSON. `show` is called now and
-/// then with the number of logical pages that were looked at, and with all of them.
+/// then with the number of logical pages that were looked at, and with all of them. `written` are the
+/// drive's policies in Python, where it has such.
 #[pyfunction]
-#[pyo3(signature = (path, from_oob, show = None))]
+#[pyo3(signature = (path, from_oob, show = None, written = None))]
 pub(crate) fn device_check(
     py: Python<'_>,
     path: PathBuf,
     from_oob: bool,
     show: Option<Py<PyAny>>,
+    written: Option<Written<'_>>,
 ) -> PyResult<String> {
     let mut stopped = None;
+    let raised = Raised::default();
+    let outside = open::outside(written, &raised)?;
     let check = || {
         let media = FileMedia::open(&path)?;
-        let text = configuration(&media)?;
-        let settings = Settings::parse(&text, Outside::never_made())?;
+        let settings = Settings::parse(&configuration(&media)?, outside)?;
         if from_oob {
             let found = flashgc_device::check::map_from_oob(&media, &settings)?;
             let mapped = found.map.iter().filter(|&&ppn| ppn != flashgc_ftl::UNMAPPED).count();
@@ -201,6 +204,9 @@ pub(crate) fn device_check(
         }))
     };
     let found = py.detach(check);
+    if let Some(error) = lock(&raised).take() {
+        return Err(error);
+    }
     match stopped {
         Some(error) => Err(error),
         None => to_json(&found.map_err(|error| failed(&path, &error))?),

@@ -32,6 +32,13 @@ pub(crate) struct StoredDrive {
     open: Mutex<Option<Open>>,
 }
 
+/// The policies of a drive that are written in Python; what they raise comes to `raised`.
+pub(super) fn outside(written: Option<Written<'_>>, raised: &Raised) -> PyResult<Outside> {
+    let loaded = written.map(|written| loaded(written, raised)).transpose()?.unwrap_or_default();
+    let victim = loaded.victim.map(|(_, make)| make);
+    Ok(Outside { victim, placement: loaded.placement })
+}
+
 struct Open {
     engine: Engine<Drive>,
     mounts: Vec<Mount>,
@@ -53,10 +60,7 @@ impl StoredDrive {
         durability: Option<&str>,
     ) -> PyResult<Self> {
         let raised = Raised::default();
-        let loaded =
-            written.map(|written| loaded(written, &raised)).transpose()?.unwrap_or_default();
-        let victim = loaded.victim.map(|(_, make)| make);
-        let outside = Outside { victim, placement: loaded.placement };
+        let outside = outside(written, &raised)?;
         let durability = durability.map(Durability::parse).transpose().map_err(errors::config)?;
         let open = || {
             let media = FileMedia::open(&path)?;

@@ -40,6 +40,7 @@ def check(file: Path, from_oob: bool, as_json: bool, quiet: bool) -> int:
     from flashgc import _core
     from flashgc.command.progress import Bar
     from flashgc.command.results import deliver
+    from flashgc.device import making
     from flashgc.units import format_count as n
 
     with Bar(quiet=quiet) as bar:
@@ -47,7 +48,8 @@ def check(file: Path, from_oob: bool, as_json: bool, quiet: bool) -> int:
         def show(done: int, pages: int) -> None:
             bar.show(done / pages, "checking", done, "pages")
 
-        found = json.loads(_core.device_check(file, from_oob, show))
+        written = making.written(making.configuration(file))
+        found = json.loads(_core.device_check(file, from_oob, show, written))
     if as_json:
         deliver(json.dumps(found, indent=2), as_json=True, out=None)
     if from_oob:
