@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import doctest
 import runpy
+import sys
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,9 @@ def test_a_document_shows_what_happens(
     prepare(tmp_path)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
+    # Documents have files of the same name: none sees the module of another one.
+    for name in {path.stem for path in map(Path, files(document))} & set(sys.modules):
+        monkeypatch.delitem(sys.modules, name)
     names: dict[str, object] = {"__name__": "document"}
     for block in blocks(document):
         place = f"{document.relative_to(ROOT)}:{block.line}"
@@ -53,6 +57,10 @@ def test_a_document_shows_what_happens(
             run_console(block, place, tmp_path)
         elif block.kind == "python":
             run_python(block, place, names)
+
+
+def files(document: Path) -> list[str]:
+    return [block.file for block in blocks(document) if block.file is not None]
 
 
 def run_console(block: Block, place: str, folder: Path) -> None:

@@ -88,10 +88,12 @@ def test_every_preset_is_of_registered_placements_that_a_drive_can_have() -> Non
 def test_each_placement_says_its_memory_a_page() -> None:
     shown = {one.name: round(one.bytes_a_page, 3) for one in placements()}
     # By hand, for 2^20 pages: 12 bytes a chunk of 512 pages; 8 an extent of 1024; for the oracle 16
-    # a page, and 4 a write of the 8 * 2^20 in sight.
+    # a page, and 4 a write of the 8 * 2^20 in sight. 4 stamps of 8 bytes, and 5 + 1000 numbers for
+    # quantiles. SFS: 16 a page, and 36 for each of 6 + 4096 + 4661 segments.
     assert shown == {
         "none": 0, "dac": 0, "sepbit": 8, "multilog": 8, "fadac": 4, "sfr": 0.023, "warcip": 16,
         "eti": 0.008, "fdp": pytest.approx(2, abs=0.02), "oracle": 48,
+        "intervals": 32.008, "gdt": 32, "sfs": 16.301,
     }  # fmt: skip
     for one in placements():
         assert f"{one.bytes_a_page:.3f} bytes a logical page of 2^20" in one.doc, one.name

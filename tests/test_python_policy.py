@@ -324,7 +324,7 @@ def stuck(blocks: Blocks) -> int:
 def test_good_policies_conform(policy: object) -> None:
     done = flashgc.check_policy(policy)
     # Hand-built tables, and three workloads on each of four frontiers.
-    assert len(done.checks) == 13
+    assert len(done.checks) == 16
     assert done.picks > 1000
 
 

@@ -33,6 +33,7 @@ GcPreset: TypeAlias = Literal[
     "warcip-cb",
     "intervals-cb",
     "gdt-cb",
+    "sfs-cb",
 ]
 GcDomain: TypeAlias = Literal["plane", "die", "channel", "drive"]
 
@@ -188,13 +189,13 @@ class RunKeywords(TypedDict, total=False):
     """
     placement: Placement | None
     """Open block that a page goes to, with the pool frontier: none, dac, sepbit, multilog, fadac,
-    sfr, warcip, intervals, gdt, eti, fdp, oracle, or python:FILE.py:NAME. For example
+    sfr, warcip, intervals, gdt, sfs, eti, fdp, oracle, or python:FILE.py:NAME. For example
     dac:regions=3,zombie-block=yes. [default: none]
     """
     gc_preset: GcPreset | None
     """Victim policy and placement under one name, instead of victim and placement: gc-gd, gc-cb,
     zgc-gd, zgc-cb, zgc-gd-nz, zgc-cb-nz, sepbit, sepbit-cb, multilog-cb, fadac-cb, warcip-cb,
-    intervals-cb, gdt-cb.
+    intervals-cb, gdt-cb, sfs-cb.
     """
     gc_domain: GcDomain | None
     """GC domain, which counts its erased blocks together and has one collection at a time: plane,
@@ -444,13 +445,13 @@ class CompareKeywords(TypedDict, total=False):
     """
     placement: Placement | Sequence[Placement] | None
     """Open block that a page goes to, with the pool frontier: none, dac, sepbit, multilog, fadac,
-    sfr, warcip, intervals, gdt, eti, fdp, oracle, or python:FILE.py:NAME. For example
+    sfr, warcip, intervals, gdt, sfs, eti, fdp, oracle, or python:FILE.py:NAME. For example
     dac:regions=3,zombie-block=yes. [default: none]
     """
     gc_preset: GcPreset | Sequence[GcPreset] | None
     """Victim policy and placement under one name, instead of victim and placement: gc-gd, gc-cb,
     zgc-gd, zgc-cb, zgc-gd-nz, zgc-cb-nz, sepbit, sepbit-cb, multilog-cb, fadac-cb, warcip-cb,
-    intervals-cb, gdt-cb.
+    intervals-cb, gdt-cb, sfs-cb.
     """
     gc_domain: GcDomain | None
     """GC domain, which counts its erased blocks together and has one collection at a time: plane,

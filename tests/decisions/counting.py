@@ -79,7 +79,7 @@ def placements() -> Iterator[Configuration]:
         "sepbit", "sepbit:classes=4", "multilog", "multilog:levels=3", "fadac", "fadac:classes=3",
         "sfr", "sfr:chunk=4,halving=2000", "warcip", "warcip:classes=4,window=20", "eti",
         "eti:extents=300,halving=500", "intervals", "intervals:classes=4,sample=300,refresh=3",
-        "gdt", "gdt:classes=4",
+        "gdt", "gdt:classes=4", "sfs", "sfs:classes=4,refresh=0.1",
         "oracle:classes=8", "oracle:classes=8,sigma=1",
         "oracle:classes=8,horizon=0.5,sigma=1,errors=request",
     ):  # fmt: skip

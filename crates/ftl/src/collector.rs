@@ -93,6 +93,12 @@ static COLLECTORS: &[CollectorInfo] = &[
         victim: "cost-benefit",
         placement: "gdt",
     },
+    CollectorInfo {
+        name: "sfs-cb",
+        summary: "SFS's groups of hotness with cost-benefit",
+        victim: "cost-benefit",
+        placement: "sfs",
+    },
 ];
 
 /// Every collector, in the order in which listings show them.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from flashgc._documents import Scalar
 from flashgc.command.render import LEFT, RIGHT, console, folded, is_plain, show, table, unicode
 from flashgc.command.tuned import wrapped
 from flashgc.simulation import parse_jobs
@@ -87,5 +88,5 @@ def _word(text: str, *, plain: bool) -> str:
     return text if plain else folded(text, WORD)
 
 
-def _figure(value: float | None) -> str:
-    return "-" if value is None else f"{value:.4f}"
+def _figure(value: Scalar) -> str:
+    return f"{value:.4f}" if isinstance(value, float) else "-"

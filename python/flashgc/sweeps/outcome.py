@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from flashgc import _core, tables
-from flashgc._documents import Document, Json
+from flashgc._documents import Document, Json, Scalar
 from flashgc.kept import Kept
 from flashgc.options import find, known
 from flashgc.units import parse_count, parse_share, parse_size
@@ -31,7 +31,7 @@ class Swept:
     """One cell."""
 
     #: Where it stands, by the names of the axes, as typed.
-    at: Mapping[str, Any]
+    at: Mapping[str, Scalar]
     #: ``result``; ``failed``, and may be tried again; ``cannot`` be; ``missing``: was not run.
     status: str
     #: The key of what was simulated; empty where it cannot be.
@@ -41,7 +41,7 @@ class Swept:
     #: How long it took, in seconds of a core; of a result that was found, when it was made.
     seconds: float
     #: Figures of the result by name, those of :data:`FIGURES`; empty without one.
-    figures: Mapping[str, Any]
+    figures: Mapping[str, Scalar]
     #: What a reader should know before using the figures.
     warnings: tuple[str, ...] = ()
 

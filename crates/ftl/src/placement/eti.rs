@@ -203,7 +203,7 @@ mod tests {
     /// On a drive of 100 pages.
     fn rule(spec: &str) -> Eti {
         let spec = PlacementSpec::parse(spec).unwrap();
-        Eti::new(&spec.params, Shape { pages: 100, pages_per_block: 4 })
+        Eti::new(&spec.params, Shape { pages: 100, pages_per_block: 4, ..Shape::default() })
     }
 
     /// Requests, each from a page to before another, the last of which is under way.

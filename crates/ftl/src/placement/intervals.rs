@@ -115,7 +115,7 @@ mod tests {
     /// 12 pages, blocks of 4.
     fn rule(spec: &str) -> Intervals {
         let spec = PlacementSpec::parse(spec).unwrap();
-        Intervals::new(&spec.params, Shape { pages: 12, pages_per_block: 4 })
+        Intervals::new(&spec.params, Shape { pages: 12, pages_per_block: 4, ..Shape::default() })
     }
 
     #[test]

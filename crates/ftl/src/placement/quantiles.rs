@@ -116,7 +116,7 @@ mod tests {
 
     fn quantiles(spec: &str, pages: usize) -> Quantiles {
         let spec = PlacementSpec::parse(spec).unwrap();
-        Quantiles::new(&spec.params, Shape { pages, pages_per_block: 4 })
+        Quantiles::new(&spec.params, Shape { pages, pages_per_block: 4, ..Shape::default() })
     }
 
     #[test]

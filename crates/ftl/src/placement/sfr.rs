@@ -154,7 +154,7 @@ mod tests {
 
     fn rule(spec: &str) -> Sfr {
         let spec = PlacementSpec::parse(spec).unwrap();
-        Sfr::new(&spec.params, Shape { pages: 100, pages_per_block: 4 })
+        Sfr::new(&spec.params, Shape { pages: 100, pages_per_block: 4, ..Shape::default() })
     }
 
     /// The class of a write that is the `number`-th, from 0 on; it is done.

@@ -214,7 +214,7 @@ mod tests {
     /// Blocks of 4 pages.
     fn rule(spec: &str) -> Warcip {
         let spec = PlacementSpec::parse(spec).unwrap();
-        Warcip::new(&spec.params, Shape { pages: 100, pages_per_block: 4 })
+        Warcip::new(&spec.params, Shape { pages: 100, pages_per_block: 4, ..Shape::default() })
     }
 
     /// The class of a write that is the `number`-th, from 0 on; it is done.

@@ -10,6 +10,7 @@ mod multilog;
 mod oracle;
 mod sepbit;
 mod sfr;
+mod sfs;
 mod warcip;
 
 use std::collections::BTreeMap;
@@ -118,6 +119,17 @@ pub fn naive_rule(spec: &str, setting: Setting) -> Option<Box<dyn NaiveRule>> {
             pages: setting.logical_pages,
             stamps: BTreeMap::new(),
         })),
+        "sfs" => {
+            let refresh = value("refresh").parse::<f64>().unwrap();
+            let window = (f64::from(setting.logical_pages) * refresh).ceil() as u64;
+            Some(Box::new(sfs::Sfs {
+                classes: number("classes") as usize,
+                pages: setting.logical_pages,
+                pages_per_block: setting.pages_per_block as u32,
+                window: window.max(1),
+                ..Default::default()
+            }))
+        }
         "eti" => Some(Box::new(eti::Eti::new(
             number("extents") as usize,
             number("halving") as usize,

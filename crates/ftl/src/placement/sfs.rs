@@ -1,0 +1,435 @@
+//! SFS: pages go to the group of blocks that is about as hot; k-means finds the groups.
+//!
+//! The clock t counts pages that the host has written; first contents count as writes of the pages in
+//! their order. The hotness of a page is its writes so far, divided by the time since the last one. A
+//! page that was never written or was discarded is infinitely hot. A host write counts after it was
+//! sorted.
+//!
+//! A segment is what comes to a class from when it opens a block until it opens the next: a block, on a
+//! drive of one plane. First contents are segments of b pages in their order. The hotness of a segment is
+//! the writes of the pages that have their data there, divided by the sum of the times since the last
+//! ones. With several planes there may be more segments than a drive of one plane can have. Then a class
+//! goes on with its own.
+//!
+//! Each class has a centre, and takes the pages whose hotness is nearest to it; of two classes the hotter
+//! does. Class 0 is the hottest, and has all pages until there are centres. These are found after every
+//! `refresh` U host writes, rounded up, from the n segments that have valid pages and are not being
+//! filled, if these are as many as the C classes. Of these from hot to cold, from 0, number
+//! `floor((2i + 1) n/(2C))` is the first centre i. Then there are 3 rounds: each segment joins the nearest
+//! centre, and a centre becomes the mean of its segments, if it has any.
+//!
+//! Rule: the class with the least `|centre - writes/(t - last)|`.
+//!
+//! # Cost
+//! A write or copy: a centre a class is looked at, and the sums of two segments change. Every `refresh` U
+//! writes the segments are sorted, and compared with each centre 3 times: some 3000/b steps a write with
+//! the usual parameters. 16 bytes a logical page, 36 a segment, of which there are two a block, 17 a
+//! block, and an erased block a class but one.
+//!
+//! # Source
+//! Min, Kim, Cho, Lee, Eom, FAST 2012, as Wang, Li, Lee, Li, FAST 2022, simulate it. They find groups at
+//! each collection; `refresh` makes the cost of a write the same on drives of all sizes. Rounds that began
+//! with the centres found last, and not anew, left five centres to the few hottest blocks and wrote
+//! more than no placement. The victims of SFS have the least `(1 - u)/(u hotness)`; here they are those of
+//! any policy.
+
+use super::{Class, Now, Placement, PlacementInfo, Shape, StreamId};
+use crate::table::prefetch;
+use flashgc_base::snapshot::{Fault, State};
+use flashgc_base::spec::{Kind, Param, Params};
+use flashgc_base::state;
+
+pub(super) const INFO: PlacementInfo = PlacementInfo {
+    name: "sfs",
+    params: &[
+        Param {
+            name: "classes",
+            kind: Kind::Integer { min: 1, max: MOST as u64 },
+            default: Some("6"),
+            help: "groups of blocks of similar hotness",
+        },
+        Param {
+            name: "refresh",
+            kind: Kind::Real { min: 0.001, max: 1000.0 },
+            default: Some("0.01"),
+            help: "host writes after which the groups are found anew, per logical page",
+        },
+    ],
+    source: include_str!("sfs.rs"),
+    needs_future: false,
+    needs_streams: false,
+    bytes: |params, shape| 16 * shape.pages as u64 + 36 * segments(params, shape) as u64,
+    make: Some(|params, shape, _| Box::new(Sfs::new(params, shape))),
+};
+
+/// The most classes.
+const MOST: usize = 32;
+
+/// Rounds of k-means.
+const ROUNDS: usize = 3;
+
+/// The segment of a page without data.
+const NONE: u32 = u32::MAX;
+
+/// Segments of the first contents.
+fn first_segments(shape: Shape) -> usize {
+    shape.pages.div_ceil(shape.pages_per_block.max(1) as usize)
+}
+
+/// As many segments as a drive of one plane can have.
+fn segments(params: &Params, shape: Shape) -> usize {
+    params.integer("classes") as usize + first_segments(shape) + shape.blocks as usize
+}
+
+/// Sums over the pages that have their data on a segment.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Segment {
+    valid: u64,
+    writes: u64,
+    /// Of the stamps of their last writes.
+    lasts: u64,
+}
+
+impl Segment {
+    fn hotness(&self, clock: u64) -> f64 {
+        self.writes as f64 / (self.valid * clock - self.lasts) as f64
+    }
+}
+
+/// See the module's text.
+struct Sfs {
+    /// Host writes from one computation of the centres to the next.
+    window: u64,
+    pages_per_block: u32,
+    /// Of each page its segment, its writes, and the stamp of the last one.
+    segment_of: Vec<u32>,
+    writes: Vec<u32>,
+    lasts: Vec<u64>,
+    /// The segment that each class fills.
+    open: Vec<u32>,
+    /// From hot to cold; infinite before the first computation.
+    centres: Vec<f64>,
+    segments: Vec<Segment>,
+    /// The numbers of segments without valid pages that no class fills are the first `frees` of these.
+    free: Vec<u32>,
+    frees: u32,
+    /// The room for the hotness of all segments.
+    hotness: Vec<f64>,
+}
+
+impl State for Sfs {
+    state! {
+        values: frees;
+        tables: segment_of, writes, lasts, open, centres, free;
+        fixed: window, pages_per_block, segments, hotness;
+        then: sum_up;
+    }
+}
+
+impl Sfs {
+    fn new(params: &Params, shape: Shape) -> Self {
+        let classes = params.integer("classes") as usize;
+        let (segments, used) = (segments(params, shape), classes + first_segments(shape));
+        let frees = segments - used;
+        let mut free = vec![NONE; segments];
+        (used as u32..).zip(&mut free[..frees]).for_each(|(number, free)| *free = number);
+        let window = (shape.pages as f64 * params.real("refresh")).ceil() as u64;
+        Self {
+            window: window.max(1),
+            pages_per_block: shape.pages_per_block,
+            segment_of: vec![NONE; shape.pages],
+            writes: vec![0; shape.pages],
+            lasts: vec![0; shape.pages],
+            open: (0..classes as u32).collect(),
+            centres: vec![f64::INFINITY; classes],
+            segments: vec![Segment::default(); segments],
+            free,
+            frees: frees as u32,
+            hotness: Vec::with_capacity(segments),
+        }
+    }
+
+    /// t: the stamp of a write that comes now.
+    #[inline]
+    fn clock(&self, now: Now) -> u64 {
+        self.segment_of.len() as u64 + now.host
+    }
+
+    #[inline]
+    fn class(&self, page: u32, now: Now) -> Class {
+        let page = page as usize;
+        match self.writes[page] {
+            0 => 0,
+            writes => {
+                let age = self.clock(now) - self.lasts[page];
+                nearest(&self.centres, f64::from(writes) / age as f64) as Class
+            }
+        }
+    }
+
+    /// The data of `page` are no longer where they were, but on `segment`.
+    #[inline]
+    fn put(&mut self, page: u32, segment: u32, writes: u32, last: u64) {
+        self.take(page);
+        self.segment_of[page as usize] = segment;
+        self.writes[page as usize] = writes;
+        self.lasts[page as usize] = last;
+        self.add(page);
+    }
+
+    /// Counts `page` for its segment.
+    #[inline]
+    fn add(&mut self, page: u32) {
+        let page = page as usize;
+        let segment = &mut self.segments[self.segment_of[page] as usize];
+        segment.valid += 1;
+        segment.writes += u64::from(self.writes[page]);
+        segment.lasts += self.lasts[page];
+    }
+
+    /// Counts `page` no more for its segment, if it has one.
+    #[inline]
+    fn take(&mut self, page: u32) {
+        let page = page as usize;
+        let number = self.segment_of[page];
+        if number == NONE {
+            return;
+        }
+        let segment = &mut self.segments[number as usize];
+        segment.valid -= 1;
+        segment.writes -= u64::from(self.writes[page]);
+        segment.lasts -= self.lasts[page];
+        if segment.valid == 0 && !self.open.contains(&number) {
+            self.release(number);
+        }
+    }
+
+    fn release(&mut self, number: u32) {
+        self.free[self.frees as usize] = number;
+        self.frees += 1;
+    }
+
+    /// The segments, from what is kept of the pages.
+    fn sum_up(&mut self) -> Result<(), Fault> {
+        let of_pages = self.segment_of.iter().filter(|&&number| number != NONE);
+        let free = self.free.iter().take(self.frees as usize);
+        let count = self.segments.len();
+        let mut numbers = of_pages.chain(&self.open).chain(free);
+        if self.frees as usize > count || numbers.any(|&number| number as usize >= count) {
+            return Err(Fault::new("a page is on a segment that there is not"));
+        }
+        self.segments.fill(Segment::default());
+        for page in 0..self.segment_of.len() as u32 {
+            if self.segment_of[page as usize] != NONE {
+                self.add(page);
+            }
+        }
+        Ok(())
+    }
+
+    /// Computes the centres.
+    fn group(&mut self, now: Now) {
+        let clock = self.clock(now);
+        let segments = (0..).zip(&self.segments);
+        let sealed = segments.filter(|(number, one)| one.valid > 0 && !self.open.contains(number));
+        self.hotness.clear();
+        self.hotness.extend(sealed.map(|(_, segment)| segment.hotness(clock)));
+        let (count, classes) = (self.hotness.len(), self.centres.len());
+        if count < classes {
+            return;
+        }
+        self.hotness.sort_unstable_by(|one, other| other.total_cmp(one));
+        for (class, centre) in self.centres.iter_mut().enumerate() {
+            *centre = self.hotness[(2 * class + 1) * count / (2 * classes)];
+        }
+        for _ in 0..ROUNDS {
+            let mut groups = [(0.0, 0); MOST];
+            for &hotness in &self.hotness {
+                let (sum, members) = &mut groups[nearest(&self.centres, hotness)];
+                *sum += hotness;
+                *members += 1;
+            }
+            for (centre, (sum, members)) in self.centres.iter_mut().zip(groups) {
+                if members > 0 {
+                    *centre = sum / f64::from(members);
+                }
+            }
+        }
+    }
+}
+
+/// The number of the centre that is nearest to `hotness`, of two the first.
+#[inline]
+fn nearest(centres: &[f64], hotness: f64) -> usize {
+    let (mut nearest, mut least) = (0, f64::INFINITY);
+    for (class, centre) in centres.iter().enumerate() {
+        let distance = (centre - hotness).abs();
+        if distance < least {
+            (nearest, least) = (class, distance);
+        }
+    }
+    nearest
+}
+
+impl Placement for Sfs {
+    fn classes(&self) -> usize {
+        self.centres.len()
+    }
+
+    fn takes_copies(&self, _: Class) -> bool {
+        true
+    }
+
+    fn prefetch(&self, page: u32) {
+        prefetch(&self.segment_of, page as usize);
+        prefetch(&self.writes, page as usize);
+        prefetch(&self.lasts, page as usize);
+    }
+
+    #[inline]
+    fn host(&self, page: u32, _: Option<StreamId>, _: Option<Class>, now: Now) -> Class {
+        self.class(page, now)
+    }
+
+    #[inline]
+    fn copy(&self, page: u32, _: Class, _: bool, now: Now) -> Class {
+        self.class(page, now)
+    }
+
+    fn holds(&mut self, page: u32, _: Class, now: Now) {
+        let segment = self.open.len() as u32 + page / self.pages_per_block;
+        self.put(page, segment, 1, now.host + u64::from(page));
+    }
+
+    #[inline]
+    fn wrote(&mut self, page: u32, _: Option<Class>, to: Class, now: Now) {
+        let writes = self.writes[page as usize].saturating_add(1);
+        self.put(page, self.open[usize::from(to)], writes, self.clock(now) - 1);
+        if now.host.is_multiple_of(self.window) {
+            self.group(now);
+        }
+    }
+
+    fn trimmed(&mut self, page: u32, _: Class, _: Now) {
+        self.take(page);
+        self.segment_of[page as usize] = NONE;
+        self.writes[page as usize] = 0;
+    }
+
+    #[inline]
+    fn copied(&mut self, page: u32, _: Class, to: Class, _: Now) {
+        let index = page as usize;
+        self.put(page, self.open[usize::from(to)], self.writes[index], self.lasts[index]);
+    }
+
+    fn opened(&mut self, class: Class, _: Now) {
+        // On a drive of several planes a class may have to go on with its segment.
+        let Some(left) = self.frees.checked_sub(1) else { return };
+        self.frees = left;
+        let next = self.free[left as usize];
+        let full = std::mem::replace(&mut self.open[usize::from(class)], next);
+        if self.segments[full as usize].valid == 0 {
+            self.release(full);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::placement::PlacementSpec;
+
+    fn at(host: u64) -> Now {
+        Now { programs: 0, host }
+    }
+
+    /// 8 pages with first contents, 6 blocks of 2.
+    fn rule(spec: &str) -> Sfs {
+        let spec = PlacementSpec::parse(spec).unwrap();
+        let mut rule = Sfs::new(&spec.params, Shape { pages: 8, pages_per_block: 2, blocks: 6 });
+        (0..8).for_each(|page| rule.holds(page, 0, at(0)));
+        rule
+    }
+
+    /// The class of a write that is the `number`-th, from 0 on; it is done.
+    fn write(rule: &mut Sfs, page: u32, number: u64) -> Class {
+        let class = rule.host(page, None, Some(0), at(number));
+        rule.wrote(page, Some(0), class, at(number + 1));
+        class
+    }
+
+    #[test]
+    fn what_was_worked_out_by_hand() {
+        // Centres after every 4 writes; the write with number k is at t = 8 + k.
+        let mut rule = rule("sfs:classes=2,refresh=0.5");
+        assert_eq!([0, 7].map(|page| rule.copy(page, 0, false, at(0))), [0, 0]);
+        // Page 0 at t = 8 and 9 to the segment that class 0 fills from the beginning, then pages 2 and 4
+        // to the next.
+        assert_eq!([0, 1].map(|number| write(&mut rule, 0, number)), [0, 0]);
+        rule.opened(0, at(2));
+        assert_eq!((write(&mut rule, 2, 2), rule.centres[0]), (0, f64::INFINITY));
+        write(&mut rule, 4, 3);
+        // At t = 12, sealed: page 0 with 3/(12 - 9) = 1; of the first contents pages 6 and 7 with 2/(6 + 5),
+        // page 5 with 1/7, page 3 with 1/9, page 1 with 1/11. Numbers 1 and 3 of these five are the first
+        // centres: 2/11 and 1/9. The first round leaves 1 and 2/11 to class 0: centres 0.591 and 0.115. The
+        // second leaves it only 1.
+        let cold = (2.0 / 11.0 + 1.0 / 7.0 + 1.0 / 9.0 + 1.0 / 11.0) / 4.0;
+        assert_eq!(rule.centres[0], 1.0);
+        assert!((rule.centres[1] - cold).abs() < 1e-15);
+        // Half way is 0.566. Page 0 has 3/3, 3/5 and 3/6, page 2 has 2/2, 2/3 and 2/4, page 5 has 1/7.
+        let copy = |page, host| rule.copy(page, 0, false, at(host));
+        assert_eq!([4, 6, 7].map(|host| copy(0, host)), [0, 0, 1]);
+        assert_eq!([4, 5, 6].map(|host| copy(2, host)), [0, 0, 1]);
+        assert_eq!((copy(5, 4), rule.host(5, None, Some(0), at(4))), (1, 1));
+        // What is discarded is infinitely hot.
+        rule.trimmed(5, 0, at(4));
+        assert_eq!(rule.copy(5, 0, false, at(4)), 0);
+        // A write goes by what was known before it. Until the eighth the centres stay.
+        assert_eq!([4, 5, 6].map(|number| write(&mut rule, 6, number)), [1, 0, 0]);
+        assert_eq!(rule.centres[0], 1.0);
+    }
+
+    #[test]
+    fn there_are_no_centres_until_there_are_segments_enough() {
+        // First contents are four segments, of which one loses its pages before the first computation.
+        let mut rule = rule("sfs:classes=4,refresh=0.5");
+        (0..4).for_each(|number| _ = write(&mut rule, number as u32 % 2, number));
+        assert_eq!(rule.centres, [f64::INFINITY; 4]);
+        // The open one was sealed.
+        rule.opened(0, at(4));
+        (4..8).for_each(|number| _ = write(&mut rule, 0, number));
+        assert!(rule.centres[0].is_finite());
+    }
+
+    #[test]
+    fn sums_of_segments_are_those_of_their_pages() {
+        let mut rule = rule("sfs:classes=2,refresh=1000");
+        let segment = |valid, writes, lasts| Segment { valid, writes, lasts };
+        // Segments 0 and 1 are those that the classes fill, 2 to 5 the first contents, and 6 are free.
+        assert_eq!(rule.segments[2..6], [1, 5, 9, 13].map(|lasts| segment(2, 2, lasts)));
+        assert_eq!((rule.segments.len(), rule.frees), (12, 6));
+        write(&mut rule, 0, 0);
+        write(&mut rule, 3, 1);
+        rule.copied(2, 0, 1, at(2));
+        rule.trimmed(4, 0, at(2));
+        assert_eq!(rule.segments[0], segment(2, 4, 8 + 9));
+        assert_eq!(rule.segments[1], segment(1, 1, 2));
+        assert_eq!(rule.segments[2..5], [segment(1, 1, 1), segment(0, 0, 0), segment(1, 1, 5)]);
+        // The fourth is the latest free one. One that is filled no more is free if it is empty.
+        rule.opened(1, at(2));
+        assert_eq!((rule.open[1], rule.frees), (3, 6));
+        rule.opened(1, at(2));
+        assert_eq!((rule.open[1], rule.frees), (11, 6));
+        rule.opened(1, at(2));
+        assert_eq!((rule.open[1], rule.frees), (3, 6));
+        let segments = rule.segments.clone();
+        rule.sum_up().unwrap();
+        assert_eq!(rule.segments, segments);
+        // Where none is free a class goes on with its own.
+        rule.frees = 0;
+        rule.opened(0, at(2));
+        assert_eq!(rule.open, [0, 3]);
+        rule.segment_of[7] = 12;
+        assert!(rule.sum_up().is_err());
+    }
+}
