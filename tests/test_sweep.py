@@ -599,3 +599,12 @@ def test_results_are_read_where_nobody_may_write(tmp_path: Path) -> None:
         check=False,
     )
     assert done.stdout == f"{before}\n", done.stderr
+    (folder / "r-wal").write_bytes(b"what a killed process left")
+    done = subprocess.run(
+        ["unshare", "-m", "sh", "-c", script],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "hint: copy it and r-wal to another folder" in done.stderr

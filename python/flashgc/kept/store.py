@@ -121,6 +121,12 @@ class Store:
             raise ConfigError(f"{option}: {path}: there is no such folder; hint: make it first")
         if not make and not os.access(path.parent, os.W_OK):
             # Nobody writes there, so there is nothing to wait for.
+            left = path.with_name(f"{path.name}-wal")
+            if left.exists() and left.stat().st_size:
+                raise ConfigError(
+                    f"{option}: {path} was not closed, and its folder may not be written; hint: "
+                    f"copy it and {left.name} to another folder"
+                )
             uri = f"{path.resolve().as_uri()}?mode=ro&immutable=1"
             connection = sqlite3.connect(uri, uri=True, isolation_level=None)
             connection.execute("SELECT count(*) FROM results")
