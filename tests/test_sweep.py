@@ -479,7 +479,7 @@ def test_a_scheduler_that_is_not_there_is_an_error_of_one_line(
 @pytest.mark.parametrize("library", ["pandas", "polars"])
 def test_a_frame_has_the_rows_of_the_table(library: str, tmp_path: Path) -> None:
     swept = flashgc.sweep(GRID, results=tmp_path / "r")
-    frame = swept.to_frame(library)
+    frame: Any = swept.to_frame(library)
     assert list(frame.columns) == tables.columns(swept.rows())
     assert frame["write_amplification"].to_list() == [
         row["write_amplification"] for row in swept.rows()

@@ -55,7 +55,7 @@ def test_the_page_has_80_columns_and_the_document_its_keys(command: Command) -> 
 def test_the_winner_is_an_experiment_that_shows_its_figure_again(
     command: Command, tmp_path: Path
 ) -> None:
-    made = command(*SMALL, "--budget", 30, "--save", "best.toml", "--json", "--quiet")
+    made = command(*SMALL, "--budget", 40, "--save", "best.toml", "--json", "--quiet")
     assert made.returncode == 0, made.stderr
     best = json.loads(made.stdout)["ranking"][0]
     again = json.loads(command("run", "best.toml", "--json", "--quiet").stdout)
@@ -196,7 +196,7 @@ def test_a_search_that_is_killed_in_its_first_rung_has_kept_what_was_done(
 
 
 def test_the_picture_has_a_row_for_each_configuration(command: Command, tmp_path: Path) -> None:
-    made = command(*SMALL, "--budget", 30, "--plot", "found.svg", "--json", "--quiet")
+    made = command(*SMALL, "--budget", 40, "--plot", "found.svg", "--json", "--quiet")
     assert made.returncode == 0, made.stderr
     picture = (tmp_path / "found.svg").read_text()
     document = json.loads(made.stdout)

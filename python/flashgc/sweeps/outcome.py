@@ -84,9 +84,9 @@ class Sweep(Document):
         return tuple(cell for cell in self.cells if cell.status == status)
 
     @property
-    def impossible(self) -> list[tuple[str, Any, str]]:
+    def impossible(self) -> list[tuple[str, Scalar, str]]:
         """Values with which no cell can be: axis, value and a reason."""
-        reasons: dict[tuple[str, str], tuple[Any, str] | None] = {}
+        reasons: dict[tuple[str, str], tuple[Scalar, str] | None] = {}
         for cell in self.cells:
             for name, value in cell.at.items():
                 point = (name, str(value))
@@ -96,7 +96,7 @@ class Sweep(Document):
                     reasons.setdefault(point, (value, cell.reason))
         return [(name, *found) for (name, _), found in reasons.items() if found is not None]
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[dict[str, Scalar]]:
         """A tidy table: a row each cell with a result; its place on the axes, then its figures."""
         return [
             {**dict(_typed(name, value) for name, value in cell.at.items()), **cell.figures}
@@ -104,7 +104,7 @@ class Sweep(Document):
             if cell.status == "result"
         ]
 
-    def to_frame(self, library: str = "pandas") -> Any:
+    def to_frame(self, library: str = "pandas") -> object:
         """The tidy table as a data frame of ``pandas`` or ``polars``.
 
         Raises :class:`flashgc.ConfigError` where the package is not installed.
@@ -112,7 +112,7 @@ class Sweep(Document):
         return tables.to_frame(self.rows(), library)
 
 
-def _typed(name: str, value: Any) -> tuple[str, Any]:
+def _typed(name: str, value: Any) -> tuple[str, Scalar]:
     """The column of an axis, with its unit, and a value in it as a number where it is one.
 
     >>> _typed("spare", "7%"), _typed("capacity", "1GiB"), _typed("victim", "greedy")
