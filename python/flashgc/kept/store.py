@@ -29,7 +29,7 @@ _APPLICATION = 0x66676372
 #: What is wrong with the file that was named, rather than with the disk.
 _OURS = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
 #: The form of the tables.
-_FORM = 1
+_FORM = 2
 #: Seconds to wait for another process that writes.
 _PATIENCE = 60
 
@@ -60,6 +60,7 @@ CREATE TABLE results (
 CREATE TABLE documents (
     id INTEGER PRIMARY KEY REFERENCES results ON DELETE CASCADE,
     config BLOB NOT NULL,
+    asked BLOB,
     result BLOB
 );
 CREATE TABLE files (
@@ -91,6 +92,8 @@ class Kept:
     reason: str = ""
     #: How long it took, on one core or several.
     seconds: float = 0.0
+    #: What a person gave, by path (``drive.spare``), as typed; ``None`` where nobody typed it.
+    asked: Mapping[str, Any] | None = None
 
 
 class Store:
@@ -182,17 +185,28 @@ class Store:
     def load(self, key: str) -> Kept | None:
         """What came of the simulation with this key; ``None`` if nothing whole is known of it."""
         rows = self._read(
-            "SELECT status, config, result, reason, seconds FROM results JOIN documents "
-            "USING (id) WHERE key = ?",
-            (key,),
+            f"SELECT {_WHOLE} FROM results JOIN documents USING (id) WHERE key = ?", (key,)
         )
-        for status, config, result, reason, seconds in rows:
-            try:
-                document = None if result is None else _unpacked(result)
-                return Kept(status, _unpacked(config), document, reason or "", seconds)
-            except (zlib.error, ValueError, TypeError):
-                return None  # Damaged: it is made again.
-        return None
+        return _kept(rows[0]) if rows else None
+
+    def each(self, wanted: Sequence[Condition] = ()) -> Iterator[tuple[str, str, Kept]]:
+        """Key, work and all of each result for which the conditions hold, the newest last.
+
+        Raises :class:`OSError`.
+        """
+        where, values = _where(wanted)
+        try:
+            rows = self._connection.execute(
+                f"SELECT key, work, {_WHOLE} FROM results JOIN documents USING (id){where} "
+                "ORDER BY made, id",
+                values,
+            )
+            for key, work, *row in rows:
+                kept = _kept(row)
+                if kept is not None:
+                    yield key, work, kept
+        except sqlite3.Error as error:
+            raise self._refused(error) from None
 
     def statuses(self, keys: Sequence[str]) -> dict[str, str]:
         """The status of each simulation that something is known of."""
@@ -251,6 +265,7 @@ class Store:
             "reason": kept.reason or None,
         }
         names, marks = ", ".join(row), ", ".join(f":{name}" for name in row)
+        asked = None if kept.asked is None else _packed(kept.asked)
         document = None if kept.result is None else _packed(kept.result)
         with self._writing():
             self._connection.execute("DELETE FROM results WHERE key = ?", (key,))
@@ -258,7 +273,8 @@ class Store:
                 f"INSERT INTO results ({names}) VALUES ({marks})", row
             ).lastrowid
             self._connection.execute(
-                "INSERT INTO documents VALUES (?, ?, ?)", (made, _packed(config), document)
+                "INSERT INTO documents VALUES (?, ?, ?, ?)",
+                (made, _packed(config), asked, document),
             )
 
     def rows(self, wanted: Sequence[Condition] = ()) -> list[dict[str, Any]]:
@@ -300,7 +316,8 @@ class Store:
                 )
                 copied = self._connection.total_changes - before - deleted
                 self._connection.execute(
-                    "INSERT OR IGNORE INTO documents SELECT mine.id, theirs.config, theirs.result "
+                    "INSERT OR IGNORE INTO documents SELECT mine.id, theirs.config, "
+                    "theirs.asked, theirs.result "
                     "FROM results AS mine JOIN other.results AS found USING (key) "
                     "JOIN other.documents AS theirs ON theirs.id = found.id"
                 )
@@ -347,6 +364,26 @@ class Store:
         full = getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
         code = errno.ENOSPC if full else errno.EIO
         return OSError(code, os.strerror(code) if full else _plain(error), str(self.path))
+
+
+#: The columns of a :class:`Kept`.
+_WHOLE = "status, config, result, reason, seconds, asked"
+
+
+def _kept(row: Sequence[Any]) -> Kept | None:
+    """What came of a simulation; ``None`` if the row is damaged: it is made again."""
+    status, config, result, reason, seconds, asked = row
+    try:
+        return Kept(
+            status,
+            _unpacked(config),
+            None if result is None else _unpacked(result),
+            reason or "",
+            seconds,
+            None if asked is None else _unpacked(asked),
+        )
+    except (zlib.error, ValueError, TypeError):
+        return None
 
 
 def _where(wanted: Sequence[Condition]) -> tuple[str, list[Any]]:

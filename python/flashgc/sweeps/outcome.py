@@ -10,20 +10,8 @@ from typing import Any
 from flashgc import _core, tables
 from flashgc._documents import Document, Json, Scalar
 from flashgc.kept import Kept
-from flashgc.options import find, known
-from flashgc.units import parse_count, parse_share, parse_size
-
-#: What the table of a sweep has of each result, and its unit where it has one.
-FIGURES = (
-    "write_amplification",
-    "write_amplification_ci95",
-    "page_programs_per_second",
-    "host_pages",
-    "copied_pages",
-    "erases",
-    "steady",
-    "digest",
-)
+from flashgc.kept.tidy import axis_value
+from flashgc.results.figures import figures_of
 
 
 @dataclass(frozen=True)
@@ -40,7 +28,7 @@ class Swept:
     reason: str
     #: How long it took, in seconds of a core; of a result that was found, when it was made.
     seconds: float
-    #: Figures of the result by name, those of :data:`FIGURES`; empty without one.
+    #: Figures of the result by name (:mod:`flashgc.results.figures`); empty without one.
     figures: Mapping[str, Scalar]
     #: What a reader should know before using the figures.
     warnings: tuple[str, ...] = ()
@@ -51,7 +39,7 @@ def swept(at: Mapping[str, Any], key: str, kept: Kept | None) -> Swept:
     if kept is None:
         return Swept(at, "missing", key, "", 0.0, {})
     result = kept.result or {}
-    figures = {name: result.get(name) for name in FIGURES} if result else {}
+    figures = figures_of(result) if result else {}
     warnings = tuple(result.get("warnings", ()))
     return Swept(at, kept.status, key, kept.reason, kept.seconds, figures, warnings)
 
@@ -99,7 +87,7 @@ class Sweep(Document):
     def rows(self) -> list[dict[str, Scalar]]:
         """A tidy table: a row each cell with a result; its place on the axes, then its figures."""
         return [
-            {**dict(_typed(name, value) for name, value in cell.at.items()), **cell.figures}
+            {**dict(axis_value(name, value) for name, value in cell.at.items()), **cell.figures}
             for cell in self.cells
             if cell.status == "result"
         ]
@@ -110,22 +98,6 @@ class Sweep(Document):
         Raises :class:`flashgc.ConfigError` where the package is not installed.
         """
         return tables.to_frame(self.rows(), library)
-
-
-def _typed(name: str, value: Any) -> tuple[str, Scalar]:
-    """The column of an axis, with its unit, and a value in it as a number where it is one.
-
-    >>> _typed("spare", "7%"), _typed("capacity", "1GiB"), _typed("victim", "greedy")
-    (('spare', 0.07), ('capacity_bytes', 1073741824), ('victim', 'greedy'))
-    """
-    kind = find(name).kind if known(name) else "text"
-    if kind == "share":
-        return name, parse_share(value)
-    if kind == "size":
-        return f"{name}_bytes", parse_size(value)
-    if kind == "count" and isinstance(value, str):
-        return name, parse_count(value)
-    return name, value
 
 
 def sweep_of(

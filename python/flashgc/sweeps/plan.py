@@ -11,6 +11,7 @@ from flashgc._core import ConfigError
 from flashgc.configuration import configurations
 from flashgc.experiment import experiment
 from flashgc.kept import Contents, key_of
+from flashgc.kept.tidy import EXPERIMENT
 from flashgc.policy_files import KEYS, is_written, load_policy
 from flashgc.sweeps.grid import Cell, Grid
 
@@ -24,6 +25,8 @@ class Planned:
     config: dict[str, Any] | None
     key: str
     reason: str
+    #: What the grid gives for it, by path, as typed.
+    asked: Mapping[str, Any]
 
 
 def plan(grid: Grid, contents: Contents) -> list[Planned]:
@@ -35,14 +38,15 @@ def plan(grid: Grid, contents: Contents) -> list[Planned]:
     first: dict[tuple[str, str], tuple[ConfigError, bool]] = {}
     for cell in grid.cells():
         asked = experiment(cell.values, cell.places)
+        given = _given(cell)
         error: ConfigError | None = None
-        planned = Planned(cell.at, None, "", "")
+        planned = Planned(cell.at, None, "", "", given)
         try:
             config = _configuration(asked, cell)
-            planned = Planned(cell.at, config, key_of(config, contents), "")
+            planned = Planned(cell.at, config, key_of(config, contents), "", given)
         except ConfigError as refused:
             error = refused
-            planned = Planned(cell.at, None, "", str(refused))
+            planned = Planned(cell.at, None, "", str(refused), given)
         made.append(planned)
         for name, word in cell.at.items():
             point = (name, str(word))
@@ -58,6 +62,17 @@ def plan(grid: Grid, contents: Contents) -> list[Planned]:
     if not made:
         raise ConfigError("the conditions leave out every cell; hint: fewer of them")
     return made
+
+
+def _given(cell: Cell) -> dict[str, Any]:
+    given = {
+        f"{section}.{key}": value
+        for section, keys in cell.values.items()
+        for key, value in keys.items()
+    }
+    if EXPERIMENT in cell.at:
+        given[EXPERIMENT] = cell.at[EXPERIMENT]
+    return given
 
 
 def _configuration(asked: Any, cell: Cell) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass
@@ -177,9 +178,11 @@ def _run(
 ) -> Sweep:
     known = store.statuses([one.key for one in planned if one.config is not None])
     missing: dict[str, dict[str, Any]] = {}
+    asked: dict[str, Mapping[str, Any]] = {}
     for one in planned:
         if one.config is not None and _to_run(known.get(one.key), retry=retry):
             missing.setdefault(one.key, one.config)
+            asked.setdefault(one.key, one.asked)
     # Long ones first: no core waits for a long one at the end.
     costs = {key: seconds_of(config, USUAL) for key, config in missing.items()}
     order = sorted(missing, key=lambda key: -costs[key])
@@ -189,8 +192,9 @@ def _run(
 
     def complete(index: int, kept: Kept) -> None:
         nonlocal done, ran
-        store.put(order[index], kept, "sweep")
-        done += costs[order[index]]
+        key = order[index]
+        store.put(key, dataclasses.replace(kept, asked=asked[key]), "sweep")
+        done += costs[key]
         ran += 1
 
     def look(running: float) -> None:

@@ -1,0 +1,66 @@
+"""The figures of a result in one row: what tables, pictures and pages are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from flashgc._documents import Scalar
+
+#: Figures that every result has: the name of the column, with its unit, and where it stands.
+_ALWAYS = {
+    "write_amplification": "write_amplification",
+    "write_amplification_ci95": "write_amplification_ci95",
+    "host_bytes": "bytes.host",
+    "programmed_bytes": "bytes.programmed",
+    "host_pages": "host_pages",
+    "copied_pages": "copied_pages",
+    "erases": "erases",
+    "collected_blocks": "collections",
+    "map_bytes": "map_bytes",
+    "page_programs_per_second": "page_programs_per_second",
+    "steady": "steady",
+    "digest": "digest",
+}
+#: Figures that some results have.
+_SOMETIMES = {
+    "wear_mean_erases": "wear.mean",
+    "wear_max_erases": "wear.max",
+    "wear_cv": "wear.cv",
+    "first_failure_drive_writes": "lifetime.first_failure.drive_writes",
+    "first_failure_terabytes": "lifetime.first_failure.terabytes_written",
+    "system_failure_drive_writes": "lifetime.system_failure.drive_writes",
+    "system_failure_terabytes": "lifetime.system_failure.terabytes_written",
+    "busy_seconds": "busy.total_seconds",
+    **{
+        f"{kind}_{figure}_us": f"latency_us.{kind}.{figure}"
+        for kind in ("read", "write", "trim", "all")
+        for figure in ("mean", "p50", "p90", "p99", "p99_9", "p99_99", "max")
+    },
+    "requests_per_second": "throughput.requests_per_second",
+    "read_bytes_per_second": "throughput.read_bytes_per_second",
+    "write_bytes_per_second": "throughput.write_bytes_per_second",
+    "die_share": "utilisation.die",
+    "bus_share": "utilisation.bus",
+    "collection_share": "utilisation.collection",
+}
+#: The names of all figures, in the order of the columns.
+NAMES = (*_ALWAYS, *_SOMETIMES)
+
+
+def figures_of(result: Mapping[str, Any]) -> dict[str, Scalar]:
+    """The figures of a result's document by name; those that only some results have, if there.
+
+    >>> figures_of({"write_amplification": 2.5, "wear": {"mean": 7.0}})["wear_mean_erases"]
+    7.0
+    """
+    made = {name: _at(result, path) for name, path in _ALWAYS.items()}
+    some = ((name, _at(result, path)) for name, path in _SOMETIMES.items())
+    return made | {name: value for name, value in some if value is not None}
+
+
+def _at(document: Mapping[str, Any], path: str) -> Any:
+    found: Any = document
+    for part in path.split("."):
+        found = found.get(part) if isinstance(found, Mapping) else None
+    return found
