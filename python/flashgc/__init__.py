@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from flashgc.identification.found import Identification
     from flashgc.identification.identify import identify
     from flashgc.presets import devices
+    from flashgc.ranking import rank
     from flashgc.recording import Recording, trace_record
     from flashgc.registry import (
         allocations,
@@ -123,6 +124,7 @@ __all__ = [
     "placements",
     "plot",
     "policies",
+    "rank",
     "request_generators",
     "results",
     "run",
@@ -150,6 +152,7 @@ _HOMES = {
     **dict.fromkeys(("compare", "run"), "simulation"),
     **dict.fromkeys(("Recording", "trace_record"), "recording"),
     **dict.fromkeys(("Trace", "trace_convert", "trace_stat", "trace_synth"), "traces"),
+    "rank": "ranking",
     "Gap": "foresight.outcome",
     "gap": "foresight.gap",
     "Sweep": "sweeps.outcome",

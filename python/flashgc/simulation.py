@@ -5,21 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, Unpack, cast, runtime_checkable
 
-from flashgc import _core, _engine, _faults, _timelines
+from flashgc import _core
 from flashgc._core import Blocks, ConfigError, Control, Now
 from flashgc._engine import Progress
-from flashgc._places import Places
 from flashgc._signature import typed_keywords
-from flashgc.checkpoints import Checkpoint, File, configuration
+from flashgc.checkpoints import Checkpoint, File
 from flashgc.checkpoints import checkpoint as kept
-from flashgc.configuration import configurations
+from flashgc.execution import COMPARED_RUNS, keeping_in, parse_jobs, resumed, simulate, told
 from flashgc.experiment import Experiment, experiment
 from flashgc.keywords import CompareKeywords, RunKeywords
 from flashgc.options import OPTIONS, find, known
 from flashgc.policy_files import Policies
 from flashgc.results import Comparison, Result
 from flashgc.traces import Trace
-from flashgc.units import parse_count
 
 if TYPE_CHECKING:
     import numpy
@@ -80,6 +78,7 @@ def run(
     victim: Victim | None = None,
     checkpoint: File | None = None,
     resume: File | None = None,
+    results: File | None = None,
     progress: Progress | None = None,
     control: Control | None = None,
     **options: Unpack[RunKeywords],
@@ -101,6 +100,7 @@ def run(
     ``checkpoint`` is a file in which the runs are kept (``"run.ckpt,every=5min"``), and ``resume``
     one from which they go on, with the digits of runs that were never stopped. With ``resume``
     alone workload, drive and policy come from the file; what is given beside it must be the same.
+    ``results`` is a file of results: one that it has is taken from it, any other is kept in it.
 
     Raises :class:`flashgc.ConfigError`, :class:`flashgc.TraceError` or
     :class:`flashgc.DriveError`, and whatever a Python policy raises.
@@ -114,6 +114,7 @@ def run(
     flashgc.ConfigError: victim: unknown victim policy 'gredy'; hint: did you mean 'greedy'?
     """
     keep = kept(checkpoint, resume)
+    keeping = keeping_in(results, "run")
     nothing_else = workload == "uniform" and victim is None and options.keys() <= {"jobs"}
     if resume is not None and nothing_else:
         simulated = resumed(
@@ -121,15 +122,18 @@ def run(
             jobs=parse_jobs(options.get("jobs") or 0, "jobs"),
             progress=progress,
             control=control,
+            keeping=keeping,
         )
         return Result.from_dict(simulated.results[0])
     asked, python = _asked(workload, None if victim is None else [victim], {**options})
-    results = simulate(asked, python, progress=progress, control=control, keep=keep).results
-    if len(results) != 1:
+    made = simulate(
+        asked, python, progress=progress, control=control, keep=keep, keeping=keeping
+    ).results
+    if len(made) != 1:
         raise ConfigError(
-            f"{len(results)} configurations to run, expected one; hint: use flashgc.compare"
+            f"{len(made)} configurations to run, expected one; hint: use flashgc.compare"
         )
-    return Result.from_dict(results[0])
+    return told(Result.from_dict(made[0]), keeping)
 
 
 @typed_keywords(CompareKeywords)
@@ -137,6 +141,7 @@ def compare(
     victims: Victim | Sequence[Victim],
     workload: str | Trace = "uniform",
     *,
+    results: File | None = None,
     progress: Progress | None = None,
     control: Control | None = None,
     **options: Unpack[CompareKeywords],
@@ -156,6 +161,7 @@ def compare(
     >>> ranking.ranking[1].ratio > 1.05
     True
     """
+    keeping = keeping_in(results, "compare")
     one = isinstance(victims, str) or not isinstance(victims, Iterable)
     asked, python = _asked(
         workload,
@@ -169,87 +175,10 @@ def compare(
         progress=progress,
         control=control,
         leave_out=True,
+        keeping=keeping,
     )
-    return Comparison.from_dicts(simulated.ranking, simulated.results, simulated.left_out)
-
-
-#: Runs of each configuration in a comparison if nobody says otherwise.
-COMPARED_RUNS = int(find("runs").case("compare"))
-
-
-def simulate(
-    asked: Experiment,
-    python: Policies | None = None,
-    *,
-    places: Places | None = None,
-    default_runs: int = 1,
-    progress: Progress | None = None,
-    control: Control | None = None,
-    keep: Checkpoint | None = None,
-    leave_out: bool = False,
-) -> _engine.Simulated:
-    """Runs what was asked for; ``python`` has the policies written in Python that it names.
-
-    ``keep`` says where the runs of the only configuration are kept, and where they go on from. With
-    ``leave_out``, combinations that cannot be are named, and the others run.
-    """
-    python = python or {}
-    for key, policies in python.items():
-        for name, policy in policies.items():
-            _faults.CHECKS[key](policy, name)
-    configs = configurations(asked, places, default_runs=default_runs, python=python)
-    written = {
-        index: {
-            key: (config[key], policies[config[key]])
-            for key, policies in python.items()
-            if config[key] in policies
-        }
-        for index, config in enumerate(configs)
-    }
-    with _timelines.drawn(configs):
-        return _engine.simulate(
-            configs,
-            jobs=parse_jobs(asked["run.jobs"], (places or {}).get("run.jobs", "jobs")),
-            progress=progress,
-            policies={index: found for index, found in written.items() if found},
-            control=control,
-            keep=keep,
-            leave_out=leave_out,
-        )
-
-
-def resumed(
-    keep: Checkpoint,
-    *,
-    jobs: int = 0,
-    progress: Progress | None = None,
-    control: Control | None = None,
-) -> _engine.Simulated:
-    """Goes on with the runs of a checkpoint, whatever their configuration is."""
-    config = configuration(cast(str, keep.resume))
-    return _engine.simulate([config], jobs=jobs, progress=progress, control=control, keep=keep)
-
-
-def parse_jobs(value: int | str, place: str) -> int:
-    """The number of runs side by side that ``value`` asks for; 0 is one a core.
-
-    Raises :class:`flashgc.ConfigError` with ``place``.
-
-    >>> parse_jobs("x", "--jobs")
-    Traceback (most recent call last):
-    ...
-    flashgc.ConfigError: --jobs: found 'x', expected a whole number from 0 (one a core) to 4096
-    """
-    least, most = find("jobs").range or (0, 0)
-    try:
-        jobs = parse_count(value)
-    except ConfigError:
-        jobs = -1
-    if not least <= jobs <= most:
-        raise ConfigError(
-            f"{place}: found {value!r}, expected a whole number from {least} (one a core) to {most}"
-        )
-    return jobs
+    made = Comparison.from_dicts(simulated.ranking, simulated.results, simulated.left_out)
+    return told(made, keeping)
 
 
 def _asked(

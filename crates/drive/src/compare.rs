@@ -95,6 +95,8 @@ fn uncertainty(result: &RunResult, best: &RunResult) -> (Option<f64>, Basis) {
     if whole && values.len() == others.len() && values.len() > 1 && !(alike || others_alike) {
         return (Some(half_width95(&differences(values, others))), Basis::Runs);
     }
+    // Samples are of the first run: they tell of figures that are of as many runs.
+    let same = same && values.len() == others.len();
     let (values, others) = (&result.samples.values, &best.samples.values);
     if same && values.len() == others.len() && result.samples.passes == best.samples.passes {
         let differences = differences(values, others);

@@ -1,10 +1,13 @@
 //! What a result says of the trace that was replayed, and what comparisons pair.
 
+use std::path::Path;
+
 use flashgc_ftl::{Fill, Victim};
 use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_64;
 
 use crate::config::Resolved;
-use crate::extent::{Plan, Unit};
+use crate::extent::Unit;
 use crate::result::BATCHES;
 use crate::run::Finished;
 use crate::stats::{Interval, batch_means};
@@ -71,10 +74,11 @@ impl Replayed {
 }
 
 /// Amplification of parts of the first run that another run on the same writes has too.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Samples {
-    /// What was written; `None` where other runs do not write the same.
-    pub(crate) writes: Option<Writes>,
+    /// Digest of what was written: results that agree in it were measured on the same writes. `None`
+    /// where other runs do not write the same.
+    pub(crate) writes: Option<String>,
     /// Amplification of each pass of a trace, or of each of 20 batches.
     pub(crate) values: Vec<f64>,
     /// Whether they are passes.
@@ -82,16 +86,6 @@ pub struct Samples {
     /// Whether the run is one of a kind: a trace replayed so often as was asked for, by policies that
     /// draw no random numbers.
     pub(crate) exact: bool,
-}
-
-/// What a run writes: results that agree in it were measured on the same writes.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Writes {
-    workload: String,
-    logical_pages: u32,
-    seed: u64,
-    /// Of a trace that is replayed until it has settled, every pass has the same writes.
-    plan: Plan,
 }
 
 impl Samples {
@@ -103,15 +97,9 @@ impl Samples {
             && plan.measured.unit != Unit::Collections
             && plan.warmup.unit != Unit::Collections;
         let Some(first) = measured.first().filter(|_| same) else { return Self::default() };
-        let writes = Writes {
-            workload: format!("{} {:?}", resolved.config.workload, resolved.config.trace),
-            logical_pages: resolved.geometry.logical_pages(),
-            seed: resolved.config.seed,
-            plan,
-        };
         let passes = resolved.passes_of(first);
         Self {
-            writes: Some(writes),
+            writes: Some(resolved.writes()),
             passes: passes.is_some(),
             values: passes.unwrap_or_else(|| batch_means(first, BATCHES)),
             exact: resolved.source.pass().is_some()
@@ -123,6 +111,18 @@ impl Samples {
 }
 
 impl Resolved {
+    /// Digest of what a run writes. A trace is known by its file's name and its statistics, wherever
+    /// it lies; of one that is replayed until it has settled, every pass has the same writes.
+    fn writes(&self) -> String {
+        let (config, pages) = (&self.config, self.geometry.logical_pages());
+        let what = match self.source.stat() {
+            Some(stat) => format!("{:?} {stat:?}", Path::new(&config.workload).file_name()),
+            None => config.workload.clone(),
+        };
+        let text = format!("{what}|{:?}|{pages}|{}|{:?}", config.trace, config.seed, self.plan);
+        format!("{:016x}", xxh3_64(text.as_bytes()))
+    }
+
     /// Whether passes of a trace tell how settled the drive is: not under a page cache, where a trace
     /// is a program's run, nor until a failure.
     pub(crate) fn is_trace_in_passes(&self) -> bool {

@@ -3,7 +3,7 @@
 
 use flashgc_base::spec::count;
 use flashgc_ftl::Counters;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::asked::Asked;
@@ -38,6 +38,7 @@ const SHORTEST_WARMUP: f64 = 0.01;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunResult {
     /// Bytes programmed per byte written by the host, mean over the runs.
+    #[serde(deserialize_with = "number")]
     pub write_amplification: f64,
     /// Half the width of its 95% confidence interval: over the runs (Student's t); where there is one
     /// or all are alike, over the passes of a trace, or 20 batches of another workload. `None` where
@@ -101,8 +102,8 @@ pub struct RunResult {
     /// Single operations, where they were asked for; the document has them not.
     #[serde(skip)]
     pub timeline: Option<Timeline>,
-    /// What comparisons pair; the document has it not.
-    #[serde(skip)]
+    /// What comparisons pair.
+    #[serde(default)]
     pub samples: Samples,
     /// Bytes that a controller needs in its memory for the map; 0 if no run began.
     #[serde(default)]
@@ -144,6 +145,11 @@ pub struct RunResult {
     pub config: FullConfig,
     /// Version of flashgc.
     pub version: String,
+}
+
+/// A number of a document, where null stands for one that is none.
+fn number<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+    Ok(Option::deserialize(from)?.unwrap_or(f64::NAN))
 }
 
 impl RunResult {

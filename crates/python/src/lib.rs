@@ -56,7 +56,7 @@ mod _core {
         model_transient,
     };
     #[pymodule_export]
-    use super::simulate::{checkpoint_config, simulate};
+    use super::simulate::{checkpoint_config, ranking, simulate};
     #[pymodule_export]
     use super::sources::{check, fixes_pages, is_trace_of};
     #[pymodule_export]

@@ -36,10 +36,10 @@ struct PyPolicies {
 /// configuration among those asked for.
 /// `keep` says where the checkpoints of the only configuration are written, how many seconds apart, and
 /// which one to go on from. With `leave_out` the configurations that cannot be are named with their
-/// reasons and the others run, if there are any.
+/// reasons and the others run; that there are none is an error, unless `or_none` says otherwise.
 #[pyfunction]
 #[pyo3(signature = (configs, threads, control, poll=None, policies=None, on_result=None, keep=None,
-                    leave_out=false))]
+                    leave_out=false, or_none=false))]
 #[allow(clippy::too_many_arguments)] // it is called by name, in one place
 pub(crate) fn simulate(
     py: Python<'_>,
@@ -51,6 +51,7 @@ pub(crate) fn simulate(
     on_result: Option<Py<PyAny>>,
     keep: Option<Keep>,
     leave_out: bool,
+    or_none: bool,
 ) -> PyResult<String> {
     let mut external = PyPolicies::default();
     for (index, policy) in policies.into_iter().flatten() {
@@ -60,7 +61,7 @@ pub(crate) fn simulate(
     let mut watch = Watch::new(control, poll);
     let configs: Vec<RunConfig> = serde_json::from_str(configs).map_err(errors::config)?;
     let ResolvedAll { resolved, notes, asked, left_out } =
-        resolve_all(py, &configs, &external.policies, &mut watch, leave_out)?;
+        resolve_all(py, &configs, &external.policies, &mut watch, leave_out, or_none)?;
     let keeper = keep.map(|keep| keeper(keep, &configs, &resolved)).transpose()?;
     let keeper = keeper.as_ref();
     let engine = &control.engine;
@@ -103,6 +104,13 @@ pub(crate) fn simulate(
         result.warnings.extend(notes);
     }
     to_json(&Simulated { ranking: rank(&results), results, left_out })
+}
+
+/// The ranking, as JSON, of results that were made before (a JSON list of them, all with a figure).
+#[pyfunction]
+pub(crate) fn ranking(results: &str) -> PyResult<String> {
+    let results: Vec<RunResult> = serde_json::from_str(results).map_err(errors::config)?;
+    to_json(&rank(&results))
 }
 
 /// Where checkpoints are written, how many seconds apart, and which one to go on from.
@@ -206,13 +214,14 @@ const UNHEEDED: &str = "the hints have no effect: neither the victim policy nor 
                         them; hint: --gc-preset zgc-gd or zgc-cb";
 
 /// Works the configurations out. One that cannot be is left out if `leave_out` says so and others can
-/// be, and else an error.
+/// be, or need not be (`or_none`), and else an error.
 fn resolve_all(
     py: Python<'_>,
     configs: &[RunConfig],
     external: &[(usize, Outside)],
     watch: &mut Watch<'_>,
     leave_out: bool,
+    or_none: bool,
 ) -> PyResult<ResolvedAll> {
     let mut all = ResolvedAll::default();
     let mut first = None;
@@ -234,7 +243,7 @@ fn resolve_all(
             Err(error) => return Err(errors::ftl(&error)),
         }
     }
-    if let Some(error) = first.filter(|_| all.resolved.is_empty()) {
+    if let Some(error) = first.filter(|_| all.resolved.is_empty() && !or_none) {
         return Err(errors::ftl(&error));
     }
     // Who compares a drive that heeds hints with one that does not knows it.

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
-from flashgc.command import output
+from flashgc.command import output, several
 from flashgc.command.entrance import CONTEXT, INTERRUPTED, OK
 from flashgc.command.options import (
     GroupedCommand,
@@ -16,6 +17,7 @@ from flashgc.command.options import (
     output_options,
     plot_kind_option,
     plot_option,
+    results_option,
 )
 
 
@@ -29,15 +31,19 @@ Examples:
   flashgc compare --frontier pool --gc-preset gc-gd --gc-preset zgc-gd
   flashgc compare --workload TRACE.csv.zst --spare 7% --plot ranking.pdf
   flashgc compare --victim greedy --victim python:mine.py:pick
-  flashgc compare --mapping page --mapping fast --mapping bast""",
+  flashgc compare --mapping page --mapping fast --mapping bast
+  flashgc compare old.toml new.toml
+  flashgc compare monday.json today.json""",
 )
-@click.argument("experiment", required=False, type=click.Path(path_type=Path))
+@click.argument("experiments", nargs=-1, metavar="[EXPERIMENT]...", type=click.Path(path_type=Path))
 @experiment_options(several=True)
+@results_option
 @plot_option
 @plot_kind_option
 @output_options
 def compare(
-    experiment: Path | None,
+    experiments: tuple[Path, ...],
+    results: str | None,
     as_json: bool,
     out: str | None,
     quiet: bool,
@@ -51,17 +57,23 @@ def compare(
     writes, so that differences are paired. A combination that cannot be is listed with its reason.
     Without --victim or --gc-preset, every built-in policy
     is compared, unless mappings or schemes are. With --vm-page-cache, the least time on flash wins.
+
+    An EXPERIMENT is a TOML file with the sections below; options override it. Several are compared
+    with each other, each with just the policies that it says. Results that were saved (.json of
+    --out, .results) are compared as they are.
     """
     from flashgc import plot
     from flashgc.command.progress import Bar
     from flashgc.command.results import deliver, show_comparison, show_left_out, warn_of
     from flashgc.configuration import configurations
+    from flashgc.execution import COMPARED_RUNS, keeping_in, simulate
     from flashgc.experiment import experiment as checked
     from flashgc.registry import policies
     from flashgc.results import Comparison
-    from flashgc.simulation import COMPARED_RUNS, simulate
 
-    given = asked(experiment, typed)
+    if several.is_several(experiments):
+        return _compare_files(experiments, typed, results, as_json, out, quiet, picture)
+    given = asked(experiments[0] if experiments else None, typed)
     gc = given.values.setdefault("gc", {})
     if isinstance(gc, dict) and "gc_preset" not in gc:
         varied = isinstance(gc.get("mapping"), list) or "scheme" in given.values.get("swap", {})
@@ -71,6 +83,7 @@ def compare(
     configs = configurations(what, given.places, default_runs=COMPARED_RUNS, python=given.python)
     kind = output.kind(plot_kind, picture, configs, "survival")
     with Bar(sum(config["runs"] for config in configs), quiet=quiet) as bar:
+        keeping = keeping_in(results, "compare", "--results", bar.expect)
         simulated = simulate(
             what,
             given.python,
@@ -78,6 +91,7 @@ def compare(
             default_runs=COMPARED_RUNS,
             progress=bar,
             leave_out=True,
+            keeping=keeping,
         )
     comparison = Comparison.from_dicts(simulated.ranking, simulated.results, simulated.left_out)
     if not as_json:
@@ -92,4 +106,36 @@ def compare(
         measured=measured,
         quiet=quiet,
     )
+    output.say_kept(keeping, len(comparison.results), quiet=quiet)
+    return INTERRUPTED if comparison.interrupted else OK
+
+
+def _compare_files(
+    files: Sequence[Path],
+    typed: dict[str, Any],
+    results: str | None,
+    as_json: bool,
+    out: str | None,
+    quiet: bool,
+    picture: str | None,
+) -> int:
+    """Compares whole experiments and saved results."""
+    from flashgc import plot
+    from flashgc.command.ranked import show_ranked
+    from flashgc.command.results import deliver, show_left_out, warn_of
+
+    comparison, found = several.compared(files, typed, results, quiet=quiet)
+    if not as_json:
+        show_ranked(comparison)
+        show_left_out(comparison)
+    deliver(comparison.to_json(), as_json=as_json, out=out)
+    warn_of(list(comparison.results), quiet=quiet)
+    output.draw(
+        lambda: plot.compare(comparison),
+        picture,
+        measured=bool(comparison.ranking),
+        quiet=quiet,
+    )
+    if found and not quiet:
+        click.echo(f"{found} of {len(comparison.results)} found in {results}", err=True)
     return INTERRUPTED if comparison.interrupted else OK

@@ -198,6 +198,15 @@ def folder_option(usual: str) -> Callable[[F], F]:
     return decorate
 
 
+def results_option(command: F) -> F:
+    """Adds ``--results`` to a command."""
+    return click.option(
+        "--results",
+        metavar="FILE",
+        help="Keep what comes of it in FILE, and run nothing again that FILE has.",
+    )(command)
+
+
 def plot_kind_option(command: F) -> F:
     """Adds ``--plot-kind`` to a command."""
     return click.option(

@@ -6,6 +6,8 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from flashgc import _files
 from flashgc._core import ConfigError, suggest
 from flashgc.command.render import warn
@@ -13,6 +15,8 @@ from flashgc.plot.files import check_ending, save
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from flashgc.kept.keeping import Keeping
 
 
 def option(example: str) -> Callable[[Any, Any, str | None], str | None]:
@@ -66,6 +70,17 @@ def kind(
             f"--plot-kind: {asked} needs an endurance, found none; hint: give --endurance 1000"
         )
     return asked
+
+
+def say_kept(keeping: Keeping | None, results: int, *, quiet: bool) -> None:
+    """Says how many of the results were found; raises :class:`OSError` where one was not kept."""
+    if keeping is None:
+        return
+    if keeping.found and not quiet:
+        which = "found" if keeping.found == results else f"{keeping.found} of {results} found"
+        click.echo(f"{which} in {keeping.path}", err=True)
+    if keeping.error is not None:
+        raise keeping.error
 
 
 def draw(make: Callable[[], Figure], name: str | None, *, measured: bool, quiet: bool) -> None:

@@ -51,6 +51,10 @@ class Bar:
         if self._progress is not None:
             self._progress.stop()
 
+    def expect(self, runs: int) -> None:
+        """Says how many runs there are now: some were found to be done."""
+        self._runs = runs
+
     def __call__(self, control: Control) -> None:
         """Shows how far ``control`` is."""
         if control.accesses:

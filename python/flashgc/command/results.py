@@ -42,7 +42,7 @@ def show_run(result: Result) -> None:
     cached = result.swap is not None
     what, unit = ("I/O time", " s") if cached else ("write amplification", "")
     headline.append(f"{what}  ", style="bold" if not is_plain(out) else "")
-    headline.append(_figure(result, plus_minus) + unit, style="bold cyan")
+    headline.append(amplification(result, plus_minus) + unit, style="bold cyan")
     spread = "  mean, " if cached else "  95%, "
     spread += f"{runs} run{'s' if runs != 1 else ''}"
     headline.append(spread if result.measured else f" {_nothing(result)}", style="dim")
@@ -146,10 +146,10 @@ def show_comparison(comparison: Comparison) -> None:
         ]
         cells += [folded(shown(result), width) for shown, width in varied]
         style = "bold green" if rank.place == 1 else ""
-        cells.append(Text(_figure(result, plus_minus, several=True), style=style))
+        cells.append(Text(amplification(result, plus_minus, several=True), style=style))
         if doubtful:
             cells.append(Text(UNSTEADY * _is_doubtful(result), style="bold yellow"))
-        cells += [_ratio(out, rank), *_last(result, rounds=rounds)]
+        cells += [ratio(out, rank), *_last(result, rounds=rounds)]
         made.add_row(*cells)
     if comparison.ranking:
         show(out, made)
@@ -451,7 +451,7 @@ def spare(result: Result) -> str:
     )
 
 
-def _figure(result: Result, plus_minus: str, *, several: bool = False) -> str:
+def amplification(result: Result, plus_minus: str, *, several: bool = False) -> str:
     """The figure and its interval; with ``several``, as wide without an interval as with one."""
     if result.swap is not None:
         return swaps.figure(result)
@@ -472,7 +472,9 @@ def _figure(result: Result, plus_minus: str, *, several: bool = False) -> str:
     )
 
 
-def _ratio(out: Console, rank: Rank) -> Text:
+def ratio(out: Console, rank: Rank) -> Text:
+    """How many times the best figure it is, in short."""
+    """How many times the best figure it is, in short."""
     if rank.place == 1:
         return Text("best", style="bold green")
     if not math.isfinite(rank.ratio):

@@ -17,6 +17,7 @@ from flashgc.command.options import (
     output_options,
     plot_kind_option,
     plot_option,
+    results_option,
 )
 
 
@@ -31,7 +32,8 @@ Examples:
   flashgc run --victim fifo --plot fifo.svg
   flashgc run --writes 1000x --checkpoint run.ckpt
   flashgc run --resume run.ckpt
-  flashgc run experiment.toml --seed 2""",
+  flashgc run experiment.toml --seed 2
+  flashgc run experiment.toml --results mine.results""",
 )
 @click.argument("experiment", required=False, type=click.Path(path_type=Path))
 @experiment_options(several=False)
@@ -48,6 +50,7 @@ Examples:
     type=click.Path(),
     help="Go on from the checkpoint in FILE, whose configuration is taken, and keep it up to date.",
 )
+@results_option
 @plot_option
 @plot_kind_option
 @output_options
@@ -55,6 +58,7 @@ def run(
     experiment: Path | None,
     checkpoint: str | None,
     resume: str | None,
+    results: str | None,
     as_json: bool,
     out: str | None,
     quiet: bool,
@@ -70,9 +74,9 @@ def run(
     from flashgc.command.progress import Bar
     from flashgc.command.results import deliver, show_run, warn_of
     from flashgc.configuration import configurations
+    from flashgc.execution import keeping_in, parse_jobs, resumed, simulate
     from flashgc.experiment import experiment as checked
     from flashgc.results import Result
-    from flashgc.simulation import parse_jobs, resumed, simulate
 
     keep = checkpoints.checkpoint(checkpoint, resume, places=("--checkpoint", "--resume"))
     given = asked(experiment, typed)
@@ -92,11 +96,14 @@ def run(
         )
     kind = output.kind(plot_kind, picture, configs, "evolution")
     with Bar(configs[0]["runs"], quiet=quiet) as bar:
+        keeping = keeping_in(results, "run", "--results", bar.expect)
         if keep is not None and is_resumed:
             jobs = parse_jobs(given.values.get("run", {}).get("jobs", 0), "--jobs")
-            raw = resumed(keep, jobs=jobs, progress=bar).results
+            raw = resumed(keep, jobs=jobs, progress=bar, keeping=keeping).results
         else:
-            raw = simulate(what, given.python, places=given.places, progress=bar, keep=keep).results
+            raw = simulate(
+                what, given.python, places=given.places, progress=bar, keep=keep, keeping=keeping
+            ).results
     result = Result.from_dict(raw[0])
     if not as_json:
         show_run(result)
@@ -108,4 +115,5 @@ def run(
         measured=result.measured,
         quiet=quiet,
     )
+    output.say_kept(keeping, 1, quiet=quiet)
     return INTERRUPTED if result.interrupted else OK

@@ -92,7 +92,7 @@ def sweep(
     from flashgc.command.render import warn
     from flashgc.command.results import deliver
     from flashgc.command.swept import show_plan, show_swept, warnings
-    from flashgc.simulation import parse_jobs
+    from flashgc.execution import parse_jobs
     from flashgc.sweeps.execution import executor
     from flashgc.sweeps.sweep import sweep as run
     from flashgc.sweeps.sweep import sweep_plan

@@ -7,7 +7,7 @@ from collections import Counter
 from flashgc._documents import Scalar
 from flashgc.command.render import LEFT, RIGHT, console, folded, is_plain, show, table, unicode
 from flashgc.command.tuned import wrapped
-from flashgc.simulation import parse_jobs
+from flashgc.execution import parse_jobs
 from flashgc.sweeps.execution import cores
 from flashgc.sweeps.outcome import Sweep, Swept
 from flashgc.sweeps.sweep import Plan

@@ -18,7 +18,7 @@ from flashgc.results.flash import Busy, MapTraffic, Merges
 from flashgc.results.host import Hints, HostTraffic, Zombies
 from flashgc.results.latency import Figures, Latencies, Latency, TimeShare, TimeShares
 from flashgc.results.lifetime import Lifetime, Milestone
-from flashgc.results.replayed import Replayed
+from flashgc.results.replayed import Replayed, Samples
 from flashgc.results.result import Result
 from flashgc.results.streams import Fdp, FdpEvents, Handle, Stream
 from flashgc.results.swap import Swap
@@ -55,6 +55,7 @@ __all__ = [
     "Recorded",
     "Replayed",
     "Result",
+    "Samples",
     "Served",
     "Stream",
     "StreamStat",

@@ -33,6 +33,8 @@ class Rank:
     inside_noise: bool
     #: The result itself.
     result: Result
+    #: What the result is called where results of several files are ranked; else empty.
+    name: str = ""
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,15 @@ class Comparison(Document):
 
     def __len__(self) -> int:
         return len(self.ranking)
+
+    def with_left_out(self, left_out: Sequence[Mapping[str, Json]]) -> Comparison:
+        """The same ranking, with combinations that cannot be."""
+        return Comparison(
+            self.ranking,
+            self.unmeasured,
+            tuple(read(LeftOut, one) for one in left_out),
+            {**self._raw, "left_out": [dict(one) for one in left_out]},
+        )
 
     @property
     def best(self) -> Result:

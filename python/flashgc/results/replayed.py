@@ -1,4 +1,4 @@
-"""How a trace was replayed."""
+"""How a trace was replayed, and what comparisons pair."""
 
 from __future__ import annotations
 
@@ -24,3 +24,19 @@ class Replayed:
     passes: int | None
     #: Passes of its warm-up; ``None`` where they are not whole.
     warmup_passes: int | None
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Write amplification of parts of the first run that another run on the same writes has too."""
+
+    #: Digest of what was written: results that agree in it are of the same writes. ``None`` where
+    #: other runs do not write the same.
+    writes: str | None
+    #: Write amplification of each pass of a trace, or of each of 20 batches.
+    values: tuple[float, ...]
+    #: Whether they are passes.
+    passes: bool
+    #: Whether the run is one of a kind: a trace replayed so often as was asked for, without random
+    #: numbers.
+    exact: bool

@@ -14,7 +14,7 @@ from flashgc.results.config import Config
 from flashgc.results.flash import Busy, MapTraffic, Merges
 from flashgc.results.host import HostTraffic, Zombies
 from flashgc.results.lifetime import Lifetime
-from flashgc.results.replayed import Replayed
+from flashgc.results.replayed import Replayed, Samples
 from flashgc.results.streams import Fdp, Stream
 from flashgc.results.swap import Swap
 from flashgc.results.timing import Timing
@@ -71,6 +71,8 @@ class Result(Document):
     fdp: Fdp | None
     #: How the trace was replayed; ``None`` of generators.
     trace: Replayed | None
+    #: What comparisons pair.
+    samples: Samples
     #: How long the flash was busy; ``None`` without times.
     busy: Busy | None
     #: Bytes that a controller needs in its memory for the map.

@@ -11,8 +11,9 @@ from flashgc import _core
 from flashgc._core import ConfigError, Control
 from flashgc._signature import typed_keywords
 from flashgc.checkpoints import parse_time
+from flashgc.execution import parse_jobs
 from flashgc.keywords import CompareKeywords
-from flashgc.simulation import given_values, parse_jobs
+from flashgc.simulation import given_values
 from flashgc.traces import Trace
 from flashgc.tuning import task
 from flashgc.tuning.objective import OBJECTIVES, Objective

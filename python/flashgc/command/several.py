@@ -1,0 +1,160 @@
+"""``flashgc compare`` of several files: experiments that are run, and results that were saved."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from flashgc._core import ConfigError
+from flashgc.command.options import asked
+from flashgc.command.progress import Bar
+from flashgc.results import Comparison, Result
+
+#: Endings of files with results; all others are experiments.
+SAVED = (".json", ".results")
+#: Results of a file of results that a ranking shows at most.
+_MOST = 100
+
+#: A result with what it is called.
+Named = tuple[str, Result]
+
+
+def is_several(files: Sequence[Path]) -> bool:
+    """Whether these are more than one experiment."""
+    return len(files) > 1 or any(file.suffix in SAVED for file in files)
+
+
+def compared(
+    files: Sequence[Path], typed: dict[str, Any], results: str | None, *, quiet: bool
+) -> tuple[Comparison, int]:
+    """The ranking of all results of the files, and how many of them were found in ``results``.
+
+    Options typed are those of every experiment. Raises :class:`flashgc.ConfigError`.
+    """
+    from flashgc.ranking import rank
+
+    given = [name for name, value in typed.items() if value not in (None, ())]
+    experiments = [file for file in files if file.suffix not in SAVED]
+    if given and not experiments:
+        flag = given[0].partition("__")[2].replace("_", "-")
+        raise ConfigError(
+            f"--{flag} only applies to experiments, and all files have results; hint: leave it out"
+        )
+    if results is not None and not experiments:
+        raise ConfigError(
+            "--results only applies to experiments, and all files have results; hint: leave it out"
+        )
+    named: list[Named] = []
+    left_out: list[dict[str, Any]] = []
+    found = 0
+    for file, name in zip(files, names(files), strict=True):
+        if file.suffix == ".json":
+            more = _saved(file)
+        elif file.suffix == ".results":
+            more = _kept(file)
+        else:
+            comparison, before = _run(file, typed, results, quiet=quiet)
+            found += before
+            left_out += [
+                {"name": f"{name}: {one.name}", "reason": one.reason} for one in comparison.left_out
+            ]
+            more = _distinct(comparison.results)
+        named += [(f"{name}: {one}" if one else name, result) for one, result in more]
+    made = rank([result for _, result in named], [name for name, _ in named])
+    return made.with_left_out(left_out), found
+
+
+def names(files: Sequence[Path]) -> list[str]:
+    """What the files are called: without folders and endings where that tells them apart.
+
+    >>> names([Path("a/old.toml"), Path("new.toml")]), names([Path("a/x.toml"), Path("b/x.toml")])
+    (['old', 'new'], ['a/x.toml', 'b/x.toml'])
+    """
+    stems = [file.stem for file in files]
+    if len(set(stems)) == len(stems):
+        return stems
+    whole = [str(file) for file in files]
+    twice = next((name for name in whole if whole.count(name) > 1), None)
+    if twice is not None:
+        raise ConfigError(f"{twice} is given twice; hint: give it once")
+    return whole
+
+
+def _run(
+    file: Path, typed: dict[str, Any], results: str | None, *, quiet: bool
+) -> tuple[Comparison, int]:
+    from flashgc.configuration import configurations
+    from flashgc.execution import COMPARED_RUNS, keeping_in, simulate
+    from flashgc.experiment import experiment
+
+    given = asked(file, dict(typed))
+    what = experiment(given.values, given.places)
+    configs = configurations(what, given.places, default_runs=COMPARED_RUNS, python=given.python)
+    with Bar(sum(config["runs"] for config in configs), quiet=quiet) as bar:
+        keeping = keeping_in(results, "compare", "--results", bar.expect)
+        simulated = simulate(
+            what,
+            given.python,
+            places=given.places,
+            default_runs=COMPARED_RUNS,
+            progress=bar,
+            leave_out=True,
+            keeping=keeping,
+        )
+    if keeping is not None and keeping.error is not None:
+        raise keeping.error
+    made = Comparison.from_dicts(simulated.ranking, simulated.results, simulated.left_out)
+    return made, 0 if keeping is None else keeping.found
+
+
+def _saved(file: Path) -> list[Named]:
+    """The results of a document that ``run`` or ``compare`` wrote."""
+    try:
+        document = json.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ConfigError(f"{file}: no such file; hint: flashgc run --out writes one") from None
+    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise ConfigError(f"{file}: no JSON document: {error}; hint: flashgc run --out") from None
+    if isinstance(document, Mapping) and "ranking" in document:
+        ranked = [rank["result"] for rank in document["ranking"]]
+        return _distinct([_read(file, one) for one in ranked])
+    return [("", _read(file, document))]
+
+
+def _read(file: Path, document: Any) -> Result:
+    keys = ("write_amplification", "run_values", "config", "digest")
+    if not (isinstance(document, Mapping) and all(key in document for key in keys)):
+        raise ConfigError(
+            f"{file}: neither a result nor a comparison; hint: flashgc run --out writes a result"
+        )
+    return Result.from_dict(document)
+
+
+def _kept(file: Path) -> list[Named]:
+    from flashgc.kept import Store
+
+    with Store(file, "EXPERIMENT", make=False) as store:
+        found = [
+            Result.from_dict(kept.result)
+            for _, _, kept in store.each([("status", "=", "result")])
+            if kept.result is not None
+        ]
+    if not 1 <= len(found) <= _MOST:
+        raise ConfigError(
+            f"{file} has {len(found)} results, expected 1 to {_MOST}; hint: flashgc results list"
+        )
+    return _distinct(found)
+
+
+def _distinct(results: Sequence[Result]) -> list[Named]:
+    """Several results of one file with what they differ in, the policy first."""
+    from flashgc._varied import name
+
+    if len(results) == 1:
+        return [("", results[0])]
+    configs: list[Any] = [result.to_dict()["config"] for result in results]
+    return [
+        (name(config, configs), result) for config, result in zip(configs, results, strict=True)
+    ]

@@ -1,0 +1,176 @@
+"""Runs what was asked for: configurations are made, simulated, and kept where that is wanted."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from flashgc import _engine, _faults, _timelines
+from flashgc._core import ConfigError, Control
+from flashgc._engine import Progress
+from flashgc._places import Places
+from flashgc.checkpoints import Checkpoint, File, configuration
+from flashgc.configuration import configurations
+from flashgc.experiment import Experiment
+from flashgc.options import find
+from flashgc.policy_files import Policies
+from flashgc.units import parse_count
+
+if TYPE_CHECKING:
+    from flashgc.kept.keeping import Keeping
+
+T = TypeVar("T")
+
+#: Runs of each configuration in a comparison if nobody says otherwise.
+COMPARED_RUNS = int(find("runs").case("compare"))
+
+
+def simulate(
+    asked: Experiment,
+    python: Policies | None = None,
+    *,
+    places: Places | None = None,
+    default_runs: int = 1,
+    progress: Progress | None = None,
+    control: Control | None = None,
+    keep: Checkpoint | None = None,
+    leave_out: bool = False,
+    keeping: Keeping | None = None,
+) -> _engine.Simulated:
+    """Runs what was asked for; ``python`` has the policies written in Python that it names.
+
+    ``keep`` says where the runs of the only configuration are kept, and where they go on from. With
+    ``leave_out``, combinations that cannot be are named, and the others run. Results that
+    ``keeping`` has are not run again.
+    """
+    python = python or {}
+    for key, policies in python.items():
+        for name, policy in policies.items():
+            _faults.CHECKS[key](policy, name)
+    configs = configurations(asked, places, default_runs=default_runs, python=python)
+    written = {
+        index: {
+            key: (config[key], policies[config[key]])
+            for key, policies in python.items()
+            if config[key] in policies
+        }
+        for index, config in enumerate(configs)
+    }
+    jobs = parse_jobs(asked["run.jobs"], (places or {}).get("run.jobs", "jobs"))
+
+    def run(
+        wanted: Sequence[int],
+        on_result: _engine.OnResult | None = None,
+        *,
+        or_none: bool = False,
+    ) -> _engine.Simulated:
+        policies = {at: written[index] for at, index in enumerate(wanted) if written[index]}
+        return _engine.simulate(
+            [configs[index] for index in wanted],
+            jobs=jobs,
+            progress=progress,
+            policies=policies,
+            control=control,
+            on_result=on_result,
+            keep=keep,
+            leave_out=leave_out,
+            or_none=leave_out and or_none,
+        )
+
+    with _timelines.drawn(configs):
+        if keeping is None:
+            return run(range(len(configs)))
+        if "run.timeline" in asked:
+            raise ConfigError(
+                f"{(places or {}).get('run.timeline', 'timeline')}: only a run writes it, and a "
+                "result that is kept is not run again; hint: leave the file of results out"
+            )
+        given = [_given(asked, config, default_runs, python) for config in configs]
+        return keeping.simulate(configs, given, run)
+
+
+def _given(
+    asked: Experiment, config: Mapping[str, Any], default_runs: int, python: Policies
+) -> dict[str, Any] | None:
+    """What gives ``config`` alone, of what was asked for several; ``None`` if nothing does."""
+    given = {path: value for path, value in asked.given.items() if path != "run.jobs"}
+    if "run.runs" not in given and config["runs"] != 1:
+        given["run.runs"] = config["runs"]
+    lists = [value if isinstance(value, list) else [value] for value in given.values()]
+    for values in itertools.product(*lists):
+        one = dict(zip(given, values, strict=True))
+        try:
+            made = configurations(Experiment(one), default_runs=default_runs, python=python)
+        except ConfigError:
+            continue
+        if made == [config]:
+            return one
+    return None
+
+
+def resumed(
+    keep: Checkpoint,
+    *,
+    jobs: int = 0,
+    progress: Progress | None = None,
+    control: Control | None = None,
+    keeping: Keeping | None = None,
+) -> _engine.Simulated:
+    """Goes on with the runs of a checkpoint, whatever their configuration is."""
+    config = configuration(cast(str, keep.resume))
+
+    def run(
+        _: Sequence[int], on_result: _engine.OnResult | None = None, *, or_none: bool = False
+    ) -> _engine.Simulated:
+        return _engine.simulate(
+            [config], jobs=jobs, progress=progress, control=control, keep=keep, on_result=on_result
+        )
+
+    return run([0]) if keeping is None else keeping.simulate([config], [None], run)
+
+
+def keeping_in(
+    results: File | None,
+    work: str,
+    option: str = "results",
+    expect: Callable[[int], None] | None = None,
+) -> Keeping | None:
+    """What keeps results of ``work`` in the file ``results``; ``None`` without one.
+
+    ``expect`` is told how many runs are missing.
+    """
+    from flashgc.kept.keeping import Keeping
+
+    return None if results is None else Keeping(Path(results), work, option, expect)
+
+
+def told(made: T, keeping: Keeping | None) -> T:
+    """``made``, with a warning where it could not be kept."""
+    if keeping is not None and keeping.error is not None:
+        warnings.warn(f"results: not kept: {keeping.error}", stacklevel=4)
+    return made
+
+
+def parse_jobs(value: int | str, place: str) -> int:
+    """The number of runs side by side that ``value`` asks for; 0 is one a core.
+
+    Raises :class:`flashgc.ConfigError` with ``place``.
+
+    >>> parse_jobs("x", "--jobs")
+    Traceback (most recent call last):
+    ...
+    flashgc.ConfigError: --jobs: found 'x', expected a whole number from 0 (one a core) to 4096
+    """
+    least, most = find("jobs").range or (0, 0)
+    try:
+        jobs = parse_count(value)
+    except ConfigError:
+        jobs = -1
+    if not least <= jobs <= most:
+        raise ConfigError(
+            f"{place}: found {value!r}, expected a whole number from {least} (one a core) to {most}"
+        )
+    return jobs

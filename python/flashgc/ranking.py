@@ -1,0 +1,77 @@
+"""Ranks results that are there: of saved files, of several experiments, of other work."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from flashgc import _core
+from flashgc._core import ConfigError
+from flashgc.results import Comparison, Result
+
+#: What follows from other values of a configuration.
+_FOLLOWS = ("logical_pages", "physical_pages", "spare_factor", "overprovision")
+
+
+def rank(results: Sequence[Result], names: Sequence[str] | None = None) -> Comparison:
+    """Ranks results that were made before, the least figure first.
+
+    The figure is write amplification; on timed drives the mean response time, and under a VM page
+    cache the time on flash. ``names`` are what the results are called; without them it is their
+    numbers, from 1. Differences are paired where both results are of the same writes.
+
+    Raises :class:`flashgc.ConfigError` where there are none, or they have different figures.
+
+    >>> import flashgc
+    >>> made = [flashgc.run(victim=name, blocks=200, writes="5x") for name in ("fifo", "greedy")]
+    >>> [one.name for one in rank(made, ["first", "second"])]
+    ['second', 'first']
+    """
+    called = list(names) if names is not None else [str(1 + at) for at in range(len(results))]
+    if len(called) != len(results):
+        raise ConfigError(f"names: found {len(called)}, expected one for each of {len(results)}")
+    if not results:
+        raise ConfigError("results: found none, expected at least one")
+    kinds: dict[str, str] = {}
+    for name, result in zip(called, results, strict=True):
+        kinds.setdefault(figure_of(result), name)
+    if len(kinds) > 1:
+        told = ", ".join(f"{name} by {figure}" for figure, name in kinds.items())
+        raise ConfigError(f"results are ranked by different figures: {told}; hint: rank one kind")
+    raw = [result.to_dict() for result in results]
+    ranks = json.loads(_core.ranking(json.dumps(raw)))
+    named = [{**one, "name": called[one["index"]]} for one in ranks]
+    return Comparison.from_dicts(named, raw)
+
+
+def figure_of(result: Result) -> str:
+    """What a result is ranked by."""
+    if result.timing is not None:
+        return "mean response time"
+    return "write amplification" if result.swap is None else "time on flash"
+
+
+def differences(results: Sequence[Result]) -> dict[str, list[str]]:
+    """What the configurations of the results differ in: the value of each, by option.
+
+    >>> import flashgc
+    >>> made = [flashgc.run(spare=spare, blocks=200, writes="5x") for spare in ("7%", "10%")]
+    >>> differences(made)
+    {'spare': ['0.07', '0.1']}
+    """
+    fields = [dict(_fields(result.to_dict()["config"])) for result in results]
+    names = dict.fromkeys(name for one in fields for name in one)
+    return {
+        name: [str(one.get(name, "none")) for one in fields]
+        for name in names
+        if name not in _FOLLOWS and len({str(one.get(name)) for one in fields}) > 1
+    }
+
+
+def _fields(config: Any) -> Iterator[tuple[str, Any]]:
+    for key, value in config.items():
+        if isinstance(value, Mapping):
+            yield from _fields(value)
+        elif value is not None:
+            yield key, value
