@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     )
     from flashgc.conformance import check_placement, check_policy
     from flashgc.device.drive import Device
+    from flashgc.finding.find import find
+    from flashgc.finding.outcome import Found
     from flashgc.foresight.gap import gap
     from flashgc.foresight.outcome import Gap
     from flashgc.identification.found import Identification
@@ -85,6 +87,7 @@ __all__ = [
     "Device",
     "DriveError",
     "FlashgcError",
+    "Found",
     "Gap",
     "Identification",
     "Now",
@@ -112,6 +115,7 @@ __all__ = [
     "devices",
     "endurances",
     "fills",
+    "find",
     "frontiers",
     "gap",
     "gc_presets",
@@ -157,6 +161,8 @@ _HOMES = {
     "gap": "foresight.gap",
     "Sweep": "sweeps.outcome",
     "sweep": "sweeps.sweep",
+    "Found": "finding.outcome",
+    "find": "finding.find",
     "Tuned": "tuning.outcome",
     "tune": "tuning.tune",
     **dict.fromkeys(("check_placement", "check_policy"), "conformance"),

@@ -37,6 +37,7 @@ _SOMETIMES = {
         for kind in ("read", "write", "trim", "all")
         for figure in ("mean", "p50", "p90", "p99", "p99_9", "p99_99", "max")
     },
+    "all_mean_us_ci95": "mean_us_ci95",
     "requests_per_second": "throughput.requests_per_second",
     "read_bytes_per_second": "throughput.read_bytes_per_second",
     "write_bytes_per_second": "throughput.write_bytes_per_second",

@@ -1,0 +1,58 @@
+"""What was found: the value, how sure that is, and all values that were tried."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from flashgc._documents import Document, Json, Scalar
+from flashgc.results import Result
+
+
+@dataclass(frozen=True)
+class Tried:
+    """One value of the option that was simulated."""
+
+    #: As the option takes it.
+    value: Scalar
+    #: The figures that are wanted, with their intervals, by name; empty where it cannot be.
+    figures: Mapping[str, Scalar]
+    #: Whether all that is wanted holds for it.
+    holds: bool
+    #: Why it cannot be; empty where it can.
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Found(Document):
+    """The value from which, or up to which, all that is wanted holds."""
+
+    #: The option, as typed.
+    option: str
+    #: The conditions.
+    wanted: tuple[str, ...]
+    #: ``found``; ``everywhere`` or ``nowhere`` in the range; ``interrupted``.
+    status: str
+    #: The last value of the range for which it holds, beside one for which it does not; ``None``
+    #: unless found.
+    value: Scalar
+    #: ``least`` if it holds for larger values, ``most`` if for smaller ones; empty unless found.
+    side: str
+    #: The values for which the better and the worse ends of the 95% intervals begin to hold;
+    #: ``None`` where that is beyond the range, or the figures have no interval.
+    interval: tuple[Scalar, Scalar] | None
+    #: The ends of the range.
+    ends: tuple[Scalar, Scalar]
+    #: All values that were simulated, in the order of the range.
+    tried: tuple[Tried, ...]
+    #: What a reader should know before using the value.
+    warnings: tuple[str, ...]
+    #: The result at the value; ``None`` unless found.
+    result: Result | None
+    _raw: dict[str, Json] = dataclasses.field(repr=False, compare=False)
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether it was stopped before its end."""
+        return self.status == "interrupted"
