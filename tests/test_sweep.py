@@ -608,3 +608,24 @@ def test_results_are_read_where_nobody_may_write(tmp_path: Path) -> None:
         check=False,
     )
     assert "hint: copy it and r-wal to another folder" in done.stderr
+
+
+def test_what_a_grid_costs_is_measured(tmp_path: Path) -> None:
+    """The benchmark at a smoke size; its queries find what a look at every row does."""
+    program = Path(__file__).parents[1] / "scripts" / "bench" / "sweeps.py"
+    done = subprocess.run(
+        [sys.executable, program, "20", "5000"],
+        env=environment(), capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    rows = [
+        (("greedy", "fifo", "cost-benefit")[n % 3], 0.01 + n % 97 / 200, f"trace{n % 50}", n % 10)
+        for n in range(5000)
+    ]
+    wanted = [
+        sum(v == "greedy" and s < 0.02 and w == "trace7" for v, s, w, _ in rows),
+        sum(seed == 3 and s < 0.02 for _, s, _, seed in rows),
+        1,
+        sum(w == "trace7" and v == "fifo" for v, _, w, _ in rows),
+    ]
+    found = [line.split(", ")[1].split()[0] for line in done.stdout.splitlines()[3:]]
+    assert [int(one) for one in found] == wanted

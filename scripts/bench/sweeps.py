@@ -1,0 +1,91 @@
+"""What grids cost beside their simulations: a cell of a sweep, and a query of a large file.
+
+    .venv/bin/python scripts/bench/sweeps.py [CELLS] [RESULTS]
+
+The first figure is CPU time of the command ``flashgc sweep`` for each of CELLS tiny cells (10,000),
+what the same simulations take in one comparison of the engine's included; the same command again,
+which finds them all, is the second. Then RESULTS results (1,000,000) are put into a file, and the
+longest of four queries is timed.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import flashgc
+from flashgc.kept import Kept, Store
+from flashgc.kept.query import conditions
+
+GRID = """\
+[drive]
+blocks = 32
+pages_per_block = 16
+spare = "30%"
+[run]
+writes = "2x"
+seed = {{ from = 1, to = {}, step = 1 }}
+"""
+QUERIES = (
+    ["victim=greedy", "spare<2%", "workload=trace7"],
+    ["seed=3", "spare<2%"],
+    ["write_amplification<1.0001"],
+    ["workload=trace7", "victim=fifo"],
+)
+#: Results in one transaction, which are put in as they are kept but for that.
+_TOGETHER = 10_000
+
+
+def swept(folder: Path, cells: int) -> float:
+    """Milliseconds of CPU time a cell of the command."""
+    (folder / "grid.toml").write_text(GRID.format(cells))
+    flashgc_ = shutil.which("flashgc", path=os.path.dirname(sys.executable)) or "flashgc"
+    before = os.times()
+    subprocess.run([flashgc_, "sweep", "grid.toml", "--quiet", "--json"], cwd=folder, check=True,
+                   stdout=subprocess.DEVNULL)  # fmt: skip
+    after = os.times()
+    used = after.children_user + after.children_system
+    return (used - before.children_user - before.children_system) / cells * 1e3
+
+
+def filled(path: Path, results: int) -> Store:
+    """A file with so many results of 50 traces, three policies, 97 spare factors and 10 seeds."""
+    document = flashgc.run(blocks=32, pages_per_block=16, spare="30%", writes="2x").to_dict()
+    store = Store(path)
+    for begin in range(0, results, _TOGETHER):
+        with store.together():
+            for number in range(begin, min(begin + _TOGETHER, results)):
+                config = {
+                    "workload": f"trace{number % 50}", "spare": 0.01 + number % 97 / 200,
+                    "victim": ("greedy:ties=latest", "fifo", "cost-benefit")[number % 3],
+                    "seed": number % 10,
+                }  # fmt: skip
+                made = {**document, "config": config, "write_amplification": 1 + number / results}
+                store.put(f"{number:032x}", Kept("result", config, made), "bench")
+    return store
+
+
+def main() -> None:
+    """Prints a line for each figure."""
+    cells = int(sys.argv[1]) if sys.argv[1:] else 10_000
+    results = int(sys.argv[2]) if sys.argv[2:] else 1_000_000
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        print(f"a cell, run    {swept(folder, cells):.2f} ms of CPU time, {cells} cells")
+        print(f"a cell, found  {swept(folder, cells):.2f} ms of CPU time")
+        with filled(folder / "large.results", results) as store:
+            print(f"a result       {(folder / 'large.results').stat().st_size / results:.0f} bytes")
+            for texts in QUERIES:
+                begun = time.perf_counter()
+                found = len(store.rows(conditions(texts)))
+                seconds = time.perf_counter() - begun
+                print(f"a query        {seconds:.3f} s, {found} of {results}: {' '.join(texts)}")
+
+
+if __name__ == "__main__":
+    main()
