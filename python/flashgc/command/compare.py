@@ -53,13 +53,13 @@ def compare(
     is compared, unless mappings or schemes are. With --vm-page-cache, the least time on flash wins.
     """
     from flashgc import plot
+    from flashgc._simulate import COMPARED_RUNS, simulate
     from flashgc.command.progress import Bar
     from flashgc.command.results import deliver, show_comparison, show_left_out, warn_of
     from flashgc.configuration import configurations
     from flashgc.experiment import experiment as checked
     from flashgc.registry import policies
     from flashgc.results import Comparison
-    from flashgc.simulation import COMPARED_RUNS, simulate
 
     given = asked(experiment, typed)
     gc = given.values.setdefault("gc", {})

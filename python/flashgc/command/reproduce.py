@@ -25,7 +25,7 @@ def _folder(_context: Any, _parameter: Any, value: str) -> Path:
 
 
 def _jobs(_context: Any, _parameter: Any, value: str) -> int:
-    from flashgc.simulation import parse_jobs
+    from flashgc._simulate import parse_jobs
 
     return parse_jobs(value, "--jobs")
 

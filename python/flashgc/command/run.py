@@ -67,12 +67,12 @@ def run(
     EXPERIMENT is a TOML file with the sections below; options override it.
     """
     from flashgc import checkpoints, plot
+    from flashgc._simulate import parse_jobs, resumed, simulate
     from flashgc.command.progress import Bar
     from flashgc.command.results import deliver, show_run, warn_of
     from flashgc.configuration import configurations
     from flashgc.experiment import experiment as checked
     from flashgc.results import Result
-    from flashgc.simulation import parse_jobs, resumed, simulate
 
     keep = checkpoints.checkpoint(checkpoint, resume, places=("--checkpoint", "--resume"))
     given = asked(experiment, typed)

@@ -88,11 +88,11 @@ def sweep(
     """
     from flashgc import tables
     from flashgc._core import ConfigError
+    from flashgc._simulate import parse_jobs
     from flashgc.command.progress import Bar
     from flashgc.command.render import warn
     from flashgc.command.results import deliver
     from flashgc.command.swept import show_plan, show_swept, warnings
-    from flashgc.simulation import parse_jobs
     from flashgc.sweeps.execution import executor
     from flashgc.sweeps.sweep import sweep as run
     from flashgc.sweeps.sweep import sweep_plan

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 
 from flashgc._documents import Scalar
+from flashgc._simulate import parse_jobs
 from flashgc.command.render import LEFT, RIGHT, console, folded, is_plain, show, table, unicode
 from flashgc.command.tuned import wrapped
-from flashgc.simulation import parse_jobs
 from flashgc.sweeps.execution import cores
 from flashgc.sweeps.outcome import Sweep, Swept
 from flashgc.sweeps.sweep import Plan

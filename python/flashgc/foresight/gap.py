@@ -13,12 +13,13 @@ from typing import Any, Unpack
 from flashgc import _core, _places
 from flashgc._core import ConfigError, Control
 from flashgc._signature import typed_keywords
+from flashgc._simulate import parse_jobs
 from flashgc.foresight import task
 from flashgc.foresight.outcome import MODEL, Gap, Row, bound, equals, ordered
 from flashgc.keywords import RunKeywords
 from flashgc.model import evaluate
 from flashgc.results import Result
-from flashgc.simulation import given_values, parse_jobs
+from flashgc.simulation import given_values
 from flashgc.traces import Trace
 from flashgc.tuning.simulations import Outcome, Progress, Simulations, Wanted, folder_of
 

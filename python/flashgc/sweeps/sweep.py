@@ -12,8 +12,8 @@ from typing import Any
 
 from flashgc import _engine
 from flashgc._core import ConfigError, Control
+from flashgc._simulate import parse_jobs
 from flashgc.kept import Contents, Kept, Store
-from flashgc.simulation import parse_jobs
 from flashgc.sweeps.cost import USUAL, drive_of, seconds_of, writes_of
 from flashgc.sweeps.execution import Execution, Threads
 from flashgc.sweeps.grid import grid as grid_of

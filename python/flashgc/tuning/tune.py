@@ -10,9 +10,10 @@ from typing import Any, Unpack
 from flashgc import _core
 from flashgc._core import ConfigError, Control
 from flashgc._signature import typed_keywords
+from flashgc._simulate import parse_jobs
 from flashgc.checkpoints import parse_time
 from flashgc.keywords import CompareKeywords
-from flashgc.simulation import given_values, parse_jobs
+from flashgc.simulation import given_values
 from flashgc.traces import Trace
 from flashgc.tuning import task
 from flashgc.tuning.objective import OBJECTIVES, Objective
