@@ -48,8 +48,8 @@ def show(target: Console, what: RenderableType) -> None:
         return
     with target.capture() as captured:
         target.print(what)
-    for line in captured.get().splitlines():
-        target.print(line.rstrip(), markup=False, soft_wrap=True)
+    lines = [line.rstrip() for line in captured.get().splitlines()]
+    target.print("\n".join(lines), markup=False, soft_wrap=True)
 
 
 def is_plain(target: Console) -> bool:
