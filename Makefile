@@ -118,6 +118,7 @@ bench: build ## speed against the bare memory accesses, traces, policies in Pyth
 	$(BIN)/python scripts/bench/python_policies.py
 	$(BIN)/python scripts/bench/models.py
 	$(BIN)/python scripts/bench/sweeps.py
+	$(BIN)/python scripts/bench/startup.py
 
 clean: ## remove what was built
 	rm -rf $(VENV) target python/flashgc/_core*.so

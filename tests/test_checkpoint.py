@@ -20,10 +20,10 @@ from conftest import COMMAND, Command, environment
 
 #: What is run: a second or two each on the machines that test this.
 RUNS = {
-    "counting": "--blocks 3000 --victim cost-benefit --writes 60x --runs 2",
+    "counting": "--blocks 1000 --victim cost-benefit --writes 40x --runs 2",
     "precision": "--blocks 1500 --victim greedy --writes 15x --until precision=0.06% --runs 2",
     "life": "--blocks 500 --endurance 700 --frontier pool --until system-failure --runs 2",
-    "mixture": "--blocks 1500 --workload 0.7*zipf:theta=0.9+0.3*sequential:trim=0.1 --writes 30x "
+    "mixture": "--blocks 500 --workload 0.7*zipf:theta=0.9+0.3*sequential:trim=0.1 --writes 20x "
     "--host-cache page-cache:size=8MiB --hints piggyback --gc-preset zgc-cb --frontier pool",
     "timed": "--drive timed --blocks 1024 --device mlc --workload uniform:read=0.3 "
     "--arrivals poisson:rate=700 --preemption pgc --requests 400_000",

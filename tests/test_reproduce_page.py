@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import Command
+from conftest import COMMAND, environment
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
 needs_chromium = pytest.mark.skipif(
@@ -51,12 +51,17 @@ def complaints(page: Path, folder: Path) -> tuple[list[str], str]:
     return found, made.stdout
 
 
-@pytest.fixture
-def report(command: Command, tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A page of models and simulations; no test changes it."""
+    folder = tmp_path_factory.mktemp("report")
     claims = ("dchoices.table1.model", "dchoices.fig2", "dchoices.greedy", "pgc.cost")
-    made = command("reproduce", *claims, "--quick", "--out", "made")
+    made = subprocess.run(
+        [*COMMAND, "reproduce", *claims, "--quick", "--out", "made"],
+        cwd=folder, env=environment(), text=True, capture_output=True, timeout=120,
+    )  # fmt: skip
     assert made.returncode == 0, made.stderr
-    return tmp_path / "made" / "report.html"
+    return folder / "made" / "report.html"
 
 
 @needs_chromium
@@ -88,8 +93,9 @@ def test_a_page_that_is_not_would_be_noticed(tmp_path: Path, addition: str, comp
 @needs_chromium
 def test_the_page_itself_forbids_what_comes_from_outside(report: Path, tmp_path: Path) -> None:
     text = report.read_text()
-    report.write_text(text.replace("<h1>", "<img src='https://flashgc.invalid/x.png'><h1>"))
-    found, _ = complaints(report, tmp_path)
+    page = tmp_path / "report.html"
+    page.write_text(text.replace("<h1>", "<img src='https://flashgc.invalid/x.png'><h1>"))
+    found, _ = complaints(page, tmp_path)
     assert any("Content Security Policy" in one for one in found), found
     assert not any(one.startswith("request") for one in found), found
 

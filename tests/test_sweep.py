@@ -467,10 +467,15 @@ def test_a_worker_process_that_is_killed_costs_no_cell(tmp_path: Path) -> None:
     [("dask://127.0.0.1:1", "dask scheduler starts one"), ("ray://x", "expected a scheduler")],
 )
 def test_a_scheduler_that_is_not_there_is_an_error_of_one_line(
-    address: str, words: str, tmp_path: Path, command: Command
+    address: str, words: str, tmp_path: Path
 ) -> None:
     (tmp_path / "g.toml").write_text("[run]\nseed = [1, 2]\n")
-    done = command("sweep", "g.toml", "--on", address)
+    # A scheduler may be about to start, so the command asks for 10 s.
+    sooner = "from flashgc.sweeps import execution; execution._CONNECT = 0.5; "
+    done = subprocess.run(
+        [sys.executable, "-c", sooner + COMMAND[-1], "sweep", "g.toml", "--on", address],
+        cwd=tmp_path, env=environment(), text=True, capture_output=True, timeout=60,
+    )  # fmt: skip
     assert done.returncode == 2
     assert words in done.stderr
     assert len(done.stderr.splitlines()) == 1

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
-import shutil
 import stat
 from pathlib import Path
 
@@ -57,6 +55,9 @@ def write(name: str, content: str | bytes) -> None:
 
 
 def _write(name: str, content: bytes) -> None:
+    import secrets
+    import shutil
+
     real = Path(os.path.realpath(name))
     exists = os.path.exists(name)
     replaceable = not os.path.abspath(name).startswith(_LIVE) and (real.is_file() or not exists)

@@ -142,9 +142,11 @@ def keeping_in(
 
     ``expect`` is told how many runs are missing.
     """
+    if results is None:
+        return None
     from flashgc.kept.keeping import Keeping
 
-    return None if results is None else Keeping(Path(results), work, option, expect)
+    return Keeping(Path(results), work, option, expect)
 
 
 def told(made: T, keeping: Keeping | None) -> T:

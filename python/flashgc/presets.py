@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import functools
-import importlib.resources
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from flashgc import _core
@@ -37,7 +36,9 @@ def devices() -> tuple[Device, ...]:
     >>> [device.name for device in devices()]
     ['pgc-slc', 'jasmine-4', 'jasmine-16', 'slc', 'mlc', 'tlc', 'qlc']
     """
-    text = importlib.resources.files("flashgc").joinpath("devices.toml").read_text("utf-8")
+    import tomllib
+
+    text = Path(__file__).with_name("devices.toml").read_text("utf-8")
     return tuple(
         Device(
             name,

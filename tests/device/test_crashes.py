@@ -22,8 +22,7 @@ from flashgc import Device, _core
 from flashgc.device.campaign import cuts, databases, files, hints, kills, nbd, postgres, serving
 from flashgc.device.campaign.report import BrokenPromiseError, Level
 from flashgc.pace import Pace
-from flashgc.postgres import cluster
-from flashgc.postgres.clients import PostgresError
+from flashgc.postgres import PostgresError, cluster
 
 
 def in_mounts(test: Callable[..., None]) -> Callable[..., None]:

@@ -113,6 +113,7 @@ def test_reports_made_again_from_their_rows_say_what_the_command_says(
             rounding = found.bound or 1.0
             assert in_pages * rounding == pytest.approx(in_bytes[line["name"]], rel=1e-8)
     monkeypatch.setitem(GAPS["TRACES"], "pgbench-ext4", 64)
+    monkeypatch.setitem(GAPS["PASSES"], "pgbench-ext4", 2)
     small = tmp_path / "small.csv"
     cache = str(tmp_path / "cache")
     asked = ["pgbench-ext4", "--smoke", "--out", str(small), "--cache", cache]

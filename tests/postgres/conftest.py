@@ -8,7 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from flashgc.device.scratch import scratch
-from flashgc.postgres.clients import Database, PostgresError
+from flashgc.postgres import PostgresError
+from flashgc.postgres.clients import Database
 from flashgc.postgres.cluster import Cluster, programs
 
 #: Quick rather than safe: nothing here is lost when the machine is.

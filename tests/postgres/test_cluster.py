@@ -16,7 +16,8 @@ from tests.postgres.conftest import QUICK, needs_postgres
 
 from flashgc.device.scratch import scratch
 from flashgc.device.up import began
-from flashgc.postgres.clients import Database, PostgresError
+from flashgc.postgres import PostgresError
+from flashgc.postgres.clients import Database
 from flashgc.postgres.cluster import USER, Cluster, programs
 
 pytestmark = needs_postgres()

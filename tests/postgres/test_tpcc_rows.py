@@ -11,8 +11,8 @@ from tests.postgres.conftest import database, is_binomial, needs_postgres
 from flashgc import ConfigError
 from flashgc._core import Control
 from flashgc.pace import Pace
-from flashgc.postgres import tpcc
-from flashgc.postgres.clients import Database, PostgresError
+from flashgc.postgres import PostgresError, tpcc
+from flashgc.postgres.clients import Database
 from flashgc.postgres.cluster import Cluster
 from flashgc.postgres.tpcc.size import constants_of_load, constants_of_run
 

@@ -13,9 +13,8 @@ import click
 
 from flashgc import _early
 from flashgc._core import DriveError, FlashgcError, PolicyError, suggest, version
-from flashgc._faults import describe
 from flashgc.command import streams
-from flashgc.postgres.clients import PostgresError
+from flashgc.postgres import PostgresError
 
 #: Where each sub-command lives; imported only when it is used.
 COMMANDS = {
@@ -150,6 +149,8 @@ def enter(arguments: list[str], command: click.Command = cli, name: str = "flash
         place = f"{error.filename}: " if error.filename else ""
         return fail(f"{place}{error.strerror or error}", FAILED)
     except Exception as error:
+        from flashgc._faults import describe
+
         return fail(describe(error), FAILED)
     return code if isinstance(code, int) else OK
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,8 +9,6 @@ import click
 
 from flashgc import _files
 from flashgc._core import ConfigError, suggest
-from flashgc.command.render import warn
-from flashgc.plot.files import check_ending, save
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -36,6 +33,8 @@ def option(example: str) -> Callable[[Any, Any, str | None], str | None]:
 def picture(_context: Any, parameter: Any, value: str | None) -> str | None:
     """The callback of an option that names a picture: refuses a format that there is not, too."""
     if value is not None:
+        from flashgc.plot.files import check_ending
+
         place = parameter.opts[0]
         _files.check(value, place, "figure.svg")
         check_ending(value, f"{place}: ")
@@ -87,6 +86,11 @@ def draw(make: Callable[[], Figure], name: str | None, *, measured: bool, quiet:
     """Makes and writes the picture that was asked for, if one was and there is what to draw."""
     if name is None:
         return
+    import logging
+
+    from flashgc.command.render import warn
+    from flashgc.plot.files import save
+
     if not measured:
         warn(f"{name} was not drawn: nothing was measured", quiet=quiet)
         return

@@ -6,20 +6,14 @@ import contextlib
 import sys
 import time
 from types import TracebackType
-
-from rich.progress import (
-    BarColumn,
-    Progress,
-    TaskID,
-    TaskProgressColumn,
-    TextColumn,
-    TimeRemainingColumn,
-)
+from typing import TYPE_CHECKING
 
 from flashgc._core import Control
-from flashgc.command.render import console
 from flashgc.pace import Show
 from flashgc.units import format_count, format_rate
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
 
 #: Seconds before anything is shown.
 PATIENCE = 1.0
@@ -77,15 +71,7 @@ class Bar:
         if self._quiet or now - self._begin < PATIENCE:
             return
         if self._progress is None:
-            self._progress = Progress(
-                TextColumn("{task.description}"),
-                BarColumn(bar_width=30),
-                TaskProgressColumn(),
-                TextColumn("[dim]{task.fields[rate]}"),
-                TimeRemainingColumn(compact=True, elapsed_when_finished=True),
-                console=console(sys.stderr),
-                transient=True,
-            )
+            self._progress = _bar()
             self._task = self._progress.add_task("", total=None if share is None else 1.0, rate="")
             self._progress.start()
         assert self._task is not None  # Made together with the progress.
@@ -97,6 +83,28 @@ class Bar:
             description=what,
             rate=format_rate(rate, unit) if rate > 0 else "",
         )
+
+
+def _bar() -> Progress:
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    from flashgc.command.render import console
+
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=30),
+        TaskProgressColumn(),
+        TextColumn("[dim]{task.fields[rate]}"),
+        TimeRemainingColumn(compact=True, elapsed_when_finished=True),
+        console=console(sys.stderr),
+        transient=True,
+    )
 
 
 class Bars:

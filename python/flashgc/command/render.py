@@ -34,9 +34,11 @@ def console(file: TextIO | None = None) -> Console:
     """The console for ``file`` (standard output): colour only on a terminal without NO_COLOR."""
     file = file or sys.stdout
     if file.isatty() and os.environ.get("TERM") != "dumb":
-        return _Console(file=file, highlight=False)
+        return _Console(file=file, highlight=False, emoji=False)
     # Not a terminal: no wrapping and no decoration, so that tools can cut columns.
-    return _Console(file=file, highlight=False, width=4096, no_color=True, soft_wrap=True)
+    return _Console(
+        file=file, highlight=False, emoji=False, width=4096, no_color=True, soft_wrap=True
+    )
 
 
 def show(target: Console, what: RenderableType) -> None:
@@ -46,8 +48,8 @@ def show(target: Console, what: RenderableType) -> None:
         return
     with target.capture() as captured:
         target.print(what)
-    for line in captured.get().splitlines():
-        target.print(line.rstrip(), markup=False, soft_wrap=True)
+    lines = [line.rstrip() for line in captured.get().splitlines()]
+    target.print("\n".join(lines), markup=False, soft_wrap=True)
 
 
 def is_plain(target: Console) -> bool:

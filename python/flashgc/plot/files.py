@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import io
 import os
 import re
@@ -72,6 +71,8 @@ def to_svg(figure: Figure, *, prefix: str, label: str | None = None) -> str:
     >>> to_svg(figure, prefix="fig1", label="a over d")[:45]
     '<svg role="img" aria-label="a over d" id="fig'
     """
+    import html
+
     from flashgc.plot.series import printable
 
     if not re.fullmatch(r"[A-Za-z][\w-]*", prefix, re.ASCII):

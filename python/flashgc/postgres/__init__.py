@@ -4,3 +4,11 @@
 scratch folder, and :mod:`flashgc.postgres.tpcc` is a TPC-C-like load. No stored drive is
 needed.
 """
+
+from __future__ import annotations
+
+from flashgc._core import FlashgcError
+
+
+class PostgresError(FlashgcError):
+    """PostgreSQL is not there, or one of its programs has failed."""

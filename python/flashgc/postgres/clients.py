@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from flashgc._core import FlashgcError
+from flashgc.postgres import PostgresError
 
 #: Where Debian and its kin keep the programs, one folder a version.
 VERSIONS = Path("/usr/lib/postgresql")
@@ -20,10 +20,6 @@ UNREACHABLE = 2
 
 #: Characters of a program's words that a message quotes, from their end.
 QUOTED = 400
-
-
-class PostgresError(FlashgcError):
-    """PostgreSQL is not there, or one of its programs has failed."""
 
 
 def programs(names: Iterable[str] = CLIENTS) -> Path:

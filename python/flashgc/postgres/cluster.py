@@ -19,7 +19,8 @@ from typing import Self
 
 from flashgc.device.processes import end, family
 from flashgc.device.scratch import note
-from flashgc.postgres.clients import CLIENTS, QUOTED, Database, PostgresError, execute
+from flashgc.postgres import PostgresError
+from flashgc.postgres.clients import CLIENTS, QUOTED, Database, execute
 from flashgc.postgres.clients import programs as found
 
 #: The superuser of a cluster, and the user of the system where root makes it.

@@ -25,8 +25,7 @@ from flashgc.device.control import Client
 from flashgc.followers.page_cache import check_tracepoints
 from flashgc.followers.stream import load as psycopg
 from flashgc.pace import Pace
-from flashgc.postgres import tpcc
-from flashgc.postgres.clients import PostgresError
+from flashgc.postgres import PostgresError, tpcc
 from flashgc.postgres.cluster import Cluster
 from flashgc.postgres.tpcc.running import mix
 

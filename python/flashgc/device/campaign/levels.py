@@ -16,8 +16,7 @@ from flashgc.device.campaign import cuts, databases, hints, kills, postgres
 from flashgc.device.campaign.report import Broken, BrokenPromiseError, Level
 from flashgc.device.scratch import scratch
 from flashgc.pace import Pace
-from flashgc.postgres import cluster
-from flashgc.postgres.clients import PostgresError
+from flashgc.postgres import PostgresError, cluster
 
 #: The levels, and what each does.
 LEVELS = {

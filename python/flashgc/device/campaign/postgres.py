@@ -19,7 +19,7 @@ from flashgc.device.campaign.report import BrokenPromiseError, Level
 from flashgc.device.campaign.standing import Standing
 from flashgc.device.scratch import note
 from flashgc.pace import Pace
-from flashgc.postgres.clients import PostgresError
+from flashgc.postgres import PostgresError
 from flashgc.postgres.cluster import USER, Cluster
 
 #: Programs that the level runs, beside those of every cluster.

@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 
 from flashgc.pace import Pace
-from flashgc.postgres.clients import Database, PostgresError
+from flashgc.postgres import PostgresError
+from flashgc.postgres.clients import Database
 from flashgc.postgres.tpcc.size import DISTRICTS, Size, constants_of_load
 from flashgc.postgres.tpcc.target import Target, database, silent, sql
 

@@ -6,7 +6,8 @@ from importlib.resources import files
 
 from flashgc._core import Control
 from flashgc.pace import Pace
-from flashgc.postgres.clients import Database, PostgresError
+from flashgc.postgres import PostgresError
+from flashgc.postgres.clients import Database
 from flashgc.postgres.cluster import Cluster
 from flashgc.postgres.tpcc.size import Size
 
