@@ -3,8 +3,9 @@
 
 use std::fs::File;
 use std::io::BufWriter;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
 use flashgc_drive::checkpoint::{self, Keeper, Places};
@@ -36,10 +37,11 @@ struct PyPolicies {
 /// configuration among those asked for.
 /// `keep` says where the checkpoints of the only configuration are written, how many seconds apart, and
 /// which one to go on from. With `leave_out` the configurations that cannot be are named with their
-/// reasons and the others run, if there are any.
+/// reasons and the others run, if there are any. `volume` is a file of our own format that is read in the
+/// place of the trace that the configurations name, of which it is a volume.
 #[pyfunction]
 #[pyo3(signature = (configs, threads, control, poll=None, policies=None, on_result=None, keep=None,
-                    leave_out=false))]
+                    leave_out=false, volume=None))]
 #[allow(clippy::too_many_arguments)] // it is called by name, in one place
 pub(crate) fn simulate(
     py: Python<'_>,
@@ -51,6 +53,7 @@ pub(crate) fn simulate(
     on_result: Option<Py<PyAny>>,
     keep: Option<Keep>,
     leave_out: bool,
+    volume: Option<PathBuf>,
 ) -> PyResult<String> {
     let mut external = PyPolicies::default();
     for (index, policy) in policies.into_iter().flatten() {
@@ -60,7 +63,7 @@ pub(crate) fn simulate(
     let mut watch = Watch::new(control, poll);
     let configs: Vec<RunConfig> = serde_json::from_str(configs).map_err(errors::config)?;
     let ResolvedAll { resolved, notes, asked, left_out } =
-        resolve_all(py, &configs, &external.policies, &mut watch, leave_out)?;
+        resolve_all(py, &configs, &external.policies, &mut watch, leave_out, volume.as_deref())?;
     let keeper = keep.map(|keep| keeper(keep, &configs, &resolved)).transpose()?;
     let keeper = keeper.as_ref();
     let engine = &control.engine;
@@ -71,9 +74,14 @@ pub(crate) fn simulate(
         py.detach(|| {
             std::thread::scope(|scope| {
                 let run = || simulate_each(&resolved, threads, engine, &mut || (), &keep, keeper);
-                let runs = scope.spawn(run);
-                while !runs.is_finished() {
-                    wait(|| runs.is_finished());
+                // Dropped at the end, so that short runs are not kept waiting.
+                let (at_work, end) = mpsc::channel::<()>();
+                let runs = scope.spawn(move || {
+                    let results = run();
+                    drop(at_work);
+                    results
+                });
+                while end.recv_timeout(POLL) == Err(RecvTimeoutError::Timeout) {
                     watch.look();
                     complete.deliver(&mut watch);
                 }
@@ -213,11 +221,12 @@ fn resolve_all(
     external: &[(usize, Outside)],
     watch: &mut Watch<'_>,
     leave_out: bool,
+    volume: Option<&Path>,
 ) -> PyResult<ResolvedAll> {
     let mut all = ResolvedAll::default();
     let mut first = None;
     for (index, (config, opened)) in
-        configs.iter().zip(sources::open(py, configs, watch)?).enumerate()
+        configs.iter().zip(sources::open(py, configs, watch, volume)?).enumerate()
     {
         let outside = external.iter().find(|(at, _)| *at == index);
         let outside = outside.map(|(_, outside)| outside.clone());
