@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     )
     from flashgc.conformance import check_placement, check_policy
     from flashgc.device.drive import Device
+    from flashgc.fleets.fleet import fleet
+    from flashgc.fleets.outcome import Fleet
     from flashgc.foresight.gap import gap
     from flashgc.foresight.outcome import Gap
     from flashgc.identification.found import Identification
@@ -84,6 +86,7 @@ __all__ = [
     "Device",
     "DriveError",
     "FlashgcError",
+    "Fleet",
     "Gap",
     "Identification",
     "Now",
@@ -111,6 +114,7 @@ __all__ = [
     "devices",
     "endurances",
     "fills",
+    "fleet",
     "frontiers",
     "gap",
     "gc_presets",
@@ -150,6 +154,8 @@ _HOMES = {
     **dict.fromkeys(("compare", "run"), "simulation"),
     **dict.fromkeys(("Recording", "trace_record"), "recording"),
     **dict.fromkeys(("Trace", "trace_convert", "trace_stat", "trace_synth"), "traces"),
+    "Fleet": "fleets.outcome",
+    "fleet": "fleets.fleet",
     "Gap": "foresight.outcome",
     "gap": "foresight.gap",
     "Sweep": "sweeps.outcome",

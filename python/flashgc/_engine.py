@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -125,14 +126,16 @@ def simulate(
     on_result: OnResult | None = None,
     keep: Checkpoint | None = None,
     leave_out: bool = False,
+    volume: Path | None = None,
 ) -> Simulated:
     """Runs configurations and returns the engine's results, with the memory they took.
 
     ``on_result`` is told of each that came to its end, in the order in which they do; what it
     raises stops the rest and is raised here. ``keep`` says where the checkpoints of the only
     configuration are. With ``leave_out``, a configuration that cannot be does not keep the others
-    from running; if none can be, it is an error. The signal to terminate stops the runs as Ctrl-C
-    does.
+    from running; if none can be, it is an error. ``volume`` is a file that is read in the place of
+    the trace that all configurations name, of which it is a volume. The signal to terminate stops
+    the runs as Ctrl-C does.
     """
     control = control or Control()
     poll = None if progress is None else (lambda: progress(control))
@@ -152,6 +155,7 @@ def simulate(
                 on_result=tell,
                 keep=None if keep is None else keep.as_engine(),
                 leave_out=leave_out,
+                volume=volume,
             )
     simulated = Simulated(**json.loads(text))
     memory = peak_memory_bytes()

@@ -19,7 +19,7 @@ pub(crate) struct Volumes {
 #[pymethods]
 impl Volumes {
     /// Number, reads, writes, discards and digest of each volume, by number.
-    fn list(&self) -> Vec<(u32, u64, u64, u64, String)> {
+    fn volumes(&self) -> Vec<(u32, u64, u64, u64, String)> {
         let one = |volume: &trace::Volume| {
             let digest = format!("{:032x}", volume.digest);
             (volume.number, volume.reads, volume.writes, volume.discards, digest)
