@@ -144,9 +144,9 @@ def split(
             reading(control.read_bytes / max(control.total_bytes, 1))
 
     with (
-        tempfile.TemporaryDirectory(prefix="flashgc-fleet-") as folder,
         _engine.interruptible(control),
         _engine.terminable(control),
+        tempfile.TemporaryDirectory(prefix="flashgc-fleet-") as folder,
     ):
         spool = _core.trace_split(
             [Path(one) for one in traces],
