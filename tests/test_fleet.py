@@ -165,13 +165,13 @@ def test_volumes_without_a_result_are_counted_with_their_reasons(
     assert by_status["idle"] == [9], "one write to a drive with a spare block"
     assert fleet.never_written == 1
     reasons = {cell.volume: cell.reason for cell in fleet}
-    assert reasons[5] == "it is never written: 1 reads, 0 discards"
+    assert reasons[5] == "it is never written (1 reads, 0 discards)"
     assert "expected at least two blocks of 8 pages" in reasons[6]
     shown = command(
         "fleet", str(trace), "--victim", "greedy", "--pages-per-block", "8", "--passes", "1",
         "--warmup", "0x", "--results", str(tmp_path / "r"),
     )  # fmt: skip
-    assert "1 volume cannot be: it is never written: 1 reads, 0 discards (volume 5)" in shown.stdout
+    assert "volume 5 cannot be: it is never written (1 reads, 0 discards)" in shown.stdout
     assert len(fleet) == 5, "nothing is dropped"
     assert len(fleet.rows()) == 5
 
@@ -225,7 +225,11 @@ def test_ranks_and_signs() -> None:
         (row(1, 0) + row(2, 0), ["--by", "volumes"], "--by: unknown word 'volumes'; hint: did"),
         (row(1, 0) + row(2, 0), ["--by", "file"], "found a single file, expected several"),
         (row(1, 0) + row(2, 0), ["--devices", "9"], "found no requests to any volume"),
-        (row(1, 0, "R") + row(2, 0, "R"), [], "no volume has a result: 2 volumes cannot be"),
+        (
+            row(1, 0, "R") + row(2, 0, "R"),
+            [],
+            "no volume has a result: 2 volumes, such as 1, cannot be",
+        ),
         (row(1, 0) + row(2, 0), ["--victim", "gredy"], "did you mean 'greedy'?"),
         (row(1, 0) + row(2, 0), ["--out", "table.txt"], "--out: table.txt ends in no form"),
     ],

@@ -84,8 +84,8 @@ def reasons(fleet: Fleet) -> list[str]:
             examples[kind] = next(iter(volumes.items()))
         for kind, count in counts.most_common(REASONS):
             volume, reason = examples[kind]
-            said = f": {reason} (volume {volume})" if reason else ""
-            lines.append(f"{_volumes(count)} {words}{said}")
+            such = f"volume {volume}" if count == 1 else f"{count} volumes, such as {volume},"
+            lines.append(f"{such} {words}: {reason}" if reason else f"{such} {words}")
     return lines
 
 

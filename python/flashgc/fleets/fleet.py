@@ -230,7 +230,7 @@ class _Work:
         """Finds what is kept, and makes a cell for everything."""
         for at, volume in enumerate(self._volumes):
             if not volume.writes:
-                reason = f"it is never written: {volume.reads} reads, {volume.discards} discards"
+                reason = f"it is never written ({volume.reads} reads, {volume.discards} discards)"
                 self.cells += [
                     FleetCell(volume.name, policy.name, "cannot", reason)
                     for policy in self._policies
