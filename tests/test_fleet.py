@@ -344,8 +344,8 @@ fleet = flashgc.fleet(sys.argv[1], "greedy", results=sys.argv[2], jobs=1, pages_
 assert len(fleet.of("result")) > 0.5 * len(fleet)
 print(next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")))
 """
-#: Bytes of memory that a volume may take: its counts, its cell and key, and what waits for the spool
-#: of its 120 requests.
+#: Bytes of memory that a volume may take: its counts, its cell and key, and what waits for the
+#: spool of its 120 requests.
 A_VOLUME = 8192
 
 
