@@ -231,6 +231,7 @@ def test_ranks_and_signs() -> None:
             "no volume has a result: 2 volumes, such as 1, cannot be",
         ),
         (row(1, 0) + row(2, 0), ["--victim", "gredy"], "did you mean 'greedy'?"),
+        ("", ["--results", "none/r"], "--results: none/r: there is no such folder"),
         (row(1, 0) + row(2, 0), ["--out", "table.txt"], "--out: table.txt ends in no form"),
     ],
 )
@@ -239,10 +240,7 @@ def test_bad_input_is_one_line(
 ) -> None:
     trace = tmp_path / "fleet.csv"
     trace.write_text(content)
-    said = command(
-        "fleet", str(trace), "--format", "alibaba", *ARGUMENTS, *arguments,
-        "--results", str(tmp_path / "r"), "--quiet",
-    )  # fmt: skip
+    said = command("fleet", str(trace), "--format", "alibaba", *ARGUMENTS, *arguments, "--quiet")
     assert (said.returncode, message in said.stderr) == (2, True), said.stderr
     assert len(said.stderr.splitlines()) == 1
 

@@ -86,7 +86,7 @@ def fleet(
             made = fleet_with(
                 traces,
                 given.values,
-                {**given.places, "by": "--by"},
+                {**given.places, "by": "--by", "results": "--results"},
                 by=by,
                 results=results,
                 retry=retry,

@@ -11,7 +11,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Unpack
 
-from flashgc import _core, _places, _varied
+from flashgc import _core, _files, _places, _varied
 from flashgc._core import ConfigError, Control
 from flashgc._places import Places
 from flashgc._signature import typed_keywords
@@ -134,6 +134,8 @@ def fleet_with(
     control = control or Control()
     traces = [os.fspath(path) for path in paths]
     policies = _policies(traces, values, places, by)
+    option = places.get("results", "results")
+    _check_results(Path(results), option)
     jobs = parse_jobs(values.get("run", {}).get("jobs", 0), places.get("run.jobs", "jobs"))
     show = progress or (lambda *_: None)
     trace = policies[0].config["trace"]
@@ -142,7 +144,7 @@ def fleet_with(
         show(share, "splitting the trace", 0, "volumes")
 
     with split(traces, by, trace, control, reading) as volumes:
-        with Store(Path(results), "results") as store:
+        with Store(Path(results), option) as store:
             work = _Work(volumes, policies, store, retry=retry, show=show)
             whole = work.run(jobs, control)
             cells = work.cells
@@ -195,6 +197,14 @@ def _policies(
     python = load_policies(values.get("gc"), places)
     configs = configurations(asked, places, python=python)
     return [_Policy(_varied.name(config, configs), config) for config in configs]
+
+
+def _check_results(path: Path, option: str) -> None:
+    """Refuses what is no file of results before the trace is read; it makes none."""
+    if path.exists():
+        Store(path, option, make=False).close()
+    else:
+        _files.check(os.fspath(path), option, RESULTS)
 
 
 def _notes(volumes: Volumes) -> Iterator[str]:
