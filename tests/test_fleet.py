@@ -176,6 +176,45 @@ def test_volumes_without_a_result_are_counted_with_their_reasons(
     assert len(fleet.rows()) == 5
 
 
+def test_drives_with_more_spare_space_than_asked_for_are_counted(
+    tmp_path: Path, command: Command
+) -> None:
+    # At 10% a volume of 7 blocks needs 8, of which 12.5% is spare; one of 4 needs 5, of which 20%.
+    pages = {1: 7 * 8, 2: 4 * 8, 3: 4 * 8}
+    text = "".join(row(volume, page) for volume, most in pages.items() for page in range(most))
+    (tmp_path / "fleet.csv").write_text(2 * text)
+    fleet = flashgc.fleet(
+        tmp_path / "fleet.csv",
+        ["greedy", "fifo"],
+        results=tmp_path / "r",
+        **SMALL,  # type: ignore[arg-type]
+    )
+    assert [cell.spare_factor for cell in fleet][::2] == pytest.approx([0.125, 0.2, 0.2])
+    assert fleet.rounded == 2
+    run = command("fleet", "fleet.csv", *ARGUMENTS, "--passes", "4", "--results", "r")
+    assert "2 volumes with a result: blocks are whole, so their drives have 1.5 times" in run.stderr
+
+
+def test_a_policy_with_results_of_fewer_volumes_is_compared_on_those(
+    tmp_path: Path, command: Command
+) -> None:
+    # The pool of sepbit needs 11 spare blocks of the drive: only the large volume has them.
+    trace = written(tmp_path / "fleet.csv", {1: 60, 2: 2000}, writes=3000)
+    run = command(
+        "fleet", trace, "--victim", "greedy", "--frontier", "pool", "--placement", "none",
+        "--placement", "sepbit", "--pages-per-block", "8", "--passes", "2", "--spare", "40%",
+        "--json",
+    )  # fmt: skip
+    found = json.loads(run.stdout)
+    first, second = found["policies"]
+    assert (first["volumes"], second["volumes"]) == (2, 1)
+    against = second["against_first"]
+    assert against["less"] + against["same"] + against["more"] == 1
+    on_both = [cell["write_amplification"] for cell in found["cells"] if cell["volume"] == 2]
+    assert second["ratio"] == pytest.approx(on_both[1] / on_both[0])
+    assert "the policies have results of different volumes" in run.stderr
+
+
 def cells(policy: str, figures: list[tuple[float, float]]) -> list[FleetCell]:
     """Cells with an amplification and bytes written, on drives of 10 blocks and 1,000 bytes."""
     return [

@@ -62,14 +62,17 @@ def _sentences(fleet: Fleet) -> list[str]:
         if signs is not None:
             lines.append(
                 f"{policy.name} writes less than {first} on {_volumes(signs.less)}, more on "
-                f"{signs.more}, as much on {signs.same}: {_verdict(policy)}"
+                f"{signs.more}, as much on {signs.same}: "
+                f"{_verdict(policy, len(fleet.policies) - 1)}"
             )
     return lines
 
 
-def _verdict(policy: FleetPolicy) -> str:
+def _verdict(policy: FleetPolicy, comparisons: int) -> str:
     chance = policy.against_first.p if policy.against_first is not None else 1.0
     words = "beyond chance" if policy.differs else "within chance"
+    if comparisons > 1:
+        words += f" in {comparisons} comparisons"
     return f"{words} (sign test, p {'below 1e-9' if chance < 1e-9 else f'{chance:.2g}'})"
 
 
@@ -108,6 +111,11 @@ def _work(fleet: Fleet) -> list[str]:
 def warnings(fleet: Fleet) -> list[str]:
     """What a reader should know."""
     lines = list(fleet.notes)
+    if len({policy.volumes for policy in fleet.policies}) > 1:
+        lines.append(
+            "the policies have results of different volumes: only 'to the first' and the counts "
+            "of volumes compare the same ones"
+        )
     if fleet.rounded:
         lines.append(
             f"{_volumes(fleet.rounded)} with a result: blocks are whole, so their drives have "
