@@ -248,6 +248,7 @@ def test_the_distribution_is_that_of_a_hand_worked_example() -> None:
 def test_ranks_and_signs() -> None:
     assert at_rank(list(range(1, 101)), 0.95) == 95
     assert at_rank([5.0], 0.95) == 5.0
+    assert at_rank(list(range(1, 101)), 0.07) == 7, "0.07 * 100 is 7.000000000000001"
     # 9 heads of 10: 2 (1 + 10) / 2^10.
     assert sign_test(9, 1) == pytest.approx(22 / 1024)
     assert sign_test(3, 3) == 1.0
@@ -294,6 +295,37 @@ def test_no_such_file_and_options_of_a_single_drive(tmp_path: Path, trace: Path)
     with pytest.raises(flashgc.ConfigError, match="hint: write python:FILE"):
         flashgc.fleet(trace, [max], results=tmp_path / "r")  # type: ignore[list-item]
     assert not (tmp_path / "r").exists()
+
+
+#: A policy that fails as long as there is a certain file.
+FRAGILE = """
+from pathlib import Path
+
+def pick(blocks):
+    if Path("broken").exists():
+        raise ValueError("it is broken")
+    return min(blocks.draw(5), key=blocks.count)
+"""
+
+
+def test_what_failed_is_kept_and_tried_again_when_asked_for(
+    trace: Path, tmp_path: Path, command: Command
+) -> None:
+    (tmp_path / "mine.py").write_text(FRAGILE)
+    (tmp_path / "broken").touch()
+    typed = [
+        "fleet", trace, "--victim", "greedy", "--victim", "python:mine.py:pick",
+        "--pages-per-block", "8", "--passes", "2", "--json",
+    ]  # fmt: skip
+    run = command(*typed)
+    assert run.returncode == 1
+    assert "3 cells failed; hint: --retry runs them again" in run.stderr
+    reasons = {cell["reason"] for cell in json.loads(run.stdout)["cells"]}
+    assert any(reason and reason.endswith("ValueError: it is broken") for reason in reasons)
+    (tmp_path / "broken").unlink()
+    assert json.loads(command(*typed).stdout)["ran"] == 0
+    run = command(*typed, "--retry")
+    assert (run.returncode, json.loads(run.stdout)["ran"]) == (0, 3)
 
 
 def many(tmp_path: Path) -> tuple[Path, list[object]]:
