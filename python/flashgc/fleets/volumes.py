@@ -146,7 +146,8 @@ def split(
     with (
         _engine.interruptible(control),
         _engine.terminable(control),
-        tempfile.TemporaryDirectory(prefix="flashgc-fleet-") as folder,
+        # After a second Ctrl-C a thread may still write there.
+        tempfile.TemporaryDirectory(prefix="flashgc-fleet-", ignore_cleanup_errors=True) as folder,
     ):
         spool = _core.trace_split(
             [Path(one) for one in traces],
