@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from flashgc.device.drive import Device
     from flashgc.finding.find import find
     from flashgc.finding.outcome import Found
+    from flashgc.fleets.fleet import fleet
+    from flashgc.fleets.outcome import Fleet
     from flashgc.foresight.gap import gap
     from flashgc.foresight.outcome import Gap
     from flashgc.identification.found import Identification
@@ -87,6 +89,7 @@ __all__ = [
     "Device",
     "DriveError",
     "FlashgcError",
+    "Fleet",
     "Found",
     "Gap",
     "Identification",
@@ -116,6 +119,7 @@ __all__ = [
     "endurances",
     "fills",
     "find",
+    "fleet",
     "frontiers",
     "gap",
     "gc_presets",
@@ -157,6 +161,8 @@ _HOMES = {
     **dict.fromkeys(("Recording", "trace_record"), "recording"),
     **dict.fromkeys(("Trace", "trace_convert", "trace_stat", "trace_synth"), "traces"),
     "rank": "ranking",
+    "Fleet": "fleets.outcome",
+    "fleet": "fleets.fleet",
     "Gap": "foresight.outcome",
     "gap": "foresight.gap",
     "Sweep": "sweeps.outcome",

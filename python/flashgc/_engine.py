@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -126,14 +127,17 @@ def simulate(
     keep: Checkpoint | None = None,
     leave_out: bool = False,
     or_none: bool = False,
+    instead: tuple[Path, bool] | None = None,
 ) -> Simulated:
     """Runs configurations and returns the engine's results, with the memory they took.
 
     ``on_result`` is told of each that came to its end, in the order in which they do; what it
     raises stops the rest and is raised here. ``keep`` says where the checkpoints of the only
     configuration are. With ``leave_out``, a configuration that cannot be does not keep the others
-    from running; if none can be, it is an error, but with ``or_none``. The signal to terminate
-    stops the runs as Ctrl-C does.
+    from running; if none can be, it is an error, but with ``or_none``. ``instead`` is a file that
+    is read in the place of the trace that all configurations name, and whether it is a volume that
+    the trace was split into, or a copy of it. The signal to terminate stops the runs as Ctrl-C
+    does.
     """
     control = control or Control()
     poll = None if progress is None else (lambda: progress(control))
@@ -154,6 +158,7 @@ def simulate(
                 keep=None if keep is None else keep.as_engine(),
                 leave_out=leave_out,
                 or_none=or_none,
+                instead=instead,
             )
     simulated = Simulated(**json.loads(text))
     memory = peak_memory_bytes()

@@ -10,7 +10,7 @@ error together. The output is real. A line ``...`` leaves out lines. The speed o
 the memory of the process differ from run to run: these figures alone are not compared. Blanks
 count as one blank. A block marked ``python`` is a program, with ``>>>`` a doctest. A block after
 ``<!-- file: NAME -->`` is written to that file. Each document has a folder of its own, in which
-``data`` and ``docs`` are the repository's.
+``data``, ``docs`` and ``scripts`` are the repository's.
 
 A block after ``<!-- mounts -->`` mounts drives, and one after ``<!-- hints -->`` follows the page
 cache as well: it is run where that is possible, and left out elsewhere. What a file system writes
@@ -236,7 +236,7 @@ def _placed(before, now, same) -> list[int | None] | None:  # type: ignore[no-un
 
 def prepare(folder: Path) -> None:
     """Makes ``folder`` a place where a document's commands run."""
-    for name in ("data", "docs"):
+    for name in ("data", "docs", "scripts"):
         (folder / name).symlink_to(ROOT / name)
 
 

@@ -144,7 +144,9 @@ impl Source for GeneratorSpec {
 
 /// A trace, replayed without end on a drive with blocks of a certain size.
 pub struct TraceReplay {
-    path: String,
+    path: PathBuf,
+    /// What results record.
+    name: String,
     source: TraceSource,
     /// One replay: commands on pages that the drive leaves out do not count.
     pass: Pass,
@@ -158,11 +160,12 @@ impl TraceReplay {
     /// # Errors
     /// Those of [`TraceSource::load_with`]; a trace that touches less than one block.
     pub fn load(
-        path: &str,
+        path: impl AsRef<Path>,
         options: SourceOptions,
         pages_per_block: u32,
         go_on: impl FnMut(&Progress) -> bool,
     ) -> Result<Self, TraceError> {
+        let path = path.as_ref();
         let source = TraceSource::load_with(path, options, go_on)?;
         let logical_pages = source.logical_pages(pages_per_block);
         if logical_pages == 0 {
@@ -170,16 +173,15 @@ impl TraceReplay {
                 "the trace touches {}, expected at least one block of {pages_per_block}",
                 count(source.map().len() as u64, "page")
             );
-            return Err(TraceError::new(path.as_ref(), Fault::Empty, message)
+            return Err(TraceError::new(path, Fault::Empty, message)
                 .hint("use smaller blocks or a longer trace"));
         }
         let mut pass = source.open(logical_pages, Replay::Passes(1))?;
         let mut batch = Batch::default();
         let mut one = Pass { commands: 0, writes: 0 };
         loop {
-            pass.fill(&mut batch, 1 << 16).map_err(|WorkloadError(text)| {
-                TraceError::new(path.as_ref(), Fault::Empty, text)
-            })?;
+            pass.fill(&mut batch, 1 << 16)
+                .map_err(|WorkloadError(text)| TraceError::new(path, Fault::Empty, text))?;
             if batch.pages.is_empty() {
                 break;
             }
@@ -199,7 +201,14 @@ impl TraceReplay {
                 count(writes, "page write")
             )
         });
-        Ok(Self { path: path.to_string(), source, pass: one, left_out })
+        let name = path.display().to_string();
+        Ok(Self { path: path.to_owned(), name, source, pass: one, left_out })
+    }
+
+    /// The same, which results record as `name`.
+    #[must_use]
+    pub fn named(self, name: String) -> Self {
+        Self { name, ..self }
     }
 
     /// Whether its requests are references to memory, not a host's to a drive.
@@ -227,7 +236,7 @@ impl TraceReplay {
 
 impl Source for TraceReplay {
     fn canonical(&self) -> String {
-        self.path.clone()
+        self.name.clone()
     }
 
     fn fixed_pages(&self, pages_per_block: u32) -> Option<u32> {
@@ -256,7 +265,7 @@ impl Source for TraceReplay {
     }
 
     fn files(&self) -> Vec<PathBuf> {
-        vec![PathBuf::from(&self.path)]
+        vec![self.path.clone()]
     }
 
     fn open(&self, space: &Space, _: u64) -> Result<Box<dyn Workload>, WorkloadError> {

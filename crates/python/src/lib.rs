@@ -22,6 +22,7 @@ mod statistics;
 mod strict;
 mod toml;
 mod traces;
+mod volumes;
 mod watch;
 
 use pyo3::prelude::*;
@@ -67,6 +68,8 @@ mod _core {
     use super::traces::{
         trace_convert, trace_formats, trace_join, trace_record, trace_stat, trace_synth,
     };
+    #[pymodule_export]
+    use super::volumes::{Volumes, trace_split};
     #[pymodule_export]
     use super::watch::Control;
     #[cfg(feature = "mutants")]

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::BufWriter;
 use std::path::PathBuf;
 use std::sync::Mutex;
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
 use flashgc_drive::checkpoint::{self, Keeper, Places};
@@ -19,14 +20,16 @@ use pyo3::types::PyDict;
 use crate::errors;
 use crate::outside::{Written, loaded};
 use crate::policy::{Raised, lock};
-use crate::sources;
+use crate::sources::{self, Instead};
 use crate::watch::{Control, POLL, Watch};
 
-/// Python policies by the index of their configuration, and where their exceptions go.
+/// What comes from outside of the configurations: Python policies by the index of theirs, where their
+/// exceptions go, and what is read in the place of the trace.
 #[derive(Default)]
-struct PyPolicies {
+struct External {
     policies: Vec<(usize, Outside)>,
     raised: Raised,
+    instead: Option<Instead>,
 }
 
 /// Runs `configs` (a JSON list) on `threads` threads (0: one a core) and returns the results
@@ -37,9 +40,11 @@ struct PyPolicies {
 /// `keep` says where the checkpoints of the only configuration are written, how many seconds apart, and
 /// which one to go on from. With `leave_out` the configurations that cannot be are named with their
 /// reasons and the others run; that there are none is an error, unless `or_none` says otherwise.
+/// `instead` is what is read in the place of the trace that the configurations name, and whether that is
+/// a volume of it.
 #[pyfunction]
 #[pyo3(signature = (configs, threads, control, poll=None, policies=None, on_result=None, keep=None,
-                    leave_out=false, or_none=false))]
+                    leave_out=false, or_none=false, instead=None))]
 #[allow(clippy::too_many_arguments)] // it is called by name, in one place
 pub(crate) fn simulate(
     py: Python<'_>,
@@ -52,8 +57,10 @@ pub(crate) fn simulate(
     keep: Option<Keep>,
     leave_out: bool,
     or_none: bool,
+    instead: Option<(PathBuf, bool)>,
 ) -> PyResult<String> {
-    let mut external = PyPolicies::default();
+    let instead = instead.map(|(file, is_volume)| Instead { file, is_volume });
+    let mut external = External { instead, ..External::default() };
     for (index, policy) in policies.into_iter().flatten() {
         let written: Written<'_> = policy.extract()?;
         external.policies.push((index.extract()?, loaded(written, &external.raised)?));
@@ -61,7 +68,7 @@ pub(crate) fn simulate(
     let mut watch = Watch::new(control, poll);
     let configs: Vec<RunConfig> = serde_json::from_str(configs).map_err(errors::config)?;
     let ResolvedAll { resolved, notes, asked, left_out } =
-        resolve_all(py, &configs, &external.policies, &mut watch, leave_out, or_none)?;
+        resolve_all(py, &configs, &external, &mut watch, leave_out, or_none)?;
     let keeper = keep.map(|keep| keeper(keep, &configs, &resolved)).transpose()?;
     let keeper = keeper.as_ref();
     let engine = &control.engine;
@@ -72,9 +79,14 @@ pub(crate) fn simulate(
         py.detach(|| {
             std::thread::scope(|scope| {
                 let run = || simulate_each(&resolved, threads, engine, &mut || (), &keep, keeper);
-                let runs = scope.spawn(run);
-                while !runs.is_finished() {
-                    wait(|| runs.is_finished());
+                // Dropped at the end, so that short runs are not kept waiting.
+                let (at_work, end) = mpsc::channel::<()>();
+                let runs = scope.spawn(move || {
+                    let results = run();
+                    drop(at_work);
+                    results
+                });
+                while end.recv_timeout(POLL) == Err(RecvTimeoutError::Timeout) {
                     watch.look();
                     complete.deliver(&mut watch);
                 }
@@ -218,17 +230,19 @@ const UNHEEDED: &str = "the hints have no effect: neither the victim policy nor 
 fn resolve_all(
     py: Python<'_>,
     configs: &[RunConfig],
-    external: &[(usize, Outside)],
+    external: &External,
     watch: &mut Watch<'_>,
     leave_out: bool,
     or_none: bool,
 ) -> PyResult<ResolvedAll> {
     let mut all = ResolvedAll::default();
     let mut first = None;
-    for (index, (config, opened)) in
-        configs.iter().zip(sources::open(py, configs, watch)?).enumerate()
+    for (index, (config, opened)) in configs
+        .iter()
+        .zip(sources::open(py, configs, watch, external.instead.as_ref())?)
+        .enumerate()
     {
-        let outside = external.iter().find(|(at, _)| *at == index);
+        let outside = external.policies.iter().find(|(at, _)| *at == index);
         let outside = outside.map(|(_, outside)| outside.clone());
         match Resolved::new(config, opened.source, outside) {
             Ok(resolved) => {

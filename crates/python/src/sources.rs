@@ -1,6 +1,7 @@
 //! Workloads by name: a generator's spec, a mixture, or the path of a trace; and checks of single
 //! values, so that the Python side can say which option or line was wrong.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use flashgc_base::spec::SpecError;
@@ -37,11 +38,20 @@ const NO_MEMORY: &str = "the trace holds a program's memory references, and with
 const OWN_HINTS: &str = "the dirty events of the trace are left out, because --host-cache makes \
                          its own; hint: leave out --host-cache to use the trace's";
 
-/// The sources of `configs`; equal workloads are opened once. Traces are read here.
+/// What is read in the place of the trace that configurations name.
+pub(crate) struct Instead {
+    pub(crate) file: PathBuf,
+    /// It is a volume of the trace, in our own format; else it is a copy.
+    pub(crate) is_volume: bool,
+}
+
+/// The sources of `configs`; equal workloads are opened once. Traces are read here; `instead` is read in
+/// the place of the trace.
 pub(crate) fn open(
     py: Python<'_>,
     configs: &[RunConfig],
     watch: &mut Watch<'_>,
+    instead: Option<&Instead>,
 ) -> PyResult<Vec<Opened>> {
     let mut opened: Vec<(&RunConfig, Opened)> = Vec::new();
     for config in configs {
@@ -55,7 +65,7 @@ pub(crate) fn open(
         };
         let one = match opened.iter().find(same) {
             Some((_, one)) => one.clone(),
-            None => open_one(py, config, watch)?,
+            None => open_one(py, config, watch, instead)?,
         };
         opened.push((config, one));
     }
@@ -76,9 +86,14 @@ fn disorder(config: &RunConfig) -> Option<&str> {
     config.timed.as_ref().map(|timed| timed.disorder.as_str())
 }
 
-fn open_one(py: Python<'_>, config: &RunConfig, watch: &mut Watch<'_>) -> PyResult<Opened> {
+fn open_one(
+    py: Python<'_>,
+    config: &RunConfig,
+    watch: &mut Watch<'_>,
+    instead: Option<&Instead>,
+) -> PyResult<Opened> {
     if let Some(timed) = &config.timed {
-        return open_timed(py, config, timed, watch);
+        return open_timed(py, config, timed, watch, instead);
     }
     if !is_trace(&config.workload) {
         let spec = GeneratorSpec::parse(&config.workload).map_err(errors::config)?;
@@ -86,14 +101,17 @@ fn open_one(py: Python<'_>, config: &RunConfig, watch: &mut Watch<'_>) -> PyResu
         return Ok(Opened { source, notes: Vec::new(), references: false, dirty: false });
     }
     let options = SourceOptions {
-        read: read_of(config, watch)?,
+        read: read_of(config, watch, instead)?,
         paging: paging_of(config)?,
         ..SourceOptions::default()
     };
-    let (path, pages_per_block) = (config.workload.clone(), config.units_per_block());
+    let pages_per_block = config.units_per_block();
+    let (path, name) = (file_of(config, instead), config.workload.clone());
     let loaded = py.detach(|| {
-        watch.read_aside(config.workload.as_ref(), move |go_on| {
-            TraceReplay::load(&path, options, pages_per_block, go_on)
+        let file = path.clone();
+        watch.read_aside(&path, move |go_on| {
+            let replay = TraceReplay::load(&file, options, pages_per_block, go_on)?;
+            Ok(replay.named(name))
         })
     });
     let trace = loaded.map_err(|error| watch.failure(&error))?;
@@ -106,6 +124,7 @@ fn open_timed(
     config: &RunConfig,
     timed: &TimedConfig,
     watch: &mut Watch<'_>,
+    instead: Option<&Instead>,
 ) -> PyResult<Opened> {
     let opened = |requests, notes, references, dirty| {
         let source = TimedSource::new(config.workload.clone(), requests);
@@ -115,14 +134,14 @@ fn open_timed(
         let requests = Requests::parse(&config.workload).map_err(errors::config)?;
         return opened(requests, Vec::new(), false, false);
     }
-    let read = read_of(config, watch)?;
+    let read = read_of(config, watch, instead)?;
     let paging = paging_of(config)?;
     let disorder = Disorder::parse(&timed.disorder).map_err(errors::config)?;
-    let path = config.workload.clone();
+    let path = file_of(config, instead);
     let loaded = py.detach(|| {
-        watch.read_aside(config.workload.as_ref(), move |go_on| {
-            TimedTrace::load(&path, &read, paging, disorder, go_on)
-        })
+        let file = path.clone();
+        watch
+            .read_aside(&path, move |go_on| TimedTrace::load(&file, &read, paging, disorder, go_on))
     });
     let trace = loaded.map_err(|error| watch.failure(&error))?;
     let (mut notes, references) = (trace.notes(), trace.stat().has_references());
@@ -144,9 +163,19 @@ fn keeps_flushes(config: &RunConfig) -> bool {
     !config.power_protection && config.host.is_none() && config.swap.is_none()
 }
 
-/// How the trace of a run is read.
-fn read_of(config: &RunConfig, watch: &mut Watch<'_>) -> PyResult<ReadOptions> {
-    let read = read_options(&config.trace, watch)?;
+/// The file that is read.
+fn file_of(config: &RunConfig, instead: Option<&Instead>) -> PathBuf {
+    instead.map_or_else(|| PathBuf::from(&config.workload), |instead| instead.file.clone())
+}
+
+/// How the trace of a run is read. A volume of it was read as the trace says when it was split.
+fn read_of(
+    config: &RunConfig,
+    watch: &mut Watch<'_>,
+    instead: Option<&Instead>,
+) -> PyResult<ReadOptions> {
+    let is_volume = instead.is_some_and(|instead| instead.is_volume);
+    let read = if is_volume { ReadOptions::default() } else { read_options(&config.trace, watch)? };
     Ok(ReadOptions { keep_flushes: keeps_flushes(config), ..read })
 }
 

@@ -38,7 +38,7 @@ pub(crate) fn trace_formats() -> String {
 }
 
 /// How a trace is read: the fields that were given of `TraceConfig`, as JSON.
-fn trace_config(reading: &str) -> PyResult<TraceConfig> {
+pub(crate) fn trace_config(reading: &str) -> PyResult<TraceConfig> {
     serde_json::from_str(reading).map_err(errors::config)
 }
 

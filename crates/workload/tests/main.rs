@@ -22,5 +22,6 @@ mod trace_public;
 mod trace_references;
 mod trace_replay;
 mod trace_short;
+mod trace_split;
 mod trace_streams;
 mod trace_write;

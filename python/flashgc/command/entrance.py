@@ -22,6 +22,7 @@ COMMANDS = {
     "compare": "flashgc.command.compare:compare",
     "sweep": "flashgc.command.sweep:sweep",
     "find": "flashgc.command.find:find",
+    "fleet": "flashgc.command.fleet:fleet",
     "results": "flashgc.command.kept:results",
     "tune": "flashgc.command.tune:tune",
     "gap": "flashgc.command.gap:gap",
@@ -37,7 +38,7 @@ COMMANDS = {
 }
 
 #: Commands that import for a while before the engine starts, which then takes Ctrl-C in hand.
-HELD_LONGER = ("run", "compare", "sweep", "find", "tune", "gap", "identify")
+HELD_LONGER = ("run", "compare", "sweep", "fleet", "find", "tune", "gap", "identify")
 
 OK, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 

@@ -3,19 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
+from flashgc.command import output
 from flashgc.command.entrance import CONTEXT, OK
-
-
-def _table(_context: Any, _parameter: Any, value: str | None) -> str | None:
-    if value is not None:
-        from flashgc import tables
-
-        tables.check(value, "--out")
-    return value
 
 
 @click.group(context_settings=CONTEXT, short_help="List, export, merge and prune kept results.")
@@ -43,7 +35,7 @@ Examples:
     "--out",
     metavar="FILE",
     type=click.Path(),
-    callback=_table,
+    callback=output.table,
     help="Write the table to FILE, as .csv, .json, .md, .parquet or .tex.",
 )
 def list_(file: Path, where: tuple[str, ...], out: str | None) -> int:

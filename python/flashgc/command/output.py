@@ -41,6 +41,15 @@ def picture(_context: Any, parameter: Any, value: str | None) -> str | None:
     return value
 
 
+def table(_context: Any, parameter: Any, value: str | None) -> str | None:
+    """The callback of an option that names a table: refuses a form that there is not, too."""
+    if value is not None:
+        from flashgc import tables
+
+        tables.check(value, parameter.opts[0])
+    return value
+
+
 #: Kinds of pictures of wear, and what in :mod:`flashgc.plot` draws each.
 WEAR = {"histogram": "wear_histogram", "evolution": "wear_evolution", "survival": "survival"}
 #: All kinds of pictures of simulated drives.

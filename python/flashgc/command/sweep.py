@@ -4,19 +4,11 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
 
 import click
 
+from flashgc.command import output
 from flashgc.command.entrance import CONTEXT, FAILED, INTERRUPTED, OK, fail
-
-
-def _table(_context: Any, _parameter: Any, value: str | None) -> str | None:
-    if value is not None:
-        from flashgc import tables
-
-        tables.check(value, "--out")
-    return value
 
 
 @click.command(
@@ -64,7 +56,7 @@ Stopped work goes on where it was: give the same command again.""",
     "--out",
     metavar="FILE",
     type=click.Path(),
-    callback=_table,
+    callback=output.table,
     help="Write a tidy table to FILE, as .csv, .json, .md, .parquet or .tex.",
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")

@@ -20,6 +20,9 @@ from flashgc._core import ConfigError, Control
 from flashgc.kept import Kept
 from flashgc.sweeps.work import simulate_cell
 
+#: What is done with a cell; ``None`` where it was stopped.
+Work = Callable[[dict[str, Any], Control | None], Kept | None]
+
 #: Seconds between two looks at whether somebody wants the end.
 _LOOK = 0.05
 #: Cells that another executor has at a time: it may have many workers.
@@ -82,8 +85,8 @@ class Threads(ThreadPoolExecutor):
 class Execution:
     """Cells on an executor."""
 
-    def __init__(self, executor: Executor, control: Control) -> None:
-        self._executor, self._control = executor, control
+    def __init__(self, executor: Executor, control: Control, work: Work = simulate_cell) -> None:
+        self._executor, self._control, self._work = executor, control, work
         #: Controls of the cells that run in threads of ours, by what they run as.
         self._own: dict[Future[Kept | None], Control] = {}
 
@@ -132,9 +135,9 @@ class Execution:
 
     def _submit(self, config: dict[str, Any]) -> Future[Kept | None]:
         if not isinstance(self._executor, Threads):
-            return self._executor.submit(simulate_cell, config)
+            return self._executor.submit(self._work, config, None)
         control = Control()
-        future = self._executor.submit(simulate_cell, config, control)
+        future = self._executor.submit(self._work, config, control)
         self._own[future] = control
         return future
 

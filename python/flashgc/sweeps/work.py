@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import Any
 
 from flashgc import _engine
-from flashgc._core import ConfigError, Control, FlashgcError
+from flashgc._core import ConfigError, Control, FlashgcError, TraceError
 from flashgc._faults import describe
 from flashgc.kept import Kept
 from flashgc.policy_files import KEYS, is_written, load_policy
 
 
-def simulate_cell(config: dict[str, Any], control: Control | None = None) -> Kept | None:
+def simulate_cell(
+    config: dict[str, Any], control: Control | None = None, volume: Path | None = None
+) -> Kept | None:
     """Simulates one configuration on one core; ``None`` where it was stopped before its end.
 
-    Whatever goes wrong is part of what comes back, so that other cells go on.
+    ``volume`` is a file that is read in the place of the trace that it is a volume of. Whatever
+    goes wrong is part of what comes back, so that other cells go on.
     """
     begun = time.monotonic()
     try:
@@ -25,11 +29,19 @@ def simulate_cell(config: dict[str, Any], control: Control | None = None) -> Kep
             if is_written(config.get(key))
         }
         simulated = _engine.simulate(
-            [config], jobs=1, control=control, policies={0: policies} if policies else None
+            [config],
+            jobs=1,
+            control=control,
+            policies={0: policies} if policies else None,
+            instead=None if volume is None else (volume, True),
         )
         result = simulated.results[0]
     except ConfigError as error:
         return Kept("cannot", config, None, str(error), time.monotonic() - begun)
+    except TraceError as error:
+        # A trace may be repaired; what is wrong with a volume of it that was read stays.
+        status = "failed" if volume is None else "cannot"
+        return Kept(status, config, None, str(error), time.monotonic() - begun)
     except Exception as error:
         return Kept("failed", config, None, _words(error), time.monotonic() - begun)
     if result["interrupted"]:

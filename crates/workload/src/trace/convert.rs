@@ -100,7 +100,7 @@ pub fn convert(
 }
 
 /// What a copy says of all its requests.
-fn declared(reader: &TraceReader) -> Declared {
+pub(super) fn declared(reader: &TraceReader) -> Declared {
     Declared { address_space: reader.address_space(), streams: reader.has_streams() }
 }
 

@@ -20,6 +20,7 @@ mod relations;
 mod replay;
 mod reuse;
 mod source;
+mod split;
 mod stat;
 mod tar;
 mod window;
@@ -38,6 +39,7 @@ pub use reader::{
 pub use relations::Relations;
 pub use replay::{Replay, Replayer};
 pub use source::{Kinds, SourceOptions, TraceSource};
+pub use split::{By, SplitOptions, Splitter, Volume, Volumes};
 pub use stat::{StatBuilder, StreamStat, TraceStat};
 pub use working_set::WorkingSets;
 pub use write::{Declared, OutputFormat, PagesOptions, TraceWriter, discard_unfinished};

@@ -229,7 +229,8 @@ const BACKWARDS: u8 = 1 << 7;
 
 /// The request before, which the next one is coded relative to. Each block starts afresh and can be
 /// read alone.
-struct Previous {
+#[derive(Debug)]
+pub(crate) struct Previous {
     time: u64,
     end: i64,
     size: u64,
@@ -237,7 +238,7 @@ struct Previous {
 }
 
 impl Previous {
-    fn new(first_time: u64) -> Self {
+    pub fn new(first_time: u64) -> Self {
         Self { time: first_time, end: 0, size: 0, device: 0 }
     }
 
@@ -293,51 +294,56 @@ pub(crate) fn take(bytes: &[u8], at: &mut usize) -> Option<u64> {
 pub(crate) fn encode(requests: &[Request], out: &mut Vec<u8>) {
     let mut previous = Previous::new(requests.first().map_or(0, |request| request.time_ns));
     for request in requests {
-        // Differences wrap, and so does the decoder: every pair of offsets is exact.
-        let flush = request.op == Op::Flush;
-        // A flush has no place and no size: they are written as if they went on.
-        let (offset, size) =
-            if flush { (previous.end, previous.size) } else { (request.offset, request.size) };
-        let delta = offset.wrapping_sub(previous.end);
-        let (mut time, backwards) = match request.time_ns.checked_sub(previous.time) {
-            Some(forward) => (forward, false),
-            None => (previous.time - request.time_ns, true),
-        };
-        let sectors = delta % 512 == 0 && size % 512 == 0;
-        let unit = if sectors { 512 } else { 1 };
-        let microseconds = time % 1000 == 0;
-        if microseconds {
-            time /= 1000;
-        }
-        let bit = |set: bool, bit: u8| if set { bit } else { 0 };
-        let (op, kind) = match request.op {
-            Op::Write | Op::Read | Op::Trim => (request.op as u8, None),
-            Op::Dirty => (KIND, Some(DIRTY)),
-            Op::Flush => (KIND, Some(FLUSH)),
-            Op::Clean => (KIND, Some(CLEAN)),
-        };
-        out.push(
-            op | bit(request.device != previous.device, DEVICE)
-                | bit(sectors, SECTORS)
-                | bit(delta == 0, SEQUENTIAL)
-                | bit(size == previous.size, SAME_SIZE)
-                | bit(microseconds, MICROSECONDS)
-                | bit(backwards, BACKWARDS),
-        );
-        out.extend(kind);
-        put(out, time);
-        if request.device != previous.device {
-            put(out, request.device.into());
-        }
-        if delta != 0 {
-            let delta = delta / unit;
-            put(out, ((delta << 1) ^ (delta >> 63)) as u64);
-        }
-        if size != previous.size {
-            put(out, size / unit as u64);
-        }
-        previous.update(request);
+        encode_next(&mut previous, request, out);
     }
+}
+
+/// Appends the coded form of the request of a block that follows `previous`, without its stream.
+pub(crate) fn encode_next(previous: &mut Previous, request: &Request, out: &mut Vec<u8>) {
+    // Differences wrap, and so does the decoder: every pair of offsets is exact.
+    let flush = request.op == Op::Flush;
+    // A flush has no place and no size: they are written as if they went on.
+    let (offset, size) =
+        if flush { (previous.end, previous.size) } else { (request.offset, request.size) };
+    let delta = offset.wrapping_sub(previous.end);
+    let (mut time, backwards) = match request.time_ns.checked_sub(previous.time) {
+        Some(forward) => (forward, false),
+        None => (previous.time - request.time_ns, true),
+    };
+    let sectors = delta % 512 == 0 && size % 512 == 0;
+    let unit = if sectors { 512 } else { 1 };
+    let microseconds = time % 1000 == 0;
+    if microseconds {
+        time /= 1000;
+    }
+    let bit = |set: bool, bit: u8| if set { bit } else { 0 };
+    let (op, kind) = match request.op {
+        Op::Write | Op::Read | Op::Trim => (request.op as u8, None),
+        Op::Dirty => (KIND, Some(DIRTY)),
+        Op::Flush => (KIND, Some(FLUSH)),
+        Op::Clean => (KIND, Some(CLEAN)),
+    };
+    out.push(
+        op | bit(request.device != previous.device, DEVICE)
+            | bit(sectors, SECTORS)
+            | bit(delta == 0, SEQUENTIAL)
+            | bit(size == previous.size, SAME_SIZE)
+            | bit(microseconds, MICROSECONDS)
+            | bit(backwards, BACKWARDS),
+    );
+    out.extend(kind);
+    put(out, time);
+    if request.device != previous.device {
+        put(out, request.device.into());
+    }
+    if delta != 0 {
+        let delta = delta / unit;
+        put(out, ((delta << 1) ^ (delta >> 63)) as u64);
+    }
+    if size != previous.size {
+        put(out, size / unit as u64);
+    }
+    previous.update(request);
 }
 
 /// Appends the requests of a block of a file of this version and returns how many of them are flushes;

@@ -24,7 +24,7 @@ impl<W: Write> NativeWriter<W> {
         out.write_all(&layout::header(declared))?;
         Ok(Self {
             out,
-            pending: Vec::with_capacity(BLOCK_REQUESTS as usize),
+            pending: Vec::new(),
             payload: Vec::new(),
             index: Vec::new(),
             streams: declared.streams,
@@ -54,22 +54,35 @@ impl<W: Write> NativeWriter<W> {
         if self.streams {
             self.payload.extend(self.pending.iter().map(|request| request.stream));
         }
+        let (first_time, payload) = (first.time_ns, std::mem::take(&mut self.payload));
+        self.write_coded(self.pending.len() as u32, first_time, &payload)?;
+        self.payload = payload;
+        self.pending.clear();
+        Ok(())
+    }
+
+    /// Appends a block of requests that are coded already. None may be pending.
+    pub(crate) fn write_coded(
+        &mut self,
+        requests: u32,
+        first_time: u64,
+        payload: &[u8],
+    ) -> io::Result<()> {
         let header = BlockHeader {
-            payload: self.payload.len() as u32,
-            requests: self.pending.len() as u32,
+            payload: payload.len() as u32,
+            requests,
             first_index: self.requests,
-            first_time: first.time_ns,
+            first_time,
         };
-        self.out.write_all(&header.bytes(&self.payload))?;
-        self.out.write_all(&self.payload)?;
+        self.out.write_all(&header.bytes(payload))?;
+        self.out.write_all(payload)?;
         self.index.push(IndexEntry {
             byte: self.byte,
             first_index: header.first_index,
             first_time: header.first_time,
         });
-        self.byte += (layout::BLOCK_HEADER + self.payload.len()) as u64;
-        self.requests += self.pending.len() as u64;
-        self.pending.clear();
+        self.byte += (layout::BLOCK_HEADER + payload.len()) as u64;
+        self.requests += u64::from(requests);
         Ok(())
     }
 

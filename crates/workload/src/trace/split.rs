@@ -1,0 +1,386 @@
+//! Splits a trace of many volumes in one pass, in memory that does not grow with its length: the
+//! requests of each volume go to a spool, from which it can be written as a trace of its own.
+//! Knows nothing of drives.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use rustc_hash::FxHashMap;
+use xxhash_rust::xxh3::xxh3_128;
+
+use super::convert::declared;
+use super::error::{Fault, TraceError};
+use super::format::native::layout::{BLOCK_REQUESTS, Previous, encode_next, u32_at, u64_at};
+use super::reader::{Progress, ReadOptions, TraceReader, cancelled};
+use super::{Declared, NativeWriter, Request};
+use crate::Op;
+
+/// What a volume is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    /// All requests to one device number, in whichever file they are.
+    Volume,
+    /// A file, with all its devices.
+    File,
+}
+
+/// How to split.
+#[derive(Clone, Debug)]
+pub struct SplitOptions {
+    /// How the files are read.
+    pub read: ReadOptions,
+    /// What a volume is.
+    pub by: By,
+    /// Bytes of requests that wait in memory to be written to the spool.
+    pub memory: usize,
+}
+
+impl SplitOptions {
+    /// Default of [`Self::memory`]: with 10^4 volumes, some 400 requests of each go to the spool
+    /// together.
+    pub const MEMORY: usize = 32 << 20;
+}
+
+/// No piece comes before.
+const NONE: u64 = u64::MAX;
+/// Bytes before the requests of a piece in the spool: place of the piece before, number of bytes,
+/// number of requests, time of the first.
+const PIECE: usize = 24;
+
+/// A volume of a trace.
+#[derive(Debug)]
+pub struct Volume {
+    /// The device's number in the trace, or the number of the file from 0.
+    pub number: u32,
+    /// Reads.
+    pub reads: u64,
+    /// Writes.
+    pub writes: u64,
+    /// Discards.
+    pub discards: u64,
+    /// Digest of all its requests, in their order: it depends on nothing else in the trace.
+    pub digest: u128,
+    declared: Declared,
+    /// Place of its last piece in the spool.
+    last: u64,
+    open: Piece,
+}
+
+/// Requests in a row that are coded and not yet in the spool.
+#[derive(Debug)]
+struct Piece {
+    coded: Vec<u8>,
+    streams: Vec<u8>,
+    previous: Previous,
+    first_time: u64,
+    requests: u32,
+}
+
+impl Piece {
+    fn new() -> Self {
+        let (coded, streams) = (Vec::new(), Vec::new());
+        Self { coded, streams, previous: Previous::new(0), first_time: 0, requests: 0 }
+    }
+
+    fn push(&mut self, request: &Request, streams: bool) {
+        if self.requests == 0 {
+            self.first_time = request.time_ns;
+            self.previous = Previous::new(request.time_ns);
+        }
+        encode_next(&mut self.previous, request, &mut self.coded);
+        if streams {
+            self.streams.push(request.stream);
+        }
+        self.requests += 1;
+    }
+
+    /// Bytes of memory that it takes.
+    fn memory(&self) -> usize {
+        self.coded.capacity() + self.streams.capacity()
+    }
+}
+
+impl Volume {
+    fn new(number: u32, declared: Declared) -> Self {
+        let address_space = declared.address_space.unwrap_or(0).to_le_bytes();
+        Self {
+            number,
+            reads: 0,
+            writes: 0,
+            discards: 0,
+            digest: xxh3_128(&address_space),
+            declared,
+            last: NONE,
+            open: Piece::new(),
+        }
+    }
+
+    /// Counts a request and makes it part of the digest.
+    fn count(&mut self, request: &Request) {
+        match request.op {
+            Op::Read => self.reads += 1,
+            Op::Write => self.writes += 1,
+            Op::Trim => self.discards += 1,
+            Op::Dirty | Op::Clean | Op::Flush => {}
+        }
+        let mut bytes = [0; 46];
+        bytes[..16].copy_from_slice(&self.digest.to_le_bytes());
+        bytes[16..24].copy_from_slice(&request.time_ns.to_le_bytes());
+        bytes[24..32].copy_from_slice(&request.offset.to_le_bytes());
+        bytes[32..40].copy_from_slice(&request.size.to_le_bytes());
+        bytes[40..44].copy_from_slice(&request.device.to_le_bytes());
+        bytes[44] = request.op as u8;
+        bytes[45] = request.stream;
+        self.digest = xxh3_128(&bytes);
+    }
+}
+
+/// Traces being split: add one after the other, then finish.
+#[derive(Debug)]
+pub struct Splitter {
+    options: SplitOptions,
+    folder: PathBuf,
+    volumes: Vec<Volume>,
+    slots: FxHashMap<u32, usize>,
+    spool: BufWriter<File>,
+    /// Bytes in the spool.
+    bytes: u64,
+    /// Bytes that open pieces take.
+    memory: usize,
+    files: u32,
+    /// The time of the latest request so far.
+    end: u64,
+    skipped: u64,
+    notes: Vec<String>,
+}
+
+impl Splitter {
+    /// Makes the spool in `folder`. It has no name, so nothing of it is left however the process
+    /// ends.
+    ///
+    /// # Errors
+    /// A folder in which no file can be made.
+    pub fn new(folder: &Path, options: SplitOptions) -> Result<Self, TraceError> {
+        let spool = tempfile::tempfile_in(folder).map_err(|error| unwritten(folder, &error))?;
+        Ok(Self {
+            options,
+            folder: folder.to_owned(),
+            volumes: Vec::new(),
+            slots: FxHashMap::default(),
+            spool: BufWriter::with_capacity(1 << 18, spool),
+            bytes: 0,
+            memory: 0,
+            files: 0,
+            end: 0,
+            skipped: 0,
+            notes: Vec::new(),
+        })
+    }
+
+    /// Reads the trace at `path` once, asking `go_on` between blocks, with how far it has come. By
+    /// volume, a trace whose times begin before the end of the one before is moved behind it.
+    ///
+    /// # Errors
+    /// What the reader finds wrong; references to memory; a spool that cannot be written; and one
+    /// with [`Fault::Cancelled`] if `go_on` says no.
+    pub fn add(
+        &mut self,
+        path: &Path,
+        mut go_on: impl FnMut(&Progress) -> bool,
+    ) -> Result<(), TraceError> {
+        let mut reader = TraceReader::open_with(path, &self.options.read, &mut go_on)?;
+        if reader.format().references {
+            let message = format!(
+                "found references to memory ({}), expected requests to volumes",
+                reader.format().name
+            );
+            return Err(TraceError::new(path, Fault::Option, message)
+                .hint("flashgc run takes references to memory"));
+        }
+        let (progress, declared) = (reader.progress(), declared(&reader));
+        let (file, by) = (self.files, self.options.by);
+        self.files += 1;
+        let mut begin = None;
+        let mut block = Vec::new();
+        while reader.next_block(&mut block)? {
+            for request in &mut block {
+                if by == By::Volume {
+                    let goes_back = request.time_ns < self.end;
+                    let moved =
+                        begin.get_or_insert(if file > 0 && goes_back { self.end } else { 0 });
+                    request.time_ns = request.time_ns.saturating_add(*moved);
+                }
+                let key = if by == By::Volume { request.device } else { file };
+                self.push(key, request, declared)
+                    .map_err(|error| unwritten(&self.folder, &error))?;
+            }
+            let times = block.iter().map(|request| request.time_ns);
+            self.end = times.fold(self.end, u64::max);
+            if !go_on(&progress) {
+                return Err(cancelled(path));
+            }
+        }
+        self.skipped += reader.skipped();
+        for note in reader.notes() {
+            if !self.notes.contains(&note) {
+                self.notes.push(note);
+            }
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, key: u32, request: &Request, declared: Declared) -> io::Result<()> {
+        let slot = *self.slots.entry(key).or_insert_with(|| {
+            self.volumes.push(Volume::new(key, declared));
+            self.volumes.len() - 1
+        });
+        let volume = &mut self.volumes[slot];
+        volume.count(request);
+        let before = volume.open.memory();
+        volume.open.push(request, volume.declared.streams);
+        self.memory += volume.open.memory() - before;
+        if volume.open.requests == BLOCK_REQUESTS {
+            self.spool(slot)?;
+        }
+        if self.memory > self.options.memory {
+            self.spool_all()?;
+        }
+        Ok(())
+    }
+
+    fn spool_all(&mut self) -> io::Result<()> {
+        (0..self.volumes.len()).try_for_each(|slot| self.spool(slot))
+    }
+
+    /// Writes what a volume has open to the spool, and frees its memory.
+    fn spool(&mut self, slot: usize) -> io::Result<()> {
+        let volume = &mut self.volumes[slot];
+        if volume.open.requests == 0 {
+            return Ok(());
+        }
+        let piece = std::mem::replace(&mut volume.open, Piece::new());
+        self.memory -= piece.memory();
+        let length = piece.coded.len() + piece.streams.len();
+        self.spool.write_all(&volume.last.to_le_bytes())?;
+        self.spool.write_all(&(length as u32).to_le_bytes())?;
+        self.spool.write_all(&piece.requests.to_le_bytes())?;
+        self.spool.write_all(&piece.first_time.to_le_bytes())?;
+        self.spool.write_all(&piece.coded)?;
+        self.spool.write_all(&piece.streams)?;
+        volume.last = self.bytes;
+        self.bytes += (PIECE + length) as u64;
+        Ok(())
+    }
+
+    /// The volumes of all traces, by number.
+    ///
+    /// # Errors
+    /// A full disk, for example.
+    pub fn finish(mut self) -> Result<Volumes, TraceError> {
+        let folder = self.folder.clone();
+        let fault = |error: io::Error| unwritten(&folder, &error);
+        self.spool_all().map_err(fault)?;
+        let spool = self.spool.into_inner().map_err(|error| fault(error.into_error()))?;
+        self.volumes.sort_by_key(|volume| volume.number);
+        Ok(Volumes {
+            list: self.volumes,
+            spool: Mutex::new(spool),
+            bytes: self.bytes,
+            skipped: self.skipped,
+            notes: self.notes,
+        })
+    }
+}
+
+/// The error for a spool in `folder` that could not be written.
+fn unwritten(folder: &Path, error: &io::Error) -> TraceError {
+    TraceError::unwritten(folder, error)
+        .hint("free some space, or give another folder by the variable TMPDIR")
+}
+
+/// The volumes of a trace that was split, with the spool of their requests.
+#[derive(Debug)]
+pub struct Volumes {
+    list: Vec<Volume>,
+    spool: Mutex<File>,
+    bytes: u64,
+    skipped: u64,
+    notes: Vec<String>,
+}
+
+impl Volumes {
+    /// The volumes, by number.
+    pub fn list(&self) -> &[Volume] {
+        &self.list
+    }
+
+    /// Bytes of the spool.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Bad lines or records left out.
+    pub fn skipped(&self) -> u64 {
+        self.skipped
+    }
+
+    /// What a person should know about how the files were read, one sentence each.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// Writes the volume at `index` of the list as a trace of its own, in the `flashgc` format.
+    ///
+    /// # Errors
+    /// A file that cannot be made or written.
+    pub fn write(&self, index: usize, path: &Path) -> Result<(), TraceError> {
+        let volume = &self.list[index];
+        let copy = || -> io::Result<()> {
+            let out = BufWriter::new(File::create(path)?);
+            let mut writer = NativeWriter::new(out, volume.declared)?;
+            let mut payload = Vec::new();
+            for piece in self.pieces(volume)?.into_iter().rev() {
+                payload.resize(piece.length as usize, 0);
+                self.read(piece.at + PIECE as u64, &mut payload)?;
+                writer.write_coded(piece.requests, piece.first_time, &payload)?;
+            }
+            writer.finish()?.into_inner().map_err(io::IntoInnerError::into_error)?;
+            Ok(())
+        };
+        let folder = path.parent().unwrap_or(path);
+        copy().map_err(|error| unwritten(folder, &error))
+    }
+
+    /// The pieces of a volume, the last first.
+    fn pieces(&self, volume: &Volume) -> io::Result<Vec<Place>> {
+        let (mut pieces, mut at) = (Vec::new(), volume.last);
+        while at != NONE {
+            let mut head = [0; PIECE];
+            self.read(at, &mut head)?;
+            pieces.push(Place {
+                at,
+                length: u32_at(&head, 8),
+                requests: u32_at(&head, 12),
+                first_time: u64_at(&head, 16),
+            });
+            at = u64_at(&head, 0);
+        }
+        Ok(pieces)
+    }
+
+    fn read(&self, at: u64, bytes: &mut [u8]) -> io::Result<()> {
+        let mut spool = self.spool.lock().unwrap_or_else(PoisonError::into_inner);
+        spool.seek(SeekFrom::Start(at))?;
+        spool.read_exact(bytes)
+    }
+}
+
+/// Where a piece is in the spool.
+struct Place {
+    at: u64,
+    length: u32,
+    requests: u32,
+    first_time: u64,
+}

@@ -1,0 +1,114 @@
+"""``flashgc fleet``: the volumes of a trace, each on a drive of its size, under each policy."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import click
+
+from flashgc.command import output
+from flashgc.command.entrance import CONTEXT, FAILED, INTERRUPTED, OK, fail
+from flashgc.command.options import GroupedCommand, asked, complete, experiment_options
+from flashgc.fleets.fleet import RESULTS, UNUSED
+from flashgc.fleets.volumes import BY
+
+
+@click.command(
+    cls=GroupedCommand,
+    context_settings=CONTEXT,
+    epilog="""\b
+Examples:
+  flashgc fleet TENCENT.tgz --victim greedy --victim cost-benefit --spare 7%
+  flashgc fleet DAY-1.csv.gz DAY-2.csv.gz --format alibaba --victim greedy
+  flashgc fleet MSR/*.csv.gz --by file --victim greedy --victim fifo
+  flashgc fleet TRACE.csv.zst --victim greedy --out table.csv
+
+Stopped work goes on where it was: give the same command again.""",
+)
+@click.argument("traces", nargs=-1, required=True, metavar="TRACE...")
+@experiment_options(several=True, without=UNUSED)
+@click.option(
+    "--by",
+    metavar="WORD",
+    default="volume",
+    shell_complete=complete(lambda: BY),
+    help="What a volume is: all requests to one volume (device) number (volume), or those of a "
+    "file (file). [default: volume]",
+)
+@click.option(
+    "--results",
+    metavar="FILE",
+    default=RESULTS,
+    help=f"File in which results are kept. [default: {RESULTS}]",
+)
+@click.option("--retry", is_flag=True, help="Run cells again that failed in earlier work.")
+@click.option(
+    "--out",
+    metavar="FILE",
+    type=click.Path(),
+    callback=output.table,
+    help="Write a tidy table to FILE, as .csv, .json, .md, .parquet or .tex: a row each volume "
+    "and policy.",
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@click.option("--quiet", "-q", is_flag=True, help="No progress and no warnings.")
+def fleet(
+    traces: tuple[str, ...],
+    by: str,
+    results: str,
+    retry: bool,
+    out: str | None,
+    as_json: bool,
+    quiet: bool,
+    **typed: Any,
+) -> int:
+    """Run each volume of a TRACE on a drive of its size, under each policy.
+
+    The trace is read once. Each drive has as many blocks as the pages of its volume need. The
+    report is the distribution over the volumes: the median, the 95th percentile, the worst, and the
+    amplification of all bytes together; and the same of life.
+    """
+    from flashgc import tables
+    from flashgc._core import ConfigError
+    from flashgc.command.fleets import reasons, show_fleet, warnings
+    from flashgc.command.progress import Bars
+    from flashgc.command.render import warn
+    from flashgc.command.results import deliver
+    from flashgc.fleets.fleet import fleet_with
+    from flashgc.registry import policies
+
+    given = asked(None, typed)
+    if not given.values.get("gc", {}).keys() & {"victim", "gc_preset"}:
+        given.values.setdefault("gc", {})["victim"] = [policy.name for policy in policies()]
+    try:
+        with Bars(quiet=quiet) as bars:
+            made = fleet_with(
+                traces,
+                given.values,
+                {**given.places, "by": "--by", "results": "--results"},
+                by=by,
+                results=results,
+                retry=retry,
+                progress=bars.show,
+            )
+    except KeyboardInterrupt:
+        # A policy in Python may go on for ever in a thread that Python would wait for.
+        fail("interrupted: what was complete is kept", INTERRUPTED)
+        os._exit(INTERRUPTED)
+    if not as_json:
+        show_fleet(made)
+    deliver(made.to_json() if as_json else "", as_json=as_json, out=None)
+    if out is not None:
+        tables.save(made.rows(), out)
+    for line in warnings(made):
+        warn(line, quiet=quiet)
+    if made.interrupted:
+        warn("interrupted: give the same command again to go on", quiet=quiet)
+        return INTERRUPTED
+    if made.of("failed"):
+        warn(f"{len(made.of('failed'))} cells failed; hint: --retry runs them again", quiet=quiet)
+        return FAILED
+    if not made.of("result"):
+        raise ConfigError(f"no volume has a result: {reasons(made)[0]}")
+    return OK
