@@ -86,7 +86,8 @@ def figure(table: Table, asked: str | None, what: str, kind: str) -> str:
 
 def _instead(what: str, figures: Sequence[str]) -> str:
     """A hint at another figure, if there is one."""
-    others = [name for name in figures if name not in (AMPLIFICATION, *ABOUT)]
+    others = [name for name in ("wear_max_erases", "erases", AMPLIFICATION) if name in figures]
+    others += [name for name in figures if name not in ABOUT]
     return f"; hint: {what} {others[0]}" if others else ""
 
 

@@ -282,6 +282,10 @@ def _notes(table: Table, at: View, shown: str, panes: Iterable[Pane]) -> tuple[s
     if at.kind != "distribution" and counts and counts[-1] > 1:
         several = " to ".join(dict.fromkeys([str(counts[0]), str(counts[-1])]))
         made.append(f"also varies: {SEED} (mean and 95% interval of {several})")
+    if at.kind == "distribution":
+        others = [name for name in table.varied if name not in (at.by, at.panels)]
+        if others:
+            made.append(f"also varies: {', '.join(others)} (each row counts once)")
     without = len(table.all) - len(table.shown)
     if without:
         made.append(f"{without} of {len(table.all)} cells have no result")

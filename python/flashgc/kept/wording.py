@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import PurePath
 from typing import Any
 
-from flashgc import _core, tables
+from flashgc import _core
 from flashgc._core import ConfigError
 from flashgc.registry import brief
 from flashgc.units import format_size
@@ -113,13 +113,21 @@ def texts(name: str, values: Iterable[Any]) -> list[str]:
 
     >>> texts("workload", ["data/a.csv.zst", "data/b.csv.zst", "uniform"])
     ['a', 'b', 'uniform']
+    >>> texts("victim", ["fifo", "d-choices:d=2", "d-choices:d=10"])
+    ['fifo', 'd-choices:d=2', 'd-choices:d=10']
     >>> texts("workload", ["x/a.csv", "y/a.csv"])
     ['x/a', 'y/a']
     """
     given = list(values)
     whole = [text(name, value) for value in given]
     if name not in ("workload", "experiment"):
-        return whole if len(set(whole)) == len(whole) else [tables.short(one) for one in given]
+        # Beside another of its kind, a policy has its parameters as they were given.
+        kinds = [str(one).partition(":")[0] for one in given]
+        alike = len(set(whole)) < len(whole)
+        return [
+            str(value) if isinstance(value, str) and (alike or kinds.count(kind) > 1) else one
+            for value, kind, one in zip(given, kinds, whole, strict=True)
+        ]
     made = [_stem(one) for one in whole]
     for parts in range(2, 1 + max((len(PurePath(one).parts) for one in whole), default=0)):
         made = [
