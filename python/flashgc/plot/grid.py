@@ -36,7 +36,7 @@ def grid(
 
     ``source`` is a file of results, a table (.csv, .json, .parquet), a
     :class:`flashgc.Sweep`, or a list of rows as dictionaries. ``panels`` gives a panel to each
-    value of an option; ``where`` leaves rows out (``["spare<20%"]``). Columns that are not named are
+    value of an option; ``where`` chooses rows (``["spare<20%"]``). Columns that are not named are
     chosen, and seeds averaged, as :func:`flashgc.kept.view.view` says. Kinds:
 
     - ``lines``: with 95% bands; where ``x`` has no numbers, rows of dots with their intervals.

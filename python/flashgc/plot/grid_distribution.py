@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from flashgc.kept.view import Line, View
 from flashgc.kept.wording import label, scaled
@@ -19,6 +20,8 @@ from flashgc.plot.series import Numbers
 
 #: Shares that are marked on each curve, with their markers.
 MARKED = {0.5: "o", 0.95: "D"}
+#: Most lines that are named where they are.
+_DIRECT = 6
 #: Shares at which a name may stand, the best first.
 _NAMED_AT = (0.35, 0.65, 0.8, 0.2, 0.9, 0.1)
 
@@ -54,8 +57,14 @@ def distribution(view: View, style: Style, title: str | None) -> Figure:
     fit(first, "x", view.x, values, min(8, max(3, 72 * made.width / medium.small / 6)))
     first.set_ylim(0, 102)
     first.set_yticks([0, 25, 50, 75, 95], ["0", "25", "50", "75", "95"])
+    direct = view.by is not None and len(keys) <= _DIRECT
+    handles = [
+        Line2D([], [], color=look[key].colour, linestyle=look[key].dash, label=shown[key])
+        for key in keys
+        if view.by is not None and not direct
+    ]
     parts = [said(view, "lines", ""), "circle: median; diamond: 95th percentile", _counted(view)]
-    header(made.figure, style, title, [], "; ".join(part for part in parts if part))
+    header(made.figure, style, title, [handles], "; ".join(part for part in parts if part))
     made.figure.draw_without_rendering()
     for pane, axes in made.panels:
         known = [line for line in pane.lines if line.points]
@@ -63,7 +72,7 @@ def distribution(view: View, style: Style, title: str | None) -> Figure:
         named = [
             Named(shown[line.by], _anchors(view, line, known), look[line.by].colour)
             for line in known
-            if view.by is not None
+            if direct
         ]
         place(axes, named, medium.small, taken)
     return made.figure

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -18,7 +19,7 @@ from flashgc.plot.grid_lines import said
 from flashgc.plot.labels import header, text_width, wrapped
 from flashgc.plot.look import GRID, SOFT_INK, Style, contrast
 from flashgc.plot.multiples import multiples, names, widest
-from flashgc.plot.scales import WIDE
+from flashgc.plot.scales import WIDE, formatter
 from flashgc.plot.series import Numbers
 
 #: Perceptually uniform, and alike for the colour-blind (Nuñez, Anderton and Renslow, 2018).
@@ -45,16 +46,17 @@ def heatmap(view: View, style: Style, title: str | None) -> Figure:
     values = np.concatenate([array.ravel() for array in arrays])
     norm = _norm(values[~np.isnan(values)])
     cell = (made.width - 0.15) / len(columns)
-    shown = _digits(values, medium.small, cell)
+    digits, size = _written(values, medium.small, cell)
     for (_, axes), array in zip(made.panels, arrays, strict=True):
         image = axes.imshow(array, cmap=MAP, norm=norm, aspect="auto", interpolation="nearest")
-        _cells(axes, array, norm, shown, medium.small)
+        _cells(axes, array, norm, digits, size)
         axes.set_yticks(range(len(rows)), rows)
         _columns(axes, columns, cell, medium.small)
         axes.tick_params(length=0)
         axes.grid(visible=False)
         axes.spines[:].set_visible(False)
     colours = made.figure.colorbar(image, ax=[axes for _, axes in made.panels], pad=0.02)
+    colours.formatter = formatter(view.y, norm.vmax or 0) or colours.formatter
     colours.set_label(wrapped(label(view.y), made.figure.get_figheight() * 0.8, medium.text))
     colours.outline.set_visible(False)
     header(made.figure, style, title, [], _note(view))
@@ -88,18 +90,26 @@ def _norm(values: Numbers) -> Normalize:
     return Normalize(least, most if most > least else least + 1)
 
 
-def _digits(values: Numbers, points: float, cell: float) -> str:
-    """The format of the numbers in cells: as many digits as there is room for; none if not."""
+def _written(values: Numbers, points: float, cell: float) -> tuple[int, float]:
+    """Digits of the numbers in cells and the size of their letters; no digit where none fits."""
     known = values[~np.isnan(values)]
-    for form in (".2f", ".1f", ".0f", ".2g"):
-        texts = {format(value, form) for value in known}
-        apart = len(texts) > min(len(known), 2) / 2
-        if apart and max(text_width(text, points) for text in texts) <= 0.85 * cell:
-            return form
-    return ""
+    for digits, size in itertools.product((3, 2), (points, 0.85 * points)):
+        if max(text_width(significant(value, digits), size) for value in known) <= 0.88 * cell:
+            return digits, size
+    return 0, points
 
 
-def _cells(axes: Axes, array: Numbers, norm: Normalize, form: str, points: float) -> None:
+def significant(value: float, digits: int) -> str:
+    """A number with so many digits at least, without an exponent.
+
+    >>> significant(1.2345, 3), significant(14.86, 3), significant(12738, 3), significant(8, 2)
+    ('1.23', '14.9', '12738', '8.0')
+    """
+    before = 1 if value == 0 else int(np.floor(np.log10(abs(value)))) + 1
+    return f"{value:.{max(0, digits - before)}f}"
+
+
+def _cells(axes: Axes, array: Numbers, norm: Normalize, digits: int, points: float) -> None:
     """Numbers in cells, and hatches where there is none."""
     colours = matplotlib.colormaps[MAP]
     for (row, column), value in np.ndenumerate(array):
@@ -108,11 +118,11 @@ def _cells(axes: Axes, array: Numbers, norm: Normalize, form: str, points: float
                 Rectangle((column - 0.5, row - 0.5), 1, 1, facecolor="white", edgecolor=SOFT_INK,
                           hatch="////", linewidth=0)
             )  # fmt: skip
-        elif form:
+        elif digits:
             # White where it has the larger contrast: its product with that of black is 21.
             dark = contrast(to_hex(colours(norm(value)))) > math.sqrt(21)
             axes.text(
-                column, row, format(value, form), ha="center", va="center", size=points,
+                column, row, significant(value, digits), ha="center", va="center", size=points,
                 color="white" if dark else "black",
             )  # fmt: skip
     for edge in np.arange(array.shape[1] - 1) + 0.5:

@@ -57,13 +57,14 @@ def _curves(view: View, style: Style, title: str | None) -> Figure:
     rows = sum(one.count("\n") + 1 for one in shown)
     least = (rows * _LEADING + 1) * medium.small / 72
     height = max(least, style.size[1] - 0.6 if len(view.panes) == 1 else 0.52 * style.size[1])
+    right = widest(shown, medium.small) + 0.3 if shown else 0.0
     made = multiples(
         view,
         style,
         x_label=label(view.x),
         y_label=label(view.y),
         height=height,
-        right=widest(shown, medium.small) + 0.3 if shown else 0.0,
+        right=right,
         left=0.5,
     )
     across = [scaled(view.x, point.x) for point in _points(view)]
@@ -72,9 +73,9 @@ def _curves(view: View, style: Style, title: str | None) -> Figure:
         for line in pane.lines:
             if line.points:
                 _curve(axes, view, line, look[line.by], style)
-    most = 72 * made.width / medium.small
+    most = 72 * (made.width - right) / medium.small / 3.5
     for _, axes in made.panels[:1]:
-        fit(axes, "x", view.x, across, min(8, max(3, most / 6)), at_values=True)
+        fit(axes, "x", view.x, across, min(8, max(3, most)), at_values=True)
         fit(axes, "y", view.y, up, min(6, max(3, 72 * height / medium.small / 3.5)))
     header(made.figure, style, title, [], said(view, "lines", "bands"))
     for pane, axes in made.panels:

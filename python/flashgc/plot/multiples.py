@@ -80,9 +80,11 @@ def multiples(
         if index + columns >= count:
             axes.set_xlabel(wrapped(x_label, 0.95 * (each - right), medium.text))
             axes.tick_params(axis="x", labelbottom=True)
-        if index % columns == 0:
+        if rows == 1 and index == 0:
             axes.set_ylabel(wrapped(y_label, 0.9 * height, medium.text))
         panels.append((view.panes[index], axes))
+    if rows > 1:
+        figure.supylabel(y_label, size=medium.text)
     return Multiples(figure, tuple(panels), each)
 
 

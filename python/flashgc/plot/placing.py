@@ -46,7 +46,8 @@ def place(axes: Axes, named: Sequence[Named], points: float, taken: Sequence[Num
     missing = 0
     for one in named:
         lines = one.text.count("\n") + 1
-        size = (text_width(one.text, points) * 72 * scale, 1.2 * points * lines * scale)
+        width = text_width(one.text, points) * 72 + 0.4 * points
+        size = (width * scale, 1.2 * points * lines * scale)
         found = None
         for distance, anchor, angle in itertools.product(_DISTANCES, one.anchors, _ANGLES):
             centre = axes.transData.transform(anchor)

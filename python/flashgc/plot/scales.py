@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Sequence
 from typing import Literal
 
@@ -10,6 +12,7 @@ from matplotlib.axis import Axis
 from matplotlib.ticker import (
     EngFormatter,
     FixedLocator,
+    Formatter,
     FuncFormatter,
     LogLocator,
     MaxNLocator,
@@ -50,21 +53,34 @@ def fit(
 ) -> None:
     """Gives an axis the scale and the ticks of a column, at most about ``most`` of them.
 
-    With ``at_values``, a logarithmic axis has its ticks at the values, if these are few.
+    With ``at_values`` it has its ticks at the values, if these are few and far apart.
     """
     axis = _axis(axes, which)
     least, greatest = min(values), max(values)
     if least > 0 and greatest >= WIDE * least:
         logarithmic(axes, which, least, greatest)
-        if at_values and len(set(values)) <= most:
-            axis.set_major_locator(FixedLocator(sorted(set(values))))
-            axis.set_minor_locator(NullLocator())
     else:
         axis.set_major_locator(ticks(most))
+    if at_values and _apart(sorted(set(values)), most, scale=axis.get_scale()):
+        axis.set_major_locator(FixedLocator(sorted(set(values))))
+        axis.set_minor_locator(NullLocator())
+    written = formatter(column, greatest)
+    if written is not None:
+        axis.set_major_formatter(written)
+
+
+def formatter(column: str, greatest: float) -> Formatter | None:
+    """What writes sizes and large numbers of a column; ``None`` where plain digits do."""
     if column.endswith("_bytes"):
-        axis.set_major_formatter(FuncFormatter(lambda value, _: format_size(value)))
-    elif greatest >= _MANY:
-        axis.set_major_formatter(EngFormatter(sep=" "))
+        return FuncFormatter(lambda value, _: format_size(value))
+    return EngFormatter(sep=" ") if greatest >= _MANY else None
+
+
+def _apart(values: Sequence[float], most: float, *, scale: str) -> bool:
+    """Whether ticks at all values are far enough apart to be read."""
+    places = [math.log(value) if scale == "log" else value for value in values]
+    gaps = [after - before for before, after in itertools.pairwise(places)]
+    return bool(gaps) and most * min(gaps) >= places[-1] - places[0]
 
 
 def _axis(axes: Axes, which: Literal["x", "y"]) -> Axis:
