@@ -19,6 +19,8 @@ SEED = "seed"
 AMPLIFICATION = "write_amplification"
 #: Most lines in a panel, and most panels.
 MOST = 12
+#: Most rows or columns of words, and of cells.
+MOST_ROWS = 40
 #: Figures that stand for latency where nobody names one.
 _LATENCIES = ("read_p99_us", "write_p99_us", "all_p99_us")
 
@@ -112,9 +114,12 @@ class Chosen:
                 both = " and ".join(f"--{place}" for place, one in self.at.items() if one == name)
                 raise ConfigError(f"{both}: both are '{name}'; hint: leave one out")
         self.left: list[str] = []
+        # Without a horizontal axis nothing has room for many values.
+        roomy = "x" in places
         for name in table.varied:
             before = [*named, *self.left]
-            if name != SEED and not any(table.follows(name, other) for other in before):
+            possible = name != SEED and (roomy or _few(table, name))
+            if possible and not any(table.follows(name, other) for other in before):
                 self.left.append(name)
         for place in places:
             if self.at[place] is None:

@@ -13,7 +13,17 @@ from typing import Any
 
 from flashgc import _core
 from flashgc._core import ConfigError
-from flashgc.kept.choice import AMPLIFICATION, MOST, SEED, Chosen, Row, Table, figure, number
+from flashgc.kept.choice import (
+    AMPLIFICATION,
+    MOST,
+    MOST_ROWS,
+    SEED,
+    Chosen,
+    Row,
+    Table,
+    figure,
+    number,
+)
 from flashgc.kept.wording import more_is_better, text
 from flashgc.results.intervals import half_width, mean
 
@@ -176,6 +186,14 @@ def _axis(table: Table, chosen: Chosen, kind: str) -> str:
 
 def _check_size(table: Table, at: View, panes: Sequence[Pane]) -> None:
     """Raises where more would be drawn than can be told apart."""
+    if at.kind == "heatmap" or (at.kind == "lines" and not at.numeric):
+        for name, place in ((at.x, "x"), (at.by, "by")):
+            count = 0 if name is None else len(table.values(name))
+            if count > MOST_ROWS:
+                raise ConfigError(
+                    f"--{place}: {name} has {count} values, more than the {MOST_ROWS} that have "
+                    "room; hint: --kind distribution"
+                )
     lines = 0 if at.kind == "heatmap" else max(len(pane.lines) for pane in panes)
     for name, place, count in ((at.by, "by", lines), (at.panels, "panels", len(panes))):
         if name is not None and count > MOST:

@@ -10,6 +10,7 @@ from typing import Any
 
 from flashgc import _core
 from flashgc._core import ConfigError
+from flashgc.kept.tidy import is_option
 from flashgc.registry import brief
 from flashgc.units import format_size
 
@@ -65,8 +66,8 @@ def column(asked: str, names: Sequence[str], what: str, likely: Sequence[str] = 
 def label(name: str) -> str:
     """The label of an axis that shows a column, with its unit.
 
-    >>> label("spare"), label("read_p99_us"), label("page_size_bytes"), label("read_p99_9_us")
-    ('spare factor (%)', 'read p99 (µs)', 'page size', 'read p99.9 (µs)')
+    >>> label("spare"), label("read_p99_us"), label("page_size_bytes"), label("host_bytes")
+    ('spare factor (%)', 'read p99 (µs)', 'page size', 'host bytes')
     """
     if name in _SHARES:
         return f"{_LABELS.get(name, name.replace('_', ' '))} (%)"
@@ -76,6 +77,8 @@ def label(name: str) -> str:
     if not stem or unit not in _UNITS:
         stem, unit = name, ""
     words = re.sub(r"(p\d+)_(\d+)", r"\1.\2", stem).replace("_", " ")
+    if unit == "bytes" and not is_option(name):
+        return f"{words} bytes"
     # Sizes are written with their units.
     return f"{words} ({_UNITS[unit]})" if unit and unit != "bytes" else words
 

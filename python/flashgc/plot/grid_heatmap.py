@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import matplotlib
@@ -46,10 +47,11 @@ def heatmap(view: View, style: Style, title: str | None) -> Figure:
     values = np.concatenate([array.ravel() for array in arrays])
     norm = _norm(values[~np.isnan(values)])
     cell = (made.width - 0.15) / len(columns)
-    digits, size = _written(values, medium.small, cell)
-    for (_, axes), array in zip(made.panels, arrays, strict=True):
+    texts, size = _written(view.y, values, medium.small, cell)
+    for index, ((_, axes), array) in enumerate(zip(made.panels, arrays, strict=True)):
         image = axes.imshow(array, cmap=MAP, norm=norm, aspect="auto", interpolation="nearest")
-        _cells(axes, array, norm, digits, size)
+        own = texts[index * array.size : (index + 1) * array.size]
+        _cells(axes, array, norm, own, size)
         axes.set_yticks(range(len(rows)), rows)
         _columns(axes, columns, cell, medium.small)
         axes.tick_params(length=0)
@@ -90,41 +92,47 @@ def _norm(values: Numbers) -> Normalize:
     return Normalize(least, most if most > least else least + 1)
 
 
-def _written(values: Numbers, points: float, cell: float) -> tuple[int, float]:
-    """Digits of the numbers in cells and the size of their letters; no digit where none fits."""
-    known = values[~np.isnan(values)]
+def _written(name: str, values: Numbers, points: float, cell: float) -> tuple[list[str], float]:
+    """The numbers in all cells and the size of their letters; empty where they do not fit."""
     for digits, size in itertools.product((3, 2), (points, 0.85 * points)):
-        if max(text_width(significant(value, digits), size) for value in known) <= 0.88 * cell:
-            return digits, size
-    return 0, points
+        texts = [significant(name, value, digits) for value in values]
+        if max(text_width(text, size) for text in texts if text) <= 0.88 * cell:
+            return texts, size
+    return [""] * len(values), points
 
 
-def significant(value: float, digits: int) -> str:
-    """A number with so many digits at least, without an exponent.
+def significant(name: str, value: float, digits: int) -> str:
+    """A number of a column with so many digits at least, without an exponent.
 
-    >>> significant(1.2345, 3), significant(14.86, 3), significant(12738, 3), significant(8, 2)
-    ('1.23', '14.9', '12738', '8.0')
+    >>> significant("erases", 12738, 3), significant("wear_cv", 0.1234, 3)
+    ('12738', '0.123')
+    >>> significant("erases", 8, 2), significant("host_bytes", 2048, 3)
+    ('8.0', '2 KiB')
     """
+    if np.isnan(value):
+        return ""
+    written = formatter(name, abs(value))
+    if written is not None:
+        return written(value)
     before = 1 if value == 0 else int(np.floor(np.log10(abs(value)))) + 1
     return f"{value:.{max(0, digits - before)}f}"
 
 
-def _cells(axes: Axes, array: Numbers, norm: Normalize, digits: int, points: float) -> None:
+def _cells(
+    axes: Axes, array: Numbers, norm: Normalize, texts: Sequence[str], points: float
+) -> None:
     """Numbers in cells, and hatches where there is none."""
     colours = matplotlib.colormaps[MAP]
-    for (row, column), value in np.ndenumerate(array):
+    for ((row, column), value), text in zip(np.ndenumerate(array), texts, strict=True):
         if np.isnan(value):
             axes.add_patch(
                 Rectangle((column - 0.5, row - 0.5), 1, 1, facecolor="white", edgecolor=SOFT_INK,
                           hatch="////", linewidth=0)
             )  # fmt: skip
-        elif digits:
+        elif text:
             # White where it has the larger contrast: its product with that of black is 21.
-            dark = contrast(to_hex(colours(norm(value)))) > math.sqrt(21)
-            axes.text(
-                column, row, significant(value, digits), ha="center", va="center", size=points,
-                color="white" if dark else "black",
-            )  # fmt: skip
+            ink = "white" if contrast(to_hex(colours(norm(value)))) > math.sqrt(21) else "black"
+            axes.text(column, row, text, ha="center", va="center", size=points, color=ink)
     for edge in np.arange(array.shape[1] - 1) + 0.5:
         axes.axvline(edge, color=GRID, linewidth=0.5)
     for edge in np.arange(array.shape[0] - 1) + 0.5:
