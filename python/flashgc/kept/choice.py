@@ -79,7 +79,8 @@ def figure(table: Table, asked: str | None, what: str, kind: str) -> str:
     if asked is None and kind == "pareto":
         asked = next((name for name in _LATENCIES if name in figures), None)
         if asked is None:
-            raise ConfigError(f"{what}: no result has a latency{_instead(what, figures)}")
+            others = [name for name in figures if name != AMPLIFICATION]
+            raise ConfigError(f"{what}: no result has a latency{_instead(what, others)}")
     found = column(asked or AMPLIFICATION, table.names, what, figures)
     if not any(number(row.get(found)) is not None for row in table.shown):
         raise ConfigError(f"{what}: no result has a number in '{found}'{_instead(what, figures)}")
@@ -136,7 +137,9 @@ class Chosen:
             "by": (numbers if heat else []) + policies,
             "panels": workloads,
         }[place]
-        several = [name for name in [*first, *self.left] if place == "x" or _few(table, name)]
+        # A workload goes to a panel, unless there is nothing else.
+        others = [*first, *(name for name in self.left if name != "workload"), *workloads]
+        several = [name for name in others if place == "x" or _few(table, name)]
         found = next(iter(several), None)
         if found is not None:
             self.left.remove(found)

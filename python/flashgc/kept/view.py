@@ -218,7 +218,7 @@ def _means(table: Table, at: View, shown: str, rows: Sequence[Row]) -> tuple[Poi
     """A point for each value on the horizontal axis."""
     named = (at.x, at.by, at.panels)
     made = [
-        _point(value, shown, _seeds(table, named, some, at))
+        _point(value, shown, _seeds(table, named, some))
         for value, some in _parted(table, at.x, rows)
         if not (at.numeric and value is None)
     ]
@@ -235,7 +235,7 @@ def _scattered(table: Table, at: View, shown: str, rows: Sequence[Row]) -> tuple
     made = []
     for some in cells.values():
         both = [
-            row for row in _seeds(table, apart, some, at)
+            row for row in _seeds(table, apart, some)
             if number(row.get(at.x)) is not None and number(row.get(shown)) is not None
         ]  # fmt: skip
         if both:
@@ -251,17 +251,15 @@ def _ranked(_table: Table, _at: View, shown: str, rows: Sequence[Row]) -> tuple[
     return tuple(Point(value, (rank + 1) / len(values)) for rank, value in enumerate(values))
 
 
-def _seeds(table: Table, named: Iterable[str | None], rows: Sequence[Row], at: View) -> list[Row]:
+def _seeds(table: Table, named: Iterable[str | None], rows: Sequence[Row]) -> list[Row]:
     """The rows of one point, which differ in the seed alone; raises where they differ in more."""
     for name in table.varied:
         values = [row.get(name) for row in rows]
         if name not in (*named, SEED) and len(set(values)) > 1:
             some = next(value for value in values if value is not None)
-            way = f"--where {shlex.quote(f'{name}={some}')}"
-            if at.panels is None:
-                way += f" or --panels {name}"
             raise ConfigError(
-                f"{name} varies as well, and a mean over it would mislead; hint: {way}"
+                f"{name} varies as well, and a mean over it would mislead; hint: --where "
+                + shlex.quote(f"{name}={some}")
             )
     made: dict[Any, Row] = {}
     for row in rows:

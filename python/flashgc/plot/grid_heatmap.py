@@ -26,7 +26,7 @@ from flashgc.plot.series import Numbers
 #: Perceptually uniform, and alike for the colour-blind (Nuñez, Anderton and Renslow, 2018).
 MAP = "cividis"
 #: Characters of the reason why cells have no result.
-_REASON = 110
+_REASON = 160
 
 
 def heatmap(view: View, style: Style, title: str | None) -> Figure:
