@@ -250,8 +250,7 @@ def test_a_heat_map_has_the_mean_in_each_cell_and_hatches_what_cannot_be() -> No
     ]
     figure = plot.grid(rows, kind="heatmap", x="spare", by="blocks")
     axes = figure.axes[0]
-    (image,) = axes.images
-    found = np.ma.filled(image.get_array(), np.nan)
+    found = np.ma.filled(axes.collections[0].get_array(), np.nan)
     assert np.array_equal(found, [[math.nan, 1.5], [5, 2.5]], equal_nan=True), "128 is on top"
     assert [one.get_text() for one in axes.texts] == ["1.50", "5.00", "2.50"]
     (hatched,) = axes.patches
@@ -285,6 +284,7 @@ def test_a_distribution_is_the_share_of_rows_up_to_each_value() -> None:
         ({"y": "victim"}, "--y: no result has a number in 'victim'; hint: --y write_ampl"),
         ({"x": "spare", "by": "spare"}, "--x and --by: both are 'spare'"),
         ({"kind": "heat"}, "--kind: unknown kind 'heat'; hint: known: lines, pareto, heatmap"),
+        ({"by": "WA"}, "--by: 'write_amplification' is a figure, expected an option"),
         ({"kind": "pareto"}, "no result has a latency; hint: --y wear_cv"),
         ({"kind": "pareto", "y": "WA"}, "--x and --y: both are 'write_amplification'"),
         ({"kind": "distribution", "x": "WA"}, "--x: a distribution .* hint: --y WA"),

@@ -110,6 +110,12 @@ class Chosen:
             for place, name in asked.items()
         }
         named = [name for name in self.at.values() if name is not None]
+        for place, name in self.at.items():
+            if name in NAMES:
+                raise ConfigError(
+                    f"--{place}: '{name}' is a figure, expected an option; hint: --kind pareto "
+                    "draws two figures"
+                )
         for name in named:
             if named.count(name) > 1:
                 both = " and ".join(f"--{place}" for place, one in self.at.items() if one == name)

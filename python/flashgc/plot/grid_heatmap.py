@@ -49,7 +49,9 @@ def heatmap(view: View, style: Style, title: str | None) -> Figure:
     cell = (made.width - 0.15) / len(columns)
     texts, size = _written(view.y, values, medium.small, cell)
     for index, ((_, axes), array) in enumerate(zip(made.panels, arrays, strict=True)):
-        image = axes.imshow(array, cmap=MAP, norm=norm, aspect="auto", interpolation="nearest")
+        edges = [np.arange(size + 1) - 0.5 for size in array.shape]
+        image = axes.pcolormesh(edges[1], edges[0], array, cmap=MAP, norm=norm)
+        axes.set(xlim=edges[1][[0, -1]], ylim=edges[0][[-1, 0]])
         own = texts[index * array.size : (index + 1) * array.size]
         _cells(axes, array, norm, own, size)
         axes.set_yticks(range(len(rows)), rows)
@@ -61,6 +63,9 @@ def heatmap(view: View, style: Style, title: str | None) -> Figure:
     colours.formatter = formatter(view.y, norm.vmax or 0) or colours.formatter
     colours.set_label(wrapped(label(view.y), made.figure.get_figheight() * 0.8, medium.text))
     colours.outline.set_visible(False)
+    # As shapes, not as an image of so many dots.
+    assert colours.solids is not None
+    colours.solids.set(rasterized=False, edgecolor="face")
     header(made.figure, style, title, [], _note(view))
     return made.figure
 
