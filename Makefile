@@ -98,6 +98,7 @@ docs: $(MODULE) ## write the reference, the outputs and the figures in the docum
 	$(BIN)/python docs/figures/compare.py
 	PYTHONPATH=scripts/docs $(BIN)/python docs/figures/placement.py
 	PYTHONPATH=scripts/docs $(BIN)/python docs/figures/gaps.py
+	PYTHONPATH=scripts/docs $(BIN)/python docs/figures/plots.py
 
 demo: build ## which policy writes least, on a real trace and on hot and cold data
 	@echo "A PostgreSQL server's drive (data/README.md): which policy writes least?"

@@ -28,6 +28,29 @@ def curves(groups: int = 3) -> list[Series]:
     return made
 
 
+def grid_rows() -> list[dict[str, object]]:
+    """A grid of two workloads, three policies, three spare factors and two seeds."""
+    return [
+        {
+            "workload": workload, "spare": spare, "victim": victim, "seed": seed,
+            "write_amplification": 1 + base / spare / 10 + seed / 50, "wear_cv": spare / base,
+        }
+        for workload in ("traces/long_name_of_a_volume_1.csv.zst", "hotcold:f=0.2,r=0.8")
+        for base, victim in ((2, "greedy"), (2.1, "d-choices:d=3"), (2.9, "cost-benefit"))
+        for spare in (0.05, 0.1, 0.2)
+        for seed in (1, 2)
+    ]  # fmt: skip
+
+
+def rows_of_many() -> list[dict[str, object]]:
+    """Ten lines that end in one place."""
+    return [
+        {"spare": spare, "victim": f"d-choices:d={d}", "write_amplification": 1 + 1 / spare / d}
+        for d in range(2, 12)
+        for spare in (0.01, 0.1, 0.4)
+    ]
+
+
 @cache
 def pictures(medium: str = "screen") -> dict[str, Figure]:
     """One picture of every kind."""
@@ -60,6 +83,14 @@ def _pictures() -> Iterator[tuple[str, Figure]]:
     yield "comparison", plot.compare(comparison)
     searched = {"victim": victims, "frontier": frontiers, "placement": "none", "budget": 4}
     yield "search", plot.tune(flashgc.tune("uniform", runs=2, **searched, **SMALL))
+    rows = grid_rows()
+    yield "grid", plot.grid(rows)
+    yield "grid of many", plot.grid(rows_of_many())
+    yield "grid in panels", plot.grid(rows, panels="workload", title="Panels")
+    yield "grid in rows", plot.grid(rows, x="victim", by="spare", panels="workload")
+    yield "front", plot.grid(rows, kind="pareto", y="wear_cv", panels="workload")
+    yield "heat map", plot.grid(rows, kind="heatmap")
+    yield "distribution", plot.grid(rows, kind="distribution", by="workload")
     foreseen = flashgc.gap(
         "hotcold", runs=2, couples=["sepbit-cb"], sigma=[1, 2], classes=8, **SMALL
     )

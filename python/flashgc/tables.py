@@ -113,7 +113,7 @@ def _tex_line(cells: Sequence[str]) -> str:
 
 def to_parquet(rows: Rows) -> bytes:
     """The table as Parquet. Raises :class:`flashgc.ConfigError` without the package ``pyarrow``."""
-    parquet = _package("pyarrow.parquet", "pyarrow", "a file .parquet")
+    parquet = package("pyarrow.parquet", "pyarrow", "a file .parquet")
     sink = io.BytesIO()
     parquet.write_table(to_arrow(rows), sink)
     return sink.getvalue()
@@ -121,7 +121,7 @@ def to_parquet(rows: Rows) -> bytes:
 
 def to_arrow(rows: Rows) -> Any:
     """The table as a ``pyarrow.Table``."""
-    arrow = _package("pyarrow", "pyarrow", "a table of Arrow")
+    arrow = package("pyarrow", "pyarrow", "a table of Arrow")
     names = columns(rows)
     return arrow.table({name: [row.get(name) for row in rows] for name in names})
 
@@ -135,9 +135,9 @@ def to_frame(rows: Rows, library: str = "pandas") -> Any:
         raise ConfigError(
             f"unknown library '{library}'; hint: {_core.suggest(library, ['pandas', 'polars'])}"
         )
-    package = _package(library, library, "a data frame")
+    frames = package(library, library, "a data frame")
     names = columns(rows)
-    return package.DataFrame({name: [row.get(name) for row in rows] for name in names})
+    return frames.DataFrame({name: [row.get(name) for row in rows] for name in names})
 
 
 #: What writes each form.
@@ -164,17 +164,16 @@ def _form(name: str, option: str) -> str:
             f"{option}: {name} ends in no form of a table; hint: end it in {', '.join(FORMS)}"
         )
     if ending == ".parquet":
-        _package("pyarrow.parquet", "pyarrow", f"{option} {name}")
+        package("pyarrow.parquet", "pyarrow", f"{option} {name}")
     return ending
 
 
-def _package(module: str, package: str, what: str) -> Any:
+def package(module: str, name: str, what: str) -> Any:
+    """A module of a package that only some need; ``what`` needs it."""
     try:
         return importlib.import_module(module)
     except ImportError:
-        raise ConfigError(
-            f"{what} needs the package {package}; hint: pip install {package}"
-        ) from None
+        raise ConfigError(f"{what} needs the package {name}; hint: pip install {name}") from None
 
 
 def _numeric(rows: Rows, name: str) -> bool:

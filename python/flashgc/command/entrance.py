@@ -24,6 +24,7 @@ COMMANDS = {
     "find": "flashgc.command.find:find",
     "fleet": "flashgc.command.fleet:fleet",
     "results": "flashgc.command.kept:results",
+    "plot": "flashgc.command.plot:plot",
     "tune": "flashgc.command.tune:tune",
     "gap": "flashgc.command.gap:gap",
     "reproduce": "flashgc.command.reproduce:reproduce",

@@ -14,6 +14,7 @@ from flashgc._core import ConfigError, Control
 from flashgc._places import Places
 from flashgc._signature import typed_keywords
 from flashgc.configuration import configurations
+from flashgc.execution import parse_jobs
 from flashgc.experiment import experiment
 from flashgc.fleets.cells import Policy, Work
 from flashgc.fleets.outcome import Fleet, fleet_of, policies_of, rounded
@@ -23,7 +24,7 @@ from flashgc.keywords import CompareKeywords
 from flashgc.options import OPTIONS, find
 from flashgc.pace import Show
 from flashgc.policy_files import load_policies
-from flashgc.simulation import given_values, parse_jobs
+from flashgc.simulation import given_values
 
 #: The file of results if nobody says otherwise.
 RESULTS = "fleet.results"

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from flashgc.plot.distributions import valid_pages
     from flashgc.plot.files import save, to_svg
     from flashgc.plot.foreseen import gap
+    from flashgc.plot.grid import grid
     from flashgc.plot.identified import identified
     from flashgc.plot.latency import distribution, over_time, percentiles
     from flashgc.plot.look import rc_params, style
@@ -36,6 +37,7 @@ __all__ = [
     "compare",
     "distribution",
     "gap",
+    "grid",
     "identified",
     "model_beside_simulation",
     "over_time",
@@ -59,6 +61,7 @@ _HOMES = {
     **dict.fromkeys(("Panel", "against", "panels"), "curves"),
     **dict.fromkeys(("save", "to_svg"), "files"),
     "gap": "foreseen",
+    "grid": "grid",
     "identified": "identified",
     **dict.fromkeys(("distribution", "over_time", "percentiles"), "latency"),
     **dict.fromkeys(("rc_params", "style"), "look"),

@@ -9,13 +9,13 @@ from typing import NotRequired, TypeAlias, TypedDict
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from flashgc._core import ConfigError, suggest
 from flashgc.plot.appearance import Appearance
 from flashgc.plot.labels import wrapped
 from flashgc.plot.look import SOFT_INK, Look, Medium, Style, drawing, new_figure
 from flashgc.plot.names import Drawn, name
+from flashgc.plot.scales import logarithmic, ticks
 from flashgc.plot.series import Series, check_mapping, check_text, numbers, shortened
 
 
@@ -204,11 +204,7 @@ def _resolved(part: Panel, x_label: str, y_label: str, x_log: bool) -> _Resolved
 def _fill(axes: Axes, style: Style, part: _Resolved, appearance: Appearance) -> None:
     if part.x_log:
         x = np.concatenate([one.points[0] for one in part.series])
-        axes.set_xscale("log")
-        steps = (1, 2, 5) if x.max() < 300 * x.min() else (1,)
-        axes.xaxis.set_major_locator(LogLocator(subs=steps))
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-        axes.xaxis.set_minor_formatter(NullFormatter())
+        logarithmic(axes, "x", float(x.min()), float(x.max()))
     for y in part.reference_lines.values():
         axes.axhline(y, color=SOFT_INK, linewidth=0.9, dashes=(4, 2), zorder=1.5)
     for one in part.series:
@@ -222,11 +218,6 @@ def _ticks(axes: Axes, style: Style, columns: int) -> None:
     width, height = (72 * inches / style.medium.small for inches in style.size)
     axes.xaxis.set_major_locator(ticks(np.clip(width / columns / 5, 3, 8)))
     axes.yaxis.set_major_locator(ticks(np.clip(height / 3.5, 3, 6)))
-
-
-def ticks(most: float) -> MaxNLocator:
-    """Ticks at round numbers, not more than ``most`` and one."""
-    return MaxNLocator(int(most), steps=(1, 2, 2.5, 5, 10))
 
 
 def draw(axes: Axes, series: Series, look: Look, medium: Medium, *, marked: bool) -> None:

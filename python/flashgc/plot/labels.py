@@ -18,9 +18,9 @@ from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
 from matplotlib.textpath import TextPath
-from matplotlib.transforms import Bbox
+from matplotlib.transforms import Bbox, Transform, offset_copy
 
-from flashgc.plot.look import Style, for_text
+from flashgc.plot.look import SOFT_INK, Style, for_text
 
 #: A sample of a line, of a marker, or of a marker with its interval.
 Handle: TypeAlias = Line2D | ErrorbarContainer
@@ -74,9 +74,13 @@ def text_width(text: str, points: float, weight: str = "normal") -> float:
 
 
 def header(
-    figure: Figure, style: Style, title: str | None, blocks: Sequence[Sequence[Handle]]
+    figure: Figure,
+    style: Style,
+    title: str | None,
+    blocks: Sequence[Sequence[Handle]],
+    note: str = "",
 ) -> None:
-    """Puts title and legend above everything, and makes the picture higher by as much.
+    """Puts title, note and legend above everything, and makes the picture higher by as much.
 
     The legend is one line of all ``blocks`` where there is room, and else each in lines of its own.
     """
@@ -87,6 +91,9 @@ def header(
         size = 1.12 * style.medium.text
         lines = wrapped(title, room, size, "bold")
         placed.append(figure.text(0, 0, lines, size=size, weight="bold"))
+    if note:
+        lines = wrapped(note, room, style.medium.small)
+        placed.append(figure.text(0, 0, lines, size=style.medium.small, color=SOFT_INK))
     filled = [block for block in blocks if block]
     if filled:
         together = [handle for block in filled for handle in block]
@@ -135,13 +142,18 @@ def _inches(figure: Figure, thing: Text | Legend) -> Bbox:
     return Bbox(thing.get_window_extent().get_points() / figure.dpi)
 
 
-def spread(wanted: Sequence[float], sizes: Sequence[float]) -> list[float]:
+def spread(
+    wanted: Sequence[float], sizes: Sequence[float], within: tuple[float, float] | None = None
+) -> list[float]:
     """Places nearest to those wanted (least squares) where nothing overlaps, in the same order.
 
     Both have one element for each thing; a thing of size 2 reaches 1 to both sides of its place.
+    Nothing reaches out of ``within``, unless there is too little room in it.
 
     >>> spread([5, 1, 1.5], [1, 1, 1])
     [5.0, 0.75, 1.75]
+    >>> spread([5, 1, 1.5], [1, 1, 1], (1, 5))
+    [4.5, 1.5, 2.5]
     """
     order = sorted(range(len(wanted)), key=lambda index: wanted[index])
     stacked, least = 0.0, []
@@ -156,6 +168,10 @@ def spread(wanted: Sequence[float], sizes: Sequence[float]) -> list[float]:
             last = pools.pop()
             pools[-1] += last
     levels = [_mean(pool) for pool in pools for _ in pool]
+    if within is not None:
+        # The best places between bounds are the best ones, cut off there.
+        bottom, top = within[0], within[1] - stacked
+        levels = [max(min(level, top), bottom) for level in levels]
     placed = [0.0] * len(wanted)
     for index, low, level in zip(order, least, levels, strict=True):
         placed[index] = level + low
@@ -173,15 +189,20 @@ def figure_of(axes: Axes) -> Figure:
     return figure
 
 
-def displacements(axes: Axes, labels: Sequence[tuple[float, int]], points: float) -> list[float]:
+def displacements(
+    axes: Axes, labels: Sequence[tuple[float, int]], points: float, *, inside: bool = False
+) -> list[float]:
     """By how many points each label must move so that none overlaps another.
 
-    A label is its height in data and its number of lines, of letters of so many points. The picture
-    must have been laid out.
+    A label is its height in data and its number of lines, of letters of so many points. With
+    ``inside`` none is higher or lower than the axes, if there is room. The picture must have been
+    laid out.
     """
     scale = 72 / figure_of(axes).dpi
     wanted = [float(axes.transData.transform((1, y))[1]) * scale for y, _ in labels]
-    placed = spread(wanted, [_LEADING * points * lines for _, lines in labels])
+    box = axes.get_window_extent()
+    within = (box.y0 * scale, box.y1 * scale) if inside else None
+    placed = spread(wanted, [_LEADING * points * lines for _, lines in labels], within)
     return [place - want for place, want in zip(placed, wanted, strict=True)]
 
 
@@ -207,3 +228,48 @@ def at_the_right(axes: Axes, labels: Sequence[EndLabel], points: float) -> None:
     tall = [(label.y, label.text.count("\n") + 1) for label in labels]
     for text, move in zip(texts, displacements(axes, tall, points), strict=True):
         text.xyann = (4, move)
+
+
+#: Points between axes and labels that lines lead to.
+_LEAD = 15
+
+
+def led_to(axes: Axes, labels: Sequence[EndLabel], ends: Sequence[float], points: float) -> None:
+    """Writes each label to the right of the axes, with a thin line to where its curve ends.
+
+    ``ends`` are where, on the horizontal axis. No label is higher or lower than the axes, if there
+    is room.
+    """
+    texts = []
+    for label, end in zip(labels, ends, strict=True):
+        texts.append(
+            axes.annotate(
+                label.text,
+                (end, label.y),
+                xytext=(1, label.y),
+                textcoords=_beside(axes, 0),
+                size=points,
+                color=for_text(label.colour),
+                va="center",
+                annotation_clip=False,
+                arrowprops={
+                    "arrowstyle": "-",
+                    "color": label.colour,
+                    "linewidth": 0.6,
+                    "shrinkA": 2,
+                    "shrinkB": 3,
+                    "relpos": (0, 0.5),
+                    "patchA": None,
+                },
+            )
+        )
+    figure_of(axes).draw_without_rendering()
+    tall = [(label.y, label.text.count("\n") + 1) for label in labels]
+    moves = displacements(axes, tall, points, inside=True)
+    for text, move in zip(texts, moves, strict=True):
+        text.anncoords = _beside(axes, move)
+
+
+def _beside(axes: Axes, up: float) -> Transform:
+    """Places right of the axes, so many points above heights in data."""
+    return offset_copy(axes.get_yaxis_transform(), figure_of(axes), x=_LEAD, y=up, units="points")

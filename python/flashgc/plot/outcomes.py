@@ -10,10 +10,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from flashgc._core import ConfigError
-from flashgc.plot.curves import Panel, panels, ticks
+from flashgc.plot.curves import Panel, panels
 from flashgc.plot.labels import header, text_width, wrapped
 from flashgc.plot.latency import over_time, percentiles
 from flashgc.plot.look import COLOURS, Medium, drawing, new_figure
+from flashgc.plot.scales import ticks
 from flashgc.plot.series import Series, check_mapping, literal
 from flashgc.registry import brief
 from flashgc.results import Comparison, Result

@@ -6,9 +6,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from flashgc._core import ConfigError
-from flashgc.plot.curves import ticks
 from flashgc.plot.labels import header, wrapped
 from flashgc.plot.look import COLOURS, drawing, new_figure
+from flashgc.plot.scales import ticks
 from flashgc.plot.series import literal
 from flashgc.tuning.outcome import Tuned
 

@@ -13,10 +13,11 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from flashgc._core import ConfigError
-from flashgc.plot.curves import Panel, panels, ticks
+from flashgc.plot.curves import Panel, panels
 from flashgc.plot.labels import header
 from flashgc.plot.look import COLOURS, SOFT_INK, Style, drawing, new_figure
 from flashgc.plot.outcomes import names
+from flashgc.plot.scales import ticks
 from flashgc.plot.series import Series, literal
 from flashgc.results import Comparison, Lifetime, Milestone, Result, Wear
 

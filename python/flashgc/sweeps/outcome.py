@@ -5,13 +5,16 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from flashgc import _core, tables
 from flashgc._documents import Document, Json, Scalar
 from flashgc.kept import Kept
 from flashgc.kept.tidy import axis_value
 from flashgc.results.figures import figures_of
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True)
@@ -91,6 +94,26 @@ class Sweep(Document):
             for cell in self.cells
             if cell.status == "result"
         ]
+
+    def plot(
+        self,
+        *,
+        x: str | None = None,
+        y: str | None = None,
+        by: str | None = None,
+        panels: str | None = None,
+        kind: Literal["lines", "pareto", "heatmap", "distribution"] = "lines",
+        where: Sequence[str] = (),
+        title: str | None = None,
+    ) -> Figure:
+        """Draws the results (:func:`flashgc.plot.grid`); :func:`flashgc.plot.save` saves it.
+
+        Raises :class:`flashgc.ConfigError` where there is nothing to draw, and where a mean over an
+        option that nobody named would be drawn.
+        """
+        from flashgc.plot import grid
+
+        return grid(self, x=x, y=y, by=by, panels=panels, kind=kind, where=where, title=title)
 
     def to_frame(self, library: str = "pandas") -> object:
         """The tidy table as a data frame of ``pandas`` or ``polars``.

@@ -1,0 +1,69 @@
+"""Kept results of grids: lines, small multiples, Pareto fronts, heat maps, distributions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+from matplotlib.figure import Figure
+
+from flashgc.kept.table import Source, rows_of
+from flashgc.kept.view import View, view
+from flashgc.plot.grid_distribution import distribution
+from flashgc.plot.grid_heatmap import heatmap
+from flashgc.plot.grid_lines import lines
+from flashgc.plot.grid_pareto import pareto
+from flashgc.plot.look import Style, drawing
+from flashgc.plot.series import check_text
+
+_DRAW: dict[str, Callable[[View, Style, str | None], Figure]] = {
+    "lines": lines, "pareto": pareto, "heatmap": heatmap, "distribution": distribution,
+}  # fmt: skip
+
+
+def grid(
+    source: Source,
+    *,
+    x: str | None = None,
+    y: str | None = None,
+    by: str | None = None,
+    panels: str | None = None,
+    kind: Literal["lines", "pareto", "heatmap", "distribution"] = "lines",
+    where: Sequence[str] = (),
+    title: str | None = None,
+) -> Figure:
+    """Draws the results of a grid: a figure ``y`` over an option ``x``, a line for each ``by``.
+
+    ``source`` is a file of results, a table (.csv, .json, .parquet), a
+    :class:`flashgc.Sweep`, or a list of rows as dictionaries. ``panels`` gives a panel to each
+    value of an option; ``where`` chooses rows (``["spare<20%"]``). Columns that are not named are
+    chosen, and seeds averaged, as :func:`flashgc.kept.view.view` says. Kinds:
+
+    - ``lines``: with 95% bands; where ``x`` has no numbers, rows of dots with their intervals.
+    - ``pareto``: two figures, and the front: what no other configuration betters in both.
+    - ``heatmap``: the figure as colour, over two options.
+    - ``distribution``: the share of rows up to each value; median and 95th percentile are marked.
+
+    Raises :class:`flashgc.ConfigError` where there is nothing to draw, and where a mean over an
+    option that nobody named would be drawn.
+
+    >>> rows = [
+    ...     {"spare": spare, "victim": victim, "write_amplification": wa}
+    ...     for victim, spare, wa in [
+    ...         ("greedy", 0.1, 4.5), ("greedy", 0.2, 2.5), ("fifo", 0.1, 5.2), ("fifo", 0.2, 2.7)
+    ...     ]
+    ... ]
+    >>> figure = grid(rows)
+    >>> figure.axes[0].get_xlabel(), [text.get_text() for text in figure.axes[0].texts]
+    ('spare factor (%)', ['greedy', 'fifo'])
+    """
+    if title is not None:
+        check_text(title, "title")
+    shown = view(rows_of(source, where), x=x, y=y, by=by, panels=panels, kind=kind)
+    return of_view(shown, title=title)
+
+
+def of_view(shown: View, *, title: str | None = None) -> Figure:
+    """Draws what was chosen and averaged."""
+    with drawing() as style:
+        return _DRAW[shown.kind](shown, style, title)

@@ -1,0 +1,127 @@
+"""Two figures of each configuration, and the front that no other one betters in both."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from flashgc.kept.view import Pane, Point, View, front
+from flashgc.kept.wording import label, more_is_better, scaled
+from flashgc.plot.grid_lines import groups, said
+from flashgc.plot.labels import header
+from flashgc.plot.look import INK, SOFT_INK, Look, Style, looks
+from flashgc.plot.multiples import configurations, multiples, names
+from flashgc.plot.placing import Named, place
+from flashgc.plot.scales import fit
+from flashgc.plot.series import Numbers
+
+#: How much of its colour a point has that another one betters.
+_PALE = 0.35
+
+
+def pareto(view: View, style: Style, title: str | None) -> Figure:
+    """Draws a point for each configuration; those of the front are full, joined and named."""
+    medium, keys = style.medium, groups(view)
+    made = multiples(
+        view,
+        style,
+        x_label=label(view.x) + _arrow(view.x),
+        y_label=label(view.y) + _arrow(view.y),
+        height=style.size[1] - 0.6 if len(view.panes) == 1 else 0.6 * style.size[1],
+        left=0.5,
+    )
+    look = dict(zip(keys, looks(map(str, range(len(keys)))).values(), strict=True))
+    for pane, axes in made.panels:
+        best = front(view, pane)
+        _steps(axes, view, best)
+        for line in pane.lines:
+            for point in line.points:
+                _dot(axes, view, point, look[line.by], style, full=point in best)
+    across = [_at(view, point)[0] for pane in view.panes for p in pane.lines for point in p.points]
+    up = [_at(view, point)[1] for pane in view.panes for p in pane.lines for point in p.points]
+    fit(made.panels[0][1], "x", view.x, across, min(8, 72 * made.width / medium.small / 6))
+    fit(made.panels[0][1], "y", view.y, up, 6)
+    made.panels[0][1].margins(x=0.08, y=0.08)
+    handles = [
+        Line2D([], [], color=look[key].colour, marker=look[key].marker, linestyle="", label=name)
+        for key, name in zip(keys, names(view.by, keys), strict=False)
+    ]
+    note = "; ".join(part for part in (said(view, "colours", "bars"), "line: the front") if part)
+    header(made.figure, style, title, [handles], note)
+    made.figure.draw_without_rendering()
+    for pane, axes in made.panels:
+        _name(axes, view, pane, look, style)
+    return made.figure
+
+
+def _arrow(name: str) -> str:
+    return "" if not more_is_better(name) else ", more is better"
+
+
+def _at(view: View, point: Point) -> tuple[float, float]:
+    assert point.y is not None
+    return scaled(view.x, point.x), scaled(view.y, point.y)
+
+
+def corners(view: View, best: list[Point]) -> Numbers:
+    """The step line through the front: the edge of what its points better."""
+    made = [_at(view, point) for point in best]
+    # Between two points the worse of each figure.
+    rising = more_is_better(view.x)
+    steps = made[:1]
+    for (x, y), (x2, y2) in itertools.pairwise(made):
+        steps += [(x, y2) if rising else (x2, y), (x2, y2)]
+    return np.array(steps)
+
+
+def _steps(axes: Axes, view: View, best: list[Point]) -> None:
+    line = corners(view, best)
+    axes.plot(line[:, 0], line[:, 1], color=INK, linewidth=0.9, zorder=2, label="front")
+
+
+def _dot(axes: Axes, view: View, point: Point, look: Look, style: Style, *, full: bool) -> None:
+    x, y = _at(view, point)
+    half = None if point.high is None or point.y is None else scaled(view.y, point.high - point.y)
+    axes.errorbar(
+        x,
+        y,
+        yerr=half,
+        fmt=look.marker,
+        color=look.colour,
+        alpha=1 if full else _PALE,
+        markeredgewidth=0,
+        markersize=style.medium.marker * (1.25 if full else 1),
+        elinewidth=0.6 * style.medium.line,
+        zorder=3 if full else 2.5,
+    )
+
+
+def _taken(view: View, point: Point) -> Numbers:
+    """What a point covers: its interval."""
+    x, y = _at(view, point)
+    ends = [scaled(view.y, end) for end in (point.low, point.high) if end is not None]
+    return np.array([(x, end) for end in (ends or [y])])
+
+
+def _name(axes: Axes, view: View, pane: Pane, look: dict[object, Look], style: Style) -> None:
+    """Names the points of the front."""
+    best = front(view, pane)
+    owner = {id(point): line.by for line in pane.lines for point in line.points}
+    told = configurations(view, best, [owner[id(point)] for point in best])
+    named = [
+        Named(text, [_at(view, point)], look[owner[id(point)]].colour)
+        for point, text in zip(best, told, strict=True)
+        if text
+    ]
+    taken = [_taken(view, point) for line in pane.lines for point in line.points]
+    missing = place(axes, named, style.medium.small, [*taken, corners(view, best)])
+    if missing:
+        axes.annotate(
+            f"{missing} more on the front", (1, 1), (-2, -2), xycoords="axes fraction",
+            textcoords="offset points", ha="right", va="top", size=style.medium.small,
+            color=SOFT_INK,
+        )  # fmt: skip

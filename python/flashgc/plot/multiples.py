@@ -1,0 +1,117 @@
+"""Small multiples: a panel for each value of an option, with the same axes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from flashgc.kept.view import Pane, Point, View
+from flashgc.kept.wording import label, texts
+from flashgc.plot.labels import text_width, wrapped
+from flashgc.plot.look import Style, new_figure
+from flashgc.plot.series import literal
+
+#: Most panels in a row.
+COLUMNS = 3
+#: Least width of a panel, in sizes of the font.
+_LEAST = 13.0
+#: Widest name beside a panel, as a share of it.
+_SHARE = 0.4
+
+
+@dataclass(frozen=True)
+class Multiples:
+    """A picture with a panel for each pane."""
+
+    figure: Figure
+    panels: tuple[tuple[Pane, Axes], ...]
+    #: Width of a panel with what is beside it, in inches.
+    width: float
+
+
+def names(column: str | None, values: Sequence[object]) -> list[str]:
+    """The values of a column as a picture shows them."""
+    return [] if column is None else [literal(one) for one in texts(column, values)]
+
+
+def beside(column: str | None, values: Sequence[object], style: Style) -> list[str]:
+    """Names at the ends of lines, in as many lines as keep room for the lines."""
+    room = _SHARE * style.size[0] * (0.7 if style.medium.widths[0] > 5 else 1)
+    return [wrapped(one, room, style.medium.small) for one in names(column, values)]
+
+
+def multiples(
+    view: View,
+    style: Style,
+    *,
+    x_label: str,
+    y_label: str,
+    height: float,
+    right: float = 0.0,
+    left: float = 0.0,
+) -> Multiples:
+    """Panels in rows, ``height`` inches each, with room for names at their sides.
+
+    ``left`` is needed once a row, ``right`` by each panel. Titles are the values of the option.
+    """
+    count, width, medium = len(view.panes), style.size[0], style.medium
+    least = _LEAST * medium.text / 72 + right
+    columns = max(1, min(COLUMNS, count, int((width - left) / least)))
+    # Rows of one length: four panels are two and two.
+    rows = math.ceil(count / columns)
+    columns = math.ceil(count / rows)
+    each = (width - left) / columns
+    under = 3.4 * medium.text / 72
+    titles = titles_of(view, each - 0.1, medium.text)
+    above = max((1.25 * (one.count("\n") + 1) for one in titles if one), default=0)
+    tall = rows * (height + above * medium.text / 72) + under
+    figure = new_figure(width, tall)
+    made = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
+    panels = []
+    for index, axes in enumerate(made.flat):
+        if index >= count:
+            axes.remove()
+            continue
+        axes.set_title(titles[index])
+        if index + columns >= count:
+            axes.set_xlabel(wrapped(x_label, 0.95 * (each - right), medium.text))
+            axes.tick_params(axis="x", labelbottom=True)
+        if rows == 1 and index == 0:
+            axes.set_ylabel(wrapped(y_label, 0.9 * height, medium.text))
+        panels.append((view.panes[index], axes))
+    if rows > 1:
+        figure.supylabel(y_label, size=medium.text)
+    return Multiples(figure, tuple(panels), each)
+
+
+def titles_of(view: View, room: float, points: float) -> list[str]:
+    """The titles of panels; empty for one panel that is everything."""
+    if view.panels is None:
+        return [""] * len(view.panes)
+    told = names(view.panels, [pane.at for pane in view.panes])
+    if view.panels not in ("workload", "experiment"):
+        what = label(view.panels).removesuffix(" (%)")
+        told = [f"{what} {one}" for one in told]
+    return [wrapped(one, room, points) for one in told]
+
+
+def widest(labels: Sequence[str], points: float) -> float:
+    """Inches of the widest of some labels."""
+    return max((text_width(one, points) for one in labels), default=0.0)
+
+
+def configurations(view: View, points: Sequence[Point], by: Sequence[object]) -> list[str]:
+    """Names of points: the options that tell them apart, and else the value of ``by``."""
+    options = list(points[0].at or {}) if points else []
+    columns = {
+        name: texts(name, [(point.at or {}).get(name) for point in points]) for name in options
+    }
+    if not options:
+        return names(view.by, by)
+    return [
+        literal(", ".join(columns[name][index] for name in options)) for index in range(len(points))
+    ]
