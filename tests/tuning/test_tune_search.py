@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import flashgc
+from flashgc.results.intervals import half_width
 from flashgc.tuning.describe import sentences
-from flashgc.tuning.outcome import half_width
 from flashgc.tuning.search import kept
 
 DRIVE = {"blocks": 128, "pages_per_block": 16, "writes": "6x", "spare": "15%", "jobs": 1}

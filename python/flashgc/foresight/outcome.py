@@ -10,7 +10,7 @@ from flashgc._core import DriveError
 from flashgc._documents import Document, Json
 from flashgc.foresight.curve import Equal, equal
 from flashgc.results import Result
-from flashgc.tuning.outcome import half_width
+from flashgc.results.intervals import half_width
 
 ONLINE, MODEL, PREDICTOR, CLAIRVOYANCE, BOUND = (
     "online", "model", "predictor", "clairvoyance", "bound",

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
 from flashgc.results import Result
+from flashgc.results.intervals import mean
 
 #: Blocks of a trace's window, whose differences give an interval.
 BLOCKS = 10
@@ -80,11 +81,6 @@ class Objective:
         count = min(BLOCKS, len(measured))
         edges = [index * len(measured) // count for index in range(count + 1)] if count else []
         return [mean(measured[a:b]) for a, b in pairwise(edges)]
-
-
-def mean(values: Sequence[float]) -> float:
-    """The arithmetic mean."""
-    return math.fsum(values) / len(values)
 
 
 OBJECTIVES: Mapping[str, Objective] = {

@@ -3,36 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from flashgc._core import DriveError
 from flashgc._documents import Document, Json
-from flashgc.tuning.objective import OBJECTIVES, Objective, mean
+from flashgc.results.intervals import half_width
+from flashgc.tuning.objective import OBJECTIVES, Objective
 from flashgc.tuning.space import Candidate
 
-#: The 0.975 quantile of Student's t for 2, 3, ... values, from any table of it.
-_T95 = (
-    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160,
-    2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056,
-    2.052, 2.048, 2.045,
-)  # fmt: skip
-#: Most values that have an interval.
-MOST_VALUES = len(_T95) + 1
-
-
-def half_width(values: Sequence[float]) -> float | None:
-    """Half the 95% interval of the mean of independent values; ``None`` of fewer than two.
-
-    >>> half_width([50.0, 40.0])
-    63.53
-    """
-    if len(values) < 2:
-        return None
-    centre = mean(values)
-    variance = math.fsum((one - centre) ** 2 for one in values) / (len(values) - 1)
-    return _T95[len(values) - 2] * math.sqrt(variance / len(values))
+#: Most seeds of a candidate.
+MOST_VALUES = 30
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,9 @@ from typing import Any
 
 from flashgc._core import ConfigError
 from flashgc.results import Result
+from flashgc.results.intervals import mean
 from flashgc.tuning.course import Course, Stage
-from flashgc.tuning.objective import Objective, mean
+from flashgc.tuning.objective import Objective
 from flashgc.tuning.outcome import Entry, Measured, Rung, Skipped, ranked
 from flashgc.tuning.simulations import Outcome, Simulations, Wanted
 from flashgc.tuning.space import Candidate, Space
