@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from flashgc.foresight.outcome import Gap
     from flashgc.identification.found import Identification
     from flashgc.identification.identify import identify
+    from flashgc.pages.report import report
     from flashgc.presets import devices
     from flashgc.recording import Recording, trace_record
     from flashgc.registry import (
@@ -123,6 +124,7 @@ __all__ = [
     "placements",
     "plot",
     "policies",
+    "report",
     "request_generators",
     "results",
     "run",
@@ -153,6 +155,7 @@ _HOMES = {
     "Gap": "foresight.outcome",
     "gap": "foresight.gap",
     "Sweep": "sweeps.outcome",
+    "report": "pages.report",
     "sweep": "sweeps.sweep",
     "Tuned": "tuning.outcome",
     "tune": "tuning.tune",

@@ -23,6 +23,7 @@ COMMANDS = {
     "compare": "flashgc.command.compare:compare",
     "sweep": "flashgc.command.sweep:sweep",
     "results": "flashgc.command.kept:results",
+    "report": "flashgc.command.report:report",
     "tune": "flashgc.command.tune:tune",
     "gap": "flashgc.command.gap:gap",
     "reproduce": "flashgc.command.reproduce:reproduce",

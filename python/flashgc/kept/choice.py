@@ -19,6 +19,8 @@ SEED = "seed"
 AMPLIFICATION = "write_amplification"
 #: Most lines in a panel, and most panels.
 MOST = 12
+#: Most rows or columns of words, and of cells.
+MOST_ROWS = 40
 #: Figures that stand for latency where nobody names one.
 _LATENCIES = ("read_p99_us", "write_p99_us", "all_p99_us")
 
@@ -77,7 +79,8 @@ def figure(table: Table, asked: str | None, what: str, kind: str) -> str:
     if asked is None and kind == "pareto":
         asked = next((name for name in _LATENCIES if name in figures), None)
         if asked is None:
-            raise ConfigError(f"{what}: no result has a latency{_instead(what, figures)}")
+            others = [name for name in figures if name != AMPLIFICATION]
+            raise ConfigError(f"{what}: no result has a latency{_instead(what, others)}")
     found = column(asked or AMPLIFICATION, table.names, what, figures)
     if not any(number(row.get(found)) is not None for row in table.shown):
         raise ConfigError(f"{what}: no result has a number in '{found}'{_instead(what, figures)}")
@@ -86,7 +89,8 @@ def figure(table: Table, asked: str | None, what: str, kind: str) -> str:
 
 def _instead(what: str, figures: Sequence[str]) -> str:
     """A hint at another figure, if there is one."""
-    others = [name for name in figures if name not in (AMPLIFICATION, *ABOUT)]
+    others = [name for name in ("wear_max_erases", "erases", AMPLIFICATION) if name in figures]
+    others += [name for name in figures if name not in ABOUT]
     return f"; hint: {what} {others[0]}" if others else ""
 
 
@@ -111,9 +115,12 @@ class Chosen:
                 both = " and ".join(f"--{place}" for place, one in self.at.items() if one == name)
                 raise ConfigError(f"{both}: both are '{name}'; hint: leave one out")
         self.left: list[str] = []
+        # Without a horizontal axis nothing has room for many values.
+        roomy = "x" in places
         for name in table.varied:
             before = [*named, *self.left]
-            if name != SEED and not any(table.follows(name, other) for other in before):
+            possible = name != SEED and (roomy or _few(table, name))
+            if possible and not any(table.follows(name, other) for other in before):
                 self.left.append(name)
         for place in places:
             if self.at[place] is None:
@@ -130,7 +137,9 @@ class Chosen:
             "by": (numbers if heat else []) + policies,
             "panels": workloads,
         }[place]
-        several = [name for name in [*first, *self.left] if place == "x" or _few(table, name)]
+        # A workload goes to a panel, unless there is nothing else.
+        others = [*first, *(name for name in self.left if name != "workload"), *workloads]
+        several = [name for name in others if place == "x" or _few(table, name)]
         found = next(iter(several), None)
         if found is not None:
             self.left.remove(found)

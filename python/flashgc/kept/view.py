@@ -13,7 +13,17 @@ from typing import Any
 
 from flashgc import _core
 from flashgc._core import ConfigError
-from flashgc.kept.choice import AMPLIFICATION, MOST, SEED, Chosen, Row, Table, figure, number
+from flashgc.kept.choice import (
+    AMPLIFICATION,
+    MOST,
+    MOST_ROWS,
+    SEED,
+    Chosen,
+    Row,
+    Table,
+    figure,
+    number,
+)
 from flashgc.kept.wording import more_is_better, text
 from flashgc.results.intervals import half_width, mean
 
@@ -176,6 +186,14 @@ def _axis(table: Table, chosen: Chosen, kind: str) -> str:
 
 def _check_size(table: Table, at: View, panes: Sequence[Pane]) -> None:
     """Raises where more would be drawn than can be told apart."""
+    if at.kind == "heatmap" or (at.kind == "lines" and not at.numeric):
+        for name, place in ((at.x, "x"), (at.by, "by")):
+            count = 0 if name is None else len(table.values(name))
+            if count > MOST_ROWS:
+                raise ConfigError(
+                    f"--{place}: {name} has {count} values, more than the {MOST_ROWS} that have "
+                    "room; hint: --kind distribution"
+                )
     lines = 0 if at.kind == "heatmap" else max(len(pane.lines) for pane in panes)
     for name, place, count in ((at.by, "by", lines), (at.panels, "panels", len(panes))):
         if name is not None and count > MOST:
@@ -200,7 +218,7 @@ def _means(table: Table, at: View, shown: str, rows: Sequence[Row]) -> tuple[Poi
     """A point for each value on the horizontal axis."""
     named = (at.x, at.by, at.panels)
     made = [
-        _point(value, shown, _seeds(table, named, some, at))
+        _point(value, shown, _seeds(table, named, some))
         for value, some in _parted(table, at.x, rows)
         if not (at.numeric and value is None)
     ]
@@ -217,7 +235,7 @@ def _scattered(table: Table, at: View, shown: str, rows: Sequence[Row]) -> tuple
     made = []
     for some in cells.values():
         both = [
-            row for row in _seeds(table, apart, some, at)
+            row for row in _seeds(table, apart, some)
             if number(row.get(at.x)) is not None and number(row.get(shown)) is not None
         ]  # fmt: skip
         if both:
@@ -233,17 +251,15 @@ def _ranked(_table: Table, _at: View, shown: str, rows: Sequence[Row]) -> tuple[
     return tuple(Point(value, (rank + 1) / len(values)) for rank, value in enumerate(values))
 
 
-def _seeds(table: Table, named: Iterable[str | None], rows: Sequence[Row], at: View) -> list[Row]:
+def _seeds(table: Table, named: Iterable[str | None], rows: Sequence[Row]) -> list[Row]:
     """The rows of one point, which differ in the seed alone; raises where they differ in more."""
     for name in table.varied:
         values = [row.get(name) for row in rows]
         if name not in (*named, SEED) and len(set(values)) > 1:
             some = next(value for value in values if value is not None)
-            way = f"--where {shlex.quote(f'{name}={some}')}"
-            if at.panels is None:
-                way += f" or --panels {name}"
             raise ConfigError(
-                f"{name} varies as well, and a mean over it would mislead; hint: {way}"
+                f"{name} varies as well, and a mean over it would mislead; hint: --where "
+                + shlex.quote(f"{name}={some}")
             )
     made: dict[Any, Row] = {}
     for row in rows:
@@ -282,6 +298,10 @@ def _notes(table: Table, at: View, shown: str, panes: Iterable[Pane]) -> tuple[s
     if at.kind != "distribution" and counts and counts[-1] > 1:
         several = " to ".join(dict.fromkeys([str(counts[0]), str(counts[-1])]))
         made.append(f"also varies: {SEED} (mean and 95% interval of {several})")
+    if at.kind == "distribution":
+        others = [name for name in table.varied if name not in (at.by, at.panels)]
+        if others:
+            made.append(f"also varies: {', '.join(others)} (each row counts once)")
     without = len(table.all) - len(table.shown)
     if without:
         made.append(f"{without} of {len(table.all)} cells have no result")

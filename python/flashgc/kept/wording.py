@@ -8,8 +8,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import PurePath
 from typing import Any
 
-from flashgc import _core, tables
+from flashgc import _core
 from flashgc._core import ConfigError
+from flashgc.kept.tidy import is_option
 from flashgc.registry import brief
 from flashgc.units import format_size
 
@@ -65,8 +66,8 @@ def column(asked: str, names: Sequence[str], what: str, likely: Sequence[str] = 
 def label(name: str) -> str:
     """The label of an axis that shows a column, with its unit.
 
-    >>> label("spare"), label("read_p99_us"), label("page_size_bytes"), label("read_p99_9_us")
-    ('spare factor (%)', 'read p99 (µs)', 'page size', 'read p99.9 (µs)')
+    >>> label("spare"), label("read_p99_us"), label("page_size_bytes"), label("host_bytes")
+    ('spare factor (%)', 'read p99 (µs)', 'page size', 'host bytes')
     """
     if name in _SHARES:
         return f"{_LABELS.get(name, name.replace('_', ' '))} (%)"
@@ -76,6 +77,8 @@ def label(name: str) -> str:
     if not stem or unit not in _UNITS:
         stem, unit = name, ""
     words = re.sub(r"(p\d+)_(\d+)", r"\1.\2", stem).replace("_", " ")
+    if unit == "bytes" and not is_option(name):
+        return f"{words} bytes"
     # Sizes are written with their units.
     return f"{words} ({_UNITS[unit]})" if unit and unit != "bytes" else words
 
@@ -113,13 +116,21 @@ def texts(name: str, values: Iterable[Any]) -> list[str]:
 
     >>> texts("workload", ["data/a.csv.zst", "data/b.csv.zst", "uniform"])
     ['a', 'b', 'uniform']
+    >>> texts("victim", ["fifo", "d-choices:d=2", "d-choices:d=10"])
+    ['fifo', 'd-choices:d=2', 'd-choices:d=10']
     >>> texts("workload", ["x/a.csv", "y/a.csv"])
     ['x/a', 'y/a']
     """
     given = list(values)
     whole = [text(name, value) for value in given]
     if name not in ("workload", "experiment"):
-        return whole if len(set(whole)) == len(whole) else [tables.short(one) for one in given]
+        # Beside another of its kind, a policy has its parameters as they were given.
+        kinds = [str(one).partition(":")[0] for one in given]
+        alike = len(set(whole)) < len(whole)
+        return [
+            str(value) if isinstance(value, str) and (alike or kinds.count(kind) > 1) else one
+            for value, kind, one in zip(given, kinds, whole, strict=True)
+        ]
     made = [_stem(one) for one in whole]
     for parts in range(2, 1 + max((len(PurePath(one).parts) for one in whole), default=0)):
         made = [
