@@ -1,6 +1,8 @@
 // The pictures: panels side by side, with zoom, values at the pointer, and keys.
 /** Panels that are drawn, and lines of a panel that are named at their ends. */
 const PANELS = 24, NAMED = 10;
+/** Lines that look different. */
+const LOOKS = 42;
 
 class Pictures {
   /** `show` is called with a row that the reader wants to see. */
@@ -44,6 +46,7 @@ class Pictures {
       if (many > 1) said.push(`means of ${few === many ? many : `${few} to ${many}`} seeds, with 95% intervals`);
       if (plan.kind === "pareto") said.push(`the line joins the points that no other one betters in both figures`);
       if (view.without) said.push(`${several(view.without, "cell")} without a result`);
+      if (plan.kind !== "heatmap" && view.lines.length > LOOKS) said.push(`some of the ${view.lines.length} lines look alike: search for fewer`);
       if (view.panes.length > PANELS) said.push(`the first ${PANELS} of ${view.panes.length} panels: search for fewer`);
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
