@@ -383,8 +383,9 @@ def test_help_has_every_option_and_every_word_of_it(command: Command) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "", "run", "compare", "tune", "gap", "policies", "trace", "trace stat", "trace convert",
-        "trace synth", "trace record", "trace formats", "schema", "completion", "identify",
+        "", "run", "compare", "report", "tune", "gap", "policies", "trace", "trace stat",
+        "trace convert", "trace synth", "trace record", "trace formats", "schema", "completion",
+        "identify",
     ],
 )  # fmt: skip
 def test_help_texts(command: Command, snapshot: object, name: str) -> None:

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from flashgc.foresight.outcome import Gap
     from flashgc.identification.found import Identification
     from flashgc.identification.identify import identify
+    from flashgc.pages.report import report
     from flashgc.presets import devices
     from flashgc.ranking import rank
     from flashgc.recording import Recording, trace_record
@@ -133,6 +134,7 @@ __all__ = [
     "plot",
     "policies",
     "rank",
+    "report",
     "request_generators",
     "results",
     "run",
@@ -166,6 +168,7 @@ _HOMES = {
     "Gap": "foresight.outcome",
     "gap": "foresight.gap",
     "Sweep": "sweeps.outcome",
+    "report": "pages.report",
     "sweep": "sweeps.sweep",
     "Found": "finding.outcome",
     "find": "finding.find",

@@ -25,6 +25,7 @@ COMMANDS = {
     "fleet": "flashgc.command.fleet:fleet",
     "results": "flashgc.command.kept:results",
     "plot": "flashgc.command.plot:plot",
+    "report": "flashgc.command.report:report",
     "tune": "flashgc.command.tune:tune",
     "gap": "flashgc.command.gap:gap",
     "reproduce": "flashgc.command.reproduce:reproduce",

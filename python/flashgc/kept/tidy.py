@@ -20,15 +20,20 @@ EXPERIMENT = "experiment"
 ABOUT = ("key", "status", "work", "seconds", "reason", "command")
 
 
-def tidy(store: Store, wanted: Sequence[Condition] = ()) -> list[dict[str, Any]]:
+def tidy(
+    store: Store, wanted: Sequence[Condition] = (), look: Callable[[int], None] = lambda _: None
+) -> list[dict[str, Any]]:
     """A row of each result, in the order in which they were made.
 
     A row has ``key``, ``status``, ``work``, ``seconds``, then the options that were given for any
     of the results (:func:`axis_value`), then the figures (:mod:`flashgc.results.figures`), and last
     ``reason`` and ``command``, which runs it again. Of an option that was not given, the value is
-    the one that the result tells, or the default.
+    the one that the result tells, or the default. ``look`` is called with how many were read.
     """
-    found = list(store.each(wanted))
+    found = []
+    for one in store.each(wanted):
+        found.append(one)
+        look(len(found))
     paths = _given(kept for _, _, kept in found)
     rows = []
     for key, work, kept in found:

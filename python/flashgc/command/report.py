@@ -1,0 +1,53 @@
+"""``flashgc report``: kept results as one page for a browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from flashgc.command.entrance import CONTEXT, OK
+
+
+@click.command(
+    context_settings=CONTEXT,
+    epilog="""\b
+Examples:
+  flashgc report grid.results
+  flashgc report grid.results -o page.html --where "spare<10%"
+
+The page has what was asked, a table to sort and to search, pictures to zoom,
+and of each cell its figures, digest and the command that runs it again. It is
+one file, which opens without a network, prints, and can be sent.""",
+)
+@click.argument("results", type=click.Path(path_type=Path))
+@click.option(
+    "--output",
+    "-o",
+    "target",
+    metavar="FILE",
+    help="The page to write. [default: RESULTS with the ending .html]",
+)
+@click.option(
+    "--where",
+    multiple=True,
+    metavar="COLUMN=VALUE",
+    help="Only results for which this holds; also <, <=, >, >= and !=. Repeat for several.",
+)
+@click.option("--quiet", "-q", is_flag=True, help="No progress, and not a word about the page.")
+def report(results: Path, target: str | None, where: tuple[str, ...], quiet: bool) -> int:
+    """Make one page for a browser of the RESULTS that `flashgc sweep` keeps."""
+    from flashgc.command.progress import Bar
+    from flashgc.pages.asked import cells
+    from flashgc.pages.report import ENDING, write_page
+
+    out = str(results.with_suffix(ENDING)) if target is None else target
+    with Bar(quiet=quiet) as bar:
+
+        def show(share: float, what: str, complete: int) -> None:
+            bar.show(share, what, complete, "cells")
+
+        count = write_page(results, out, where=where, progress=show, names=("RESULTS", "-o"))
+    if not quiet:
+        click.echo(f"{out}: {cells(count)}", err=True)
+    return OK
