@@ -22,7 +22,7 @@ from flashgc.units import parse_page_size
 PATIENCE = 5.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Recording(Document):
     """What :func:`trace_record` wrote."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, Unpack, cast, runtime_checkable
 
-from flashgc import _core, _engine, _faults, _timelines
+from flashgc import _core, _engine, _faults, _notebook, _timelines
 from flashgc._core import Blocks, ConfigError, Control, Now
 from flashgc._engine import Progress
 from flashgc._places import Places
@@ -96,7 +96,8 @@ def run(
     with ``kind="timed"`` also those of drives with a clock (``device="tlc"``,
     ``arrivals="poisson:rate=20000"``). :class:`flashgc.keywords.RunKeywords` lists all of them.
 
-    Ctrl-C stops the runs and returns the results so far, with ``interrupted`` set.
+    Ctrl-C stops the runs and returns the results so far, with ``interrupted`` set. A notebook shows
+    a bar for what takes over a second; ``progress``, called about 20 times a second, replaces it.
 
     ``checkpoint`` is a file in which the runs are kept (``"run.ckpt,every=5min"``), and ``resume``
     one from which they go on, with the digits of runs that were never stopped. With ``resume``
@@ -206,11 +207,12 @@ def simulate(
         }
         for index, config in enumerate(configs)
     }
-    with _timelines.drawn(configs):
+    runs = sum(config["runs"] for config in configs)
+    with _timelines.drawn(configs), _notebook.of_runs(progress, runs) as look:
         return _engine.simulate(
             configs,
             jobs=parse_jobs(asked["run.jobs"], (places or {}).get("run.jobs", "jobs")),
-            progress=progress,
+            progress=look,
             policies={index: found for index, found in written.items() if found},
             control=control,
             keep=keep,
@@ -227,7 +229,8 @@ def resumed(
 ) -> _engine.Simulated:
     """Goes on with the runs of a checkpoint, whatever their configuration is."""
     config = configuration(cast(str, keep.resume))
-    return _engine.simulate([config], jobs=jobs, progress=progress, control=control, keep=keep)
+    with _notebook.of_runs(progress, config["runs"]) as look:
+        return _engine.simulate([config], jobs=jobs, progress=look, control=control, keep=keep)
 
 
 def parse_jobs(value: int | str, place: str) -> int:
