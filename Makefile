@@ -94,6 +94,7 @@ docs: $(MODULE) ## write the reference, the outputs and the figures in the docum
 	$(BIN)/python -m flashgc.command.reference docs/reference
 	$(BIN)/python -m flashgc.command.keywords
 	$(BIN)/python scripts/docs/documents.py
+	$(BIN)/python scripts/docs/notebooks.py
 	$(BIN)/python scripts/docs/tables.py
 	$(BIN)/python docs/figures/compare.py
 	PYTHONPATH=scripts/docs $(BIN)/python docs/figures/placement.py
