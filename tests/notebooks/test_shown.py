@@ -17,6 +17,7 @@ from flashgc._documents import Document
 from flashgc._shown import MOST_ROWS, Column, Shown, to_html
 from flashgc.identification.measurements import Drive, Point
 from flashgc.identification.workloads import condition
+from flashgc.registry import brief
 from flashgc.traces import Converted
 
 DRIVE: dict[str, Any] = {"blocks": 100, "pages_per_block": 16, "writes": "4x"}
@@ -108,7 +109,7 @@ def test_a_comparison_shows_its_figures_and_what_differs() -> None:
     assert len(ranking) == 4
     for row, rank in zip(cells(ranking), ranking, strict=True):
         result = rank.result
-        assert row[:3] == [str(rank.place), result.policy, result.frontier]
+        assert row[:3] == [str(rank.place), brief(result.policy), result.frontier]
         assert row[3].split(" ")[0] == f"{result.write_amplification:.4f}"
         assert row[4].split(" ")[0] == f"{rank.ratio:.3f}"
     assert f"{ranking.best.write_amplification:.4f}" in repr(ranking)

@@ -113,11 +113,13 @@ class Comparison(Document):
         return (*(rank.result for rank in self.ranking), *self.unmeasured)
 
     def _shown(self) -> Shown:
+        from flashgc.registry import brief
+
         several = f"{len(self.results)} results"
         if not self.ranking:
             return Shown(f"{several}, nothing was measured", [], notes=self._notes())
         best = self.best
-        line = f"{several} on {short(best.workload)}, best {short(best.policy)}: {best.headline}"
+        line = f"{several} on {short(best.workload)}, best {brief(best.policy)}: {best.headline}"
         varied = [one for one in _VARIED if len({one[1](each) for each in self.results}) > 1]
         timed = best.timing is not None
         columns = [
@@ -131,7 +133,7 @@ class Comparison(Document):
         rows = [
             [
                 str(rank.place),
-                short(rank.result.policy),
+                brief(rank.result.policy),
                 *(shown(rank.result) for _, shown in varied),
                 *(_times(rank.result) if timed else []),
                 figure(rank.result.write_amplification, rank.result.write_amplification_ci95),
@@ -142,7 +144,9 @@ class Comparison(Document):
         return Shown(line + ", interrupted" * self.interrupted, rows, columns, self._notes())
 
     def _notes(self) -> list[str]:
-        notes = [f"nothing was measured: {short(one.policy)}" for one in self.unmeasured]
+        from flashgc.registry import brief
+
+        notes = [f"nothing was measured: {brief(one.policy)}" for one in self.unmeasured]
         notes += [f"left out: {short(one.name)}: {one.reason}" for one in self.left_out]
         return [*notes, *dict.fromkeys(text for one in self.results for text in one.warnings)]
 
