@@ -88,7 +88,7 @@ def to_html(caption: str, shown: Shown) -> str:
 
 def _cell(text: str, column: Column, tag: str) -> str:
     side = "right" if column.is_figure else "left"
-    return f'<{tag} style="text-align:{side}">{html.escape(text)}</{tag}>'
+    return f'<{tag} style="text-align:{side};min-width:0">{html.escape(text)}</{tag}>'
 
 
 def short(text: str) -> str:
