@@ -21,8 +21,13 @@ IMPORT = (
 
 
 def output(*command: str | Path, folder: str) -> str:
-    """What a command prints; its fault is ours."""
-    kept = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
+    """What a command prints; its fault is ours.
+
+    Nothing of this checkout is found: cargo takes what an earlier build left for fresh, because the
+    files of a source package are old.
+    """
+    left_out = ("PYTHON", "CARGO_TARGET_DIR", "CARGO_BUILD_TARGET_DIR", "VIRTUAL_ENV")
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(left_out)}
     made = subprocess.run(
         [str(part) for part in command], cwd=folder, env=kept, capture_output=True, text=True
     )
