@@ -203,7 +203,9 @@ def _run(
             progress(min((done + running * mean) / total, 1.0), "simulating", ran)
 
     with _engine.interruptible(control), _engine.terminable(control):
-        whole = Execution(executor, control).run([missing[key] for key in order], complete, look)
+        whole = Execution(executor, control, contents=store.contents()).run(
+            [missing[key] for key in order], complete, look
+        )
     cells = []
     for one in planned:
         kept = store.load(one.key) if one.config is not None else None
