@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Mapping
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -166,6 +167,10 @@ def test_cells_that_cannot_be_are_listed_and_the_others_run(tmp_path: Path) -> N
         ({"sweep": {"leave_out": [{"gc": {"victim": "fifo"}}]}}, "holds for no cell"),
         ({"sweep": {"experiments": "a.toml"}}, "expected files"),
         ({"run": {"jobs": 2}}, "hint: flashgc sweep --jobs"),
+        ({"run": {"seed": [1, 1.5]}}, "found 1.5, expected a whole number; hint: write 1"),
+        ({"run": {"seed": [1, 1.0]}}, "1.0 is given twice"),
+        ({"drive": {"capacity": ["1GiB", 1.5]}}, "found 1.5, expected "),
+        ({"drive": {"spare": ["7%", date(2026, 1, 1)]}}, "found .*2026.*, expected "),
         ({"run": {"seed": [1, 2]}, "sweep": {"zip": [{"run": {"seed": [1, 2]}}]}}, "given twice"),
     ],
 )
