@@ -185,6 +185,25 @@ def test_experiments_are_compared(tmp_path: Path, command: Command) -> None:
     assert "They differ in\nvictim  greedy:ties=latest, fifo, random" in shown
 
 
+def test_results_of_a_grid_are_named_by_their_options(tmp_path: Path, command: Command) -> None:
+    """What follows from other options, such as logical pages, and folders of traces are not."""
+    for name, pages in (("one", 40), ("two", 60)):
+        rows = "".join(f"0,{8 * (at % pages)},8,1,1\n" for at in range(3 * pages))
+        (tmp_path / f"{name}.csv").write_text(rows)
+    (tmp_path / "grid.toml").write_text(
+        '[drive]\npages_per_block = 4\nspare = ["40%", "50%"]\n[gc]\nvictim = "fifo"\n'
+        f'[workload]\nsource = ["{tmp_path}/one.csv", "{tmp_path}/two.csv"]\n[run]\npasses = 9\n'
+    )
+    command("sweep", "grid.toml")
+    done = command("compare", "grid.results", "--json")
+    assert {rank["name"] for rank in json.loads(done.stdout)["ranking"]} == {
+        "grid: fifo, blocks 17, spare 40%, workload one",
+        "grid: fifo, blocks 20, spare 50%, workload one",
+        "grid: fifo, blocks 25, spare 40%, workload two",
+        "grid: fifo, blocks 30, spare 50%, workload two",
+    }
+
+
 @pytest.mark.parametrize(
     ("files", "error"),
     [

@@ -149,12 +149,19 @@ def _kept(file: Path) -> list[Named]:
 
 
 def _distinct(results: Sequence[Result]) -> list[Named]:
-    """Several results of one file with what they differ in, the policy first."""
+    """Several results of one file with what they differ in, the policy first.
+
+    Names of traces are as short as tells them apart.
+    """
     from flashgc._varied import name
+    from flashgc.kept.wording import texts
 
     if len(results) == 1:
         return [("", results[0])]
-    configs: list[Any] = [result.to_dict()["config"] for result in results]
+    whole: list[Any] = [result.to_dict()["config"] for result in results]
+    workloads = list(dict.fromkeys(config["workload"] for config in whole))
+    short = dict(zip(workloads, texts("workload", workloads), strict=True))
+    configs = [{**config, "workload": short[config["workload"]]} for config in whole]
     return [
         (name(config, configs), result) for config, result in zip(configs, results, strict=True)
     ]
