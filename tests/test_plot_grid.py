@@ -129,8 +129,35 @@ def test_equal_rows_are_refused_unless_another_build_made_them() -> None:
         view(twice)
     known = [{**row, "command": f"run {row['spare']} {row['seed']}"} for row in spares()]
     newer = [{**row, "write_amplification": 9.0} for row in known]
-    (line,) = view(known + newer).panes[0].lines
+    shown = view(known + newer)
+    (line,) = shown.panes[0].lines
     assert [(point.y, point.count) for point in line.points] == [(9.0, 3)] * 2
+    assert shown.notes[1:] == (
+        "6 of 12 rows left out: a newer row has the same command, of another build or another "
+        "content of a file",
+    )
+
+
+def test_what_failed_later_takes_no_result_away() -> None:
+    known = [{**row, "command": f"run {row['spare']} {row['seed']}"} for row in spares()]
+    failed = [
+        {**row, "write_amplification": None, "status": "failed", "reason": "no such trace"}
+        for row in known
+    ]
+    for rows in (known + failed, failed + known):
+        shown = view(rows)
+        (line,) = shown.panes[0].lines
+        assert [point.y for point in line.points] == [5.0, 2.5]
+        assert shown.notes[1].startswith("6 of 12 rows left out: ")
+        assert len(shown.notes) == 2, "no cell is without a result"
+
+
+def test_a_distribution_counts_what_was_run_twice_once() -> None:
+    known = [{**row, "command": f"run {row['spare']} {row['seed']}"} for row in spares()]
+    newer = [{**known[0], "write_amplification": 9.0}]
+    shown = view(known + newer, kind="distribution")
+    points = [point for line in shown.panes[0].lines for point in line.points]
+    assert sorted(point.x for point in points) == [2.0, 2.5, 3.0, 5.0, 6.0, 9.0]
 
 
 def test_rows_of_dots_are_in_the_order_of_the_grid() -> None:
