@@ -212,6 +212,10 @@ def test_results_of_a_grid_are_named_by_their_options(tmp_path: Path, command: C
         (["a.json", "none.json"], "none.json: no such file; hint: flashgc run --out writes one"),
         (["a.json", "bad.json"], "bad.json: no JSON document: "),
         (["a.json", "empty.json"], "empty.json: neither a result nor a comparison"),
+        (["a.json", "three.json"], "three.json: neither a result nor a comparison"),
+        (["a.json", "deep.json"], "deep.json: no JSON document: "),
+        (["a.json", "nan.json"], "nan.json: not as flashgc wrote it: "),
+        (["a.json", "word.json"], "word.json: not as flashgc wrote it: "),
         (["a.json", "a.json"], "a.json is given twice; hint: give it once"),
         (
             ["a.json", "t.toml"],
@@ -226,6 +230,11 @@ def test_files_that_cannot_be_compared_are_refused(
     command("run", *SMALL, "--out", "a.json")
     (tmp_path / "bad.json").write_text("{")
     (tmp_path / "empty.json").write_text("[1]")
+    (tmp_path / "three.json").write_text('{"ranking": 3}')
+    (tmp_path / "deep.json").write_text("[" * 100_000)
+    result = json.loads((tmp_path / "a.json").read_text())
+    for name, found in (("nan", float("nan")), ("word", "x")):
+        (tmp_path / f"{name}.json").write_text(json.dumps(result | {"write_amplification": found}))
     (tmp_path / "t.toml").write_text(
         '[drive]\nkind = "timed"\nblocks = 64\n'
         'times = "read=60us,program=800us,erase=1.5ms,transfer=20us"\n[run]\nrequests = 10\n'

@@ -115,21 +115,30 @@ def _saved(file: Path) -> list[Named]:
         document = json.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise ConfigError(f"{file}: no such file; hint: flashgc run --out writes one") from None
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
         raise ConfigError(f"{file}: no JSON document: {error}; hint: flashgc run --out") from None
-    if isinstance(document, Mapping) and "ranking" in document:
-        ranked = [rank["result"] for rank in document["ranking"]]
-        return _distinct([_read(file, one) for one in ranked])
+    ranked = document.get("ranking") if isinstance(document, Mapping) else None
+    if isinstance(ranked, list) and all(isinstance(one, Mapping) for one in ranked):
+        return _distinct([_read(file, one.get("result")) for one in ranked])
     return [("", _read(file, document))]
 
 
 def _read(file: Path, document: Any) -> Result:
+    from flashgc.ranking import rank
+
     keys = ("write_amplification", "run_values", "config", "digest")
     if not (isinstance(document, Mapping) and all(key in document for key in keys)):
         raise ConfigError(
             f"{file}: neither a result nor a comparison; hint: flashgc run --out writes a result"
         )
-    return Result.from_dict(document)
+    try:
+        made = Result.from_dict(document)
+        rank([made])
+    except (ConfigError, TypeError, KeyError, AttributeError, ValueError) as error:
+        raise ConfigError(
+            f"{file}: not as flashgc wrote it: {error}; hint: flashgc run --out writes a result"
+        ) from None
+    return made
 
 
 def _kept(file: Path) -> list[Named]:
