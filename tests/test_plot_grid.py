@@ -88,6 +88,15 @@ def test_the_interval_of_one_seed_is_the_results_own() -> None:
     assert [(one.y, one.low) for one in line.points] == [(7.0, None)] * 2
 
 
+def test_the_interval_of_seeds_that_give_the_same_is_the_results_own() -> None:
+    """Greedy draws nothing on a trace: a band without a width would claim to know it exactly."""
+    rows = [{**row, "write_amplification_ci95": 0.25} for row in seeded(4.0, 4.0, spare=0.1)]
+    rows += [{**row, "write_amplification_ci95": 0.25} for row in seeded(2.0, 3.0, spare=0.2)]
+    same, other = view(rows).panes[0].lines[0].points
+    assert (same.low, same.high, same.count) == (3.75, 4.25, 2)
+    assert other.high == pytest.approx(2.5 + 12.706 * 0.5, rel=1e-4), "by hand"
+
+
 def test_axes_are_chosen_from_what_varies() -> None:
     rows = grid_rows()
     shown = view(rows)

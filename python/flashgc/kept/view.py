@@ -97,10 +97,10 @@ def view(
 
     Of the options that vary, the first with numbers is ``x``, the first policy ``by``, and the next
     one ``panels``, a workload before others; ``y`` is the write amplification. Seeds are averaged,
-    with a 95% interval (Student's t); of one seed the interval is the result's own. A heat map has
-    ``x`` and ``by`` as its axes. A Pareto picture has two figures as ``x`` and ``y``, and a point
-    for each configuration. A distribution has a line for each ``by`` over the values of ``y``, and
-    averages nothing.
+    with a 95% interval (Student's t); of one seed, and of seeds that all give the same, it is the
+    result's own. A heat map has ``x`` and ``by`` as its axes. A Pareto picture has two figures as
+    ``x`` and ``y``, and a point for each configuration. A distribution has a line for each ``by``
+    over the values of ``y``, and averages nothing.
 
     Raises :class:`flashgc.ConfigError` for an unknown column, where there is nothing to draw, and
     where an average over an option that was not named would be drawn.
@@ -302,8 +302,10 @@ def _point(x: Any, shown: str, rows: Sequence[Row]) -> Point:
         return Point(x, None, count=0, reason=next((row.get("reason") for row in rows), None))
     values = [float(row[shown]) for row in known]
     half = half_width(values)
-    if len(values) == 1 and shown == AMPLIFICATION:
-        half = number(known[0].get(f"{AMPLIFICATION}_ci95"))
+    if len(set(values)) == 1 and shown == AMPLIFICATION:
+        # One seed, or seeds that nothing was drawn from: they say nothing of what is by chance.
+        own = number(known[0].get(f"{AMPLIFICATION}_ci95"))
+        half = half if own is None else own
     y = values[0] if len(values) == 1 else mean(values)
     if half is None:
         return Point(x, y, count=len(values))

@@ -86,8 +86,10 @@ const point = (x, y, rows) => {
   const known = rows.filter((row) => isNumber(y.at(row)));
   if (!known.length) return { x, y: null, low: null, high: null, count: 0, rows, reason: rows.length ? named("reason").at(rows[0]) : null };
   const values = known.map((row) => y.at(row));
-  const own = y.name === "write_amplification" && known.length === 1 ? named("write_amplification_ci95")?.at(known[0]) : null;
-  const half = halfWidth(values) ?? (isNumber(own) ? own : null);
+  // One seed, or seeds that nothing was drawn from: they say nothing of what is by chance.
+  const alike = y.name === "write_amplification" && new Set(values).size === 1;
+  const own = alike ? named("write_amplification_ci95")?.at(known[0]) : null;
+  const half = isNumber(own) ? own : halfWidth(values);
   const middle = values.length === 1 ? values[0] : mean(values);
   return { x, y: middle, low: half === null ? null : middle - half, high: half === null ? null : middle + half, count: values.length, rows: known };
 };
