@@ -65,7 +65,7 @@ def find(
     >>> found = find("spare", "write_amplification<2", blocks=256, pages_per_block=32, runs=1,
     ...              victim="greedy", low="15%", high="35%", step="5%")
     >>> found.value, found.side
-    ('25%', 'least')
+    ('30%', 'least')
     """
     values, places = given_values(workload, options)
     if options.get("victim") is not None:
