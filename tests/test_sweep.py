@@ -6,6 +6,7 @@ import itertools
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -22,6 +23,7 @@ from pyarrow import parquet
 import flashgc
 from conftest import COMMAND, Command, environment, kept_results, under_way
 from flashgc import tables
+from flashgc.kept import Store
 from flashgc.sweeps import ranges
 from flashgc.sweeps.grid import grid
 from flashgc.sweeps.sweep import sweep_plan
@@ -393,6 +395,24 @@ def test_a_file_that_has_no_results_is_refused(tmp_path: Path, command: Command)
         assert done.returncode == 2, done
         assert words in done.stderr
         assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_damaged_file_and_a_full_disk_are_one_line_with_a_hint(
+    tmp_path: Path, command: Command
+) -> None:
+    flashgc.sweep(GRID, results=tmp_path / "whole.results")
+    whole = (tmp_path / "whole.results").read_bytes()
+    (tmp_path / "half.results").write_bytes(whole[: len(whole) // 8192 * 4096])
+    done = command("results", "list", "half.results")
+    assert done.stderr == (
+        "error: half.results: database disk image is malformed; hint: restore a copy of it, or "
+        "give another file\n"
+    )
+    with Store(tmp_path / "whole.results") as store:
+        error = sqlite3.OperationalError("database or disk is full")
+        for code, hint in ((13, "free some space and go on"), (10 | 19 << 8, "free some space, ")):
+            error.sqlite_errorcode = code
+            assert f"; hint: {hint}" in str(store._refused(error))
 
 
 def test_results_are_shown_and_deleted(tmp_path: Path, command: Command) -> None:

@@ -374,10 +374,20 @@ class Store:
             raise self._refused(error) from None
 
     def _refused(self, error: sqlite3.Error) -> OSError:
-        full = getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
-        code = errno.ENOSPC if full else errno.EIO
-        return OSError(code, os.strerror(code) if full else _plain(error), str(self.path))
+        # The upper bits tell apart kinds of one error.
+        kind = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        code = errno.ENOSPC if kind == sqlite3.SQLITE_FULL else errno.EIO
+        text = os.strerror(code) if code == errno.ENOSPC else _plain(error)
+        hint = f"; hint: {_HINTS[kind]}" if kind in _HINTS else ""
+        return OSError(code, text + hint, str(self.path))
 
+
+#: What to do about errors of SQLite.
+_HINTS = {
+    sqlite3.SQLITE_FULL: "free some space and go on, what is complete is kept",
+    sqlite3.SQLITE_IOERR: "free some space, SQLite needs a little for reading as well",
+    sqlite3.SQLITE_CORRUPT: "restore a copy of it, or give another file",
+}
 
 #: The columns of a :class:`Kept`.
 _WHOLE = "status, config, result, reason, seconds, asked"
