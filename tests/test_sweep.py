@@ -16,6 +16,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+import numpy
 import pytest
 from distributed import Client, LocalCluster
 from pyarrow import parquet
@@ -188,6 +189,18 @@ def test_a_range_has_both_ends_and_its_unit() -> None:
     assert ranges.values({"from": 0.1, "to": 0.3, "step": 0.1}, "") == [0.1, 0.2, 0.3]
     assert ranges.values({"from": 8, "to": 1, "factor": 0.5}, "") == [8, 4, 2, 1]
     assert ranges.values({"from": 3, "to": 1, "step": -1}, "") == [3, 2, 1]
+
+
+def test_values_may_be_in_arrays_tuples_and_ranges(tmp_path: Path) -> None:
+    spares, blocks = numpy.linspace(0.1, 0.2, 3), numpy.arange(64, 66)
+    grids = [
+        small(drive={"spare": spares, "blocks": blocks}, run={"seed": range(2)}),
+        small(drive={"spare": list(spares), "blocks": tuple(blocks)}, run={"seed": (0, 1)}),
+        small(drive={"spare": spares.tolist(), "blocks": [64, 65]}, run={"seed": [0, 1]}),
+    ]
+    made = [flashgc.sweep(one, results=tmp_path / "r") for one in grids]
+    assert [(one.ran, one.found) for one in made] == [(12, 0), (0, 12), (0, 12)]
+    assert made[0].rows() == made[1].rows() == made[2].rows()
 
 
 def test_shards_merge_to_the_whole(tmp_path: Path, command: Command) -> None:
