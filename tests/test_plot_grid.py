@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import random
 import runpy
@@ -362,6 +363,16 @@ def test_without_a_result_nothing_is_drawn() -> None:
         plot.grid(rows)
     with pytest.raises(ConfigError, match="no option varies"):
         plot.grid(seeded(1.0, 2.0, spare=0.1))
+
+
+def test_rows_with_lists_are_refused(tmp_path: Path) -> None:
+    rows = [{"spare": [1], "write_amplification": 2.0}]
+    (tmp_path / "t.json").write_text(json.dumps(rows))
+    for source, said in ((rows, "rows"), (tmp_path / "t.json", "RESULTS: .*json")):
+        with pytest.raises(
+            ConfigError, match=rf"{said}: found \[1\] as 'spare' of row 1, expected"
+        ):
+            plot.grid(source)
 
 
 def test_what_is_no_number_is_left_out_and_said() -> None:
