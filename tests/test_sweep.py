@@ -24,7 +24,7 @@ from pyarrow import parquet
 import flashgc
 from conftest import COMMAND, Command, environment, kept_results, under_way
 from flashgc import tables
-from flashgc.kept import Store
+from flashgc.kept import Contents, Store
 from flashgc.sweeps import ranges
 from flashgc.sweeps.grid import grid
 from flashgc.sweeps.sweep import sweep_plan
@@ -239,6 +239,55 @@ def test_a_file_of_another_content_is_another_simulation(tmp_path: Path) -> None
         == 0
     )
     assert written(600).ran == 1
+
+
+def trace_of(pages: int) -> str:
+    lines = [f"{i},W,{(i * 7919 % pages) * 4096},4096" for i in range(4000)]
+    return "\n".join(["time,op,offset,bytes", *lines]) + "\n"
+
+
+class Meddling(Executor):
+    """Runs cells at once; somebody writes another trace after the first."""
+
+    def __init__(self, trace: Path) -> None:
+        self.trace = trace
+
+    def submit(self, work: Any, /, *arguments: Any, **more: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        future.set_result(work(*arguments, **more))
+        self.trace.write_text(trace_of(700))
+        return future
+
+
+def test_what_ran_while_a_trace_changed_is_not_kept_as_of_the_old_one(
+    tmp_path: Path, command: Command
+) -> None:
+    trace = tmp_path / "t.csv"
+    asked = {
+        "workload": {"source": str(trace)},
+        "drive": {"pages_per_block": 16, "spare": ["10%", "20%", "30%"]},
+        "run": {"passes": 3},
+    }
+    trace.write_text(trace_of(500))
+    right = flashgc.sweep(asked, results=tmp_path / "right").rows()
+    with pytest.raises(OSError, match=r"has changed while it ran, so its result is not kept.*t\."):
+        flashgc.sweep(asked, results=tmp_path / "r", executor=Meddling(trace))
+    trace.write_text(trace_of(500))
+    again = flashgc.sweep(asked, results=tmp_path / "r")
+    assert (again.ran, again.found) == (3, 0)
+    digests = [[row["digest"] for row in rows] for rows in (again.rows(), right)]
+    assert digests[0] == digests[1]
+
+
+def test_a_file_that_only_claims_to_be_old_is_read_again(tmp_path: Path) -> None:
+    trace, known = tmp_path / "t.csv", Contents()
+    trace.write_text(trace_of(500))
+    os.utime(trace, (1, 1))
+    first = known.digest(str(trace))
+    time.sleep(0.05)
+    trace.write_text(trace_of(501)[: trace.stat().st_size].ljust(trace.stat().st_size))
+    os.utime(trace, (1, 1))
+    assert known.digest(str(trace)) != first
 
 
 def test_kill_9_costs_only_what_was_not_complete(tmp_path: Path) -> None:
@@ -629,7 +678,7 @@ def test_results_are_read_where_nobody_may_write(tmp_path: Path) -> None:
     before = len(kept_results(folder / "r"))
     script = (
         f"mount --bind {folder} {folder} && mount -o remount,bind,ro {folder} && "
-        f'{sys.executable} -c "from flashgc.kept import Store; from pathlib import Path; '
+        f'{sys.executable} -c "from flashgc.kept import Contents, Store; from pathlib import Path; '
         f"print(len(Store(Path('{folder}/r'), make=False).rows()))\""
     )
     if os.geteuid() != 0:
