@@ -24,7 +24,7 @@ from pyarrow import parquet
 import flashgc
 from conftest import COMMAND, Command, environment, kept_results, under_way
 from flashgc import tables
-from flashgc.kept import Contents, Store
+from flashgc.kept import Contents, Kept, Store
 from flashgc.sweeps import ranges
 from flashgc.sweeps.grid import grid
 from flashgc.sweeps.sweep import sweep_plan
@@ -477,6 +477,17 @@ def test_a_damaged_file_and_a_full_disk_are_one_line_with_a_hint(
             assert f"; hint: {hint}" in str(store._refused(error))
 
 
+@pytest.mark.parametrize("replaced", [False, True])
+def test_a_file_of_results_that_is_deleted_ends_the_work(replaced: bool, tmp_path: Path) -> None:
+    with Store(tmp_path / "r") as store:
+        store.put("1", Kept("failed", {}, None), "sweep")
+        (tmp_path / "r").unlink()
+        if replaced:
+            (tmp_path / "r").write_bytes(b"")
+        with pytest.raises(OSError, match="deleted or replaced while results were written"):
+            store.put("2", Kept("failed", {}, None), "sweep")
+
+
 def test_results_are_shown_and_deleted(tmp_path: Path, command: Command) -> None:
     flashgc.sweep(GRID, results=tmp_path / "r")
     listed = command("results", "list", "r", "--where", "victim=greedy", "--where", "spare<15%")
@@ -678,7 +689,7 @@ def test_results_are_read_where_nobody_may_write(tmp_path: Path) -> None:
     before = len(kept_results(folder / "r"))
     script = (
         f"mount --bind {folder} {folder} && mount -o remount,bind,ro {folder} && "
-        f'{sys.executable} -c "from flashgc.kept import Contents, Store; from pathlib import Path; '
+        f'{sys.executable} -c "from flashgc.kept import Store; from pathlib import Path; '
         f"print(len(Store(Path('{folder}/r'), make=False).rows()))\""
     )
     if os.geteuid() != 0:

@@ -117,6 +117,8 @@ class Store:
                 hint = "hint: give another file"
                 raise ConfigError(f"{option}: {path}: {_plain(error)}; {hint}") from None
             raise self._refused(error) from None
+        self._place = path.absolute()
+        self._file = _file_at(self._place)
 
     def _opened(self, option: str, *, make: bool) -> sqlite3.Connection:
         path = self.path
@@ -243,6 +245,13 @@ class Store:
 
         ``work`` is the command that it was for.
         """
+        if _file_at(self._place) != self._file:
+            raise OSError(
+                errno.ENOENT,
+                "was deleted or replaced while results were written to it; hint: give the same "
+                "command again",
+                str(self.path),
+            )
         result, config = kept.result or {}, kept.config
         described = result.get("config", config)
         row = {
@@ -434,6 +443,15 @@ def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
             connection.execute("ROLLBACK")
         raise
     connection.execute("COMMIT")
+
+
+def _file_at(path: Path) -> tuple[int, int] | None:
+    """Device and number of the file that has this name now; ``None`` where there is none."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 def _plain(error: sqlite3.Error) -> str:
