@@ -448,7 +448,10 @@ def test_a_file_that_has_no_results_is_refused(tmp_path: Path, command: Command)
         (("results", "list", "none"), "no such file"),
         (("results", "list", "r", "--where", "victm=x"), "did you mean 'victim'"),
         (("results", "list", "r", "--where", "spare=x"), "is a number"),
-        (("results", "show", "r", "zz"), "no result begins with 'zz'"),
+        (
+            ("results", "show", "r", "zz"),
+            "no result begins with 'zz'; hint: flashgc results list r --out keys.csv\n",
+        ),
         (("results", "prune", "r"), "nothing to delete"),
         (("sweep", "g.toml", "--out", "t.xls"), "ends in no form of a table"),
     ):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -152,7 +153,8 @@ def _kept(file: Path) -> list[Named]:
         ]
     if not 1 <= len(found) <= _MOST:
         raise ConfigError(
-            f"{file} has {len(found)} results, expected 1 to {_MOST}; hint: flashgc results list"
+            f"{file} has {len(found)} results, expected 1 to {_MOST}; hint: flashgc results list "
+            f"{shlex.quote(str(file))}"
         )
     return _distinct(found)
 

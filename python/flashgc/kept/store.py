@@ -13,6 +13,7 @@ import contextlib
 import errno
 import json
 import os
+import shlex
 import sqlite3
 import time
 import zlib
@@ -307,7 +308,8 @@ class Store:
         ]
         if len(keys) != 1:
             told = "several results begin" if keys else "no result begins"
-            raise ConfigError(f"KEY: {told} with '{beginning}'; hint: flashgc results list --out")
+            hint = f"flashgc results list {shlex.quote(str(self.path))} --out keys.csv"
+            raise ConfigError(f"KEY: {told} with '{beginning}'; hint: {hint}")
         return str(keys[0])
 
     def merge(self, other: Store) -> int:
