@@ -114,6 +114,13 @@ def test_several_boundaries_are_warned_of() -> None:
     [
         (["spare", "--wanted", "WA2"], "--wanted: 'WA2' is not understood; hint: write"),
         (["spare", "--wanted", "W<2"], "--wanted: unknown figure 'W'; hint: "),
+        (["spare", "--wanted", "WA<nan"], "--wanted: 'nan' is no number; hint: "),
+        (["spare", "--wanted", "WA<inf"], "--wanted: 'inf' is no number; hint: "),
+        (
+            ["spare", "--wanted", "WA<2", "--wanted", "WA>1.5", "--runs", "1"],
+            "wanted: write_amplification > 1.5 holds at 2% and write_amplification < 2 at 60%, so "
+            "all may hold between; hint: find each alone",
+        ),
         (["spare", "--wanted", "WA<x"], "--wanted: 'x' is no number; hint: "),
         (["sapre", "--wanted", "WA<2"], "OPTION: unknown option 'sapre'; hint: did you mean"),
         (["victim", "--wanted", "WA<2"], "OPTION: victim is no number; hint: write victim.d"),

@@ -290,6 +290,8 @@ def test_no_such_file_and_options_of_a_single_drive(tmp_path: Path, trace: Path)
         flashgc.fleet(tmp_path / "none.csv", "greedy", results=tmp_path / "r")
     with pytest.raises(flashgc.ConfigError, match="blocks cannot be given to a fleet"):
         flashgc.fleet(trace, "greedy", results=tmp_path / "r", blocks=100)
+    with pytest.raises(flashgc.ConfigError, match="traces: found none, expected at least one"):
+        flashgc.fleet([], "greedy", results=tmp_path / "r")
     with pytest.raises(flashgc.ConfigError, match="is given 2 times"):
         flashgc.fleet([trace, trace], "greedy", results=tmp_path / "r")
     with pytest.raises(flashgc.ConfigError, match="hint: write python:FILE"):

@@ -185,6 +185,25 @@ def test_experiments_are_compared(tmp_path: Path, command: Command) -> None:
     assert "They differ in\nvictim  greedy:ties=latest, fifo, random" in shown
 
 
+def test_results_of_a_grid_are_named_by_their_options(tmp_path: Path, command: Command) -> None:
+    """What follows from other options, such as logical pages, and folders of traces are not."""
+    for name, pages in (("one", 40), ("two", 60)):
+        rows = "".join(f"0,{8 * (at % pages)},8,1,1\n" for at in range(3 * pages))
+        (tmp_path / f"{name}.csv").write_text(rows)
+    (tmp_path / "grid.toml").write_text(
+        '[drive]\npages_per_block = 4\nspare = ["40%", "50%"]\n[gc]\nvictim = "fifo"\n'
+        f'[workload]\nsource = ["{tmp_path}/one.csv", "{tmp_path}/two.csv"]\n[run]\npasses = 9\n'
+    )
+    command("sweep", "grid.toml")
+    done = command("compare", "grid.results", "--json")
+    assert {rank["name"] for rank in json.loads(done.stdout)["ranking"]} == {
+        "grid: fifo, blocks 17, spare 40%, workload one",
+        "grid: fifo, blocks 20, spare 50%, workload one",
+        "grid: fifo, blocks 25, spare 40%, workload two",
+        "grid: fifo, blocks 30, spare 50%, workload two",
+    }
+
+
 @pytest.mark.parametrize(
     ("files", "error"),
     [
@@ -193,6 +212,10 @@ def test_experiments_are_compared(tmp_path: Path, command: Command) -> None:
         (["a.json", "none.json"], "none.json: no such file; hint: flashgc run --out writes one"),
         (["a.json", "bad.json"], "bad.json: no JSON document: "),
         (["a.json", "empty.json"], "empty.json: neither a result nor a comparison"),
+        (["a.json", "three.json"], "three.json: neither a result nor a comparison"),
+        (["a.json", "deep.json"], "deep.json: no JSON document: "),
+        (["a.json", "nan.json"], "nan.json: not as flashgc wrote it: "),
+        (["a.json", "word.json"], "word.json: not as flashgc wrote it: "),
         (["a.json", "a.json"], "a.json is given twice; hint: give it once"),
         (
             ["a.json", "t.toml"],
@@ -207,6 +230,11 @@ def test_files_that_cannot_be_compared_are_refused(
     command("run", *SMALL, "--out", "a.json")
     (tmp_path / "bad.json").write_text("{")
     (tmp_path / "empty.json").write_text("[1]")
+    (tmp_path / "three.json").write_text('{"ranking": 3}')
+    (tmp_path / "deep.json").write_text("[" * 100_000)
+    result = json.loads((tmp_path / "a.json").read_text())
+    for name, found in (("nan", float("nan")), ("word", "x")):
+        (tmp_path / f"{name}.json").write_text(json.dumps(result | {"write_amplification": found}))
     (tmp_path / "t.toml").write_text(
         '[drive]\nkind = "timed"\nblocks = 64\n'
         'times = "read=60us,program=800us,erase=1.5ms,transfer=20us"\n[run]\nrequests = 10\n'

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import random
 import runpy
@@ -88,6 +89,15 @@ def test_the_interval_of_one_seed_is_the_results_own() -> None:
     assert [(one.y, one.low) for one in line.points] == [(7.0, None)] * 2
 
 
+def test_the_interval_of_seeds_that_give_the_same_is_the_results_own() -> None:
+    """Greedy draws nothing on a trace: a band without a width would claim to know it exactly."""
+    rows = [{**row, "write_amplification_ci95": 0.25} for row in seeded(4.0, 4.0, spare=0.1)]
+    rows += [{**row, "write_amplification_ci95": 0.25} for row in seeded(2.0, 3.0, spare=0.2)]
+    same, other = view(rows).panes[0].lines[0].points
+    assert (same.low, same.high, same.count) == (3.75, 4.25, 2)
+    assert other.high == pytest.approx(2.5 + 12.706 * 0.5, rel=1e-4), "by hand"
+
+
 def test_axes_are_chosen_from_what_varies() -> None:
     rows = grid_rows()
     shown = view(rows)
@@ -129,8 +139,35 @@ def test_equal_rows_are_refused_unless_another_build_made_them() -> None:
         view(twice)
     known = [{**row, "command": f"run {row['spare']} {row['seed']}"} for row in spares()]
     newer = [{**row, "write_amplification": 9.0} for row in known]
-    (line,) = view(known + newer).panes[0].lines
+    shown = view(known + newer)
+    (line,) = shown.panes[0].lines
     assert [(point.y, point.count) for point in line.points] == [(9.0, 3)] * 2
+    assert shown.notes[1:] == (
+        "6 of 12 rows left out: a newer row has the same command, of another build or another "
+        "content of a file",
+    )
+
+
+def test_what_failed_later_takes_no_result_away() -> None:
+    known = [{**row, "command": f"run {row['spare']} {row['seed']}"} for row in spares()]
+    failed = [
+        {**row, "write_amplification": None, "status": "failed", "reason": "no such trace"}
+        for row in known
+    ]
+    for rows in (known + failed, failed + known):
+        shown = view(rows)
+        (line,) = shown.panes[0].lines
+        assert [point.y for point in line.points] == [5.0, 2.5]
+        assert shown.notes[1].startswith("6 of 12 rows left out: ")
+        assert len(shown.notes) == 2, "no cell is without a result"
+
+
+def test_a_distribution_counts_what_was_run_twice_once() -> None:
+    known = [{**row, "command": f"run {row['spare']} {row['seed']}"} for row in spares()]
+    newer = [{**known[0], "write_amplification": 9.0}]
+    shown = view(known + newer, kind="distribution")
+    points = [point for line in shown.panes[0].lines for point in line.points]
+    assert sorted(point.x for point in points) == [2.0, 2.5, 3.0, 5.0, 6.0, 9.0]
 
 
 def test_rows_of_dots_are_in_the_order_of_the_grid() -> None:
@@ -326,6 +363,16 @@ def test_without_a_result_nothing_is_drawn() -> None:
         plot.grid(rows)
     with pytest.raises(ConfigError, match="no option varies"):
         plot.grid(seeded(1.0, 2.0, spare=0.1))
+
+
+def test_rows_with_lists_are_refused(tmp_path: Path) -> None:
+    rows = [{"spare": [1], "write_amplification": 2.0}]
+    (tmp_path / "t.json").write_text(json.dumps(rows))
+    for source, said in ((rows, "rows"), (tmp_path / "t.json", "RESULTS: .*json")):
+        with pytest.raises(
+            ConfigError, match=rf"{said}: found \[1\] as 'spare' of row 1, expected"
+        ):
+            plot.grid(source)
 
 
 def test_what_is_no_number_is_left_out_and_said() -> None:

@@ -6,14 +6,17 @@ import itertools
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Mapping
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from datetime import date
 from pathlib import Path
 from typing import Any
 
+import numpy
 import pytest
 from distributed import Client, LocalCluster
 from pyarrow import parquet
@@ -21,6 +24,7 @@ from pyarrow import parquet
 import flashgc
 from conftest import COMMAND, Command, environment, kept_results, under_way
 from flashgc import tables
+from flashgc.kept import Contents, Kept, Store
 from flashgc.sweeps import ranges
 from flashgc.sweeps.grid import grid
 from flashgc.sweeps.sweep import sweep_plan
@@ -166,6 +170,10 @@ def test_cells_that_cannot_be_are_listed_and_the_others_run(tmp_path: Path) -> N
         ({"sweep": {"leave_out": [{"gc": {"victim": "fifo"}}]}}, "holds for no cell"),
         ({"sweep": {"experiments": "a.toml"}}, "expected files"),
         ({"run": {"jobs": 2}}, "hint: flashgc sweep --jobs"),
+        ({"run": {"seed": [1, 1.5]}}, "found 1.5, expected a whole number; hint: write 1"),
+        ({"run": {"seed": [1, 1.0]}}, "1.0 is given twice"),
+        ({"drive": {"capacity": ["1GiB", 1.5]}}, "found 1.5, expected "),
+        ({"drive": {"spare": ["7%", date(2026, 1, 1)]}}, "found .*2026.*, expected "),
         ({"run": {"seed": [1, 2]}, "sweep": {"zip": [{"run": {"seed": [1, 2]}}]}}, "given twice"),
     ],
 )
@@ -181,6 +189,18 @@ def test_a_range_has_both_ends_and_its_unit() -> None:
     assert ranges.values({"from": 0.1, "to": 0.3, "step": 0.1}, "") == [0.1, 0.2, 0.3]
     assert ranges.values({"from": 8, "to": 1, "factor": 0.5}, "") == [8, 4, 2, 1]
     assert ranges.values({"from": 3, "to": 1, "step": -1}, "") == [3, 2, 1]
+
+
+def test_values_may_be_in_arrays_tuples_and_ranges(tmp_path: Path) -> None:
+    spares, blocks = numpy.linspace(0.1, 0.2, 3), numpy.arange(64, 66)
+    grids = [
+        small(drive={"spare": spares, "blocks": blocks}, run={"seed": range(2)}),
+        small(drive={"spare": list(spares), "blocks": tuple(blocks)}, run={"seed": (0, 1)}),
+        small(drive={"spare": spares.tolist(), "blocks": [64, 65]}, run={"seed": [0, 1]}),
+    ]
+    made = [flashgc.sweep(one, results=tmp_path / "r") for one in grids]
+    assert [(one.ran, one.found) for one in made] == [(12, 0), (0, 12), (0, 12)]
+    assert made[0].rows() == made[1].rows() == made[2].rows()
 
 
 def test_shards_merge_to_the_whole(tmp_path: Path, command: Command) -> None:
@@ -219,6 +239,55 @@ def test_a_file_of_another_content_is_another_simulation(tmp_path: Path) -> None
         == 0
     )
     assert written(600).ran == 1
+
+
+def trace_of(pages: int) -> str:
+    lines = [f"{i},W,{(i * 7919 % pages) * 4096},4096" for i in range(4000)]
+    return "\n".join(["time,op,offset,bytes", *lines]) + "\n"
+
+
+class Meddling(Executor):
+    """Runs cells at once; somebody writes another trace after the first."""
+
+    def __init__(self, trace: Path) -> None:
+        self.trace = trace
+
+    def submit(self, work: Any, /, *arguments: Any, **more: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        future.set_result(work(*arguments, **more))
+        self.trace.write_text(trace_of(700))
+        return future
+
+
+def test_what_ran_while_a_trace_changed_is_not_kept_as_of_the_old_one(
+    tmp_path: Path, command: Command
+) -> None:
+    trace = tmp_path / "t.csv"
+    asked = {
+        "workload": {"source": str(trace)},
+        "drive": {"pages_per_block": 16, "spare": ["10%", "20%", "30%"]},
+        "run": {"passes": 3},
+    }
+    trace.write_text(trace_of(500))
+    right = flashgc.sweep(asked, results=tmp_path / "right").rows()
+    with pytest.raises(OSError, match=r"has changed while it ran, so its result is not kept.*t\."):
+        flashgc.sweep(asked, results=tmp_path / "r", executor=Meddling(trace))
+    trace.write_text(trace_of(500))
+    again = flashgc.sweep(asked, results=tmp_path / "r")
+    assert (again.ran, again.found) == (3, 0)
+    digests = [[row["digest"] for row in rows] for rows in (again.rows(), right)]
+    assert digests[0] == digests[1]
+
+
+def test_a_file_that_only_claims_to_be_old_is_read_again(tmp_path: Path) -> None:
+    trace, known = tmp_path / "t.csv", Contents()
+    trace.write_text(trace_of(500))
+    os.utime(trace, (1, 1))
+    first = known.digest(str(trace))
+    time.sleep(0.05)
+    trace.write_text(trace_of(501)[: trace.stat().st_size].ljust(trace.stat().st_size))
+    os.utime(trace, (1, 1))
+    assert known.digest(str(trace)) != first
 
 
 def test_kill_9_costs_only_what_was_not_complete(tmp_path: Path) -> None:
@@ -379,7 +448,10 @@ def test_a_file_that_has_no_results_is_refused(tmp_path: Path, command: Command)
         (("results", "list", "none"), "no such file"),
         (("results", "list", "r", "--where", "victm=x"), "did you mean 'victim'"),
         (("results", "list", "r", "--where", "spare=x"), "is a number"),
-        (("results", "show", "r", "zz"), "no result begins with 'zz'"),
+        (
+            ("results", "show", "r", "zz"),
+            "no result begins with 'zz'; hint: flashgc results list r --out keys.csv\n",
+        ),
         (("results", "prune", "r"), "nothing to delete"),
         (("sweep", "g.toml", "--out", "t.xls"), "ends in no form of a table"),
     ):
@@ -388,6 +460,35 @@ def test_a_file_that_has_no_results_is_refused(tmp_path: Path, command: Command)
         assert done.returncode == 2, done
         assert words in done.stderr
         assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_damaged_file_and_a_full_disk_are_one_line_with_a_hint(
+    tmp_path: Path, command: Command
+) -> None:
+    flashgc.sweep(GRID, results=tmp_path / "whole.results")
+    whole = (tmp_path / "whole.results").read_bytes()
+    (tmp_path / "half.results").write_bytes(whole[: len(whole) // 8192 * 4096])
+    done = command("results", "list", "half.results")
+    assert done.stderr == (
+        "error: half.results: database disk image is malformed; hint: restore a copy of it, or "
+        "give another file\n"
+    )
+    with Store(tmp_path / "whole.results") as store:
+        error = sqlite3.OperationalError("database or disk is full")
+        for code, hint in ((13, "free some space and go on"), (10 | 19 << 8, "free some space, ")):
+            error.sqlite_errorcode = code
+            assert f"; hint: {hint}" in str(store._refused(error))
+
+
+@pytest.mark.parametrize("replaced", [False, True])
+def test_a_file_of_results_that_is_deleted_ends_the_work(replaced: bool, tmp_path: Path) -> None:
+    with Store(tmp_path / "r") as store:
+        store.put("1", Kept("failed", {}, None), "sweep")
+        (tmp_path / "r").unlink()
+        if replaced:
+            (tmp_path / "r").write_bytes(b"")
+        with pytest.raises(OSError, match="deleted or replaced while results were written"):
+            store.put("2", Kept("failed", {}, None), "sweep")
 
 
 def test_results_are_shown_and_deleted(tmp_path: Path, command: Command) -> None:

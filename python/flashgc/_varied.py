@@ -7,6 +7,9 @@ from typing import Any
 
 from flashgc.units import format_share
 
+#: What follows from other values of a configuration.
+FOLLOWS = ("logical_pages", "physical_pages", "spare_factor", "overprovision")
+
 
 def name(config: Mapping[str, Any], configs: Sequence[Mapping[str, Any]]) -> str:
     """The values of ``config`` in which ``configs`` differ, the victim policy first.
@@ -22,7 +25,7 @@ def name(config: Mapping[str, Any], configs: Sequence[Mapping[str, Any]]) -> str
     for key, value in _fields(config):
         if key == "victim":
             words.insert(0, str(value))
-        elif any(other.get(key) != value for other in everywhere):
+        elif key not in FOLLOWS and any(other.get(key) != value for other in everywhere):
             text = format_share(value, 4) if key == "spare" else value
             words.append(f"{key} {text}")
     return ", ".join(words)

@@ -8,10 +8,8 @@ from typing import Any
 
 from flashgc import _core
 from flashgc._core import ConfigError
+from flashgc._varied import FOLLOWS
 from flashgc.results import Comparison, Result
-
-#: What follows from other values of a configuration.
-_FOLLOWS = ("logical_pages", "physical_pages", "spare_factor", "overprovision")
 
 
 def rank(results: Sequence[Result], names: Sequence[str] | None = None) -> Comparison:
@@ -65,7 +63,7 @@ def differences(results: Sequence[Result]) -> dict[str, list[str]]:
     return {
         name: [str(one.get(name, "none")) for one in fields]
         for name in names
-        if name not in _FOLLOWS and len({str(one.get(name)) for one in fields}) > 1
+        if name not in FOLLOWS and len({str(one.get(name)) for one in fields}) > 1
     }
 
 

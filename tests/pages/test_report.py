@@ -170,6 +170,10 @@ def test_the_command_makes_the_page_and_says_how_much_is_on_it(
         (["nothing.results"], "RESULTS: nothing.results: no such file; hint: flashgc sweep makes"),
         (["my.results", "-o", "my.results"], "-o: my.results is the file of results; hint: give"),
         (["my.results", "-o", "-"], "-o: found '-', expected a file; hint: /dev/stdout is"),
+        (
+            ["my.results", "-o", "g.toml"],
+            "-o: g.toml: found '.toml', expected .html; hint: name it",
+        ),
         (["my.results", "-o", "no/page.html"], "-o: no/page.html: there is no such folder; hint:"),
         (["my.results", "--where", "spare=77%"], "my.results: no result has spare=77%; hint: "),
         (["my.results", "--where", "spar=7%"], "--where: unknown column 'spar'; hint: did you"),

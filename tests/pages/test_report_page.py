@@ -151,6 +151,29 @@ def test_it_draws_what_the_view_computes(page: Browser, results: Path) -> None:
     assert page.complaints() == []
 
 
+def test_of_two_runs_of_one_command_the_newer_is_drawn_and_the_other_told(
+    tmp_path: Path, window: Browser
+) -> None:
+    cells = [
+        {"drive.spare": spare, "run.seed": seed} for spare in ("10%", "20%") for seed in (1, 2)
+    ]
+    cells += [{"drive.spare": "30%", "run.seed": seed, "figure": 5.0} for seed in (1, 2)]
+    again = {**cells[0], "figure": 9.0}
+    stopped = {**cells[1], "status": "failed", "reason": "no such trace"}
+    path = make(tmp_path / "twice.results", [*map(dict, cells), again, stopped])
+    flashgc.report(path, tmp_path / "page.html")
+    show(window, tmp_path / "page.html")
+    expected = view(rows_of(path))
+    assert "2 of 8 rows left out" in expected.notes[-1]
+    same_as(window, expected)
+    said = window.run("return document.getElementById('said').textContent")
+    assert said.endswith(
+        "2 cells left out: newer ones have the same command, of another build or another content "
+        "of a file"
+    )
+    assert "without a result" not in said
+
+
 def test_a_heat_map_has_the_same_means_and_cells_that_cannot_be(
     page: Browser, results: Path
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -115,21 +116,30 @@ def _saved(file: Path) -> list[Named]:
         document = json.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise ConfigError(f"{file}: no such file; hint: flashgc run --out writes one") from None
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
         raise ConfigError(f"{file}: no JSON document: {error}; hint: flashgc run --out") from None
-    if isinstance(document, Mapping) and "ranking" in document:
-        ranked = [rank["result"] for rank in document["ranking"]]
-        return _distinct([_read(file, one) for one in ranked])
+    ranked = document.get("ranking") if isinstance(document, Mapping) else None
+    if isinstance(ranked, list) and all(isinstance(one, Mapping) for one in ranked):
+        return _distinct([_read(file, one.get("result")) for one in ranked])
     return [("", _read(file, document))]
 
 
 def _read(file: Path, document: Any) -> Result:
+    from flashgc.ranking import rank
+
     keys = ("write_amplification", "run_values", "config", "digest")
     if not (isinstance(document, Mapping) and all(key in document for key in keys)):
         raise ConfigError(
             f"{file}: neither a result nor a comparison; hint: flashgc run --out writes a result"
         )
-    return Result.from_dict(document)
+    try:
+        made = Result.from_dict(document)
+        rank([made])
+    except (ConfigError, TypeError, KeyError, AttributeError, ValueError) as error:
+        raise ConfigError(
+            f"{file}: not as flashgc wrote it: {error}; hint: flashgc run --out writes a result"
+        ) from None
+    return made
 
 
 def _kept(file: Path) -> list[Named]:
@@ -143,18 +153,26 @@ def _kept(file: Path) -> list[Named]:
         ]
     if not 1 <= len(found) <= _MOST:
         raise ConfigError(
-            f"{file} has {len(found)} results, expected 1 to {_MOST}; hint: flashgc results list"
+            f"{file} has {len(found)} results, expected 1 to {_MOST}; hint: flashgc results list "
+            f"{shlex.quote(str(file))}"
         )
     return _distinct(found)
 
 
 def _distinct(results: Sequence[Result]) -> list[Named]:
-    """Several results of one file with what they differ in, the policy first."""
+    """Several results of one file with what they differ in, the policy first.
+
+    Names of traces are as short as tells them apart.
+    """
     from flashgc._varied import name
+    from flashgc.kept.wording import texts
 
     if len(results) == 1:
         return [("", results[0])]
-    configs: list[Any] = [result.to_dict()["config"] for result in results]
+    whole: list[Any] = [result.to_dict()["config"] for result in results]
+    workloads = list(dict.fromkeys(config["workload"] for config in whole))
+    short = dict(zip(workloads, texts("workload", workloads), strict=True))
+    configs = [{**config, "workload": short[config["workload"]]} for config in whole]
     return [
         (name(config, configs), result) for config, result in zip(configs, results, strict=True)
     ]

@@ -65,7 +65,7 @@ def find(
     >>> found = find("spare", "write_amplification<2", blocks=256, pages_per_block=32, runs=1,
     ...              victim="greedy", low="15%", high="35%", step="5%")
     >>> found.value, found.side
-    ('25%', 'least')
+    ('30%', 'least')
     """
     values, places = given_values(workload, options)
     if options.get("victim") is not None:
@@ -144,6 +144,7 @@ class Search:
         ends = (self._at(0), self._at(last))
         if all(end.reason for end in ends):
             raise ConfigError(ends[0].reason)
+        self._refuse_crossing(ends)
         bounds = {shift: self._boundary(shift) for shift in (MEAN, WORSE, BETTER)}
         mean = bounds[MEAN]
         if isinstance(mean, bool):
@@ -156,6 +157,19 @@ class Search:
         )
         interval = (named[BETTER], named[WORSE]) if has_interval else None
         return self.outcome("found", mean, side, interval)
+
+    def _refuse_crossing(self, ends: Sequence[_Evaluated]) -> None:
+        """Raises where one condition holds at one end and another at the other.
+
+        All of them may hold between, which bisection does not see.
+        """
+        met = [[one.holds(end.figures, MEAN) for end in ends] for one in self._conditions]
+        if all(any(one) for one in met) and not any(map(all, zip(*met, strict=True))):
+            low, high = (self._conditions[[one[at] for one in met].index(True)] for at in (0, 1))
+            raise ConfigError(
+                f"wanted: {low} holds at {self._sought.values[0]} and {high} at "
+                f"{self._sought.values[-1]}, so all may hold between; hint: find each alone"
+            )
 
     def _value(self, bound: int | bool) -> Any:
         return None if isinstance(bound, bool) else self._sought.values[bound]

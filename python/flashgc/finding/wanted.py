@@ -79,7 +79,9 @@ def wanted(texts: str | Sequence[str], place: str = "wanted") -> tuple[Wanted, .
 
 def _limit(text: str, place: str) -> float:
     try:
-        return parse_share(text) if "%" in text else float(text)
+        limit = parse_share(text) if "%" in text else float(text)
+        if math.isfinite(limit):
+            return limit
     except ValueError:
         pass
     except ConfigError as error:

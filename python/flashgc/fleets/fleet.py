@@ -79,6 +79,8 @@ def fleet(
     True
     """
     paths = [traces] if isinstance(traces, str | PathLike) else list(traces)
+    if not paths:
+        raise ConfigError("traces: found none, expected at least one; hint: name a trace file")
     names = [victims] if isinstance(victims, str) else list(victims)
     if not all(isinstance(name, str) for name in names):
         raise ConfigError(

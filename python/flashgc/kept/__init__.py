@@ -4,7 +4,7 @@
 :mod:`~flashgc.kept.store` is the file.
 """
 
-from flashgc.kept.identity import Contents, key_of
+from flashgc.kept.identity import Contents, check_unchanged, key_of
 from flashgc.kept.store import Kept, Store
 
-__all__ = ["Contents", "Kept", "Store", "key_of"]
+__all__ = ["Contents", "Kept", "Store", "check_unchanged", "key_of"]

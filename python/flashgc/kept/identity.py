@@ -7,6 +7,7 @@ do not count, so a result that was made on another machine, or of a copy of the 
 
 from __future__ import annotations
 
+import errno
 import functools
 import hashlib
 import json
@@ -43,7 +44,9 @@ class Contents:
             status = os.stat(path)
             if not stat.S_ISREG(status.st_mode):
                 return f"unread:{name}"
-            stamp = (path, status.st_size, status.st_mtime_ns)
+            # A copy may bring its own time of change; when it came here, nobody sets.
+            changed = max(status.st_mtime_ns, status.st_ctime_ns)
+            stamp = (path, status.st_size, changed)
             if stamp not in self.known:
                 with open(path, "rb") as file:
                     made = hashlib.file_digest(file, _hash).hexdigest()
@@ -69,6 +72,20 @@ def key_of(config: Mapping[str, Any], contents: Contents, mutant: str = "") -> s
         "config": without_names(config, contents),
     }
     return digest_of(identity)
+
+
+def check_unchanged(key: str, config: Mapping[str, Any], contents: Contents) -> None:
+    """Raises :class:`OSError` if a file has changed since the configuration had this ``key``.
+
+    What was simulated in between may be of the one content or the other.
+    """
+    if key_of(config, contents) != key:
+        raise OSError(
+            errno.ESTALE,
+            "a file that it reads has changed while it ran, so its result is not kept; hint: give "
+            "the same command again",
+            str(config["workload"]),
+        )
 
 
 def digest_of(value: Any) -> str:

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from flashgc import _core, _varied
 from flashgc._core import ConfigError
 from flashgc._engine import OnResult, Simulated, peak_memory_bytes
-from flashgc.kept.identity import key_of
+from flashgc.kept.identity import check_unchanged, key_of
 from flashgc.kept.store import Kept, Store
 from flashgc.policy_files import KEYS, is_written
 
@@ -77,6 +77,7 @@ class Keeping:
                 complete[index] = result
                 kept = Kept("result", configs[index], result, asked=asked[index])
                 try:
+                    check_unchanged(keys[index], configs[index], contents)
                     store.put(keys[index], kept, self._work)
                     if contents.new:
                         store.remember(contents)

@@ -13,6 +13,7 @@ import contextlib
 import errno
 import json
 import os
+import shlex
 import sqlite3
 import time
 import zlib
@@ -117,6 +118,8 @@ class Store:
                 hint = "hint: give another file"
                 raise ConfigError(f"{option}: {path}: {_plain(error)}; {hint}") from None
             raise self._refused(error) from None
+        self._place = path.absolute()
+        self._file = _file_at(self._place)
 
     def _opened(self, option: str, *, make: bool) -> sqlite3.Connection:
         path = self.path
@@ -243,6 +246,13 @@ class Store:
 
         ``work`` is the command that it was for.
         """
+        if _file_at(self._place) != self._file:
+            raise OSError(
+                errno.ENOENT,
+                "was deleted or replaced while results were written to it; hint: give the same "
+                "command again",
+                str(self.path),
+            )
         result, config = kept.result or {}, kept.config
         described = result.get("config", config)
         row = {
@@ -298,7 +308,8 @@ class Store:
         ]
         if len(keys) != 1:
             told = "several results begin" if keys else "no result begins"
-            raise ConfigError(f"KEY: {told} with '{beginning}'; hint: flashgc results list --out")
+            hint = f"flashgc results list {shlex.quote(str(self.path))} --out keys.csv"
+            raise ConfigError(f"KEY: {told} with '{beginning}'; hint: {hint}")
         return str(keys[0])
 
     def merge(self, other: Store) -> int:
@@ -374,10 +385,20 @@ class Store:
             raise self._refused(error) from None
 
     def _refused(self, error: sqlite3.Error) -> OSError:
-        full = getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
-        code = errno.ENOSPC if full else errno.EIO
-        return OSError(code, os.strerror(code) if full else _plain(error), str(self.path))
+        # The upper bits tell apart kinds of one error.
+        kind = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        code = errno.ENOSPC if kind == sqlite3.SQLITE_FULL else errno.EIO
+        text = os.strerror(code) if code == errno.ENOSPC else _plain(error)
+        hint = f"; hint: {_HINTS[kind]}" if kind in _HINTS else ""
+        return OSError(code, text + hint, str(self.path))
 
+
+#: What to do about errors of SQLite.
+_HINTS = {
+    sqlite3.SQLITE_FULL: "free some space and go on, what is complete is kept",
+    sqlite3.SQLITE_IOERR: "free some space, SQLite needs a little for reading as well",
+    sqlite3.SQLITE_CORRUPT: "restore a copy of it, or give another file",
+}
 
 #: The columns of a :class:`Kept`.
 _WHOLE = "status, config, result, reason, seconds, asked"
@@ -424,6 +445,15 @@ def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
             connection.execute("ROLLBACK")
         raise
     connection.execute("COMMIT")
+
+
+def _file_at(path: Path) -> tuple[int, int] | None:
+    """Device and number of the file that has this name now; ``None`` where there is none."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 def _plain(error: sqlite3.Error) -> str:

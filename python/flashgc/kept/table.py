@@ -94,6 +94,7 @@ def _listed(source: Any) -> list[Row]:
                 f"rows: found {str(row)[:40]} at [{index}], expected a row as a dictionary; hint: "
                 "of a data frame, frame.to_dict('records')"
             )
+    _check_values(rows, "rows")
     return rows
 
 
@@ -109,7 +110,19 @@ def _table(path: Path, ending: str, what: str) -> list[Row]:
         raise ConfigError(f"{what}: {path} is no list of rows; hint: give another file")
     if not rows:
         raise ConfigError(f"{what}: {path} has no row; hint: give another file")
+    _check_values(rows, f"{what}: {path}")
     return [dict(axis_value(name, value) for name, value in row.items()) for row in rows]
+
+
+def _check_values(rows: Sequence[Row], what: str) -> None:
+    """Raises where a value is no number, text, yes, no or nothing."""
+    for index, row in enumerate(rows):
+        for name, value in row.items():
+            if isinstance(value, Mapping | list | set):
+                raise ConfigError(
+                    f"{what}: found {str(value)[:40]} as '{name}' of row {index + 1}, expected a "
+                    "number or a text; hint: leave the column out, or make columns of its parts"
+                )
 
 
 def _csv(path: Path) -> list[Row]:

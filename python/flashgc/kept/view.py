@@ -97,10 +97,10 @@ def view(
 
     Of the options that vary, the first with numbers is ``x``, the first policy ``by``, and the next
     one ``panels``, a workload before others; ``y`` is the write amplification. Seeds are averaged,
-    with a 95% interval (Student's t); of one seed the interval is the result's own. A heat map has
-    ``x`` and ``by`` as its axes. A Pareto picture has two figures as ``x`` and ``y``, and a point
-    for each configuration. A distribution has a line for each ``by`` over the values of ``y``, and
-    averages nothing.
+    with a 95% interval (Student's t); of one seed, and of seeds that all give the same, it is the
+    result's own. A heat map has ``x`` and ``by`` as its axes. A Pareto picture has two figures as
+    ``x`` and ``y``, and a point for each configuration. A distribution has a line for each ``by``
+    over the values of ``y``, and averages nothing.
 
     Raises :class:`flashgc.ConfigError` for an unknown column, where there is nothing to draw, and
     where an average over an option that was not named would be drawn.
@@ -116,8 +116,10 @@ def view(
     """
     if kind not in KINDS:
         raise ConfigError(f"--kind: unknown kind '{kind}'; hint: {_core.suggest(kind, [*KINDS])}")
+    every = list(rows)
+    newest = _newest(every)
     # Cells of a heat map are shown even where they cannot be.
-    table = Table(list(rows), whole=kind == "heatmap")
+    table = Table(newest, whole=kind == "heatmap")
     shown = figure(table, y, "--y", kind)
     places = {"x": x, "by": by, "panels": panels}
     if kind == "distribution" and x is not None:
@@ -143,7 +145,13 @@ def view(
         )
     )
     _check_size(table, at, panes)
-    return dataclasses.replace(at, panes=panes, notes=_notes(table, at, shown, panes))
+    notes = _notes(table, at, shown, panes)
+    if older := len(every) - len(newest):
+        notes += (
+            f"{older} of {len(every)} rows left out: a newer row has the same command, of another "
+            "build or another content of a file",
+        )
+    return dataclasses.replace(at, panes=panes, notes=notes)
 
 
 def front(view: View, pane: Pane) -> list[Point]:
@@ -163,6 +171,20 @@ def front(view: View, pane: Pane) -> list[Point]:
         if not found or rank(point)[1] < rank(found[-1])[1] or rank(point) == rank(found[-1]):
             found.append(point)
     return sorted(found, key=lambda point: float(point.x))
+
+
+def _newest(rows: Sequence[Row]) -> list[Row]:
+    """Of rows with the same command the last one, and one with a result before one without."""
+    chosen: dict[Any, Row] = {}
+    for row in rows:
+        earlier = chosen.get(row.get("command"))
+        if earlier is None or _has_result(row) or not _has_result(earlier):
+            chosen[row.get("command")] = row
+    return [row for row in rows if not row.get("command") or chosen[row["command"]] is row]
+
+
+def _has_result(row: Row) -> bool:
+    return bool(row.get("status", "result") == "result")
 
 
 def _axis(table: Table, chosen: Chosen, kind: str) -> str:
@@ -264,9 +286,7 @@ def _seeds(table: Table, named: Iterable[str | None], rows: Sequence[Row]) -> li
     made: dict[Any, Row] = {}
     for row in rows:
         seed = row.get(SEED)
-        earlier = made.get(seed)
-        # The same command, of another build of flashgc: the newest counts.
-        if earlier is not None and (not row.get("command") or row["command"] != earlier["command"]):
+        if seed in made:
             raise ConfigError(
                 "some rows differ in no option, and a mean over them would mislead; hint: "
                 "--kind distribution"
@@ -282,8 +302,10 @@ def _point(x: Any, shown: str, rows: Sequence[Row]) -> Point:
         return Point(x, None, count=0, reason=next((row.get("reason") for row in rows), None))
     values = [float(row[shown]) for row in known]
     half = half_width(values)
-    if len(values) == 1 and shown == AMPLIFICATION:
-        half = number(known[0].get(f"{AMPLIFICATION}_ci95"))
+    if len(set(values)) == 1 and shown == AMPLIFICATION:
+        # One seed, or seeds that nothing was drawn from: they say nothing of what is by chance.
+        own = number(known[0].get(f"{AMPLIFICATION}_ci95"))
+        half = half if own is None else own
     y = values[0] if len(values) == 1 else mean(values)
     if half is None:
         return Point(x, y, count=len(values))

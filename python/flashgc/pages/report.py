@@ -31,6 +31,8 @@ _ADDED = ("made", "version", "engine")
 
 #: What ends the name of a page.
 ENDING = ".html"
+#: What may end it: nothing else, so that no grid and no table is overwritten by mistake.
+_ENDINGS = (ENDING, ".htm", "")
 
 #: Called with the share that is done, what is being done, and how many cells it is.
 Progress = Callable[[float, str, int], None]
@@ -84,6 +86,12 @@ def write_page(
     kept = Path(results.results if isinstance(results, Sweep) else results)
     if os.path.exists(target) and kept.exists() and os.path.samefile(target, kept):
         raise ConfigError(f"{names[1]}: {target} is the file of results; hint: give page.html")
+    path = Path(target)
+    if path.suffix.lower() not in _ENDINGS:
+        raise ConfigError(
+            f"{names[1]}: {target}: found '{path.suffix}', expected {ENDING}; hint: name it "
+            f"{path.with_suffix(ENDING)}"
+        )
     with Store(kept, names[0], make=False) as store:
         rows, files = _rows(store, wanted, progress), _files_of(store)
     if isinstance(results, Sweep):

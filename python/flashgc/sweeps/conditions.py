@@ -74,6 +74,8 @@ def same(path: str, one: Any, other: Any) -> bool:
 def _measure(path: str, value: Any) -> float | None:
     """The value as a number that can be compared with others of its option."""
     kind = PATHS[path].kind
+    # A fraction or a date is no count and no size, but that is told elsewhere.
+    value = value if isinstance(value, int) else str(value)
     try:
         if kind == "share":
             return parse_share(value)

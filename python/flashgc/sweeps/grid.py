@@ -195,7 +195,19 @@ def _options(values: Mapping[str, Any], places: Mapping[str, str]) -> Iterator[t
             if path in _NOT_OF_A_CELL:
                 at = places.get(path, path)
                 raise ConfigError(f"{at}: no cell of a grid has it; hint: {_NOT_OF_A_CELL[path]}")
-            yield path, value
+            yield path, _native(value)
+
+
+def _native(value: Any) -> Any:
+    """Arrays, numbers of numpy, tuples and ranges as lists and numbers.
+
+    >>> import numpy
+    >>> _native(numpy.array([0.5, 1])), _native(range(2)), _native((numpy.int64(3), "7%"))
+    ([0.5, 1.0], [0, 1], [3, '7%'])
+    """
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    return [_native(one) for one in value] if isinstance(value, list | tuple | range) else value
 
 
 def _meant(section: str, key: str) -> str:

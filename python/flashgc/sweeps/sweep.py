@@ -14,7 +14,7 @@ from typing import Any
 from flashgc import _engine, _notebook
 from flashgc._core import ConfigError, Control
 from flashgc.execution import parse_jobs
-from flashgc.kept import Contents, Kept, Store
+from flashgc.kept import Contents, Kept, Store, check_unchanged
 from flashgc.sweeps.cost import USUAL, drive_of, seconds_of, writes_of
 from flashgc.sweeps.execution import Execution, Threads
 from flashgc.sweeps.grid import grid as grid_of
@@ -189,10 +189,12 @@ def _run(
     total = sum(costs.values()) or 1.0
     done = 0.0
     ran = 0
+    contents = store.contents()
 
     def complete(index: int, kept: Kept) -> None:
         nonlocal done, ran
         key = order[index]
+        check_unchanged(key, missing[key], contents)
         store.put(key, dataclasses.replace(kept, asked=asked[key]), "sweep")
         done += costs[key]
         ran += 1

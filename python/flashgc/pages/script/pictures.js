@@ -46,6 +46,7 @@ class Pictures {
       if (many > 1) said.push(`means of ${few === many ? many : `${few} to ${many}`} seeds, with 95% intervals`);
       if (plan.kind === "pareto") said.push(`the line joins the points that no other one betters in both figures`);
       if (view.without) said.push(`${several(view.without, "cell")} without a result`);
+      if (view.older) said.push(`${several(view.older, "cell")} left out: newer ones have the same command, of another build or another content of a file`);
       if (plan.kind !== "heatmap" && view.lines.length > LOOKS) said.push(`some of the ${view.lines.length} lines look alike: search for fewer`);
       if (view.panes.length > PANELS) said.push(`the first ${PANELS} of ${view.panes.length} panels: search for fewer`);
     } catch (error) {

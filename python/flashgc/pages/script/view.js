@@ -63,15 +63,22 @@ const oneASeed = (rows, apart, others) => {
       throw new Refused(`${column.title} varies as well, and a mean over it would mislead`);
     }
   }
-  const seed = named(SEED), command = named("command"), made = new Map();
-  for (const row of rows) {
-    const key = seed ? seed.at(row) : null, earlier = made.get(key);
-    if (earlier !== undefined && (!command.at(row) || command.at(row) !== command.at(earlier))) {
-      throw new Refused("some rows differ in no option, and a mean over them would mislead");
-    }
-    made.set(key, row);
+  const seed = named(SEED), seeds = rows.map((row) => (seed ? seed.at(row) : null));
+  if (new Set(seeds).size < rows.length) {
+    throw new Refused("some rows differ in no option, and a mean over them would mislead");
   }
-  return [...made.values()];
+  return rows;
+};
+
+/** Of rows with the same command the last one, and one with a result before one without. */
+const newest = (rows) => {
+  const command = named("command"), chosen = new Map();
+  const hasResult = (row) => named("status").at(row) === "result";
+  for (const row of rows) {
+    const earlier = chosen.get(command.at(row));
+    if (earlier === undefined || hasResult(row) || !hasResult(earlier)) chosen.set(command.at(row), row);
+  }
+  return rows.filter((row) => !command.at(row) || chosen.get(command.at(row)) === row);
 };
 
 /** The mean of a figure over rows, with its interval. */
@@ -79,14 +86,17 @@ const point = (x, y, rows) => {
   const known = rows.filter((row) => isNumber(y.at(row)));
   if (!known.length) return { x, y: null, low: null, high: null, count: 0, rows, reason: rows.length ? named("reason").at(rows[0]) : null };
   const values = known.map((row) => y.at(row));
-  const own = y.name === "write_amplification" && known.length === 1 ? named("write_amplification_ci95")?.at(known[0]) : null;
-  const half = halfWidth(values) ?? (isNumber(own) ? own : null);
+  // One seed, or seeds that nothing was drawn from: they say nothing of what is by chance.
+  const alike = y.name === "write_amplification" && new Set(values).size === 1;
+  const own = alike ? named("write_amplification_ci95")?.at(known[0]) : null;
+  const half = isNumber(own) ? own : halfWidth(values);
   const middle = values.length === 1 ? values[0] : mean(values);
   return { x, y: middle, low: half === null ? null : middle - half, high: half === null ? null : middle + half, count: values.length, rows: known };
 };
 
 /** What to draw of some rows; raises `Refused`. `by` and `panels` may be missing. */
-const viewOf = (rows, { kind, x, y, by, panels }) => {
+const viewOf = (every, { kind, x, y, by, panels }) => {
+  const rows = newest(every);
   const results = rows.filter((row) => named("status").at(row) === "result");
   const used = kind === "heatmap" ? rows : results;
   const varied = varying(used);
@@ -118,7 +128,7 @@ const viewOf = (rows, { kind, x, y, by, panels }) => {
       by: value, points: kind === "pareto" ? scattered(some) : over(some),
     })),
   }));
-  return { kind, x, y, by, panels, panes, across, lines, numeric: kind === "pareto" || x.numeric, without: rows.length - results.length };
+  return { kind, x, y, by, panels, panes, across, lines, numeric: kind === "pareto" || x.numeric, without: rows.length - results.length, older: every.length - rows.length };
 };
 
 /** The points of a pane that no other one betters in both figures, by `x`. */
