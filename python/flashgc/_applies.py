@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from flashgc import _places
 from flashgc._core import ConfigError
-from flashgc._places import Places
 from flashgc.options import PATHS, render
 from flashgc.registry import request_generators
 
 if TYPE_CHECKING:
+    from flashgc._places import Places
     from flashgc.experiment import Experiment
 
 

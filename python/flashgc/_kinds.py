@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from flashgc import _places, registry
 from flashgc._core import ConfigError
-from flashgc._places import Places
 from flashgc.options import Option, find, of_holder
 from flashgc.units import parse_size
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from flashgc._places import Places
     from flashgc.experiment import Experiment
 
 #: Victim policy and write frontier of a mapping that has its own.

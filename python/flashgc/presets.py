@@ -5,15 +5,16 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flashgc import _core
 from flashgc._core import ConfigError
 from flashgc._documents import Scalar
 from flashgc._places import Places
 from flashgc.options import ALTERNATIVES
-from flashgc.registry import Entry
+
+if TYPE_CHECKING:
+    from flashgc.registry import Entry
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,7 @@ def devices() -> tuple[Device, ...]:
     ['pgc-slc', 'jasmine-4', 'jasmine-16', 'slc', 'mlc', 'tlc', 'qlc']
     """
     import tomllib
+    from pathlib import Path
 
     text = Path(__file__).with_name("devices.toml").read_text("utf-8")
     return tuple(
@@ -52,6 +54,8 @@ def devices() -> tuple[Device, ...]:
 
 def device_entries() -> tuple[Entry, ...]:
     """The presets as entries of a listing: keys of an experiment and their values."""
+    from flashgc.registry import Entry
+
     made = []
     for device in devices():
         keys = [
