@@ -17,7 +17,7 @@ RUST := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -name '*.rs' -o
 MODULE := $(or $(firstword $(wildcard $(VENV)/.built-*)),$(VENV)/.built-checks)
 
 .DEFAULT_GOAL := help
-.PHONY: help build dev test test-rust test-python soak lint format demo bench docs clean tools
+.PHONY: help build dev test test-rust test-python soak lint format demo bench docs site wheel sdist release-check clean tools
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -94,11 +94,37 @@ docs: $(MODULE) ## write the reference, the outputs and the figures in the docum
 	$(BIN)/python -m flashgc.command.reference docs/reference
 	$(BIN)/python -m flashgc.command.keywords
 	$(BIN)/python scripts/docs/documents.py
+	$(BIN)/python scripts/docs/notebooks.py
 	$(BIN)/python scripts/docs/tables.py
 	$(BIN)/python docs/figures/compare.py
 	PYTHONPATH=scripts/docs $(BIN)/python docs/figures/placement.py
 	PYTHONPATH=scripts/docs $(BIN)/python docs/figures/gaps.py
 	PYTHONPATH=scripts/docs $(BIN)/python docs/figures/plots.py
+
+# The site has tools of its own, which nothing else needs.
+SITE := target/site
+$(VENV)-site/.installed: requirements-docs.txt | tools
+	@test -x $(VENV)-site/bin/python || $(PYTHON) -m venv $(VENV)-site
+	@$(VENV)-site/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-docs.txt
+	@touch $@
+
+site: $(VENV)-site/.installed ## the documents as a site in target/site/html; every link is checked
+	$(VENV)-site/bin/python scripts/docs/site_source.py $(SITE)/source
+	NO_MKDOCS_2_WARNING=1 $(VENV)-site/bin/mkdocs build --strict --quiet
+	@echo "to read and search it: $(PYTHON) -m http.server --directory $(SITE)/html"
+
+# WHEEL="--zig --compatibility manylinux_2_17" makes one for older systems (pip install ziglang).
+WHEEL ?=
+wheel: $(VENV)/.installed ## the wheel for this system, in dist
+	$(BIN)/maturin build --release --locked --out dist $(WHEEL)
+
+sdist: $(VENV)/.installed ## the source package, in dist
+	$(BIN)/maturin sdist --out dist
+
+release-check: ## wheel and source package, each installed in a clean environment and used
+	rm -rf dist
+	$(MAKE) wheel sdist
+	$(BIN)/python scripts/release/check.py dist
 
 demo: build ## which policy writes least, on a real trace and on hot and cold data
 	@echo "A PostgreSQL server's drive (data/README.md): which policy writes least?"
@@ -122,4 +148,4 @@ bench: build ## speed against the bare memory accesses, traces, policies in Pyth
 	$(BIN)/python scripts/bench/startup.py
 
 clean: ## remove what was built
-	rm -rf $(VENV) target python/flashgc/_core*.so
+	rm -rf $(VENV) $(VENV)-site dist target python/flashgc/_core*.so

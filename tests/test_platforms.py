@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import flashgc
+from conftest import ROOT
 
 #: Modules of the standard library that Windows lacks.
 UNIX_ONLY = {
@@ -23,8 +27,33 @@ UNIX_ONLY = {
     "termios",
     "tty",
 }
-#: The beginning of a program in which there is no ``resource``, as on Windows.
-WITHOUT = "import sys\nsys.modules['resource'] = None\n"
+#: What the engine has on Linux only.
+LINUX_ONLY = (
+    "DeviceClient",
+    "DeviceReplay",
+    "PageCacheFollower",
+    "PostgresFollower",
+    "RecordedDrive",
+    "StoredDrive",
+    "WalDecoder",
+    "device_check",
+    "device_configuration",
+    "device_create",
+    "device_flushes",
+    "device_fuzz",
+    "device_repeat",
+    "device_sweep",
+)
+#: The beginning of a program on a system like Windows: without these modules, but for ``posix``,
+#: which the standard library itself asks for here, and without these parts of the engine.
+WITHOUT = f"""
+import sys
+for name in {sorted(UNIX_ONLY - {"posix"})}:
+    sys.modules[name] = None
+import flashgc._core
+for name in {LINUX_ONLY}:
+    delattr(flashgc._core, name)
+"""
 
 
 def run(program: str) -> str:
@@ -32,6 +61,50 @@ def run(program: str) -> str:
         [sys.executable, "-c", WITHOUT + program], capture_output=True, text=True, check=True
     )
     return made.stdout
+
+
+def command(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """The command on such a system."""
+    program = f"sys.argv = {['flashgc', *arguments]}\nfrom flashgc.command import main\nmain()"
+    return subprocess.run(
+        [sys.executable, "-c", WITHOUT + program], capture_output=True, text=True, check=False
+    )
+
+
+def test_the_engine_has_on_linux_only_what_is_listed_here() -> None:
+    library = (ROOT / "crates" / "python" / "src" / "lib.rs").read_text(encoding="utf-8")
+    exports = re.findall(
+        r'#\[cfg\(target_os = "linux"\)\]\s+#\[pymodule_export\]\s+use [\w:]+::\{?([^;{}]+)',
+        library,
+    )
+    assert sorted(re.findall(r"\w+", " ".join(exports))) == sorted(LINUX_ONLY)
+
+
+@pytest.mark.parametrize("arguments", [(), ("device",), ("hints",), ("run",)])
+def test_help_is_there(arguments: tuple[str, ...]) -> None:
+    made = command(*arguments, "--help")
+    assert made.returncode == 0, made.stderr
+    assert made.stdout.startswith("Usage: flashgc")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("device", "create", "drive.flash"),
+        ("device", "stat", "drive.flash"),
+        ("device", "exec", "--", "true"),
+        ("device", "crash-test"),
+        ("hints", "demo"),
+        ("hints", "postgres", "--dsn", "dbname=a", "--device", "drive.flash"),
+        ("hints", "page-cache", "--mount", "here", "--device", "drive.flash"),
+    ],
+)
+def test_what_needs_linux_is_refused_in_one_line(arguments: tuple[str, ...]) -> None:
+    made = command(*arguments)
+    assert made.returncode != 0
+    assert made.stdout == ""
+    (line,) = made.stderr.splitlines()
+    assert line == "error: the stored drive needs Linux; hint: flashgc run simulates drives here"
 
 
 def test_no_module_needs_unix_when_it_is_imported() -> None:
@@ -60,8 +133,7 @@ print(result.to_json())
 
 
 def test_the_command_leaves_the_memory_out_where_it_is_not_told() -> None:
-    options = "run --blocks 100 --pages-per-block 16 --writes 2x"
-    arguments = ["flashgc", *options.split()]
-    shown = run(f"sys.argv = {arguments}\nfrom flashgc.command import main\nmain()")
+    size = ("--blocks", "100", "--pages-per-block", "16")
+    shown = command("run", *size, "--writes", "2x").stdout
     (speed,) = [line for line in shown.splitlines() if line.startswith("speed")]
     assert speed.endswith("a core")

@@ -416,6 +416,80 @@ def test_the_workers_of_a_dask_scheduler_run_the_cells(tmp_path: Path, command: 
     assert digests == [cell.figures["digest"] for cell in here]
 
 
+class Elsewhere(ProcessPoolExecutor):
+    """Two workers on another machine: another folder, and a cache of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(exist_ok=True)
+        super().__init__(2, initializer=_elsewhere, initargs=(str(folder),))
+        self.sent = 0
+
+    def submit(self, function: Any, /, *arguments: Any, **more: Any) -> Future[Any]:
+        self.sent += arguments[2] is not None
+        return super().submit(function, *arguments, **more)
+
+
+def _elsewhere(folder: str) -> None:
+    os.chdir(folder)
+    os.environ["XDG_CACHE_HOME"] = folder
+
+
+#: Its trace has a relative name that does not say that it is one.
+TRACE = {
+    "workload": {"source": "trace"},
+    "drive": {"pages_per_block": 16, "spare": ["10%", "15%", "20%", "25%"]},
+    "gc": {"victim": ["greedy", "fifo", "random"]},
+    "run": {"passes": 3},
+}
+
+
+def test_a_trace_that_workers_lack_is_sent_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    flashgc.trace_synth("hotcold:f=0.1,r=0.9", "trace.csv", pages=500, requests=4000)
+    Path("trace.csv").rename("trace")
+    here = flashgc.sweep(TRACE, results="here")
+    machine = tmp_path / "machine"
+    for work, sent in (("first", 1), ("second", 0)):  # The second time, the machine has it.
+        with Elsewhere(machine) as executor:
+            there = flashgc.sweep(TRACE, results=work, executor=executor)
+        assert same(there, here)
+        assert executor.sent == sent
+    (kept,) = machine.rglob("trace")
+    assert kept.read_bytes() == Path("trace").read_bytes()
+    kept.write_bytes(b"damaged")
+    with Elsewhere(machine) as executor:
+        assert same(flashgc.sweep(TRACE, results="third", executor=executor), here)
+    assert executor.sent == 1
+
+
+def test_a_worker_with_another_version_gives_no_result() -> None:
+    from flashgc.sweeps.shipping import simulate_there
+
+    came = simulate_there({}, None, None, "9.9.9")
+    assert came is not None
+    assert (came.status, came.reason) == (  # type: ignore[union-attr]
+        "failed",
+        f"its worker has flashgc {flashgc.__version__}, expected 9.9.9; hint: install that",
+    )
+
+
+def test_a_trace_that_is_too_large_to_send_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from flashgc.sweeps import shipping
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(shipping, "LARGEST", 1000)
+    flashgc.trace_synth("uniform", "trace.csv", pages=500, requests=4000)
+    Path("trace.csv").rename("trace")
+    with Elsewhere(tmp_path / "machine") as executor:
+        swept = flashgc.sweep(TRACE, results="there", executor=executor)
+    assert {cell.status for cell in swept} == {"failed"}
+    assert "too many to send; hint: copy it there, under the same name" in swept.cells[0].reason
+
+
 def test_a_worker_process_that_is_killed_costs_no_cell(tmp_path: Path) -> None:
     here = flashgc.sweep(long_grid(), results=tmp_path / "here")
     address = tmp_path / "scheduler.json"

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from matplotlib.figure import Figure
 
 import flashgc
 from flashgc import model, results
@@ -77,7 +78,8 @@ def public(cls: type) -> Iterator[tuple[str, Any]]:
         function = getattr(member, "fget", None) or getattr(member, "func", None)
         function = function or getattr(member, "__func__", None) or member
         if inspect.isfunction(function) and (not name.startswith("_")):
-            for at, hint in typing.get_type_hints(function).items():
+            # Of types that are imported late, where they are used.
+            for at, hint in typing.get_type_hints(function, localns={"Figure": Figure}).items():
                 yield f"{name}({at})", hint
 
 

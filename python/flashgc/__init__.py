@@ -16,6 +16,8 @@ A victim policy written in Python is a function from the blocks to the number of
 
 from __future__ import annotations
 
+import sys
+
 # What type checkers take for true. The module `typing` has it too, but takes a while to import, and
 # Ctrl-C in that time would show its insides.
 TYPE_CHECKING = False
@@ -81,6 +83,11 @@ if TYPE_CHECKING:
     from flashgc.traces import Trace, trace_convert, trace_stat, trace_synth
     from flashgc.tuning.outcome import Tuned
     from flashgc.tuning.tune import tune
+
+if "IPython" in sys.modules:  # Elsewhere the engine is imported when it is first used.
+    from flashgc import _tracebacks
+
+    _tracebacks.shorten()
 
 __all__ = [
     "Blocks",

@@ -12,6 +12,8 @@ import typing
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar, Union
 
+from flashgc._shown import Shows
+
 #: A value without parts, as JSON has them.
 Scalar: TypeAlias = bool | int | float | str | None
 #: Any value that JSON has.
@@ -25,8 +27,11 @@ class _Dataclass(Protocol):
 R = TypeVar("R", bound=_Dataclass)
 
 
-class Document:
-    """Something that goes to JSON. One that came from JSON goes back to the same."""
+class Document(Shows):
+    """Something that goes to JSON. One that came from JSON goes back to the same.
+
+    Its classes are dataclasses with ``repr=False``, so that it shows itself in one line.
+    """
 
     _raw: dict[str, Json]
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import warnings
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from flashgc import _engine, _faults, _timelines
+from flashgc import _engine, _faults, _notebook, _timelines
 from flashgc._core import ConfigError, Control
 from flashgc.checkpoints import Checkpoint, File, configuration
 from flashgc.configuration import configurations
@@ -68,17 +69,19 @@ def simulate(
         or_none: bool = False,
     ) -> _engine.Simulated:
         policies = {at: written[index] for at, index in enumerate(wanted) if written[index]}
-        return _engine.simulate(
-            [configs[index] for index in wanted],
-            jobs=jobs,
-            progress=progress,
-            policies=policies,
-            control=control,
-            on_result=on_result,
-            keep=keep,
-            leave_out=leave_out,
-            or_none=leave_out and or_none,
-        )
+        runs = sum(configs[index]["runs"] for index in wanted)
+        with _notebook.of_runs(progress, runs) as look:
+            return _engine.simulate(
+                [configs[index] for index in wanted],
+                jobs=jobs,
+                progress=look,
+                policies=policies,
+                control=control,
+                on_result=on_result,
+                keep=keep,
+                leave_out=leave_out,
+                or_none=leave_out and or_none,
+            )
 
     with _timelines.drawn(configs):
         if keeping is None:
@@ -88,27 +91,24 @@ def simulate(
                 f"{(places or {}).get('run.timeline', 'timeline')}: only a run writes it, and a "
                 "result that is kept is not run again; hint: leave the file of results out"
             )
-        given = [_given(asked, config, default_runs, python) for config in configs]
-        return keeping.simulate(configs, given, run)
+        return keeping.simulate(configs, _given(asked, configs, default_runs, python), run)
 
 
 def _given(
-    asked: Experiment, config: Mapping[str, Any], default_runs: int, python: Policies
-) -> dict[str, Any] | None:
-    """What gives ``config`` alone, of what was asked for several; ``None`` if nothing does."""
+    asked: Experiment, configs: Sequence[Mapping[str, Any]], default_runs: int, python: Policies
+) -> list[dict[str, Any] | None]:
+    """What gives each configuration alone, of what was asked for all; ``None`` if nothing does."""
     given = {path: value for path, value in asked.given.items() if path != "run.jobs"}
-    if "run.runs" not in given and config["runs"] != 1:
-        given["run.runs"] = config["runs"]
+    if "run.runs" not in given and configs[0]["runs"] != 1:
+        given["run.runs"] = configs[0]["runs"]
     lists = [value if isinstance(value, list) else [value] for value in given.values()]
+    alone = []
     for values in itertools.product(*lists):
         one = dict(zip(given, values, strict=True))
-        try:
+        with contextlib.suppress(ConfigError):
             made = configurations(Experiment(one), default_runs=default_runs, python=python)
-        except ConfigError:
-            continue
-        if made == [config]:
-            return one
-    return None
+            alone.append((made, one))
+    return [next((one for made, one in alone if made == [config]), None) for config in configs]
 
 
 def resumed(
@@ -125,9 +125,10 @@ def resumed(
     def run(
         _: Sequence[int], on_result: _engine.OnResult | None = None, *, or_none: bool = False
     ) -> _engine.Simulated:
-        return _engine.simulate(
-            [config], jobs=jobs, progress=progress, control=control, keep=keep, on_result=on_result
-        )
+        with _notebook.of_runs(progress, config["runs"]) as look:
+            return _engine.simulate(
+                [config], jobs=jobs, progress=look, control=control, keep=keep, on_result=on_result
+            )
 
     return run([0]) if keeping is None else keeping.simulate([config], [None], run)
 

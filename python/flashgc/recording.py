@@ -22,7 +22,7 @@ from flashgc.units import parse_page_size
 PATIENCE = 5.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Recording(Document):
     """What :func:`trace_record` wrote."""
 
@@ -68,6 +68,8 @@ def trace_record(
     if accesses is not None and accesses < 1:
         raise ConfigError(f"accesses: found {accesses}, expected at least 1")
     size = None if page_size is None else parse_page_size(page_size, "page_size")
+    if os.name != "posix":
+        raise ConfigError("this system has no Valgrind; hint: record the program on Linux")
     valgrind = _found("valgrind", "apt-get install valgrind")
     _found(program[0], "check its name and PATH")
     control = control or Control()

@@ -95,7 +95,8 @@ def run(
     with ``kind="timed"`` also those of drives with a clock (``device="tlc"``,
     ``arrivals="poisson:rate=20000"``). :class:`flashgc.keywords.RunKeywords` lists all of them.
 
-    Ctrl-C stops the runs and returns the results so far, with ``interrupted`` set.
+    Ctrl-C stops the runs and returns the results so far, with ``interrupted`` set. A notebook shows
+    a bar for what takes over a second; ``progress``, called about 20 times a second, replaces it.
 
     ``checkpoint`` is a file in which the runs are kept (``"run.ckpt,every=5min"``), and ``resume``
     one from which they go on, with the digits of runs that were never stopped. With ``resume``

@@ -30,7 +30,7 @@ def _offset(text: int | str) -> int:
     return offset
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Converted(Document):
     """What :func:`trace_convert` wrote."""
 

@@ -230,3 +230,20 @@ def format_duration(seconds: float) -> str:
     if seconds < 48 * 3600:
         return f"{int(seconds // 3600)} h {int(seconds % 3600 // 60)} min"
     return f"{seconds / 86400:.3g} days"
+
+
+def format_time(us: float) -> str:
+    """Microseconds for people.
+
+    >>> format_time(25), format_time(1234.5), format_time(1_950_000), format_time(0.6)
+    ('25.0 us', '1.23 ms', '1.95 s', '600 ns')
+    >>> format_time(999_700), format_time(4_321_000_000)
+    ('1.00 s', '4 321 s')
+    """
+    for factor, unit in ((1e6, "s"), (1e3, "ms"), (1, "us")):
+        count = us / factor
+        if count >= 999.5:
+            return f"{format_count(count)} {unit}"
+        if count >= 0.9995:
+            return f"{count:#.3g}".rstrip(".") + f" {unit}"
+    return f"{us * 1e3:.3g} ns"

@@ -95,7 +95,7 @@ fn open_one(
     if let Some(timed) = &config.timed {
         return open_timed(py, config, timed, watch, instead);
     }
-    if !is_trace(&config.workload) {
+    if instead.is_none() && !is_trace(&config.workload) {
         let spec = GeneratorSpec::parse(&config.workload).map_err(errors::config)?;
         let source = Arc::new(spec);
         return Ok(Opened { source, notes: Vec::new(), references: false, dirty: false });
@@ -130,7 +130,7 @@ fn open_timed(
         let source = TimedSource::new(config.workload.clone(), requests);
         Ok(Opened { source: Arc::new(source), notes, references, dirty })
     };
-    if !is_trace(&config.workload) {
+    if instead.is_none() && !is_trace(&config.workload) {
         let requests = Requests::parse(&config.workload).map_err(errors::config)?;
         return opened(requests, Vec::new(), false, false);
     }

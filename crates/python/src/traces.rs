@@ -1,7 +1,6 @@
 //! Traces from Python: statistics, conversion, traces made by generators, and traces recorded.
 
 use std::fs::File;
-use std::os::fd::FromRawFd;
 use std::path::PathBuf;
 
 use flashgc_drive::options::TraceConfig;
@@ -146,6 +145,20 @@ fn pages_options(page_size: Option<u32>, filter: Option<u32>) -> PagesOptions {
     }
 }
 
+/// The reading end of a pipe that was made for the caller, who closes it.
+#[cfg(unix)]
+fn reading_end(pipe: i32) -> PyResult<File> {
+    use std::os::fd::FromRawFd;
+    // SAFETY: the pipe was made for this call, and nobody else uses its reading end.
+    Ok(unsafe { File::from_raw_fd(pipe) })
+}
+
+/// Valgrind, which writes into the pipe, is not there.
+#[cfg(not(unix))]
+fn reading_end(_: i32) -> PyResult<File> {
+    Err(errors::config("this system has no Valgrind; hint: record the program on Linux"))
+}
+
 /// Writes what lackey prints into the pipe `pipe`, which is closed at the end, as references to
 /// pages, up to `accesses` of them; returns as JSON how many there were. A stop ends the file, which
 /// then holds what came before.
@@ -162,8 +175,7 @@ pub(crate) fn trace_record(
     accesses: u64,
     poll: Option<Py<PyAny>>,
 ) -> PyResult<String> {
-    // SAFETY: the caller made the pipe for this call and does not use its reading end again.
-    let stream = unsafe { File::from_raw_fd(pipe) };
+    let stream = reading_end(pipe)?;
     let options = ReadOptions {
         format: Some(format::find("lackey").map_err(errors::trace)?),
         // A program that is killed leaves a line that is cut off.

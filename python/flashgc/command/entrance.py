@@ -91,6 +91,19 @@ class Suggesting(click.Group):
         return super().resolve_command(ctx, args)
 
 
+class OnStoredDrives(Suggesting):
+    """A group of commands on stored drives, which are refused where there are none."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The sub-command that the arguments name."""
+        from flashgc.device._linux import need_linux
+
+        need_linux()
+        return super().resolve_command(ctx, args)
+
+
 @click.group(
     cls=Suggesting,
     lazy=COMMANDS,

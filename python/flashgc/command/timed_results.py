@@ -17,7 +17,7 @@ from flashgc.command.render import (
     table,
     unicode,
 )
-from flashgc.units import format_count, format_rate, format_share, format_size
+from flashgc.units import format_count, format_rate, format_share, format_size, format_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -78,7 +78,7 @@ def figure(result: Result, plus_minus: str) -> str:
     if whole is None:
         return "-"
     half = timing.mean_us_ci95
-    return duration(whole.mean) + ("" if half is None else f" {plus_minus}{duration(half)}")
+    return format_time(whole.mean) + ("" if half is None else f" {plus_minus}{format_time(half)}")
 
 
 def _latencies(out: Console, result: Result) -> Any:
@@ -102,25 +102,8 @@ def cells(figures: Figures) -> list[str]:
     """The cells of a row of response times."""
     return [
         format_count(figures.requests),
-        *(duration(getattr(figures, key)) for _, key in PERCENTILES),
+        *(format_time(getattr(figures, key)) for _, key in PERCENTILES),
     ]
-
-
-def duration(us: float) -> str:
-    """Microseconds for people.
-
-    >>> duration(25), duration(1234.5), duration(1_950_000), duration(0.6)
-    ('25.0 us', '1.23 ms', '1.95 s', '600 ns')
-    >>> duration(999_700), duration(4_321_000_000)
-    ('1.00 s', '4 321 s')
-    """
-    for factor, unit in ((1e6, "s"), (1e3, "ms"), (1, "us")):
-        count = us / factor
-        if count >= 999.5:
-            return f"{format_count(count)} {unit}"
-        if count >= 0.9995:
-            return f"{count:#.3g}".rstrip(".") + f" {unit}"
-    return f"{us * 1e3:.3g} ns"
 
 
 def _few_digits(count: float) -> str:
@@ -161,7 +144,7 @@ def _measured(result: Result, plus_minus: str) -> Iterable[tuple[str, str]]:
         f"{format_rate(throughput.requests_per_second, 'requests')}, "
         f"{format_size(throughput.read_bytes_per_second)}/s read, "
         f"{format_size(throughput.write_bytes_per_second)}/s written, "
-        f"over {duration(timing.simulated_seconds * 1e6)}",
+        f"over {format_time(timing.simulated_seconds * 1e6)}",
     )
     yield (
         "in use",
@@ -294,9 +277,9 @@ def _cells(out: Console, rank: Rank) -> list[Text | str]:
     return [
         Text(figure(result, unicode(out, "±", "+-")), style="bold green" if best else ""),
         Text("best", style="bold green") if best else Text(f"{mark}{rank.ratio:.3f}x"),
-        duration(whole.p99),
-        duration(whole.p99_9),
-        duration(whole.max),
+        format_time(whole.p99),
+        format_time(whole.p99_9),
+        format_time(whole.max),
         f"{result.write_amplification:.3f}" if result.host_pages else "-",
     ]
 
@@ -313,7 +296,7 @@ def verdicts(told: list[tuple[str, Rank]]) -> list[str]:
         shorter, longer = (best, worst) if low < high else (worst, best)
         low, high = sorted((low, high))
         lines.append(
-            f"{what}: {shorter} {duration(low)}, {longer} {duration(high)} "
+            f"{what}: {shorter} {format_time(low)}, {longer} {format_time(high)} "
             f"({format_share(1 - low / high)} less)."
         )
     if inside:

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from flashgc import _core
-from flashgc._core import ConfigError, DriveError
+from flashgc._core import ConfigError
 from flashgc._places import Places
 from flashgc.configuration import configurations
+from flashgc.device._linux import need_linux
 from flashgc.experiment import Experiment, experiment
 from flashgc.policy_files import Policies, load_policy
 from flashgc.units import parse_size
@@ -103,12 +104,6 @@ def plan(
     where = places.get("journal", "journal")
     size = None if journal is None else parse_size(journal, where, "MiB")
     return Plan(config, written, durability, size)
-
-
-def need_linux() -> None:
-    """Says in one line that this machine has no stored drives, where it has none."""
-    if not hasattr(_core, "StoredDrive"):
-        raise DriveError("the stored drive needs Linux; hint: flashgc run simulates drives here")
 
 
 def _is_page(size: Any) -> bool:

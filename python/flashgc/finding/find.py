@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Unpack
 
-from flashgc import _core, _engine
+from flashgc import _core, _engine, _notebook
 from flashgc._core import ConfigError, Control
 from flashgc._places import Places
 from flashgc._signature import typed_keywords
@@ -71,15 +71,16 @@ def find(
     if options.get("victim") is not None:
         values.setdefault("gc", {})["victim"] = options["victim"]  # type: ignore[typeddict-item]
     table = {"from": low, "to": high, "step": step, "factor": factor}
-    return searched(
-        subject(option, table, "option"),
-        wanted(conditions, "conditions"),
-        values,
-        places,
-        results=results,
-        progress=progress,
-        control=control,
-    )
+    with _notebook.shown(progress) as show:
+        return searched(
+            subject(option, table, "option"),
+            wanted(conditions, "conditions"),
+            values,
+            places,
+            results=results,
+            progress=show,
+            control=control,
+        )
 
 
 def searched(

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from flashgc._documents import Document, Json, Scalar
+from flashgc._shown import Column, Shown, figure
 from flashgc.results import Result
 
 
@@ -24,7 +25,7 @@ class Tried:
     reason: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Found(Document):
     """The value from which, or up to which, all that is wanted holds."""
 
@@ -52,7 +53,30 @@ class Found(Document):
     result: Result | None
     _raw: dict[str, Json] = dataclasses.field(repr=False, compare=False)
 
+    def _shown(self) -> Shown:
+        what = " and ".join(self.wanted)
+        first, last = self.ends
+        told = {
+            "found": f"{self.option} {self.value} is the {self.side} with {what}",
+            "interrupted": f"{self.option}: not found yet",
+        }
+        line = told.get(self.status, f"{self.option} {first} to {last}: {what} {self.status}")
+        names = list(dict.fromkeys(name for one in self.tried for name in one.figures))
+        names = [name for name in names if not name.endswith("_ci95")]
+        columns = [Column(self.option, is_figure=True)]
+        columns += [Column(name.replace("_", " "), is_figure=True) for name in names]
+        rows = [
+            [str(one.value), *(_figure(one, name) for name in names), "holds" if one.holds else ""]
+            for one in self.tried
+        ]
+        return Shown(line, rows, [*columns, Column("")], self.warnings)
+
     @property
     def interrupted(self) -> bool:
         """Whether it was stopped before its end."""
         return self.status == "interrupted"
+
+
+def _figure(one: Tried, name: str) -> str:
+    value, half = one.figures.get(name), one.figures.get(f"{name}_ci95")
+    return figure(value, half)  # type: ignore[arg-type]

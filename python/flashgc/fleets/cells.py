@@ -121,7 +121,7 @@ class Work:
         at = self._volumes.index(config)
         try:
             with self._volumes.file(at) as file:
-                kept = simulate_cell(config, control, file)
+                kept = simulate_cell(config, control, (file, True))
         except OSError as error:  # The folder for temporary files is full, for example.
             return Kept("failed", config, None, str(error))
         if kept is None:

@@ -9,7 +9,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Unpack
 
-from flashgc import _core, _files, _places, _varied
+from flashgc import _core, _files, _notebook, _places, _varied
 from flashgc._core import ConfigError, Control
 from flashgc._places import Places
 from flashgc._signature import typed_keywords
@@ -88,16 +88,17 @@ def fleet(
     values, places = given_values(source_of([os.fspath(path) for path in paths]), {**options})
     if names or "gc_preset" not in options:
         values["gc"] = {"victim": names, **values.get("gc", {})}
-    return fleet_with(
-        paths,
-        values,
-        {"gc.victim": "victims", **places},
-        by=by,
-        results=results,
-        retry=retry,
-        progress=progress,
-        control=control,
-    )
+    with _notebook.shown(progress) as show:
+        return fleet_with(
+            paths,
+            values,
+            {"gc.victim": "victims", **places},
+            by=by,
+            results=results,
+            retry=retry,
+            progress=show,
+            control=control,
+        )
 
 
 def fleet_with(

@@ -12,6 +12,7 @@ from typing import Any
 
 from flashgc import _core, tables
 from flashgc._documents import Document, Json, Scalar
+from flashgc._shown import Column, Shown, figure, short
 from flashgc.fleets.distribution import Signs, at_rank, signs
 from flashgc.fleets.volumes import Volume
 from flashgc.kept import Kept
@@ -138,7 +139,7 @@ class FleetWarning:
     text: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Fleet(Document):
     """Volumes of a trace under several policies."""
 
@@ -178,6 +179,21 @@ class Fleet(Document):
     def of(self, status: str) -> tuple[FleetCell, ...]:
         """The cells with this status."""
         return tuple(cell for cell in self.cells if cell.status == status)
+
+    def _shown(self) -> Shown:
+        line = f"{self.volumes} volumes of {short(self.workload)}"
+        headings = ("volumes", "median", "95%", "worst", "per byte", "median life")
+        columns = [Column("policy"), *(Column(one, is_figure=True) for one in headings)]
+        rows = [
+            [
+                one.name,
+                str(one.volumes),
+                *map(figure, (one.median, one.p95, one.worst, one.per_byte, one.life_median)),
+            ]
+            for one in self.policies
+        ]
+        notes = [f"{one.text} ({one.cells} cells)" for one in self.warnings]
+        return Shown(line + ", interrupted" * self.interrupted, rows, columns, notes)
 
     def rows(self) -> list[dict[str, Scalar]]:
         """A tidy table: a row each volume and policy, also of those without a result."""

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from flashgc._core import DriveError, PostgresFollower
+from flashgc import _core
+from flashgc._core import DriveError
 from flashgc.followers import place
 from flashgc.followers.link import Link
 from flashgc.followers.stream import Stream, load
@@ -148,8 +149,8 @@ class Hints:
         place.check_on(self._server.folder, device, self._file)
         return place.number_of(device)
 
-    def _new_follower(self) -> PostgresFollower:
-        return PostgresFollower(self._server.folder, self._server.catalog, self._device, 0)
+    def _new_follower(self) -> _core.PostgresFollower:
+        return _core.PostgresFollower(self._server.folder, self._server.catalog, self._device, 0)
 
     @property
     def has_truth(self) -> bool:

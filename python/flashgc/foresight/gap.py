@@ -10,7 +10,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Unpack
 
-from flashgc import _core, _places
+from flashgc import _core, _notebook, _places
 from flashgc._core import ConfigError, Control
 from flashgc._signature import typed_keywords
 from flashgc.execution import parse_jobs
@@ -69,19 +69,20 @@ def gap(
     True
     """
     values, places = given_values(workload, {**options})
-    return compared(
-        values,
-        places,
-        couples=couples,
-        classes=classes,
-        horizon=horizon,
-        sigma=sigma,
-        errors=errors,
-        folder=cache,
-        resume=resume,
-        progress=progress,
-        control=control,
-    )[0]
+    with _notebook.shown(progress) as show:
+        return compared(
+            values,
+            places,
+            couples=couples,
+            classes=classes,
+            horizon=horizon,
+            sigma=sigma,
+            errors=errors,
+            folder=cache,
+            resume=resume,
+            progress=show,
+            control=control,
+        )[0]
 
 
 def compared(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from flashgc._core import DriveError
 from flashgc._documents import Document, Json
+from flashgc._shown import Column, Shown, figure, short
 from flashgc.foresight.curve import Equal, equal
 from flashgc.results import Result
 from flashgc.results.intervals import half_width
@@ -68,7 +69,7 @@ class Row:
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Gap(Document):
     """The outcome of :func:`flashgc.gap`."""
 
@@ -125,6 +126,26 @@ class Gap(Document):
     def bound(self) -> float | None:
         """The write amplification below which no scheme can be; ``None`` if it is not known."""
         return next((one.write_amplification for one in self.rows if one.kind == BOUND), None)
+
+    def _shown(self) -> Shown:
+        line = f"{short(self.workload)}: nothing was measured"
+        if self.online:
+            best = self.best
+            line = f"{short(self.workload)}, best {best.name} {figure(best.write_amplification)}"
+            line += f", {figure(self.open)} open" if self.open is not None else ""
+        columns = [Column("scheme"), Column("kind")]
+        columns += [Column("write amplification", is_figure=True), Column("gap", is_figure=True)]
+        rows = [
+            [
+                one.name,
+                one.kind,
+                figure(one.write_amplification, one.write_amplification_ci95),
+                figure(one.difference, one.difference_ci95),
+            ]
+            for one in self
+        ]
+        reasons = [f"{one.name}: {one.reason}" for one in self if one.reason]
+        return Shown(line + ", interrupted" * self.interrupted, rows, columns, reasons)
 
     def predictors(self, errors: str) -> tuple[Row, ...]:
         """The predictors measured with errors of this kind, the worst first."""

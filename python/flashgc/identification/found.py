@@ -6,9 +6,14 @@ import dataclasses
 from dataclasses import dataclass
 
 from flashgc._documents import Document, Json
+from flashgc._shown import Column, Shown, Shows, short
 from flashgc.identification.fit import TOLD_APART, together
 from flashgc.identification.measurements import Drive
 from flashgc.identification.search import Explanation
+from flashgc.units import format_share
+
+#: Schemes of a drive that are shown.
+_SHOWN = 10
 
 
 @dataclass(frozen=True)
@@ -103,8 +108,8 @@ class WhatIf:
     most: tuple[float, ...]
 
 
-@dataclass(frozen=True)
-class Identified:
+@dataclass(frozen=True, repr=False)
+class Identified(Shows):
     """What explains one drive, or several of one hardware."""
 
     drives: tuple[Drive, ...]
@@ -130,6 +135,29 @@ class Identified:
     def alike(self) -> tuple[Ranked, ...]:
         """The explanations that the measurement cannot tell from the best, the best first."""
         return tuple(one for one in self.ranking if not one.is_told_apart)
+
+    def _shown(self) -> Shown:
+        if self.best is None:
+            return Shown(f"{short(self.name)}: no scheme was simulated", [])
+        line = f"{short(self.name)}: {self.best.explanation.scheme.name}"
+        others = len(self.alike) - 1
+        line += f" or {others} that cannot be told from it" if others else ""
+        line += "" if self.is_explained else "; none explains every point"
+        rows = [
+            [
+                str(one.place),
+                one.explanation.scheme.name,
+                format_share(one.explanation.rms, 2),
+                format_share(one.explanation.largest, 2),
+                "yes" if one.is_told_apart else "no",
+            ]
+            for one in self.ranking[:_SHOWN]
+        ]
+        columns = [Column("", is_figure=True), Column("scheme")]
+        columns += [Column(one, is_figure=True) for one in ("rms error", "largest error")]
+        more = len(self.ranking) - len(rows)
+        columns.append(Column("told from the best"))
+        return Shown(line, rows, columns, [f"{more} more schemes"] if more else [])
 
     @property
     def held_out_rms(self) -> float | None:
@@ -166,7 +194,7 @@ class Identified:
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Identification(Document):
     """What explains each of the drives that were measured."""
 
@@ -181,3 +209,20 @@ class Identification(Document):
     #: Why finished simulations were not kept; ``None`` if they were.
     unkept: str | None
     _raw: dict[str, Json] = dataclasses.field(repr=False, compare=False)
+
+    def _shown(self) -> Shown:
+        told = "; ".join(one._shown().line for one in self.drives[:2])
+        more = len(self.drives) - 2
+        line = told + (f" and {more} more drives" if more > 0 else "")
+        columns = [Column("drive"), Column("best explanation"), Column("rms error", is_figure=True)]
+        columns.append(Column("explanations that cannot be told apart", is_figure=True))
+        rows = [
+            [
+                one.name,
+                "-" if one.best is None else one.best.explanation.scheme.name,
+                "-" if one.best is None else format_share(one.best.explanation.rms, 2),
+                str(len(one.alike)),
+            ]
+            for one in self.drives
+        ]
+        return Shown(line + ", interrupted" * self.interrupted, rows, columns)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from flashgc import _notebook
 from flashgc._core import ConfigError, version
 from flashgc._documents import Json
 from flashgc.identification import questions
@@ -71,15 +72,16 @@ def identify(
     if blocks is not None:
         size = Size(blocks, size.pages_per_block)
     kept = None if cache is None else Cache(Path(cache), "identify")
-    curves = Curves(size, cache=kept, jobs=jobs, show=progress)
-    search = Search(groups, tried, curves, relative=relative, varied=blocks is None)
-    search.perform()
-    found = []
-    for group in groups:
-        one = ranked(search, group)
-        if one.ranking and not curves.interrupted:
-            one = questions.asked(one, search, changes, hold_out=hold_out)
-        found.append(one)
+    with _notebook.shown(progress) as show:
+        curves = Curves(size, cache=kept, jobs=jobs, show=show)
+        search = Search(groups, tried, curves, relative=relative, varied=blocks is None)
+        search.perform()
+        found = []
+        for group in groups:
+            one = ranked(search, group)
+            if one.ranking and not curves.interrupted:
+                one = questions.asked(one, search, changes, hold_out=hold_out)
+            found.append(one)
     raw: dict[str, Json] = {
         "version": version(),
         "interrupted": curves.interrupted,

@@ -16,6 +16,7 @@ from flashgc import _core
 from flashgc._core import ConfigError
 from flashgc._documents import Document, Json
 from flashgc._documents import read as from_document
+from flashgc._shown import Shown, figure
 from flashgc.model.config import ModelConfig
 from flashgc.model.parameters import Parameters, read, scalars, to_json
 
@@ -86,7 +87,7 @@ class Pool:
     write_amplification: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ModelResult(Document):
     """All that a model says at one point."""
 
@@ -121,6 +122,12 @@ class ModelResult(Document):
             for pool in cast(list[dict[str, float | None]], raw.get("pools", []))
         )
         return from_document(cls, raw, pools=pools, _raw=raw)
+
+    def _shown(self) -> Shown:
+        given = ", ".join(f"{name} {value}" for name, value in self.config.given().items())
+        rows = [("write amplification", figure(self.write_amplification)), ("of", given)]
+        rows.append(("residual", f"{self.residual:.1e}"))
+        return Shown(f"{self.model}: write amplification {figure(self.write_amplification)}", rows)
 
 
 def evaluate(model: str, **parameters: Unpack[Parameters]) -> ModelResult:

@@ -8,12 +8,13 @@ from typing import Unpack
 from flashgc import _core
 from flashgc._core import ConfigError
 from flashgc._documents import Document, Json
+from flashgc._shown import Column, Shown, figure
 from flashgc.model.answers import evaluate, find
 from flashgc.model.config import ModelConfig
 from flashgc.model.parameters import Parameters, scalars
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Transient(Document):
     """Write amplification over time, by the mean field of d choices."""
 
@@ -39,6 +40,18 @@ class Transient(Document):
             **{name: getattr(self, name) for name in self.__annotations__},
             "config": dict(sorted(self.config.given().items())),
         }
+
+    def _shown(self) -> Shown:
+        headings = ("drive writes", "write amplification", "mean until then")
+        line = f"{self.initial}: write amplification {figure(self.write_amplification[0])} at first"
+        moments = zip(
+            self.drive_writes, self.write_amplification, self.mean_write_amplification, strict=True
+        )
+        return Shown(
+            f"{line}, {figure(self.steady)} in the steady state",
+            [[f"{at:g}", figure(now), figure(mean)] for at, now, mean in moments],
+            [Column(heading, is_figure=True) for heading in headings],
+        )
 
 
 def transient(

@@ -10,6 +10,7 @@ from typing import Unpack
 from flashgc._core import ConfigError, Control
 from flashgc._documents import Document, Json
 from flashgc._engine import Progress
+from flashgc._shown import Shown, figure
 from flashgc.model.answers import ModelResult, evaluate, find, models
 from flashgc.model.config import ModelConfig
 from flashgc.model.parameters import Parameters
@@ -22,7 +23,7 @@ TOLERANCE = 0.0005
 BLOCKS = 10_000
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Validation(Document):
     """The answer of a model and the measured result."""
 
@@ -64,6 +65,20 @@ class Validation(Document):
     def interrupted(self) -> bool:
         """Whether the simulation was stopped before its end."""
         return self.simulation.interrupted
+
+    def _shown(self) -> Shown:
+        measured = self.simulation
+        rows = [
+            ("model", figure(self.model.write_amplification)),
+            (
+                "simulation",
+                figure(measured.write_amplification, measured.write_amplification_ci95),
+            ),
+            ("difference", f"{self.difference:+.3%}"),
+            ("agrees", {True: "yes", False: "no", None: "not known of a single run"}[self.agrees]),
+        ]
+        line = f"{self.model.model} {rows[0][1]}, simulation {rows[1][1]}: {rows[2][1]}"
+        return Shown(line + ", interrupted" * self.interrupted, rows)
 
     def to_dict(self) -> dict[str, Json]:
         """All of it as plain Python values; the model's document with ``simulation`` added."""

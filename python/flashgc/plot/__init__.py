@@ -5,7 +5,8 @@
 >>> figure = plot.against([model], x_label="spare factor")
 >>> plot.save(figure, "spare.svg")  # doctest: +SKIP
 
-Every function returns a :class:`matplotlib.figure.Figure`, which can be changed further. None needs
+Every function returns a :class:`matplotlib.figure.Figure`, which can be changed further and which
+notebooks show by itself. None needs
 a display, keeps a global state, or minds threads. Colours are told apart by the colour-blind, and
 what has a colour has a dash and a marker of its own for print in grey.
 """

@@ -43,7 +43,7 @@ figure.svg
     kind = check_ending(name)
     if not 10 <= dpi <= 2400:
         raise ConfigError(f"dpi: found {dpi}, expected 10 to 2400; hint: leave it out")
-    _files.write(name, _drawn(figure, kind, dpi=dpi))
+    _files.write(name, drawn(figure, kind, dpi=dpi))
 
 
 def check_ending(name: str, what: str = "") -> str:
@@ -77,8 +77,8 @@ def to_svg(figure: Figure, *, prefix: str, label: str | None = None) -> str:
 
     if not re.fullmatch(r"[A-Za-z][\w-]*", prefix, re.ASCII):
         raise ConfigError(f"prefix: found '{prefix}', expected a word; hint: fig1")
-    drawn = _drawn(figure, "svg", salt=prefix).decode()
-    text = drawn[drawn.index("<svg ") :]
+    whole = drawn(figure, "svg", salt=prefix).decode()
+    text = whole[whole.index("<svg ") :]
     text = re.sub(r" *<metadata>.*?</metadata>\n", "", text, flags=re.DOTALL)
     text = re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)
     text = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{prefix}-", text)
@@ -88,7 +88,8 @@ def to_svg(figure: Figure, *, prefix: str, label: str | None = None) -> str:
     return f'<svg {role} id="{prefix}"{text.removeprefix("<svg")}'.rstrip() + "\n"
 
 
-def _drawn(figure: Figure, kind: str, *, dpi: int = 300, salt: str = "flashgc") -> bytes:
+def drawn(figure: Figure, kind: str, *, dpi: int = 300, salt: str = "flashgc") -> bytes:
+    """The picture as the bytes of a file."""
     from matplotlib import rc_context
 
     from flashgc.plot.look import drawing

@@ -74,6 +74,9 @@ class Style:
 _DEFAULT = Style(MEDIA["screen"], 1)
 _current = ContextVar("flashgc.plot.style", default=_DEFAULT)
 
+#: Pixels an inch on a page of HTML.
+PAGE_DPI = 96
+
 #: What each picture was made for, for matplotlib makes some of it when it is saved.
 _made_for: WeakKeyDictionary[Figure, Style] = WeakKeyDictionary()
 
@@ -186,9 +189,21 @@ def drawing(figure: Figure | None = None) -> Iterator[Style]:
             yield chosen
 
 
+class Picture(Figure):
+    """A picture that notebooks show by themselves."""
+
+    def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
+        from flashgc.plot.files import drawn
+
+        width, height = self.get_size_inches()
+        # Twice the pixels of a page, so that it is sharp on any screen.
+        shape = {"width": round(width * PAGE_DPI), "height": round(height * PAGE_DPI)}
+        return drawn(self, "png", dpi=2 * PAGE_DPI), shape
+
+
 def new_figure(width: float, height: float) -> Figure:
     """An empty picture in the current style. Lengths are in inches."""
-    figure = Figure((width, height))
+    figure = Picture((width, height))
     _made_for[figure] = _current.get()
     return figure
 

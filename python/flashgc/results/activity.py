@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
@@ -72,13 +72,13 @@ class Served:
     """Reads or writes over time, an entry a slice."""
 
     #: Requests completed a second.
-    requests_per_second: tuple[float, ...]
+    requests_per_second: tuple[float, ...] = field(repr=False)
     #: Bytes a second.
-    bytes_per_second: tuple[float, ...]
+    bytes_per_second: tuple[float, ...] = field(repr=False)
     #: Mean response time in microseconds; ``None`` where nothing was completed.
-    mean_us: tuple[float | None, ...]
+    mean_us: tuple[float | None, ...] = field(repr=False)
     #: Longest response time in microseconds; ``None`` where nothing was completed.
-    max_us: tuple[float | None, ...]
+    max_us: tuple[float | None, ...] = field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -92,11 +92,11 @@ class OverTime:
     #: Writes.
     write: Served
     #: Share of the time that a bus transferred, mean over the channels.
-    bus: tuple[float, ...]
+    bus: tuple[float, ...] = field(repr=False)
     #: Share of the time that a die was busy, mean over the dies.
-    die: tuple[float, ...]
+    die: tuple[float, ...] = field(repr=False)
     #: Share of the time that a collection was under way, mean over what collects on its own.
-    collecting: tuple[float, ...]
+    collecting: tuple[float, ...] = field(repr=False)
 
     def of(self, kind: str) -> Served:
         """Those of the kind called ``kind``: ``read``, ``write``; else :class:`KeyError`."""

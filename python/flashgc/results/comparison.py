@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
 from flashgc._core import DriveError
 from flashgc._documents import Document, Json, read
+from flashgc._shown import Column, Shown, figure, short
 from flashgc.results.result import Result
+from flashgc.units import format_share, format_time
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ class LeftOut:
     reason: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison(Document):
     """Results on the same workload, least write amplification first."""
 
@@ -120,3 +122,60 @@ class Comparison(Document):
     def results(self) -> tuple[Result, ...]:
         """The results in their order, those without a figure last."""
         return (*(rank.result for rank in self.ranking), *self.unmeasured)
+
+    def _shown(self) -> Shown:
+        from flashgc.registry import brief
+
+        several = f"{len(self.results)} results"
+        if not self.ranking:
+            return Shown(f"{several}, nothing was measured", [], notes=self._notes())
+        best = self.best
+        line = f"{several} on {short(best.workload)}, best {brief(best.policy)}: {best.headline}"
+        varied = [one for one in _VARIED if len({one[1](each) for each in self.results}) > 1]
+        timed = best.timing is not None
+        columns = [
+            Column("", is_figure=True),
+            Column("policy"),
+            *(Column(heading) for heading, _ in varied),
+            *([Column("mean", is_figure=True), Column("99.9%", is_figure=True)] if timed else []),
+            Column("write amplification", is_figure=True),
+            Column("ratio", is_figure=True),
+        ]
+        rows = [
+            [
+                str(rank.place),
+                brief(rank.result.policy),
+                *(shown(rank.result) for _, shown in varied),
+                *(_times(rank.result) if timed else []),
+                figure(rank.result.write_amplification, rank.result.write_amplification_ci95),
+                f"{rank.ratio:.3f}" + " (inside the noise)" * rank.inside_noise,
+            ]
+            for rank in self
+        ]
+        return Shown(line + ", interrupted" * self.interrupted, rows, columns, self._notes())
+
+    def _notes(self) -> list[str]:
+        from flashgc.registry import brief
+
+        notes = [f"nothing was measured: {brief(one.policy)}" for one in self.unmeasured]
+        notes += [f"left out: {short(one.name)}: {one.reason}" for one in self.left_out]
+        return [*notes, *dict.fromkeys(text for one in self.results for text in one.warnings)]
+
+
+#: What the results of a comparison may differ in beside the policy: heading, and the value.
+_VARIED: tuple[tuple[str, Callable[[Result], str]], ...] = (
+    ("frontier", lambda result: result.frontier),
+    ("scheme", lambda result: result.scheme or "none"),
+    ("allocation", lambda result: result.allocation),
+    ("levelling", lambda result: result.wear_levelling),
+    ("placement", lambda result: result.placement),
+    ("host", lambda result: result.hosting),
+    ("preemption", lambda result: result.preemption),
+    ("spare factor", lambda result: format_share(result.config.spare_factor)),
+)
+
+
+def _times(result: Result) -> tuple[str, str]:
+    """The mean response time, and that which 99.9% of the requests took at most."""
+    whole = None if result.timing is None else result.timing.latency_us.all
+    return ("-", "-") if whole is None else (format_time(whole.mean), format_time(whole.p99_9))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Latency(Figures):
     free_of_collection: Figures | None
     #: The distribution: response time in microseconds, and share of the requests that took at most
     #: so long.
-    distribution: tuple[tuple[float, float], ...]
+    distribution: tuple[tuple[float, float], ...] = field(repr=False)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Lifetime:
     pool_ran_dry: int
     #: How the first run's blocks failed: drive writes done, and bad blocks from then on. At most
     #: 128 points, the first and the last failure among them.
-    failures: tuple[tuple[float, int], ...] = ()
+    failures: tuple[tuple[float, int], ...] = field(default=(), repr=False)
 
     def of(self, end: str) -> Milestone | None:
         """The moment called ``end``: ``first_failure``, ``system_failure``.

@@ -11,9 +11,11 @@ from dataclasses import dataclass
 
 from flashgc import results
 from flashgc._documents import Document, Json, read
+from flashgc._shown import Shown, figure, runs, short
+from flashgc.units import format_count, format_share, format_size
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Result(Document):
     """The result of all runs of one configuration.
 
@@ -193,6 +195,50 @@ class Result(Document):
     def workload(self) -> str:
         """The workload, without the shares of reads and TRIMs that are nothing."""
         return _short_workload(self.config.workload)
+
+    @property
+    def headline(self) -> str:
+        """The main figure, with its name and half its 95% interval, in a line."""
+        if not self.measured:
+            return "nothing was measured"
+        if self.timing is not None:
+            return self.timing.headline
+        if self.swap is not None:
+            return f"I/O time {figure(self.swap.io_seconds)} s"
+        wa = figure(self.write_amplification, self.write_amplification_ci95)
+        return f"write amplification {wa}"
+
+    def _shown(self) -> Shown:
+        config = self.config
+        names = f"{short(self.policy)} on {short(self.workload)}"
+        line = f"{names}: {self.headline}, {runs(len(self.run_values))}"
+        rows = [
+            ("workload", short(self.workload)),
+            ("policy", short(self.policy)),
+            (
+                "drive",
+                f"{format_count(config.blocks)} blocks of {config.pages_per_block} pages of "
+                f"{format_size(config.page_size)}",
+            ),
+            ("spare factor", format_share(config.spare_factor)),
+        ]
+        if self.measured:
+            rows += [] if self.timing is None else self.timing.rows()
+            rows += [
+                (
+                    "write amplification",
+                    figure(self.write_amplification, self.write_amplification_ci95),
+                ),
+                ("measured", f"{format_count(self.host_pages)} host pages"),
+                ("copies", f"{format_count(self.copied_pages)} pages"),
+                ("erases", f"{format_count(self.erases)} blocks"),
+                ("steady", "yes" if self.steady else "no"),
+            ]
+        rows.append(("repeat", f"seed {self.seed}, digest {self.digest}, flashgc {self.version}"))
+        stopped = ["interrupted: the figures cover the part that was run"] * self.interrupted
+        return Shown(
+            line + ", interrupted" * self.interrupted, rows, notes=[*stopped, *self.warnings]
+        )
 
 
 def _short_workload(workload: str) -> str:

@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from flashgc._documents import Json, read
+from flashgc._shown import Shown, Shows
 from flashgc.results.activity import Collecting, Overload, OverTime, Throughput, Utilisation
 from flashgc.results.latency import Latencies, TimeShares
+from flashgc.units import format_count, format_time
 
 
-@dataclass(frozen=True)
-class Timing:
+@dataclass(frozen=True, repr=False)
+class Timing(Shows):
     """Response times of a drive with a clock, of the measured parts of all runs together."""
 
     #: Response times in microseconds, by kind of request.
@@ -41,3 +43,29 @@ class Timing:
     def from_dict(cls, raw: Mapping[str, Json]) -> Timing | None:
         """The timing in a result's document; ``None`` where the drive had no clock."""
         return read(cls, raw) if "latency_us" in raw else None
+
+    @property
+    def headline(self) -> str:
+        """The mean response time with half its 95% interval, in a line."""
+        whole = self.latency_us.all
+        if whole is None:
+            return "nothing was measured"
+        half = self.mean_us_ci95
+        mean = format_time(whole.mean) + ("" if half is None else f" ±{format_time(half)}")
+        return f"response time {mean}, 99.9% within {format_time(whole.p99_9)}"
+
+    def rows(self) -> list[tuple[str, str]]:
+        """The response times by kind of request, as names and values."""
+        return [
+            (
+                f"{kind}s",
+                f"{format_count(one.requests)}, mean {format_time(one.mean)}, "
+                f"99% {format_time(one.p99)}, 99.9% {format_time(one.p99_9)}, "
+                f"max {format_time(one.max)}",
+            )
+            for kind in ("read", "write", "trim")
+            if (one := self.latency_us.of(kind)) is not None
+        ]
+
+    def _shown(self) -> Shown:
+        return Shown(self.headline, self.rows())

@@ -47,7 +47,7 @@ class StreamStat:
     written_bytes: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TraceStat(Document):
     """Statistics of a trace. Pages are counted after splitting requests at page boundaries."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
@@ -49,9 +49,9 @@ class Wear(Erases):
     """
 
     #: Blocks of all runs by their erases: the least erases of a bin, and the blocks in it.
-    histogram: tuple[tuple[int, int], ...]
+    histogram: tuple[tuple[int, int], ...] = field(repr=False)
     #: How the first run wore, in order of time; empty without an endurance.
-    series: tuple[WearPoint, ...] = ()
+    series: tuple[WearPoint, ...] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,12 @@ from concurrent.futures import (
     ThreadPoolExecutor,
     wait,
 )
+from dataclasses import dataclass
 from typing import Any
 
-from flashgc._core import ConfigError, Control
-from flashgc.kept import Kept
+from flashgc._core import ConfigError, Control, version
+from flashgc.kept import Contents, Kept
+from flashgc.sweeps.shipping import Lacking, content_of, digest_of, simulate_there
 from flashgc.sweeps.work import simulate_cell
 
 #: What is done with a cell; ``None`` where it was stopped.
@@ -82,13 +84,41 @@ class Threads(ThreadPoolExecutor):
         super().__init__(self.jobs, thread_name_prefix="flashgc-sweep")
 
 
+#: What comes of a cell; ``None`` where it was stopped.
+Came = Kept | Lacking | None
+
+
+@dataclass(frozen=True)
+class Task:
+    """A cell that is to be run."""
+
+    index: int
+    #: How often it has been given to a worker, this time included.
+    tries: int = 1
+    #: The digest of its trace, where that is sent along.
+    sends: str | None = None
+
+
 class Execution:
     """Cells on an executor."""
 
-    def __init__(self, executor: Executor, control: Control, work: Work = simulate_cell) -> None:
+    def __init__(
+        self,
+        executor: Executor,
+        control: Control,
+        work: Work = simulate_cell,
+        contents: Contents | None = None,
+    ) -> None:
+        """``work`` is what threads of ours do; elsewhere, cells are simulated.
+
+        ``contents`` has digests of traces, by which other machines find them.
+        """
         self._executor, self._control, self._work = executor, control, work
+        self._contents = contents or Contents()
         #: Controls of the cells that run in threads of ours, by what they run as.
-        self._own: dict[Future[Kept | None], Control] = {}
+        self._own: dict[Future[Came], Control] = {}
+        #: Cells that wait for a trace that is being sent to a worker, by its digest.
+        self._held: dict[str, list[Task]] = {}
 
     def run(
         self,
@@ -101,9 +131,9 @@ class Execution:
         ``look`` is called about 20 times a second, with how many cells' worth of those that run is
         done.
         """
-        waiting: Iterator[tuple[int, int]] = ((index, 1) for index in range(len(configs)))
-        again: list[tuple[int, int]] = []
-        running: dict[Future[Kept | None], tuple[int, int]] = {}
+        waiting = (Task(index) for index in range(len(configs)))
+        again: list[Task] = []
+        running: dict[Future[Came], Task] = {}
         ahead = 2 * self._executor.jobs if isinstance(self._executor, Threads) else _AHEAD
         try:
             while True:
@@ -111,20 +141,27 @@ class Execution:
                     task = again.pop() if again else next(waiting, None)
                     if task is None:
                         break
-                    running[self._submit(configs[task[0]])] = task
+                    running[self._submit(configs[task.index], task)] = task
                 if not running:
                     return not self._control.cancelled
                 complete, _ = wait(running, timeout=_LOOK, return_when=FIRST_COMPLETED)
                 for future in complete:
-                    index, tries = running.pop(future)
-                    kept = self._what_came(future, configs[index], tries)
-                    if kept is not None:
-                        done(index, kept)
+                    task = running.pop(future)
+                    came = self._what_came(future, configs[task.index], task)
+                    if task.sends is not None:
+                        again += self._held.pop(task.sends)
+                    if isinstance(came, Kept):
+                        done(task.index, came)
+                    elif isinstance(came, Lacking) and task.sends is not None:
+                        told = "its trace changed while it was sent to a worker"
+                        done(task.index, Kept("failed", configs[task.index], None, told))
+                    elif isinstance(came, Lacking):
+                        again += self._sending(came.digest, task)
                     elif not self._control.cancelled:
-                        again.append((index, tries + 1))
+                        again.append(Task(task.index, task.tries + 1))
                 look(
                     sum(
-                        _share(one, configs[running[future][0]])
+                        _share(one, configs[running[future].index])
                         for future, one in self._own.items()
                     )
                 )
@@ -133,17 +170,30 @@ class Execution:
         finally:
             self._stop(running)
 
-    def _submit(self, config: dict[str, Any]) -> Future[Kept | None]:
+    def _sending(self, digest: str, task: Task) -> list[Task]:
+        """The task with the trace that its worker lacks, unless that is under way with another."""
+        if digest in self._held:
+            self._held[digest].append(task)
+            return []
+        self._held[digest] = []
+        return [Task(task.index, task.tries, sends=digest)]
+
+    def _submit(self, config: dict[str, Any], task: Task) -> Future[Came]:
         if not isinstance(self._executor, Threads):
-            return self._executor.submit(self._work, config, None)
+            digest = digest_of(config, self._contents)
+            try:
+                sent = None if task.sends is None else content_of(config)
+            except OSError as error:
+                failed: Future[Came] = Future()
+                failed.set_result(Kept("failed", config, None, str(error)))
+                return failed
+            return self._executor.submit(simulate_there, config, digest, sent, version())
         control = Control()
-        future = self._executor.submit(self._work, config, control)
+        future: Future[Came] = self._executor.submit(self._work, config, control)
         self._own[future] = control
         return future
 
-    def _what_came(
-        self, future: Future[Kept | None], config: dict[str, Any], tries: int
-    ) -> Kept | None:
+    def _what_came(self, future: Future[Came], config: dict[str, Any], task: Task) -> Came:
         """What a cell came to; ``None`` if it is to be run again, or was stopped."""
         self._own.pop(future, None)
         try:
@@ -152,9 +202,9 @@ class Execution:
             lost = "its worker was lost"
         except Exception as error:  # A worker that died, or a result that could not be sent.
             lost = f"its worker was lost: {type(error).__name__}: {error}"
-        return Kept("failed", config, None, lost) if tries >= _TRIES else None
+        return Kept("failed", config, None, lost) if task.tries >= _TRIES else None
 
-    def _stop(self, running: dict[Future[Kept | None], tuple[int, int]]) -> None:
+    def _stop(self, running: dict[Future[Came], Task]) -> None:
         for control in self._own.values():
             control.cancel()
         for future in running:

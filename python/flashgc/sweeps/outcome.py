@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from flashgc import _core, tables
 from flashgc._documents import Document, Json, Scalar
+from flashgc._shown import Column, Shown, figure, short
 from flashgc.kept import Kept
 from flashgc.kept.tidy import axis_value
 from flashgc.results.figures import figures_of
@@ -36,6 +37,18 @@ class Swept:
     #: What a reader should know before using the figures.
     warnings: tuple[str, ...] = ()
 
+    @property
+    def told(self) -> str:
+        """The figure, or why there is none, in words."""
+        if self.status != "result":
+            return _WITHOUT[self.status]
+        names = ("write_amplification", "write_amplification_ci95")
+        return figure(*(self.figures[name] for name in names))  # type: ignore[arg-type]
+
+
+#: Cells without a result, in words.
+_WITHOUT = {"cannot": "cannot be", "failed": "failed", "missing": "not run"}
+
 
 def swept(at: Mapping[str, Any], key: str, kept: Kept | None) -> Swept:
     """A cell with what came of it."""
@@ -47,7 +60,7 @@ def swept(at: Mapping[str, Any], key: str, kept: Kept | None) -> Swept:
     return Swept(at, kept.status, key, kept.reason, kept.seconds, figures, warnings)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Sweep(Document):
     """A grid of results."""
 
@@ -73,6 +86,15 @@ class Sweep(Document):
     def of(self, status: str) -> tuple[Swept, ...]:
         """The cells with this status."""
         return tuple(cell for cell in self.cells if cell.status == status)
+
+    def _shown(self) -> Shown:
+        line = f"{len(self)} cells of {' x '.join(self.axes)}: {self.ran} run, {self.found} found"
+        for status, words in _WITHOUT.items():
+            line += f", {len(self.of(status))} {words}" if self.of(status) else ""
+        columns = [*map(Column, self.axes), Column("write amplification", is_figure=True)]
+        rows = [[*(short(str(one)) for one in cell.at.values()), cell.told] for cell in self]
+        reasons = dict.fromkeys(cell.reason for cell in self if cell.reason)
+        return Shown(line + ", interrupted" * self.interrupted, rows, columns, list(reasons))
 
     @property
     def impossible(self) -> list[tuple[str, Scalar, str]]:

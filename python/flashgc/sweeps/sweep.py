@@ -11,7 +11,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from flashgc import _engine
+from flashgc import _engine, _notebook
 from flashgc._core import ConfigError, Control
 from flashgc.execution import parse_jobs
 from flashgc.kept import Contents, Kept, Store
@@ -85,11 +85,11 @@ def sweep(
     path = _results(grid, results)
     control = control or Control()
     planned = _planned(grid, path, _shard(shard))
-    with Store(path, "results") as store:
+    with Store(path, "results") as store, _notebook.shown(progress) as show:
         if executor is not None:
-            return _run(planned, store, executor, retry, progress, control)
+            return _run(planned, store, executor, retry, show, control)
         with Threads(parse_jobs(jobs, "jobs")) as threads:
-            return _run(planned, store, threads, retry, progress, control)
+            return _run(planned, store, threads, retry, show, control)
 
 
 def sweep_plan(
@@ -203,7 +203,9 @@ def _run(
             progress(min((done + running * mean) / total, 1.0), "simulating", ran)
 
     with _engine.interruptible(control), _engine.terminable(control):
-        whole = Execution(executor, control).run([missing[key] for key in order], complete, look)
+        whole = Execution(executor, control, contents=store.contents()).run(
+            [missing[key] for key in order], complete, look
+        )
     cells = []
     for one in planned:
         kept = store.load(one.key) if one.config is not None else None

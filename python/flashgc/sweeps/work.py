@@ -14,12 +14,14 @@ from flashgc.policy_files import KEYS, is_written, load_policy
 
 
 def simulate_cell(
-    config: dict[str, Any], control: Control | None = None, volume: Path | None = None
+    config: dict[str, Any],
+    control: Control | None = None,
+    instead: tuple[Path, bool] | None = None,
 ) -> Kept | None:
     """Simulates one configuration on one core; ``None`` where it was stopped before its end.
 
-    ``volume`` is a file that is read in the place of the trace that it is a volume of. Whatever
-    goes wrong is part of what comes back, so that other cells go on.
+    ``instead`` is a file that is read in the place of the trace, and whether it is a volume of it
+    or a copy. Whatever goes wrong is part of what comes back, so that other cells go on.
     """
     begun = time.monotonic()
     try:
@@ -33,14 +35,14 @@ def simulate_cell(
             jobs=1,
             control=control,
             policies={0: policies} if policies else None,
-            instead=None if volume is None else (volume, True),
+            instead=instead,
         )
         result = simulated.results[0]
     except ConfigError as error:
         return Kept("cannot", config, None, str(error), time.monotonic() - begun)
     except TraceError as error:
         # A trace may be repaired; what is wrong with a volume of it that was read stays.
-        status = "failed" if volume is None else "cannot"
+        status = "cannot" if instead is not None and instead[1] else "failed"
         return Kept(status, config, None, str(error), time.monotonic() - begun)
     except Exception as error:
         return Kept("failed", config, None, _words(error), time.monotonic() - begun)

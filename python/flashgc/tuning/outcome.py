@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from flashgc._core import DriveError
 from flashgc._documents import Document, Json
+from flashgc._shown import Column, Shown, short
 from flashgc.results.intervals import half_width
 from flashgc.tuning.objective import OBJECTIVES, Objective
 from flashgc.tuning.space import Candidate
@@ -84,7 +85,7 @@ class Skipped:
     count: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Tuned(Document):
     """The outcome of :func:`flashgc.tune`."""
 
@@ -131,6 +132,26 @@ class Tuned(Document):
         if not self.ranking or self.ranking[0].place is None:
             raise DriveError("nothing was measured; hint: give the same command again to go on")
         return self.ranking[0]
+
+    def _shown(self) -> Shown:
+        told = "nothing was measured"
+        if self.ranking and self.ranking[0].place is not None:
+            told = f"best {short(self.best.name)}, {self.of.told(self.best.figure)}"
+        headings = (self.of.heading, "difference", "held back")
+        columns = [Column("", is_figure=True), Column("scheme")]
+        columns += [Column(heading, is_figure=True) for heading in headings]
+        rows = [
+            [
+                "" if one.place is None else str(one.place),
+                short(one.name),
+                self.of.text(one.figure),
+                self.of.text(one.difference, sign=True) + " (inside the noise)" * one.inside_noise,
+                self.of.text(one.held_back),
+            ]
+            for one in self
+        ]
+        line = f"{short(self.workload)}: {told}" + ", interrupted" * self.interrupted
+        return Shown(line, rows, columns)
 
     @property
     def alike(self) -> tuple[Entry, ...]:

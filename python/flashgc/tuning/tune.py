@@ -7,7 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Unpack
 
-from flashgc import _core
+from flashgc import _core, _notebook
 from flashgc._core import ConfigError, Control
 from flashgc._signature import typed_keywords
 from flashgc.checkpoints import parse_time
@@ -69,18 +69,19 @@ def tune(
     'greedy, single'
     """
     values, places = given_values(workload, {**options, "victim": victim})
-    return search(
-        values,
-        places,
-        objective=objective,
-        budget=budget,
-        time=time,
-        hold_back=hold_back,
-        folder=cache,
-        resume=resume,
-        progress=progress,
-        control=control,
-    )[0]
+    with _notebook.shown(progress) as show:
+        return search(
+            values,
+            places,
+            objective=objective,
+            budget=budget,
+            time=time,
+            hold_back=hold_back,
+            folder=cache,
+            resume=resume,
+            progress=show,
+            control=control,
+        )[0]
 
 
 def search(

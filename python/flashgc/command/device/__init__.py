@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import click
 
-from flashgc.command.entrance import CONTEXT, Suggesting
+from flashgc.command.entrance import CONTEXT, OnStoredDrives
 
 _HOME = "flashgc.command.device"
 
 
 @click.group(
-    cls=Suggesting,
+    cls=OnStoredDrives,
     lazy={
         "exec": f"{_HOME}.execute:execute",
         "create": f"{_HOME}.create:create",

@@ -181,12 +181,12 @@ def _over_time(out: Any, done: Executed) -> str:
 
 
 def _latencies(done: Executed) -> list[tuple[str, str]]:
-    from flashgc.command.timed_results import duration
+    from flashgc.units import format_time
 
     rows = []
     for name, one in done.latency_us.items():
         if one["count"]:
-            told = ", ".join(f"{label} {duration(one[key])}" for key, label in PERCENTILES)
+            told = ", ".join(f"{label} {format_time(one[key])}" for key, label in PERCENTILES)
             rows.append((f"{name} latency", told))
     return rows
 

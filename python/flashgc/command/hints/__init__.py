@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import click
 
-from flashgc.command.entrance import CONTEXT, Suggesting
+from flashgc.command.entrance import CONTEXT, OnStoredDrives
 
 _HOME = "flashgc.command.hints"
 
 
 @click.group(
-    cls=Suggesting,
+    cls=OnStoredDrives,
     lazy={
         "postgres": f"{_HOME}.postgres:postgres",
         "page-cache": f"{_HOME}.page_cache:page_cache",

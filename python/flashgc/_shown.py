@@ -1,0 +1,129 @@
+"""How results show themselves: one line of text, and a small table for notebooks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+#: Rows of a table; the rest is counted.
+MOST_ROWS = 40
+#: Characters of a name in the line of text.
+MOST_CHARACTERS = 120
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table."""
+
+    heading: str
+    #: Whether it has figures, which stand at the right.
+    is_figure: bool = False
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What is shown of a result."""
+
+    #: What it says, in one line.
+    line: str
+    #: Cells of the table, row by row.
+    rows: Sequence[Sequence[str]]
+    #: Its columns; empty for names and values, which need no headings.
+    columns: Sequence[Column] = ()
+    #: What a reader should know, below the table.
+    notes: Sequence[str] = ()
+
+
+class Shows:
+    """Something that shows itself in one line, and in notebooks as a table."""
+
+    def _shown(self) -> Shown:
+        """What is shown; by default, every plain value."""
+        plain = [
+            (
+                name.replace("_", " "),
+                f"{value:,}".replace(",", " ") if type(value) is int else f"{value}",
+            )
+            for name, value in vars(self).items()
+            if not name.startswith("_") and isinstance(value, bool | int | float | str)
+        ]
+        return Shown(", ".join(f"{name} {value}" for name, value in plain[:4]), plain)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self._shown().line}>"
+
+    def _repr_html_(self) -> str:
+        shown = self._shown()
+        return to_html(f"{type(self).__name__}: {shown.line}", shown)
+
+
+def to_html(caption: str, shown: Shown) -> str:
+    """The table as HTML; every text is escaped.
+
+    Colours are the page's own, light or dark, and nothing is said by colour.
+
+    >>> "a&lt;b" in to_html("", Shown("", [("a<b", "1")]))
+    True
+    """
+    columns = shown.columns or [Column("")] * max(map(len, shown.rows), default=0)
+    parts = [
+        '<div style="overflow-x:auto"><table style="font-variant-numeric:tabular-nums">',
+        f'<caption style="text-align:left;color:inherit">{escaped(caption)}</caption>',
+    ]
+    if shown.columns:
+        heads = "".join(_cell(one.heading, one, "th") for one in columns)
+        parts.append(f"<thead><tr>{heads}</tr></thead>")
+    parts.append("<tbody>")
+    for row in shown.rows[:MOST_ROWS]:
+        cells = (_cell(text, one, "td") for text, one in zip(row, columns, strict=True))
+        parts.append(f"<tr>{''.join(cells)}</tr>")
+    parts.append("</tbody></table>")
+    more = len(shown.rows) - MOST_ROWS
+    for note in (*([f"{more} more rows"] if more > 0 else []), *shown.notes):
+        parts.append(f"<p>{escaped(note)}</p>")
+    return "".join([*parts, "</div>"])
+
+
+def escaped(text: str) -> str:
+    """``text`` as HTML takes it."""
+    import html  # 2,000 names of characters: only notebooks need them.
+
+    return html.escape(text)
+
+
+def _cell(text: str, column: Column, tag: str) -> str:
+    side = "right" if column.is_figure else "left"
+    return f'<{tag} style="text-align:{side};min-width:0">{escaped(text)}</{tag}>'
+
+
+def short(text: str) -> str:
+    """``text``, cut in its middle where it is too long for a line.
+
+    >>> len(short("x" * 500))
+    120
+    """
+    if len(text) <= MOST_CHARACTERS:
+        return text
+    half = MOST_CHARACTERS // 2
+    return f"{text[: half - 1]}…{text[-half:]}"
+
+
+def figure(value: float | None, half: float | None = None) -> str:
+    """A figure with half its 95% interval, where there is one.
+
+    >>> figure(4.90512, 0.0123), figure(None), figure(float("nan"))
+    ('4.9051 ±0.0123', '-', '-')
+    """
+    if value is None or math.isnan(value):
+        return "-"
+    return f"{value:.4f}" + ("" if half is None else f" ±{half:.4f}")
+
+
+def runs(count: int) -> str:
+    """How many runs.
+
+    >>> runs(1), runs(3)
+    ('1 run', '3 runs')
+    """
+    return f"{count} run{'s' if count != 1 else ''}"

@@ -1,0 +1,32 @@
+"""Errors of ours in IPython and in notebooks: the reader's own lines, and none of flashgc's."""
+
+from __future__ import annotations
+
+import os
+import sys
+from types import TracebackType
+
+from flashgc._core import FlashgcError
+
+_OURS = os.path.dirname(os.path.abspath(__file__)) + os.sep
+
+
+def shorten() -> None:
+    """Makes IPython show errors of ours in short."""
+    FlashgcError._render_traceback_ = _rendered  # type: ignore[attr-defined]
+
+
+def _rendered(error: FlashgcError) -> list[str]:
+    """The lines that IPython shows. The message says it all, so its causes are left out."""
+    shell = sys.modules["IPython"].get_ipython()
+    alone = type(error)(*error.args)
+    trace = theirs(error.__traceback__)
+    lines: list[str] = shell.InteractiveTB.structured_traceback(type(error), alone, trace)
+    return lines
+
+
+def theirs(trace: TracebackType | None) -> TracebackType | None:
+    """The part of a traceback before the first line of flashgc."""
+    if trace is None or trace.tb_frame.f_code.co_filename.startswith(_OURS):
+        return None
+    return TracebackType(theirs(trace.tb_next), trace.tb_frame, trace.tb_lasti, trace.tb_lineno)
