@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -38,9 +39,9 @@ def devices() -> tuple[Device, ...]:
     ['pgc-slc', 'jasmine-4', 'jasmine-16', 'slc', 'mlc', 'tlc', 'qlc']
     """
     import tomllib
-    from pathlib import Path
 
-    text = Path(__file__).with_name("devices.toml").read_text("utf-8")
+    with open(os.path.join(os.path.dirname(__file__), "devices.toml"), "rb") as file:
+        tables = tomllib.load(file)
     return tuple(
         Device(
             name,
@@ -48,7 +49,7 @@ def devices() -> tuple[Device, ...]:
             " ".join(table["source"].split()),
             {key: value for key, value in table.items() if key not in ("summary", "source")},
         )
-        for name, table in tomllib.loads(text).items()
+        for name, table in tables.items()
     )
 
 
