@@ -6,6 +6,7 @@ Results go to standard output; progress, warnings and errors to standard error. 
 
 from __future__ import annotations
 
+import os
 import sys
 
 from flashgc import _early
@@ -21,11 +22,9 @@ __all__ = ["main"]
 def _say_version() -> None:
     """Says it and exits: what reads arguments takes twice as long to import as Python to start."""
     from flashgc._core import version
-    from flashgc.command import streams
 
-    streams.prepare()
     try:
-        print(f"flashgc {version()}", flush=True)
+        os.write(1, f"flashgc {version()}\n".encode())
     except OSError:
         return  # Those who read arguments come upon it too, and say what is wrong.
     sys.exit()
