@@ -18,17 +18,17 @@ if TYPE_CHECKING:
         Utilisation,
     )
     from flashgc.results.comparison import Comparison, LeftOut, Rank
-    from flashgc.results.config import Config, HostConfig, SwapConfig, TraceConfig
+    from flashgc.results.config import Config, TraceConfig
     from flashgc.results.flash import Busy, MapTraffic, Merges
-    from flashgc.results.host import Hints, HostTraffic, Zombies
+    from flashgc.results.host import Hints, HostConfig, HostTraffic, Zombies
     from flashgc.results.latency import Figures, Latencies, Latency, TimeShare, TimeShares
     from flashgc.results.lifetime import Lifetime, Milestone
-    from flashgc.results.replayed import Replayed, Samples
     from flashgc.results.result import Result
+    from flashgc.results.samples import Samples
     from flashgc.results.streams import Fdp, FdpEvents, Handle, Stream
-    from flashgc.results.swap import Swap
+    from flashgc.results.swap import Swap, SwapConfig
     from flashgc.results.timing import Timing
-    from flashgc.results.trace import Recorded, StreamStat, TraceStat, WorkingSets
+    from flashgc.results.trace import Recorded, Replayed, StreamStat, TraceStat, WorkingSets
     from flashgc.results.wear import Erases, Levelling, Wear, WearPoint
     from flashgc.results.written import Bytes
 
@@ -85,17 +85,17 @@ _HOMES = {
         ("Collecting", "Overload", "OverTime", "Served", "Throughput", "Utilisation"), "activity"
     ),
     **dict.fromkeys(("Comparison", "LeftOut", "Rank"), "comparison"),
-    **dict.fromkeys(("Config", "HostConfig", "SwapConfig", "TraceConfig"), "config"),
+    **dict.fromkeys(("Config", "TraceConfig"), "config"),
     **dict.fromkeys(("Busy", "MapTraffic", "Merges"), "flash"),
-    **dict.fromkeys(("Hints", "HostTraffic", "Zombies"), "host"),
+    **dict.fromkeys(("Hints", "HostConfig", "HostTraffic", "Zombies"), "host"),
     **dict.fromkeys(("Figures", "Latencies", "Latency", "TimeShare", "TimeShares"), "latency"),
     **dict.fromkeys(("Lifetime", "Milestone"), "lifetime"),
-    **dict.fromkeys(("Replayed", "Samples"), "replayed"),
+    "Samples": "samples",
     "Result": "result",
     **dict.fromkeys(("Fdp", "FdpEvents", "Handle", "Stream"), "streams"),
-    "Swap": "swap",
+    **dict.fromkeys(("Swap", "SwapConfig"), "swap"),
     "Timing": "timing",
-    **dict.fromkeys(("Recorded", "StreamStat", "TraceStat", "WorkingSets"), "trace"),
+    **dict.fromkeys(("Recorded", "Replayed", "StreamStat", "TraceStat", "WorkingSets"), "trace"),
     **dict.fromkeys(("Erases", "Levelling", "Wear", "WearPoint"), "wear"),
     "Bytes": "written",
 }
