@@ -7,7 +7,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from flashgc.command.render import has_eyes
+from flashgc.command.render import is_screen
 from flashgc.pace import Show
 from flashgc.units import format_count, format_rate
 
@@ -32,7 +32,7 @@ class Bar:
         self._runs = runs
         self._begin = time.monotonic()
         self._programs = (self._begin, 0)
-        self._quiet = quiet or not has_eyes(sys.stderr)
+        self._quiet = quiet or not is_screen(sys.stderr)
         self._progress: Progress | None = None
         self._task: TaskID | None = None
 

@@ -142,14 +142,14 @@ def cells(text: str) -> int:
 def console(file: TextIO | None = None) -> Console:
     """The console for ``file`` (standard output): colour only on a terminal without NO_COLOR."""
     file = file or sys.stdout
-    if not has_eyes(file):
+    if not is_screen(file):
         return Plain(file)
     from flashgc.command.terminal import Screen
 
     return Screen(file)
 
 
-def has_eyes(file: TextIO) -> bool:
+def is_screen(file: TextIO) -> bool:
     """Whether ``file`` is a terminal, and one that can do more than write lines."""
     return file.isatty() and os.environ.get("TERM") != "dumb"
 
