@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from flashgc import _places
 from flashgc._core import ConfigError
-from flashgc._places import Places
+from flashgc._listing import listing
 from flashgc.options import PATHS, render
-from flashgc.registry import request_generators
 
 if TYPE_CHECKING:
+    from flashgc._places import Places
     from flashgc.experiment import Experiment
 
 
@@ -39,7 +39,7 @@ def _to_the_drive(asked: Experiment, places: Places) -> None:
 def _to_the_workload(asked: Experiment, trace: bool, places: Places) -> None:
     source = asked["workload.source"]
     name = source.split(":")[0].strip()
-    requests = any(name == known.name for known in request_generators())
+    requests = any(name == known["name"] for known in listing()["request_generators"])
     if requests and asked["drive.kind"] != "timed":
         drive = _places.written(places, "drive.kind", "timed")
         raise ConfigError(

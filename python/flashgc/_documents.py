@@ -6,6 +6,7 @@ import dataclasses
 import functools
 import json
 import math
+import sys
 import types
 import typing
 from collections.abc import Callable, Mapping, Sequence
@@ -86,13 +87,28 @@ _Reader: TypeAlias = Callable[[Any], Any]
 @functools.cache
 def _readers(cls: type[_Dataclass]) -> tuple[tuple[str, _Reader, object], ...]:
     """The name of each field, what reads its value, and its value where there is none."""
-    hints = typing.get_type_hints(cls)
     made = []
     for field in dataclasses.fields(cls):
-        reader = _reader(hints[field.name])
+        reader = _late_reader(cls, field.type)
         absent = reader(None) if field.default is dataclasses.MISSING else field.default
         made.append((field.name, reader, absent))
     return tuple(made)
+
+
+def _late_reader(cls: type, hint: Any) -> _Reader:
+    """What reads a field of ``cls``; what its type names is looked up when there is a value."""
+
+    @functools.cache
+    def reader() -> _Reader:
+        if not isinstance(hint, str):
+            return _reader(hint)
+        return _reader(eval(hint, vars(sys.modules[cls.__module__])))
+
+    if str(hint).endswith(" | None"):
+        return lambda value: None if value is None else reader()(value)
+    if str(hint).endswith(", ...]"):
+        return lambda values: reader()(values) if values else ()
+    return reader()
 
 
 def _reader(hint: Any) -> _Reader:

@@ -10,13 +10,16 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flashgc import _core, _early, _faults, _varied
 from flashgc._core import Control
-from flashgc.checkpoints import Checkpoint
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from types import FrameType
+
+    from flashgc.checkpoints import Checkpoint
 
 
 @dataclass(frozen=True)

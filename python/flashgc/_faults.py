@@ -6,10 +6,12 @@ import contextlib
 import copy
 import inspect
 import os
-import traceback
-from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 from flashgc._core import PolicyError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 _OURS = os.path.dirname(os.path.abspath(__file__)) + os.sep
 #: Files of the machinery between us and a policy.
@@ -22,6 +24,8 @@ def describe(error: BaseException) -> str:
     if isinstance(error, SyntaxError) and error.filename:
         return f"{error.filename}:{error.lineno}: {name}: {error.msg}"
     text = f"{name}: {error}" if str(error) else name
+    import traceback
+
     frames = traceback.extract_tb(error.__traceback__)
     theirs = [frame for frame in frames if not frame.filename.startswith(_MACHINERY)]
     if not frames:

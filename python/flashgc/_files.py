@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from pathlib import Path
 
 from flashgc._core import ConfigError
 
@@ -57,6 +56,7 @@ def write(name: str, content: str | bytes) -> None:
 def _write(name: str, content: bytes) -> None:
     import secrets
     import shutil
+    from pathlib import Path
 
     real = Path(os.path.realpath(name))
     exists = os.path.exists(name)

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 from flashgc import _core, _places
 from flashgc._core import ConfigError
 from flashgc._kinds import several
-from flashgc._places import Places
 from flashgc.options import PATHS, TEXTS, Option, find, of_holder
 from flashgc.units import parse_count, parse_page_size, parse_pages, parse_share, parse_size
 
 if TYPE_CHECKING:
+    from flashgc._places import Places
     from flashgc.experiment import Experiment
     from flashgc.policy_files import Policies
 

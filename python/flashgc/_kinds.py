@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from flashgc import _places, registry
+from flashgc import _places
 from flashgc._core import ConfigError
-from flashgc._places import Places
+from flashgc._listing import listing
 from flashgc.options import Option, find, of_holder
 from flashgc.units import parse_size
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from flashgc._places import Places
     from flashgc.experiment import Experiment
 
 #: Victim policy and write frontier of a mapping that has its own.
@@ -70,7 +72,8 @@ def has_victims(mapping: str) -> bool:
     (True, False)
     """
     name = mapping.split(":", maxsplit=1)[0].strip()
-    return next(entry.has_victims for entry in registry.mappings() if entry.name == name)
+    entry = next(one for one in listing()["mappings"] if one["name"] == name)
+    return bool(entry["has_victims"])
 
 
 def _gc_presets(asked: Experiment, places: Places) -> list[tuple[str, str]]:
@@ -85,9 +88,9 @@ def _gc_presets(asked: Experiment, places: Places) -> list[tuple[str, str]]:
                 f"{_places.subject(places, preset.path)}; hint: a GC preset is a victim policy and "
                 "a placement, give one or the other"
             )
-    known = {entry.name: entry for entry in registry.gc_presets()}
+    known = {one["name"]: one for one in listing()["gc_presets"]}
     names = checked(preset, asked, places)
-    return [(known[name].placement, known[name].victim) for name in names]
+    return [(known[name]["placement"], known[name]["victim"]) for name in names]
 
 
 def _refuse_victims(asked: Experiment, mapping: str, places: Places) -> None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 from flashgc.plot.files import FORMATS
@@ -25,6 +23,9 @@ def drawn(configs: Sequence[dict[str, Any]]) -> Iterator[None]:
     if not asked:
         yield
         return
+    import tempfile
+    from pathlib import Path
+
     from flashgc import plot
 
     with tempfile.TemporaryDirectory(prefix="flashgc-") as folder:

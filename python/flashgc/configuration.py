@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flashgc import _applies, _core, _held, _kinds, _places
 from flashgc._core import ConfigError
 from flashgc._kinds import several as _several
-from flashgc._places import Places
-from flashgc.experiment import Experiment
 from flashgc.options import find
-from flashgc.policy_files import Policies
 from flashgc.timed import clocks
 from flashgc.units import format_share, parse_share
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from flashgc._places import Places
+    from flashgc.experiment import Experiment
+    from flashgc.policy_files import Policies
 
 #: Options that are a run's length.
 LENGTHS = ("writes", "collections", "requests", "passes")

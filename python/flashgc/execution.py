@@ -5,23 +5,23 @@ from __future__ import annotations
 import contextlib
 import itertools
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from flashgc import _engine, _faults, _notebook, _timelines
 from flashgc._core import ConfigError, Control
-from flashgc._engine import Progress
-from flashgc._places import Places
 from flashgc.checkpoints import Checkpoint, File, configuration
 from flashgc.configuration import configurations
 from flashgc.experiment import Experiment
 from flashgc.options import find
-from flashgc.policy_files import Policies
 from flashgc.units import parse_count
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from flashgc._engine import Progress
+    from flashgc._places import Places
     from flashgc.kept.keeping import Keeping
+    from flashgc.policy_files import Policies
 
 T = TypeVar("T")
 
@@ -145,6 +145,8 @@ def keeping_in(
     """
     if results is None:
         return None
+    from pathlib import Path
+
     from flashgc.kept.keeping import Keeping
 
     return Keeping(Path(results), work, option, expect)

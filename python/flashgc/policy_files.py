@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, TypeAlias
 
+from flashgc import _faults
 from flashgc._core import ConfigError, suggest
-from flashgc._faults import contained
 
 #: The options that take a policy written in Python.
 KEYS = ("victim", "placement")
@@ -44,6 +42,9 @@ def load_policy(text: str, place: str) -> object:
     file, separator, name = text.removeprefix("python:").rpartition(":")
     if not separator or not file or not name:
         raise ConfigError(f"{place}: '{text}' is not understood; hint: write python:FILE.py:NAME")
+    import importlib.util
+    from pathlib import Path
+
     path = Path(file)
     if not path.is_file():
         raise ConfigError(f"{place}: {file}: no such file; hint: write python:FILE.py:NAME")
@@ -52,7 +53,7 @@ def load_policy(text: str, place: str) -> object:
         raise ConfigError(f"{place}: {file} is not a Python file; hint: its name must end in .py")
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
-    with contained():
+    with _faults.contained():
         spec.loader.exec_module(module)
     if not hasattr(module, name):
         known = [word for word in vars(module) if callable(getattr(module, word))]

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flashgc import _core
 from flashgc._core import ConfigError
 from flashgc._documents import Scalar
 from flashgc._places import Places
 from flashgc.options import ALTERNATIVES
-from flashgc.registry import Entry
+
+if TYPE_CHECKING:
+    from flashgc.registry import Entry
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,8 @@ def devices() -> tuple[Device, ...]:
     """
     import tomllib
 
-    text = Path(__file__).with_name("devices.toml").read_text("utf-8")
+    with open(os.path.join(os.path.dirname(__file__), "devices.toml"), "rb") as file:
+        tables = tomllib.load(file)
     return tuple(
         Device(
             name,
@@ -46,12 +49,14 @@ def devices() -> tuple[Device, ...]:
             " ".join(table["source"].split()),
             {key: value for key, value in table.items() if key not in ("summary", "source")},
         )
-        for name, table in tomllib.loads(text).items()
+        for name, table in tables.items()
     )
 
 
 def device_entries() -> tuple[Entry, ...]:
     """The presets as entries of a listing: keys of an experiment and their values."""
+    from flashgc.registry import Entry
+
     made = []
     for device in devices():
         keys = [

@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 import json
 from dataclasses import dataclass
-from typing import Any
 
 from flashgc import _core
+from flashgc._listing import listing
 
 
 @dataclass(frozen=True)
@@ -103,12 +103,6 @@ class GcPreset:
         return self.name
 
 
-@functools.cache
-def _listing() -> dict[str, Any]:
-    listing: dict[str, Any] = json.loads(_core.registry())
-    return listing
-
-
 def _entries(kind: str) -> tuple[Entry, ...]:
     return tuple(
         Entry(
@@ -117,7 +111,7 @@ def _entries(kind: str) -> tuple[Entry, ...]:
             entry["doc"],
             tuple(Param(**param) for param in entry["params"]),
         )
-        for entry in _listing()[kind]
+        for entry in listing()[kind]
     )
 
 
@@ -168,7 +162,7 @@ def placements() -> tuple[PlacementEntry, ...]:
             **vars(entry),
             **{key: one[key] for key in ("needs_future", "needs_streams", "bytes_a_page")},
         )
-        for entry, one in zip(_entries("placements"), _listing()["placements"], strict=True)
+        for entry, one in zip(_entries("placements"), listing()["placements"], strict=True)
     )
 
 
@@ -178,7 +172,7 @@ def gc_presets() -> tuple[GcPreset, ...]:
     >>> [preset.victim for preset in gc_presets() if preset.name == "zgc-gd"]
     ['z-greedy']
     """
-    return tuple(GcPreset(**entry) for entry in _listing()["gc_presets"])
+    return tuple(GcPreset(**entry) for entry in listing()["gc_presets"])
 
 
 def caches() -> tuple[Entry, ...]:
@@ -260,7 +254,7 @@ def mappings() -> tuple[MappingEntry, ...]:
     >>> [mapping.name for mapping in mappings()][:3]
     ['page', 'fast', 'bast']
     """
-    raw = _listing()["mappings"]
+    raw = listing()["mappings"]
     return tuple(
         MappingEntry(**vars(entry), has_victims=one["has_victims"])
         for entry, one in zip(_entries("mappings"), raw, strict=True)
@@ -319,7 +313,7 @@ def arrivals() -> tuple[Entry, ...]:
 
 def fills() -> tuple[str, ...]:
     """The initial states of a drive."""
-    return tuple(_listing()["fills"])
+    return tuple(listing()["fills"])
 
 
 @functools.cache

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
-from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from flashgc._core import ConfigError, suggest
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 #: Bytes a unit. Decimal and binary ones, as their standards define them.
 SIZES: dict[str, int] = {
@@ -39,6 +42,8 @@ def _split(text: str, what: str, example: str) -> tuple[Fraction, str]:
     number, exponent, unit = match[1], match[2] or "0", match[3]
     if len(number) > _LONGEST or abs(int(exponent)) > _LARGEST_EXPONENT:
         raise ConfigError(f"{what}: '{_short(text)}' is out of range; hint: write {example}")
+    from fractions import Fraction
+
     try:
         return Fraction(number.replace("_", "")), unit
     except ValueError:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from flashgc._documents import dumps
-from flashgc.command.render import LEFT, RIGHT, console, facts, is_plain, show, table, unicode
+from flashgc.command.render import LEFT, RIGHT, Text, console, facts, is_plain, show, table, unicode
 from flashgc.papers.claims import Claim, claims
-from flashgc.reproduce.document import Reproduction
 from flashgc.reproduce.runner import Outcome, Row, Size, runner_of
 from flashgc.reproduce.verdicts import Verdict
 from flashgc.reproduce.words import lines
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from flashgc.command.render import AnyTable, Console
+    from flashgc.reproduce.document import Reproduction
 
 STYLES = {
     Verdict.MET: "bold green",
@@ -80,7 +82,7 @@ def _reasons(rows: tuple[Row, ...]) -> list[tuple[str, str]]:
     ]
 
 
-def _table(out: Console, outcome: Outcome) -> Table:
+def _table(out: Console, outcome: Outcome) -> AnyTable:
     """The rows of a claim; without differences where no row has one."""
     made_lines = lines(outcome)
     numbers = any(line.difference for line in made_lines)

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-from rich.text import Text
-
-from flashgc.command.render import LEFT, RIGHT, console, folded, is_plain, show, table, unicode
+from flashgc.command.render import (
+    LEFT,
+    RIGHT,
+    Text,
+    console,
+    folded,
+    is_plain,
+    show,
+    table,
+    unicode,
+)
 from flashgc.command.tuned import WIDTH, show_facts, wrapped
 from flashgc.foresight.describe import heading, sentences, text
 from flashgc.foresight.outcome import BOUND, CLAIRVOYANCE, MODEL, PREDICTOR, Gap, Row

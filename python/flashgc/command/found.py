@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from rich.text import Text
+from typing import TYPE_CHECKING
 
-from flashgc.command.render import LEFT, RIGHT, console, facts, is_plain, show, table, unicode
+from flashgc.command.render import LEFT, RIGHT, Text, console, facts, is_plain, show, table, unicode
 from flashgc.command.results import drive, policy
-from flashgc.finding.outcome import Found, Tried
+
+if TYPE_CHECKING:
+    from flashgc.finding.outcome import Found, Tried
 
 
 def show_found(found: Found) -> None:

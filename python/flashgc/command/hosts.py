@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from flashgc.registry import brief
-from flashgc.results import Hints, HostTraffic, Result, Zombies
+from typing import TYPE_CHECKING
+
 from flashgc.units import format_count, format_share
+
+if TYPE_CHECKING:
+    from flashgc.results import Hints, HostTraffic, Result, Zombies
 
 
 def rows(result: Result) -> list[tuple[str, str]]:
     """Rows on what the host did and what became of its hints, where there is a host."""
     made = []
     if (host := result.host) is not None and (config := result.config.host) is not None:
+        from flashgc.registry import brief
+
         made.append(("cache", brief(config.cache)))
         made.append(("traffic", _traffic(host)))
         made.append(("dirty", _dirty(host)))

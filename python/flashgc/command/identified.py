@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from rich.console import Console
-from rich.text import Text
+from typing import TYPE_CHECKING
 
-from flashgc.command.render import LEFT, RIGHT, console, folded, is_plain, show, table
+from flashgc.command.render import LEFT, RIGHT, Text, console, folded, is_plain, show, table
 from flashgc.identification.describe import held_out, sentences, signed, what_if
-from flashgc.identification.found import Identification, Identified
 from flashgc.units import format_share
+
+if TYPE_CHECKING:
+    from flashgc.command.render import Console
+    from flashgc.identification.found import Identification, Identified
 
 #: Rows of a ranking: more are in the JSON document.
 _ROWS = 8

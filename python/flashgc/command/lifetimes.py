@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from flashgc.results import Busy, Levelling, Lifetime, Milestone, Result, Wear
 from flashgc.units import format_count, format_duration
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from flashgc.results import Busy, Levelling, Lifetime, Milestone, Result, Wear
 
 #: Ends of a life, as results name them, and how they are called.
 ENDS = {"first_failure": "first failure", "system_failure": "system failure"}

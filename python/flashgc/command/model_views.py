@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-
-from rich.text import Text
 
 from flashgc.command.render import (
     LEFT,
     RIGHT,
+    Text,
     console,
     facts,
     is_plain,
@@ -25,8 +23,11 @@ from flashgc.model import Model, ModelConfig, ModelResult, Transient, Validation
 from flashgc.units import format_count, format_share
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from matplotlib.figure import Figure
-    from rich.console import Console
+
+    from flashgc.command.render import Console
 
 #: Shares below this are left out of a printed distribution.
 RARE = 0.00005

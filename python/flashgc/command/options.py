@@ -6,14 +6,11 @@ one place.
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
-from click.shell_completion import CompletionItem
 
 from flashgc._core import ConfigError
 from flashgc.command import output
@@ -28,6 +25,11 @@ from flashgc.options import (
     help_of,
 )
 from flashgc.policy_files import Policies, load_policies
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from click.shell_completion import CompletionItem
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -64,6 +66,8 @@ class GroupedCommand(click.Command):
 
 def _write(records: list[tuple[str, str]], formatter: click.HelpFormatter) -> None:
     """Writes two columns, in which no value breaks at a hyphen."""
+    import textwrap
+
     side = max(len(first) for first, _ in records) + 2
     indent = " " * formatter.current_indent
     width = formatter.width - len(indent) - side
@@ -77,6 +81,8 @@ def complete(words: Callable[[], tuple[str, ...]]) -> Callable[..., list[Complet
     """What completes an option: those of ``words`` that begin as what was typed."""
 
     def completed(_ctx: Any, _param: Any, incomplete: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
         return [CompletionItem(word) for word in words() if word.startswith(incomplete)]
 
     return completed
@@ -241,14 +247,16 @@ class Asked:
     python: Policies
 
 
-def asked(file: Path | None, typed: dict[str, Any]) -> Asked:
+def asked(file: Path | str | None, typed: dict[str, Any]) -> Asked:
     """Puts an experiment file and the options typed together; options win."""
     values: dict[str, Any] = {}
     places: dict[str, str] = {}
     if file is not None:
+        from pathlib import Path
+
         from flashgc.experiment_file import load
 
-        values, places = load(file)
+        values, places = load(Path(file))
     for name, value in typed.items():
         if value is None or value == ():
             continue

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,6 +10,8 @@ from flashgc import _files
 from flashgc._core import ConfigError, suggest
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
     from matplotlib.figure import Figure
 
     from flashgc.kept.keeping import Keeping

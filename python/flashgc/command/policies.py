@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import re
-import shutil
-import textwrap
 from collections.abc import Callable
 from typing import Any
 
@@ -175,6 +173,8 @@ def plain(doc: str, width: int) -> str:
     >>> plain("One\nline.\n\n# Cost\nLittle.", 20)
     'One line.\n\nCost\nLittle.'
     """
+    import textwrap
+
     parts = []
     for part in doc.strip().split("\n\n"):
         heading, _, text = part.partition("\n") if part.startswith("# ") else ("", "", part)
@@ -193,6 +193,8 @@ def describe(entries: list[tuple[str, Entry]]) -> None:
 
 
 def _describe(entry: Entry, kind: str) -> None:
+    import shutil
+
     from flashgc.command.render import LEFT, console, is_plain, show, table
 
     out = console()

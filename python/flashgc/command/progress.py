@@ -5,15 +5,18 @@ from __future__ import annotations
 import contextlib
 import sys
 import time
-from types import TracebackType
 from typing import TYPE_CHECKING
 
-from flashgc._core import Control
+from flashgc.command.render import is_screen
 from flashgc.pace import Show
 from flashgc.units import format_count, format_rate
 
 if TYPE_CHECKING:
+    from types import TracebackType
+
     from rich.progress import Progress, TaskID
+
+    from flashgc._core import Control
 
 #: Seconds before anything is shown.
 PATIENCE = 1.0
@@ -29,7 +32,7 @@ class Bar:
         self._runs = runs
         self._begin = time.monotonic()
         self._programs = (self._begin, 0)
-        self._quiet = quiet or not sys.stderr.isatty()
+        self._quiet = quiet or not is_screen(sys.stderr)
         self._progress: Progress | None = None
         self._task: TaskID | None = None
 
@@ -94,7 +97,7 @@ def _bar() -> Progress:
         TimeRemainingColumn,
     )
 
-    from flashgc.command.render import console
+    from flashgc.command.terminal import Screen
 
     return Progress(
         TextColumn("{task.description}"),
@@ -102,7 +105,7 @@ def _bar() -> Progress:
         TaskProgressColumn(),
         TextColumn("[dim]{task.fields[rate]}"),
         TimeRemainingColumn(compact=True, elapsed_when_finished=True),
-        console=console(sys.stderr),
+        console=Screen(sys.stderr),
         transient=True,
     )
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from rich.text import Text
+from typing import TYPE_CHECKING
 
 from flashgc.command import swaps, timed_results
 from flashgc.command.render import (
     LEFT,
     RIGHT,
+    Text,
     console,
     facts,
     folded,
@@ -18,8 +19,10 @@ from flashgc.command.render import (
 )
 from flashgc.command.results import amplification, ratio
 from flashgc.ranking import differences, figure_of
-from flashgc.results import Comparison, Result
 from flashgc.units import format_share
+
+if TYPE_CHECKING:
+    from flashgc.results import Comparison, Result
 
 #: Options that a screen shows values of at most.
 _MOST = 12

@@ -2,59 +2,166 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
 import re
 import sys
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, TextIO
-
-from rich import box
-from rich.console import Console, RenderableType
-from rich.table import Table
-from rich.text import Text
+from typing import TYPE_CHECKING, TextIO, TypeAlias
 
 from flashgc.units import format_rate, format_size
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rich.table import Table as Decorated
+    from rich.text import Text as Coloured
+
+    from flashgc.command.terminal import Screen
     from flashgc.results import Result
+
+    #: Where output goes, and what is made for it.
+    Console: TypeAlias = "Plain | Screen"
+    AnyTable: TypeAlias = "Table | Decorated"
 
 LEFT, RIGHT = "left", "right"
 
 
-class _Console(Console):
-    """A console that leaves a broken pipe to the command's entrance."""
+class Plain:
+    """Output for tools: no colours, and lines and columns as long as they are."""
 
-    def on_broken_pipe(self) -> None:
-        """Goes on with the error that is being handled, rather than exit with code 1."""
-        raise  # noqa: PLE0704 - called while one is handled
+    #: For those who shorten what is too wide.
+    width = 4096
+
+    def __init__(self, file: TextIO) -> None:
+        self.file = file
+
+    @property
+    def encoding(self) -> str:
+        """The encoding of the file."""
+        return self.file.encoding or "utf-8"
+
+    def print(self, what: object = "", **_look: object) -> None:
+        """Prints ``what``; how it would look on a terminal means nothing here."""
+        print(what, file=self.file, flush=True)
+
+
+class Text:
+    """Text in parts, with the styles that they have on a terminal.
+
+    The first part's style is that of the others too, where they say nothing else.
+    """
+
+    def __init__(self, text: str = "", style: str = "") -> None:
+        self.parts = [(text, style)]
+
+    def append(self, text: str, style: str = "") -> None:
+        """Adds a part."""
+        self.parts.append((text, style))
+
+    def __str__(self) -> str:
+        return "".join(text for text, _ in self.parts)
+
+    def __rich__(self) -> Coloured:
+        """What rich shows."""
+        from rich.text import Text as Coloured
+
+        (text, style), *others = self.parts
+        made = Coloured(text, style=style)
+        for text, style in others:
+            made.append(text, style=style or None)
+        return made
+
+
+class Column:
+    """A column of a plain table."""
+
+    #: As on a terminal; a plain table breaks no line.
+    no_wrap = True
+
+    def __init__(self, heading: str, align: str) -> None:
+        self.heading, self.align = heading, align
+        self.min_width: int | None = None
+
+    def padded(self, text: str, width: int) -> str:
+        """A cell as wide as ``width``."""
+        if self.align == RIGHT:
+            text = text.rstrip()
+            return " " * (width - cells(text)) + text
+        return text + " " * (width - cells(text))
+
+
+class Table:
+    r"""A table as aligned text.
+
+    >>> made = Table([Column("of", LEFT), Column("n", RIGHT)])
+    >>> made.add_row("blocks", "5")
+    >>> made.add_row("pages\nin a block", "64")
+    >>> print(made)
+    of           n
+    blocks       5
+    pages       64
+    in a block
+    """
+
+    def __init__(self, columns: list[Column]) -> None:
+        self.columns = columns
+        self._rows: list[list[list[str]]] = []
+
+    def add_row(self, *row: Text | str) -> None:
+        """Adds a row; cells may have several lines."""
+        self._rows.append([str(cell).split("\n") for cell in row])
+
+    def __str__(self) -> str:
+        headings = [[column.heading] for column in self.columns]
+        rows = [headings, *self._rows] if any(heading[0] for heading in headings) else self._rows
+        widths = [
+            max(column.min_width or 0, *(cells(line) for row in rows for line in row[index]), 0)
+            for index, column in enumerate(self.columns)
+        ]
+        return "\n".join(
+            "  ".join(map(Column.padded, self.columns, line, widths)).rstrip()
+            for row in rows
+            for line in itertools.zip_longest(*row, fillvalue="")
+        )
+
+
+def cells(text: str) -> int:
+    """How many characters wide a text is; those of East Asia are two.
+
+    >>> cells("±1"), cells("磁碟")
+    (2, 4)
+    """
+    if text.isascii():
+        return len(text)
+    from unicodedata import combining, east_asian_width
+
+    return sum(0 if combining(c) else 1 + (east_asian_width(c) in "WF") for c in text)
 
 
 def console(file: TextIO | None = None) -> Console:
     """The console for ``file`` (standard output): colour only on a terminal without NO_COLOR."""
     file = file or sys.stdout
-    if file.isatty() and os.environ.get("TERM") != "dumb":
-        return _Console(file=file, highlight=False, emoji=False)
-    # Not a terminal: no wrapping and no decoration, so that tools can cut columns.
-    return _Console(
-        file=file, highlight=False, emoji=False, width=4096, no_color=True, soft_wrap=True
-    )
+    if not is_screen(file):
+        return Plain(file)
+    from flashgc.command.terminal import Screen
+
+    return Screen(file)
 
 
-def show(target: Console, what: RenderableType) -> None:
-    """Prints ``what``; for tools, without blanks at the ends of lines."""
-    if not is_plain(target):
-        target.print(what)
-        return
-    with target.capture() as captured:
-        target.print(what)
-    lines = [line.rstrip() for line in captured.get().splitlines()]
-    target.print("\n".join(lines), markup=False, soft_wrap=True)
+def is_screen(file: TextIO) -> bool:
+    """Whether ``file`` is a terminal, and one that can do more than write lines."""
+    return file.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def show(target: Console, what: AnyTable) -> None:
+    """Prints a table or facts; for tools, without blanks at the ends of lines."""
+    target.print(what)
 
 
 def is_plain(target: Console) -> bool:
     """Whether the output is for tools rather than eyes."""
-    return not target.is_terminal
+    return isinstance(target, Plain)
 
 
 def unicode(target: Console, fancy: str, plain: str) -> str:
@@ -66,36 +173,23 @@ def unicode(target: Console, fancy: str, plain: str) -> str:
     return fancy
 
 
-def table(target: Console, columns: Iterable[tuple[str, str]], title: str | None = None) -> Table:
+def table(target: Console, columns: Iterable[tuple[str, str]]) -> AnyTable:
     """A table with these columns (heading and alignment)."""
-    columns = list(columns)
-    headings = [heading for heading, _ in columns]
-    made = Table(
-        box=None if is_plain(target) else box.SIMPLE_HEAD,
-        title=title,
-        title_justify="left",
-        title_style="bold",
-        header_style="bold" if not is_plain(target) else "",
-        pad_edge=False,
-        # The box adds a column between columns: two in all, or one where they are many.
-        padding=(0, 1) if is_plain(target) else (0, int(sum(map(bool, headings)) < 8), 0, 0),
-        show_edge=False,
-    )
-    for heading, align in columns:
-        made.add_column(
-            heading,
-            justify="right" if align == RIGHT else "left",
-            no_wrap=align == RIGHT,
-            overflow="fold",
-        )
-    return made
+    if isinstance(target, Plain):
+        return Table([Column(heading, align) for heading, align in columns])
+    from flashgc.command import terminal
+
+    return terminal.table(list(columns))
 
 
-def facts(target: Console, rows: Iterable[tuple[str, RenderableType]]) -> Table:
+def facts(target: Console, rows: Iterable[tuple[str, Text | str]]) -> AnyTable:
     """A block of named facts."""
-    made = Table.grid(padding=(0, 2))
-    made.add_column(style="dim" if not is_plain(target) else "", no_wrap=True)
-    made.add_column(overflow="fold")
+    if isinstance(target, Plain):
+        made: AnyTable = Table([Column("", LEFT), Column("", LEFT)])
+    else:
+        from flashgc.command import terminal
+
+        made = terminal.facts()
     for name, fact in rows:
         made.add_row(name, fact)
     return made

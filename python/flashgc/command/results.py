@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import click
-from rich.console import Console
-from rich.text import Text
 
 from flashgc import _files
 from flashgc.command import hosts, lifetimes, stream_tables, swaps, timed_results, written
 from flashgc.command.render import (
     LEFT,
     RIGHT,
+    Text,
     console,
     facts,
     folded,
@@ -25,9 +24,13 @@ from flashgc.command.render import (
     unicode,
     warn,
 )
-from flashgc.registry import brief
-from flashgc.results import Comparison, Config, Rank, Replayed, Result
 from flashgc.units import format_count, format_share, format_size
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from flashgc.command.render import Console
+    from flashgc.results import Comparison, Config, Rank, Replayed, Result
 
 
 def show_run(result: Result) -> None:
@@ -179,7 +182,11 @@ UNSTEADY = "*"
 
 def _policy(result: Result, out: Console) -> str:
     """The policy as tables and sentences name it: in short on a screen, whole for tools."""
-    return result.policy if is_plain(out) else brief(result.policy)
+    if is_plain(out):
+        return result.policy
+    from flashgc.registry import brief
+
+    return brief(result.policy)
 
 
 def _is_doubtful(result: Result) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
@@ -35,7 +34,7 @@ Examples:
   flashgc run experiment.toml --seed 2
   flashgc run experiment.toml --results mine.results""",
 )
-@click.argument("experiment", required=False, type=click.Path(path_type=Path))
+@click.argument("experiment", required=False, type=click.Path())
 @experiment_options(several=False)
 @click.option(
     "--checkpoint",
@@ -55,7 +54,7 @@ Examples:
 @plot_kind_option
 @output_options
 def run(
-    experiment: Path | None,
+    experiment: str | None,
     checkpoint: str | None,
     resume: str | None,
     results: str | None,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from rich.console import Console
-from rich.text import Text
+from typing import TYPE_CHECKING
 
 from flashgc.command.render import LEFT, RIGHT, facts, show, table
-from flashgc.results import Fdp, Result, Stream
 from flashgc.units import format_count, format_size
+
+if TYPE_CHECKING:
+    from flashgc.command.render import Console, Text
+    from flashgc.results import Fdp, Result, Stream
 
 
 def show_streams(out: Console, result: Result) -> None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from flashgc.results import Result
 from flashgc.units import format_count, format_duration, format_share, format_size
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from flashgc.results import Result
 
 #: Headings of a comparison's columns under a page cache, and what they mean.
 COLUMNS = ("swap-outs", "moved", "erases")

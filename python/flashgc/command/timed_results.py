@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.text import Text
-
-from flashgc._documents import Scalar
 from flashgc.command import hosts, lifetimes, stream_tables, swaps, written
 from flashgc.command.render import (
     LEFT,
     RIGHT,
+    Text,
     console,
     facts,
     is_plain,
@@ -21,8 +17,14 @@ from flashgc.command.render import (
     table,
     unicode,
 )
-from flashgc.results import Comparison, Figures, Rank, Result, Timing
 from flashgc.units import format_count, format_rate, format_share, format_size, format_time
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from flashgc._documents import Scalar
+    from flashgc.command.render import Console
+    from flashgc.results import Comparison, Figures, Rank, Result, Timing
 
 #: The columns of a table of response times, and the keys of their figures.
 PERCENTILES = (

@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.text import Text
-
-from flashgc.command.render import LEFT, RIGHT, console, folded, is_plain, show, table, unicode
+from flashgc.command.render import (
+    LEFT,
+    RIGHT,
+    Text,
+    console,
+    folded,
+    is_plain,
+    show,
+    table,
+    unicode,
+)
 from flashgc.tuning.describe import heading, sentences
-from flashgc.tuning.outcome import Entry, Tuned
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from flashgc.command.render import Console
+    from flashgc.tuning.outcome import Entry, Tuned
 
 #: Columns of the page, and those that a configuration's name has of them.
 WIDTH, NAME = 80, 33

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from flashgc.results import Result
 from flashgc.units import format_count, format_size
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from flashgc.results import Result
 
 #: The column of a comparison, and its meaning.
 HEADING = "rounding"

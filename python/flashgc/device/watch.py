@@ -7,10 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TextIO
 
-from rich.live import Live
-from rich.text import Text
-
-from flashgc.command.render import console, is_plain, sparkline, unicode
+from flashgc.command.render import Plain, console, sparkline, unicode
 from flashgc.device.history import OPERATIONS, Interval
 from flashgc.units import format_count, format_duration, format_share, format_size
 
@@ -197,7 +194,7 @@ def watch(
     """
     target = console(file or sys.stdout)
     try:
-        if is_plain(target):
+        if isinstance(target, Plain):
             for index, (stat, lately) in enumerate(_looks(ask, period, times)):
                 if index % PAGE == 1:
                     target.print(heading(), markup=False, soft_wrap=True)
@@ -205,6 +202,9 @@ def watch(
                     target.print(row(stat, lately[-1]), markup=False, soft_wrap=True)
                 target.file.flush()
             return
+        from rich.live import Live
+        from rich.text import Text
+
         with Live(console=target, auto_refresh=False) as shown:
             for stat, lately in _looks(ask, period, times):
                 lines = "\n".join(live(stat, lately))

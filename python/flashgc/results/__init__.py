@@ -4,28 +4,33 @@ The fields of a part have the names of the JSON document's keys. A part that a r
 ``None``.
 """
 
-from flashgc.results.activity import (
-    Collecting,
-    Overload,
-    OverTime,
-    Served,
-    Throughput,
-    Utilisation,
-)
-from flashgc.results.comparison import Comparison, LeftOut, Rank
-from flashgc.results.config import Config, HostConfig, SwapConfig, TraceConfig
-from flashgc.results.flash import Busy, MapTraffic, Merges
-from flashgc.results.host import Hints, HostTraffic, Zombies
-from flashgc.results.latency import Figures, Latencies, Latency, TimeShare, TimeShares
-from flashgc.results.lifetime import Lifetime, Milestone
-from flashgc.results.replayed import Replayed, Samples
-from flashgc.results.result import Result
-from flashgc.results.streams import Fdp, FdpEvents, Handle, Stream
-from flashgc.results.swap import Swap
-from flashgc.results.timing import Timing
-from flashgc.results.trace import Recorded, StreamStat, TraceStat, WorkingSets
-from flashgc.results.wear import Erases, Levelling, Wear, WearPoint
-from flashgc.results.written import Bytes
+from __future__ import annotations
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from flashgc.results.activity import (
+        Collecting,
+        Overload,
+        OverTime,
+        Served,
+        Throughput,
+        Utilisation,
+    )
+    from flashgc.results.comparison import Comparison, LeftOut, Rank
+    from flashgc.results.config import Config, TraceConfig
+    from flashgc.results.flash import Busy, MapTraffic, Merges
+    from flashgc.results.host import Hints, HostConfig, HostTraffic, Zombies
+    from flashgc.results.latency import Figures, Latencies, Latency, TimeShare, TimeShares
+    from flashgc.results.lifetime import Lifetime, Milestone
+    from flashgc.results.result import Result
+    from flashgc.results.samples import Samples
+    from flashgc.results.streams import Fdp, FdpEvents, Handle, Stream
+    from flashgc.results.swap import Swap, SwapConfig
+    from flashgc.results.timing import Timing
+    from flashgc.results.trace import Recorded, Replayed, StreamStat, TraceStat, WorkingSets
+    from flashgc.results.wear import Erases, Levelling, Wear, WearPoint
+    from flashgc.results.written import Bytes
 
 __all__ = [
     "Busy",
@@ -73,3 +78,38 @@ __all__ = [
     "WorkingSets",
     "Zombies",
 ]
+
+#: Where each name lives; imported when it is first used: most runs have few parts.
+_HOMES = {
+    **dict.fromkeys(
+        ("Collecting", "Overload", "OverTime", "Served", "Throughput", "Utilisation"), "activity"
+    ),
+    **dict.fromkeys(("Comparison", "LeftOut", "Rank"), "comparison"),
+    **dict.fromkeys(("Config", "TraceConfig"), "config"),
+    **dict.fromkeys(("Busy", "MapTraffic", "Merges"), "flash"),
+    **dict.fromkeys(("Hints", "HostConfig", "HostTraffic", "Zombies"), "host"),
+    **dict.fromkeys(("Figures", "Latencies", "Latency", "TimeShare", "TimeShares"), "latency"),
+    **dict.fromkeys(("Lifetime", "Milestone"), "lifetime"),
+    "Samples": "samples",
+    "Result": "result",
+    **dict.fromkeys(("Fdp", "FdpEvents", "Handle", "Stream"), "streams"),
+    **dict.fromkeys(("Swap", "SwapConfig"), "swap"),
+    "Timing": "timing",
+    **dict.fromkeys(("Recorded", "Replayed", "StreamStat", "TraceStat", "WorkingSets"), "trace"),
+    **dict.fromkeys(("Erases", "Levelling", "Wear", "WearPoint"), "wear"),
+    "Bytes": "written",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'flashgc.results' has no attribute '{name}'")
+    import importlib
+
+    found = getattr(importlib.import_module(f"flashgc.results.{_HOMES[name]}"), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]

@@ -5,29 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from flashgc import results
 from flashgc._documents import Scalar
-
-
-@dataclass(frozen=True)
-class HostConfig:
-    """A host in front of the drive."""
-
-    #: The spec of its cache.
-    cache: str
-    #: The spec of its way of hinting.
-    hints: str
-
-
-@dataclass(frozen=True)
-class SwapConfig:
-    """The page cache of a virtual memory system."""
-
-    #: Pages that it holds.
-    cache_pages: int
-    #: Its policy.
-    policy: str
-    #: How collections treat pages that are also in memory.
-    scheme: str
 
 
 @dataclass(frozen=True)
@@ -121,9 +100,9 @@ class Config:
     #: Clock, channels and queues of a timed drive, by their names; ``None`` without a clock.
     timed: Mapping[str, Scalar] | None = None
     #: The page cache of a virtual memory system; ``None`` without one.
-    swap: SwapConfig | None = None
+    swap: results.SwapConfig | None = None
     #: The host; ``None`` without one.
-    host: HostConfig | None = None
+    host: results.HostConfig | None = None
 
     @property
     def unit(self) -> int:

@@ -1,8 +1,18 @@
-"""What a host in front of the drive did, and what became of its hints."""
+"""A host in front of the drive: what it did, and what became of its hints."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class HostConfig:
+    """A host in front of the drive."""
+
+    #: The spec of its cache.
+    cache: str
+    #: The spec of its way of hinting.
+    hints: str
 
 
 @dataclass(frozen=True)

@@ -9,18 +9,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from flashgc import results
 from flashgc._documents import Document, Json, read
 from flashgc._shown import Shown, figure, runs, short
-from flashgc.results.config import Config
-from flashgc.results.flash import Busy, MapTraffic, Merges
-from flashgc.results.host import HostTraffic, Zombies
-from flashgc.results.lifetime import Lifetime
-from flashgc.results.replayed import Replayed, Samples
-from flashgc.results.streams import Fdp, Stream
-from flashgc.results.swap import Swap
-from flashgc.results.timing import Timing
-from flashgc.results.wear import Levelling, Wear
-from flashgc.results.written import Bytes
 from flashgc.units import format_count, format_share, format_size
 
 
@@ -41,7 +32,7 @@ class Result(Document):
     #: Write amplification of each run.
     run_values: tuple[float, ...]
     #: The bytes that this is of, by cause.
-    bytes: Bytes
+    bytes: results.Bytes
     #: Writes of less than a mapping unit.
     short_writes: int
     #: Pages written by the host.
@@ -58,33 +49,33 @@ class Result(Document):
     reads: int
     #: The cost of wear levelling, included in ``collections`` and ``copied_pages``; ``None``
     #: without it.
-    levelling: Levelling | None
+    levelling: results.Levelling | None
     #: Erase counts of the blocks since the drives were made; ``None`` where no run began.
-    wear: Wear | None
+    wear: results.Wear | None
     #: How long drives with an endurance lived; ``None`` without an endurance.
-    lifetime: Lifetime | None
+    lifetime: results.Lifetime | None
     #: What a host in front of the drive did; ``None`` without a host.
-    host: HostTraffic | None
+    host: results.HostTraffic | None
     #: Counts of zombies; ``None`` if nothing uses hints.
-    zombies: Zombies | None
+    zombies: results.Zombies | None
     #: The cost of each stream; empty where writes name none.
-    streams: tuple[Stream, ...]
+    streams: tuple[results.Stream, ...]
     #: The log of flexible data placement; ``None`` without it.
-    fdp: Fdp | None
+    fdp: results.Fdp | None
     #: How the trace was replayed; ``None`` of generators.
-    trace: Replayed | None
+    trace: results.Replayed | None
     #: What comparisons pair.
-    samples: Samples
+    samples: results.Samples
     #: How long the flash was busy; ``None`` without times.
-    busy: Busy | None
+    busy: results.Busy | None
     #: Bytes that a controller needs in its memory for the map.
     map_bytes: int
     #: How log blocks were merged; ``None`` for a mapping without any.
-    merges: Merges | None
+    merges: results.Merges | None
     #: The cost of keeping the map on flash (DFTL); ``None`` for a map in memory.
-    map_traffic: MapTraffic | None
+    map_traffic: results.MapTraffic | None
     #: What passed between memory and flash; ``None`` without a page cache.
-    swap: Swap | None
+    swap: results.Swap | None
     #: Pages programmed a second of one core, warm-up included.
     page_programs_per_second: float
     #: Largest resident memory of the process so far, in bytes; ``None`` where the system does not
@@ -108,7 +99,7 @@ class Result(Document):
     #: built-in twin, decide alike and have other digests.
     digest: str
     #: The whole configuration, defaults and specs written out.
-    config: Config
+    config: results.Config
     #: Version of flashgc.
     version: str
     #: Blocks that were asked for, or that the pages of a trace need, where the drive has more, to
@@ -137,9 +128,9 @@ class Result(Document):
         return self.write_amplification * written.host / units if units else math.nan
 
     @functools.cached_property
-    def timing(self) -> Timing | None:
+    def timing(self) -> results.Timing | None:
         """Response times and all else that only a drive with a clock has; ``None`` without one."""
-        return Timing.from_dict(self._raw)
+        return results.Timing.from_dict(self._raw) if "latency_us" in self._raw else None
 
     @property
     def measured(self) -> bool:

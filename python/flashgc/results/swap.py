@@ -1,8 +1,20 @@
-"""What passed between memory and flash under a virtual memory system."""
+"""A page cache of a virtual memory system, and what passed between memory and flash."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class SwapConfig:
+    """The page cache of a virtual memory system."""
+
+    #: Pages that it holds.
+    cache_pages: int
+    #: Its policy.
+    policy: str
+    #: How collections treat pages that are also in memory.
+    scheme: str
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 from flashgc import _held
 from flashgc._core import ConfigError
 from flashgc._kinds import checked
-from flashgc._places import Places
 from flashgc.options import of_holder
 from flashgc.timed.timeline import timeline
 
 if TYPE_CHECKING:
+    from flashgc._places import Places
     from flashgc.experiment import Experiment
 
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from flashgc import _files, _timelines
 from flashgc._core import ConfigError
-from flashgc._places import Places
 
 if TYPE_CHECKING:
+    from flashgc._places import Places
     from flashgc.experiment import Experiment
 
 #: Endings of the names of timelines.
