@@ -809,3 +809,37 @@ def test_what_a_grid_costs_is_measured(tmp_path: Path) -> None:
     ]
     found = [line.split(", ")[1].split()[0] for line in done.stdout.splitlines()[3:]]
     assert [int(one) for one in found] == wanted
+
+
+def test_a_grid_is_no_experiment(tmp_path: Path, command: Command) -> None:
+    (tmp_path / "zip.toml").write_text('[[sweep.zip]]\ndrive.spare = ["7%", "9%"]\n')
+    (tmp_path / "list.toml").write_text('[workload]\nsource = ["uniform", "zipf"]\n')
+    for name in ("zip", "list"):
+        done = command("run", f"{name}.toml")
+        assert done.returncode == 2
+        assert "expected one" in done.stderr
+        assert "hint: flashgc sweep" in done.stderr
+
+
+def test_cells_of_one_simulation_are_counted(tmp_path: Path, command: Command) -> None:
+    (tmp_path / "g.toml").write_text(
+        '[drive]\nblocks = 64\npages_per_block = 16\n[run]\nwrites = "2x"\n'
+        '[[sweep.zip]]\ndrive.spare = ["10%", "10.0%", "20%"]\nrun.seed = [1, 1, 1]\n'
+    )
+    done = command("sweep", "g.toml")
+    assert "3 cells: 2 run, 0 found in g.results, 1 the same as others of them" in done.stdout
+
+
+def test_a_warning_names_its_cell_and_the_keys_of_the_file(
+    tmp_path: Path, command: Command
+) -> None:
+    flashgc.trace_synth("uniform", tmp_path / "t.csv", pages=500, requests=600)
+    (tmp_path / "g.toml").write_text(
+        '[drive]\npages_per_block = 16\n[gc]\nvictim = ["greedy", "fifo"]\n'
+        '[workload]\nsource = "t.csv"\n[run]\npasses = 2\n'
+    )
+    done = command("sweep", "g.toml")
+    assert "warning: 2 cells: too few whole passes" in done.stderr
+    assert done.stderr.endswith("hint: leave out run.passes\n")
+    alone = command("sweep", "g.toml", "--shard", "1/2", "--results", "one")
+    assert "warning: victim=greedy: too few whole passes" in alone.stderr

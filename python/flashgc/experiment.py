@@ -84,6 +84,10 @@ def _sections(values: Mapping[str, Any], places: Places) -> Mapping[str, Mapping
             raise ConfigError(
                 f"{where}: '{name}' stands outside its section; hint: put it in [{section}]"
             )
+        if name == "sweep":
+            raise ConfigError(
+                f"{where}: it is a grid, expected one experiment; hint: flashgc sweep"
+            )
         hint = _core.suggest(name, known)
         raise ConfigError(f"{where}: unknown section or key '{name}'; hint: {hint}")
     return values
@@ -115,6 +119,10 @@ def _single(option: Option, value: Any, where: str) -> Any:
         raise ConfigError(f"{where}: found {str(value).lower()}; hint: no key is true or false")
     if isinstance(value, str):
         return _text(str(value), where)
+    if isinstance(value, list | Mapping):
+        raise ConfigError(
+            f"{where}: found several values, expected one; hint: flashgc sweep runs a grid"
+        )
     number = None if option.needs_unit or option.kind not in _EXPECTED else _number(option, value)
     if number is not None:
         if isinstance(number, int) and abs(number) >= 2**64:

@@ -53,21 +53,21 @@ def swept(folder: Path, cells: int) -> float:
     return (used - before.children_user - before.children_system) / cells * 1e3
 
 
-def filled(path: Path, results: int) -> Store:
-    """A file with so many results of 50 traces, three policies, 97 spare factors and 10 seeds."""
+def fill(path: Path, results: int) -> None:
+    """Makes a file with results of 50 traces, 3 policies, 97 spare factors and 10 seeds."""
     document = flashgc.run(blocks=32, pages_per_block=16, spare="30%", writes="2x").to_dict()
-    store = Store(path)
-    for begin in range(0, results, _TOGETHER):
-        with store.together():
-            for number in range(begin, min(begin + _TOGETHER, results)):
-                config = {
-                    "workload": f"trace{number % 50}", "spare": 0.01 + number % 97 / 200,
-                    "victim": ("greedy:ties=latest", "fifo", "cost-benefit")[number % 3],
-                    "seed": number % 10,
-                }  # fmt: skip
-                made = {**document, "config": config, "write_amplification": 1 + number / results}
-                store.put(f"{number:032x}", Kept("result", config, made), "bench")
-    return store
+    with Store(path) as store:
+        for begin in range(0, results, _TOGETHER):
+            with store.together():
+                for number in range(begin, min(begin + _TOGETHER, results)):
+                    config = {
+                        "workload": f"trace{number % 50}", "spare": 0.01 + number % 97 / 200,
+                        "victim": ("greedy:ties=latest", "fifo", "cost-benefit")[number % 3],
+                        "seed": number % 10,
+                    }  # fmt: skip
+                    figure = 1 + number / results
+                    made = {**document, "config": config, "write_amplification": figure}
+                    store.put(f"{number:032x}", Kept("result", config, made), "bench")
 
 
 def main() -> None:
@@ -77,8 +77,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         print(f"a cell, run    {swept(folder, cells):.2f} ms of CPU time, {cells} cells")
-        print(f"a cell, found  {swept(folder, cells):.2f} ms of CPU time")
-        with filled(folder / "large.results", results) as store:
+        print(f"a cell, found  {swept(folder, cells):.2f} ms of CPU time", flush=True)
+        fill(folder / "large.results", results)
+        with Store(folder / "large.results") as store:
             print(f"a result       {(folder / 'large.results').stat().st_size / results:.0f} bytes")
             for texts in QUERIES:
                 begun = time.perf_counter()

@@ -22,7 +22,7 @@ one file, which opens without a network, prints, and can be sent.""",
 )
 @click.argument("results", type=click.Path(path_type=Path))
 @click.option(
-    "--output",
+    "--out",
     "-o",
     "target",
     metavar="FILE",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 
 from flashgc._documents import Scalar
 from flashgc.command.render import LEFT, RIGHT, console, folded, is_plain, show, table, unicode
 from flashgc.command.tuned import wrapped
 from flashgc.execution import parse_jobs
+from flashgc.options import OPTIONS
 from flashgc.sweeps.execution import cores
 from flashgc.sweeps.outcome import Sweep, Swept
 from flashgc.sweeps.sweep import Plan
@@ -55,7 +57,8 @@ def show_swept(swept: Sweep) -> None:
             out.print(f"{len(complete) - len(shown)} more; hint: --out table.csv has all")
         out.print()
     out.print(
-        f"{_cells(len(swept))}: {swept.ran} run, {swept.found} found in {swept.results}",
+        f"{_cells(len(swept))}: {swept.ran} run, {swept.found} found in {swept.results}"
+        + (f", {same} the same as others of them" if (same := swept.same) else ""),
         soft_wrap=True,
     )
     for status, words in (("cannot", "cannot be"), ("failed", "failed"), ("missing", "not run")):
@@ -75,9 +78,32 @@ def _reasons(cells: tuple[Swept, ...], words: str) -> list[str]:
 
 def warnings(swept: Sweep) -> list[str]:
     """What a reader should know: each warning once, and values with which no cell can be."""
-    said = Counter(text for cell in swept for text in cell.warnings)
-    lines = [f"{_cells(count)}: {text}" for text, count in said.most_common(10)]
+    said: dict[str, list[Swept]] = {}
+    for cell in swept:
+        for text in cell.warnings:
+            said.setdefault(text, []).append(cell)
+    most = sorted(said.items(), key=lambda one: -len(one[1]))[:10]
+    lines = [f"{_which(cells)}: {_in_files(text)}" for text, cells in most]
     return lines + [f"no cell with {name} = {value} can be" for name, value, _ in swept.impossible]
+
+
+def _which(cells: list[Swept]) -> str:
+    if len(cells) > 1:
+        return _cells(len(cells))
+    return ", ".join(f"{name}={value}" for name, value in cells[0].at.items()) or "1 cell"
+
+
+def _in_files(text: str) -> str:
+    """A text with the options as a grid names them, not as a command does.
+
+    >>> _in_files("not steady; hint: more --passes")
+    'not steady; hint: more run.passes'
+    """
+    return re.sub(r"--([a-z][a-z-]*)", lambda match: _KEYS.get(match[1], match[0]), text)
+
+
+#: The keys of a file by the names of options.
+_KEYS = {option.flag: option.path for option in OPTIONS}
 
 
 def _cells(count: int) -> str:

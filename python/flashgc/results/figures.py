@@ -47,6 +47,8 @@ _SOMETIMES = {
 }
 #: The names of all figures, in the order of the columns.
 NAMES = (*_ALWAYS, *_SOMETIMES)
+#: Where each stands, a key a level.
+_PATHS = {name: path.split(".") for name, path in (_ALWAYS | _SOMETIMES).items()}
 
 
 def figures_of(result: Mapping[str, Any]) -> dict[str, Scalar]:
@@ -55,13 +57,15 @@ def figures_of(result: Mapping[str, Any]) -> dict[str, Scalar]:
     >>> figures_of({"write_amplification": 2.5, "wear": {"mean": 7.0}})["wear_mean_erases"]
     7.0
     """
-    made = {name: _at(result, path) for name, path in _ALWAYS.items()}
-    some = ((name, _at(result, path)) for name, path in _SOMETIMES.items())
+    made = {name: _at(result, name) for name in _ALWAYS}
+    some = ((name, _at(result, name)) for name in _SOMETIMES)
     return made | {name: value for name, value in some if value is not None}
 
 
-def _at(document: Mapping[str, Any], path: str) -> Any:
+def _at(document: Mapping[str, Any], name: str) -> Any:
     found: Any = document
-    for part in path.split("."):
-        found = found.get(part) if isinstance(found, Mapping) else None
+    for part in _PATHS[name]:
+        if not isinstance(found, dict):
+            return None
+        found = found.get(part)
     return found

@@ -59,16 +59,14 @@ def _agrees(path: str, value: Any, wanted: Any, where: str) -> bool:
     return named and str(value).partition(":")[0] == str(wanted)
 
 
-def same(path: str, one: Any, other: Any) -> bool:
-    """Whether two values of an option are the same.
+def sameness(path: str, value: Any) -> str | float:
+    """What values of an option have in common that are the same.
 
-    >>> same("drive.spare", "20%", 0.2), same("drive.spare", "20%", 0.3)
-    (True, False)
+    >>> sameness("drive.spare", "20%") == sameness("drive.spare", 0.2)
+    True
     """
-    if str(one) == str(other):
-        return True
-    measured = _measure(path, one)
-    return PATHS[path].kind != "spec" and measured is not None and measured == _measure(path, other)
+    measured = None if PATHS[path].kind == "spec" else _measure(path, value)
+    return str(value) if measured is None else measured
 
 
 def _measure(path: str, value: Any) -> float | None:

@@ -14,7 +14,7 @@ from flashgc._core import ConfigError
 from flashgc.experiment_file import load
 from flashgc.options import ALTERNATIVES, PATHS, SECTIONS, find, known
 from flashgc.sweeps import ranges
-from flashgc.sweeps.conditions import Condition, same
+from flashgc.sweeps.conditions import Condition, sameness
 
 #: The section of a grid that no experiment has, and its keys.
 SECTION = "sweep"
@@ -218,12 +218,15 @@ def _meant(section: str, key: str) -> str:
 
 def _axis(path: str, values: Sequence[Any], places: Mapping[str, str]) -> Axis:
     points = []
+    taken: set[str | float] = set()
     for index, value in enumerate(values):
         at = places.get(f"{path}.{index}", places.get(path, path))
         if isinstance(value, list | Mapping):
             raise ConfigError(f"{at}: found {value!r} in a list, expected a value; hint: one list")
-        if any(same(path, value, other) for other in values[:index]):
+        one = sameness(path, value)
+        if one in taken:
             raise ConfigError(f"{at}: {value!r} is given twice; hint: give each once")
+        taken.add(one)
         points.append(Point({path: value}, (value,), {path: at}))
     return Axis((PATHS[path].key,), tuple(points))
 

@@ -97,6 +97,12 @@ class Sweep(Document):
         return Shown(line + ", interrupted" * self.interrupted, rows, columns, list(reasons))
 
     @property
+    def same(self) -> int:
+        """Cells whose simulation is that of another cell, which was run for both."""
+        done = sum(bool(cell.key) and cell.status != "missing" for cell in self)
+        return done - self.ran - self.found
+
+    @property
     def impossible(self) -> list[tuple[str, Scalar, str]]:
         """Values with which no cell can be: axis, value and a reason."""
         reasons: dict[tuple[str, str], tuple[Scalar, str] | None] = {}
