@@ -53,3 +53,19 @@ def test_an_option_that_only_some_results_were_given_is_the_default_in_others(
 
 def test_no_figure_has_the_name_of_an_option() -> None:
     assert [name for name in NAMES if is_option(name)] == []
+
+
+def test_rows_have_the_order_of_the_grid_whatever_was_complete_first(tmp_path: Path) -> None:
+    """The long cells are run first, and shards are merged in any order."""
+    grid = {
+        "drive": {"blocks": 64, "pages_per_block": 16, "spare": ["10%", "30%"]},
+        "run": {"writes": ["2x", "9x", "4x"]},
+    }
+    for number in (2, 1):
+        flashgc.sweep(grid, results=tmp_path / f"{number}", shard=f"{number}/2")
+    with Store(tmp_path / "2") as store, Store(tmp_path / "1", make=False) as other:
+        store.merge(other)
+    for row in (rows := _rows(tmp_path / "2")):
+        assert row["status"] == "result"
+    order = [(row["spare"], row["writes"]) for row in rows]
+    assert order == [(spare, writes) for spare in (0.1, 0.3) for writes in ("2x", "9x", "4x")]

@@ -98,7 +98,7 @@ class Work:
         def complete(index: int, kept: Kept) -> None:
             nonlocal done
             at = order[index]
-            self._store.put(self._missing[at], kept, "fleet")
+            self._store.put(self._missing[at], dataclasses.replace(kept, place=at), "fleet")
             volume, policy = self._volumes[at // count], self._policies[at % count]
             self.cells[at] = self._cell(volume, policy, kept)
             self.ran += 1

@@ -75,7 +75,7 @@ class Keeping:
                 index = missing[at]
                 result["peak_memory_bytes"] = peak_memory_bytes()
                 complete[index] = result
-                kept = Kept("result", configs[index], result, asked=asked[index])
+                kept = Kept("result", configs[index], result, asked=asked[index], place=index)
                 try:
                     check_unchanged(keys[index], configs[index], contents)
                     store.put(keys[index], kept, self._work)

@@ -15,7 +15,7 @@ COLUMNS = {
     "engine": "text", "work": "text", "workload": "text", "victim": "text", "placement": "text",
     "frontier": "text", "mapping": "text", "drive": "text", "spare": "share", "blocks": "number",
     "seed": "number", "write_amplification": "number", "half": "number", "digest": "text",
-    "reason": "text",
+    "reason": "text", "place": "number",
 }  # fmt: skip
 
 _CONDITION = re.compile(r"\s*([A-Za-z_]+)\s*(<=|>=|!=|=|<|>)\s*(.*?)\s*\Z")

@@ -32,7 +32,7 @@ _APPLICATION = 0x66676372
 #: What is wrong with the file that was named, rather than with the disk.
 _OURS = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
 #: The form of the tables.
-_FORM = 2
+_FORM = 3
 #: Seconds to wait for another process that writes.
 _PATIENCE = 60
 
@@ -58,7 +58,8 @@ CREATE TABLE results (
     write_amplification REAL,
     half REAL,
     digest TEXT,
-    reason TEXT
+    reason TEXT,
+    place INTEGER NOT NULL
 );
 CREATE TABLE documents (
     id INTEGER PRIMARY KEY REFERENCES results ON DELETE CASCADE,
@@ -97,6 +98,8 @@ class Kept:
     seconds: float = 0.0
     #: What a person gave, by path (``drive.spare``), as typed; ``None`` where nobody typed it.
     asked: Mapping[str, Any] | None = None
+    #: Its place in the work that it was for: tables and pictures have the order of the grid.
+    place: int = 0
 
 
 class Store:
@@ -276,6 +279,7 @@ class Store:
             "half": result.get("write_amplification_ci95"),
             "digest": result.get("digest"),
             "reason": kept.reason or None,
+            "place": kept.place,
         }
         names, marks = ", ".join(row), ", ".join(f":{name}" for name in row)
         asked = None if kept.asked is None else _packed(kept.asked)
@@ -401,12 +405,12 @@ _HINTS = {
 }
 
 #: The columns of a :class:`Kept`.
-_WHOLE = "status, config, result, reason, seconds, asked"
+_WHOLE = "status, config, result, reason, seconds, asked, place"
 
 
 def _kept(row: Sequence[Any]) -> Kept | None:
     """What came of a simulation; ``None`` if the row is damaged: it is made again."""
-    status, config, result, reason, seconds, asked = row
+    status, config, result, reason, seconds, asked, place = row
     try:
         return Kept(
             status,
@@ -415,6 +419,7 @@ def _kept(row: Sequence[Any]) -> Kept | None:
             reason or "",
             seconds,
             None if asked is None else _unpacked(asked),
+            place,
         )
     except (zlib.error, ValueError, TypeError):
         return None

@@ -23,7 +23,7 @@ ABOUT = ("key", "status", "work", "seconds", "reason", "command")
 def tidy(
     store: Store, wanted: Sequence[Condition] = (), look: Callable[[int], None] = lambda _: None
 ) -> list[dict[str, Any]]:
-    """A row of each result, in the order in which they were made.
+    """A row of each result, in the order of the grid; of results of one command the newest last.
 
     A row has ``key``, ``status``, ``work``, ``seconds``, then the options that were given for any
     of the results (:func:`axis_value`), then the figures (:mod:`flashgc.results.figures`), and last
@@ -36,6 +36,7 @@ def tidy(
         look(len(found))
     paths = _given(kept for _, _, kept in found)
     rows = []
+    places: dict[str, int] = {}
     for key, work, kept in found:
         row: dict[str, Any] = {
             "key": key, "status": kept.status, "work": work, "seconds": kept.seconds,
@@ -45,7 +46,8 @@ def tidy(
         row["reason"] = kept.reason or None
         row["command"] = command(kept.asked)
         rows.append(row)
-    return rows
+        places[row["command"] or key] = kept.place
+    return sorted(rows, key=lambda row: places[row["command"] or row["key"]])
 
 
 def varied(rows: Sequence[Mapping[str, Any]]) -> list[str]:

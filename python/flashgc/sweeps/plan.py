@@ -27,6 +27,8 @@ class Planned:
     reason: str
     #: What the grid gives for it, by path, as typed.
     asked: Mapping[str, Any]
+    #: Its number in the grid.
+    place: int
 
 
 def plan(grid: Grid, contents: Contents) -> list[Planned]:
@@ -34,19 +36,19 @@ def plan(grid: Grid, contents: Contents) -> list[Planned]:
 
     Raises :class:`flashgc.ConfigError` with the place of what is wrong.
     """
-    made = []
+    made: list[Planned] = []
     first: dict[tuple[str, str], tuple[ConfigError, bool]] = {}
     for cell in grid.cells():
         asked = experiment(cell.values, cell.places)
         given = _given(cell)
         error: ConfigError | None = None
-        planned = Planned(cell.at, None, "", "", given)
+        planned = Planned(cell.at, None, "", "", given, len(made))
         try:
             config = _configuration(asked, cell)
-            planned = Planned(cell.at, config, key_of(config, contents), "", given)
+            planned = Planned(cell.at, config, key_of(config, contents), "", given, len(made))
         except ConfigError as refused:
             error = refused
-            planned = Planned(cell.at, None, "", str(refused), given)
+            planned = Planned(cell.at, None, "", str(refused), given, len(made))
         made.append(planned)
         for name, word in cell.at.items():
             point = (name, str(word))

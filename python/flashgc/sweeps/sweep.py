@@ -179,10 +179,12 @@ def _run(
     known = store.statuses([one.key for one in planned if one.config is not None])
     missing: dict[str, dict[str, Any]] = {}
     asked: dict[str, Mapping[str, Any]] = {}
+    places: dict[str, int] = {}
     for one in planned:
         if one.config is not None and _to_run(known.get(one.key), retry=retry):
             missing.setdefault(one.key, one.config)
             asked.setdefault(one.key, one.asked)
+            places.setdefault(one.key, one.place)
     # Long ones first: no core waits for a long one at the end.
     costs = {key: seconds_of(config, USUAL) for key, config in missing.items()}
     order = sorted(missing, key=lambda key: -costs[key])
@@ -195,7 +197,7 @@ def _run(
         nonlocal done, ran
         key = order[index]
         check_unchanged(key, missing[key], contents)
-        store.put(key, dataclasses.replace(kept, asked=asked[key]), "sweep")
+        store.put(key, dataclasses.replace(kept, asked=asked[key], place=places[key]), "sweep")
         done += costs[key]
         ran += 1
 
