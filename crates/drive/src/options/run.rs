@@ -122,8 +122,10 @@ super::holder! {
                 .checked(|_, text| Endurance::parse(text).map(drop));
         #[serde(skip_serializing_if = "Option::is_none")]
         times: Option<String> => "",
-            "Times of flash operations. A counting drive reports how long the flash was busy; a timed \
-             drive needs them.",
+            "Times of flash operations: read, program, erase; transfer (a page over the bus) and command \
+             (command and address, before each operation). Of read and program also one time for each \
+             kind of page: read=48us/76us. A counting drive reports how long the flash was busy; a \
+             timed drive needs them.",
             drive(Kind::Text).metavar("TIMES")
                 .example("read=60us,program=800us,erase=1.5ms,transfer=20us")
                 .checked(|_, text| Times::parse(text).map(drop));
