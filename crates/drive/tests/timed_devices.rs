@@ -219,6 +219,44 @@ fn what_follows_a_write_waits_for_its_data() {
     assert_eq!(drive.observer().completed_us(), [4 + 4 * 200; 2]);
 }
 
+/// When the flush commands among these requests on a drive with a write cache were done.
+fn flushed_us(is_protected: bool, requests: Vec<TimedRequest>) -> Vec<u64> {
+    let settings = open(Settings { write_cache: 4, ..settings(paper_hardware()) });
+    let geometry = Geometry::new(16, 8, 80).unwrap();
+    let layer =
+        unit_layer(&settings, geometry, ("greedy", "none"), Fill::Sequential, 2, is_protected);
+    let mut drive = recorded(&settings, layer, requests);
+    drive.run(Until::END).unwrap();
+    let done = drive.observer().requests.iter().filter(|one| one.op == Op::Flush);
+    done.map(|one| one.completed_ns / US).collect()
+}
+
+#[test]
+fn a_flush_waits_for_what_the_write_cache_held_when_it_came() {
+    let at = |us: u64, op, page| request(us * US, op, page);
+    // The pages are programmed until 200 and 400 us.
+    let two = vec![at(0, Op::Write, 0), at(0, Op::Write, 1), at(10, Op::Flush, 0)];
+    assert_eq!(flushed_us(false, two.clone()), [400]);
+    assert_eq!(flushed_us(true, two), [10]);
+    // Page 0 is written again while it is programmed: those data are programmed from 200 us on. The
+    // first flush came before them, and the second after.
+    let again = vec![
+        at(0, Op::Write, 0),
+        at(50, Op::Flush, 0),
+        at(100, Op::Write, 0),
+        at(150, Op::Flush, 0),
+        at(900, Op::Flush, 0),
+    ];
+    assert_eq!(flushed_us(false, again), [200, 400, 900]);
+    // What comes later is not waited for.
+    let later = vec![at(0, Op::Write, 0), at(10, Op::Flush, 0), at(20, Op::Write, 1)];
+    assert_eq!(flushed_us(false, later), [200]);
+    // A page that is discarded before its program needs none.
+    let gone =
+        vec![at(0, Op::Write, 0), at(0, Op::Write, 1), at(10, Op::Flush, 0), at(20, Op::Trim, 1)];
+    assert_eq!(flushed_us(false, gone), [200]);
+}
+
 #[test]
 fn the_queue_of_the_drive_holds_a_read_until_its_data_are_out() {
     let settings = Settings { queue_depth: 1, ..with(link(LINK.0, LINK.1), paper_hardware()) };

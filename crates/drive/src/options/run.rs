@@ -73,8 +73,9 @@ super::holder! {
             drive(Kind::Size).example("4KiB").range(1, u32::MAX as u64);
         #[serde(skip_serializing_if = "is_true")]
         power_protection: bool => "yes",
-            "What waits in the page buffer survives a loss of power. With no, a flush command programs \
-             pages partly filled, and so does a collection before its erase.",
+            "What waits in the page buffer and in a write cache survives a loss of power. With no, a flush \
+             command programs the cache, and pages partly filled; a collection does so before its \
+             erase.",
             drive(Kind::YesNo);
         spare: f64 => "10%",
             "Spare factor 1 - U/N: the share of the physical space beyond the logical capacity.",

@@ -130,7 +130,8 @@ super::holder! {
             "Time of each command before the drive works on it.",
             drive(Kind::Time).example("5us");
         write_cache: u32 => "0",
-            "Write cache inside the drive: a size, or a number of pages.",
+            "Write cache inside the drive: a size, or a number of pages. Flush commands wait for it with \
+             power-protection no.",
             drive(Kind::Pages).example("64MiB");
         queue_depth: u32 => "256",
             "Requests that the drive works on at a time; further requests wait in the host.",

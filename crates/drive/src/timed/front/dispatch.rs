@@ -108,8 +108,8 @@ impl FrontEnd {
         Ok(())
     }
 
-    /// What the host has written so far is to be programmed: every plane programs what waits in its
-    /// page buffers, behind the writes that it was given before.
+    /// What the host has written so far is to be programmed: first by the write cache, then by the
+    /// planes. A drive whose power is protected has nothing to do.
     fn flush<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -117,13 +117,30 @@ impl FrontEnd {
         waiting: &Waiting,
         dispatched: u64,
     ) {
-        let planes = if shared.map.buffer().is_protected { 0 } else { shared.map.planes() };
+        let buffer = shared.map.buffer();
+        let has_buffers = !buffer.is_protected && buffer.units_per_page > 1;
+        let planes = if has_buffers { shared.map.planes() } else { 0 };
         let place = self.requests.keep(waiting, (dispatched, shared.now()), planes);
-        if planes == 0 {
-            self.complete(shared, place, Times::default());
+        let waits = !buffer.is_protected && self.cache.exists() && self.cache.begin_flush(place);
+        if !waits {
+            self.flush_planes(shared, dies, place);
         }
-        for plane in 0..planes {
-            let op = shared.ops.add(PageOp::new(place, plane, Kind::Flush), waiting.number);
+    }
+
+    /// For the flush at `place` every plane programs what waits in its page buffers, behind the writes
+    /// that it was given before.
+    fn flush_planes<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        dies: &mut Scheduler,
+        place: u32,
+    ) {
+        let Request { number, left, .. } = self.requests[place];
+        if left == 0 {
+            return self.complete(shared, place, Times::default());
+        }
+        for plane in 0..left {
+            let op = shared.ops.add(PageOp::new(place, plane, Kind::Flush), number);
             dies.accept(shared, op);
         }
     }
@@ -192,7 +209,11 @@ impl FrontEnd {
         } else if request == BUFFER {
             shared.ops.remove(op);
         } else if request == NONE {
-            if let Some(next) = self.cache.flushed(shared, op) {
+            let next = self.cache.flushed(shared, op);
+            while let Some(place) = self.cache.next_flushed() {
+                self.flush_planes(shared, dies, place);
+            }
+            if let Some(next) = next {
                 self.send_to_die(shared, dies, next);
             }
             while let Some((op, served)) = self.cache.take_waiting(shared) {

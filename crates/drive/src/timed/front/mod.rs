@@ -5,6 +5,7 @@ mod arrivals;
 mod cache;
 mod cover;
 mod dispatch;
+mod flushes;
 mod hosted;
 mod link;
 mod requests;

@@ -40,7 +40,7 @@ pub struct Request {
     /// When the drive began with it.
     pub began: u64,
     /// Page operations, or commands of the cache, that are not done.
-    left: u32,
+    pub left: u32,
     pub met_collection: bool,
     pub party: Party,
 }
