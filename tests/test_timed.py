@@ -227,6 +227,16 @@ def test_the_command_shows_where_the_time_went(command: Command) -> None:
             "1.5ms",
         ),
         (
+            [*FLAGS, "--host-bandwidth", "3.5GB"],
+            "--host-bandwidth: found '3.5GB', expected a size a second; hint: write 3.5GB/s, "
+            "550MB/s or 1GiB/s",
+        ),
+        (
+            [*FLAGS, "--read-retry", "from=1000"],
+            "--read-retry: 'from' without 'every' in 'from=1000'; hint: write "
+            "from=1000,every=500 (erases), after=1s,each=500ms (age), or both",
+        ),
+        (
             [*FLAGS, "--channels", "64", "--planes", "8"],
             "drive: found 256 blocks for 512 planes, expected a multiple of 512 and at least two "
             "blocks a plane; hint: try 1024 blocks",

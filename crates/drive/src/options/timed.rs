@@ -114,9 +114,9 @@ super::holder! {
             drive(Kind::Time).example("5ms");
         #[serde(skip_serializing_if = "Option::is_none")]
         read_retry: Option<String> => "",
-            "Reads that the cells repeat, each in the time of a read: one from FROM erases of the block \
-             on and one more every so many; one for data AFTER a time and one more each so long; at \
-             most 20, or most=N.",
+            "Reads that the cells repeat, each in the time of a read. from=N,every=M: one from N erases of \
+             the block on, and one more every M. after=T,each=S: one for data of this age, and one more \
+             each S. most=20: at most so many.",
             drive(Kind::Text).metavar("RULE").example("from=1000,every=500")
                 .checked(|_, text| ReadRetry::parse(text).map(drop));
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -131,7 +131,7 @@ super::holder! {
             drive(Kind::Time).example("5us");
         write_cache: u32 => "0",
             "Write cache inside the drive: a size, or a number of pages. Flush commands wait for it with \
-             power-protection no.",
+             {power_protection} no.",
             drive(Kind::Pages).example("64MiB");
         queue_depth: u32 => "256",
             "Requests that the drive works on at a time; further requests wait in the host.",
