@@ -171,9 +171,9 @@ class RunKeywords(TypedDict, total=False):
     example 5ms.
     """
     read_retry: str | None
-    """Reads that the cells repeat, each in the time of a read: one from FROM erases of the block on
-    and one more every so many; one for data AFTER a time and one more each so long; at most 20, or
-    most=N. For example from=1000,every=500.
+    """Reads that the cells repeat, each in the time of a read. from=N,every=M: one from N erases of
+    the block on, and one more every M. after=T,each=S: one for data of this age, and one more each
+    S. most=20: at most so many. For example from=1000,every=500.
     """
     host_bandwidth: str | None
     """Bandwidth of the link to the host, in each direction. Data of a write cross it before the
@@ -183,7 +183,7 @@ class RunKeywords(TypedDict, total=False):
     """Time of each command before the drive works on it. For example 5us."""
     write_cache: int | str | None
     """Write cache inside the drive: a size, or a number of pages. Flush commands wait for it with
-    power-protection no. For example 64MiB. [default: 0]
+    power_protection no. For example 64MiB. [default: 0]
     """
     queue_depth: int | str | None
     """Requests that the drive works on at a time; further requests wait in the host. [default: 256]
@@ -444,9 +444,9 @@ class CompareKeywords(TypedDict, total=False):
     example 5ms.
     """
     read_retry: str | None
-    """Reads that the cells repeat, each in the time of a read: one from FROM erases of the block on
-    and one more every so many; one for data AFTER a time and one more each so long; at most 20, or
-    most=N. For example from=1000,every=500.
+    """Reads that the cells repeat, each in the time of a read. from=N,every=M: one from N erases of
+    the block on, and one more every M. after=T,each=S: one for data of this age, and one more each
+    S. most=20: at most so many. For example from=1000,every=500.
     """
     host_bandwidth: str | None
     """Bandwidth of the link to the host, in each direction. Data of a write cross it before the
@@ -456,7 +456,7 @@ class CompareKeywords(TypedDict, total=False):
     """Time of each command before the drive works on it. For example 5us."""
     write_cache: int | str | None
     """Write cache inside the drive: a size, or a number of pages. Flush commands wait for it with
-    power-protection no. For example 64MiB. [default: 0]
+    power_protection no. For example 64MiB. [default: 0]
     """
     queue_depth: int | str | None
     """Requests that the drive works on at a time; further requests wait in the host. [default: 256]

@@ -5,7 +5,9 @@ use flashgc_base::spec::SpecError;
 use flashgc_workload::units::Quantity;
 
 use super::words::{parts, time};
+use crate::options::TimedConfig;
 use crate::page_times::PageTimes;
+use crate::times::Times;
 
 /// The details of a drive that are given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -16,6 +18,30 @@ pub struct Details {
     pub retry: Option<ReadRetry>,
     /// Data cross a link between host and drive.
     pub link: Option<HostLink>,
+}
+
+impl Details {
+    /// The details that are given.
+    ///
+    /// # Errors
+    /// A kind of page that takes no time; those of [`ReadRetry::parse`] and [`HostLink::parse`].
+    pub fn new(config: &TimedConfig, times: &Times) -> Result<Self, SpecError> {
+        let Times { read, program, .. } = *times;
+        let fastest = [read, program].iter().flat_map(|it| it.times().to_vec()).min();
+        if fastest == Some(0) {
+            return Err(SpecError::new(
+                "times: a kind of page takes no time",
+                "write read=48us/76us, each more than 0",
+            ));
+        }
+        let (bandwidth, overhead) =
+            (config.host_bandwidth.as_deref(), config.host_overhead.as_deref());
+        Ok(Self {
+            pages: (read.kinds().max(program.kinds()) > 1).then_some((read, program)),
+            retry: config.read_retry.as_deref().map(ReadRetry::parse).transpose()?,
+            link: HostLink::parse(bandwidth, overhead)?,
+        })
+    }
 }
 
 /// When a page is read again, and how often: with other reference voltages, until its errors can be

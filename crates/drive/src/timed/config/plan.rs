@@ -4,7 +4,7 @@ use flashgc_base::spec::{SpecError, count};
 use flashgc_ftl::{Geometry, PageBuffer, PlacementSpec};
 use flashgc_workload::requests::{Arrivals, Disorder, Requests};
 
-use super::details::{Details, HostLink, ReadRetry};
+use super::details::Details;
 use super::hardware::Hardware;
 use super::placement::Placement;
 use super::settings::{Collecting, Idle, Loop, Settings, Suspend, Unit};
@@ -108,7 +108,7 @@ impl TimedPlan {
             write_cache: config.write_cache,
             host: Loop::Open,
             queue_depth: config.queue_depth,
-            details: details(config, times)?,
+            details: Details::new(config, times)?,
         };
         Ok(Self {
             hardware,
@@ -195,24 +195,6 @@ impl TimedPlan {
     pub fn blocks_kept(&self, blocks: u32) -> u32 {
         self.thresholds[0].blocks(1, blocks).max(1)
     }
-}
-
-/// The details that are given.
-fn details(config: &TimedConfig, times: &Times) -> Result<Details, SpecError> {
-    let Times { read, program, .. } = *times;
-    let fastest = [read, program].iter().flat_map(|it| it.times().to_vec()).min();
-    if fastest == Some(0) {
-        return Err(SpecError::new(
-            "times: a kind of page takes no time",
-            "write read=48us/76us, each more than 0",
-        ));
-    }
-    let (bandwidth, overhead) = (config.host_bandwidth.as_deref(), config.host_overhead.as_deref());
-    Ok(Details {
-        pages: (read.kinds().max(program.kinds()) > 1).then_some((read, program)),
-        retry: config.read_retry.as_deref().map(ReadRetry::parse).transpose()?,
-        link: HostLink::parse(bandwidth, overhead)?,
-    })
 }
 
 #[cfg(test)]

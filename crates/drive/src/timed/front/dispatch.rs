@@ -108,43 +108,6 @@ impl FrontEnd {
         Ok(())
     }
 
-    /// What the host has written so far is to be programmed: first by the write cache, then by the
-    /// planes. A drive whose power is protected has nothing to do.
-    fn flush<O: Observer>(
-        &mut self,
-        shared: &mut Shared<O>,
-        dies: &mut Scheduler,
-        waiting: &Waiting,
-        dispatched: u64,
-    ) {
-        let buffer = shared.map.buffer();
-        let has_buffers = !buffer.is_protected && buffer.units_per_page > 1;
-        let planes = if has_buffers { shared.map.planes() } else { 0 };
-        let place = self.requests.keep(waiting, (dispatched, shared.now()), planes);
-        let waits = !buffer.is_protected && self.cache.exists() && self.cache.begin_flush(place);
-        if !waits {
-            self.flush_planes(shared, dies, place);
-        }
-    }
-
-    /// For the flush at `place` every plane programs what waits in its page buffers, behind the writes
-    /// that it was given before.
-    fn flush_planes<O: Observer>(
-        &mut self,
-        shared: &mut Shared<O>,
-        dies: &mut Scheduler,
-        place: u32,
-    ) {
-        let Request { number, left, .. } = self.requests[place];
-        if left == 0 {
-            return self.complete(shared, place, Times::default());
-        }
-        for plane in 0..left {
-            let op = shared.ops.add(PageOp::new(place, plane, Kind::Flush), number);
-            dies.accept(shared, op);
-        }
-    }
-
     /// Sends a page operation to its die, or into the cache.
     fn send<O: Observer>(
         &mut self,
@@ -263,7 +226,12 @@ impl FrontEnd {
     }
 
     /// The drive is done with the request at `place`, whose last page operation took `last`.
-    fn complete<O: Observer>(&mut self, shared: &mut Shared<O>, place: u32, last: Times) {
+    pub(super) fn complete<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        place: u32,
+        last: Times,
+    ) {
         let Some(link) = &mut self.link else { return self.reaches_host(shared, place, last) };
         let Request { request, party, dispatched, began, .. } = self.requests[place];
         // What the host's cache serves does not cross the link: its commands do.

@@ -1,9 +1,17 @@
-//! Flush commands that wait for a write cache without power protection: each waits until the cache has
-//! programmed what it held when the command came.
+//! Flush commands. Where the power is not protected, each waits until the write cache has programmed what
+//! it held when the command came, and then until the planes have programmed their page buffers.
 
 use flashgc_base::snapshot::Value;
 use flashgc_base::value;
 use hashbrown::HashMap;
+
+use super::FrontEnd;
+use super::dispatch::Times;
+use super::requests::{Request, Waiting};
+use crate::timed::measure::Observer;
+use crate::timed::ops::{Kind, PageOp};
+use crate::timed::schedule::Scheduler;
+use crate::timed::shared::Shared;
 
 /// The flush commands that wait, and for which operations of the cache.
 ///
@@ -70,6 +78,45 @@ impl Flushes {
     #[inline]
     pub fn next_over(&mut self) -> Option<u32> {
         self.over.pop()
+    }
+}
+
+impl FrontEnd {
+    /// What the host has written so far is to be programmed: first by the write cache, then by the
+    /// planes. A drive whose power is protected has nothing to do.
+    pub(super) fn flush<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        dies: &mut Scheduler,
+        waiting: &Waiting,
+        dispatched: u64,
+    ) {
+        let buffer = shared.map.buffer();
+        let has_buffers = !buffer.is_protected && buffer.units_per_page > 1;
+        let planes = if has_buffers { shared.map.planes() } else { 0 };
+        let place = self.requests.keep(waiting, (dispatched, shared.now()), planes);
+        let waits = !buffer.is_protected && self.cache.exists() && self.cache.begin_flush(place);
+        if !waits {
+            self.flush_planes(shared, dies, place);
+        }
+    }
+
+    /// For the flush at `place` every plane programs what waits in its page buffers, behind the writes
+    /// that it was given before.
+    pub(super) fn flush_planes<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        dies: &mut Scheduler,
+        place: u32,
+    ) {
+        let Request { number, left, .. } = self.requests[place];
+        if left == 0 {
+            return self.complete(shared, place, Times::default());
+        }
+        for plane in 0..left {
+            let op = shared.ops.add(PageOp::new(place, plane, Kind::Flush), number);
+            dies.accept(shared, op);
+        }
     }
 }
 
