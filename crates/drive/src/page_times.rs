@@ -21,7 +21,9 @@ pub struct PageTimes {
 impl PageTimes {
     /// All pages take as long.
     pub const fn all(ns: u64) -> Self {
-        Self { times: [ns; MOST_KINDS], kinds: 1 }
+        let mut times = [0; MOST_KINDS];
+        times[0] = ns;
+        Self { times, kinds: 1 }
     }
 
     /// One time a kind.

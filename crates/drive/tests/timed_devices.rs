@@ -102,6 +102,33 @@ fn collections_read_and_program_pages_of_their_kinds() {
 }
 
 #[test]
+fn a_flush_programs_pages_of_their_kinds() {
+    // Two units a page. Each flush programs the page that holds one unit: the first and the second of
+    // the block, in 100 and 300 us. A third unit and a fourth fill the third page, in 100 us.
+    let hardware = Hardware { units_per_page: 2, ..paper_hardware() };
+    let settings = open(with(kinds(&[25], &[100, 300]), hardware));
+    let geometry = Geometry::new(16, 8, 80).unwrap();
+    let greedy = ("greedy", "none");
+    let layer = unit_layer(&settings, geometry, greedy, Fill::Sequential, 2, false);
+    let unit = |us: u64, op, page: u64| {
+        let bytes = PAGE / 2;
+        TimedRequest { offset: page * u64::from(bytes), bytes, ..request(us * US, op, 0) }
+    };
+    let requests = vec![
+        unit(0, Op::Write, 3),
+        unit(10, Op::Flush, 0),
+        unit(500, Op::Write, 7),
+        unit(510, Op::Flush, 0),
+        unit(1000, Op::Write, 9),
+        unit(1010, Op::Write, 2),
+    ];
+    let mut drive = recorded(&settings, layer, requests);
+    drive.run(Until::END).unwrap();
+    let done = drive.observer().requests.iter().map(|one| one.completed_ns / US);
+    assert_eq!(done.collect::<Vec<_>>(), [0, 110, 500, 810, 1000, 1110]);
+}
+
+#[test]
 fn a_suspended_program_goes_on_with_the_rest_of_its_kind() {
     let suspend = Suspend { program: true, suspend_ns: 20 * US, ..Suspend::NEVER };
     let settings =

@@ -48,7 +48,7 @@ impl Details {
 /// corrected.
 ///
 /// The rule is ours, the simplest that grows with wear and with age: a straight line in steps for each.
-/// Park et al. measured both on 160 chips of 3D TLC flash (ASPLOS 2021).
+/// Park et al. measured both on 160 chips of 3D flash (ASPLOS 2021).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReadRetry {
     /// The first erase count of a block with a retry, and erases to each further one.
