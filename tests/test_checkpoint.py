@@ -27,6 +27,11 @@ RUNS = {
     "--host-cache page-cache:size=8MiB --hints piggyback --gc-preset zgc-cb --frontier pool",
     "timed": "--drive timed --blocks 1024 --device mlc --workload uniform:read=0.3 "
     "--arrivals poisson:rate=700 --preemption pgc --requests 400_000",
+    "devices": "--drive timed --blocks 1024 --victim greedy --workload uniform:read=0.3 "
+    "--times read=48us/76us/135us,program=700us/800us/900us,erase=3ms,transfer=20us,command=290ns "
+    "--host-bandwidth 100MB/s --host-overhead 20us --read-retry from=3,every=2,after=1s,each=1s "
+    "--write-cache 64 --power-protection no --flush-every 9 --preemption suspend "
+    "--arrivals closed:threads=32 --requests 300_000",
 }
 
 

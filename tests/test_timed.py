@@ -146,9 +146,10 @@ def test_every_device_runs_and_what_is_given_wins(device: Any) -> None:
     assert result.config.victim.startswith(policy)
     timing = result.timing
     assert timing is not None
-    # One thread and no collection: a page over the bus, and the program.
-    times = dict(part.split("=") for part in result.config.times.split(","))
-    write = sum(float(times[key].removesuffix("us")) for key in ("program", "transfer"))
+    # One thread and no collection: the command, a page over the bus, and the program.
+    times = {"command": "0us", **dict(part.split("=") for part in result.config.times.split(","))}
+    parts = ("command", "program", "transfer")
+    write = sum(float(times[key].removesuffix("us")) for key in parts)
     # Where a flash page holds several mapping units, only the write that fills it takes time.
     units = result.config.page_size // result.config.unit
     slowest = timing.latency_us.write.max
@@ -224,6 +225,16 @@ def test_the_command_shows_where_the_time_went(command: Command) -> None:
             ],
             "read time: found 0 ns, expected 1 ns to an hour; hint: for example 25us, 200us or "
             "1.5ms",
+        ),
+        (
+            [*FLAGS, "--host-bandwidth", "3.5GB"],
+            "--host-bandwidth: found '3.5GB', expected a size a second; hint: write 3.5GB/s, "
+            "550MB/s or 1GiB/s",
+        ),
+        (
+            [*FLAGS, "--read-retry", "from=1000"],
+            "--read-retry: 'from' without 'every' in 'from=1000'; hint: write "
+            "from=1000,every=500 (erases), after=1s,each=500ms (age), or both",
         ),
         (
             [*FLAGS, "--channels", "64", "--planes", "8"],

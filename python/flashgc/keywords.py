@@ -120,8 +120,9 @@ class RunKeywords(TypedDict, total=False):
     mapping units. For example 4KiB. [default: the page size]
     """
     power_protection: YesNo | None
-    """What waits in the page buffer survives a loss of power. With no, a flush command programs
-    pages partly filled, and so does a collection before its erase. [default: yes]
+    """What waits in the page buffer and in a write cache survives a loss of power. With no, a flush
+    command programs the cache, and pages partly filled; a collection does so before its erase.
+    [default: yes]
     """
     spare: float | str | None
     """Spare factor 1 - U/N: the share of the physical space beyond the logical capacity. For
@@ -132,8 +133,10 @@ class RunKeywords(TypedDict, total=False):
     with the pool or mixed frontier. For example normal:mean=1000,cv=0.1. [default: any number]
     """
     times: str | None
-    """Times of flash operations. A counting drive reports how long the flash was busy; a timed
-    drive needs them. For example read=60us,program=800us,erase=1.5ms,transfer=20us.
+    """Times of flash operations: read, program, erase; transfer (a page over the bus) and command
+    (command and address, before each operation). Of read and program also one time for each kind of
+    page: read=48us/76us. A counting drive reports how long the flash was busy; a timed drive needs
+    them. For example read=60us,program=800us,erase=1.5ms,transfer=20us.
     """
     fill: str | None
     """State of the drive at first: sequential, random, empty. [default: sequential]"""
@@ -156,7 +159,9 @@ class RunKeywords(TypedDict, total=False):
     dynamic, which takes the die with the least to do. [default: CWDP]
     """
     scheduling: Scheduling | None
-    """Next request of a die: fifo, reads-first. [default: fifo]"""
+    """Next request of a die: fifo, reads-first. reads-first is MQSim's order of requests: reads
+    before writes, but not before an earlier write of their page. [default: fifo]
+    """
     multi_plane: YesNo | None
     """Several planes of a die carry out operations of one kind together. [default: no]"""
     cache_commands: YesNo | None
@@ -165,8 +170,20 @@ class RunKeywords(TypedDict, total=False):
     """Time after which a flash page in the page buffer is programmed though it is not full. For
     example 5ms.
     """
+    read_retry: str | None
+    """Reads that the cells repeat, each in the time of a read. from=N,every=M: one from N erases of
+    the block on, and one more every M. after=T,each=S: one for data of this age, and one more each
+    S. most=20: at most so many. For example from=1000,every=500.
+    """
+    host_bandwidth: str | None
+    """Bandwidth of the link to the host, in each direction. Data of a write cross it before the
+    drive works on them, data of a read after. For example 3.5GB/s.
+    """
+    host_overhead: str | None
+    """Time of each command before the drive works on it. For example 5us."""
     write_cache: int | str | None
-    """Write cache inside the drive: a size, or a number of pages. For example 64MiB. [default: 0]
+    """Write cache inside the drive: a size, or a number of pages. Flush commands wait for it with
+    power_protection no. For example 64MiB. [default: 0]
     """
     queue_depth: int | str | None
     """Requests that the drive works on at a time; further requests wait in the host. [default: 256]
@@ -376,8 +393,9 @@ class CompareKeywords(TypedDict, total=False):
     mapping units. For example 4KiB. [default: the page size]
     """
     power_protection: YesNo | None
-    """What waits in the page buffer survives a loss of power. With no, a flush command programs
-    pages partly filled, and so does a collection before its erase. [default: yes]
+    """What waits in the page buffer and in a write cache survives a loss of power. With no, a flush
+    command programs the cache, and pages partly filled; a collection does so before its erase.
+    [default: yes]
     """
     spare: float | str | Sequence[float | str] | None
     """Spare factor 1 - U/N: the share of the physical space beyond the logical capacity. For
@@ -388,8 +406,10 @@ class CompareKeywords(TypedDict, total=False):
     with the pool or mixed frontier. For example normal:mean=1000,cv=0.1. [default: any number]
     """
     times: str | None
-    """Times of flash operations. A counting drive reports how long the flash was busy; a timed
-    drive needs them. For example read=60us,program=800us,erase=1.5ms,transfer=20us.
+    """Times of flash operations: read, program, erase; transfer (a page over the bus) and command
+    (command and address, before each operation). Of read and program also one time for each kind of
+    page: read=48us/76us. A counting drive reports how long the flash was busy; a timed drive needs
+    them. For example read=60us,program=800us,erase=1.5ms,transfer=20us.
     """
     fill: str | None
     """State of the drive at first: sequential, random, empty. [default: sequential]"""
@@ -412,7 +432,9 @@ class CompareKeywords(TypedDict, total=False):
     dynamic, which takes the die with the least to do. [default: CWDP]
     """
     scheduling: Scheduling | None
-    """Next request of a die: fifo, reads-first. [default: fifo]"""
+    """Next request of a die: fifo, reads-first. reads-first is MQSim's order of requests: reads
+    before writes, but not before an earlier write of their page. [default: fifo]
+    """
     multi_plane: YesNo | None
     """Several planes of a die carry out operations of one kind together. [default: no]"""
     cache_commands: YesNo | None
@@ -421,8 +443,20 @@ class CompareKeywords(TypedDict, total=False):
     """Time after which a flash page in the page buffer is programmed though it is not full. For
     example 5ms.
     """
+    read_retry: str | None
+    """Reads that the cells repeat, each in the time of a read. from=N,every=M: one from N erases of
+    the block on, and one more every M. after=T,each=S: one for data of this age, and one more each
+    S. most=20: at most so many. For example from=1000,every=500.
+    """
+    host_bandwidth: str | None
+    """Bandwidth of the link to the host, in each direction. Data of a write cross it before the
+    drive works on them, data of a read after. For example 3.5GB/s.
+    """
+    host_overhead: str | None
+    """Time of each command before the drive works on it. For example 5us."""
     write_cache: int | str | None
-    """Write cache inside the drive: a size, or a number of pages. For example 64MiB. [default: 0]
+    """Write cache inside the drive: a size, or a number of pages. Flush commands wait for it with
+    power_protection no. For example 64MiB. [default: 0]
     """
     queue_depth: int | str | None
     """Requests that the drive works on at a time; further requests wait in the host. [default: 256]

@@ -16,8 +16,8 @@ use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::{Fault, Reader, State, Writer};
 use flashgc_base::stream::NO_STREAM;
 use flashgc_drive::timed::{
-    Collecting, Hardware, Loop, Order, Placement, Preemption, Scheduling, Settings, Silent,
-    Suspend, TimedDrive, Unit, Until,
+    Collecting, Details, Hardware, Loop, Order, Placement, Preemption, Scheduling, Settings,
+    Silent, Suspend, TimedDrive, Unit, Until,
 };
 use flashgc_ftl::{Fill, Frontier, Geometry, Layout, PlaneLayout, VictimSpec};
 use flashgc_workload::requests::{RequestStream, TimedRequest};
@@ -143,6 +143,7 @@ fn measure(bytes: u64, preemption: Preemption, reads: bool, requests: u64) {
         write_cache: 0,
         host: Loop::Closed { threads: 1024, think_ns: 0 },
         queue_depth: 1024,
+        details: Details::default(),
     };
     let homes = placement.homes(&hardware);
     let layout = PlaneLayout {

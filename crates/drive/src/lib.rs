@@ -16,6 +16,7 @@ pub mod hosted;
 mod memory;
 pub mod metrics;
 pub mod options;
+pub mod page_times;
 pub mod passes;
 pub mod replayed;
 mod resolve;

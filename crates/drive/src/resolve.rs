@@ -260,11 +260,12 @@ fn check_buffer(
                 "give a --mapping-unit below the page size, or leave it out",
             ));
         }
-        return match buffer.is_protected {
+        let has_cache = config.timed.as_ref().is_some_and(|timed| timed.write_cache > 0);
+        return match buffer.is_protected || has_cache {
             true => Ok(()),
             false => Err(SpecError::new(
-                "power protection no only applies where a flash page holds several mapping units: else \
-                 no page waits for others",
+                "power protection no only applies where a flash page holds several mapping units, or to \
+                 a write cache: else no page waits",
                 "give a --mapping-unit below the page size, or --power-protection yes",
             )),
         };
@@ -301,12 +302,6 @@ fn check_buffer(
                      take the room that its copies need"
                 ),
                 "--placement none, or leave out --flush-after",
-            ));
-        }
-        if timed.write_cache > 0 && !buffer.is_protected {
-            return Err(SpecError::new(
-                "the write cache keeps its data when the power fails, found power protection no",
-                "--power-protection yes, or no write cache",
             ));
         }
     }

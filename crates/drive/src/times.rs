@@ -4,12 +4,15 @@ use std::fmt;
 
 use flashgc_base::spec::{SpecError, suggest};
 use flashgc_ftl::{Costs, Counters, Packing};
-use flashgc_workload::units::Quantity;
 use serde::{Deserialize, Serialize};
 
 use crate::asked::Asked;
+use crate::page_times::PageTimes;
 
 /// How long each operation keeps the flash busy, in nanoseconds.
+///
+/// Reads and programs may have a time for each kind of page. A timed drive takes that of the page; the
+/// busy times of a counting drive, which knows no pages, and the costs that schemes weigh, the mean.
 ///
 /// A host read is a read and a transfer, a host write a transfer and a program. A copy goes through
 /// the controller, which corrects it: a read, two transfers and a program. Each read, program and
@@ -17,9 +20,9 @@ use crate::asked::Asked;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Times {
     /// From the cells of a page to its register.
-    pub(crate) read: u64,
+    pub(crate) read: PageTimes,
     /// From the register to the cells.
-    pub(crate) program: u64,
+    pub(crate) program: PageTimes,
     /// A block.
     pub(crate) erase: u64,
     /// A page between register and controller, over the bus.
@@ -34,7 +37,11 @@ const HINT: &str = "write read=60us,program=800us,erase=1.5ms,transfer=20us";
 
 impl Times {
     /// Reads `text`, for example `read=60us,program=800us,erase=1.5ms`; `transfer` and `command`
-    /// may be left out.
+    /// may be left out. A read or a program may have a time for each kind of page:
+    /// `read=48us/76us/135us/228us`.
+    ///
+    /// # Errors
+    /// An unknown or missing operation, a time without its unit, kinds that differ in number.
     pub fn parse(text: &str) -> Result<Self, SpecError> {
         const NAMES: [&str; 6] = ["read", "program", "erase", "transfer", "command", "memory"];
         let mut found = [None; NAMES.len()];
@@ -48,7 +55,12 @@ impl Times {
                 let message = format!("unknown operation '{name}'");
                 return Err(SpecError::new(message, suggest(name, NAMES)));
             };
-            if found[index].replace(nanoseconds(name, value.trim())?).is_some() {
+            let times = PageTimes::parse(name, value.trim(), HINT)?;
+            if times.kinds() > 1 && index > 1 {
+                let message = format!("'{name}' has {} times, expected one", times.kinds());
+                return Err(SpecError::new(message, "only reads and programs have kinds of pages"));
+            }
+            if found[index].replace(times).is_some() {
                 return Err(SpecError::new(format!("'{name}' is given twice in '{text}'"), ""));
             }
         }
@@ -57,17 +69,24 @@ impl Times {
                 || SpecError::new(format!("the time of '{}' is missing", NAMES[index]), HINT);
             found[index].ok_or_else(missing)
         };
-        let (transfer, command) = (found[3].unwrap_or(0), found[4].unwrap_or(0));
-        let memory = found[5];
-        Ok(Self { read: time(0)?, program: time(1)?, erase: time(2)?, transfer, command, memory })
+        let (read, program, erase) = (time(0)?, time(1)?, time(2)?.mean());
+        if read.kinds() != program.kinds() && read.kinds().min(program.kinds()) > 1 {
+            return Err(SpecError::new(
+                format!("read has {} times and program {}", read.kinds(), program.kinds()),
+                "a page is of one kind: give as many of both, or one",
+            ));
+        }
+        let [transfer, command, memory] = [3, 4, 5].map(|index| found[index].map(|it| it.mean()));
+        let (transfer, command) = (transfer.unwrap_or(0), command.unwrap_or(0));
+        Ok(Self { read, program, erase, transfer, command, memory })
     }
 
     /// The costs that a scheme weighs, transfers included. The cost of a page from the host's
     /// memory is the paper's where it is not given.
     pub fn costs(&self) -> Costs {
         Costs {
-            read: self.read + self.transfer,
-            program: self.program + self.transfer,
+            read: self.read.mean() + self.transfer,
+            program: self.program.mean() + self.transfer,
             erase: self.erase,
             memory: self.memory.unwrap_or(Costs::PAPER.memory),
         }
@@ -82,11 +101,11 @@ impl Times {
     /// first. A read takes the time of a flash page in the cells, and that of its unit on the bus.
     fn host(&self, work: &Work) -> u128 {
         let reads = u128::from(work.asked.reads + work.asked.short_writes);
-        let read = u128::from(self.command + self.read);
+        let read = u128::from(self.command + self.read.mean());
         let transfer = u128::from(self.transfer);
         let padding = work.packing.map_or(0, |packing| packing.padding);
         let written = u128::from(work.counters.host_pages + padding);
-        let write = u128::from(self.command + self.transfer + self.program);
+        let write = u128::from(self.command + self.transfer + self.program.mean());
         reads * read + work.in_pages(reads * transfer + written * write)
     }
 
@@ -95,8 +114,8 @@ impl Times {
         let Counters { copied_pages, erases, .. } = work.counters;
         let copied = u128::from(copied_pages);
         let pages_read = work.packing.map_or(copied_pages, |packing| packing.pages_read);
-        let read = u128::from(self.command + self.read);
-        let write = u128::from(self.command + 2 * self.transfer + self.program);
+        let read = u128::from(self.command + self.read.mean());
+        let write = u128::from(self.command + 2 * self.transfer + self.program.mean());
         u128::from(pages_read) * read
             + work.in_pages(copied * write)
             + u128::from(erases) * u128::from(self.command + self.erase)
@@ -108,18 +127,14 @@ impl fmt::Display for Times {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let us = |ns: u64| ns as f64 / 1e3;
         let Self { read, program, erase, transfer, command, memory } = *self;
-        let (read, program, erase) = (us(read), us(program), us(erase));
-        write!(f, "read={read}us,program={program}us,erase={erase}us,transfer={}us", us(transfer))?;
+        let (erase, transfer) = (us(erase), us(transfer));
+        write!(f, "read={read},program={program},erase={erase}us,transfer={transfer}us")?;
         // Not written where there is none, as there was none at first: digests stay.
         if command > 0 {
             write!(f, ",command={}us", us(command))?;
         }
         memory.map_or(Ok(()), |memory| write!(f, ",memory={}us", us(memory)))
     }
-}
-
-fn nanoseconds(name: &str, text: &str) -> Result<u64, SpecError> {
-    Ok(Quantity::Time.parse(name, text, HINT)?.round() as u64)
 }
 
 /// What was done, of which times are counted.
@@ -222,6 +237,15 @@ mod tests {
     }
 
     #[test]
+    fn busy_time_takes_the_mean_of_the_kinds_of_pages() {
+        let kinds = Times::parse("read=50us/70us,program=800us,erase=1.5ms").unwrap();
+        let mean = Times::parse("read=60us,program=800us,erase=1.5ms").unwrap();
+        let work = work(Counters { host_pages: 10, copied_pages: 6, ..Counters::default() }, 5);
+        assert_eq!(kinds.total(&work), mean.total(&work));
+        assert_eq!(kinds.to_string(), "read=50us/70us,program=800us,erase=1500us,transfer=0us");
+    }
+
+    #[test]
     fn times_are_written_out_in_microseconds() {
         let times = Times::parse("erase=1.5ms,read=60us,program=0.8ms").unwrap();
         let text = "read=60us,program=800us,erase=1500us,transfer=0us";
@@ -245,6 +269,15 @@ mod tests {
             "read=6sec has the unknown unit 'sec'; hint: known: ns, us, ms, s"
         );
         assert_eq!(error("read=-6us"), format!("read=-6us is not a time from 0s to 1000s{hint}"));
+        assert_eq!(
+            error("read=1us,program=2us,erase=1ms/2ms"),
+            "'erase' has 2 times, expected one; hint: only reads and programs have kinds of pages"
+        );
+        assert_eq!(
+            error("read=1us/2us,program=1us/2us/3us,erase=1ms"),
+            "read has 2 times and program 3; hint: a page is of one kind: give as many of both, or \
+             one"
+        );
         assert_eq!(error("read=1us,read=2us"), "'read' is given twice in 'read=1us,read=2us'");
     }
 }

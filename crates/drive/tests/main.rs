@@ -18,6 +18,7 @@ mod streams;
 mod swap;
 mod timed;
 mod timed_common;
+mod timed_devices;
 mod timed_dftl;
 mod timed_hosts;
 mod timed_life;

@@ -5,9 +5,10 @@
 use crate::timed_common::*;
 use flashgc_base::rng::Stream;
 use flashgc_base::stream::NO_STREAM;
+use flashgc_drive::page_times::PageTimes;
 use flashgc_drive::timed::{
-    Collecting, Hardware, Idle, Loop, Placement, Preemption, Scheduling, Settings, Stop, Suspend,
-    TimedDrive, Unit, Until,
+    Collecting, Details, Hardware, HostLink, Idle, Loop, Placement, Preemption, ReadRetry,
+    Scheduling, Settings, Stop, Suspend, TimedDrive, Unit, Until,
 };
 use flashgc_ftl::{Fill, Geometry, PageBuffer, PlacementSpec};
 use flashgc_host::HostSpec;
@@ -104,11 +105,30 @@ fn settings(draw: &mut Draw, for_copies: u32) -> (Settings, u32) {
             Loop::Closed { threads: 24, think_ns: 50 * US },
         ]),
         queue_depth: draw.of(&[1, 8, 1000]),
+        details: details(draw),
     };
     (settings, kept)
 }
 
 /// Requests on few pages, hot ones among them, of up to three pages and any bytes of them.
+/// Half of the drives with kinds of pages, repeated reads or a link to the host.
+fn details(draw: &mut Draw) -> Details {
+    let age = ReadRetry::parse("from=2,every=3,after=20ms,each=10ms").unwrap();
+    let kinds = PageTimes::of_kinds(&[20 * US, 30 * US, 50 * US]);
+    let programs = PageTimes::of_kinds(&[150 * US, 200 * US, 400 * US]);
+    Details {
+        pages: draw.of(&[
+            None,
+            None,
+            Some((kinds, PageTimes::all(200 * US))),
+            Some((kinds, programs)),
+        ]),
+        retry: draw.of(&[None, None, Some(age)]),
+        link: HostLink::parse(draw.of(&[None, Some("1GB/s")]), draw.of(&[None, Some("3us")]))
+            .unwrap(),
+    }
+}
+
 fn requests(draw: &mut Draw, count: usize, pages: u32) -> Vec<TimedRequest> {
     let reads = draw.from(1, 9);
     let whole = draw.maybe();

@@ -193,15 +193,24 @@ def _arrivals(timed: Mapping[str, Scalar]) -> str:
     return text if scale == 1 else f"{text}, {scale:g} times as fast"
 
 
+#: Details of a drive that are named where they are given.
+DETAILS = (
+    ("host_bandwidth", "link to the host"),
+    ("host_overhead", "overhead"),
+    ("read_retry", "read retries"),
+)
+
+
 def _hardware(timed: Mapping[str, Scalar]) -> str:
     def many(number: Scalar, what: str) -> str:
         return f"{number} {what}{'s' if number != 1 else ''}"
 
     device = f"{timed['device']}: " if timed.get("device") else ""
+    given = "".join(f", {what} {timed[key]}" for key, what in DETAILS if timed.get(key))
     return (
         f"{device}{many(timed['channels'], 'channel')} of {many(timed['ways'], 'package')} of "
         f"{many(timed['dies'], 'die')} of {many(timed['planes'], 'plane')}; pages "
-        f"{timed['striping']}, {timed['scheduling']}, queue depth {timed['queue_depth']}"
+        f"{timed['striping']}, {timed['scheduling']}, queue depth {timed['queue_depth']}{given}"
     )
 
 

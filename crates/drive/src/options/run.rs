@@ -73,8 +73,9 @@ super::holder! {
             drive(Kind::Size).example("4KiB").range(1, u32::MAX as u64);
         #[serde(skip_serializing_if = "is_true")]
         power_protection: bool => "yes",
-            "What waits in the page buffer survives a loss of power. With no, a flush command programs \
-             pages partly filled, and so does a collection before its erase.",
+            "What waits in the page buffer and in a write cache survives a loss of power. With no, a flush \
+             command programs the cache, and pages partly filled; a collection does so before its \
+             erase.",
             drive(Kind::YesNo);
         spare: f64 => "10%",
             "Spare factor 1 - U/N: the share of the physical space beyond the logical capacity.",
@@ -122,8 +123,10 @@ super::holder! {
                 .checked(|_, text| Endurance::parse(text).map(drop));
         #[serde(skip_serializing_if = "Option::is_none")]
         times: Option<String> => "",
-            "Times of flash operations. A counting drive reports how long the flash was busy; a timed \
-             drive needs them.",
+            "Times of flash operations: read, program, erase; transfer (a page over the bus) and command \
+             (command and address, before each operation). Of read and program also one time for each \
+             kind of page: read=48us/76us. A counting drive reports how long the flash was busy; a \
+             timed drive needs them.",
             drive(Kind::Text).metavar("TIMES")
                 .example("read=60us,program=800us,erase=1.5ms,transfer=20us")
                 .checked(|_, text| Times::parse(text).map(drop));

@@ -7,11 +7,12 @@ use serde::{Deserialize, Serialize};
 use super::info::OptionInfo;
 use super::kinds::{Kind, Section};
 use crate::metrics::timeline::Window;
-use crate::timed::Placement;
+use crate::timed::config::parse_bandwidth;
 use crate::timed::words::{
     PREEMPTIONS, Threshold, parse_idle, parse_preemption, parse_scheduling, parse_suspend,
     parse_unit, parse_window, scheduling_words, unit_words,
 };
+use crate::timed::{Placement, ReadRetry};
 
 const fn drive(kind: Kind) -> OptionInfo {
     OptionInfo::new(Section::Drive, kind).timed()
@@ -56,7 +57,8 @@ super::holder! {
             drive(Kind::Text).metavar("ORDER").words(|| vec!["CWDP", "PDWC", "dynamic"])
                 .example("dynamic").checked(|_, text| Placement::parse(text).map(drop));
         scheduling: String => "fifo",
-            "Next request of a die: {words}.",
+            "Next request of a die: {words}. reads-first is MQSim's order of requests: reads before \
+             writes, but not before an earlier write of their page.",
             drive(Kind::Word).words(scheduling_words)
                 .checked(|_, text| parse_scheduling(text).map(drop));
         multi_plane: bool => "no",
@@ -110,8 +112,26 @@ super::holder! {
         flush_after: Option<String> => "",
             "Time after which a flash page in the page buffer is programmed though it is not full.",
             drive(Kind::Time).example("5ms");
+        #[serde(skip_serializing_if = "Option::is_none")]
+        read_retry: Option<String> => "",
+            "Reads that the cells repeat, each in the time of a read. from=N,every=M: one from N erases of \
+             the block on, and one more every M. after=T,each=S: one for data of this age, and one more \
+             each S. most=20: at most so many.",
+            drive(Kind::Text).metavar("RULE").example("from=1000,every=500")
+                .checked(|_, text| ReadRetry::parse(text).map(drop));
+        #[serde(skip_serializing_if = "Option::is_none")]
+        host_bandwidth: Option<String> => "",
+            "Bandwidth of the link to the host, in each direction. Data of a write cross it before the \
+             drive works on them, data of a read after.",
+            drive(Kind::Text).metavar("RATE").example("3.5GB/s")
+                .checked(|_, text| parse_bandwidth(text).map(drop));
+        #[serde(skip_serializing_if = "Option::is_none")]
+        host_overhead: Option<String> => "",
+            "Time of each command before the drive works on it.",
+            drive(Kind::Time).example("5us");
         write_cache: u32 => "0",
-            "Write cache inside the drive: a size, or a number of pages.",
+            "Write cache inside the drive: a size, or a number of pages. Flush commands wait for it with \
+             {power_protection} no.",
             drive(Kind::Pages).example("64MiB");
         queue_depth: u32 => "256",
             "Requests that the drive works on at a time; further requests wait in the host.",

@@ -30,6 +30,8 @@ pub enum Event {
     Look,
     /// A flash page has waited in its buffer as long as it may.
     Stale,
+    /// A command or data have crossed the link to the host.
+    Link,
 }
 
 /// The next event.
@@ -71,7 +73,7 @@ impl Clock {
             .chain((0..dies).map(Event::Cells))
             .chain([Event::Arrival])
             .chain((0..dies).map(Event::Idle))
-            .chain([Event::Memory, Event::Hints, Event::Look, Event::Stale])
+            .chain([Event::Memory, Event::Hints, Event::Look, Event::Stale, Event::Link])
             .collect();
         let (channels, dies) = (channels as usize, dies as usize);
         Self { now: 0, channels, dies, timers: Timers::new(events.len()), events }
@@ -129,6 +131,7 @@ impl Clock {
             Event::Hints => after_dies + 2 + self.dies,
             Event::Look => after_dies + 3 + self.dies,
             Event::Stale => after_dies + 4 + self.dies,
+            Event::Link => after_dies + 5 + self.dies,
         }
     }
 }

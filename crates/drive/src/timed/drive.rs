@@ -231,6 +231,7 @@ impl<O: Observer> TimedDrive<O> {
                 scheduler.program_stale(shared);
                 Ok(())
             }
+            Event::Link => front.crossed(shared, scheduler),
         }
     }
 

@@ -29,8 +29,8 @@ mod testing;
 
 pub(crate) use config::Timed;
 pub use config::{
-    Collecting, Hardware, Idle, Loop, Order, Placement, Preemption, Scheduling, Settings, Suspend,
-    TimedPlan, Unit, words,
+    Collecting, Details, Hardware, HostLink, Idle, Loop, Order, Placement, Preemption, ReadRetry,
+    Scheduling, Settings, Suspend, TimedPlan, Unit, words,
 };
 pub use drive::{Stop, TimedDrive, Until};
 pub(crate) use measure::summarise;

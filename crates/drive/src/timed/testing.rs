@@ -4,7 +4,8 @@ use flashgc_ftl::{Frontier, Geometry, Layout, PlaneLayout, VictimSpec};
 
 use super::clock::Clock;
 use super::config::{
-    Collecting, Hardware, Loop, Order, Placement, Preemption, Scheduling, Settings, Suspend, Unit,
+    Collecting, Details, Hardware, Loop, Order, Placement, Preemption, Scheduling, Settings,
+    Suspend, Unit,
 };
 use super::measure::Silent;
 use super::shared::Shared;
@@ -47,6 +48,7 @@ pub fn settings() -> Settings {
         write_cache: 0,
         host: Loop::Open,
         queue_depth: 8,
+        details: Details::default(),
     }
 }
 

@@ -7,8 +7,8 @@ use std::collections::HashMap;
 use flashgc_base::snapshot::{Fault, Reader, State, Writer};
 use flashgc_base::stream::NO_STREAM;
 use flashgc_drive::timed::{
-    Collecting, Completion, Hardware, Loop, Observer, Order, Placement, Preemption, Scheduling,
-    Settings, Source, Span, Suspend, TimedDrive, Unit,
+    Collecting, Completion, Details, Hardware, Loop, Observer, Order, Placement, Preemption,
+    Scheduling, Settings, Source, Span, Suspend, TimedDrive, Unit,
 };
 use flashgc_ftl::{
     Fill, Frontier, Geometry, Layout, PageBuffer, PlacementSpec, PlaneLayout, Stepwise, VictimSpec,
@@ -61,6 +61,7 @@ pub fn settings(hardware: Hardware) -> Settings {
         write_cache: 0,
         host: Loop::Closed { threads: 1, think_ns: 0 },
         queue_depth: 1024,
+        details: Details::default(),
     }
 }
 

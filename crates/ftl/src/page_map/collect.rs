@@ -149,7 +149,7 @@ impl<P: VictimPolicy> PageMap<P> {
             self.lift(victim, memory);
             self.move_pages()?;
             if !self.store.buffer.is_protected {
-                while self.store.program_copies(PLANE) {}
+                while self.store.program_copies(PLANE).is_some() {}
             }
             self.store.finish(PLANE);
             if self.has_ended() {

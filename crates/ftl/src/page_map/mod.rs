@@ -198,7 +198,7 @@ impl<P: VictimPolicy> Translation for PageMap<P> {
 
     fn flush(&mut self) {
         if !self.store.buffer.is_protected {
-            while self.store.program_host_data(PLANE) {}
+            while self.store.program_host_data(PLANE).is_some() {}
         }
     }
 

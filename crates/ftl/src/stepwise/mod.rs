@@ -167,13 +167,13 @@ pub trait Stepwise: State + Send {
     /// Whether the page at `ppn` waits in the page buffer: its flash page is not programmed.
     fn is_buffered(&self, ppn: u32) -> bool;
 
-    /// Programs, partly filled, one flash page of `plane` in which data of the host wait; whether
-    /// there was one.
-    fn program_host_data(&mut self, plane: PlaneId) -> bool;
+    /// Programs, partly filled, one flash page of `plane` in which data of the host wait. Returns the
+    /// ppn of its first unit; `None` if there was none.
+    fn program_host_data(&mut self, plane: PlaneId) -> Option<u32>;
 
-    /// Programs, partly filled, one flash page of `plane` in which copies wait; whether there was one.
-    /// Called before the erase of a block whose copies would be lost with the power.
-    fn program_copies(&mut self, plane: PlaneId) -> bool;
+    /// The same for one in which copies wait. Called before the erase of a block whose copies would be
+    /// lost with the power.
+    fn program_copies(&mut self, plane: PlaneId) -> Option<u32>;
 
     /// The counts of the page buffer; `None` where pages are flash pages, and none waits.
     fn packing(&self) -> Option<Packing>;
@@ -307,7 +307,7 @@ pub trait Stepwise: State + Send {
                 self.copy(plane)?;
             }
             if !self.buffer().is_protected {
-                while self.program_copies(plane) {}
+                while self.program_copies(plane).is_some() {}
             }
             self.erase(plane);
         }

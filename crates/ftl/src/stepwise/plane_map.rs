@@ -264,11 +264,11 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
         self.store.is_buffered(ppn)
     }
 
-    fn program_host_data(&mut self, plane: PlaneId) -> bool {
+    fn program_host_data(&mut self, plane: PlaneId) -> Option<u32> {
         self.store.program_host_data(plane)
     }
 
-    fn program_copies(&mut self, plane: PlaneId) -> bool {
+    fn program_copies(&mut self, plane: PlaneId) -> Option<u32> {
         self.store.program_copies(plane)
     }
 

@@ -115,26 +115,30 @@ impl<P: VictimPolicy> PageStore<P> {
             .map_or(active.next, |it| active.next - active.next % it.units_per_page)
     }
 
-    /// Programs, partly filled, one flash page of `plane` in which data of the host wait; whether
-    /// there was one.
-    pub(crate) fn program_host_data(&mut self, plane: PlaneId) -> bool {
+    /// Programs, partly filled, one flash page of `plane` in which data of the host wait. Returns the
+    /// ppn of its first unit; `None` if there was none.
+    pub(crate) fn program_host_data(&mut self, plane: PlaneId) -> Option<u32> {
         self.program_waiting(plane, |ends| ends.host)
     }
 
-    /// Programs, partly filled, one flash page of `plane` in which copies wait; whether there was one.
-    pub(crate) fn program_copies(&mut self, plane: PlaneId) -> bool {
+    /// The same for one in which copies wait.
+    pub(crate) fn program_copies(&mut self, plane: PlaneId) -> Option<u32> {
         self.program_waiting(plane, |ends| ends.copies)
     }
 
-    fn program_waiting(&mut self, plane: PlaneId, end: impl Fn(&Ends) -> u32) -> bool {
-        let Some(gathering) = &self.gathering else { return false };
+    fn program_waiting(&mut self, plane: PlaneId, end: impl Fn(&Ends) -> u32) -> Option<u32> {
+        let gathering = self.gathering.as_ref()?;
         let ends = &gathering.ends[plane as usize * gathering.classes..][..gathering.classes];
         let open = self.planes[plane as usize].open.iter().zip(ends);
         let mut waits =
             open.map(|(active, ends)| active.is_some() && end(ends) > self.first_buffered(active));
-        let Some(class) = waits.position(|waits| waits) else { return false };
+        let class = waits.position(|waits| waits)?;
+        let its = &self.planes[plane as usize];
+        let active = &its.open[class];
+        let block = its.first_block + active.block;
+        let first = self.tables.first_ppn(block) + self.first_buffered(active);
         self.pad(plane, class as Class);
-        true
+        Some(first)
     }
 
     /// The host's data at `class` of `plane` end with the page that was programmed last.

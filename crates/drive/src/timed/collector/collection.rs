@@ -26,6 +26,8 @@ pub struct Collection {
     pub plane: u32,
     pub point: Point,
     pub moving: Option<Move>,
+    /// A unit of the flash page, or the first of the block, that its job works on, as a ppn.
+    pub site: u32,
     /// Reads that the moving page's buffer serves.
     pub merged_reads: Queue,
     /// A write whose data take the moving page's place, or [`NONE`].
@@ -54,6 +56,7 @@ impl Value for Collection {
         plane,
         point,
         moving,
+        site,
         merged_reads,
         merged_write,
         polled,
@@ -72,6 +75,7 @@ impl Collection {
             plane,
             point: Point::B,
             moving: None,
+            site: 0,
             merged_reads: Queue::EMPTY,
             merged_write: NONE,
             polled: false,

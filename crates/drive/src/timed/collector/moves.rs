@@ -100,15 +100,20 @@ impl Collector {
         let next = shared.map.next_move(collection.plane);
         collection.moving = next;
         let Some(next) = next else {
-            if !shared.map.buffer().is_protected && shared.map.program_copies(collection.plane) {
+            if !shared.map.buffer().is_protected
+                && let Some(first) = shared.map.program_copies(collection.plane)
+            {
+                collection.site = first;
                 collection.point = Point::Writing;
                 return Ok(Step::Job(Job::CopyWrite));
             }
+            let victim = shared.map.victim(collection.plane);
+            collection.site = victim.map_or(0, |block| shared.map.geometry().ppn(block, 0));
             collection.point = Point::Erasing;
             return Ok(Step::Job(Job::Erase));
         };
         shared.map.prefetch(next.page);
-        collection.point = Point::Reading;
+        (collection.point, collection.site) = (Point::Reading, next.from);
         Ok(if next.is_at_hand { Step::AtHand } else { Step::Job(Job::CopyRead) })
     }
 
@@ -135,7 +140,8 @@ impl Collector {
             collection.reach(Point::B, shared.ops.sent());
             return Ok(Step::Nothing);
         };
-        self.collection(die).point = Point::Writing;
+        let collection = self.collection(die);
+        (collection.point, collection.site) = (Point::Writing, ppn);
         Ok(if shared.fills_its_page(ppn) { Step::Job(Job::CopyWrite) } else { Step::Gathered })
     }
 

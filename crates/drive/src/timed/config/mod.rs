@@ -1,5 +1,6 @@
 //! The configuration of a timed drive, as people write it and as resolved.
 
+mod details;
 mod hardware;
 mod placement;
 mod plan;
@@ -7,6 +8,8 @@ pub(crate) mod resolve;
 mod settings;
 pub mod words;
 
+pub(crate) use details::parse_bandwidth;
+pub use details::{Details, HostLink, ReadRetry};
 pub use hardware::Hardware;
 pub use placement::{Order, Placement};
 pub use plan::TimedPlan;

@@ -4,6 +4,7 @@ use flashgc_base::spec::{SpecError, count};
 use flashgc_ftl::{Geometry, PageBuffer, PlacementSpec};
 use flashgc_workload::requests::{Arrivals, Disorder, Requests};
 
+use super::details::Details;
 use super::hardware::Hardware;
 use super::placement::Placement;
 use super::settings::{Collecting, Idle, Loop, Settings, Suspend, Unit};
@@ -49,8 +50,8 @@ impl TimedPlan {
             planes: config.planes,
             page_bytes: page_size,
             units_per_page: buffer.units_per_page,
-            read_ns: times.read,
-            program_ns: times.program,
+            read_ns: times.read.mean(),
+            program_ns: times.program.mean(),
             erase_ns: times.erase,
             transfer_ns: times.transfer,
             command_ns: times.command,
@@ -107,6 +108,7 @@ impl TimedPlan {
             write_cache: config.write_cache,
             host: Loop::Open,
             queue_depth: config.queue_depth,
+            details: Details::new(config, times)?,
         };
         Ok(Self {
             hardware,

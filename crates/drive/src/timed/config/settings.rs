@@ -3,6 +3,7 @@
 use flashgc_base::spec::SpecError;
 use flashgc_ftl::stepwise::RESERVED_BLOCKS;
 
+use super::details::Details;
 use super::hardware::Hardware;
 use super::placement::Placement;
 
@@ -33,6 +34,8 @@ pub struct Settings {
     pub host: Loop,
     /// Requests that the drive works on at a time; others wait in front of it.
     pub queue_depth: u32,
+    /// Kinds of pages, reads that are repeated, and the link to the host.
+    pub details: Details,
 }
 
 /// Which of the requests that wait at a die is next.
@@ -40,7 +43,9 @@ pub struct Settings {
 pub enum Scheduling {
     /// The one that came first.
     Fifo,
-    /// Reads before writes, but never before an earlier write of the same page.
+    /// Reads before writes, but never before an earlier write of the same page. So MQSim serves the
+    /// requests of users (`TSU_OutOfOrder`); it has collections wait for them too, where ours give way
+    /// as [`Preemption`] says.
     ReadsFirst,
 }
 

@@ -1,8 +1,10 @@
 //! The flash: dies whose cells and buses take time over the jobs that they are given.
 
 mod bus;
+mod cells;
 mod die;
 
+pub use cells::Site;
 pub use die::{Die, Job, Stage, Suspended};
 
 use flashgc_base::snapshot::State;
@@ -12,6 +14,7 @@ use super::clock::{Clock, Event, NEVER};
 use super::config::{Hardware, Settings};
 use super::ops::Ops;
 use bus::Bus;
+use cells::CellTimes;
 
 /// The dies and the buses of the drive.
 ///
@@ -19,6 +22,9 @@ use bus::Bus;
 /// is next, nor the map, nor what follows when a job is over: it gives the job back.
 pub struct Flash {
     hardware: Hardware,
+    times: CellTimes,
+    /// Every page takes as long.
+    is_uniform: bool,
     /// Copies stay in their die.
     copies_back: bool,
     /// Nothing can begin on a die between a page's transfer to it and its program, nor stop the
@@ -31,7 +37,7 @@ pub struct Flash {
 impl State for Flash {
     state! {
         tables: dies, buses;
-        fixed: hardware, copies_back, programs_follow_transfers;
+        fixed: hardware, times, is_uniform, copies_back, programs_follow_transfers;
     }
 }
 
@@ -40,9 +46,12 @@ impl Flash {
     pub fn new(settings: &Settings) -> Self {
         let hardware = settings.hardware;
         let dies = 0..hardware.all_dies();
+        let (details, copies_back) = (&settings.details, settings.collecting.copy_back);
         Self {
             hardware,
-            copies_back: settings.collecting.copy_back,
+            times: CellTimes::new(&hardware, details, copies_back),
+            is_uniform: details.pages.is_none() && details.retry.is_none(),
+            copies_back,
             programs_follow_transfers: settings.programs_follow_transfers(),
             dies: dies.map(|die| Die::new(hardware.channel_of(die))).collect(),
             buses: (0..hardware.channels).map(|_| Bus::new(hardware.dies_per_channel())).collect(),
@@ -76,16 +85,27 @@ impl Flash {
         ]
     }
 
-    /// Begins a job that starts in the cells: a read, an erase.
+    /// Begins a job that starts in the cells, for `cells_ns`: a read, an erase.
     #[inline(always)]
-    pub fn begin_in_cells(&mut self, clock: &mut Clock, ops: &mut Ops, die: u32, job: Job) {
+    pub fn begin_in_cells(
+        &mut self,
+        clock: &mut Clock,
+        ops: &mut Ops,
+        die: u32,
+        job: Job,
+        cells_ns: u64,
+    ) {
         match self.hardware.command_ns {
-            0 => self.begin_cells(clock, die, job, self.cell_time(job)),
-            length => self.ask_for_bus(clock, ops, die, job, length, true),
+            0 => self.begin_cells(clock, die, job, cells_ns),
+            length => {
+                self.dies[die as usize].after_bus_ns = cells_ns;
+                self.ask_for_bus(clock, ops, die, job, length, true);
+            }
         }
     }
 
-    /// Begins a job that starts on the bus: one of `units` mapping units. Whether it is over at once.
+    /// Begins a job that starts on the bus: one of `units` mapping units. The cells work for `cells_ns`
+    /// after it. Whether it is over at once.
     #[inline(always)]
     pub fn begin_on_bus(
         &mut self,
@@ -94,7 +114,9 @@ impl Flash {
         die: u32,
         job: Job,
         units: u64,
+        cells_ns: u64,
     ) -> bool {
+        self.dies[die as usize].after_bus_ns = cells_ns;
         let hardware = &self.hardware;
         let skips = job == Job::CopyWrite && self.copies_back;
         let data = if skips { 0 } else { hardware.transfer_of(units) };
@@ -102,7 +124,7 @@ impl Flash {
             0 => return self.transferred(clock, die, job).is_some(),
             length if job.programs() && self.programs_follow_transfers => {
                 let end = self.take_bus(clock, ops, die, job, length, false);
-                clock.set(Event::Cells(die), end + self.cell_time(job));
+                clock.set(Event::Cells(die), end + cells_ns);
             }
             length => self.ask_for_bus(clock, ops, die, job, length, false),
         }
@@ -132,7 +154,8 @@ impl Flash {
     /// Returns a job that is over.
     pub fn after_transfer(&mut self, clock: &mut Clock, die: u32, transfer: &Stage) -> Option<Job> {
         if transfer.command {
-            self.begin_cells(clock, die, transfer.job, self.cell_time(transfer.job));
+            let cells_ns = self.dies[die as usize].after_bus_ns;
+            self.begin_cells(clock, die, transfer.job, cells_ns);
             return None;
         }
         self.transferred(clock, die, transfer.job)
@@ -189,9 +212,9 @@ impl Flash {
     pub fn program_held(&mut self, clock: &mut Clock, die: u32) {
         let die_state = &mut self.dies[die as usize];
         if die_state.bus.held && die_state.cells.is_idle() {
-            let job = die_state.bus.job;
+            let (job, cells_ns) = (die_state.bus.job, die_state.after_bus_ns);
             die_state.bus = Stage::IDLE;
-            self.begin_cells(clock, die, job, self.cell_time(job));
+            self.begin_cells(clock, die, job, cells_ns);
         }
     }
 
@@ -239,15 +262,6 @@ impl Flash {
         let Suspended { job, left, times, .. } = suspended.expect("something is suspended");
         self.begin_cells(clock, die, job, left);
         self.dies[die as usize].suspends = times;
-    }
-
-    #[inline]
-    fn cell_time(&self, job: Job) -> u64 {
-        match job {
-            Job::Erase => self.hardware.erase_ns,
-            job if job.programs() => self.hardware.program_ns,
-            _ => self.hardware.read_ns,
-        }
     }
 
     /// Puts a job on the bus, or in its queue.
@@ -303,7 +317,8 @@ impl Flash {
             return Some(job);
         }
         if self.dies[die as usize].cells.is_idle() {
-            self.begin_cells(clock, die, job, self.cell_time(job));
+            let cells_ns = self.dies[die as usize].after_bus_ns;
+            self.begin_cells(clock, die, job, cells_ns);
         } else {
             self.dies[die as usize].bus =
                 Stage { job, begin: clock.now(), held: true, ..Stage::IDLE };
@@ -354,7 +369,7 @@ mod tests {
     fn two_programs_share_the_bus_and_overlap_in_the_cells() {
         let (mut flash, mut clock, mut ops) = flash(&settings());
         for die in 0..2 {
-            flash.begin_on_bus(&mut clock, &mut ops, die, Job::Write(die), 1);
+            flash.begin_on_bus(&mut clock, &mut ops, die, Job::Write(die), 1, 200);
         }
         // Transfers from 0 to 10 and from 10 to 20, each with its program one event.
         for (die, end) in [(0, 210), (1, 220)] {
@@ -376,12 +391,12 @@ mod tests {
         let mut settings = settings();
         settings.hardware.transfer_ns = 30;
         let (mut flash, mut clock, mut ops) = flash(&settings);
-        flash.begin_in_cells(&mut clock, &mut ops, 0, Job::Read(0));
+        flash.begin_in_cells(&mut clock, &mut ops, 0, Job::Read(0), 25);
         assert_eq!(clock.go_on(u64::MAX), Next::Event(Event::Cells(0)));
         flash.end_cells(clock.now(), &mut ops, 0);
         assert_eq!(flash.after_cells(&mut clock, &mut ops, 0), None);
         // While the first goes out from 25 to 55, the second is read until 50 and die_state.
-        flash.begin_in_cells(&mut clock, &mut ops, 0, Job::Read(1));
+        flash.begin_in_cells(&mut clock, &mut ops, 0, Job::Read(1), 25);
         assert_eq!(clock.go_on(u64::MAX), Next::Event(Event::Cells(0)));
         flash.end_cells(clock.now(), &mut ops, 0);
         assert_eq!(flash.after_cells(&mut clock, &mut ops, 0), None);
@@ -397,7 +412,7 @@ mod tests {
     #[test]
     fn a_suspended_erase_goes_on_with_what_was_left() {
         let (mut flash, mut clock, mut ops) = flash(&settings());
-        flash.begin_in_cells(&mut clock, &mut ops, 0, Job::Erase);
+        flash.begin_in_cells(&mut clock, &mut ops, 0, Job::Erase, 1500);
         clock.set(Event::Look, 600);
         assert_eq!((clock.go_on(u64::MAX), clock.now()), (Next::Event(Event::Look), 600));
         let done = flash.suspend(&mut clock, &mut ops, 0, 7, (20, 3)).unwrap();

@@ -11,6 +11,7 @@ use std::ops::Range;
 use hashbrown::HashMap;
 
 use super::cover::Cover;
+use super::flushes::Flushes;
 use crate::timed::measure::Observer;
 use crate::timed::ops::{Kind, NONE, Ops, PageOp};
 use crate::timed::shared::Shared;
@@ -55,6 +56,8 @@ pub struct WriteCache {
     entries: HashMap<u32, Entry>,
     /// Operations that wait for a place, and reads of their pages, in order; with their bytes.
     waiting: VecDeque<(u32, (u32, u32))>,
+    /// Flush commands that wait for pages in it.
+    flushes: Flushes,
     page_bytes: u32,
     hits: u64,
 }
@@ -65,7 +68,7 @@ impl Value for Entry {
 
 impl State for WriteCache {
     state! {
-        values: entries, waiting, hits;
+        values: entries, waiting, flushes, hits;
         fixed: capacity, page_bytes;
     }
 }
@@ -75,7 +78,8 @@ impl WriteCache {
     pub fn new(pages: u32, page_bytes: u32) -> Self {
         let capacity = pages as usize;
         let entries = HashMap::with_capacity(capacity);
-        Self { capacity, entries, waiting: VecDeque::new(), page_bytes, hits: 0 }
+        let (waiting, flushes) = Default::default();
+        Self { capacity, entries, waiting, flushes, page_bytes, hits: 0 }
     }
 
     /// Whether the drive has one.
@@ -87,6 +91,20 @@ impl WriteCache {
     /// Reads and writes of the host that it took.
     pub fn hits(&self) -> u64 {
         self.hits
+    }
+
+    /// The flush command at `place` waits until the pages that are in it now are programmed; whether
+    /// there are any.
+    pub fn begin_flush(&mut self, place: u32) -> bool {
+        // Newer data of a page that is being programmed are programmed after it.
+        let on = self.entries.values().map(|it| (it.flush, 1 + u32::from(it.is_newer)));
+        self.flushes.wait(place, on)
+    }
+
+    /// A flush command that waits for pages no longer.
+    #[inline]
+    pub fn next_flushed(&mut self) -> Option<u32> {
+        self.flushes.next_over()
     }
 
     /// Takes a page operation that has just been dispatched, on these bytes of its page.
@@ -200,6 +218,7 @@ impl WriteCache {
                 next = Some(self.flush(&mut shared.ops, page, number, cover));
             }
         }
+        self.flushes.programmed(op, next);
         shared.ops.remove(op);
         next
     }

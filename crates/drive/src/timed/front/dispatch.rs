@@ -3,7 +3,9 @@
 
 use std::ops::Range;
 
+use flashgc_base::snapshot::Value;
 use flashgc_base::stream::named;
+use flashgc_base::value;
 use flashgc_workload::Op;
 
 use super::FrontEnd;
@@ -25,15 +27,51 @@ pub(super) struct Times {
     cell_ns: u64,
 }
 
+impl Value for Times {
+    value!(blocked_ns, bus_ns, cell_ns);
+}
+
+impl Times {
+    /// The same with this time on the link to the host, which is a bus too.
+    pub(super) fn with_link(self, ns: u64) -> Self {
+        Self { bus_ns: self.bus_ns + ns, ..self }
+    }
+}
+
 impl FrontEnd {
-    /// Cuts a request into page operations and sends them to their dies.
+    /// A command gets its place in the queue of the drive, which begins it when it has its data.
     pub(super) fn dispatch<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
         dies: &mut Scheduler,
         waiting: Waiting,
     ) -> Result<(), DriveError> {
-        let Waiting { request, number, party, hints, .. } = waiting;
+        let Waiting { request, party, hints, .. } = waiting;
+        self.outstanding += u32::from(!request.op.is_hint());
+        if party == Party::Hints {
+            // The time of such a command is known as a whole.
+            self.begin_telling(&mut shared.clock, hints);
+            return Ok(());
+        }
+        let hinted = self.take_hints(hints);
+        if let Some(link) = &mut self.link {
+            link.enter(&mut shared.clock, waiting, hinted);
+            return Ok(());
+        }
+        self.begin(shared, dies, &waiting, shared.now(), &hinted)
+    }
+
+    /// Cuts a request that was dispatched into page operations, and sends them to their dies. The drive
+    /// learns the hints that it brings.
+    pub(super) fn begin<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        dies: &mut Scheduler,
+        waiting: &Waiting,
+        dispatched: u64,
+        hinted: &[u32],
+    ) -> Result<(), DriveError> {
+        let Waiting { request, number, .. } = *waiting;
         if request.op.is_hint() {
             let pages: Vec<u32> = self.shape.pages_of(&request)?.collect();
             return Ok(match request.op {
@@ -41,18 +79,16 @@ impl FrontEnd {
                 _ => shared.tell(&pages),
             }?);
         }
-        self.outstanding += 1;
-        if party == Party::Hints {
-            self.begin_telling(&mut shared.clock, hints);
-            return Ok(());
+        if !hinted.is_empty() {
+            shared.tell(hinted)?;
         }
-        self.take_hints(shared, hints)?;
         if request.op == Op::Flush {
-            self.flush(shared, dies, &waiting);
+            self.flush(shared, dies, waiting, dispatched);
             return Ok(());
         }
         let pages = self.shape.pages_of(&request)?;
-        let place = self.requests.keep(&waiting, shared.now(), pages.len() as u32);
+        let times = (dispatched, shared.now());
+        let place = self.requests.keep(waiting, times, pages.len() as u32);
         if pages.is_empty() {
             self.complete(shared, place, Times::default());
             return Ok(());
@@ -70,25 +106,6 @@ impl FrontEnd {
             self.send(shared, dies, op, kind, page, bytes);
         }
         Ok(())
-    }
-
-    /// What the host has written so far is to be programmed: every plane programs what waits in its
-    /// page buffers, behind the writes that it was given before.
-    fn flush<O: Observer>(
-        &mut self,
-        shared: &mut Shared<O>,
-        dies: &mut Scheduler,
-        waiting: &Waiting,
-    ) {
-        let planes = if shared.map.buffer().is_protected { 0 } else { shared.map.planes() };
-        let place = self.requests.keep(waiting, shared.now(), planes);
-        if planes == 0 {
-            self.complete(shared, place, Times::default());
-        }
-        for plane in 0..planes {
-            let op = shared.ops.add(PageOp::new(place, plane, Kind::Flush), waiting.number);
-            dies.accept(shared, op);
-        }
     }
 
     /// Sends a page operation to its die, or into the cache.
@@ -155,7 +172,11 @@ impl FrontEnd {
         } else if request == BUFFER {
             shared.ops.remove(op);
         } else if request == NONE {
-            if let Some(next) = self.cache.flushed(shared, op) {
+            let next = self.cache.flushed(shared, op);
+            while let Some(place) = self.cache.next_flushed() {
+                self.flush_planes(shared, dies, place);
+            }
+            if let Some(next) = next {
                 self.send_to_die(shared, dies, next);
             }
             while let Some((op, served)) = self.cache.take_waiting(shared) {
@@ -204,8 +225,31 @@ impl FrontEnd {
         }
     }
 
-    /// The request at `place` is done, whose last page operation took `last`.
-    fn complete<O: Observer>(&mut self, shared: &mut Shared<O>, place: u32, last: Times) {
+    /// The drive is done with the request at `place`, whose last page operation took `last`.
+    pub(super) fn complete<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        place: u32,
+        last: Times,
+    ) {
+        let Some(link) = &mut self.link else { return self.reaches_host(shared, place, last) };
+        let Request { request, party, dispatched, began, .. } = self.requests[place];
+        // What the host's cache serves does not cross the link: its commands do.
+        let crosses = party != Party::Workload || self.write_back.is_none();
+        let last = last.with_link(began - dispatched);
+        match request.op {
+            Op::Read if crosses => link.leave(&mut shared.clock, place, request.bytes, last),
+            _ => self.reaches_host(shared, place, last),
+        }
+    }
+
+    /// The request at `place` is done: the host has its data.
+    pub(super) fn reaches_host<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        place: u32,
+        last: Times,
+    ) {
         let Request { request, number, arrived, dispatched, met_collection, party, .. } =
             self.requests[place];
         self.requests.forget(place);

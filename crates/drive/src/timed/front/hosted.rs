@@ -47,7 +47,7 @@ impl FrontEnd {
     ) -> Result<(), DriveError> {
         let pages = self.shape.pages_of(&waiting.request)?;
         let now = shared.now();
-        let place = self.requests.keep(&waiting, now, 1);
+        let place = self.requests.keep(&waiting, (now, now), 1);
         self.pass_time(shared, dies)?;
         for page in pages {
             self.write_back().host.request(waiting.request.op, page);
@@ -121,17 +121,12 @@ impl FrontEnd {
         Ok(())
     }
 
-    /// The drive takes a command, and the hints that it brings.
-    pub(super) fn take_hints<O: Observer>(
-        &mut self,
-        shared: &mut Shared<O>,
-        hints: u32,
-    ) -> Result<(), DriveError> {
-        if hints > 0 {
-            let pages = self.write_back().take_hints(hints);
-            shared.tell(&pages)?;
+    /// The pages of the hints that a command brings, which is dispatched.
+    pub(super) fn take_hints(&mut self, hints: u32) -> Vec<u32> {
+        match hints {
+            0 => Vec::new(),
+            _ => self.write_back().take_hints(hints),
         }
-        Ok(())
     }
 
     /// The drive takes a command that was made for hints.

@@ -5,7 +5,9 @@ mod arrivals;
 mod cache;
 mod cover;
 mod dispatch;
+mod flushes;
 mod hosted;
+mod link;
 mod requests;
 mod shape;
 mod write_back;
@@ -28,6 +30,7 @@ use super::shared::Shared;
 use crate::counting::DriveError;
 use arrivals::Arrivals;
 use cache::WriteCache;
+use link::Link;
 use requests::{Party, Requests, Waiting};
 use write_back::WriteBack;
 
@@ -96,6 +99,8 @@ pub struct FrontEnd {
     /// The map on flash, if there is one: operations go through it to their dies.
     mapping: Option<Box<Mapping>>,
     write_back: Option<Box<WriteBack>>,
+    /// The link to the host, where it takes time.
+    link: Option<Box<Link>>,
     /// When threads that rest issue their next requests, in order.
     resting: VecDeque<u64>,
     /// Threads whose requests were completed and that do not rest.
@@ -110,7 +115,7 @@ impl State for FrontEnd {
     state! {
         named: "front end";
         values: has_started, waiting, requests, outstanding, resting, free_threads, is_due, is_overloaded, counts;
-        states: arrivals, cache, mapping, write_back;
+        states: arrivals, cache, mapping, write_back, link;
         fixed: host, queue_depth, shape;
     }
 }
@@ -130,6 +135,7 @@ impl FrontEnd {
             cache: WriteCache::new(settings.write_cache, settings.hardware.unit_bytes()),
             mapping: None,
             write_back: None,
+            link: settings.details.link.map(|link| Box::new(Link::new(link))),
             resting: VecDeque::new(),
             free_threads: 0,
             is_due: false,

@@ -35,9 +35,12 @@ pub struct Request {
     pub request: TimedRequest,
     pub number: u64,
     pub arrived: u64,
+    /// When it got its place in the queue of the drive.
     pub dispatched: u64,
+    /// When the drive began with it.
+    pub began: u64,
     /// Page operations, or commands of the cache, that are not done.
-    left: u32,
+    pub left: u32,
     pub met_collection: bool,
     pub party: Party,
 }
@@ -69,7 +72,7 @@ impl Value for Waiting {
 }
 
 impl Value for Request {
-    value!(request, number, arrived, dispatched, left, met_collection, party);
+    value!(request, number, arrived, dispatched, began, left, met_collection, party);
 }
 
 /// All requests under way; their places are used again.
@@ -84,14 +87,16 @@ impl Value for Requests {
 }
 
 impl Requests {
-    /// Keeps a request of which `left` parts are to be done; returns its place.
-    pub fn keep(&mut self, waiting: &Waiting, now: u64, left: u32) -> u32 {
+    /// Keeps a request, dispatched and begun at these times, of which `left` parts are to be done;
+    /// returns its place.
+    pub fn keep(&mut self, waiting: &Waiting, (dispatched, began): (u64, u64), left: u32) -> u32 {
         let Waiting { request, number, arrived, party, .. } = *waiting;
         let entry = Request {
             request,
             number,
             arrived,
-            dispatched: now,
+            dispatched,
+            began,
             left,
             met_collection: false,
             party,

@@ -148,20 +148,25 @@ impl Scheduler {
     /// Programs the flash pages in which data of the host wait, for the flush `op`: one of them now.
     /// Whether there is one.
     pub(super) fn flush<O: Observer>(&mut self, shared: &mut Shared<O>, die: u32, op: u32) -> bool {
-        let Shared { clock, ops, map, .. } = shared;
+        let Shared { ops, map, .. } = shared;
         let PageOp { plane, is_programmed, .. } = ops[op];
         if !is_programmed {
             ops[op].is_programmed = true;
-            while map.program_host_data(plane) {
+            while let Some(first) = map.program_host_data(plane) {
                 ops[op].missing += 1;
+                if !self.flash.is_uniform() {
+                    self.sites.flushes(op, first);
+                }
             }
         }
         if ops[op].missing == 0 {
             return false;
         }
         ops[op].missing -= 1;
+        let cells_ns = self.cell_time(shared, die, Job::Write(op));
+        let Shared { clock, ops, .. } = shared;
         let units = self.units_per_page.into();
-        self.flash.begin_on_bus(clock, ops, die, Job::Write(op), units);
+        self.flash.begin_on_bus(clock, ops, die, Job::Write(op), units, cells_ns);
         true
     }
 

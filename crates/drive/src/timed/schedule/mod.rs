@@ -1,6 +1,7 @@
 //! The scheduler: the queue of each die, and its next operation.
 
 mod buffer;
+mod cells;
 mod choose;
 mod points;
 mod serve;
@@ -22,6 +23,7 @@ use super::ops::{Kind, NONE, PageOp, Waiting};
 use super::shared::Shared;
 use crate::counting::DriveError;
 use buffer::Stale;
+use cells::Sites;
 use spread::Spread;
 
 /// The dies that are looked at before time goes on; the one that was added last is first.
@@ -64,6 +66,7 @@ pub struct Scheduler {
     collector: Collector,
     waiting: Waiting,
     stale: Stale,
+    sites: Sites,
     spread: Spread,
     ready: Ready,
     planes_per_die: u32,
@@ -84,7 +87,7 @@ impl State for Scheduler {
     state! {
         named: "scheduler";
         values: done, suspended_programs, suspended_erases;
-        states: flash, collector, waiting, stale, spread, ready;
+        states: flash, collector, waiting, stale, sites, spread, ready;
         fixed: planes_per_die, units_per_page, rule, multi_plane, cache_commands, suspend, idle;
     }
 }
@@ -101,6 +104,7 @@ impl Scheduler {
             collector: Collector::new(settings, map),
             waiting: Waiting::new(dies),
             stale: Stale::new(settings.flush_after_ns),
+            sites: Sites::new(settings, map),
             spread: Spread::new(settings, map)?,
             ready: Ready { dies: Vec::new(), is_in: vec![false; dies as usize] },
             planes_per_die: settings.hardware.planes,

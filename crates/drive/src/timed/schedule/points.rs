@@ -94,13 +94,17 @@ impl Scheduler {
     /// The collection's next operation begins.
     fn go_on<O: Observer>(&mut self, shared: &mut Shared<O>, die: u32) -> Result<bool, DriveError> {
         let step = self.collector.go_on(shared, die)?;
+        let cells_ns = match step {
+            Step::Job(job) => self.cell_time(shared, die, job),
+            _ => 0,
+        };
         let Shared { clock, ops, .. } = shared;
         // Comparisons are foreseen more often than a jump.
         if step == Step::Job(Job::CopyWrite) {
             let units = self.units_per_page.into();
-            self.flash.begin_on_bus(clock, ops, die, Job::CopyWrite, units);
+            self.flash.begin_on_bus(clock, ops, die, Job::CopyWrite, units, cells_ns);
         } else if let Step::Job(job) = step {
-            self.flash.begin_in_cells(clock, ops, die, job);
+            self.flash.begin_in_cells(clock, ops, die, job, cells_ns);
         } else if step != Step::Nothing {
             let held_ns = self.flash.die(die).held_until(clock.now());
             self.done = match step {

@@ -114,18 +114,20 @@ impl Scheduler {
                     self.done = op;
                 } else if self.is_in_suspended_program(shared, die, page) {
                     let Shared { clock, ops, .. } = shared;
-                    if self.flash.begin_on_bus(clock, ops, die, Job::Buffer(op), 1) {
+                    if self.flash.begin_on_bus(clock, ops, die, Job::Buffer(op), 1, 0) {
                         self.done = op;
                     }
                 } else {
                     self.gather(shared, die, op)?;
+                    let cells_ns = self.cell_time(shared, die, Job::Read(op));
                     let Shared { clock, ops, .. } = shared;
-                    self.flash.begin_in_cells(clock, ops, die, Job::Read(op));
+                    self.flash.begin_in_cells(clock, ops, die, Job::Read(op), cells_ns);
                 }
             }
             Kind::Modify if self.is_on_flash(shared, page) => {
                 let job = Job::ModifyRead(op);
-                self.flash.begin_in_cells(&mut shared.clock, &mut shared.ops, die, job);
+                let cells_ns = self.cell_time(shared, die, job);
+                self.flash.begin_in_cells(&mut shared.clock, &mut shared.ops, die, job, cells_ns);
             }
             _ => {
                 if !self.put(shared, op)? {
@@ -134,8 +136,9 @@ impl Scheduler {
                 }
                 let pages = 1 + self.gather(shared, die, op)?;
                 let units = pages * u64::from(self.units_per_page);
+                let cells_ns = self.cell_time(shared, die, Job::Write(op));
                 let Shared { clock, ops, .. } = shared;
-                self.flash.begin_on_bus(clock, ops, die, Job::Write(op), units);
+                self.flash.begin_on_bus(clock, ops, die, Job::Write(op), units, cells_ns);
             }
         }
         Ok(true)
@@ -181,8 +184,9 @@ impl Scheduler {
                 return Ok(op);
             }
             let units = self.units_per_page.into();
+            let cells_ns = self.cell_time(shared, die, Job::ModifyWrite(op));
             let Shared { clock, ops, .. } = shared;
-            self.flash.begin_on_bus(clock, ops, die, Job::ModifyWrite(op), units);
+            self.flash.begin_on_bus(clock, ops, die, Job::ModifyWrite(op), units, cells_ns);
             return Ok(NONE);
         }
         // While it was read, its place was taken or it aged into another class: it waits again.

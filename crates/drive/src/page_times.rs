@@ -1,0 +1,116 @@
+//! The times of one operation on the kinds of pages of a block.
+
+use std::fmt;
+
+use flashgc_base::spec::SpecError;
+use flashgc_workload::units::Quantity;
+
+/// Kinds of pages at most: the lower, middle, upper and top page of cells with four bits.
+pub const MOST_KINDS: usize = 4;
+
+/// Nanoseconds of a read or a program, for each kind of page.
+///
+/// Flash page `i` of a block is of kind `i mod n`, where `n` is the number of times. Real flash mixes
+/// the kinds in an order of its own, and has as many of each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PageTimes {
+    times: [u64; MOST_KINDS],
+    kinds: usize,
+}
+
+impl PageTimes {
+    /// All pages take as long.
+    pub const fn all(ns: u64) -> Self {
+        let mut times = [0; MOST_KINDS];
+        times[0] = ns;
+        Self { times, kinds: 1 }
+    }
+
+    /// One time a kind.
+    ///
+    /// # Panics
+    /// None, or more than [`MOST_KINDS`].
+    pub fn of_kinds(ns: &[u64]) -> Self {
+        let mut times = [0; MOST_KINDS];
+        times[..ns.len()].copy_from_slice(ns);
+        assert!(!ns.is_empty(), "a page has a time");
+        Self { times, kinds: ns.len() }
+    }
+
+    /// Reads `25us`, or the times of two to four kinds: `48us/76us/135us/228us`.
+    ///
+    /// # Errors
+    /// More kinds than a cell has pages; a time without its unit.
+    pub fn parse(name: &str, text: &str, hint: &str) -> Result<Self, SpecError> {
+        let parts: Vec<&str> = text.split('/').map(str::trim).collect();
+        if parts.len() > MOST_KINDS {
+            return Err(SpecError::new(
+                format!("{name}={text} has {} times, expected at most {MOST_KINDS}", parts.len()),
+                "one time for each page of a cell, for example read=48us/76us/135us/228us",
+            ));
+        }
+        let read = |part: &&str| Ok(Quantity::Time.parse(name, part, hint)?.round() as u64);
+        let times = parts.iter().map(read).collect::<Result<Vec<u64>, SpecError>>()?;
+        Ok(Self::of_kinds(&times))
+    }
+
+    /// Number of times.
+    pub fn kinds(&self) -> usize {
+        self.kinds
+    }
+
+    /// The times.
+    pub fn times(&self) -> &[u64] {
+        &self.times[..self.kinds]
+    }
+
+    /// The time of flash page `page` of a block.
+    #[inline]
+    pub fn of(&self, page: u32) -> u64 {
+        self.times[page as usize % self.kinds]
+    }
+
+    /// The mean of the kinds, rounded: that of a block whose pages are as many of each.
+    pub fn mean(&self) -> u64 {
+        let kinds = self.kinds as u64;
+        (self.times().iter().sum::<u64>() + kinds / 2) / kinds
+    }
+}
+
+/// As it can be typed, in microseconds.
+impl fmt::Display for PageTimes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, &ns) in self.times().iter().enumerate() {
+            let between = if index > 0 { "/" } else { "" };
+            write!(f, "{between}{}us", ns as f64 / 1e3)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_number_of_a_page_says_its_kind() {
+        let times = PageTimes::parse("read", "48us/76us/135us/228us", "").unwrap();
+        assert_eq!(
+            (0..6).map(|page| times.of(page) / 1000).collect::<Vec<_>>(),
+            [48, 76, 135, 228, 48, 76]
+        );
+        // (48 + 76 + 135 + 228) / 4
+        assert_eq!((times.mean(), times.to_string()), (121_750, "48us/76us/135us/228us".into()));
+        let one = PageTimes::parse("read", "25us", "").unwrap();
+        assert_eq!((one, one.mean(), one.of(7)), (PageTimes::all(25_000), 25_000, 25_000));
+        assert_eq!(one.to_string(), "25us");
+    }
+
+    #[test]
+    fn a_cell_has_at_most_four_pages() {
+        let error = PageTimes::parse("read", "1us/2us/3us/4us/5us", "").unwrap_err().to_string();
+        assert!(error.starts_with("read=1us/2us/3us/4us/5us has 5 times, expected at most 4"));
+        let error = PageTimes::parse("read", "1us/2", "write it so").unwrap_err().to_string();
+        assert!(error.starts_with("read=2 has no unit"), "{error}");
+    }
+}
