@@ -29,13 +29,13 @@ mod testing;
 
 pub(crate) use config::Timed;
 pub use config::{
-    Collecting, Hardware, Idle, Loop, Order, Placement, Preemption, Scheduling, Settings, Suspend,
-    TimedPlan, Unit, words,
+    Collecting, Hardware, Idle, Loop, Order, Placement, Preemption, Scheduling, Settings, Slc,
+    Suspend, TimedPlan, Unit, parse_slc, parse_slc_times, words,
 };
 pub use drive::{Stop, TimedDrive, Until};
 pub(crate) use measure::summarise;
 pub use measure::{
     Cause, CollectionCounts, CollectionResult, Completion, Meter, Observer, Overload, Place,
-    Silent, Source, Span, Throughput, TimedResult, Totals, Utilisation, Work,
+    Silent, SlcCounts, Source, Span, Throughput, TimedResult, Totals, Utilisation, Work,
 };
 pub(crate) use run::ClockedRun;

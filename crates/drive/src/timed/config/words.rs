@@ -133,7 +133,7 @@ pub(super) fn time(name: &str, text: &str) -> Result<u64, SpecError> {
 }
 
 /// The parts of `key=value,key=value`; the first may have no key, and is then called `first`.
-fn parts<'a>(
+pub(super) fn parts<'a>(
     what: &str,
     text: &'a str,
     first: &'a str,

@@ -75,7 +75,7 @@ impl Value for Stopwatch {
 }
 
 impl Value for Die {
-    value!(channel, cells, bus, suspended, suspends, in_use, held);
+    value!(channel, cells, bus, suspended, suspends, folds, in_use, held);
 }
 
 impl Job {
@@ -173,6 +173,8 @@ pub struct Die {
     pub suspended: Option<Suspended>,
     /// Times that the job of the cells has been suspended.
     pub suspends: u32,
+    /// The victim of its collection is an SLC block.
+    pub folds: bool,
     in_use: Stopwatch,
     held: Stopwatch,
 }
@@ -185,6 +187,7 @@ impl Die {
             bus: Stage::IDLE,
             suspended: None,
             suspends: 0,
+            folds: false,
             in_use: Stopwatch::STOPPED,
             held: Stopwatch::STOPPED,
         }

@@ -9,7 +9,7 @@ use flashgc_base::snapshot::State;
 use flashgc_base::state;
 
 use super::clock::{Clock, Event, NEVER};
-use super::config::{Hardware, Settings};
+use super::config::{Hardware, Settings, Slc};
 use super::ops::Ops;
 use bus::Bus;
 
@@ -19,6 +19,8 @@ use bus::Bus;
 /// is next, nor the map, nor what follows when a job is over: it gives the job back.
 pub struct Flash {
     hardware: Hardware,
+    /// The times of SLC cells; `None` where there are none.
+    slc: Option<Slc>,
     /// Copies stay in their die.
     copies_back: bool,
     /// Nothing can begin on a die between a page's transfer to it and its program, nor stop the
@@ -31,7 +33,7 @@ pub struct Flash {
 impl State for Flash {
     state! {
         tables: dies, buses;
-        fixed: hardware, copies_back, programs_follow_transfers;
+        fixed: hardware, slc, copies_back, programs_follow_transfers;
     }
 }
 
@@ -42,6 +44,7 @@ impl Flash {
         let dies = 0..hardware.all_dies();
         Self {
             hardware,
+            slc: settings.slc,
             copies_back: settings.collecting.copy_back,
             programs_follow_transfers: settings.programs_follow_transfers(),
             dies: dies.map(|die| Die::new(hardware.channel_of(die))).collect(),
@@ -80,7 +83,7 @@ impl Flash {
     #[inline(always)]
     pub fn begin_in_cells(&mut self, clock: &mut Clock, ops: &mut Ops, die: u32, job: Job) {
         match self.hardware.command_ns {
-            0 => self.begin_cells(clock, die, job, self.cell_time(job)),
+            0 => self.begin_cells(clock, die, job, self.cell_time(ops, die, job)),
             length => self.ask_for_bus(clock, ops, die, job, length, true),
         }
     }
@@ -99,10 +102,10 @@ impl Flash {
         let skips = job == Job::CopyWrite && self.copies_back;
         let data = if skips { 0 } else { hardware.transfer_of(units) };
         match hardware.command_ns + data {
-            0 => return self.transferred(clock, die, job).is_some(),
+            0 => return self.transferred(clock, ops, die, job).is_some(),
             length if job.programs() && self.programs_follow_transfers => {
                 let end = self.take_bus(clock, ops, die, job, length, false);
-                clock.set(Event::Cells(die), end + self.cell_time(job));
+                clock.set(Event::Cells(die), end + self.cell_time(ops, die, job));
             }
             length => self.ask_for_bus(clock, ops, die, job, length, false),
         }
@@ -130,12 +133,18 @@ impl Flash {
 
     /// Goes on after a transfer: after a command the cells begin, and a program waits for them.
     /// Returns a job that is over.
-    pub fn after_transfer(&mut self, clock: &mut Clock, die: u32, transfer: &Stage) -> Option<Job> {
+    pub fn after_transfer(
+        &mut self,
+        clock: &mut Clock,
+        ops: &Ops,
+        die: u32,
+        transfer: &Stage,
+    ) -> Option<Job> {
         if transfer.command {
-            self.begin_cells(clock, die, transfer.job, self.cell_time(transfer.job));
+            self.begin_cells(clock, die, transfer.job, self.cell_time(ops, die, transfer.job));
             return None;
         }
-        self.transferred(clock, die, transfer.job)
+        self.transferred(clock, ops, die, transfer.job)
     }
 
     /// Its side of the bus is idle: a page that the cells of a die have read may go out. Returns a
@@ -186,12 +195,12 @@ impl Flash {
     }
 
     /// Programs the page that came over the bus while the cells of a die were at work.
-    pub fn program_held(&mut self, clock: &mut Clock, die: u32) {
+    pub fn program_held(&mut self, clock: &mut Clock, ops: &Ops, die: u32) {
         let die_state = &mut self.dies[die as usize];
         if die_state.bus.held && die_state.cells.is_idle() {
             let job = die_state.bus.job;
             die_state.bus = Stage::IDLE;
-            self.begin_cells(clock, die, job, self.cell_time(job));
+            self.begin_cells(clock, die, job, self.cell_time(ops, die, job));
         }
     }
 
@@ -242,12 +251,35 @@ impl Flash {
     }
 
     #[inline]
-    fn cell_time(&self, job: Job) -> u64 {
+    fn cell_time(&self, ops: &Ops, die: u32, job: Job) -> u64 {
+        if let Some(slc) = &self.slc
+            && self.is_in_slc(ops, die, job)
+        {
+            return match job {
+                Job::Erase => slc.erase_ns,
+                job if job.programs() => slc.program_ns,
+                _ => slc.read_ns,
+            };
+        }
         match job {
             Job::Erase => self.hardware.erase_ns,
             job if job.programs() => self.hardware.program_ns,
             _ => self.hardware.read_ns,
         }
+    }
+
+    /// Whether the cells of a job are those of an SLC block. Operations that go together take the time of
+    /// normal cells where one of them does; a fold reads and erases an SLC block, and programs normal ones.
+    fn is_in_slc(&self, ops: &Ops, die: u32, job: Job) -> bool {
+        match job.op() {
+            Some(op) => ops.chain(op).all(|op| ops[op].in_slc),
+            None => self.die(die).folds && matches!(job, Job::CopyRead | Job::Erase),
+        }
+    }
+
+    /// A collection has begun on a die; its victim is an SLC block if it `folds`.
+    pub fn collects(&mut self, die: u32, folds: bool) {
+        self.dies[die as usize].folds = folds;
     }
 
     /// Puts a job on the bus, or in its queue.
@@ -298,12 +330,12 @@ impl Flash {
     }
 
     /// A job has its data over the bus; its die's side of the bus is idle. Returns it if it is over.
-    fn transferred(&mut self, clock: &mut Clock, die: u32, job: Job) -> Option<Job> {
+    fn transferred(&mut self, clock: &mut Clock, ops: &Ops, die: u32, job: Job) -> Option<Job> {
         if !job.programs() {
             return Some(job);
         }
         if self.dies[die as usize].cells.is_idle() {
-            self.begin_cells(clock, die, job, self.cell_time(job));
+            self.begin_cells(clock, die, job, self.cell_time(ops, die, job));
         } else {
             self.dies[die as usize].bus =
                 Stage { job, begin: clock.now(), held: true, ..Stage::IDLE };

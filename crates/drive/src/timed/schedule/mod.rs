@@ -15,7 +15,7 @@ use flashgc_ftl::{FtlError, Stepwise};
 
 use super::clock::{Event, NEVER};
 use super::collector::{Begun, Collector, Life};
-use super::config::{Idle, Scheduling, Settings, Suspend};
+use super::config::{Scheduling, Settings, Suspend};
 use super::flash::{Flash, Job};
 use super::measure::{CollectionCounts, Observer, Place};
 use super::ops::{Kind, NONE, PageOp, Waiting};
@@ -72,7 +72,8 @@ pub struct Scheduler {
     multi_plane: bool,
     cache_commands: bool,
     suspend: Suspend,
-    idle: Option<Idle>,
+    /// Idle time after which a die collects or folds; `None` for never.
+    idle_ns: Option<u64>,
     /// A page operation that took no time and is done, or [`NONE`]: it is given back before its die
     /// begins anything else.
     done: u32,
@@ -85,7 +86,7 @@ impl State for Scheduler {
         named: "scheduler";
         values: done, suspended_programs, suspended_erases;
         states: flash, collector, waiting, stale, spread, ready;
-        fixed: planes_per_die, units_per_page, rule, multi_plane, cache_commands, suspend, idle;
+        fixed: planes_per_die, units_per_page, rule, multi_plane, cache_commands, suspend, idle_ns;
     }
 }
 
@@ -109,7 +110,7 @@ impl Scheduler {
             multi_plane: settings.multi_plane,
             cache_commands: settings.cache_commands,
             suspend: settings.suspend,
-            idle: settings.collecting.idle,
+            idle_ns: settings.idle_ns(),
             done: NONE,
             suspended_programs: 0,
             suspended_erases: 0,
@@ -132,7 +133,7 @@ impl Scheduler {
             return;
         }
         self.waiting.push(&mut shared.ops, die, op);
-        if self.idle.is_some() {
+        if self.idle_ns.is_some() {
             shared.clock.set(Event::Idle(die), NEVER);
         }
         self.suspend_for(shared, die, op);
@@ -211,7 +212,7 @@ impl Scheduler {
     ) -> (u32, Option<Job>) {
         let (die, transfer) = self.flash.end_transfer(&mut shared.clock, channel);
         self.tell(shared, die, &transfer, Place::Bus);
-        (die, self.flash.after_transfer(&mut shared.clock, die, &transfer))
+        (die, self.flash.after_transfer(&mut shared.clock, &shared.ops, die, &transfer))
     }
 
     /// After a transfer, a page that the cells have read may go out. Returns a job that is over.
@@ -232,7 +233,7 @@ impl Scheduler {
 
     /// After the work of the cells, the page that came over the bus meanwhile is programmed.
     pub fn program_held<O: Observer>(&mut self, shared: &mut Shared<O>, die: u32) {
-        self.flash.program_held(&mut shared.clock, die);
+        self.flash.program_held(&mut shared.clock, &shared.ops, die);
     }
 
     /// A job is over. Returns the first of the page operations that are done with it, which are
@@ -347,7 +348,8 @@ impl Scheduler {
     }
 
     /// Marks the dies that a collection may hold to be looked at, its own first.
-    fn look_at(&mut self, Begun { die, unit }: Begun) {
+    fn look_at(&mut self, Begun { die, unit, folds }: Begun) {
+        self.flash.collects(die, folds);
         self.ready.add(die);
         self.look_at_unit(unit);
     }
