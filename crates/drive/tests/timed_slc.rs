@@ -46,7 +46,7 @@ fn tlc(blocks: SlcBlocks, waits: bool) -> Settings {
 /// Writes pages 0 to `count` - 1 to an empty drive of 64 blocks a die. Returns the drive, and when the
 /// k-th page of a die was done, in microseconds; the other die is in step.
 fn burst(settings: &Settings, count: u32) -> (TimedDrive<Recorder>, Vec<u64>) {
-    let geometry = Geometry::new(128, B, 2600).unwrap();
+    let geometry = Geometry::new(128, B, 2400).unwrap();
     let layer = layer(settings, geometry, "greedy", Fill::Empty, 2);
     let requests = (0..count).map(|page| request(0, Op::Write, page)).collect();
     let mut drive = recorded(settings, layer, requests);
@@ -103,26 +103,36 @@ fn a_lent_region_ends_where_free_blocks_do_and_then_folds_make_room() {
     // Of 64 free blocks a die 16 are kept: 48 lent blocks have 8 pages each. Then 14 blocks are written
     // directly, and 2 stay erased. From then on a block of 24 pages needs folds that gain one: each
     // gains 1 - 8/24 of a block, so it needs 1.5, and a page takes 700 us + 1.5 x 7800 us / 24.
-    let (mut drive, done) = burst(&tlc(SlcBlocks::Dynamic(16), false), 2600);
+    let (mut drive, done) =
+        burst(&tlc(SlcBlocks::Dynamic { keep: 16, most: u32::MAX }, false), 2400);
     let (lent, direct) = (48 * 8, 14 * 24);
     let before = (1..=lent).map(|k| k * SLC_PROGRAM);
     let after = (1..=direct).map(|k| lent * SLC_PROGRAM + k * PROGRAM);
     let cliffs: Vec<u64> = before.chain(after).collect();
     assert_eq!(done[..cliffs.len()], cliffs);
     let at = |blocks: usize| done[cliffs.len() + blocks * B as usize - 1] as f64;
-    let page = (at(22) - at(2)) / (20.0 * f64::from(B));
+    let page = (at(18) - at(2)) / (16.0 * f64::from(B));
     let expected = PROGRAM as f64 + 1.5 * FOLD as f64 / f64::from(B);
     assert!((page / expected - 1.0).abs() < 0.01, "{page} us a page, {expected} expected");
     let counts = counts(&mut drive);
-    assert_eq!((counts.host_pages, counts.direct_pages), (2 * lent, 2600 - 2 * lent));
+    assert_eq!((counts.host_pages, counts.direct_pages), (2 * lent, 2400 - 2 * lent));
     assert_eq!(counts.folded_pages, 8 * counts.folds);
+}
+
+#[test]
+fn a_lent_region_is_no_larger_than_it_may_be() {
+    let (mut drive, done) = burst(&tlc(SlcBlocks::Dynamic { keep: 16, most: 10 }, false), 400);
+    let before = (1..=80).map(|k| k * SLC_PROGRAM);
+    let after = (1..=120).map(|k| 80 * SLC_PROGRAM + k * PROGRAM);
+    assert_eq!(done, before.chain(after).collect::<Vec<_>>());
+    assert_eq!(counts(&mut drive).host_pages, 160);
 }
 
 #[test]
 fn a_lent_region_is_smaller_on_a_fuller_drive() {
     for written in [0, 240, 480] {
-        let settings = tlc(SlcBlocks::Dynamic(16), false);
-        let geometry = Geometry::new(128, B, 2600).unwrap();
+        let settings = tlc(SlcBlocks::Dynamic { keep: 16, most: u32::MAX }, false);
+        let geometry = Geometry::new(128, B, 2400).unwrap();
         let layer = layer(&settings, geometry, "greedy", Fill::Empty, 2);
         let pages: Vec<u32> = (0..2 * written).collect();
         let requests = (960..1960).map(|page| request(0, Op::Write, page)).collect();
@@ -146,7 +156,7 @@ fn idle_dies_fold_and_the_next_burst_is_fast_again() {
     // blocks; the last block of the first burst is not folded.
     for (again_us, begins_us, in_slc) in [(90_000, 90_000, 64), (75_000, 77_400, 56)] {
         let settings = Settings { host: Loop::Open, ..tlc(SlcBlocks::Static(8), false) };
-        let geometry = Geometry::new(128, B, 2600).unwrap();
+        let geometry = Geometry::new(128, B, 2400).unwrap();
         let layer = layer(&settings, geometry, "greedy", Fill::Empty, 2);
         let first = (0..128).map(|page| request(0, Op::Write, page));
         let second = (128..256).map(|page| request(again_us * US, Op::Write, page));
@@ -177,7 +187,7 @@ fn idle_dies_fold_and_the_next_burst_is_fast_again() {
 fn dead_pages_are_not_folded_and_reads_take_the_time_of_their_cells() {
     // Each die writes 32 pages twice: the first 4 blocks are dead and take an erase alone.
     let settings = Settings { host: Loop::Open, ..tlc(SlcBlocks::Static(8), false) };
-    let geometry = Geometry::new(128, B, 2600).unwrap();
+    let geometry = Geometry::new(128, B, 2400).unwrap();
     let layer = layer(&settings, geometry, "greedy", Fill::Empty, 2);
     let writes = (0..128).map(|k| request(0, Op::Write, k % 64));
     // One read in the region, at 15 ms, and one of the same page after the folds.
@@ -239,7 +249,7 @@ fn at_random(settings: &Settings, seed: u64) {
     let collections = drive.totals().collections;
     assert!(slc.idle_folds <= slc.folds && slc.folds <= collections.started);
     assert_eq!(collections.started, counters.collections);
-    assert!(slc.folds > 50 && slc.reads > 50 && slc.idle_folds > 5, "{slc:?}");
+    assert!(slc.folds > 50 && slc.reads > 20 && slc.idle_folds > 5, "{slc:?}");
     assert!(counters.collections > slc.folds, "no collection");
 }
 
@@ -247,7 +257,7 @@ fn at_random(settings: &Settings, seed: u64) {
 fn no_data_are_lost_whatever_gives_way() {
     let semi = |merge, pipeline| Preemption::Semi { merge, pipeline };
     let preemptions = [Preemption::None, semi(false, false), semi(true, true)];
-    let regions = [SlcBlocks::Static(14), SlcBlocks::Dynamic(4)];
+    let regions = [SlcBlocks::Static(14), SlcBlocks::Dynamic { keep: 4, most: 14 }];
     for (seed, preemption) in (1..).zip(preemptions) {
         for blocks in regions {
             for waits in [false, true] {

@@ -26,8 +26,13 @@ pub struct SlcRegion {
 pub enum SlcBlocks {
     /// So many, the last ones, always.
     Static(u32),
-    /// Erased blocks that are lent, while more than so many are erased.
-    Dynamic(u32),
+    /// Erased blocks that are lent.
+    Dynamic {
+        /// While more than so many are erased.
+        keep: u32,
+        /// So many at most.
+        most: u32,
+    },
 }
 
 /// Erased blocks of a plane with a region that host writes leave alone: one for the pages of a
@@ -44,7 +49,7 @@ impl SlcRegion {
     pub fn set_aside(&self) -> u32 {
         match self.blocks {
             SlcBlocks::Static(blocks) => blocks,
-            SlcBlocks::Dynamic(_) => 0,
+            SlcBlocks::Dynamic { .. } => 0,
         }
     }
 
@@ -53,7 +58,7 @@ impl SlcRegion {
     pub fn blocks_kept(&self) -> u32 {
         match self.blocks {
             SlcBlocks::Static(blocks) => blocks.saturating_add(1),
-            SlcBlocks::Dynamic(_) => 2,
+            SlcBlocks::Dynamic { .. } => 2,
         }
     }
 

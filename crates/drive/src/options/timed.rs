@@ -109,7 +109,7 @@ super::holder! {
         #[serde(skip_serializing_if = "Option::is_none")]
         slc: Option<String> => "",
             "SLC region, into which the host writes first: static (so many blocks a plane, or a share of \
-             all) or dynamic (erased blocks are lent, while more than keep stay erased). full says \
+             all) or dynamic (erased blocks are lent, most at most, while more than keep are erased). full says \
              what writes do while it is full: direct (they go to normal blocks) or fold (they wait for a \
              block of the region to be emptied). after is the idle time before blocks are emptied, \
              100ms if not given.",

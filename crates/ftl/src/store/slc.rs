@@ -72,7 +72,7 @@ impl Region {
 
     /// Whether blocks are lent.
     pub(crate) fn lends(&self) -> bool {
-        matches!(self.rule.blocks, SlcBlocks::Dynamic(_))
+        matches!(self.rule.blocks, SlcBlocks::Dynamic { .. })
     }
 
     /// Whether `block` waits in the region, full or erased.
@@ -112,7 +112,10 @@ impl<P: VictimPolicy> Plane<P> {
     fn has_slc_block(&self, region: &Region) -> bool {
         match region.rule.blocks {
             SlcBlocks::Static(_) => !region.erased.is_empty(),
-            SlcBlocks::Dynamic(keep) => self.pool.len() as u64 > u64::from(keep),
+            SlcBlocks::Dynamic { keep, most } => {
+                let lent = region.full.len() as u64 + u64::from(self.folds());
+                self.pool.len() as u64 > u64::from(keep) && lent < u64::from(most)
+            }
         }
     }
 
@@ -148,7 +151,7 @@ impl<P: VictimPolicy> Plane<P> {
         let region = self.region.as_mut().expect("a plane with an SLC region");
         let block = match region.rule.blocks {
             SlcBlocks::Static(_) => region.erased.pop_front(),
-            SlcBlocks::Dynamic(_) => self.pool.take(),
+            SlcBlocks::Dynamic { .. } => self.pool.take(),
         };
         let block = block.expect("the region has room");
         region.in_slc[block as usize] = true;

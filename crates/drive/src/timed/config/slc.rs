@@ -30,6 +30,8 @@ pub struct SlcPlan {
     is_dynamic: bool,
     /// Blocks in SLC mode; or, where they are lent, those that stay erased.
     blocks: Threshold,
+    /// Blocks that are lent at most.
+    most: Option<Threshold>,
     waits: bool,
     bits_per_cell: u32,
     times: [u64; 3],
@@ -50,16 +52,16 @@ pub(super) fn plan(config: &TimedConfig) -> Result<Option<SlcPlan>, SpecError> {
             None => Ok(None),
         };
     };
-    let (is_dynamic, blocks, waits, after_ns) = parse_slc(text)?;
+    let mut plan = parse_slc(text)?;
     let times = config.slc_times.as_ref().ok_or_else(|| {
         SpecError::new(
             "an SLC region needs the times of its cells",
             "--slc-times read=25us,program=200us,erase=2ms",
         )
     })?;
-    let times = parse_times(times)?;
-    let bits_per_cell = config.bits_per_cell;
-    Ok(Some(SlcPlan { is_dynamic, blocks, waits, bits_per_cell, times, after_ns }))
+    plan.times = parse_times(times)?;
+    plan.bits_per_cell = config.bits_per_cell;
+    Ok(Some(plan))
 }
 
 /// Reads `read=25us,program=200us,erase=2ms`, the times of SLC cells.
@@ -91,12 +93,11 @@ pub fn parse_times(text: &str) -> Result<[u64; 3], SpecError> {
     }
 }
 
-/// Reads a region: whether its blocks are lent, how many there are or stay erased, whether writes wait
-/// while it is full, and the idle time before folds.
+/// Reads a region, without its times.
 ///
 /// # Errors
 /// Another kind of region, an unknown key, no number of blocks, a time without its unit.
-pub fn parse_slc(text: &str) -> Result<(bool, Threshold, bool, u64), SpecError> {
+pub fn parse_slc(text: &str) -> Result<SlcPlan, SpecError> {
     let (kind, rest) = text.split_once(':').unwrap_or((text, ""));
     let is_dynamic = match kind.trim() {
         "static" => false,
@@ -108,40 +109,48 @@ pub fn parse_slc(text: &str) -> Result<(bool, Threshold, bool, u64), SpecError> 
             ));
         }
     };
-    let first = if is_dynamic { "keep" } else { "blocks" };
-    let (mut blocks, mut waits, mut after_ns) = (None, false, AFTER_NS);
-    let known = [first, "full", "after"];
-    let found =
-        if rest.trim().is_empty() { Vec::new() } else { parts("slc", rest, first, &known)? };
-    for (key, value) in found {
+    let known: &[&str] =
+        if is_dynamic { &["keep", "most", "full", "after"] } else { &["blocks", "full", "after"] };
+    let given = match rest.trim() {
+        "" => Vec::new(),
+        rest => parts("slc", rest, known[0], known)?,
+    };
+    let mut plan = SlcPlan {
+        is_dynamic,
+        blocks: Threshold::Blocks(0),
+        most: None,
+        waits: false,
+        bits_per_cell: 0,
+        times: [0; 3],
+        after_ns: AFTER_NS,
+    };
+    if !is_dynamic && given.iter().all(|&(key, _)| key != "blocks") {
+        return Err(SpecError::new(
+            format!("slc: 'blocks' is missing in '{text}'"),
+            "write static:blocks=16 or static:blocks=5%",
+        ));
+    }
+    for (key, value) in given {
         match key {
-            "full" => {
-                waits = match value {
-                    "direct" => false,
-                    "fold" => true,
-                    _ => {
-                        return Err(SpecError::new(
-                            format!("slc: found full={value}, expected direct or fold"),
-                            suggest(value, ["direct", "fold"]),
-                        ));
-                    }
-                }
-            }
-            "after" => after_ns = time(key, value)?,
-            _ => blocks = Some(Threshold::parse(key, value)?),
+            "full" => plan.waits = waits(value)?,
+            "after" => plan.after_ns = time(key, value)?,
+            "most" => plan.most = Some(Threshold::parse(key, value)?),
+            _ => plan.blocks = Threshold::parse(key, value)?,
         }
     }
-    let blocks = match blocks {
-        Some(blocks) => blocks,
-        None if is_dynamic => Threshold::Blocks(0),
-        None => {
-            return Err(SpecError::new(
-                format!("slc: 'blocks' is missing in '{text}'"),
-                "write static:blocks=16 or static:blocks=5%",
-            ));
-        }
-    };
-    Ok((is_dynamic, blocks, waits, after_ns))
+    Ok(plan)
+}
+
+/// Whether writes wait while the region is full.
+fn waits(word: &str) -> Result<bool, SpecError> {
+    match word {
+        "direct" => Ok(false),
+        "fold" => Ok(true),
+        _ => Err(SpecError::new(
+            format!("slc: found full={word}, expected direct or fold"),
+            suggest(word, ["direct", "fold"]),
+        )),
+    }
 }
 
 impl SlcPlan {
@@ -151,7 +160,10 @@ impl SlcPlan {
         let [read_ns, program_ns, erase_ns] = self.times;
         let region = SlcRegion {
             blocks: match self.is_dynamic {
-                true => SlcBlocks::Dynamic(count.max(high)),
+                true => SlcBlocks::Dynamic {
+                    keep: count.max(high),
+                    most: self.most.map_or(u32::MAX, |most| most.blocks(1, blocks)),
+                },
                 false => SlcBlocks::Static(count),
             },
             bits_per_cell: self.bits_per_cell,
