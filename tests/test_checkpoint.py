@@ -27,6 +27,9 @@ RUNS = {
     "--host-cache page-cache:size=8MiB --hints piggyback --gc-preset zgc-cb --frontier pool",
     "timed": "--drive timed --blocks 1024 --device mlc --workload uniform:read=0.3 "
     "--arrivals poisson:rate=700 --preemption pgc --requests 400_000",
+    "slc": "--drive timed --blocks 1024 --device mlc --workload uniform:read=0.3 "
+    "--slc dynamic:most=30,after=2ms,full=fold --slc-times read=25us,program=200us,erase=1ms "
+    "--arrivals poisson:rate=300 --requests 300_000",
 }
 
 

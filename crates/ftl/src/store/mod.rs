@@ -119,7 +119,7 @@ impl<P: VictimPolicy> PageStore<P> {
         if layout.slc.is_some() && follows_single_pages::<P>() {
             return Err(SpecError::new(
                 "slc does not go together with a victim policy that follows single pages",
-                "--policy greedy",
+                "--victim greedy",
             )
             .into());
         }
