@@ -85,6 +85,7 @@ fn plane_bytes(layout: &Layout, blocks: u32, pages: u32) -> u64 {
     layout.allocation.bytes(layout.most_waiting(blocks, pages))
         + layout.lifespan.map_or(0, |_| Wear::bytes(blocks))
         + layout.levelling.map_or(0, |_| Leveller::bytes(blocks))
+        + layout.slc.map_or(0, |_| Region::bytes(blocks))
         + BlockTable::bytes(blocks)
 }
 

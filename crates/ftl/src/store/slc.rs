@@ -13,6 +13,7 @@ use crate::blocks::BlockId;
 use crate::layout::PlaneId;
 use crate::placement::Class;
 use crate::slc::{SlcBlocks, SlcRegion};
+use crate::table::bytes_of;
 use crate::victim::VictimPolicy;
 
 /// The class of folded pages, behind those of host writes and copies.
@@ -68,6 +69,11 @@ impl Region {
             full: VecDeque::new(),
             erased: (first..blocks).collect(),
         }
+    }
+
+    /// Bytes that it keeps at most, of a plane of `blocks` blocks.
+    pub(super) fn bytes(blocks: u32) -> u64 {
+        bytes_of::<bool>(blocks as usize) + bytes_of::<BlockId>(blocks as usize)
     }
 
     /// Whether blocks are lent.
