@@ -421,7 +421,7 @@ mod tests {
         assert_eq!((clock.go_on(u64::MAX), clock.now()), (Next::Event(Event::Transfer(0)), 55));
         let (die, transfer) = flash.end_transfer(&mut clock, 0);
         assert_eq!((die, times(&transfer)), (0, (25, 55)));
-        assert_eq!(flash.after_transfer(&mut clock, die, &transfer), Some(Job::Read(0)));
+        assert_eq!(flash.after_transfer(&mut clock, &ops, die, &transfer), Some(Job::Read(0)));
         assert_eq!(flash.bus_freed(&mut clock, &mut ops, die), None);
         assert_eq!((clock.go_on(u64::MAX), clock.now()), (Next::Event(Event::Transfer(0)), 85));
     }
