@@ -32,6 +32,9 @@ RUNS = {
     "--host-bandwidth 100MB/s --host-overhead 20us --read-retry from=3,every=2,after=1s,each=1s "
     "--write-cache 64 --power-protection no --flush-every 9 --preemption suspend "
     "--arrivals closed:threads=32 --requests 300_000",
+    "slc": "--drive timed --blocks 1024 --device mlc --workload uniform:read=0.3 "
+    "--slc dynamic:most=30,after=2ms,full=fold --slc-times read=25us,program=200us,erase=1ms "
+    "--arrivals poisson:rate=300 --requests 300_000",
 }
 
 

@@ -144,7 +144,7 @@ class RunKeywords(TypedDict, total=False):
     """Over-provisioning (N - U)/U, instead of spare. For example 28%."""
     device: str | None
     """Preset of a drive, for every option that is not given: pgc-slc, jasmine-4, jasmine-16, slc,
-    mlc, tlc, qlc; see flashgc policies.
+    mlc, tlc, qlc, consumer; see flashgc policies.
     """
     channels: int | str | None
     """Channels, each with a bus. [default: 1]"""
@@ -166,6 +166,19 @@ class RunKeywords(TypedDict, total=False):
     """Several planes of a die carry out operations of one kind together. [default: no]"""
     cache_commands: YesNo | None
     """Transfers overlap with the cells' work on operations of the same kind. [default: no]"""
+    slc: str | None
+    """SLC region, into which the host writes first: static (so many blocks a plane, or a share of
+    all) or dynamic (erased blocks are lent, most at most, while more than keep are erased). full
+    says what writes do while it is full: direct (they go to normal blocks) or fold (they wait for a
+    block of the region to be emptied). after is the idle time before blocks are emptied, 100ms if
+    not given. For example static:blocks=5%,full=direct,after=100ms.
+    """
+    slc_times: str | None
+    """Times of the cells of slc. For example read=25us,program=200us,erase=2ms."""
+    bits_per_cell: int | str | None
+    """Bits of a cell outside the SLC region: an SLC block has the pages of a block divided by this.
+    For example 4. [default: 3]
+    """
     flush_after: str | None
     """Time after which a flash page in the page buffer is programmed though it is not full. For
     example 5ms.
@@ -417,7 +430,7 @@ class CompareKeywords(TypedDict, total=False):
     """Over-provisioning (N - U)/U, instead of spare. For example 28%."""
     device: str | None
     """Preset of a drive, for every option that is not given: pgc-slc, jasmine-4, jasmine-16, slc,
-    mlc, tlc, qlc; see flashgc policies.
+    mlc, tlc, qlc, consumer; see flashgc policies.
     """
     channels: int | str | None
     """Channels, each with a bus. [default: 1]"""
@@ -439,6 +452,19 @@ class CompareKeywords(TypedDict, total=False):
     """Several planes of a die carry out operations of one kind together. [default: no]"""
     cache_commands: YesNo | None
     """Transfers overlap with the cells' work on operations of the same kind. [default: no]"""
+    slc: str | Sequence[str] | None
+    """SLC region, into which the host writes first: static (so many blocks a plane, or a share of
+    all) or dynamic (erased blocks are lent, most at most, while more than keep are erased). full
+    says what writes do while it is full: direct (they go to normal blocks) or fold (they wait for a
+    block of the region to be emptied). after is the idle time before blocks are emptied, 100ms if
+    not given. For example static:blocks=5%,full=direct,after=100ms.
+    """
+    slc_times: str | None
+    """Times of the cells of slc. For example read=25us,program=200us,erase=2ms."""
+    bits_per_cell: int | str | None
+    """Bits of a cell outside the SLC region: an SLC block has the pages of a block divided by this.
+    For example 4. [default: 3]
+    """
     flush_after: str | None
     """Time after which a flash page in the page buffer is programmed though it is not full. For
     example 5ms.

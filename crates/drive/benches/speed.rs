@@ -148,6 +148,7 @@ fn engine(
         buffer: PageBuffer::default(),
         allocation: Allocation::default(),
         levelling: None,
+        slc: None,
         lifespan: None,
         fill: Fill::Random,
         seed: 1,

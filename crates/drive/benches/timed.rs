@@ -139,6 +139,7 @@ fn measure(bytes: u64, preemption: Preemption, reads: bool, requests: u64) {
             idle: None,
         },
         suspend: Suspend::NEVER,
+        slc: None,
         flush_after_ns: u64::MAX,
         write_cache: 0,
         host: Loop::Closed { threads: 1024, think_ns: 0 },

@@ -141,6 +141,7 @@ impl Resolved {
             placement: self.placement.clone(),
             streams: self.has_streams(),
             buffer: self.buffer,
+            slc: self.timed.as_ref().and_then(|it| it.settings.slc).map(|slc| slc.region),
             lifespan: self.lifespan,
             fill: self.fill,
             seed: self.seed(run),

@@ -25,4 +25,5 @@ mod timed_life;
 mod timed_options;
 mod timed_preemption;
 mod timed_runs;
+mod timed_slc;
 mod timed_versions;

@@ -90,6 +90,7 @@ fn settings(draw: &mut Draw, for_copies: u32) -> (Settings, u32) {
             copy_back: !merge && draw.maybe(),
             idle: draw.of(&[None, None, Some(idle)]),
         },
+        slc: None,
         suspend: draw.of(&[
             Suspend::NEVER,
             Suspend { erase: true, suspend_ns: 20 * US, ..Suspend::NEVER },

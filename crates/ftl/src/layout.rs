@@ -11,6 +11,7 @@ use crate::geometry::{Geometry, GeometryError};
 use crate::levelling::Levelling;
 use crate::page_buffer::PageBuffer;
 use crate::placement::PlacementSpec;
+use crate::slc::SlcRegion;
 
 /// A plane number, 0 to the number of planes - 1.
 pub type PlaneId = u32;
@@ -32,6 +33,8 @@ pub struct Layout {
     pub streams: bool,
     /// How mapping units are gathered in flash pages.
     pub buffer: PageBuffer,
+    /// Blocks in SLC mode, of a map over planes; `None` for none.
+    pub slc: Option<SlcRegion>,
     /// How long the drive lives; `None` for ever.
     pub lifespan: Option<Lifespan>,
     /// The first contents of the drive.
@@ -53,6 +56,7 @@ impl Layout {
             placement: PlacementSpec::default(),
             streams: false,
             buffer: PageBuffer::default(),
+            slc: None,
             lifespan: None,
             fill: Fill::Sequential,
             seed: 0,
@@ -71,6 +75,7 @@ impl Layout {
         self.buffer.check(frontier, &self.placement)?;
         self.allocation.check(frontier)?;
         levelling.map_or(Ok(()), |levelling| levelling.check(frontier))?;
+        self.slc.map_or(Ok(()), |slc| slc.check(self))?;
         Ok(self.lifespan.map_or(Ok(()), |lifespan| lifespan.check(frontier))?)
     }
 
@@ -111,10 +116,17 @@ impl Layout {
             Frontier::Single => 1,
             Frontier::Double | Frontier::Compact => 2,
             Frontier::Pool { low } => {
+                let for_slc = self.slc.map_or(0, |slc| slc.blocks_kept());
                 low.saturating_add(self.placement.blocks_kept().unwrap_or(2) + levelled)
+                    .saturating_add(for_slc)
             }
             Frontier::Mixed { low } => low.saturating_add(1 + levelled),
         }
+    }
+
+    /// Blocks of a plane that are always in SLC mode.
+    pub(crate) fn set_aside(&self) -> u32 {
+        self.slc.map_or(0, |slc| slc.set_aside())
     }
 
     /// Upper bound on the blocks in the pool of a plane of `blocks` blocks with `pages` logical

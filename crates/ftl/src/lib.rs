@@ -26,6 +26,7 @@ mod page_buffer;
 pub mod page_map;
 pub mod placement;
 pub mod scheme;
+mod slc;
 pub mod stepwise;
 pub mod track;
 pub mod translation;
@@ -52,6 +53,7 @@ pub use placement::{
     Event, ExternalPlacement, Future, Handles, MakePlacement, PlacementSpec, placement_policies,
 };
 pub use scheme::{Costs, Duplicates, Scheme, schemes};
+pub use slc::{SlcBlocks, SlcRegion};
 pub use stepwise::{Contents, OpenBlock, PlaneMap, Stepwise};
 pub use store::{Cause, Moment, Wear};
 pub use table::UNMAPPED;

@@ -80,6 +80,7 @@ fn levelling_wear_suits_every_policy_and_allocation() {
     for info in victim_policies() {
         for allocation in allocation_policies() {
             let layout = Layout {
+                slc: None,
                 buffer: flashgc_ftl::PageBuffer::default(),
                 geometry: Geometry::with_spare(200, 16, 0.15).unwrap(),
                 frontier: Frontier::Pool { low: 2 },

@@ -15,6 +15,7 @@ fn layout(geometry: Geometry, fill: Fill) -> Layout {
     let placement = PlacementSpec::default();
     let (levelling, lifespan) = (None, None);
     Layout {
+        slc: None,
         buffer: flashgc_ftl::PageBuffer::default(),
         geometry,
         frontier,

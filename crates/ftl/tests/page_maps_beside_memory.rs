@@ -80,6 +80,7 @@ impl Case {
     /// A drive of the first so many blocks that has a page map and, if so, its map on flash.
     fn engine(&self, blocks: u32, mapping: &str) -> Box<dyn Translation> {
         let layout = Layout {
+            slc: None,
             geometry: Geometry::new(blocks, self.b, self.logical_pages.into()).unwrap(),
             frontier: FRONTIERS[self.frontier].0,
             placement: PlacementSpec::default(),

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from flashgc._documents import Scalar
     from flashgc.command.render import Console
-    from flashgc.results import Comparison, Figures, Rank, Result, Timing
+    from flashgc.results import Comparison, Figures, Rank, Result, Slc, Timing
 
 #: The columns of a table of response times, and the keys of their figures.
 PERCENTILES = (
@@ -153,6 +153,8 @@ def _measured(result: Result, plus_minus: str) -> Iterable[tuple[str, str]]:
         "at a time",
     )
     yield "collections", collections(result)
+    if timing.slc is not None:
+        yield "SLC region", slc(timing.slc)
     if result.host_pages:
         yield "write amplification", f"{result.write_amplification:.4f}"
         yield from written.rows(result)
@@ -184,6 +186,16 @@ def collections(result: Result) -> str:
         if count := getattr(counts, key):
             parts.append(f"{format_count(count)} {text}")
     return ", ".join(parts)
+
+
+def slc(counts: Slc) -> str:
+    """What went through an SLC region, in words."""
+    by_idle = f" ({format_count(counts.idle_folds)} by idle dies)" if counts.folds else ""
+    return (
+        f"{format_count(counts.host_pages)} pages written, {format_count(counts.direct_pages)} "
+        f"directly to normal blocks; {format_count(counts.folds)} blocks folded{by_idle}, "
+        f"{format_count(counts.folded_pages)} pages; {format_count(counts.reads)} pages read"
+    )
 
 
 def _arrivals(timed: Mapping[str, Scalar]) -> str:

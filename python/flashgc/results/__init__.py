@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         Overload,
         OverTime,
         Served,
+        Slc,
         Throughput,
         Utilisation,
     )
@@ -62,6 +63,7 @@ __all__ = [
     "Result",
     "Samples",
     "Served",
+    "Slc",
     "Stream",
     "StreamStat",
     "Swap",
@@ -82,7 +84,8 @@ __all__ = [
 #: Where each name lives; imported when it is first used: most runs have few parts.
 _HOMES = {
     **dict.fromkeys(
-        ("Collecting", "Overload", "OverTime", "Served", "Throughput", "Utilisation"), "activity"
+        ("Collecting", "Overload", "OverTime", "Served", "Slc", "Throughput", "Utilisation"),
+        "activity",
     ),
     **dict.fromkeys(("Comparison", "LeftOut", "Rank"), "comparison"),
     **dict.fromkeys(("Config", "TraceConfig"), "config"),

@@ -68,6 +68,24 @@ class Collecting:
 
 
 @dataclass(frozen=True)
+class Slc:
+    """Counts of an SLC region."""
+
+    #: Pages that the host wrote into the region.
+    host_pages: int
+    #: Pages that the host wrote to normal blocks.
+    direct_pages: int
+    #: Pages copied from the region to normal blocks; among the copied pages of the drive.
+    folded_pages: int
+    #: Blocks folded; among the collections.
+    folds: int
+    #: Of these, begun by idle dies.
+    idle_folds: int
+    #: Pages that the host read from the cells of the region.
+    reads: int
+
+
+@dataclass(frozen=True)
 class Served:
     """Reads or writes over time, an entry a slice."""
 

@@ -7,7 +7,14 @@ from dataclasses import dataclass
 
 from flashgc._documents import Json, read
 from flashgc._shown import Shown, Shows
-from flashgc.results.activity import Collecting, Overload, OverTime, Throughput, Utilisation
+from flashgc.results.activity import (
+    Collecting,
+    Overload,
+    OverTime,
+    Slc,
+    Throughput,
+    Utilisation,
+)
 from flashgc.results.latency import Latencies, TimeShares
 from flashgc.units import format_count, format_time
 
@@ -38,6 +45,8 @@ class Timing(Shows):
     requests_in_system: float
     #: Where requests came too fast; ``None`` where they did not.
     overload: Overload | None
+    #: Counts of the SLC region; ``None`` without one.
+    slc: Slc | None = None
 
     @classmethod
     def from_dict(cls, raw: Mapping[str, Json]) -> Timing | None:

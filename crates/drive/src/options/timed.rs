@@ -12,7 +12,7 @@ use crate::timed::words::{
     PREEMPTIONS, Threshold, parse_idle, parse_preemption, parse_scheduling, parse_suspend,
     parse_unit, parse_window, scheduling_words, unit_words,
 };
-use crate::timed::{Placement, ReadRetry};
+use crate::timed::{Placement, ReadRetry, parse_slc, parse_slc_times as parse_times};
 
 const fn drive(kind: Kind) -> OptionInfo {
     OptionInfo::new(Section::Drive, kind).timed()
@@ -109,6 +109,25 @@ super::holder! {
             gc(Kind::Spec).example("below=10%,after=1ms")
                 .checked(|_, text| parse_idle(text).map(drop));
         #[serde(skip_serializing_if = "Option::is_none")]
+        slc: Option<String> => "",
+            "SLC region, into which the host writes first: static (so many blocks a plane, or a share of \
+             all) or dynamic (erased blocks are lent, most at most, while more than keep are erased). full says \
+             what writes do while it is full: direct (they go to normal blocks) or fold (they wait for a \
+             block of the region to be emptied). after is the idle time before blocks are emptied, \
+             100ms if not given.",
+            drive(Kind::Spec).metavar("REGION").example("static:blocks=5%,full=direct,after=100ms")
+                .several().checked(|_, text| parse_slc(text).map(drop));
+        #[serde(skip_serializing_if = "Option::is_none")]
+        slc_times: Option<String> => "",
+            "Times of the cells of {slc}.",
+            drive(Kind::Text).metavar("TIMES").example("read=25us,program=200us,erase=2ms")
+                .checked(|_, text| parse_times(text).map(drop));
+        #[serde(skip_serializing_if = "is_tlc")]
+        bits_per_cell: u32 => "3",
+            "Bits of a cell outside the SLC region: an SLC block has the pages of a block divided by \
+             this.",
+            drive(Kind::Count).range(2, 8).example("4");
+        #[serde(skip_serializing_if = "Option::is_none")]
         flush_after: Option<String> => "",
             "Time after which a flash page in the page buffer is programmed though it is not full.",
             drive(Kind::Time).example("5ms");
@@ -191,6 +210,11 @@ static OTHERS: &[OptionInfo] = &[
         .named("window", "0ms:50ms", "Window of time that {timeline} shows: from FROM to TO; or around the end of the slowest \
              request, 50ms long unless LENGTH says otherwise."),
 ];
+
+/// Whether the cells are those that are taken where nothing is said: keys of earlier results stay.
+fn is_tlc(bits: &u32) -> bool {
+    *bits == 3
+}
 
 fn threshold(name: &str, text: &str) -> Result<(), SpecError> {
     Threshold::parse(name, text).map(drop)

@@ -114,7 +114,7 @@ impl<O: Observer> TimedDrive<O> {
         Ok(Self {
             front: FrontEnd::new(&settings, requests, layer.geometry().logical_pages()),
             scheduler: Scheduler::new(&settings, &*layer)?,
-            shared: Shared::new(clock, layer, observer),
+            shared: Shared::new(clock, layer, observer).counting_slc(settings.slc.is_some()),
             totals: Totals::default(),
             asked_at_first_failure: None,
             settings,
@@ -160,6 +160,9 @@ impl<O: Observer> TimedDrive<O> {
     pub fn run(&mut self, until: Until) -> Result<Stop, DriveError> {
         if self.shared.map.has_ended() {
             return Ok(Stop::WornOut); // before the clock started, perhaps
+        }
+        if self.shared.slc.is_some() {
+            self.shared.map.use_slc();
         }
         self.front.start(&mut self.shared, &mut self.scheduler)?;
         loop {
@@ -379,6 +382,7 @@ impl<O: Observer> TimedDrive<O> {
         let (now, totals) = (self.shared.now(), &mut self.totals);
         self.front.count(now, totals);
         totals.collections = *self.scheduler.collections();
+        totals.slc = self.shared.slc;
         (totals.suspended_programs, totals.suspended_erases) = self.scheduler.suspended();
         [totals.bus_busy_ns, totals.die_busy_ns, totals.die_collecting_ns] =
             self.scheduler.times_until(now);

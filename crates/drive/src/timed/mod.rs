@@ -30,12 +30,12 @@ mod testing;
 pub(crate) use config::Timed;
 pub use config::{
     Collecting, Details, Hardware, HostLink, Idle, Loop, Order, Placement, Preemption, ReadRetry,
-    Scheduling, Settings, Suspend, TimedPlan, Unit, words,
+    Scheduling, Settings, Slc, Suspend, TimedPlan, Unit, parse_slc, parse_slc_times, words,
 };
 pub use drive::{Stop, TimedDrive, Until};
 pub(crate) use measure::summarise;
 pub use measure::{
     Cause, CollectionCounts, CollectionResult, Completion, Meter, Observer, Overload, Place,
-    Silent, Source, Span, Throughput, TimedResult, Totals, Utilisation, Work,
+    Silent, SlcCounts, Source, Span, Throughput, TimedResult, Totals, Utilisation, Work,
 };
 pub(crate) use run::ClockedRun;

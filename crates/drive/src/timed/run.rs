@@ -14,7 +14,7 @@ use flashgc_workload::requests::RequestStream;
 
 use super::config::Timed;
 use super::drive::{Stop, TimedDrive, Until};
-use super::measure::{CollectionResult, Meter, Overload, Totals, Utilisation};
+use super::measure::{CollectionResult, Meter, Overload, SlcCounts, Totals, Utilisation};
 use super::parts::{Limited, Progress, layer, open};
 use crate::asked::Asked;
 use crate::bytes::Written;
@@ -46,6 +46,8 @@ pub(crate) struct TimedRun {
     pub meter: Meter,
     /// Collections of the measured part.
     pub collecting: CollectionResult,
+    /// The counts of the SLC region in it; `None` without one.
+    pub slc: Option<SlcCounts>,
     /// Busy times in it.
     pub utilisation: Utilisation,
     /// Its nanoseconds.
@@ -77,7 +79,7 @@ impl Value for Moment {
 }
 
 impl Value for TimedRun {
-    value!(finished, meter, collecting, utilisation, ns, completed, request_ns, overload);
+    value!(finished, meter, collecting, slc, utilisation, ns, completed, request_ns, overload);
 }
 
 impl Moment {
@@ -429,6 +431,8 @@ impl Lengthened for ClockedRun {
         TimedRun {
             finished,
             collecting: CollectionResult::between(&start.totals, &end.totals),
+            slc: (end.totals.slc.as_ref().zip(start.totals.slc.as_ref()))
+                .map(|(end, start)| end.joined(start, |end, start| end - start)),
             utilisation: Utilisation::between(&start.totals, &end.totals, ns),
             ns,
             completed: end.totals.completed - start.totals.completed,

@@ -8,8 +8,8 @@ use flashgc_ftl::{FtlError, Stepwise};
 use hashbrown::HashMap;
 
 use super::clock::Clock;
-use super::measure::{Observer, Source};
-use super::ops::{NONE, Ops, PageOp};
+use super::measure::{Observer, SlcCounts, Source};
+use super::ops::{Kind, NONE, Ops, PageOp};
 use crate::asked::Asked;
 
 /// The time, the map, the page operations under way, and the observer.
@@ -29,11 +29,13 @@ pub struct Shared<O> {
     pub asked: Asked,
     /// Pages of the map that a flash page holds.
     pub units_per_page: u32,
+    /// The counts of the SLC region; `None` without one.
+    pub slc: Option<SlcCounts>,
 }
 
 impl<O: State> State for Shared<O> {
     state! {
-        values: told, asked;
+        values: told, asked, slc;
         states: clock, map, ops, observer;
         fixed: heeds_hints, units_per_page;
     }
@@ -52,7 +54,15 @@ impl<O: Observer> Shared<O> {
             heeds_hints: true,
             asked: Asked::default(),
             units_per_page,
+            slc: None,
         }
+    }
+
+    /// The same with counts of an SLC region, where the drive has one.
+    #[must_use]
+    pub fn counting_slc(mut self, has_region: bool) -> Self {
+        self.slc = has_region.then(SlcCounts::default);
+        self
     }
 
     /// Nanoseconds since the start.
@@ -124,6 +134,26 @@ impl<O: Observer> Shared<O> {
             self.observer.read(self.ops.number(op), page, from);
         }
         from
+    }
+
+    /// `op` reads its page from the cells: notes whether they are of an SLC block.
+    #[inline]
+    pub fn notes_read(&mut self, op: u32) {
+        let Some(counts) = &mut self.slc else { return };
+        let PageOp { page, kind, .. } = self.ops[op];
+        let in_slc = self.map.locate(page).is_some_and(|ppn| self.map.is_slc(ppn));
+        self.ops[op].in_slc = in_slc;
+        counts.reads += u64::from(in_slc && kind == Kind::Read);
+    }
+
+    /// `op`, a write, has its place: notes whether it is in an SLC block.
+    #[inline]
+    pub fn notes_write(&mut self, op: u32, ppn: u32) {
+        let Some(counts) = &mut self.slc else { return };
+        let in_slc = self.map.is_slc(ppn);
+        self.ops[op].in_slc = in_slc;
+        counts.host_pages += u64::from(in_slc);
+        counts.direct_pages += u64::from(!in_slc);
     }
 
     /// The hint about `page` has come true, or is taken back.

@@ -44,6 +44,7 @@ pub fn settings() -> Settings {
             idle: None,
         },
         suspend: Suspend::NEVER,
+        slc: None,
         flush_after_ns: u64::MAX,
         write_cache: 0,
         host: Loop::Open,

@@ -57,6 +57,7 @@ pub fn settings(hardware: Hardware) -> Settings {
             idle: None,
         },
         suspend: Suspend::NEVER,
+        slc: None,
         flush_after_ns: u64::MAX,
         write_cache: 0,
         host: Loop::Closed { threads: 1, think_ns: 0 },
@@ -105,6 +106,7 @@ pub fn unit_layer(
             placement,
             buffer: PageBuffer { units_per_page: settings.hardware.units_per_page, is_protected },
             fill,
+            slc: settings.slc.map(|slc| slc.region),
             seed: 7,
             ..Layout::new(geometry)
         },

@@ -89,6 +89,13 @@ impl<P: VictimPolicy> PageMap<P> {
         mut make: impl FnMut(&mut BlockTable, &mut Stream) -> Result<P, FtlError>,
     ) -> Result<Self, FtlError> {
         layout.check()?;
+        if layout.slc.is_some() {
+            return Err(SpecError::new(
+                "slc needs idle time, which only a drive with a clock has",
+                "--drive timed",
+            )
+            .into());
+        }
         let (frontier, b) = (layout.frontier, layout.geometry.pages_per_block() as usize);
         let mut store = PageStore::new(&PlaneLayout::one(layout), &mut make)?;
         store.bytes += buffer_bytes(&store.tables.geometry);

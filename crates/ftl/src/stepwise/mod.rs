@@ -39,6 +39,8 @@ pub struct Room {
     pub pages: u32,
     /// The write may go: the room that it needs is not kept for copies.
     pub is_open: bool,
+    /// It waits until a block of the SLC region is folded.
+    pub folds: bool,
 }
 
 /// A change of a page.
@@ -215,6 +217,31 @@ pub trait Stepwise: State + Send {
     /// Those of a collection of the counting drive: nothing to collect, or a policy that breaks its
     /// contract.
     fn begin_collection(&mut self, plane: PlaneId) -> Result<Option<Victim>, FtlError>;
+
+    /// From now on the host writes into the SLC regions, if there are any: what was written before lies
+    /// in normal blocks.
+    fn use_slc(&mut self);
+
+    /// Whether the page at `ppn` lies in an SLC block.
+    fn is_slc(&self, ppn: u32) -> bool;
+
+    /// Whether the SLC blocks of the region are lent by the pool.
+    fn lends_slc(&self) -> bool;
+
+    /// Whether writes to `plane` wait until a block of its region is folded.
+    fn waits_for_fold(&self, plane: PlaneId) -> bool;
+
+    /// Whether an SLC block of `plane` is full and waits to be folded.
+    fn has_full_slc(&self, plane: PlaneId) -> bool;
+
+    /// Whether a fold can begin in `plane`: a block waits for it, and its pages find room, if need be
+    /// in an erased block beyond the `low` that are left for collections. Lent blocks are a gain for
+    /// the pool: for them one other erased block is enough.
+    fn can_fold(&self, plane: PlaneId, low: u32) -> bool;
+
+    /// Begins to fold the oldest SLC block of `plane`, which [`Stepwise::can_fold`]. From here on the
+    /// fold is a collection.
+    fn begin_fold(&mut self, plane: PlaneId) -> Victim;
 
     /// The victim that is being collected in `plane`.
     fn victim(&self, plane: PlaneId) -> Option<BlockId>;

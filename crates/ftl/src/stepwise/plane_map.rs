@@ -13,7 +13,7 @@ use crate::geometry::Geometry;
 use crate::layout::{PlaneId, PlaneLayout};
 use crate::page_buffer::{Packing, PageBuffer};
 use crate::placement::Class;
-use crate::store::{Active, Fate, HOST, PageStore, Plane, Wear};
+use crate::store::{Active, Fate, HOST, PageStore, Plane, Region, SLC, SlcRoom, Wear};
 use crate::table::prefetch;
 use crate::translation::{TakesHints, TakesStreams};
 use crate::victim::VictimPolicy;
@@ -87,6 +87,14 @@ impl<P: VictimPolicy> PlaneMap<P> {
         self.plane_mut(plane).counters.host_pages += 1;
         self.store.host_ends(plane, class);
         self.note(Change::Written(page));
+        ppn
+    }
+
+    /// Programs `page`, written by the host, in the SLC region, which has room.
+    fn write_slc(&mut self, page: u32, plane: PlaneId) -> u32 {
+        self.store.ready_slc(plane);
+        let ppn = self.program_host_page(plane, SLC, page);
+        self.store.slc_written(plane);
         ppn
     }
 
@@ -177,9 +185,14 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
     }
 
     fn host_room(&self, page: u32, plane: PlaneId) -> Room {
+        match self.plane(plane).slc_room() {
+            SlcRoom::Direct => {}
+            SlcRoom::Pages(pages) => return Room { pages, is_open: true, folds: false },
+            SlcRoom::Waits => return Room { pages: 0, is_open: false, folds: true },
+        }
         let class = self.class_of_write(page);
         let is_open = !self.store.has_ended() && self.may_write(class, plane);
-        Room { pages: self.plane(plane).room(class), is_open }
+        Room { pages: self.plane(plane).room(class), is_open, folds: false }
     }
 
     fn closes_frontier(&self, plane: PlaneId) -> bool {
@@ -224,11 +237,16 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
             .sum();
         let pages = u64::from(plane_state.blocks.candidates())
             * u64::from(plane_state.blocks.pages_per_block());
-        pages - (plane_state.valid_pages - elsewhere)
+        pages - (plane_state.valid_pages - elsewhere - plane_state.valid_in_full_slc())
     }
 
     fn write(&mut self, page: u32, plane: PlaneId) -> Result<Option<u32>, FtlError> {
         self.store.check_range(&[page])?;
+        match self.plane(plane).slc_room() {
+            SlcRoom::Direct => {}
+            SlcRoom::Pages(_) => return Ok(Some(self.write_slc(page, plane))),
+            SlcRoom::Waits => return Ok(None),
+        }
         let class = self.class_of_write(page);
         self.store.sorting.goes_on()?;
         if self.store.has_ended() || !self.may_write(class, plane) {
@@ -319,6 +337,38 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
         let block = plane_state.first_block + victim;
         self.store.tables.prefetch_block(block);
         Ok(Some(Victim { block, valid: plane_state.blocks.valid(victim).into() }))
+    }
+
+    fn use_slc(&mut self) {
+        self.store.use_slc();
+    }
+
+    fn is_slc(&self, ppn: u32) -> bool {
+        self.store.is_slc(ppn)
+    }
+
+    fn lends_slc(&self) -> bool {
+        self.plane(0).region.as_ref().is_some_and(Region::lends)
+    }
+
+    fn waits_for_fold(&self, plane: PlaneId) -> bool {
+        self.plane(plane).slc_room() == SlcRoom::Waits
+    }
+
+    fn has_full_slc(&self, plane: PlaneId) -> bool {
+        self.plane(plane).has_full_slc()
+    }
+
+    fn can_fold(&self, plane: PlaneId, low: u32) -> bool {
+        self.plane(plane).can_fold(low)
+    }
+
+    fn begin_fold(&mut self, plane: PlaneId) -> Victim {
+        let block = self.store.begin_fold(plane);
+        let plane_state = self.plane(plane);
+        let number = plane_state.first_block + block;
+        self.store.tables.prefetch_block(number);
+        Victim { block: number, valid: plane_state.blocks.valid(block).into() }
     }
 
     fn victim(&self, plane: PlaneId) -> Option<BlockId> {

@@ -102,11 +102,13 @@ fn audit_plane<P: VictimPolicy>(
         let is_victim = plane.under_way.as_ref().is_some_and(|victim| victim.block == block);
         let is_bad = wear.is_some_and(|wear| wear.is_bad(plane.first_block + block));
         candidates += u32::from(is_candidate);
-        let states = [is_open, in_pool, is_candidate, is_victim, is_bad];
+        let in_region = plane.region.as_ref().is_some_and(|region| region.holds(block));
+        let states = [is_open, in_pool, is_candidate, is_victim, is_bad, in_region];
         if states.into_iter().filter(|&state| state).count() != 1 {
             return Err(format!(
                 "block {block} is open: {is_open}, in the pool: {in_pool}, a candidate: \
-                 {is_candidate}, the victim: {is_victim}, bad: {is_bad}; expected exactly one"
+                 {is_candidate}, the victim: {is_victim}, bad: {is_bad}, in the SLC region: \
+                 {in_region}; expected exactly one"
             ));
         }
         if is_bad && valid > 0 {

@@ -3,7 +3,7 @@
 
 use super::plane::{Steps, UnderWay};
 use super::zombies::{Fate, is_marked};
-use super::{MAP_AHEAD, PageStore, ZOMBIE};
+use super::{FOLDED, MAP_AHEAD, PageStore, ZOMBIE};
 use crate::blocks::BlockId;
 use crate::error::FtlError;
 use crate::layout::PlaneId;
@@ -42,7 +42,7 @@ impl<P: VictimPolicy> PageStore<P> {
         };
         let levels = levelled.is_some();
         plane_state.under_way =
-            Some(UnderWay { block, levels, copied: 0, steps: Steps::default() });
+            Some(UnderWay { block, levels, folds: false, copied: 0, steps: Steps::default() });
         self.note_collected(plane, block);
         if self.blocks_needed(plane, block, levels) > self.planes[plane as usize].pool.len() {
             let (counters, packing) = (self.counters(), self.packing());
@@ -209,6 +209,9 @@ impl<P: VictimPolicy> PageStore<P> {
     #[inline]
     pub(crate) fn class_of_copy(&self, plane: PlaneId, page: u32, ppn: u32, zombie: bool) -> Class {
         let victim = self.planes[plane as usize].under_way.as_ref();
+        if victim.is_some_and(|victim| victim.folds) {
+            return FOLDED;
+        }
         match self.sorting.of_copies(victim.is_some_and(|victim| victim.levels)) {
             Some(class) => class,
             None => self.sorting.of_copy(page, self.tables.place_of(ppn).0, zombie),
@@ -216,7 +219,7 @@ impl<P: VictimPolicy> PageStore<P> {
     }
 
     /// Erases the victim of `plane`, which has no valid page left, and ends the collection: it goes to
-    /// the pool, unless it has worn out. Returns it.
+    /// the pool, unless it has worn out; an SLC block goes back to its region. Returns it.
     pub(crate) fn finish(&mut self, plane: PlaneId) -> BlockId {
         let plane_state = &mut self.planes[plane as usize];
         let ended = plane_state.under_way.take().expect("a collection is under way");
@@ -230,6 +233,10 @@ impl<P: VictimPolicy> PageStore<P> {
         let (block, erases) = (ended.block, plane_state.blocks.erase_count(ended.block));
         if let Some(leveller) = &mut plane_state.leveller {
             leveller.erased(erases, ended.levels.then_some(ended.copied as usize));
+        }
+        if ended.folds {
+            plane_state.give_back(block);
+            return block;
         }
         let number = plane_state.first_block + block;
         if self.wear.as_ref().is_some_and(|wear| wear.is_last(number, erases)) {

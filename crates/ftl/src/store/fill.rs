@@ -57,7 +57,7 @@ impl<P: VictimPolicy> PageStore<P> {
         let blocks_per_plane = self.tables.blocks_per_plane;
         let has_pool = planes.layout.frontier.has_pool();
         let kept = if has_pool { planes.layout.blocks_kept() } else { 0 };
-        let used = blocks_per_plane - kept;
+        let used = blocks_per_plane - kept; // those set aside for SLC mode are among those kept
         // The slots of a plane are its part of the reverse map; those that get no page hold a mark
         // until they have been looked at.
         self.tables.reverse.fill(UNMAPPED);
@@ -113,7 +113,7 @@ impl<P: VictimPolicy> PageStore<P> {
     /// candidates: an erased block is a candidate with no valid page, which has waited longest.
     fn release(&mut self, planes: &PlaneLayout, plane: PlaneId, first: BlockId) {
         let plane_state = &mut self.planes[plane as usize];
-        for block in first..self.tables.blocks_per_plane {
+        for block in first..self.tables.blocks_per_plane - planes.layout.set_aside() {
             match planes.layout.frontier.has_pool() {
                 true => plane_state.pool.put(block, 0),
                 false => plane_state.close(Active::erased(block)),

@@ -17,6 +17,7 @@ mod gather;
 mod open;
 mod pick;
 mod plane;
+mod slc;
 mod snapshot;
 mod sorting;
 mod streams;
@@ -30,6 +31,7 @@ pub(crate) use open::Active;
 pub(crate) use pick::digest;
 pub use plane::Move;
 pub(crate) use plane::Plane;
+pub(crate) use slc::{FOLDED, Region, SLC, SlcRoom};
 pub use sorting::RESERVED_BLOCKS;
 pub(crate) use sorting::{HOST, Sorting};
 pub(crate) use streams::Streams;
@@ -38,6 +40,7 @@ pub use wear::{Cause, Moment, Wear};
 pub(crate) use zombies::{Fate, ZOMBIE};
 
 use flashgc_base::rng::Stream;
+use flashgc_base::spec::SpecError;
 
 use crate::blocks::{BlockId, BlockTable};
 use crate::counters::{Counters, Levelled, ZombieCounts};
@@ -82,6 +85,7 @@ fn plane_bytes(layout: &Layout, blocks: u32, pages: u32) -> u64 {
     layout.allocation.bytes(layout.most_waiting(blocks, pages))
         + layout.lifespan.map_or(0, |_| Wear::bytes(blocks))
         + layout.levelling.map_or(0, |_| Leveller::bytes(blocks))
+        + layout.slc.map_or(0, |_| Region::bytes(blocks))
         + BlockTable::bytes(blocks)
 }
 
@@ -91,6 +95,11 @@ pub(crate) fn bytes(layout: &Layout, for_zombies: bool) -> u64 {
     let geometry = &layout.geometry;
     shared_bytes(layout, for_zombies)
         + plane_bytes(layout, geometry.blocks(), geometry.logical_pages())
+}
+
+/// Whether the tracker of a policy would mistake pages of an SLC block for those of a candidate to be.
+fn follows_single_pages<P: VictimPolicy>() -> bool {
+    P::Tracker::FOLLOWS_PROGRAMS || P::Tracker::FOLLOWS_ORIGINS || P::Tracker::FOLLOWS_ZOMBIES
 }
 
 impl<P: VictimPolicy> PageStore<P> {
@@ -108,6 +117,13 @@ impl<P: VictimPolicy> PageStore<P> {
         let blocks_per_plane = planes.blocks_per_plane()?;
         let promised = planes.promised()?;
         layout.check()?;
+        if layout.slc.is_some() && follows_single_pages::<P>() {
+            return Err(SpecError::new(
+                "slc does not go together with a victim policy that follows single pages",
+                "--victim greedy",
+            )
+            .into());
+        }
         let sorting = Sorting::new(layout)?;
         let keeps_zombies = sorting.asks_for_zombies() || P::Tracker::FOLLOWS_ZOMBIES;
         if keeps_zombies {
@@ -142,6 +158,9 @@ impl<P: VictimPolicy> PageStore<P> {
                 open: vec![Active::none(geometry.pages_per_block()); sorting.classes()].into(),
                 wanted: None,
                 under_way: None,
+                region: layout
+                    .slc
+                    .map(|rule| Region::new(rule, blocks_per_plane, geometry.pages_per_block())),
                 counters: Counters::default(),
                 valid_pages: 0,
                 decisions: 0,

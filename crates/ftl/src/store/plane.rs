@@ -4,6 +4,7 @@
 use flashgc_base::rng::Stream;
 
 use super::open::Active;
+use super::slc::Region;
 use super::tables::{LIVE_AHEAD, Tables};
 use crate::allocation::Pool;
 use crate::blocks::{BlockId, BlockTable};
@@ -28,6 +29,8 @@ pub(crate) struct Plane<P: VictimPolicy> {
     /// The class whose full block was closed because the host waits for room in it.
     pub(crate) wanted: Option<Class>,
     pub(crate) under_way: Option<UnderWay>,
+    /// Its SLC blocks; `None` without a region.
+    pub(crate) region: Option<Region>,
     pub(crate) counters: Counters,
     /// Pages with current data.
     pub(crate) valid_pages: u64,
@@ -44,6 +47,8 @@ pub(crate) struct UnderWay {
     pub(crate) block: BlockId,
     /// It was taken to level wear, not by the policy.
     pub(crate) levels: bool,
+    /// It is an SLC block.
+    pub(crate) folds: bool,
     /// Pages copied from it.
     pub(crate) copied: u32,
     /// How far its pages have been moved one by one.

@@ -23,13 +23,13 @@ impl<P: VictimPolicy> State for Plane<P> {
         named: "plane";
         values: rng, wanted, under_way, counters, valid_pages, decisions, fruitless;
         tables: open;
-        states: policy, tracker, blocks, leveller, pool;
+        states: policy, tracker, blocks, leveller, pool, region;
         fixed: first_block;
     }
 }
 
 impl Value for UnderWay {
-    value!(block, levels, copied, steps);
+    value!(block, levels, folds, copied, steps);
 }
 
 impl Value for Steps {

@@ -5,6 +5,7 @@ use flashgc_base::spec::SpecError;
 use flashgc_base::state;
 
 use super::plane::Plane;
+use super::slc::SLC;
 use super::streams::Streams;
 use crate::blocks::BlockId;
 use crate::counters::Counters;
@@ -12,6 +13,7 @@ use crate::error::FtlError;
 use crate::frontier::Frontier;
 use crate::layout::Layout;
 use crate::placement::{Class, Collected, Now, Placement};
+use crate::slc::RESERVED_WITH_SLC;
 use crate::table::bytes_of;
 use crate::victim::VictimPolicy;
 
@@ -30,6 +32,8 @@ pub(crate) struct Sorting {
     class_of: Vec<Class>,
     /// The class of copies, without a rule.
     copies: Class,
+    /// There is an SLC region: folded pages and those in the region are of classes behind that.
+    has_slc: bool,
     /// The class of copies that are made to level wear; beyond all others.
     levelled: Option<Class>,
     /// With a rule the time at which each block was opened for its class.
@@ -45,7 +49,7 @@ impl State for Sorting {
         values: now;
         tables: class_of, opened;
         states: rule, streams;
-        fixed: copies, levelled;
+        fixed: copies, has_slc, levelled;
         then: check;
     }
 }
@@ -64,6 +68,7 @@ impl Sorting {
             rule,
             class_of: vec![HOST; classified],
             copies,
+            has_slc: layout.slc.is_some(),
             levelled,
             opened: vec![Now::default(); classified],
             now: Now::default(),
@@ -120,13 +125,17 @@ impl Sorting {
 
     /// Open blocks of a plane.
     pub(crate) fn classes(&self) -> usize {
+        if self.has_slc {
+            return usize::from(SLC) + 1;
+        }
         let without_rule = usize::from(self.levelled.unwrap_or(self.copies)) + 1;
         self.rule.as_ref().map_or(without_rule, |rule| rule.classes())
     }
 
     /// Erased blocks of a plane that host writes leave alone: one collection may need as many.
     pub(crate) fn reserved(&self) -> u32 {
-        self.rule.as_ref().map_or(RESERVED_BLOCKS, |rule| rule.copy_classes() as u32)
+        let without_rule = if self.has_slc { RESERVED_WITH_SLC } else { RESERVED_BLOCKS };
+        self.rule.as_ref().map_or(without_rule, |rule| rule.copy_classes() as u32)
     }
 
     /// Asks the processor to load what the rule keeps of `page`.

@@ -40,6 +40,8 @@ pub struct Collection {
     pub gave_way: bool,
     /// Page operations that had come to their dies when this point was reached.
     pub mark: u64,
+    /// Its victim is an SLC block.
+    pub folds: bool,
     /// An idle die began it.
     pub idle: bool,
     /// No preemption until the erase: an urgent write waits (state S3).
@@ -63,6 +65,7 @@ impl Value for Collection {
         searched,
         gave_way,
         mark,
+        folds,
         idle,
         urgent
     );
@@ -82,6 +85,7 @@ impl Collection {
             searched: false,
             gave_way: false,
             mark,
+            folds: false,
             idle: false,
             urgent: false,
         }

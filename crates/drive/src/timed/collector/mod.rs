@@ -1,11 +1,13 @@
 //! The collector: when collections begin and end, their next step, and which operations may pass.
 
 mod collection;
+mod folds;
 mod moves;
 mod states;
 mod units;
 
 pub use collection::{Collection, Point};
+pub use folds::Goal;
 pub use moves::Step;
 
 use flashgc_base::snapshot::{State, Value};
@@ -123,8 +125,8 @@ impl Collector {
         self.under_way[die as usize].as_mut().expect("a collection is under way")
     }
 
-    /// Begins a collection in the unit of `plane`, `idle` if an idle die does; `None` if it cannot, or if
-    /// the drive's life ends because the victim's pages find no room.
+    /// Begins a collection in the unit of `plane`, or a fold; `None` if it cannot, or if the drive's life
+    /// ends because the victim's pages find no room.
     ///
     /// # Errors
     /// Those of the map.
@@ -132,21 +134,23 @@ impl Collector {
         &mut self,
         shared: &mut Shared<O>,
         plane: u32,
-        idle: bool,
+        goal: Goal,
     ) -> Result<Option<Begun>, DriveError> {
         let unit = self.units.of_plane(plane);
         let Some(plane) = self.neediest(&*shared.map, unit) else { return Ok(None) };
-        if shared.map.begin_collection(plane)?.is_none() {
+        let folds = self.begin_fold(shared, plane, goal);
+        if !folds && shared.map.begin_collection(plane)?.is_none() {
             self.life = Life::Ended;
             return Ok(None);
         }
         let die = self.units.die_of(plane);
+        let idle = goal == Goal::Idle;
         let number = self.counts.started;
         self.counts.started += 1;
         self.counts.idle += u64::from(idle);
         debug_assert!(!self.is_under_way(die), "a die has one collection at a time");
         self.under_way[die as usize] =
-            Some(Collection { idle, ..Collection::new(number, plane, shared.ops.sent()) });
+            Some(Collection { folds, idle, ..Collection::new(number, plane, shared.ops.sent()) });
         self.units.begin(unit, die);
         shared.observer.collection(shared.clock.now(), die, true);
         Ok(Some(Begun { die, unit }))
@@ -178,11 +182,12 @@ impl Collector {
         }
         self.update_s2(&*shared.map, unit);
         let goes_on = match ended.idle {
-            true => rests && self.is_worth_idling(&*shared.map, unit),
-            false => self.is_short(&*shared.map, unit),
+            true => rests && self.is_worth_resting(shared, ended.plane),
+            false => self.goes_on(shared, &ended),
         };
         if goes_on {
-            return Ok((unit, self.begin(shared, ended.plane, ended.idle)?));
+            let goal = if ended.idle { Goal::Idle } else { Goal::Blocks };
+            return Ok((unit, self.begin(shared, ended.plane, goal)?));
         }
         self.units.leave_s2(unit);
         let map = &mut shared.map;
@@ -192,7 +197,7 @@ impl Collector {
             map.closes_frontier(plane) && self.may_begin(plane) && self.is_low(&**map, plane)
         };
         let plane = self.units.planes_of_die(die).find(waits).filter(|_| !ended.idle);
-        let begun = plane.map(|plane| self.begin(shared, plane, false)).transpose()?;
+        let begun = plane.map(|plane| self.begin(shared, plane, Goal::Blocks)).transpose()?;
         Ok((unit, begun.flatten()))
     }
 
@@ -207,8 +212,8 @@ impl Collector {
     ) -> Result<Option<Begun>, DriveError> {
         for plane in self.units.planes_of_die(die) {
             let unit = self.units.of_plane(plane);
-            let may = !self.units.is_collecting(unit) && self.is_worth_idling(&*shared.map, unit);
-            if may && let Some(begun) = self.begin(shared, plane, true)? {
+            let may = !self.units.is_collecting(unit) && self.is_worth_resting(shared, plane);
+            if may && let Some(begun) = self.begin(shared, plane, Goal::Idle)? {
                 return Ok(Some(begun));
             }
         }
@@ -306,7 +311,7 @@ mod tests {
             page = (page + 6) % 40;
         }
         let free = shared.map.free_blocks(0);
-        let begun = collector.begin(&mut shared, 0, false).unwrap();
+        let begun = collector.begin(&mut shared, 0, Goal::Write).unwrap();
         assert_eq!(begun, Some(Begun { die: 0, unit: 0 }));
         // A unit has one collection at a time, and the other die its own.
         assert!(!collector.is_needed(&*shared.map, page, 0) && !collector.is_under_way(1));

@@ -125,15 +125,19 @@ impl Collector {
         die: u32,
     ) -> Result<Step, DriveError> {
         let collection = self.collection(die);
-        let (plane, merged) = (collection.plane, collection.merged_write);
+        let (plane, merged, folds) = (collection.plane, collection.merged_write, collection.folds);
         let moving = collection.moving.expect("a page is in the buffer");
         let ppn = if merged != NONE {
             debug_assert!(shared.ops[merged].page == moving.page);
             let ppn = shared.map.merge(plane)?;
             shared.has_its_page(merged, ppn)?;
+            shared.notes_write(merged, ppn);
             ppn
         } else if let Some(ppn) = shared.map.copy(plane)? {
             shared.observer.programmed(moving.page, ppn, Source::Copy(moving.from));
+            if folds && let Some(counts) = &mut shared.slc {
+                counts.folded_pages += 1;
+            }
             ppn
         } else {
             // The page was rewritten or discarded on the way.

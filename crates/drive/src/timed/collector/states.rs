@@ -31,7 +31,7 @@ impl Collector {
         if room.pages > 0 && room.is_open {
             return false;
         }
-        self.may_begin(plane) && (self.is_low(map, plane) || room.pages > 0)
+        self.may_begin(plane) && (room.folds || self.is_low(map, plane) || room.pages > 0)
     }
 
     /// Whether a write, TRIM or flush that waits may go now, as far as blocks are concerned: there is a page

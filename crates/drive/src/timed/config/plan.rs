@@ -8,6 +8,7 @@ use super::details::Details;
 use super::hardware::Hardware;
 use super::placement::Placement;
 use super::settings::{Collecting, Idle, Loop, Settings, Suspend, Unit};
+use super::slc::{self, SlcPlan};
 use super::words::{
     Threshold, parse_idle, parse_preemption, parse_scheduling, parse_suspend, parse_unit, time,
 };
@@ -29,6 +30,7 @@ pub struct TimedPlan {
     pub resolution_ns: Option<u64>,
     thresholds: [Threshold; 3],
     idle: Option<(Threshold, u64)>,
+    slc: Option<SlcPlan>,
     settings: Settings,
 }
 
@@ -101,6 +103,7 @@ impl TimedPlan {
                 idle: None,
             },
             suspend,
+            slc: None,
             flush_after_ns: match &config.flush_after {
                 Some(text) => time("flush_after", text)?,
                 None => u64::MAX,
@@ -118,6 +121,7 @@ impl TimedPlan {
             resolution_ns,
             thresholds: [low, high, hard],
             idle: config.idle.as_deref().map(parse_idle).transpose()?,
+            slc: slc::plan(config)?,
             settings,
         })
     }
@@ -153,7 +157,9 @@ impl TimedPlan {
         // Data as dense as can be: what is left is all that collections can erase.
         let each = pages.div_ceil(u64::from(planes)) * u64::from(in_unit);
         let full = each.div_ceil(u64::from(geometry.pages_per_block()));
-        let spare = (u64::from(blocks) * u64::from(in_unit)).saturating_sub(full);
+        let slc = self.slc.map(|slc| slc.on(blocks, high));
+        let normal = blocks.saturating_sub(slc.map_or(0, |slc| slc.region.set_aside()));
+        let spare = (u64::from(normal) * u64::from(in_unit)).saturating_sub(full);
         // A map says what is wrong with blocks that the planes cannot share, and with a low mark that
         // leaves no room.
         let can_be = geometry.blocks().is_multiple_of(planes) && high > low;
@@ -181,6 +187,7 @@ impl TimedPlan {
                 }),
                 ..self.settings.collecting
             },
+            slc,
             host: match arrivals {
                 Some(Arrivals::Closed { threads, think_ns }) => Loop::Closed { threads, think_ns },
                 _ => Loop::Open,
@@ -189,6 +196,11 @@ impl TimedPlan {
         };
         settings.check()?;
         Ok(settings)
+    }
+
+    /// Blocks that each plane has for its SLC region alone, on a drive whose planes have `blocks` blocks.
+    pub(super) fn blocks_for_slc(&self, blocks: u32) -> u32 {
+        self.slc.map_or(0, |slc| slc.blocks_kept(blocks))
     }
 
     /// Erased blocks that each plane keeps, on a drive whose planes have `blocks` blocks.

@@ -123,6 +123,10 @@ pub(crate) fn refuse_what_only_counts(config: &RunConfig) -> Result<(), SpecErro
         let what = format!("mapping {}", mapping.info().name);
         return refuse(&what, "choose mapping page or dftl, or the other drive");
     }
+    if mapping.info().name != "page" && config.timed.as_ref().is_some_and(|it| it.slc.is_some()) {
+        let message = format!("slc does not go together with mapping {}", mapping.info().name);
+        return Err(SpecError::new(message, "--mapping page"));
+    }
     if config.swap.is_some() {
         return refuse("a VM page cache", "leave it out, or choose the other drive");
     }
@@ -185,7 +189,9 @@ fn whole_planes(
     let kept = |blocks: u64| u64::from(plan.blocks_kept(u32::try_from(blocks).unwrap_or(u32::MAX)));
     let mut each = u64::from(wanted.blocks()).div_ceil(planes).max(1);
     // A plane that must keep nearly all its blocks has no room at any size; the map says so.
-    while each < full + kept(each) + u64::from(open) && each < 100 * (full + 10) {
+    let in_slc =
+        |blocks: u64| u64::from(plan.blocks_for_slc(u32::try_from(blocks).unwrap_or(u32::MAX)));
+    while each < full + kept(each) + in_slc(each) + u64::from(open) && each < 100 * (full + 10) {
         each += 1;
     }
     u32::try_from(each * planes).map_err(|_| {

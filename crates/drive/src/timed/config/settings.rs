@@ -6,6 +6,7 @@ use flashgc_ftl::stepwise::RESERVED_BLOCKS;
 use super::details::Details;
 use super::hardware::Hardware;
 use super::placement::Placement;
+use super::slc::Slc;
 
 /// All settings of a [`TimedDrive`](crate::timed::TimedDrive), except its map and its requests.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,6 +26,8 @@ pub struct Settings {
     pub collecting: Collecting,
     /// The operations that the hardware can interrupt.
     pub suspend: Suspend,
+    /// The SLC region; `None` without one.
+    pub slc: Option<Slc>,
     /// A flash page that is not full is programmed after this time in its buffer; [`u64::MAX`] for never.
     pub flush_after_ns: u64,
     /// Pages of the write cache; 0 for none. A whole page that is written is done when it is in the
@@ -179,6 +182,12 @@ impl Settings {
         !self.cache_commands && !pipelines && !self.suspend.program
     }
 
+    /// Idle time after which a die collects or folds; `None` for never.
+    pub(crate) fn idle_ns(&self) -> Option<u64> {
+        let idle = self.collecting.idle.map(|idle| idle.after_ns);
+        idle.or(self.slc.map(|slc| slc.after_ns))
+    }
+
     /// Whether a drive can be told this.
     ///
     /// # Errors
@@ -219,6 +228,20 @@ impl Settings {
                 ),
                 "a larger below of --idle, or a lower --gc-high",
             ));
+        }
+        if let Some(slc) = self.slc {
+            if unit != Unit::Plane {
+                return Err(SpecError::new(
+                    format!("slc: folds are of a plane, and the GC domain is {}", unit.name()),
+                    "--gc-domain plane",
+                ));
+            }
+            if self.collecting.idle.is_some_and(|idle| idle.after_ns != slc.after_ns) {
+                return Err(SpecError::new(
+                    "idle and slc: found two idle times, expected one time for collections and folds",
+                    "the same after= in --idle and --slc",
+                ));
+            }
         }
         if self.queue_depth == 0 || matches!(self.host, Loop::Closed { threads: 0, .. }) {
             return Err(SpecError::new(

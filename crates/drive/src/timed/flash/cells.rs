@@ -2,7 +2,7 @@
 
 use super::{Flash, Job};
 use crate::page_times::PageTimes;
-use crate::timed::config::{Details, Hardware, ReadRetry};
+use crate::timed::config::{Hardware, ReadRetry, Settings, Slc};
 
 /// The flash page that a job works on, as far as its time depends on it.
 #[derive(Clone, Copy, Debug)]
@@ -22,15 +22,25 @@ pub struct CellTimes {
     erase_ns: u64,
     pages: Option<(PageTimes, PageTimes)>,
     retry: Option<ReadRetry>,
+    /// The times of SLC cells, which are alike and need no retries; `None` where there are none.
+    slc: Option<Slc>,
     /// Copies stay in their die: no controller sees their errors.
     copies_back: bool,
 }
 
 impl CellTimes {
-    pub fn new(hardware: &Hardware, details: &Details, copies_back: bool) -> Self {
-        let Hardware { read_ns, program_ns, erase_ns, .. } = *hardware;
-        let Details { pages, retry, .. } = *details;
-        Self { read_ns, program_ns, erase_ns, pages, retry, copies_back }
+    pub fn new(settings: &Settings) -> Self {
+        let Hardware { read_ns, program_ns, erase_ns, .. } = settings.hardware;
+        let (details, slc) = (&settings.details, settings.slc);
+        Self {
+            read_ns,
+            program_ns,
+            erase_ns,
+            pages: details.pages,
+            retry: details.retry,
+            slc,
+            copies_back: settings.collecting.copy_back,
+        }
     }
 }
 
@@ -49,6 +59,15 @@ impl Flash {
             job if job.programs() => self.times.program_ns,
             _ => self.times.read_ns,
         }
+    }
+
+    /// The same in an SLC block.
+    pub fn slc_time(&self, job: Job) -> Option<u64> {
+        self.times.slc.map(|slc| match job {
+            Job::Erase => slc.erase_ns,
+            job if job.programs() => slc.program_ns,
+            _ => slc.read_ns,
+        })
     }
 
     /// The same on this page. A read is repeated as often as its block and its data need.

@@ -46,12 +46,14 @@ impl Flash {
     pub fn new(settings: &Settings) -> Self {
         let hardware = settings.hardware;
         let dies = 0..hardware.all_dies();
-        let (details, copies_back) = (&settings.details, settings.collecting.copy_back);
+        let details = &settings.details;
         Self {
             hardware,
-            times: CellTimes::new(&hardware, details, copies_back),
-            is_uniform: details.pages.is_none() && details.retry.is_none(),
-            copies_back,
+            times: CellTimes::new(settings),
+            is_uniform: details.pages.is_none()
+                && details.retry.is_none()
+                && settings.slc.is_none(),
+            copies_back: settings.collecting.copy_back,
             programs_follow_transfers: settings.programs_follow_transfers(),
             dies: dies.map(|die| Die::new(hardware.channel_of(die))).collect(),
             buses: (0..hardware.channels).map(|_| Bus::new(hardware.dies_per_channel())).collect(),

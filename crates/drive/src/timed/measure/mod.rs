@@ -10,4 +10,4 @@ pub use meter::Meter;
 pub use observer::{Cause, Completion, Observer, Place, Silent, Source, Span, Work};
 pub use result::{CollectionResult, Overload, Throughput, TimedResult, Utilisation};
 pub(crate) use summary::summarise;
-pub use totals::{CollectionCounts, Totals};
+pub use totals::{CollectionCounts, SlcCounts, Totals};

@@ -5,7 +5,7 @@ use flashgc_base::spec::count;
 use flashgc_base::value;
 use serde::{Deserialize, Serialize};
 
-use super::totals::{CollectionCounts, Totals};
+use super::totals::{CollectionCounts, SlcCounts, Totals};
 use crate::metrics::latency::{LatencyResult, TimeShares};
 use crate::metrics::series::SeriesResult;
 use crate::stats::{half_width95, mean};
@@ -27,6 +27,9 @@ pub struct TimedResult {
     pub utilisation: Utilisation,
     /// The counts of collections.
     pub collecting: CollectionResult,
+    /// The counts of the SLC region; `None` without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slc: Option<SlcCounts>,
     /// The series over time of the first run.
     pub over_time: SeriesResult,
     /// Time that passed in the drive, all runs together.

@@ -7,6 +7,7 @@ use flashgc_ftl::StreamCounts;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::result::{CollectionResult, Overload, Throughput, TimedResult, Utilisation, interval};
+use super::totals::SlcCounts;
 use crate::config::Resolved;
 use crate::metrics::latency::{Latencies, LatencyResult};
 use crate::result::{RunResult, summarise as summarise_counts};
@@ -29,6 +30,7 @@ pub(crate) fn summarise(
         measures.push(Measured {
             meter,
             collecting,
+            slc: run.slc,
             utilisation,
             ns,
             completed,
@@ -40,6 +42,9 @@ pub(crate) fn summarise(
     result.timeline = measures.first_mut().and_then(|run| run.meter.take_timeline());
     if let Some(streams) = &mut result.streams {
         measure_streams(streams, &measures);
+    }
+    if timed.settings.slc.is_some() {
+        result.busy = None; // it knows the times of normal cells alone
     }
     let measured = timed_result(timed, &measures);
     result.warnings = warnings(&result, &measured);
@@ -57,6 +62,7 @@ pub(crate) fn summarise(
 struct Measured {
     meter: super::meter::Meter,
     collecting: CollectionResult,
+    slc: Option<SlcCounts>,
     utilisation: Utilisation,
     ns: u64,
     completed: u64,
@@ -123,6 +129,10 @@ fn timed_result(timed: &Timed, runs: &[Measured]) -> TimedResult {
         collecting: runs
             .iter()
             .fold(CollectionResult::default(), |sum, run| sum.plus(&run.collecting)),
+        slc: runs
+            .iter()
+            .filter_map(|run| run.slc)
+            .reduce(|one, other| one.joined(&other, |one, other| one + other)),
         over_time: over_time.unwrap_or_default(),
         simulated_seconds: seconds,
         requests_in_system: if ns > 0 { request_ns as f64 / ns as f64 } else { 0.0 },
@@ -184,6 +194,9 @@ fn digest(counts: &str, runs: &[Measured]) -> String {
         let latencies = run.meter.latencies();
         let (requests, sum) = (latencies.requests(), latencies.sum_ns());
         text.push_str(&format!("|{requests}|{sum}|{}|{:?}", run.ns, run.collecting));
+        if let Some(slc) = run.slc {
+            text.push_str(&format!("|{slc:?}"));
+        }
     }
     format!("{:016x}", xxh3_64(text.as_bytes()))
 }

@@ -71,6 +71,41 @@ impl CollectionCounts {
     }
 }
 
+/// The counts of an SLC region.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SlcCounts {
+    /// Pages that the host wrote into the region.
+    pub host_pages: u64,
+    /// Pages that the host wrote to normal blocks.
+    pub direct_pages: u64,
+    /// Pages copied from the region to normal blocks; among the copied pages of the drive.
+    pub folded_pages: u64,
+    /// Blocks folded; among the collections.
+    pub folds: u64,
+    /// Of these, begun by idle dies.
+    pub idle_folds: u64,
+    /// Pages that the host read from the cells of the region.
+    pub reads: u64,
+}
+
+impl Value for SlcCounts {
+    value!(host_pages, direct_pages, folded_pages, folds, idle_folds, reads);
+}
+
+impl SlcCounts {
+    /// The counts of both, joined one by one by `join`.
+    pub(crate) fn joined(&self, other: &Self, join: impl Fn(u64, u64) -> u64) -> Self {
+        Self {
+            host_pages: join(self.host_pages, other.host_pages),
+            direct_pages: join(self.direct_pages, other.direct_pages),
+            folded_pages: join(self.folded_pages, other.folded_pages),
+            folds: join(self.folds, other.folds),
+            idle_folds: join(self.idle_folds, other.idle_folds),
+            reads: join(self.reads, other.reads),
+        }
+    }
+}
+
 /// The counts of a timed drive since it was made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
@@ -92,6 +127,8 @@ pub struct Totals {
     pub suspended_erases: u64,
     /// The counts of collections.
     pub collections: CollectionCounts,
+    /// The counts of the SLC region; `None` without one.
+    pub slc: Option<SlcCounts>,
     /// Time that each channel's bus was in use.
     pub bus_busy_ns: Vec<u64>,
     /// Time that each die was in use: cells, transfers, and waiting for the bus.
@@ -118,6 +155,7 @@ impl Value for Totals {
         suspended_programs,
         suspended_erases,
         collections,
+        slc,
         bus_busy_ns,
         die_busy_ns,
         die_collecting_ns,

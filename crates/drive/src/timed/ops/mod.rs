@@ -52,6 +52,8 @@ pub struct PageOp {
     pub is_merged: bool,
     /// A write that has its physical page.
     pub is_programmed: bool,
+    /// The cells are those of an SLC block.
+    pub in_slc: bool,
     /// The next in its queue, or in the chain of those that are served together.
     pub next: u32,
     /// The one before it in its queue.
@@ -80,6 +82,7 @@ impl PageOp {
             met_collection: false,
             is_merged: false,
             is_programmed: false,
+            in_slc: false,
             next: NONE,
             prev: NONE,
             missing: 0,
@@ -140,6 +143,7 @@ impl Value for PageOp {
         met_collection,
         is_merged,
         is_programmed,
+        in_slc,
         next,
         prev,
         missing,

@@ -1,5 +1,6 @@
 //! How long the cells work on a job, where that depends on the page: its number in its block, and the
-//! erases and the age of the block. Pages that go together take the time of the slowest.
+//! erases and the age of the block, or whether it is an SLC block. Pages that go together take the time of
+//! the slowest.
 
 use flashgc_base::snapshot::State;
 use flashgc_base::state;
@@ -7,10 +8,11 @@ use flashgc_ftl::Stepwise;
 use hashbrown::HashMap;
 
 use super::Scheduler;
+use crate::timed::collector::Collector;
 use crate::timed::config::Settings;
 use crate::timed::flash::{Job, Site};
 use crate::timed::measure::Observer;
-use crate::timed::ops::Kind;
+use crate::timed::ops::{Kind, Ops};
 use crate::timed::shared::Shared;
 
 /// Where jobs of the cells work, as far as the map no longer says.
@@ -87,6 +89,11 @@ impl Scheduler {
         let Shared { ops, map, .. } = shared;
         let Self { sites, flash, collector, .. } = self;
         let op = job.op();
+        if let Some(time) = flash.slc_time(job)
+            && is_in_slc(ops, collector, die, job)
+        {
+            return time;
+        }
         let flush = op.filter(|&op| ops[op].kind == Kind::Flush);
         let one = match (op, flush) {
             (None, _) => collector.on(die).map(|collection| collection.site),
@@ -104,5 +111,17 @@ impl Scheduler {
         let on_flash = |op| map.locate(ops[op].page).filter(|&ppn| !map.is_buffered(ppn));
         let together = op.into_iter().flat_map(|first| ops.chain(first));
         together.filter_map(on_flash).map(time).max().unwrap_or_else(|| flash.cell_time(job))
+    }
+}
+
+/// Whether the cells of a job are those of an SLC block. Operations that go together take the time of
+/// normal cells where one of them does; a fold reads and erases an SLC block, and programs normal ones.
+fn is_in_slc(ops: &Ops, collector: &Collector, die: u32, job: Job) -> bool {
+    match job.op() {
+        Some(op) => ops.chain(op).all(|op| ops[op].in_slc),
+        None => {
+            let folds = collector.on(die).is_some_and(|collection| collection.folds);
+            folds && matches!(job, Job::CopyRead | Job::Erase)
+        }
     }
 }

@@ -16,7 +16,7 @@ use flashgc_ftl::{FtlError, Stepwise};
 
 use super::clock::{Event, NEVER};
 use super::collector::{Begun, Collector, Life};
-use super::config::{Idle, Scheduling, Settings, Suspend};
+use super::config::{Scheduling, Settings, Suspend};
 use super::flash::{Flash, Job};
 use super::measure::{CollectionCounts, Observer, Place};
 use super::ops::{Kind, NONE, PageOp, Waiting};
@@ -75,7 +75,8 @@ pub struct Scheduler {
     multi_plane: bool,
     cache_commands: bool,
     suspend: Suspend,
-    idle: Option<Idle>,
+    /// Idle time after which a die collects or folds; `None` for never.
+    idle_ns: Option<u64>,
     /// A page operation that took no time and is done, or [`NONE`]: it is given back before its die
     /// begins anything else.
     done: u32,
@@ -88,7 +89,7 @@ impl State for Scheduler {
         named: "scheduler";
         values: done, suspended_programs, suspended_erases;
         states: flash, collector, waiting, stale, sites, spread, ready;
-        fixed: planes_per_die, units_per_page, rule, multi_plane, cache_commands, suspend, idle;
+        fixed: planes_per_die, units_per_page, rule, multi_plane, cache_commands, suspend, idle_ns;
     }
 }
 
@@ -113,7 +114,7 @@ impl Scheduler {
             multi_plane: settings.multi_plane,
             cache_commands: settings.cache_commands,
             suspend: settings.suspend,
-            idle: settings.collecting.idle,
+            idle_ns: settings.idle_ns(),
             done: NONE,
             suspended_programs: 0,
             suspended_erases: 0,
@@ -136,7 +137,7 @@ impl Scheduler {
             return;
         }
         self.waiting.push(&mut shared.ops, die, op);
-        if self.idle.is_some() {
+        if self.idle_ns.is_some() {
             shared.clock.set(Event::Idle(die), NEVER);
         }
         self.suspend_for(shared, die, op);

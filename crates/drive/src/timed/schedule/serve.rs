@@ -8,6 +8,7 @@ use super::buffer::MOST_LOOKED_AT;
 use super::choose::Allowed;
 use crate::counting::DriveError;
 use crate::timed::clock::{Event, NEVER};
+use crate::timed::collector::Goal;
 use crate::timed::flash::Job;
 use crate::timed::measure::Observer;
 use crate::timed::ops::{Kind, NONE, PageOp};
@@ -31,7 +32,7 @@ impl Scheduler {
         let PageOp { plane, page, .. } = shared.ops[op];
         if self.needs_collection(shared, op) {
             shared.map.close_full(page, plane);
-            let Some(begun) = self.collector.begin(shared, plane, false)? else {
+            let Some(begun) = self.collector.begin(shared, plane, Goal::Write)? else {
                 return Ok(false);
             };
             self.look_at(begun);
@@ -48,11 +49,11 @@ impl Scheduler {
 
     /// A die has nothing to do: it may collect after a while.
     fn rest<O: Observer>(&self, shared: &mut Shared<O>, die: u32) {
-        if let Some(rule) = self.idle {
+        if let Some(after_ns) = self.idle_ns {
             let clock = &mut shared.clock;
             let writes_wait = self.waiting.oldest_write(die) != NONE;
             if !writes_wait && clock.time_of(Event::Idle(die)) == NEVER {
-                clock.set(Event::Idle(die), clock.now() + rule.after_ns);
+                clock.set(Event::Idle(die), clock.now() + after_ns);
             }
         }
     }
@@ -118,6 +119,7 @@ impl Scheduler {
                         self.done = op;
                     }
                 } else {
+                    shared.notes_read(op);
                     self.gather(shared, die, op)?;
                     let cells_ns = self.cell_time(shared, die, Job::Read(op));
                     let Shared { clock, ops, .. } = shared;
@@ -126,6 +128,7 @@ impl Scheduler {
             }
             Kind::Modify if self.is_on_flash(shared, page) => {
                 let job = Job::ModifyRead(op);
+                shared.notes_read(op);
                 let cells_ns = self.cell_time(shared, die, job);
                 self.flash.begin_in_cells(&mut shared.clock, &mut shared.ops, die, job, cells_ns);
             }
@@ -281,6 +284,7 @@ impl Scheduler {
             self.take_out(shared, die, op);
             if kind == Kind::Read {
                 shared.reads(op);
+                shared.notes_read(op);
             } else if self.put(shared, op)? {
                 joined += 1;
             } else {
@@ -300,5 +304,6 @@ pub(super) fn write<O: Observer>(shared: &mut Shared<O>, op: u32) -> Result<u32,
         return Err(FtlError::no_space("the pool of erased blocks is empty").into());
     };
     shared.has_its_page(op, ppn)?;
+    shared.notes_write(op, ppn);
     Ok(ppn)
 }

@@ -56,7 +56,8 @@ impl Spread {
             Unit::Drive => planes,
         };
         // The erased blocks that a plane keeps, and its open blocks.
-        let kept = settings.collecting.high.div_ceil(unit).max(1) + layer.open_blocks();
+        let in_slc = settings.slc.map_or(0, |slc| slc.region.set_aside());
+        let kept = settings.collecting.high.div_ceil(unit).max(1) + layer.open_blocks() + in_slc;
         let blocks = geometry.blocks() / planes;
         let most_valid =
             u64::from(blocks.saturating_sub(kept)) * u64::from(geometry.pages_per_block());

@@ -1,0 +1,237 @@
+//! The SLC region of a plane: which of its blocks are in SLC mode, where the host's next page goes, and
+//! the transitions of a fold. A fold is a collection under way like any other, except for its victim:
+//! that is no candidate, and no policy picks it.
+
+use std::collections::VecDeque;
+
+use flashgc_base::snapshot::{Fault, State};
+use flashgc_base::state;
+
+use super::plane::{Steps, UnderWay};
+use super::{Active, PageStore, Plane, digest};
+use crate::blocks::BlockId;
+use crate::layout::PlaneId;
+use crate::placement::Class;
+use crate::slc::{SlcBlocks, SlcRegion};
+use crate::table::bytes_of;
+use crate::victim::VictimPolicy;
+
+/// The class of folded pages, behind those of host writes and copies.
+pub(crate) const FOLDED: Class = 2;
+/// The class of host writes into the region.
+pub(crate) const SLC: Class = 3;
+
+/// See the module's text.
+pub(crate) struct Region {
+    rule: SlcRegion,
+    /// Pages of an SLC block.
+    pages: u32,
+    /// The clock has started. What is written before it goes to normal blocks: the region starts
+    /// empty.
+    is_used: bool,
+    /// Whether each block of the plane is in SLC mode.
+    in_slc: Vec<bool>,
+    /// Full SLC blocks, the oldest first.
+    full: VecDeque<BlockId>,
+    /// Erased blocks that were set aside.
+    erased: VecDeque<BlockId>,
+}
+
+impl State for Region {
+    state! {
+        values: is_used, full, erased;
+        tables: in_slc;
+        fixed: rule, pages;
+        then: check;
+    }
+}
+
+/// What a host write finds in the region.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SlcRoom {
+    /// So many pages.
+    Pages(u32),
+    /// None, and the write waits for a fold.
+    Waits,
+    /// None, or there is no region: the write goes to a normal block.
+    Direct,
+}
+
+impl Region {
+    /// The region of a plane of `blocks` blocks.
+    pub(super) fn new(rule: SlcRegion, blocks: u32, pages_per_block: u32) -> Self {
+        let first = blocks - rule.set_aside();
+        Self {
+            rule,
+            pages: rule.pages(pages_per_block),
+            is_used: false,
+            in_slc: (0..blocks).map(|block| block >= first).collect(),
+            full: VecDeque::new(),
+            erased: (first..blocks).collect(),
+        }
+    }
+
+    /// Bytes that it keeps at most, of a plane of `blocks` blocks.
+    pub(super) fn bytes(blocks: u32) -> u64 {
+        bytes_of::<bool>(blocks as usize) + bytes_of::<BlockId>(blocks as usize)
+    }
+
+    /// Whether blocks are lent.
+    pub(crate) fn lends(&self) -> bool {
+        matches!(self.rule.blocks, SlcBlocks::Dynamic { .. })
+    }
+
+    /// Whether `block` waits in the region, full or erased.
+    pub(super) fn holds(&self, block: BlockId) -> bool {
+        self.full.contains(&block) || self.erased.contains(&block)
+    }
+
+    fn check(&self) -> Result<(), Fault> {
+        let blocks = self.in_slc.len();
+        if self.full.iter().chain(&self.erased).all(|&block| (block as usize) < blocks) {
+            return Ok(());
+        }
+        Err(Fault::new("an SLC region names a block that there is not"))
+    }
+}
+
+impl<P: VictimPolicy> Plane<P> {
+    /// What a host write finds in the region.
+    #[inline]
+    pub(crate) fn slc_room(&self) -> SlcRoom {
+        let Some(region) = &self.region else { return SlcRoom::Direct };
+        let open = self.open[usize::from(SLC)];
+        if !region.is_used {
+            SlcRoom::Direct
+        } else if open.is_some() {
+            SlcRoom::Pages(region.pages - open.next)
+        } else if self.has_slc_block(region) {
+            SlcRoom::Pages(region.pages)
+        } else if region.rule.waits && (!region.full.is_empty() || self.folds()) {
+            SlcRoom::Waits
+        } else {
+            SlcRoom::Direct
+        }
+    }
+
+    /// Whether an erased block may be opened in SLC mode.
+    fn has_slc_block(&self, region: &Region) -> bool {
+        match region.rule.blocks {
+            SlcBlocks::Static(_) => !region.erased.is_empty(),
+            SlcBlocks::Dynamic { keep, most } => {
+                let lent = region.full.len() as u64 + u64::from(self.folds());
+                self.pool.len() as u64 > u64::from(keep) && lent < u64::from(most)
+            }
+        }
+    }
+
+    /// Whether a fold is under way.
+    pub(crate) fn folds(&self) -> bool {
+        self.under_way.as_ref().is_some_and(|under_way| under_way.folds)
+    }
+
+    /// Whether a block waits to be folded.
+    pub(crate) fn has_full_slc(&self) -> bool {
+        self.region.as_ref().is_some_and(|region| !region.full.is_empty())
+    }
+
+    /// Whether a fold can begin: a block waits for it, and its pages find room, if need be in an
+    /// erased block beyond `low`.
+    pub(crate) fn can_fold(&self, low: u32) -> bool {
+        let Some(region) = &self.region else { return false };
+        let Some(&oldest) = region.full.front() else { return false };
+        // The erase of a lent block gives the pool one back.
+        let kept = if region.lends() { 1 } else { low };
+        u32::from(self.blocks.valid(oldest)) <= self.room(FOLDED)
+            || self.pool.len() as u64 > u64::from(kept)
+    }
+
+    /// Pages with current data in full SLC blocks.
+    pub(crate) fn valid_in_full_slc(&self) -> u64 {
+        let full = self.region.iter().flat_map(|region| &region.full);
+        full.map(|&block| u64::from(self.blocks.valid(block))).sum()
+    }
+
+    /// Opens an erased block in SLC mode.
+    fn open_slc(&mut self) {
+        let region = self.region.as_mut().expect("a plane with an SLC region");
+        let block = match region.rule.blocks {
+            SlcBlocks::Static(_) => region.erased.pop_front(),
+            SlcBlocks::Dynamic { .. } => self.pool.take(),
+        };
+        let block = block.expect("the region has room");
+        region.in_slc[block as usize] = true;
+        self.open[usize::from(SLC)] = Active::erased(block);
+    }
+
+    /// A page was programmed in the region: its block may be full.
+    fn close_slc(&mut self) {
+        let open = &mut self.open[usize::from(SLC)];
+        let region = self.region.as_mut().expect("a plane with an SLC region");
+        if open.next == region.pages {
+            region.full.push_back(open.block);
+            *open = Active::none(self.blocks.pages_per_block());
+        }
+    }
+
+    /// A folded block, erased, goes back to where it came from.
+    pub(super) fn give_back(&mut self, block: BlockId) {
+        let region = self.region.as_mut().expect("a plane with an SLC region");
+        if region.lends() {
+            region.in_slc[block as usize] = false;
+            self.pool.put(block, self.blocks.erase_count(block));
+        } else {
+            region.erased.push_back(block);
+        }
+    }
+}
+
+impl<P: VictimPolicy> PageStore<P> {
+    /// From now on the host writes into the SLC regions, if there are any.
+    pub(crate) fn use_slc(&mut self) {
+        let regions = self.planes.iter_mut().filter_map(|plane| plane.region.as_mut());
+        regions.for_each(|region| region.is_used = true);
+    }
+
+    /// Whether the page at `ppn` lies in an SLC block.
+    pub(crate) fn is_slc(&self, ppn: u32) -> bool {
+        let plane = &self.planes[self.tables.plane_of(ppn) as usize];
+        let block = (self.tables.place_of(ppn).0 - plane.first_block) as usize;
+        plane.region.as_ref().is_some_and(|region| region.in_slc[block])
+    }
+
+    /// Makes the open SLC block of `plane` ready for a page of the host.
+    pub(crate) fn ready_slc(&mut self, plane: PlaneId) {
+        let plane_state = &mut self.planes[plane as usize];
+        if !plane_state.open[usize::from(SLC)].is_some() {
+            plane_state.open_slc();
+        }
+    }
+
+    /// A page of the host was programmed in the region of `plane`.
+    pub(crate) fn slc_written(&mut self, plane: PlaneId) {
+        let plane_state = &mut self.planes[plane as usize];
+        plane_state.close_slc();
+        plane_state.fruitless = 0;
+    }
+
+    /// Begins to fold the oldest full SLC block of `plane`. Returns it.
+    pub(crate) fn begin_fold(&mut self, plane: PlaneId) -> BlockId {
+        let plane_state = &mut self.planes[plane as usize];
+        debug_assert!(plane_state.under_way.is_none(), "one collection a plane");
+        let region = plane_state.region.as_mut().expect("a plane with an SLC region");
+        let block = region.full.pop_front().expect("a block waits to be folded");
+        plane_state.under_way = Some(UnderWay {
+            block,
+            levels: false,
+            folds: true,
+            copied: 0,
+            steps: Steps::default(),
+        });
+        plane_state.counters.collections += 1;
+        let valid = plane_state.blocks.valid(block);
+        plane_state.decisions =
+            digest(plane_state.decisions, (u64::from(block) << 16) | u64::from(valid));
+        block
+    }
+}

@@ -1,0 +1,160 @@
+"""SLC regions: their counts, the cliff, and what they do not go together with."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+import flashgc
+from conftest import Command
+from flashgc import results
+
+FLAGS = [
+    *["--drive", "timed", "--times", "read=60us,program=700us,erase=3.5ms,transfer=10us"],
+    *["--blocks", "256", "--pages-per-block", "24", "--spare", "25%"],
+]
+SLC = ["--slc", "static:blocks=16", "--slc-times", "read=25us,program=200us,erase=2ms"]
+
+
+def test_what_went_through_the_region_is_counted_and_shown(command: Command) -> None:
+    flags = [*FLAGS, *SLC, "--workload", "uniform:read=0.3", "--requests", "2000", "--quiet"]
+    made = command("run", *flags, "--json")
+    document = json.loads(made.stdout)
+    counts = document["slc"]
+    assert set(counts) == set(results.Slc.__dataclass_fields__)
+    result = flashgc.Result.from_dict(document)
+    assert result.timing is not None
+    assert result.timing.slc == results.Slc(**counts)
+    assert counts["host_pages"] + counts["direct_pages"] == result.host_pages
+    assert counts["host_pages"] > 0
+    # How long the flash was busy would need the times of both kinds of cells.
+    assert result.busy is None
+    shown = " ".join(command("run", *flags).stdout.split())
+    assert f"SLC region {counts['host_pages']} pages written" in shown
+    without = json.loads(command("run", *FLAGS, "--requests", "100", "--quiet", "--json").stdout)
+    assert "slc" not in without
+    assert not {"slc", "slc_times", "bits_per_cell"} & set(without["config"]["timed"])
+
+
+@pytest.mark.parametrize(("bits", "pages"), [(3, 8), (4, 6)])
+def test_the_series_over_time_has_the_cliff(bits: int, pages: int) -> None:
+    """16 blocks of 24 / bits pages take 210 us a page, and all others 710 us."""
+    result = flashgc.run(
+        "sequential",
+        kind="timed",
+        times="read=60us,program=700us,erase=3.5ms,transfer=10us",
+        blocks=256,
+        pages_per_block=24,
+        spare="25%",
+        fill="empty",
+        slc="static:blocks=16",
+        slc_times="read=25us,program=200us,erase=2ms",
+        bits_per_cell=bits,
+        requests=1000,
+        warmup="0",
+        resolution="2.1ms",
+    )
+    assert result.timing is not None
+    assert result.timing.slc == results.Slc(16 * pages, 1000 - 16 * pages, 0, 0, 0, 0)
+    rate = np.asarray(result.timing.over_time.write.requests_per_second)
+    fast = int(16 * pages * 0.21 / 2.1)
+    assert np.allclose(rate[1:fast], 1e6 / 210, rtol=0.001)
+    assert math.isclose(rate[fast + 1 : -1].mean(), 1e6 / 710, rel_tol=0.01)
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (
+            ["--slc", "static:blocks=16"],
+            "--slc only applies to --drive timed; hint: add --drive timed",
+        ),
+        (
+            [*FLAGS, "--slc", "static:blocks=16"],
+            "an SLC region needs the times of its cells; hint: --slc-times "
+            "read=25us,program=200us,erase=2ms",
+        ),
+        (
+            [*FLAGS, *SLC[2:]],
+            "slc_times only applies to a drive with an SLC region; hint: --slc static:blocks=16, "
+            "or leave --slc-times out",
+        ),
+        (
+            [*FLAGS, *SLC[2:], "--slc", "statik:blocks=16"],
+            "--slc: found 'statik', expected static or dynamic; hint: did you mean 'static'?",
+        ),
+        (
+            [*FLAGS, *SLC[2:], "--slc", "static"],
+            "--slc: 'blocks' is missing in 'static'; hint: write static:blocks=16 or "
+            "static:blocks=5%",
+        ),
+        (
+            [*FLAGS, *SLC[2:], "--slc", "dynamic:full=flod"],
+            "--slc: found full=flod, expected direct or fold; hint: did you mean 'fold'?",
+        ),
+        (
+            [*FLAGS, *SLC[2:], "--slc", "dynamic:blocks=3"],
+            "--slc: unknown 'blocks' in 'blocks=3'; hint: known: keep, most, full, after",
+        ),
+        (
+            [*FLAGS, *SLC[:2], "--slc-times", "read=25us,program=200us"],
+            "--slc-times: found 'read=25us,program=200us', expected the times of read, program and "
+            "erase; hint: write read=25us,program=200us,erase=2ms",
+        ),
+        (
+            [*FLAGS, *SLC, "--gc-domain", "drive"],
+            "slc: folds are of a plane, and the GC domain is the drive; hint: --gc-domain plane",
+        ),
+        (
+            [*FLAGS, *SLC, "--idle", "below=10%,after=1ms"],
+            "idle and slc: found two idle times, expected one time for collections and folds; "
+            "hint: the same after= in --idle and --slc",
+        ),
+        (
+            [*FLAGS, *SLC, "--mapping", "dftl:entries=1000"],
+            "slc does not go together with mapping dftl; hint: --mapping page",
+        ),
+        (
+            [*FLAGS, *SLC, "--placement", "sepbit"],
+            "slc does not go together with a placement; hint: leave --placement out",
+        ),
+        (
+            [*FLAGS, *SLC, "--workload", "uniform:stream=1"],
+            "slc does not go together with streams; hint: leave --streams out, or use a "
+            "workload that names none",
+        ),
+        (
+            [*FLAGS, *SLC, "--endurance", "3000"],
+            "slc does not go together with an endurance; hint: leave --endurance out",
+        ),
+        (
+            [*FLAGS, *SLC, "--page-size", "16KiB", "--mapping-unit", "4KiB"],
+            "slc does not go together with mapping units below a flash page; hint: leave "
+            "--mapping-unit out",
+        ),
+        (
+            [*FLAGS, *SLC, "--gc-low", "1"],
+            "slc does not go together with fewer than 2 erased blocks a plane; hint: --gc-low 2",
+        ),
+        (
+            [*FLAGS, *SLC, "--victim", "mdc"],
+            "slc does not go together with a victim policy that follows single pages; "
+            "hint: --victim greedy",
+        ),
+        (
+            [*FLAGS, *SLC[2:], "--slc", "static:blocks=90"],
+            "drive: plane 0 has 256 blocks of 24 pages for 4608 logical pages, expected 95 more "
+            "blocks than these pages fill, for open blocks and the pool; hint: more spare space, "
+            "more blocks, or a lower --gc-low",
+        ),
+    ],
+)
+def test_what_does_not_go_together_is_refused_in_one_line(
+    command: Command, flags: list[str], message: str
+) -> None:
+    made = command("run", *flags, "--requests", "100")
+    assert (made.returncode, made.stderr) == (2, f"error: {message}\n")
+    assert made.stdout == ""
