@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from flashgc.command import hosts, lifetimes, stream_tables, swaps, written
+from flashgc.command import hosts, lifetimes, stream_tables, swaps, tenant_tables, written
 from flashgc.command.render import (
     LEFT,
     RIGHT,
@@ -17,10 +17,11 @@ from flashgc.command.render import (
     table,
     unicode,
 )
+from flashgc.options import find
 from flashgc.units import format_count, format_rate, format_share, format_size, format_time
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from flashgc._documents import Scalar
     from flashgc.command.render import Console
@@ -54,6 +55,7 @@ def show_timed(result: Result, drive: str, spare: str) -> None:
         show(out, _latencies(out, result))
         out.print()
     show(out, facts(out, _rows(result, drive, spare, plus_minus)))
+    tenant_tables.show_tenants(out, result)
     stream_tables.show_streams(out, result)
 
 
@@ -113,7 +115,7 @@ def _few_digits(count: float) -> str:
 def _rows(result: Result, drive: str, spare: str, plus_minus: str) -> Iterable[tuple[str, str]]:
     config = result.config
     timed = config.timed or {}
-    yield "workload", f"{result.workload}, {_arrivals(timed)}"
+    yield from _workloads(result, timed)
     yield "policy", f"{result.policy}, preemption {result.preemption}"
     yield "drive", drive
     yield "hardware", _hardware(timed)
@@ -186,6 +188,22 @@ def collections(result: Result) -> str:
     return ", ".join(parts)
 
 
+def _workloads(
+    result: Result, timed: Mapping[str, Scalar | Sequence[str]]
+) -> Iterable[tuple[str, str]]:
+    tenants = timed.get("tenants") or ()
+    if not tenants:
+        yield "workload", f"{result.workload}, {_arrivals(timed)}"
+        return
+    for tenant in tenants:
+        name, _, rest = tenant.removeprefix("name=").partition("; ")
+        yield f"tenant {name}", rest.replace("; ", ", ")
+    yield (
+        "arbitration",
+        str(timed["arbitration"] if "arbitration" in timed else find("arbitration").default),
+    )
+
+
 def _arrivals(timed: Mapping[str, Scalar]) -> str:
     chosen = timed.get("arrivals")
     text = "arriving by its own times" if chosen is None else f"arrivals {chosen}"
@@ -238,7 +256,7 @@ def show_ranking(comparison: Comparison, drive: str) -> None:
     first = comparison.results[0]
     timed = first.config.timed or {}
     rows = [
-        ("workload", f"{first.workload}, {_arrivals(timed)}"),
+        *_workloads(first, timed),
         ("drive", drive),
         ("hardware", _hardware(timed)),
         ("times", str(first.config.times).replace(",", ", ")),

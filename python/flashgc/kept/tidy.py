@@ -104,7 +104,9 @@ def command(asked: Mapping[str, Any] | None) -> str | None:
     words = ["flashgc", "run"]
     for option in OPTIONS:
         value = asked.get(option.path)
-        if value is not None:
+        if value is not None and option.listing:
+            words += [word for one in value for word in (f"--{option.flag}", one)]
+        elif value is not None:
             bytes_ = option.kind == "size" and not isinstance(value, str)
             words += [f"--{option.flag}", f"{value}B" if bytes_ else str(value)]
     return shlex.join(words)

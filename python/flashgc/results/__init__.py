@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from flashgc.results.samples import Samples
     from flashgc.results.streams import Fdp, FdpEvents, Handle, Stream
     from flashgc.results.swap import Swap, SwapConfig
+    from flashgc.results.tenants import Tenant
     from flashgc.results.timing import Timing
     from flashgc.results.trace import Recorded, Replayed, StreamStat, TraceStat, WorkingSets
     from flashgc.results.wear import Erases, Levelling, Wear, WearPoint
@@ -66,6 +67,7 @@ __all__ = [
     "StreamStat",
     "Swap",
     "SwapConfig",
+    "Tenant",
     "Throughput",
     "TimeShare",
     "TimeShares",
@@ -94,6 +96,7 @@ _HOMES = {
     "Result": "result",
     **dict.fromkeys(("Fdp", "FdpEvents", "Handle", "Stream"), "streams"),
     **dict.fromkeys(("Swap", "SwapConfig"), "swap"),
+    "Tenant": "tenants",
     "Timing": "timing",
     **dict.fromkeys(("Recorded", "Replayed", "StreamStat", "TraceStat", "WorkingSets"), "trace"),
     **dict.fromkeys(("Erases", "Levelling", "Wear", "WearPoint"), "wear"),

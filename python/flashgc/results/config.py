@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from flashgc import results
@@ -98,7 +98,7 @@ class Config:
     #: How long operations take; ``None`` where that was not given.
     times: str | None = None
     #: Clock, channels and queues of a timed drive, by their names; ``None`` without a clock.
-    timed: Mapping[str, Scalar] | None = None
+    timed: Mapping[str, Scalar | Sequence[str]] | None = None
     #: The page cache of a virtual memory system; ``None`` without one.
     swap: results.SwapConfig | None = None
     #: The host; ``None`` without one.

@@ -23,6 +23,7 @@ _KEYS = ("experiments", "zip", "leave_out")
 _NOT_OF_A_CELL = {
     "run.jobs": "flashgc sweep --jobs",
     "run.timeline": "flashgc run --timeline, of one cell",
+    "workload.tenant": "flashgc run, with a file for each set of tenants",
 }
 #: Cells of the largest grid.
 MOST = 10_000_000

@@ -167,7 +167,6 @@ impl TimedPlan {
                 "a lower --gc-high, or more spare space",
             ));
         }
-        let arrivals = self.arrivals.or(requests.default_arrivals());
         let settings = Settings {
             collecting: Collecting {
                 low,
@@ -179,10 +178,7 @@ impl TimedPlan {
                 }),
                 ..self.settings.collecting
             },
-            host: match arrivals {
-                Some(Arrivals::Closed { threads, think_ns }) => Loop::Closed { threads, think_ns },
-                _ => Loop::Open,
-            },
+            host: Loop::of(self.arrivals.or(requests.default_arrivals())),
             ..self.settings.clone()
         };
         settings.check()?;

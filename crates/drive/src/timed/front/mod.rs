@@ -1,11 +1,13 @@
 //! The front end: arrivals in an open or a closed loop, the queue depth, and the way of a request
 //! between its arrival and its completion.
 
+mod arbiter;
 mod arrivals;
 mod cache;
 mod cover;
 mod dispatch;
 mod hosted;
+mod lines;
 mod requests;
 mod shape;
 mod write_back;
@@ -31,6 +33,7 @@ use cache::WriteCache;
 use requests::{Party, Requests, Waiting};
 use write_back::WriteBack;
 
+pub use lines::Lines;
 pub use shape::Shape;
 
 /// Requests that may wait in front of the drive.
@@ -96,6 +99,8 @@ pub struct FrontEnd {
     /// The map on flash, if there is one: operations go through it to their dies.
     mapping: Option<Box<Mapping>>,
     write_back: Option<Box<WriteBack>>,
+    /// The arrivals and lines of tenants, where several share the drive: requests come from there alone.
+    lines: Option<Box<Lines>>,
     /// When threads that rest issue their next requests, in order.
     resting: VecDeque<u64>,
     /// Threads whose requests were completed and that do not rest.
@@ -110,7 +115,7 @@ impl State for FrontEnd {
     state! {
         named: "front end";
         values: has_started, waiting, requests, outstanding, resting, free_threads, is_due, is_overloaded, counts;
-        states: arrivals, cache, mapping, write_back;
+        states: arrivals, cache, mapping, write_back, lines;
         fixed: host, queue_depth, shape;
     }
 }
@@ -130,6 +135,7 @@ impl FrontEnd {
             cache: WriteCache::new(settings.write_cache, settings.hardware.unit_bytes()),
             mapping: None,
             write_back: None,
+            lines: None,
             resting: VecDeque::new(),
             free_threads: 0,
             is_due: false,
@@ -141,6 +147,11 @@ impl FrontEnd {
     /// Lets requests go through a host's cache first.
     pub fn put_behind(&mut self, host: ClockedHost) {
         self.write_back = Some(Box::new(WriteBack::new(host)));
+    }
+
+    /// Lets requests come from the lines of tenants.
+    pub fn put_tenants(&mut self, lines: Lines) {
+        self.lines = Some(Box::new(lines));
     }
 
     /// Lets page operations go through a map on flash, of so many pages of the host and beside them
@@ -214,7 +225,8 @@ impl FrontEnd {
 
     /// Whether requests arrive at times of their own.
     pub fn has_open_loop(&self) -> bool {
-        self.host == Loop::Open
+        let alone = || self.host == Loop::Open;
+        self.lines.as_ref().map_or_else(alone, |lines| lines.have_open_loop())
     }
 
     /// Puts the counts until `now` into `totals`.
@@ -244,6 +256,9 @@ impl FrontEnd {
             return Ok(());
         }
         self.start_write_back(shared, dies)?;
+        if self.lines.is_some() {
+            return self.start_lines(shared, dies);
+        }
         match self.host {
             Loop::Open => self.expect_arrival(shared),
             Loop::Closed { threads, .. } => {
@@ -262,6 +277,9 @@ impl FrontEnd {
         shared: &mut Shared<O>,
         dies: &mut Scheduler,
     ) -> Result<(), DriveError> {
+        if self.lines.is_some() {
+            return self.admit_lines(shared, dies);
+        }
         self.is_due = false;
         loop {
             let has_room = self.waiting.front().is_some_and(|first| self.has_room(first));
@@ -290,6 +308,9 @@ impl FrontEnd {
         shared: &mut Shared<O>,
         dies: &mut Scheduler,
     ) -> Result<(), DriveError> {
+        if self.lines.is_some() {
+            return self.arrivals_of_lines(shared, dies);
+        }
         match self.host {
             Loop::Open => {
                 if let Some(request) = self.arrivals.take(&*shared.map, &self.shape)? {
@@ -369,6 +390,10 @@ impl FrontEnd {
         dies: &mut Scheduler,
         waiting: Waiting,
     ) -> Result<(), DriveError> {
+        if let Some(lines) = &mut self.lines {
+            self.is_overloaded |= lines.push(waiting);
+            return Ok(());
+        }
         if self.waiting.is_empty() && self.has_room(&waiting) {
             return self.dispatch(shared, dies, waiting);
         }

@@ -5,6 +5,7 @@ use flashgc_base::spec::count;
 use flashgc_base::value;
 use serde::{Deserialize, Serialize};
 
+use super::tenants::TenantResult;
 use super::totals::{CollectionCounts, Totals};
 use crate::metrics::latency::{LatencyResult, TimeShares};
 use crate::metrics::series::SeriesResult;
@@ -27,6 +28,9 @@ pub struct TimedResult {
     pub utilisation: Utilisation,
     /// The counts of collections.
     pub collecting: CollectionResult,
+    /// What each tenant got, in their order; `None` where the drive has one host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tenants: Option<Vec<TenantResult>>,
     /// The series over time of the first run.
     pub over_time: SeriesResult,
     /// Time that passed in the drive, all runs together.

@@ -7,6 +7,7 @@ use flashgc_ftl::StreamCounts;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::result::{CollectionResult, Overload, Throughput, TimedResult, Utilisation, interval};
+use super::tenants::ByTenant;
 use crate::config::Resolved;
 use crate::metrics::latency::{Latencies, LatencyResult};
 use crate::result::{RunResult, summarise as summarise_counts};
@@ -123,6 +124,9 @@ fn timed_result(timed: &Timed, runs: &[Measured]) -> TimedResult {
         collecting: runs
             .iter()
             .fold(CollectionResult::default(), |sum, run| sum.plus(&run.collecting)),
+        tenants: (!timed.tenants.is_empty()).then(|| {
+            ByTenant::results(&timed.tenants, runs.iter().map(|run| run.meter.tenants()), seconds)
+        }),
         over_time: over_time.unwrap_or_default(),
         simulated_seconds: seconds,
         requests_in_system: if ns > 0 { request_ns as f64 / ns as f64 } else { 0.0 },
