@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
 from tests.conftest import Command
 
 import flashgc
+from flashgc.kept import Store
+from flashgc.kept.tidy import tidy
 from flashgc.results import Result
 
 DRIVE = (
@@ -99,9 +102,21 @@ def test_a_result_shows_what_each_tenant_got_in_80_columns(command: Command) -> 
     done = command("run", *DRIVE, "--tenant", DB, "--tenant", BULK, "--quiet")
     assert done.returncode == 0, done.stderr
     text = done.stdout
-    assert max(map(len, text.splitlines())) <= 80
-    table = text[text.index("tenant  requests") :].splitlines()
-    assert [line.split()[0] for line in table[:3]] == ["tenant", "db", "bulk"], text
+    assert "tenant db            zipf:theta=0.99,scatter=yes,read=0.8, arrivals " in text
+    table = text[text.rindex("\n\ntenant") :].split("\n")[2:-1]
+    assert table[0].split() == [
+        "tenant",
+        "share",
+        "requests/s",
+        "mean",
+        "p50",
+        "p99",
+        "p99.9",
+        "max",
+    ]
+    assert [line[:4].strip() for line in table[1:]] == ["db", "", "bulk"], text
+    assert [" write " in line for line in table[1:]] == [False, True, True]
+    assert max(map(len, table)) <= 80
 
 
 @pytest.mark.parametrize(
@@ -121,7 +136,7 @@ def test_a_result_shows_what_each_tenant_got_in_80_columns(command: Command) -> 
         (
             'workload = "uniform"',
             'workload = "unifrom"',
-            "FILE:17:1: unknown generator 'unifrom'; hint: did you mean 'uniform'?",
+            "FILE:17:1: unknown workload 'unifrom'; hint: did you mean 'uniform'?",
         ),
         (
             'name = "bulk"\n',
@@ -158,7 +173,7 @@ def test_a_result_shows_what_each_tenant_got_in_80_columns(command: Command) -> 
         (
             'kind = "timed"\ntimes = "read=50us,program=200us,erase=1.5ms"\n',
             "",
-            'tenant only applies to kind = "timed" in [drive]; hint: add kind = "timed" in [drive]',
+            "FILE:6:3: tenant only applies to --drive timed; hint: add --drive timed",
         ),
     ],
 )
@@ -206,8 +221,8 @@ def test_a_trace_fits_the_part_of_its_tenant_or_is_refused(
     command: Command, tmp_path: Path
 ) -> None:
     trace = tmp_path / "a.csv"
-    rows = [f"{number * 1000},{number * 4096},4096,write" for number in range(512)]
-    trace.write_text("time_ns,offset,size,op\n" + "\n".join(rows) + "\n")
+    rows = [f"{number},W,{number * 4096},4096,0" for number in range(512)]
+    trace.write_text("\n".join(["time_us,op,offset_bytes,size_bytes,dev", *rows]) + "\n")
     tenant = f"name=replay; workload={trace}; arrivals=closed:threads=2"
     # 64 blocks of 16 pages at 20% spare have 819 pages.
     found = refused(command, *DRIVE, "--tenant", f"{tenant}; space=50%", "--tenant", BULK)
@@ -218,3 +233,22 @@ def test_a_trace_fits_the_part_of_its_tenant_or_is_refused(
     made = document(command, *DRIVE, "--tenant", f"{tenant}; space=63%", "--tenant", BULK)
     replayed = made["tenants"][0]  # type: ignore[index]
     assert replayed["requests"] > 0
+
+
+def test_kept_results_have_columns_for_each_tenant_and_a_command(
+    command: Command, tmp_path: Path
+) -> None:
+    kept = tmp_path / "kept.results"
+    words = (*DRIVE, "--tenant", DB, "--tenant", BULK)
+    made = document(command, *words, "--results", str(kept))
+    other = document(command, *DRIVE, "--tenant", BULK, "--results", str(kept))
+    assert other["digest"] != made["digest"]
+    with Store(kept, make=False) as store:
+        row, second = tidy(store)
+    tenants: list[dict[str, dict[str, float]]] = made["tenants"]  # type: ignore[assignment]
+    assert row["tenant"] == f"{DB} | {BULK}"
+    assert row["tenant_db_share"] + row["tenant_bulk_share"] == pytest.approx(1)
+    assert row["tenant_db_read_p99_us"] == tenants[0]["read_us"]["p99"]
+    assert "tenant_db_share" not in second
+    again = shlex.split(str(row["command"]))[2:]
+    assert document(command, *again)["digest"] == made["digest"]

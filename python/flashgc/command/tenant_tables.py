@@ -18,18 +18,16 @@ def show_tenants(out: Console, result: Result) -> None:
     if timing is None or not timing.tenants:
         return
     out.print()
-    columns = [("tenant", LEFT), ("requests", RIGHT), ("share", RIGHT)]
-    for side in ("read", "write"):
-        columns += [(f"{side} mean", RIGHT), ("p99", RIGHT), ("p99.9", RIGHT)]
-    made = table(out, columns)
+    names = ("mean", "p50", "p99", "p99.9", "max")
+    columns = [("tenant", LEFT), ("share", RIGHT), ("requests/s", RIGHT), ("", LEFT)]
+    made = table(out, [*columns, *((name, RIGHT) for name in names)])
     for one in timing.tenants:
-        cells = [one.name, format_rate(one.requests_per_second, ""), format_share(one.share)]
-        for figures in (one.read_us, one.write_us):
-            times = ("mean", "p99", "p99_9")
-            cells += (
-                ["-"] * 3
-                if figures is None
-                else [format_time(getattr(figures, key)) for key in times]
-            )
-        made.add_row(*cells)
+        head = [one.name, format_share(one.share), format_rate(one.requests_per_second, "")[:-3]]
+        for side, figures in (("read", one.read_us), ("write", one.write_us)):
+            if figures is not None:
+                times = (getattr(figures, name.replace(".", "_")) for name in names)
+                made.add_row(*head, side, *map(format_time, times))
+                head = [""] * len(head)
+        if head[0]:
+            made.add_row(*head, "", *["-"] * len(names))
     show(out, made)

@@ -18,10 +18,11 @@ from flashgc.command.render import (
     unicode,
 )
 from flashgc.options import find
+from flashgc.results.result import short_workload
 from flashgc.units import format_count, format_rate, format_share, format_size, format_time
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping
 
     from flashgc._documents import Scalar
     from flashgc.command.render import Console
@@ -115,7 +116,7 @@ def _few_digits(count: float) -> str:
 def _rows(result: Result, drive: str, spare: str, plus_minus: str) -> Iterable[tuple[str, str]]:
     config = result.config
     timed = config.timed or {}
-    yield from _workloads(result, timed)
+    yield from _workloads(result)
     yield "policy", f"{result.policy}, preemption {result.preemption}"
     yield "drive", drive
     yield "hardware", _hardware(timed)
@@ -188,20 +189,18 @@ def collections(result: Result) -> str:
     return ", ".join(parts)
 
 
-def _workloads(
-    result: Result, timed: Mapping[str, Scalar | Sequence[str]]
-) -> Iterable[tuple[str, str]]:
-    tenants = timed.get("tenants") or ()
-    if not tenants:
+def _workloads(result: Result) -> Iterable[tuple[str, str]]:
+    timed = result.config.timed or {}
+    if not result.config.tenants:
         yield "workload", f"{result.workload}, {_arrivals(timed)}"
         return
-    for tenant in tenants:
-        name, _, rest = tenant.removeprefix("name=").partition("; ")
-        yield f"tenant {name}", rest.replace("; ", ", ")
-    yield (
-        "arbitration",
-        str(timed["arbitration"] if "arbitration" in timed else find("arbitration").default),
-    )
+    for tenant in result.config.tenants:
+        keys = dict(part.split("=", 1) for part in tenant.split("; "))
+        first = [short_workload(keys.pop("workload"))]
+        name = keys.pop("name")
+        rest = [f"{key.replace('_', ' ')} {value}" for key, value in keys.items()]
+        yield f"tenant {name}", ", ".join(first + rest)
+    yield "arbitration", str(timed.get("arbitration", find("arbitration").default))
 
 
 def _arrivals(timed: Mapping[str, Scalar]) -> str:
@@ -256,7 +255,7 @@ def show_ranking(comparison: Comparison, drive: str) -> None:
     first = comparison.results[0]
     timed = first.config.timed or {}
     rows = [
-        *_workloads(first, timed),
+        *_workloads(first),
         ("drive", drive),
         ("hardware", _hardware(timed)),
         ("times", str(first.config.times).replace(",", ", ")),

@@ -115,13 +115,12 @@ def without_names(config: Mapping[str, Any], contents: Contents) -> dict[str, An
         made["workload"] = _IN_SPEC.sub(lambda match: f"path={contents.digest(match[1])}", workload)
     tenants = (config.get("timed") or {}).get("tenants")
     if tenants:
-        digests = [
-            [
-                contents.digest(file)
-                for file in ([name] if _core.is_trace(name) else _IN_SPEC.findall(name))
-            ]
+        files = [
+            file
             for name in map(workload_of, tenants)
+            for file in ([name] if _core.is_trace(name) else _IN_SPEC.findall(name))
         ]
+        digests = [contents.digest(file) for file in files]
         made["timed"] = {**config["timed"], "tenants": [tenants, digests]}
     if config.get("streams"):
         made["streams"] = contents.digest(str(config["streams"]))

@@ -74,6 +74,8 @@ def axis_value(name: str, value: Any) -> tuple[str, Any]:
     if name == "source":
         return "workload", value
     kind = find(name).kind if known(name) else "text"
+    if isinstance(value, list):
+        return name, " | ".join(map(str, value))
     if kind == "share":
         return name, None if value is None else parse_share(value)
     if kind == "size":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from flashgc import results
 from flashgc._documents import Scalar
@@ -98,11 +99,16 @@ class Config:
     #: How long operations take; ``None`` where that was not given.
     times: str | None = None
     #: Clock, channels and queues of a timed drive, by their names; ``None`` without a clock.
-    timed: Mapping[str, Scalar | Sequence[str]] | None = None
+    timed: Mapping[str, Scalar] | None = None
     #: The page cache of a virtual memory system; ``None`` without one.
     swap: results.SwapConfig | None = None
     #: The host; ``None`` without one.
     host: results.HostConfig | None = None
+
+    @property
+    def tenants(self) -> tuple[str, ...]:
+        """The tenants that share the drive, as texts; empty where it has one host."""
+        return tuple(cast("Sequence[str]", (self.timed or {}).get("tenants") or ()))
 
     @property
     def unit(self) -> int:

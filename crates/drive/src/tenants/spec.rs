@@ -99,7 +99,7 @@ pub const KEYS: &[Key] = &[
 
 const MOST_WEIGHT: u32 = 65_535;
 
-/// The priority classes of NVMe (base specification 1.4, 4.13).
+/// The priority classes of NVMe (base specification 2.0, 3.4.4).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Priority {
     /// Before all others.

@@ -1,5 +1,5 @@
 //! Whose request is next: weighted round robin with urgent priority class, the arbitration of NVMe
-//! (base specification 1.4, 4.13.2).
+//! (base specification 2.0, 3.4.4).
 //!
 //! Tenants of the class urgent come before all others. The classes high, medium and low each have a
 //! number of requests a round, their weight; a round ends when every class with requests has used its

@@ -94,14 +94,15 @@ pub struct Overload {
 }
 
 impl Overload {
-    /// The warning for the user.
-    pub fn warning(&self) -> String {
+    /// The warning for the user; of a drive that tenants share or not.
+    pub fn warning(&self, is_shared: bool) -> String {
         // A little below the rate that can be sustained.
         let scale = match 0.9 * self.sustainable_per_second / self.offered_per_second {
             small if small < 0.01 => format!("{small:.1e}"),
             scale => format!("{scale:.2}"),
         };
         let waiting = count(self.outstanding, "request");
+        let closed = if is_shared { "for a tenant arrivals=" } else { "--arrivals " };
         let end = match self.is_cut_short {
             true => format!("the run was stopped with {waiting} waiting"),
             false => format!("{waiting} waited when the last one arrived"),
@@ -109,7 +110,7 @@ impl Overload {
         format!(
             "overload: requests arrive at {:.0} a second and the drive serves {:.0}; {end}, so \
              response times grow with the length of the run; hint: --rate-scale {scale}, or \
-             --arrivals closed:threads=8",
+             {closed}closed:threads=8",
             self.offered_per_second, self.sustainable_per_second,
         )
     }

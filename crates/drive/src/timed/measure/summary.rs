@@ -157,7 +157,7 @@ fn warnings(result: &RunResult, measured: &TimedResult) -> Vec<String> {
         return warnings;
     }
     if let Some(overload) = &measured.overload {
-        warnings.push(overload.warning());
+        warnings.push(overload.warning(measured.tenants.is_some()));
     }
     if result.host_pages > 0 && result.erases == 0 {
         warnings.push(
