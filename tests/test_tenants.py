@@ -252,3 +252,16 @@ def test_kept_results_have_columns_for_each_tenant_and_a_command(
     assert "tenant_db_share" not in second
     again = shlex.split(str(row["command"]))[2:]
     assert document(command, *again)["digest"] == made["digest"]
+
+
+def test_a_search_runs_tenants_and_a_grid_refuses_them(command: Command, tmp_path: Path) -> None:
+    file = tmp_path / "tenants.toml"
+    file.write_text(FILE)
+    found = command(
+        "find", "queue_depth", file, "--wanted", "all_mean_us<1000000", "--from", 4, "--to", 8,
+        "--json",
+    )  # fmt: skip
+    assert found.returncode == 0, found.stderr
+    assert '"all_mean_us":' in found.stdout
+    refusal = f"error: {file}:8:3: no cell of a grid has it; hint: flashgc run, with a file for "
+    assert command("sweep", file).stderr.startswith(refusal)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from flashgc import _tenants
 from flashgc._core import ConfigError
 from flashgc.command import output
 from flashgc.options import (
@@ -278,4 +279,5 @@ def asked(file: Path | str | None, typed: dict[str, Any]) -> Asked:
         # Of a list in the file, the places of its elements are no longer true.
         places = {at: where for at, where in places.items() if not at.startswith(f"{path}.")}
         places[path] = FLAGS[path]
-    return Asked(values, {**FLAGS, **places}, load_policies(values.get("gc"), places))
+    given = {**_tenants.gathered(values, places)}
+    return Asked(given, {**FLAGS, **places}, load_policies(values.get("gc"), places))
