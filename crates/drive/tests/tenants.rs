@@ -193,19 +193,23 @@ fn a_tenant_alone_has_the_digits_of_a_host_alone() {
     }
 }
 
+/// Two classes that wait for places beside an urgent tenant, and two tenants in one of them: all that
+/// arbitration keeps matters to the digits.
 fn mixed() -> RunConfig {
     let db =
         "name=db; priority=urgent; workload=zipf:read=0.7; arrivals=poisson:rate=700; space=30%";
-    let bulk =
-        "name=bulk; workload=sequential; arrivals=closed:threads=8,think=100us; request_size=16KiB";
-    let last = "name=last; workload=uniform:trim=0.1; arrivals=closed:threads=4; weight=2";
+    let bulk = "name=bulk; priority=low; workload=sequential; arrivals=closed:threads=8,think=100us; \
+                request_size=16KiB";
+    let last = "name=last; workload=uniform:trim=0.1; arrivals=closed:threads=12; weight=2";
+    let more = "name=more; workload=uniform; arrivals=closed:threads=12; weight=3";
     RunConfig {
         warmup: "1x".into(),
         length: Length::Requests(60_000),
-        ..config(&[db, bulk, last], |timed| {
+        ..config(&[db, bulk, last, more], |timed| {
             timed.queue_depth = 6;
             timed.channels = 2;
             timed.preemption = "pgc".into();
+            timed.arbitration = "medium=7,low=3".into();
         })
     }
 }
