@@ -46,11 +46,14 @@ def _to_the_workload(asked: Experiment, trace: bool, places: Places) -> None:
             f"{places.get('workload.source', 'workload')}: {name} only applies to {drive}; "
             f"hint: add {drive}"
         )
+    what = f"the workload '{source}' is a generator"
+    if "workload.tenant" in asked:
+        what = "no tenant has one"
     for path in asked:
         if PATHS[path].holder == "trace" and not trace:
             raise ConfigError(
-                f"{_places.subject(places, path)} only applies to traces, and the workload "
-                f"'{source}' is a generator; hint: leave it out, or name a trace"
+                f"{_places.subject(places, path)} only applies to traces, and {what}; hint: leave "
+                "it out, or name a trace"
             )
 
 

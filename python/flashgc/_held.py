@@ -45,6 +45,8 @@ def unit(asked: Experiment, places: Places) -> int:
 def value(option: Option, given: Any, unit: int, places: Places) -> Any:
     """One value as the engine takes it; ``unit`` is a mapping unit in bytes."""
     path = option.path
+    if option.listing:
+        return several(given)
     if option.kind in TEXTS:
         return given == "yes" if option.kind == "yes-no" else str(given)
     if option.kind in ("share", "number"):

@@ -6,7 +6,7 @@ import itertools
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from flashgc import _applies, _core, _held, _kinds, _places
+from flashgc import _applies, _core, _held, _kinds, _places, _tenants
 from flashgc._core import ConfigError
 from flashgc._kinds import several as _several
 from flashgc.options import find
@@ -38,8 +38,10 @@ def configurations(
     """
     places = places or {}
     trace = _core.is_trace(asked["workload.source"])
+    shared = _tenants.workloads(asked)
     _held.check_texts(asked, places, python)
-    _applies.check(asked, trace, places)
+    _applies.check(asked, trace or any(map(_core.is_trace, shared)), places)
+    _tenants.check(asked, places)
     _held.check_source(asked, places)
     unit = _held.unit(asked, places)
     common: dict[str, Any] = {

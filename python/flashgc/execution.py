@@ -12,7 +12,7 @@ from flashgc._core import ConfigError, Control
 from flashgc.checkpoints import Checkpoint, File, configuration
 from flashgc.configuration import configurations
 from flashgc.experiment import Experiment
-from flashgc.options import find
+from flashgc.options import PATHS, find
 from flashgc.units import parse_count
 
 if TYPE_CHECKING:
@@ -101,7 +101,10 @@ def _given(
     given = {path: value for path, value in asked.given.items() if path != "run.jobs"}
     if "run.runs" not in given and configs[0]["runs"] != 1:
         given["run.runs"] = configs[0]["runs"]
-    lists = [value if isinstance(value, list) else [value] for value in given.values()]
+    lists = [
+        value if isinstance(value, list) and not PATHS[path].listing else [value]
+        for path, value in given.items()
+    ]
     alone = []
     for values in itertools.product(*lists):
         one = dict(zip(given, values, strict=True))

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from flashgc import _core, options
+from flashgc import _core, _tenants, options
 from flashgc._core import ConfigError
 from flashgc._places import Places
 from flashgc.options import Option
@@ -60,6 +60,7 @@ def experiment(values: Mapping[str, Mapping[str, Any]], places: Places | None = 
     """
     places = places or {}
     given: dict[str, Any] = {}
+    values = _tenants.gathered(values, places)
     for section, keys in with_device(_sections(values, places), places).items():
         for key, value in keys.items():
             option = _option(section, key, places)
@@ -109,7 +110,7 @@ def _checked(option: Option, value: Any, where: str) -> Any:
     """The value, of the type that the option takes."""
     if value == []:
         raise ConfigError(f"{where}: found an empty list; hint: name at least one")
-    if isinstance(value, list) and option.several:
+    if isinstance(value, list) and (option.several or option.listing):
         return [_single(option, one, where) for one in value]
     return _single(option, value, where)
 

@@ -5,7 +5,7 @@ Written by ``make docs`` from the declarations of the options; edit those instea
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict
 
 if TYPE_CHECKING:
@@ -93,6 +93,11 @@ class RunKeywords(TypedDict, total=False):
     arrivals: str | None
     """When requests arrive: poisson, periodic, gaps, bursts, closed. For example
     poisson:rate=20000. [default: the times of a trace, or closed:threads=1]
+    """
+    tenant: Sequence[str | Mapping[str, str | float]] | None
+    """A host that shares the drive with others, instead of source: keys and values with ; between
+    them, or [[tenant]] in a file. Repeat for each tenant; see docs/tenants.md. For example name=db;
+    workload=zipf:read=0.7; arrivals=poisson:rate=2000; priority=urgent; space=25%.
     """
     rate_scale: float | str | None
     """Factor on the arrival rate: 2 makes requests arrive twice as fast. [default: 1]"""
@@ -200,6 +205,10 @@ class RunKeywords(TypedDict, total=False):
     """
     queue_depth: int | str | None
     """Requests that the drive works on at a time; further requests wait in the host. [default: 256]
+    """
+    arbitration: str | None
+    """Requests a round of the priority classes of tenants, 1 to 256 each: weighted round robin with
+    urgent priority class, as in NVMe. [default: high=4,medium=2,low=1]
     """
     mapping: str | None
     """How logical pages are found on flash: page, fast, bast, dftl. Log-block mappings (fast, bast)
@@ -380,6 +389,11 @@ class CompareKeywords(TypedDict, total=False):
     """When requests arrive: poisson, periodic, gaps, bursts, closed. For example
     poisson:rate=20000. [default: the times of a trace, or closed:threads=1]
     """
+    tenant: Sequence[str | Mapping[str, str | float]] | None
+    """A host that shares the drive with others, instead of source: keys and values with ; between
+    them, or [[tenant]] in a file. Repeat for each tenant; see docs/tenants.md. For example name=db;
+    workload=zipf:read=0.7; arrivals=poisson:rate=2000; priority=urgent; space=25%.
+    """
     rate_scale: float | str | None
     """Factor on the arrival rate: 2 makes requests arrive twice as fast. [default: 1]"""
     disorder: Disorder | None
@@ -486,6 +500,10 @@ class CompareKeywords(TypedDict, total=False):
     """
     queue_depth: int | str | None
     """Requests that the drive works on at a time; further requests wait in the host. [default: 256]
+    """
+    arbitration: str | None
+    """Requests a round of the priority classes of tenants, 1 to 256 each: weighted round robin with
+    urgent priority class, as in NVMe. [default: high=4,medium=2,low=1]
     """
     mapping: str | Sequence[str] | None
     """How logical pages are found on flash: page, fast, bast, dftl. Log-block mappings (fast, bast)

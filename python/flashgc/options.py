@@ -60,6 +60,8 @@ class Option:
     instead: str
     #: Several values make several configurations to compare.
     several: bool
+    #: Several values are parts of one configuration.
+    listing: bool
     #: The words to choose from, where they are fixed.
     words: tuple[str, ...]
     #: The list of the registry whose names are the words; empty if there is none.
@@ -96,6 +98,21 @@ class Option:
 
 
 @dataclass(frozen=True)
+class TenantKey:
+    """A key of a tenant."""
+
+    name: str
+    #: What help texts call the value.
+    metavar: str
+    #: The default as typed, or in words; empty where it must be given.
+    default: str
+    #: A value worth showing.
+    example: str
+    #: Plain sentences.
+    help: str
+
+
+@dataclass(frozen=True)
 class Section:
     """A section of an experiment file."""
 
@@ -104,7 +121,7 @@ class Section:
     summary: str
 
 
-def _load() -> tuple[tuple[Section, ...], tuple[Option, ...]]:
+def _load() -> tuple[tuple[Section, ...], tuple[Option, ...], tuple[TenantKey, ...]]:
     listing = json.loads(_core.options())
     made = []
     for raw in listing["options"]:
@@ -112,11 +129,13 @@ def _load() -> tuple[tuple[Section, ...], tuple[Option, ...]]:
         raw["words"] = tuple(raw["words"])
         raw["range"] = None if raw["range"] is None else tuple(raw["range"])
         made.append(Option(**raw))
-    return tuple(Section(**raw) for raw in listing["sections"]), tuple(made)
+    sections = tuple(Section(**raw) for raw in listing["sections"])
+    return sections, tuple(made), tuple(TenantKey(**raw) for raw in listing["tenant"])
 
 
-#: Every section and every option, in the order in which help lists them.
-SECTIONS, OPTIONS = _load()
+#: Every section and every option, in the order in which help lists them, and the keys of tenants.
+SECTIONS, OPTIONS, _TENANT = _load()
+TENANT_KEYS: Mapping[str, TenantKey] = {key.name: key for key in _TENANT}
 PATHS: Mapping[str, Option] = {option.path: option for option in OPTIONS}
 _KEYS: Mapping[str, Option] = {option.key: option for option in OPTIONS}
 

@@ -217,6 +217,8 @@ def given_values(
     ``None`` is not given. A :class:`flashgc.Trace` says how it is read, but for what is given.
     """
     values: dict[str, dict[str, Any]] = {"workload": {"source": str(workload)}}
+    if options.get("tenant") is not None and workload == find("source").default:
+        values = {}  # Nobody has named it.
     if isinstance(workload, Trace):
         reading = {**vars(workload)}
         del reading["path"]

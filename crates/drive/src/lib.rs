@@ -28,6 +28,7 @@ pub mod stats;
 pub mod stream_results;
 mod streams;
 pub mod swap;
+pub mod tenants;
 pub mod timed;
 pub mod times;
 pub mod wear;

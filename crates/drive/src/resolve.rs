@@ -137,7 +137,7 @@ impl Resolved {
                 .timed
                 .as_ref()
                 .zip(config.timed.as_ref())
-                .map(|(timed, config)| timed.canonical(config)),
+                .map(|(timed, config)| timed.canonical(config, &*self.source)),
             allocation: self.allocation.to_string(),
             wear_levelling: self.levelling.map(|levelling| levelling.to_string()),
             placement: self.placement.to_string(),

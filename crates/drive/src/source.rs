@@ -78,6 +78,11 @@ pub trait Source: Send + Sync {
     fn requests(&self) -> Option<&Requests> {
         None
     }
+
+    /// The workload of each tenant, where several share the drive.
+    fn tenants(&self) -> &[Requests] {
+        &[]
+    }
 }
 
 /// Whether `workload` is the path of a trace: it is no generator's spec, and there is such a file

@@ -16,6 +16,7 @@ mod replays;
 mod runs;
 mod streams;
 mod swap;
+mod tenants;
 mod timed;
 mod timed_common;
 mod timed_devices;

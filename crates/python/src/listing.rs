@@ -2,6 +2,7 @@
 
 use flashgc_base::spec::{Kind, Param};
 use flashgc_drive::options::{OptionInfo, Section, Words};
+use flashgc_drive::tenants::KEYS;
 use flashgc_ftl::endurance::endurance_laws;
 use flashgc_ftl::frontier::frontiers;
 use flashgc_ftl::levelling::wear_levellings;
@@ -62,6 +63,13 @@ pub(crate) fn options() -> Value {
             "name": section.name(),
             "summary": section.summary(),
         })).collect::<Vec<_>>(),
+        "tenant": KEYS.iter().map(|key| json!({
+            "name": key.name,
+            "metavar": key.metavar,
+            "default": key.default,
+            "example": key.example,
+            "help": key.help,
+        })).collect::<Vec<_>>(),
         "options": flashgc_drive::options::options().into_iter().map(option).collect::<Vec<_>>(),
     })
 }
@@ -91,6 +99,7 @@ fn option(info: &OptionInfo) -> Value {
         "drives": info.drives.name(),
         "instead": info.instead,
         "several": info.several,
+        "listing": info.listing,
         "words": words,
         "list": list,
         "holder": info.holder.name(),

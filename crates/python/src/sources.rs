@@ -7,6 +7,8 @@ use std::sync::Arc;
 use flashgc_base::spec::SpecError;
 use flashgc_drive::options::{self, RunConfig, TimedConfig, TraceConfig};
 use flashgc_drive::source::{self, Source, TimedSource, TraceReplay, is_trace};
+use flashgc_drive::tenants::source::TenantsSource;
+use flashgc_drive::tenants::{self, TenantSpec};
 use flashgc_workload::generate::GeneratorSpec;
 use flashgc_workload::requests::{Disorder, Requests, TimedTrace};
 use flashgc_workload::trace::{
@@ -57,6 +59,7 @@ pub(crate) fn open(
     for config in configs {
         let same = |(other, _): &&(&RunConfig, Opened)| {
             other.workload == config.workload
+                && tenants_of(other) == tenants_of(config)
                 && other.trace == config.trace
                 && other.unit() == config.unit()
                 && other.units_per_block() == config.units_per_block()
@@ -81,6 +84,11 @@ pub(crate) fn open(
     Ok(opened.into_iter().map(beside).collect())
 }
 
+/// The tenants that share the drive, as typed.
+fn tenants_of(config: &RunConfig) -> &[String] {
+    config.timed.as_ref().map_or(&[], |timed| &timed.tenants)
+}
+
 /// What a drive with a clock does about times that go back; `None` without a clock.
 fn disorder(config: &RunConfig) -> Option<&str> {
     config.timed.as_ref().map(|timed| timed.disorder.as_str())
@@ -92,8 +100,14 @@ fn open_one(
     watch: &mut Watch<'_>,
     instead: Option<&Instead>,
 ) -> PyResult<Opened> {
+    if !tenants_of(config).is_empty() {
+        return open_tenants(py, config, watch);
+    }
     if let Some(timed) = &config.timed {
-        return open_timed(py, config, timed, watch, instead);
+        let Read { requests, notes, references, dirty } =
+            open_timed(py, config, timed, watch, instead)?;
+        let source = Arc::new(TimedSource::new(config.workload.clone(), requests));
+        return Ok(Opened { source, notes, references, dirty });
     }
     if instead.is_none() && !is_trace(&config.workload) {
         let spec = GeneratorSpec::parse(&config.workload).map_err(errors::config)?;
@@ -119,20 +133,44 @@ fn open_one(
     Ok(Opened { source: Arc::new(trace), notes, references, dirty })
 }
 
+/// The workloads of tenants, each read as the only one would be.
+fn open_tenants(py: Python<'_>, config: &RunConfig, watch: &mut Watch<'_>) -> PyResult<Opened> {
+    let timed = config.timed.as_ref().expect("tenants share a drive with a clock");
+    let (mut each, mut notes) = (Vec::new(), Vec::new());
+    let (mut references, mut dirty) = (false, false);
+    for TenantSpec { name, workload, arrivals, .. } in
+        tenants::specs(timed).map_err(errors::config)?
+    {
+        let arrivals = arrivals.map(|arrivals| arrivals.to_string());
+        let own = TimedConfig { arrivals, tenants: Vec::new(), ..timed.clone() };
+        let alone = RunConfig { workload: workload.clone(), ..config.clone() };
+        let read = open_timed(py, &alone, &own, watch, None)?;
+        notes.extend(read.notes.into_iter().map(|note| format!("tenant {name}: {note}")));
+        (references, dirty) = (references || read.references, dirty || read.dirty);
+        each.push((name, TimedSource::new(workload, read.requests)));
+    }
+    let source = Arc::new(TenantsSource::new(each));
+    Ok(Opened { source, notes, references, dirty })
+}
+
+/// Requests with times, and what a person should know of how they were read.
+struct Read {
+    requests: Requests,
+    notes: Vec<String>,
+    references: bool,
+    dirty: bool,
+}
+
 fn open_timed(
     py: Python<'_>,
     config: &RunConfig,
     timed: &TimedConfig,
     watch: &mut Watch<'_>,
     instead: Option<&Instead>,
-) -> PyResult<Opened> {
-    let opened = |requests, notes, references, dirty| {
-        let source = TimedSource::new(config.workload.clone(), requests);
-        Ok(Opened { source: Arc::new(source), notes, references, dirty })
-    };
+) -> PyResult<Read> {
     if instead.is_none() && !is_trace(&config.workload) {
         let requests = Requests::parse(&config.workload).map_err(errors::config)?;
-        return opened(requests, Vec::new(), false, false);
+        return Ok(Read { requests, notes: Vec::new(), references: false, dirty: false });
     }
     let read = read_of(config, watch, instead)?;
     let paging = paging_of(config)?;
@@ -154,7 +192,7 @@ fn open_timed(
     if beyond > 0 {
         notes.push(format!("paging floor leaves out {beyond} of {pages} pages of the trace"));
     }
-    opened(Requests::Trace(Box::new(trace)), notes, references, dirty)
+    Ok(Read { requests: Requests::Trace(Box::new(trace)), notes, references, dirty })
 }
 
 /// Whether flush commands mean anything to the drive: not to a page buffer that is protected, and a
@@ -243,13 +281,17 @@ pub(crate) fn fixes_pages(workload: &str) -> bool {
     GeneratorSpec::parse(workload).is_ok_and(|spec| spec.fixed_pages().is_some())
 }
 
-/// Checks a value of the option `key`; of `timed_source`, a workload of a drive with a clock.
+/// Checks a value of the option `key`; of `timed_source`, a workload of a drive with a clock; of
+/// `tenant.KEY`, a key of a tenant and its value.
 #[pyfunction]
 pub(crate) fn check(key: &str, text: &str) -> PyResult<()> {
     let checked = match options::find(key) {
         Some(option) => option.check(text),
         None if key == "timed_source" => source::check_timed(text),
-        None => return Err(errors::config(format!("there is no option '{key}'"))),
+        None => match key.strip_prefix("tenant.") {
+            Some(key) => tenants::check_key(key, text).map(drop),
+            None => return Err(errors::config(format!("there is no option '{key}'"))),
+        },
     };
     checked.map_err(errors::config)
 }

@@ -7,8 +7,8 @@ use toml_edit::{Document, TableLike};
 use crate::errors;
 
 /// The place of every key in `text`: `("drive.blocks", line, column)`, both from 1. A `.` in a key
-/// is not special: keys of experiment files have none. Elements of a list are `gc.victim.0`. A fault
-/// is reported as `LINE:COLUMN: what`.
+/// is not special: keys of experiment files have none. Elements of a list are `gc.victim.0`, keys
+/// of a list of tables `tenant.0.name`. A fault is reported as `LINE:COLUMN: what`.
 #[pyfunction]
 pub(crate) fn toml_places(text: &str) -> PyResult<Vec<(String, usize, usize)>> {
     let document = Document::parse(text).map_err(|error| {
@@ -38,6 +38,14 @@ fn collect(
                 let (line, column) = place(text, span.start);
                 places.push((format!("{path}.{index}"), line, column));
             }
+        }
+        for (index, inner) in item.as_array_of_tables().into_iter().flatten().enumerate() {
+            let path = format!("{path}.{index}");
+            if let Some(span) = inner.span() {
+                let (line, column) = place(text, span.start);
+                places.push((path.clone(), line, column));
+            }
+            collect(inner, &path, text, places);
         }
         if let Some(inner) = item.as_table_like() {
             collect(inner, &path, text, places);

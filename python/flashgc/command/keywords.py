@@ -26,7 +26,7 @@ _TYPES = {
     "yes-no": "YesNo",
 }
 #: Options whose values may be objects.
-_OBJECTS = {"placement": "Placement"}
+_OBJECTS = {"placement": "Placement", "tenant": "Sequence[str | Mapping[str, str | float]]"}
 _HEADER = '''\
 """The keywords of :func:`flashgc.run` and :func:`flashgc.compare`, with their types.
 
@@ -35,7 +35,7 @@ Written by ``make docs`` from the declarations of the options; edit those instea
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict
 
 if TYPE_CHECKING:

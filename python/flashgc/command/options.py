@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from flashgc import _tenants
 from flashgc._core import ConfigError
 from flashgc.command import output
 from flashgc.options import (
@@ -128,7 +129,7 @@ class _Option(click.Option):
             [f"--{option.flag}", option.path.replace(".", "__")],
             metavar=option.metavar,
             multiple=True,
-            callback=None if self.multiplied else _once(option),
+            callback=None if self.multiplied or option.listing else _once(option),
             shell_complete=complete(lambda: choices(option)),
         )
 
@@ -257,6 +258,8 @@ def asked(file: Path | str | None, typed: dict[str, Any]) -> Asked:
         from flashgc.experiment_file import load
 
         values, places = load(Path(file))
+        tenants = {at: where for at, where in places.items() if at.partition(".")[0] == "tenant"}
+        places |= {f"workload.{at}": where for at, where in tenants.items()}
     for name, value in typed.items():
         if value is None or value == ():
             continue
@@ -271,7 +274,10 @@ def asked(file: Path | str | None, typed: dict[str, Any]) -> Asked:
         if not isinstance(keys, dict):
             continue  # A fault of the file, which is reported when it is checked.
         keys[key] = list(value) if isinstance(value, tuple) else value
+        if PATHS[path].listing:
+            values.pop(key, None)  # The tables of the file.
         # Of a list in the file, the places of its elements are no longer true.
         places = {at: where for at, where in places.items() if not at.startswith(f"{path}.")}
         places[path] = FLAGS[path]
-    return Asked(values, {**FLAGS, **places}, load_policies(values.get("gc"), places))
+    given = {**_tenants.gathered(values, places)}
+    return Asked(given, {**FLAGS, **places}, load_policies(values.get("gc"), places))

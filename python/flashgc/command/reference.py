@@ -16,6 +16,7 @@ from flashgc.model import models
 from flashgc.options import (
     OPTIONS,
     SECTIONS,
+    TENANT_KEYS,
     Option,
     default_of,
     help_of,
@@ -301,6 +302,14 @@ def experiment_page() -> str:
             for option in of_section(section.name)
         ]
         parts += [f"## [{section.name}]", f"{section.summary}.", "\n".join(rows)]
+    rows = ["| key | default | what it means |", "|---|---|---|"]
+    rows += [
+        f"| `{key.name}` | {key.default or 'must be given'} | {key.help} For example "
+        f"`{key.example}`. |"
+        for key in TENANT_KEYS.values()
+    ]
+    about = "A host that shares a drive with a clock; a table for each ([tenants](../tenants.md))."
+    parts += ["## [[tenant]]", about, "\n".join(rows)]
     return "\n\n".join(parts) + "\n"
 
 

@@ -8,7 +8,15 @@ from typing import Any
 import click
 
 from flashgc.command.entrance import CONTEXT
-from flashgc.options import SECTIONS, Option, default_of, help_of, names, of_section
+from flashgc.options import (
+    SECTIONS,
+    TENANT_KEYS,
+    Option,
+    default_of,
+    help_of,
+    names,
+    of_section,
+)
 
 
 @click.command(
@@ -57,6 +65,28 @@ def json_schema() -> dict[str, Any]:
                 },
             }
             for section in SECTIONS
+        }
+        | {"tenant": _tenants()},
+    }
+
+
+def _tenants() -> dict[str, Any]:
+    return {
+        "description": "The hosts that share a drive with a clock",
+        "type": "array",
+        "minItems": 1,
+        "items": {
+            "type": "object",
+            "additionalProperties": False,
+            "required": [key.name for key in TENANT_KEYS.values() if not key.default],
+            "properties": {
+                key.name: {
+                    "description": key.help,
+                    "type": ["string", "number"],
+                    "examples": [key.example],
+                }
+                for key in TENANT_KEYS.values()
+            },
         },
     }
 
@@ -69,7 +99,7 @@ def _property(option: Option) -> dict[str, Any]:
         one = {"enum": names(option)}
     many = {"type": "array", "items": one, "minItems": 1, "uniqueItems": True}
     made: dict[str, Any] = {"description": help_of(option, flags=False)}
-    made |= {"anyOf": [one, many]} if option.several else one
+    made |= {"anyOf": [one, many]} if option.several else many if option.listing else one
     if default := default_of(option):
         made["default" if default == option.usual else "$comment"] = (
             default if default == option.usual else f"default: {default}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from flashgc.command import hosts, lifetimes, stream_tables, swaps, written
+from flashgc.command import hosts, lifetimes, stream_tables, swaps, tenant_tables, written
 from flashgc.command.render import (
     LEFT,
     RIGHT,
@@ -17,6 +17,8 @@ from flashgc.command.render import (
     table,
     unicode,
 )
+from flashgc.options import find
+from flashgc.results.result import short_workload
 from flashgc.units import format_count, format_rate, format_share, format_size, format_time
 
 if TYPE_CHECKING:
@@ -54,6 +56,7 @@ def show_timed(result: Result, drive: str, spare: str) -> None:
         show(out, _latencies(out, result))
         out.print()
     show(out, facts(out, _rows(result, drive, spare, plus_minus)))
+    tenant_tables.show_tenants(out, result)
     stream_tables.show_streams(out, result)
 
 
@@ -113,7 +116,7 @@ def _few_digits(count: float) -> str:
 def _rows(result: Result, drive: str, spare: str, plus_minus: str) -> Iterable[tuple[str, str]]:
     config = result.config
     timed = config.timed or {}
-    yield "workload", f"{result.workload}, {_arrivals(timed)}"
+    yield from _workloads(result)
     yield "policy", f"{result.policy}, preemption {result.preemption}"
     yield "drive", drive
     yield "hardware", _hardware(timed)
@@ -198,6 +201,20 @@ def slc(counts: Slc) -> str:
     )
 
 
+def _workloads(result: Result) -> Iterable[tuple[str, str]]:
+    timed = result.config.timed or {}
+    if not result.config.tenants:
+        yield "workload", f"{result.workload}, {_arrivals(timed)}"
+        return
+    for tenant in result.config.tenants:
+        keys = dict(part.split("=", 1) for part in tenant.split("; "))
+        first = [short_workload(keys.pop("workload"))]
+        name = keys.pop("name")
+        rest = [f"{key.replace('_', ' ')} {value}" for key, value in keys.items()]
+        yield f"tenant {name}", ", ".join(first + rest)
+    yield "arbitration", str(timed.get("arbitration", find("arbitration").default))
+
+
 def _arrivals(timed: Mapping[str, Scalar]) -> str:
     chosen = timed.get("arrivals")
     text = "arriving by its own times" if chosen is None else f"arrivals {chosen}"
@@ -259,7 +276,7 @@ def show_ranking(comparison: Comparison, drive: str) -> None:
     first = comparison.results[0]
     timed = first.config.timed or {}
     rows = [
-        ("workload", f"{first.workload}, {_arrivals(timed)}"),
+        *_workloads(first),
         ("drive", drive),
         ("hardware", _hardware(timed)),
         ("times", str(first.config.times).replace(",", ", ")),

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from flashgc import _core
+from flashgc._tenants import workload_of
 from flashgc.policy_files import is_written
 
 #: A file in the spec of a generator.
@@ -112,6 +113,15 @@ def without_names(config: Mapping[str, Any], contents: Contents) -> dict[str, An
         made["workload"] = f"trace {contents.digest(workload)}"
     else:
         made["workload"] = _IN_SPEC.sub(lambda match: f"path={contents.digest(match[1])}", workload)
+    tenants = (config.get("timed") or {}).get("tenants")
+    if tenants:
+        files = [
+            file
+            for name in map(workload_of, tenants)
+            for file in ([name] if _core.is_trace(name) else _IN_SPEC.findall(name))
+        ]
+        digests = [contents.digest(file) for file in files]
+        made["timed"] = {**config["timed"], "tenants": [tenants, digests]}
     if config.get("streams"):
         made["streams"] = contents.digest(str(config["streams"]))
     relations = (config.get("trace") or {}).get("relations")

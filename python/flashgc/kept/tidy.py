@@ -74,6 +74,8 @@ def axis_value(name: str, value: Any) -> tuple[str, Any]:
     if name == "source":
         return "workload", value
     kind = find(name).kind if known(name) else "text"
+    if isinstance(value, list):
+        return name, " | ".join(map(str, value))
     if kind == "share":
         return name, None if value is None else parse_share(value)
     if kind == "size":
@@ -104,7 +106,9 @@ def command(asked: Mapping[str, Any] | None) -> str | None:
     words = ["flashgc", "run"]
     for option in OPTIONS:
         value = asked.get(option.path)
-        if value is not None:
+        if value is not None and option.listing:
+            words += [word for one in value for word in (f"--{option.flag}", one)]
+        elif value is not None:
             bytes_ = option.kind == "size" and not isinstance(value, str)
             words += [f"--{option.flag}", f"{value}B" if bytes_ else str(value)]
     return shlex.join(words)

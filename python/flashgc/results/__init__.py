@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from flashgc.results.samples import Samples
     from flashgc.results.streams import Fdp, FdpEvents, Handle, Stream
     from flashgc.results.swap import Swap, SwapConfig
+    from flashgc.results.tenants import Tenant
     from flashgc.results.timing import Timing
     from flashgc.results.trace import Recorded, Replayed, StreamStat, TraceStat, WorkingSets
     from flashgc.results.wear import Erases, Levelling, Wear, WearPoint
@@ -68,6 +69,7 @@ __all__ = [
     "StreamStat",
     "Swap",
     "SwapConfig",
+    "Tenant",
     "Throughput",
     "TimeShare",
     "TimeShares",
@@ -97,6 +99,7 @@ _HOMES = {
     "Result": "result",
     **dict.fromkeys(("Fdp", "FdpEvents", "Handle", "Stream"), "streams"),
     **dict.fromkeys(("Swap", "SwapConfig"), "swap"),
+    "Tenant": "tenants",
     "Timing": "timing",
     **dict.fromkeys(("Recorded", "Replayed", "StreamStat", "TraceStat", "WorkingSets"), "trace"),
     **dict.fromkeys(("Erases", "Levelling", "Wear", "WearPoint"), "wear"),

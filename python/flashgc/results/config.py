@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from flashgc import results
 from flashgc._documents import Scalar
@@ -103,6 +104,11 @@ class Config:
     swap: results.SwapConfig | None = None
     #: The host; ``None`` without one.
     host: results.HostConfig | None = None
+
+    @property
+    def tenants(self) -> tuple[str, ...]:
+        """The tenants that share the drive, as texts; empty where it has one host."""
+        return tuple(cast("Sequence[str]", (self.timed or {}).get("tenants") or ()))
 
     @property
     def unit(self) -> int:

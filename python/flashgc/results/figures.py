@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from flashgc._documents import Scalar
@@ -22,6 +22,10 @@ _ALWAYS = {
     "steady": "steady",
     "digest": "digest",
 }
+#: Figures of response times.
+_OF_TIMES = ("mean", "p50", "p90", "p99", "p99_9", "p99_99", "max")
+#: Figures of a tenant beside its response times.
+_OF_TENANT = ("requests_per_second", "share", "read_bytes_per_second", "write_bytes_per_second")
 #: Figures that some results have.
 _SOMETIMES = {
     "wear_mean_erases": "wear.mean",
@@ -35,7 +39,7 @@ _SOMETIMES = {
     **{
         f"{kind}_{figure}_us": f"latency_us.{kind}.{figure}"
         for kind in ("read", "write", "trim", "all")
-        for figure in ("mean", "p50", "p90", "p99", "p99_9", "p99_99", "max")
+        for figure in _OF_TIMES
     },
     "all_mean_us_ci95": "mean_us_ci95",
     "requests_per_second": "throughput.requests_per_second",
@@ -59,7 +63,28 @@ def figures_of(result: Mapping[str, Any]) -> dict[str, Scalar]:
     """
     made = {name: _at(result, name) for name in _ALWAYS}
     some = ((name, _at(result, name)) for name in _SOMETIMES)
-    return made | {name: value for name, value in some if value is not None}
+    made |= {name: value for name, value in some if value is not None}
+    return made | dict(_of_tenants(result.get("tenants") or ()))
+
+
+def _of_tenants(tenants: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, Scalar]]:
+    """The figures of each tenant, under its name.
+
+    >>> dict(_of_tenants([{"name": "db", "share": 0.5, "read_us": {"p99": 70.0}}]))
+    {'tenant_db_share': 0.5, 'tenant_db_read_p99_us': 70.0}
+    """
+    for tenant in tenants:
+        name = f"tenant_{tenant['name']}"
+        for key in _OF_TENANT:
+            if key in tenant:
+                yield f"{name}_{key}", tenant[key]
+        for kind in ("read", "write", "all"):
+            times = tenant.get(f"{kind}_us") or {}
+            yield from (
+                (f"{name}_{kind}_{figure}_us", times[figure])
+                for figure in _OF_TIMES
+                if figure in times
+            )
 
 
 def _at(document: Mapping[str, Any], name: str) -> Any:

@@ -194,7 +194,7 @@ class Result(Document):
     @property
     def workload(self) -> str:
         """The workload, without the shares of reads and TRIMs that are nothing."""
-        return _short_workload(self.config.workload)
+        return short_workload(self.config.workload)
 
     @property
     def headline(self) -> str:
@@ -241,10 +241,10 @@ class Result(Document):
         )
 
 
-def _short_workload(workload: str) -> str:
+def short_workload(workload: str) -> str:
     """``workload`` without the shares of reads and TRIMs that are nothing.
 
-    >>> _short_workload("0.5*zipf:theta=1,read=0,trim=0 + 0.5*uniform:read=0,trim=0.1")
+    >>> short_workload("0.5*zipf:theta=1,read=0,trim=0 + 0.5*uniform:read=0,trim=0.1")
     '0.5*zipf:theta=1 + 0.5*uniform:trim=0.1'
     """
     return _NOTHING.sub("", workload)

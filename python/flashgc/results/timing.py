@@ -16,6 +16,7 @@ from flashgc.results.activity import (
     Utilisation,
 )
 from flashgc.results.latency import Latencies, TimeShares
+from flashgc.results.tenants import Tenant
 from flashgc.units import format_count, format_time
 
 
@@ -45,6 +46,8 @@ class Timing(Shows):
     requests_in_system: float
     #: Where requests came too fast; ``None`` where they did not.
     overload: Overload | None
+    #: What each tenant got, in their order; empty where the drive has one host.
+    tenants: tuple[Tenant, ...]
     #: Counts of the SLC region; ``None`` without one.
     slc: Slc | None = None
 

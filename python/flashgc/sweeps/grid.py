@@ -11,6 +11,7 @@ from typing import Any
 
 from flashgc import _core
 from flashgc._core import ConfigError
+from flashgc._tenants import PATH, TABLES
 from flashgc.experiment_file import load
 from flashgc.options import ALTERNATIVES, PATHS, SECTIONS, find, known
 from flashgc.sweeps import ranges
@@ -23,6 +24,7 @@ _KEYS = ("experiments", "zip", "leave_out")
 _NOT_OF_A_CELL = {
     "run.jobs": "flashgc sweep --jobs",
     "run.timeline": "flashgc run --timeline, of one cell",
+    PATH: "flashgc run, with a file for each set of tenants",
 }
 #: Cells of the largest grid.
 MOST = 10_000_000
@@ -177,6 +179,8 @@ def _options(values: Mapping[str, Any], places: Mapping[str, str]) -> Iterator[t
         if section == SECTION:
             continue
         where = places.get(section, section)
+        if section == TABLES:
+            raise ConfigError(f"{where}: no cell of a grid has it; hint: {_NOT_OF_A_CELL[PATH]}")
         if section not in names:
             hint = f"put it in [{find(section).section}]" if known(section) else None
             hint = hint or _core.suggest(section, [*names, SECTION])

@@ -40,6 +40,8 @@ pub struct OptionInfo {
     pub instead: &'static str,
     /// Several values make several configurations to compare.
     pub several: bool,
+    /// Several values are parts of one configuration.
+    pub listing: bool,
     /// The words to choose from.
     pub words: Words,
     /// The struct with the value.
@@ -70,6 +72,7 @@ impl OptionInfo {
             drives: Drives::All,
             instead: "",
             several: false,
+            listing: false,
             words: Words::None,
             holder: Holder::None,
             field: "",
@@ -163,6 +166,12 @@ impl OptionInfo {
     /// Several values make several configurations to compare.
     pub(super) const fn several(mut self) -> Self {
         self.several = true;
+        self
+    }
+
+    /// Several values are parts of one configuration.
+    pub(super) const fn listing(mut self) -> Self {
+        self.listing = true;
         self
     }
 

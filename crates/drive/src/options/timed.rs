@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::info::OptionInfo;
 use super::kinds::{Kind, Section};
 use crate::metrics::timeline::Window;
+use crate::tenants::{ClassWeights, TenantSpec};
 use crate::timed::config::parse_bandwidth;
 use crate::timed::words::{
     PREEMPTIONS, Threshold, parse_idle, parse_preemption, parse_scheduling, parse_suspend,
@@ -159,6 +160,19 @@ super::holder! {
             "When requests arrive: {words}.",
             workload(Kind::Spec).example("poisson:rate=20000").listed("arrivals")
                 .checked(|_, text| Arrivals::parse(text).map(drop));
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        tenants: Vec<String> => "",
+            "A host that shares the drive with others, instead of {source}: keys and values with ; between \
+             them, or [[tenant]] in a file. Repeat for each tenant; see docs/tenants.md.",
+            workload(Kind::Text).key("tenant").metavar("TENANT").listing()
+                .example("name=db; workload=zipf:read=0.7; arrivals=poisson:rate=2000; priority=urgent; space=25%")
+                .checked(|_, text| TenantSpec::parse(text).map(drop));
+        #[serde(skip_serializing_if = "is_usual")]
+        arbitration: String => "high=4,medium=2,low=1",
+            "Requests a round of the priority classes of tenants, 1 to 256 each: weighted round robin with \
+             urgent priority class, as in NVMe.",
+            drive(Kind::Text).metavar("WEIGHTS")
+                .checked(|_, text| ClassWeights::parse(text).map(drop));
         rate_scale: f64 => "1",
             "Factor on the arrival rate: 2 makes requests arrive twice as fast.",
             workload(Kind::Number).example("2");
@@ -214,6 +228,11 @@ static OTHERS: &[OptionInfo] = &[
 /// Whether the cells are those that are taken where nothing is said: keys of earlier results stay.
 fn is_tlc(bits: &u32) -> bool {
     *bits == 3
+}
+
+/// Whether classes have the weights that they have where nobody says otherwise.
+fn is_usual(arbitration: &str) -> bool {
+    arbitration == TimedConfig::default().arbitration
 }
 
 fn threshold(name: &str, text: &str) -> Result<(), SpecError> {

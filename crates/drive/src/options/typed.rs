@@ -52,6 +52,13 @@ impl Typed for String {
     }
 }
 
+/// A list of texts is empty by default.
+impl Typed for Vec<String> {
+    fn read(text: &str) -> Option<Self> {
+        text.is_empty().then(Self::new)
+    }
+}
+
 /// Nothing, or a text of several words that says when nothing becomes what, is no value.
 impl<T: Typed> Typed for Option<T> {
     fn read(text: &str) -> Option<Self> {

@@ -12,7 +12,7 @@ use super::clock::{Clock, Event, Next};
 use super::collector::Life;
 use super::config::Settings;
 use super::flash::Job;
-use super::front::{FrontEnd, MOST_WAITING};
+use super::front::{FrontEnd, Lines, MOST_WAITING};
 use super::mapping::Mapping;
 use super::measure::{Observer, Totals};
 use super::ops::NONE;
@@ -125,6 +125,13 @@ impl<O: Observer> TimedDrive<O> {
     #[must_use]
     pub fn behind(mut self, host: ClockedHost) -> Self {
         self.front.put_behind(host);
+        self
+    }
+
+    /// The same drive shared by tenants, from whose lines all its requests come.
+    #[must_use]
+    pub(super) fn shared_by(mut self, lines: Lines) -> Self {
+        self.front.put_tenants(lines);
         self
     }
 

@@ -36,6 +36,7 @@ pub use drive::{Stop, TimedDrive, Until};
 pub(crate) use measure::summarise;
 pub use measure::{
     Cause, CollectionCounts, CollectionResult, Completion, Meter, Observer, Overload, Place,
-    Silent, SlcCounts, Source, Span, Throughput, TimedResult, Totals, Utilisation, Work,
+    Silent, SlcCounts, Source, Span, TenantResult, Throughput, TimedResult, Totals, Utilisation,
+    Work,
 };
 pub(crate) use run::ClockedRun;

@@ -10,9 +10,11 @@ use flashgc_workload::requests::{RequestStream, TimedRequest};
 use flashgc_workload::{FlushingRequests, Op, RangedRequests, WorkloadError};
 
 use super::config::Timed;
+use super::front::Lines;
 use crate::config::Resolved;
 use crate::counting::DriveError;
 use crate::run::Control;
+use crate::tenants::{self, InTurn};
 
 pub(super) fn layer(
     resolved: &Resolved,
@@ -36,12 +38,29 @@ pub(super) fn layer(
     Ok(resolved.stepwise(layout)?)
 }
 
+/// The lines of tenants, until `left` requests have arrived.
+pub(super) fn open_lines(
+    resolved: &Resolved,
+    timed: &Timed,
+    seed: u64,
+    left: u64,
+) -> Result<Lines, WorkloadError> {
+    let Timed { tenants, weights, plan, .. } = timed;
+    let streams = tenants::open(resolved, tenants, plan.rate_scale, seed)?;
+    Ok(Lines::new(tenants, streams, *weights, resolved.config.unit(), left))
+}
+
+/// The requests of a run; of tenants those in turn, which bring the drive into its state.
 pub(super) fn open(
     resolved: &Resolved,
     timed: &Timed,
     seed: u64,
     passes: Option<u64>,
 ) -> Result<Box<dyn RequestStream>, WorkloadError> {
+    if !timed.tenants.is_empty() {
+        let streams = tenants::open(resolved, &timed.tenants, timed.plan.rate_scale, seed)?;
+        return Ok(Box::new(InTurn::new(streams, &timed.tenants)));
+    }
     let requests = resolved.source.requests().expect("a timed drive's workload has requests");
     let arrivals = timed.plan.arrivals.as_ref();
     let rate_scale = timed.plan.rate_scale;

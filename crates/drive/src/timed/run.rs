@@ -14,8 +14,8 @@ use flashgc_workload::requests::RequestStream;
 
 use super::config::Timed;
 use super::drive::{Stop, TimedDrive, Until};
-use super::measure::{CollectionResult, Meter, Overload, SlcCounts, Totals, Utilisation};
-use super::parts::{Limited, Progress, layer, open};
+use super::measure::{ByTenant, CollectionResult, Meter, Overload, SlcCounts, Totals, Utilisation};
+use super::parts::{Limited, Progress, layer, open, open_lines};
 use crate::asked::Asked;
 use crate::bytes::Written;
 use crate::checkpoint::Turns;
@@ -25,6 +25,7 @@ use crate::metrics::timeline::Timeline;
 use crate::passes::Rule;
 use crate::run::{Control, Finished, INTERVALS, Lengthened, Life, Poll};
 use crate::stats::Interval;
+use crate::tenants::InTurn;
 use crate::wear::{Erases, Worn, tally};
 
 /// Requests between two looks at whether to stop.
@@ -158,16 +159,23 @@ impl ClockedRun {
         let timeline = timed.timeline.filter(|_| index == 0);
         let timeline = timeline.map(Timeline::new);
         let dies = timed.settings.hardware.all_dies();
-        let meter = Meter::new(timed.warmup, timed.plan.resolution_ns, dies, timeline);
+        let meter = Meter::new(timed.warmup, timed.plan.resolution_ns, dies, timeline)
+            .by_tenant(ByTenant::new(&timed.tenants, resolved.config.unit()));
         // A run that may be lengthened knows no last request.
         let is_open_ended = resolved.until_failure || resolved.config.precision.is_some();
         let (passes, left) =
             if is_open_ended { (None, u64::MAX) } else { (timed.passes, timed.requests) };
-        let requests = Limited { inner: open(resolved, timed, seed, passes)?, left };
+        let requests: Box<dyn RequestStream> = match timed.tenants.is_empty() {
+            true => Box::new(Limited { inner: open(resolved, timed, seed, passes)?, left }),
+            false => Box::new(InTurn::none()),
+        };
         let layer = layer(resolved, timed, index)?;
         let settings = timed.settings.clone();
         let mut drive =
-            TimedDrive::new(settings, layer, Box::new(requests), meter).map_err(FtlError::from)?;
+            TimedDrive::new(settings, layer, requests, meter).map_err(FtlError::from)?;
+        if !timed.tenants.is_empty() {
+            drive = drive.shared_by(open_lines(resolved, timed, seed, left)?);
+        }
         let locate = |page| drive.layer().locate(page);
         if let Some(cache) = resolved.mapping.cache(&resolved.geometry, locate) {
             drive = drive.mapped(cache).map_err(FtlError::from)?;

@@ -175,7 +175,6 @@ impl TimedPlan {
                 "a lower --gc-high, or more spare space",
             ));
         }
-        let arrivals = self.arrivals.or(requests.default_arrivals());
         let settings = Settings {
             collecting: Collecting {
                 low,
@@ -188,10 +187,7 @@ impl TimedPlan {
                 ..self.settings.collecting
             },
             slc,
-            host: match arrivals {
-                Some(Arrivals::Closed { threads, think_ns }) => Loop::Closed { threads, think_ns },
-                _ => Loop::Open,
-            },
+            host: Loop::of(self.arrivals.or(requests.default_arrivals())),
             ..self.settings.clone()
         };
         settings.check()?;

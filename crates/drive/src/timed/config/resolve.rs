@@ -1,8 +1,10 @@
 //! From a configuration with a clock to a drive that can be made: geometry, warm-up, length.
 
+use std::sync::Arc;
+
 use flashgc_base::spec::{SpecError, count};
 use flashgc_ftl::{Frontier, FtlError, Geometry, Lifespan, Mapping, PlacementSpec};
-use flashgc_workload::requests::Requests;
+use flashgc_workload::requests::{Requests, Space};
 
 use super::plan::TimedPlan;
 use super::settings::Settings;
@@ -11,6 +13,7 @@ use crate::metrics::timeline::Window;
 use crate::options::{RunConfig, TimedConfig, TimelineConfig};
 use crate::resolve::no_blocks;
 use crate::source::Source;
+use crate::tenants::{self, ClassWeights, Tenant};
 use crate::times::Times;
 
 /// A timed drive and its runs, with everything checked and worked out.
@@ -28,6 +31,10 @@ pub(crate) struct Timed {
     pub requests: u64,
     /// Replays of a trace; `None` of generators.
     pub passes: Option<u64>,
+    /// The tenants, where several share the drive; else none.
+    pub tenants: Arc<[Tenant]>,
+    /// Requests a round of their classes.
+    pub weights: ClassWeights,
     /// The window of which the first run keeps a timeline.
     pub timeline: Option<Window>,
 }
@@ -65,13 +72,22 @@ impl Timed {
         source: &dyn Source,
     ) -> Result<Self, SpecError> {
         let requests = requests(source)?;
+        let options = config.timed.as_ref().expect("a drive with a clock");
+        let tenants = tenants(options, config, geometry, source)?;
         let settings = plan.settings(geometry, pages, placement, requests)?;
         let (total, passes) = match (&config.length, lifespan) {
             (Length::Until(_), Some(lifespan)) => (until_failure(lifespan, geometry), None),
+            (Length::Requests(amount), _) if !tenants.is_empty() => (*amount, None),
+            (Length::Passes(_), _) if !tenants.is_empty() => {
+                return Err(SpecError::new(
+                    "passes do not apply to tenants, whose traces begin again at their end",
+                    "give --requests, for example --requests 1000000",
+                ));
+            }
             _ => length(&config.length, requests, geometry)?,
         };
         let (warmup, precondition) = warmup(&config.warmup, total, geometry)?;
-        let timeline = config.timed.as_ref().and_then(|timed| timed.timeline.as_ref());
+        let timeline = options.timeline.as_ref();
         Ok(Self {
             plan,
             settings,
@@ -79,6 +95,8 @@ impl Timed {
             warmup,
             requests: total,
             passes,
+            tenants,
+            weights: ClassWeights::parse(&options.arbitration)?,
             timeline: timeline.map(TimelineConfig::parse).transpose()?,
         })
     }
@@ -97,12 +115,44 @@ impl Timed {
     }
 
     /// The configuration of the clock, every spec written out in full.
-    pub(crate) fn canonical(&self, timed: &TimedConfig) -> TimedConfig {
+    pub(crate) fn canonical(&self, timed: &TimedConfig, source: &dyn Source) -> TimedConfig {
+        let full = |(tenant, requests): (&Tenant, &Requests)| match requests {
+            Requests::Trace(_) => tenant.spec.to_string(),
+            Requests::Pages(spec) => {
+                tenant.spec.clone().with_workload(spec.to_string()).to_string()
+            }
+            Requests::DiskSim(spec) => {
+                tenant.spec.clone().with_workload(spec.to_string()).to_string()
+            }
+        };
         TimedConfig {
+            tenants: self.tenants.iter().zip(source.tenants()).map(full).collect(),
             arrivals: self.plan.arrivals.map(|arrivals| arrivals.to_string()),
             ..timed.clone()
         }
     }
+}
+
+/// The tenants of a drive of this shape; none where it has one host.
+fn tenants(
+    timed: &TimedConfig,
+    config: &RunConfig,
+    geometry: &Geometry,
+    source: &dyn Source,
+) -> Result<Arc<[Tenant]>, SpecError> {
+    if timed.tenants.is_empty() {
+        return Ok(Arc::new([]));
+    }
+    if config.host.is_some() {
+        return Err(SpecError::new(
+            "found tenants with a host's cache, which is that of one host",
+            "leave out --host-cache, or --tenant",
+        ));
+    }
+    let unit = config.unit();
+    let logical_pages = geometry.logical_pages();
+    let space = Space { logical_pages, page_size: unit, request_size: unit };
+    tenants::resolve(timed, space, config.units_per_block(), source)
 }
 
 /// The workload as requests with times.
@@ -146,7 +196,8 @@ pub(crate) fn geometry(
     source: &dyn Source,
 ) -> Result<(Geometry, Option<u32>), FtlError> {
     let b = config.units_per_block();
-    let Some(pages) = requests(source)?.fixed_pages(b) else {
+    let fixed = requests(source)?.fixed_pages(b).filter(|_| source.tenants().is_empty());
+    let Some(pages) = fixed else {
         let blocks = blocks.ok_or_else(|| no_blocks(config, source))?;
         return Ok((Geometry::with_spare(blocks, b, config.spare)?, None));
     };

@@ -2,6 +2,7 @@
 
 use flashgc_base::spec::SpecError;
 use flashgc_ftl::stepwise::RESERVED_BLOCKS;
+use flashgc_workload::requests::Arrivals;
 
 use super::details::Details;
 use super::hardware::Hardware;
@@ -171,6 +172,16 @@ pub enum Loop {
         /// Pause between a completion and the thread's next request.
         think_ns: u64,
     },
+}
+
+impl Loop {
+    /// The loop of a host whose requests arrive so; `None` for times of their own.
+    pub(crate) fn of(arrivals: Option<Arrivals>) -> Self {
+        match arrivals {
+            Some(Arrivals::Closed { threads, think_ns }) => Self::Closed { threads, think_ns },
+            _ => Self::Open,
+        }
+    }
 }
 
 impl Settings {

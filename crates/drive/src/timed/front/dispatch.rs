@@ -255,7 +255,13 @@ impl FrontEnd {
         self.requests.forget(place);
         match party {
             Party::Workload if self.write_back.is_some() => {}
-            Party::Workload => self.left_drive(),
+            Party::Workload => {
+                self.left_drive();
+                if let Some(lines) = &mut self.lines {
+                    lines.left_drive(request.offset);
+                    self.is_due = true;
+                }
+            }
             Party::Request(waiting) => {
                 self.left_drive();
                 return self.part_done(shared, waiting, last, met_collection);
@@ -288,6 +294,9 @@ impl FrontEnd {
             cell_ns,
             met_collection,
         });
+        if self.lines.is_some() {
+            return self.goes_on_in_line(shared, request.offset);
+        }
         match self.host {
             Loop::Closed { .. } if !self.arrivals.has_more() => {}
             Loop::Open => {}

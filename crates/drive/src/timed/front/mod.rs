@@ -1,12 +1,14 @@
 //! The front end: arrivals in an open or a closed loop, the queue depth, and the way of a request
 //! between its arrival and its completion.
 
+mod arbiter;
 mod arrivals;
 mod cache;
 mod cover;
 mod dispatch;
 mod flushes;
 mod hosted;
+mod lines;
 mod link;
 mod requests;
 mod shape;
@@ -34,6 +36,7 @@ use link::Link;
 use requests::{Party, Requests, Waiting};
 use write_back::WriteBack;
 
+pub use lines::Lines;
 pub use shape::Shape;
 
 /// Requests that may wait in front of the drive.
@@ -101,6 +104,8 @@ pub struct FrontEnd {
     write_back: Option<Box<WriteBack>>,
     /// The link to the host, where it takes time.
     link: Option<Box<Link>>,
+    /// The arrivals and lines of tenants, where several share the drive: requests come from there alone.
+    lines: Option<Box<Lines>>,
     /// When threads that rest issue their next requests, in order.
     resting: VecDeque<u64>,
     /// Threads whose requests were completed and that do not rest.
@@ -115,7 +120,7 @@ impl State for FrontEnd {
     state! {
         named: "front end";
         values: has_started, waiting, requests, outstanding, resting, free_threads, is_due, is_overloaded, counts;
-        states: arrivals, cache, mapping, write_back, link;
+        states: arrivals, cache, mapping, write_back, link, lines;
         fixed: host, queue_depth, shape;
     }
 }
@@ -136,6 +141,7 @@ impl FrontEnd {
             mapping: None,
             write_back: None,
             link: settings.details.link.map(|link| Box::new(Link::new(link))),
+            lines: None,
             resting: VecDeque::new(),
             free_threads: 0,
             is_due: false,
@@ -147,6 +153,11 @@ impl FrontEnd {
     /// Lets requests go through a host's cache first.
     pub fn put_behind(&mut self, host: ClockedHost) {
         self.write_back = Some(Box::new(WriteBack::new(host)));
+    }
+
+    /// Lets requests come from the lines of tenants.
+    pub fn put_tenants(&mut self, lines: Lines) {
+        self.lines = Some(Box::new(lines));
     }
 
     /// Lets page operations go through a map on flash, of so many pages of the host and beside them
@@ -220,7 +231,8 @@ impl FrontEnd {
 
     /// Whether requests arrive at times of their own.
     pub fn has_open_loop(&self) -> bool {
-        self.host == Loop::Open
+        let alone = || self.host == Loop::Open;
+        self.lines.as_ref().map_or_else(alone, |lines| lines.have_open_loop())
     }
 
     /// Puts the counts until `now` into `totals`.
@@ -250,6 +262,9 @@ impl FrontEnd {
             return Ok(());
         }
         self.start_write_back(shared, dies)?;
+        if self.lines.is_some() {
+            return self.start_lines(shared, dies);
+        }
         match self.host {
             Loop::Open => self.expect_arrival(shared),
             Loop::Closed { threads, .. } => {
@@ -268,6 +283,9 @@ impl FrontEnd {
         shared: &mut Shared<O>,
         dies: &mut Scheduler,
     ) -> Result<(), DriveError> {
+        if self.lines.is_some() {
+            return self.admit_lines(shared, dies);
+        }
         self.is_due = false;
         loop {
             let has_room = self.waiting.front().is_some_and(|first| self.has_room(first));
@@ -296,6 +314,9 @@ impl FrontEnd {
         shared: &mut Shared<O>,
         dies: &mut Scheduler,
     ) -> Result<(), DriveError> {
+        if self.lines.is_some() {
+            return self.arrivals_of_lines(shared, dies);
+        }
         match self.host {
             Loop::Open => {
                 if let Some(request) = self.arrivals.take(&*shared.map, &self.shape)? {
@@ -375,6 +396,10 @@ impl FrontEnd {
         dies: &mut Scheduler,
         waiting: Waiting,
     ) -> Result<(), DriveError> {
+        if let Some(lines) = &mut self.lines {
+            self.is_overloaded |= lines.push(waiting);
+            return Ok(());
+        }
         if self.waiting.is_empty() && self.has_room(&waiting) {
             return self.dispatch(shared, dies, waiting);
         }

@@ -7,6 +7,7 @@ use flashgc_base::stream::StreamId;
 use hashbrown::HashMap;
 
 use super::observer::{Cause, Completion, Observer, Place, Span, Work};
+use super::tenants::ByTenant;
 use crate::metrics::latency::{Latencies, Split};
 use crate::metrics::series::{Busy, Series};
 use crate::metrics::timeline::{self, Row, Timeline, Whole};
@@ -26,6 +27,8 @@ pub struct Meter {
     latencies: Latencies,
     /// Those of each stream.
     streams: HashMap<StreamId, Latencies>,
+    /// Those of each tenant, where several share the drive.
+    tenants: ByTenant,
     series: Series,
     timeline: Option<Timeline>,
     /// When the collection under way on each die began.
@@ -43,6 +46,7 @@ impl Value for Meter {
             bytes,
             latencies,
             streams,
+            tenants,
             series,
             timeline: _,
             collecting,
@@ -51,6 +55,7 @@ impl Value for Meter {
         (*first, *began_ns, *ended_ns, *bytes).put(to);
         latencies.put(to);
         streams.put(to);
+        tenants.put(to);
         series.put(to);
         collecting.put(to);
         arrived.put(to);
@@ -65,6 +70,7 @@ impl Value for Meter {
             bytes,
             latencies: Value::take(from)?,
             streams: Value::take(from)?,
+            tenants: Value::take(from)?,
             series: Value::take(from)?,
             timeline: None,
             collecting: Value::take(from)?,
@@ -80,7 +86,9 @@ impl State for Meter {
 
     fn restore(&mut self, from: &mut Reader<'_>) -> Result<(), Fault> {
         let meter = Self::take(from)?;
-        let holds = meter.collecting.len() == self.collecting.len() && meter.first == self.first;
+        let holds = meter.collecting.len() == self.collecting.len()
+            && meter.first == self.first
+            && meter.tenants.len() == self.tenants.len();
         from.check(holds, "what was measured is of another drive")?;
         *self = meter;
         Ok(())
@@ -107,11 +115,23 @@ impl Meter {
             bytes: [0; 3],
             latencies: Latencies::default(),
             streams: HashMap::new(),
+            tenants: ByTenant::default(),
             series,
             timeline,
             collecting: vec![None; dies as usize],
             arrived: 0,
         }
+    }
+
+    /// The same, which also keeps apart what each tenant gets.
+    #[must_use]
+    pub fn by_tenant(self, tenants: ByTenant) -> Self {
+        Self { tenants, ..self }
+    }
+
+    /// What each tenant got.
+    pub fn tenants(&self) -> &ByTenant {
+        &self.tenants
     }
 
     /// Response times.
@@ -196,6 +216,7 @@ impl Observer for Meter {
             let latencies = self.streams.entry(stream).or_default();
             latencies.record(request.op, ns, request.met_collection, &split);
         }
+        self.tenants.completed(request, &split);
         if let Some(bytes) = self.bytes.get_mut(request.op as usize) {
             *bytes += u64::from(request.bytes);
         }

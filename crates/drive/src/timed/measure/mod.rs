@@ -4,10 +4,12 @@ mod meter;
 mod observer;
 mod result;
 mod summary;
+mod tenants;
 mod totals;
 
 pub use meter::Meter;
 pub use observer::{Cause, Completion, Observer, Place, Silent, Source, Span, Work};
 pub use result::{CollectionResult, Overload, Throughput, TimedResult, Utilisation};
 pub(crate) use summary::summarise;
+pub use tenants::{ByTenant, TenantResult};
 pub use totals::{CollectionCounts, SlcCounts, Totals};

@@ -5,6 +5,7 @@ use flashgc_base::spec::count;
 use flashgc_base::value;
 use serde::{Deserialize, Serialize};
 
+use super::tenants::TenantResult;
 use super::totals::{CollectionCounts, SlcCounts, Totals};
 use crate::metrics::latency::{LatencyResult, TimeShares};
 use crate::metrics::series::SeriesResult;
@@ -30,6 +31,9 @@ pub struct TimedResult {
     /// The counts of the SLC region; `None` without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slc: Option<SlcCounts>,
+    /// What each tenant got, in their order; `None` where the drive has one host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tenants: Option<Vec<TenantResult>>,
     /// The series over time of the first run.
     pub over_time: SeriesResult,
     /// Time that passed in the drive, all runs together.
@@ -93,14 +97,15 @@ pub struct Overload {
 }
 
 impl Overload {
-    /// The warning for the user.
-    pub fn warning(&self) -> String {
+    /// The warning for the user; of a drive that tenants share or not.
+    pub fn warning(&self, is_shared: bool) -> String {
         // A little below the rate that can be sustained.
         let scale = match 0.9 * self.sustainable_per_second / self.offered_per_second {
             small if small < 0.01 => format!("{small:.1e}"),
             scale => format!("{scale:.2}"),
         };
         let waiting = count(self.outstanding, "request");
+        let closed = if is_shared { "for a tenant arrivals=" } else { "--arrivals " };
         let end = match self.is_cut_short {
             true => format!("the run was stopped with {waiting} waiting"),
             false => format!("{waiting} waited when the last one arrived"),
@@ -108,7 +113,7 @@ impl Overload {
         format!(
             "overload: requests arrive at {:.0} a second and the drive serves {:.0}; {end}, so \
              response times grow with the length of the run; hint: --rate-scale {scale}, or \
-             --arrivals closed:threads=8",
+             {closed}closed:threads=8",
             self.offered_per_second, self.sustainable_per_second,
         )
     }

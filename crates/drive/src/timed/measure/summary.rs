@@ -7,6 +7,7 @@ use flashgc_ftl::StreamCounts;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::result::{CollectionResult, Overload, Throughput, TimedResult, Utilisation, interval};
+use super::tenants::ByTenant;
 use super::totals::SlcCounts;
 use crate::config::Resolved;
 use crate::metrics::latency::{Latencies, LatencyResult};
@@ -133,6 +134,9 @@ fn timed_result(timed: &Timed, runs: &[Measured]) -> TimedResult {
             .iter()
             .filter_map(|run| run.slc)
             .reduce(|one, other| one.joined(&other, |one, other| one + other)),
+        tenants: (!timed.tenants.is_empty()).then(|| {
+            ByTenant::results(&timed.tenants, runs.iter().map(|run| run.meter.tenants()), seconds)
+        }),
         over_time: over_time.unwrap_or_default(),
         simulated_seconds: seconds,
         requests_in_system: if ns > 0 { request_ns as f64 / ns as f64 } else { 0.0 },
@@ -163,7 +167,7 @@ fn warnings(result: &RunResult, measured: &TimedResult) -> Vec<String> {
         return warnings;
     }
     if let Some(overload) = &measured.overload {
-        warnings.push(overload.warning());
+        warnings.push(overload.warning(measured.tenants.is_some()));
     }
     if result.host_pages > 0 && result.erases == 0 {
         warnings.push(

@@ -1,0 +1,31 @@
+"""What each tenant of a shared drive got."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from flashgc.results.latency import Figures
+
+
+@dataclass(frozen=True)
+class Tenant:
+    """What one tenant got in the measured parts of all runs."""
+
+    #: Its name.
+    name: str
+    #: Requests completed; no flush commands.
+    requests: int
+    #: Its share of the requests of all tenants.
+    share: float
+    #: Requests completed a second.
+    requests_per_second: float
+    #: Bytes read a second.
+    read_bytes_per_second: float
+    #: Bytes written a second.
+    write_bytes_per_second: float
+    #: Response times of all its requests in microseconds; ``None`` where there were none.
+    all_us: Figures | None
+    #: Those of its reads.
+    read_us: Figures | None
+    #: Those of its writes.
+    write_us: Figures | None
