@@ -106,6 +106,11 @@ super::holder! {
              time.",
             gc(Kind::Spec).example("below=10%,after=1ms")
                 .checked(|_, text| parse_idle(text).map(drop));
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        write_pacing: bool => "no",
+            "Writes go before the steps of a collection in proportion to its progress, so that all wait \
+             about equally long; needs {preemption} pgc and {gc_domain} plane or die.",
+            gc(Kind::YesNo);
         #[serde(skip_serializing_if = "Option::is_none")]
         flush_after: Option<String> => "",
             "Time after which a flash page in the page buffer is programmed though it is not full.",

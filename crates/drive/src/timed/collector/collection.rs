@@ -42,6 +42,10 @@ pub struct Collection {
     pub idle: bool,
     /// No preemption until the erase: an urgent write waits (state S3).
     pub urgent: bool,
+    /// Pages that it has programmed.
+    pub copied: u32,
+    /// Pages of the host that went before its steps; 0 without write pacing.
+    pub let_through: u32,
 }
 
 impl Value for Point {
@@ -61,7 +65,9 @@ impl Value for Collection {
         gave_way,
         mark,
         idle,
-        urgent
+        urgent,
+        copied,
+        let_through
     );
 }
 
@@ -80,6 +86,8 @@ impl Collection {
             mark,
             idle: false,
             urgent: false,
+            copied: 0,
+            let_through: 0,
         }
     }
 

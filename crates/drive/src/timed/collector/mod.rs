@@ -2,6 +2,7 @@
 
 mod collection;
 mod moves;
+mod pacing;
 mod states;
 mod units;
 

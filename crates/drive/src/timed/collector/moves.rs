@@ -135,7 +135,9 @@ impl Collector {
             collection.reach(Point::B, shared.ops.sent());
             return Ok(Step::Nothing);
         };
-        self.collection(die).point = Point::Writing;
+        let collection = self.collection(die);
+        collection.point = Point::Writing;
+        collection.copied += 1;
         Ok(if shared.fills_its_page(ppn) { Step::Job(Job::CopyWrite) } else { Step::Gathered })
     }
 

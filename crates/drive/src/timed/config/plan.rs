@@ -98,6 +98,7 @@ impl TimedPlan {
                 poll_ns: time("preemption_poll_time", &config.preemption_poll_time)?,
                 copy_back: config.copy_back,
                 idle: None,
+                paces_writes: config.write_pacing,
             },
             suspend,
             flush_after_ns: match &config.flush_after {
