@@ -80,7 +80,7 @@ fn saturated(paces_writes: bool, low: u32) -> (u64, [u64; 3], Vec<u64>) {
     let geometry = Geometry::new(128, 64, 100 * 64).unwrap();
     let layer = layer(&settings, geometry, "greedy:ties=oldest", Fill::Random, low);
     let mut draw = Stream::new(5, "pages");
-    let mut page = || draw.below(100 * 64) as u32;
+    let mut page = || draw.below(100 * 64);
     let warm: Vec<u32> = (0..40_000).map(|_| page()).collect();
     let requests: Vec<TimedRequest> = (0..60_000).map(|_| request(0, Op::Write, page())).collect();
     let mut drive = recorded(&settings, layer, requests);
