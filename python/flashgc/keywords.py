@@ -271,6 +271,10 @@ class RunKeywords(TypedDict, total=False):
     """Collections on idle dies: below is the number of erased blocks, after is the idle time. For
     example below=10%,after=1ms. [default: none]
     """
+    write_pacing: YesNo | None
+    """Writes go before the steps of a collection in proportion to its progress, so that all wait
+    about equally long; needs preemption pgc and gc_domain plane or die. [default: no]
+    """
     host_cache: str | None
     """Write-back cache of the host: page-cache, buffer-cache. The workload is then an application's
     requests to the cache. For example page-cache:size=4GiB. [default: none]
@@ -565,6 +569,10 @@ class CompareKeywords(TypedDict, total=False):
     idle: str | None
     """Collections on idle dies: below is the number of erased blocks, after is the idle time. For
     example below=10%,after=1ms. [default: none]
+    """
+    write_pacing: YesNo | None
+    """Writes go before the steps of a collection in proportion to its progress, so that all wait
+    about equally long; needs preemption pgc and gc_domain plane or die. [default: no]
     """
     host_cache: str | Sequence[str] | None
     """Write-back cache of the host: page-cache, buffer-cache. The workload is then an application's

@@ -137,6 +137,7 @@ fn measure(bytes: u64, preemption: Preemption, reads: bool, requests: u64) {
             poll_ns: 0,
             copy_back: false,
             idle: None,
+            paces_writes: false,
         },
         suspend: Suspend::NEVER,
         slc: None,

@@ -24,6 +24,7 @@ mod timed_dftl;
 mod timed_hosts;
 mod timed_life;
 mod timed_options;
+mod timed_pacing;
 mod timed_preemption;
 mod timed_runs;
 mod timed_slc;

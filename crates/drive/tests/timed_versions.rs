@@ -89,6 +89,7 @@ fn settings(draw: &mut Draw, for_copies: u32) -> (Settings, u32) {
             poll_ns: draw.of(&[0, 600]),
             copy_back: !merge && draw.maybe(),
             idle: draw.of(&[None, None, Some(idle)]),
+            paces_writes: false,
         },
         slc: None,
         suspend: draw.of(&[
@@ -199,6 +200,10 @@ fn run_units(
     if let Preemption::Semi { merge, .. } = &mut settings.collecting.preemption {
         *merge &= !flushes; // data of the host among copies would be padded there
     }
+    // Every other drive that can be paced is.
+    let paced = Collecting { paces_writes: true, ..settings.collecting };
+    let can_be = Settings { collecting: paced, ..settings.clone() }.check().is_ok();
+    settings.collecting.paces_writes = can_be && case % 4 < 2;
     println!("case {case}: {collector:?} {settings:?}"); // shown where it fails
     let planes = settings.hardware.all_planes();
     // Some blocks a plane beyond what it keeps and its open blocks.

@@ -109,6 +109,11 @@ super::holder! {
              time.",
             gc(Kind::Spec).example("below=10%,after=1ms")
                 .checked(|_, text| parse_idle(text).map(drop));
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        write_pacing: bool => "no",
+            "Writes go before the steps of a collection in proportion to its progress, so that all wait \
+             about equally long; needs {preemption} pgc and {gc_domain} plane or die.",
+            gc(Kind::YesNo);
         #[serde(skip_serializing_if = "Option::is_none")]
         slc: Option<String> => "",
             "SLC region, into which the host writes first: static (so many blocks a plane, or a share of \

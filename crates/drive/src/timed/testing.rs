@@ -42,6 +42,7 @@ pub fn settings() -> Settings {
             poll_ns: 0,
             copy_back: false,
             idle: None,
+            paces_writes: false,
         },
         suspend: Suspend::NEVER,
         slc: None,

@@ -55,6 +55,7 @@ pub fn settings(hardware: Hardware) -> Settings {
             poll_ns: 0,
             copy_back: false,
             idle: None,
+            paces_writes: false,
         },
         suspend: Suspend::NEVER,
         slc: None,

@@ -46,6 +46,10 @@ pub struct Collection {
     pub idle: bool,
     /// No preemption until the erase: an urgent write waits (state S3).
     pub urgent: bool,
+    /// Pages that it has programmed.
+    pub copied: u32,
+    /// Pages of the host that went before its steps; 0 without write pacing.
+    pub let_through: u32,
 }
 
 impl Value for Point {
@@ -67,7 +71,9 @@ impl Value for Collection {
         mark,
         folds,
         idle,
-        urgent
+        urgent,
+        copied,
+        let_through
     );
 }
 
@@ -88,6 +94,8 @@ impl Collection {
             folds: false,
             idle: false,
             urgent: false,
+            copied: 0,
+            let_through: 0,
         }
     }
 

@@ -3,6 +3,7 @@
 mod collection;
 mod folds;
 mod moves;
+mod pacing;
 mod states;
 mod units;
 

@@ -146,6 +146,7 @@ impl Collector {
         };
         let collection = self.collection(die);
         (collection.point, collection.site) = (Point::Writing, ppn);
+        collection.copied += 1;
         Ok(if shared.fills_its_page(ppn) { Step::Job(Job::CopyWrite) } else { Step::Gathered })
     }
 

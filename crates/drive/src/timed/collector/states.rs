@@ -35,11 +35,15 @@ impl Collector {
     }
 
     /// Whether a write, TRIM or flush that waits may go now, as far as blocks are concerned: there is a page
-    /// for it, or it may begin a collection. Counts one that waits because no block is erased.
+    /// for it, or it may begin a collection. Counts one that waits because no block is erased. With write
+    /// pacing the collection of its die must have made room for it.
     pub fn lets_go<O: Observer>(&mut self, shared: &mut Shared<O>, op: u32) -> bool {
         let PageOp { plane, page, urgent, .. } = shared.ops[op];
         if shared.ops[op].takes_no_page() {
             return true;
+        }
+        if !self.has_made_room(&*shared.map, plane) {
+            return false;
         }
         let room = shared.map.host_room(page, plane);
         if self.collects_for(&*shared.map, plane, room) {
@@ -102,12 +106,14 @@ impl Collector {
         self.urgent_write(ops, waiting, die, self.units.of_plane(plane)).or(Some(head))
     }
 
-    /// A page operation is served: if it caused state S3, the next waits for another.
+    /// A page operation is served: if it caused state S3, the next waits for another. With write pacing it
+    /// is counted.
     #[inline]
     pub fn served(&mut self, op: &PageOp) {
         if op.urgent {
             self.units.urgent_has_passed(op.plane);
         }
+        self.count_let_through(op);
     }
 
     /// Enters state S2 below the hard threshold and leaves it above.

@@ -15,6 +15,10 @@ use super::words::{
 use crate::options::TimedConfig;
 use crate::times::Times;
 
+/// Erased blocks of a plane with which the host's writes can go between the steps of a collection: it and
+/// they open a block each, and one is reserved for copies.
+const LEAST_PACED: u32 = 3;
+
 /// A [`TimedConfig`] with everything in it checked, for a drive whose size is not yet known.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TimedPlan {
@@ -101,6 +105,7 @@ impl TimedPlan {
                 poll_ns: time("preemption_poll_time", &config.preemption_poll_time)?,
                 copy_back: config.copy_back,
                 idle: None,
+                paces_writes: config.write_pacing,
             },
             suspend,
             slc: None,
@@ -150,6 +155,18 @@ impl TimedPlan {
         let [mut low, high, hard] = self.thresholds.map(|mark| mark.blocks(in_unit, blocks));
         if matches!(self.thresholds[0], Threshold::Share(_)) {
             low = low.max(in_unit); // a small share of a small plane is one block
+        }
+        if self.settings.collecting.paces_writes && low < LEAST_PACED * in_unit {
+            return Err(SpecError::new(
+                format!(
+                    "write pacing: found collections that begin at {}, expected at least {} for {}",
+                    count(low.into(), "erased block"),
+                    LEAST_PACED * in_unit,
+                    self.settings.collecting.unit.name(),
+                ),
+                "--gc-low 3: a collection and the host's writes open a block each, and one is in \
+                 reserve",
+            ));
         }
         let for_copies = placement.kept_for_copies() * in_unit;
         low += for_copies;
@@ -279,6 +296,27 @@ mod tests {
             error.contains("more than 24 blocks") && error.contains("of a die is 24"),
             "{error}"
         );
+    }
+
+    #[test]
+    fn paced_writes_need_three_erased_blocks_a_plane() {
+        let config = |low: &str, unit: &str| TimedConfig {
+            planes: 2,
+            gc_low: low.into(),
+            gc_domain: unit.into(),
+            preemption: "pgc".into(),
+            write_pacing: true,
+            ..TimedConfig::default()
+        };
+        assert!(settings(&config("3", "plane"), 200).unwrap().collecting.paces_writes);
+        assert!(settings(&config("3", "die"), 200).is_ok());
+        for (low, unit, said) in [
+            ("2", "plane", "2 erased blocks, expected at least 3 for a plane"),
+            ("2", "die", "4 erased blocks, expected at least 6 for a die"),
+        ] {
+            let error = settings(&config(low, unit), 200).unwrap_err();
+            assert!(error.contains(said) && error.contains("hint: --gc-low 3"), "{error}");
+        }
     }
 
     #[test]

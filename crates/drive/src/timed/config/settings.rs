@@ -117,6 +117,8 @@ pub struct Collecting {
     pub copy_back: bool,
     /// Collections of idle dies.
     pub idle: Option<Idle>,
+    /// Write pacing: the host's writes go before the steps of a collection in proportion to its progress.
+    pub paces_writes: bool,
 }
 
 /// Collections while nothing else is to do.
@@ -205,7 +207,7 @@ impl Settings {
     /// Those of [`Hardware::check`]; thresholds in the wrong order; a host that asks for nothing.
     pub fn check(&self) -> Result<(), SpecError> {
         self.hardware.check()?;
-        let Collecting { low, high, hard, unit, .. } = self.collecting;
+        let Collecting { low, high, hard, unit, preemption, paces_writes, .. } = self.collecting;
         let least = if unit == Unit::Plane { RESERVED_BLOCKS } else { 0 };
         if low < least {
             return Err(SpecError::new(
@@ -229,6 +231,22 @@ impl Settings {
                 "copy-back and merging are both on, expected one of them",
                 "merging needs pages that move over the bus: switch copy-back off, or leave out \
                  +merge",
+            ));
+        }
+        if paces_writes && preemption == Preemption::None {
+            return Err(SpecError::new(
+                "write pacing: found collections without preemption, expected pgc or suspend",
+                "--preemption pgc: paced writes go between the steps of a collection",
+            ));
+        }
+        if paces_writes && !matches!(unit, Unit::Plane | Unit::Die) {
+            return Err(SpecError::new(
+                format!(
+                    "write pacing: found one collection at a time for {}, expected one for a plane \
+                     or a die",
+                    unit.name()
+                ),
+                "--gc-domain die: a die without a collection would not be paced",
             ));
         }
         if self.collecting.idle.is_some_and(|idle| idle.below < high) {
