@@ -25,3 +25,4 @@ mod timed_options;
 mod timed_preemption;
 mod timed_runs;
 mod timed_versions;
+mod timed_worst;

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from flashgc._documents import Scalar
     from flashgc.command.render import Console
-    from flashgc.results import Comparison, Figures, Rank, Result, Timing
+    from flashgc.results import Comparison, Figures, Rank, Result, Timing, Worst
 
 #: The columns of a table of response times, and the keys of their figures.
 PERCENTILES = (
@@ -55,6 +55,20 @@ def show_timed(result: Result, drive: str, spare: str) -> None:
         out.print()
     show(out, facts(out, _rows(result, drive, spare, plus_minus)))
     stream_tables.show_streams(out, result)
+    if result.worst is not None and (result.config.timed or {}).get("worst"):
+        _show_worst(out, timing.worst)
+
+
+def _show_worst(out: Console, worst: Iterable[Worst]) -> None:
+    from flashgc.results.stalls import chart
+
+    for one in worst:
+        first, second = one.story
+        out.print()
+        out.print(Text(f"slowest {first}", style="bold" if not is_plain(out) else ""))
+        out.print(f"  {second}")
+        for line in chart(one):
+            out.print(line, soft_wrap=is_plain(out))
 
 
 def clock(result: Result) -> Timing:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from flashgc.results.timing import Timing
     from flashgc.results.trace import Recorded, Replayed, StreamStat, TraceStat, WorkingSets
     from flashgc.results.wear import Erases, Levelling, Wear, WearPoint
+    from flashgc.results.worst import Worst, WorstCollection, WorstOperation
     from flashgc.results.written import Bytes
 
 __all__ = [
@@ -76,6 +77,9 @@ __all__ = [
     "Wear",
     "WearPoint",
     "WorkingSets",
+    "Worst",
+    "WorstCollection",
+    "WorstOperation",
     "Zombies",
 ]
 
@@ -97,6 +101,7 @@ _HOMES = {
     "Timing": "timing",
     **dict.fromkeys(("Recorded", "Replayed", "StreamStat", "TraceStat", "WorkingSets"), "trace"),
     **dict.fromkeys(("Erases", "Levelling", "Wear", "WearPoint"), "wear"),
+    **dict.fromkeys(("Worst", "WorstCollection", "WorstOperation"), "worst"),
     "Bytes": "written",
 }
 

@@ -9,6 +9,7 @@ from flashgc._documents import Json, read
 from flashgc._shown import Shown, Shows
 from flashgc.results.activity import Collecting, Overload, OverTime, Throughput, Utilisation
 from flashgc.results.latency import Latencies, TimeShares
+from flashgc.results.worst import Worst
 from flashgc.units import format_count, format_time
 
 
@@ -38,6 +39,8 @@ class Timing(Shows):
     requests_in_system: float
     #: Where requests came too fast; ``None`` where they did not.
     overload: Overload | None
+    #: The slowest read, write and discard of all runs, where there are any, and what held them.
+    worst: tuple[Worst, ...] = ()
 
     @classmethod
     def from_dict(cls, raw: Mapping[str, Json]) -> Timing | None:

@@ -35,7 +35,8 @@ pub use config::{
 pub use drive::{Stop, TimedDrive, Until};
 pub(crate) use measure::summarise;
 pub use measure::{
-    Cause, CollectionCounts, CollectionResult, Completion, Meter, Observer, Overload, Place,
-    Silent, Source, Span, Throughput, TimedResult, Totals, Utilisation, Work,
+    Cause, CollectionCounts, CollectionResult, Completion, Held, HeldResult, MOST_COLLECTIONS,
+    MOST_OPERATIONS, Meter, Observer, OperationResult, Overload, Place, Silent, Source, Span,
+    Throughput, TimedResult, Totals, Utilisation, Work, Worst, WorstResult, WorstSoFar,
 };
 pub(crate) use run::ClockedRun;

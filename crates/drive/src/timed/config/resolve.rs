@@ -30,6 +30,10 @@ pub(crate) struct Timed {
     pub passes: Option<u64>,
     /// The window of which the first run keeps a timeline.
     pub timeline: Option<Window>,
+    /// The file of trace events of the first run, and from when to when they are, in nanoseconds.
+    pub trace_events: Option<(String, u64, u64)>,
+    /// What the die of each slowest request did is kept.
+    pub keeps_operations: bool,
 }
 
 impl Timed {
@@ -72,6 +76,7 @@ impl Timed {
         };
         let (warmup, precondition) = warmup(&config.warmup, total, geometry)?;
         let timeline = config.timed.as_ref().and_then(|timed| timed.timeline.as_ref());
+        let trace_events = config.timed.as_ref().and_then(|timed| timed.trace_events.as_ref());
         Ok(Self {
             plan,
             settings,
@@ -80,6 +85,10 @@ impl Timed {
             requests: total,
             passes,
             timeline: timeline.map(TimelineConfig::parse).transpose()?,
+            trace_events: trace_events
+                .map(|asked| asked.parse().map(|(from, to)| (asked.file.clone(), from, to)))
+                .transpose()?,
+            keeps_operations: config.timed.as_ref().is_some_and(|timed| timed.worst),
         })
     }
 

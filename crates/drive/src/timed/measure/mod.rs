@@ -5,9 +5,13 @@ mod observer;
 mod result;
 mod summary;
 mod totals;
+mod worst;
+mod worst_result;
 
-pub use meter::Meter;
+pub use meter::{Meter, TraceFile};
 pub use observer::{Cause, Completion, Observer, Place, Silent, Source, Span, Work};
 pub use result::{CollectionResult, Overload, Throughput, TimedResult, Utilisation};
 pub(crate) use summary::summarise;
 pub use totals::{CollectionCounts, Totals};
+pub use worst::{Held, MOST_COLLECTIONS, MOST_OPERATIONS, Worst, WorstSoFar};
+pub use worst_result::{HeldResult, OperationResult, WorstResult};
