@@ -13,7 +13,7 @@ from conftest import Command
 from flashgc import plot
 
 TIMES = "read=25us,program=200us,erase=1.5ms,transfer=10us"
-FLAGS = ["run", "--drive", "timed", "--times", TIMES, "--blocks", "128", "--pages-per-block", "16"]
+FLAGS = ["run", "--drive", "timed", "--times", TIMES, "--blocks", "512", "--pages-per-block", "16"]
 FLAGS += ["--spare", "15%", "--workload", "uniform:read=0.4", "--arrivals", "poisson:rate=2000"]
 FLAGS += ["--channels", "2", "--dies", "2"]
 

@@ -62,7 +62,7 @@ def configurations(
             clocks(asked, unit, places),
         )
     ]
-    for path in ("run.timeline", "run.trace_events"):
+    for path in ("run.timeline", "run.trace_events", "run.worst"):
         if path in asked and len(made) > 1:
             place = places.get(path, path.split(".")[1])
             raise ConfigError(

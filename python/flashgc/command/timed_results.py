@@ -55,7 +55,7 @@ def show_timed(result: Result, drive: str, spare: str) -> None:
         out.print()
     show(out, facts(out, _rows(result, drive, spare, plus_minus)))
     stream_tables.show_streams(out, result)
-    if result.worst is not None and (result.config.timed or {}).get("worst"):
+    if any(one.operations for one in timing.worst):
         _show_worst(out, timing.worst)
 
 

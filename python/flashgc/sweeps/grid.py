@@ -23,6 +23,7 @@ _KEYS = ("experiments", "zip", "leave_out")
 _NOT_OF_A_CELL = {
     "run.jobs": "flashgc sweep --jobs",
     "run.timeline": "flashgc run --timeline, of one cell",
+    "run.worst": "flashgc run --worst yes, of one cell",
     "run.trace_events": "flashgc run --trace-events, of one cell",
 }
 #: Cells of the largest grid.

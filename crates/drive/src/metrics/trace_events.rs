@@ -204,13 +204,20 @@ impl<W: Write> TraceEvents<W> {
             }
         }
         moments.sort_unstable();
+        let collections: HashSet<(u32, u64)> =
+            happenings.iter().filter_map(of_collection).collect();
         for (now, rank, at) in moments {
             match &happenings[at] {
                 Happening::Work(span) => self.worked(span),
                 Happening::Request(request, _) if rank == 3 => {
                     self.arrived(request.number, request.op, now);
                 }
-                Happening::Request(request, held) => self.completed(request, held.as_ref()),
+                // One that the window lacks has no slice from which an arrow could lead.
+                Happening::Request(request, held) => {
+                    let shown =
+                        |(held, die): &&(Held, u32)| collections.contains(&(*die, held.number));
+                    self.completed(request, held.as_ref().filter(shown));
+                }
                 Happening::Collection { die, number, .. } => {
                     self.collection(now, *die, *number, rank == 3);
                 }
@@ -278,11 +285,14 @@ impl<W: Write> TraceEvents<W> {
             self.write(&name("process_name", (pid, 0), &format!("channel {}", span.channel)));
         }
         self.track(track, &text);
-        let (cat, args) = match span.cause {
+        let (cat, mut args) = match span.cause {
             Cause::Request(u64::MAX) => ("drive", json!({})),
             Cause::Request(number) => ("host", json!({ "request": number })),
             Cause::Collection(number) => ("collection", json!({ "collection": number })),
         };
+        if let Some(page) = span.page {
+            args["page"] = json!(page);
+        }
         self.slice(track, word(span), cat, (span.begin_ns, span.end_ns), args);
         if let Cause::Request(number) = span.cause
             && let Some(&(lane, _)) = self.under_way.get(&number)
@@ -337,6 +347,14 @@ impl<W: Write> TraceEvents<W> {
             self.failed = self.out.flush().err();
         }
         self.failed.take().map_or(Ok(()), Err)
+    }
+}
+
+/// Die and number of a collection.
+fn of_collection(happening: &Happening) -> Option<(u32, u64)> {
+    match *happening {
+        Happening::Collection { die, number, .. } => Some((die, number)),
+        _ => None,
     }
 }
 
@@ -439,7 +457,7 @@ mod tests {
         let erase = named(&events, "erase");
         assert_eq!(
             (&erase["cat"], &erase["args"]),
-            (&json!("collection"), &json!({"collection": 5}))
+            (&json!("collection"), &json!({ "collection": 5, "page": 7 }))
         );
         let collection = named(&events, "collection 5");
         assert_eq!((&collection["ts"], &collection["dur"]), (&json!(0.3), &json!(1.2)));

@@ -130,7 +130,7 @@ super::holder! {
         resolution: Option<String> => "for 256 to 512 slices",
             "Length of a time slice in the series over time.",
             run(Kind::Time).example("10ms");
-        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        #[serde(skip_serializing)]
         worst: bool => "no",
             "What the die of each slowest request did while that waited is kept and shown.",
             run(Kind::YesNo);

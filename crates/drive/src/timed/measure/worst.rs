@@ -148,10 +148,9 @@ impl WorstSoFar {
         Some((*held, die))
     }
 
-    /// Whether it is of the same drive, and keeps as much.
+    /// Whether it is of the same drive.
     pub fn is_like(&self, other: &Self) -> bool {
-        (self.planes_per_die, self.keeps_operations, self.dies.len())
-            == (other.planes_per_die, other.keeps_operations, other.dies.len())
+        (self.planes_per_die, self.dies.len()) == (other.planes_per_die, other.dies.len())
     }
 
     /// A measured request is done.
