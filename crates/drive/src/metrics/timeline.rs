@@ -155,7 +155,7 @@ mod tests {
     #[test]
     fn the_window_is_laid_around_the_end_of_the_slowest_request() {
         let mut timeline = Timeline::new(Window::Worst { length_ns: 1000 });
-        let mut complete = |timeline: &mut Timeline, number, from, to| {
+        let complete = |timeline: &mut Timeline, number, from, to| {
             timeline.note(request(number, from, to));
             timeline.measured(from, to);
         };
