@@ -21,7 +21,8 @@ def check(asked: Experiment, trace: bool, places: Places) -> None:
     _together(asked, "host.hints", "host.host_cache", "page-cache:size=256MiB", places)
     for path in ("swap.page_policy", "swap.scheme"):
         _together(asked, path, "swap.vm_page_cache", "4MiB", places)
-    _together(asked, "run.window", "run.timeline", "timeline.json", places)
+    if "run.trace_events" not in asked:
+        _together(asked, "run.window", "run.timeline", "timeline.json", places)
 
 
 def _to_the_drive(asked: Experiment, places: Places) -> None:

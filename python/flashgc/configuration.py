@@ -64,11 +64,12 @@ def configurations(
             clocks(asked, unit, places),
         )
     ]
-    if "run.timeline" in asked and len(made) > 1:
-        raise ConfigError(
-            f"{places.get('run.timeline', 'timeline')}: {len(made)} configurations, expected one; "
-            "hint: flashgc run"
-        )
+    for path in ("run.timeline", "run.trace_events", "run.worst"):
+        if path in asked and len(made) > 1:
+            place = places.get(path, path.split(".")[1])
+            raise ConfigError(
+                f"{place}: {len(made)} configurations, expected one; hint: flashgc run"
+            )
     return made
 
 

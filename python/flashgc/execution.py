@@ -86,11 +86,12 @@ def simulate(
     with _timelines.drawn(configs):
         if keeping is None:
             return run(range(len(configs)))
-        if "run.timeline" in asked:
-            raise ConfigError(
-                f"{(places or {}).get('run.timeline', 'timeline')}: only a run writes it, and a "
-                "result that is kept is not run again; hint: leave the file of results out"
-            )
+        for path in ("run.timeline", "run.trace_events", "run.worst"):
+            if path in asked:
+                raise ConfigError(
+                    f"{(places or {}).get(path, path.split('.')[1])}: only a run makes it, and a "
+                    "result that is kept is not run again; hint: leave the file of results out"
+                )
         return keeping.simulate(configs, _given(asked, configs, default_runs, python), run)
 
 

@@ -327,13 +327,22 @@ class RunKeywords(TypedDict, total=False):
     """Length of a time slice in the series over time. For example 10ms. [default: for 256 to 512
     slices]
     """
+    worst: YesNo | None
+    """What the die of each slowest request did while that waited is kept and shown. [default: no]
+    """
     timeline: str | None
-    """File for the timeline of the first run's flash operations: .json for ui.perfetto.dev, or a
-    picture as .svg, .pdf or .png. For example timeline.json.
+    """File for the timeline of the first run's flash operations in a window of time: .json for
+    ui.perfetto.dev, or a picture as .svg, .pdf or .png. For example timeline.json.
+    """
+    trace_events: str | None
+    """File for every request and flash operation of the first run, written while it goes, for
+    ui.perfetto.dev: what timeline has as .json, of the whole run, and counters of erased blocks.
+    For example events.json.
     """
     window: str | None
     """Window of time that timeline shows: from FROM to TO; or around the end of the slowest
-    request, 50ms long unless LENGTH says otherwise. For example 20ms:60ms. [default: 0ms:50ms]
+    request, 50ms long unless LENGTH says otherwise. trace_events has all where no window is given.
+    For example 20ms:60ms. [default: 0ms:50ms]
     """
 
 
@@ -626,11 +635,20 @@ class CompareKeywords(TypedDict, total=False):
     """Length of a time slice in the series over time. For example 10ms. [default: for 256 to 512
     slices]
     """
+    worst: YesNo | None
+    """What the die of each slowest request did while that waited is kept and shown. [default: no]
+    """
     timeline: str | None
-    """File for the timeline of the first run's flash operations: .json for ui.perfetto.dev, or a
-    picture as .svg, .pdf or .png. For example timeline.json.
+    """File for the timeline of the first run's flash operations in a window of time: .json for
+    ui.perfetto.dev, or a picture as .svg, .pdf or .png. For example timeline.json.
+    """
+    trace_events: str | None
+    """File for every request and flash operation of the first run, written while it goes, for
+    ui.perfetto.dev: what timeline has as .json, of the whole run, and counters of erased blocks.
+    For example events.json.
     """
     window: str | None
     """Window of time that timeline shows: from FROM to TO; or around the end of the slowest
-    request, 50ms long unless LENGTH says otherwise. For example 20ms:60ms. [default: 0ms:50ms]
+    request, 50ms long unless LENGTH says otherwise. trace_events has all where no window is given.
+    For example 20ms:60ms. [default: 0ms:50ms]
     """

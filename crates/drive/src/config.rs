@@ -228,8 +228,13 @@ impl Resolved {
                  without a checkpoint",
             );
         }
-        let timeline = self.timed.as_ref().is_some_and(|timed| timed.timeline.is_some());
-        timeline.then_some(
+        let timed = self.timed.as_ref()?;
+        if timed.trace_events.is_some() {
+            return Some(
+                "trace events cannot be saved; hint: leave them out, or run without a checkpoint",
+            );
+        }
+        timed.timeline.is_some().then_some(
             "a timeline cannot be saved; hint: leave out the timeline, or run without a checkpoint",
         )
     }

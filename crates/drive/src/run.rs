@@ -1,6 +1,7 @@
 //! One run: warm-up, then the measured part in intervals, stoppable at any batch.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use flashgc_base::snapshot::{State, Value};
@@ -20,6 +21,7 @@ use crate::passes::Rule;
 use crate::result::cut;
 use crate::stats::{Interval, amplifications};
 use crate::swap::Swapping;
+use crate::timed::WorstResult;
 use crate::wear::{Erases, Worn, tally};
 
 /// Shared between the runs and their caller.
@@ -31,6 +33,8 @@ pub struct Control {
     pub done: AtomicU64,
     /// Pages programmed so far, in all runs together.
     pub programs: AtomicU64,
+    /// The slowest request so far of a run with a clock, without the operations of its die.
+    pub worst: Mutex<Option<WorstResult>>,
 }
 
 impl Control {
@@ -39,6 +43,14 @@ impl Control {
 
     pub(crate) fn is_cancelled(&self) -> bool {
         self.cancel.load(Ordering::Relaxed)
+    }
+
+    /// Keeps `worst` if it is the slowest request of all runs so far.
+    pub(crate) fn tell_worst(&self, worst: WorstResult) {
+        let mut kept = self.worst.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.as_ref().is_none_or(|kept| kept.response_us < worst.response_us) {
+            *kept = Some(WorstResult { operations: Vec::new(), ..worst });
+        }
     }
 }
 

@@ -29,3 +29,4 @@ mod timed_preemption;
 mod timed_runs;
 mod timed_slc;
 mod timed_versions;
+mod timed_worst;

@@ -205,7 +205,10 @@ fn a_timeline_has_the_operations_of_its_window() {
     result.timeline.as_ref().unwrap().write(&mut text).unwrap();
     let document: serde_json::Value = serde_json::from_slice(&text).unwrap();
     let events = document["traceEvents"].as_array().unwrap();
-    let spans: Vec<_> = events.iter().filter(|event| event["ph"] == "X").collect();
+    let of_flash = |event: &&serde_json::Value| {
+        event["ph"] == "X" && (event["cat"] == "host" || event["cat"] == "collection")
+    };
+    let spans: Vec<_> = events.iter().filter(of_flash).collect();
     assert!(spans.len() > 20, "{} spans", spans.len());
     for span in &spans {
         let (from, length) = (span["ts"].as_f64().unwrap(), span["dur"].as_f64().unwrap());
@@ -222,7 +225,7 @@ fn a_timeline_has_the_operations_of_its_window() {
     // Two operations of the cells of a die are never at the same time.
     let mut cells: Vec<(f64, f64)> = spans
         .iter()
-        .filter(|span| span["tid"].as_u64().unwrap() >= 100_000)
+        .filter(|span| span["tid"].as_u64().unwrap() >= 4_000_000)
         .map(|span| (span["ts"].as_f64().unwrap(), span["dur"].as_f64().unwrap()))
         .collect();
     cells.sort_by(|a, b| a.0.total_cmp(&b.0));

@@ -60,6 +60,13 @@ impl Control {
         self.engine.programs.load(Ordering::Relaxed)
     }
 
+    /// The slowest request so far of a drive with a clock, as JSON; `None` before there is one.
+    #[getter]
+    fn worst(&self) -> PyResult<Option<String>> {
+        let worst = crate::policy::lock(&self.engine.worst).clone();
+        worst.as_ref().map(crate::simulate::to_json).transpose()
+    }
+
     /// Bytes of the trace read so far, before decompression.
     #[getter]
     fn read_bytes(&self) -> u64 {

@@ -14,9 +14,10 @@ from flashgc.units import format_count, format_rate
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from rich.progress import Progress, TaskID
+    from rich.progress import TaskID
 
     from flashgc._core import Control
+    from flashgc.command.told import Told
 
 #: Seconds before anything is shown.
 PATIENCE = 1.0
@@ -33,7 +34,7 @@ class Bar:
         self._begin = time.monotonic()
         self._programs = (self._begin, 0)
         self._quiet = quiet or not is_screen(sys.stderr)
-        self._progress: Progress | None = None
+        self._progress: Told | None = None
         self._task: TaskID | None = None
 
     def __enter__(self) -> Bar:
@@ -61,7 +62,20 @@ class Bar:
         if reading:
             self.show(control.read_bytes / control.total_bytes, "reading the trace", 0)
         else:
+            self._say_worst(control.worst)
             self.show(control.done / max(self._runs, 1), "simulating", control.programs)
+
+    def _say_worst(self, worst: str | None) -> None:
+        """Says below the bar what held the slowest request so far."""
+        if worst is None or self._progress is None:
+            return
+        import json
+
+        from flashgc._documents import read
+        from flashgc.results import Worst
+
+        first, second = read(Worst, json.loads(worst)).story
+        self._progress.below = f"worst: {first}\n  {second}"
 
     def show(self, share: float | None, what: str, programs: int, unit: str = "programs") -> None:
         """Shows that ``share`` of the work is done, by ``programs`` page programs so far.
@@ -88,18 +102,18 @@ class Bar:
         )
 
 
-def _bar() -> Progress:
+def _bar() -> Told:
     from rich.progress import (
         BarColumn,
-        Progress,
         TaskProgressColumn,
         TextColumn,
         TimeRemainingColumn,
     )
 
     from flashgc.command.terminal import Screen
+    from flashgc.command.told import Told
 
-    return Progress(
+    return Told(
         TextColumn("{task.description}"),
         BarColumn(bar_width=30),
         TaskProgressColumn(),

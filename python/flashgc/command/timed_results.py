@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from flashgc._documents import Scalar
     from flashgc.command.render import Console
-    from flashgc.results import Comparison, Figures, Rank, Result, Slc, Timing
+    from flashgc.results import Comparison, Figures, Rank, Result, Slc, Timing, Worst
 
 #: The columns of a table of response times, and the keys of their figures.
 PERCENTILES = (
@@ -58,6 +58,20 @@ def show_timed(result: Result, drive: str, spare: str) -> None:
     show(out, facts(out, _rows(result, drive, spare, plus_minus)))
     tenant_tables.show_tenants(out, result)
     stream_tables.show_streams(out, result)
+    if any(one.operations for one in timing.worst):
+        _show_worst(out, timing.worst)
+
+
+def _show_worst(out: Console, worst: Iterable[Worst]) -> None:
+    from flashgc.results.stalls import chart
+
+    for one in worst:
+        first, second = one.story
+        out.print()
+        out.print(Text(f"slowest {first}", style="bold" if not is_plain(out) else ""))
+        out.print(f"  {second}")
+        for line in chart(one):
+            out.print(line, soft_wrap=is_plain(out))
 
 
 def clock(result: Result) -> Timing:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from flashgc.plot.operations import timeline
     from flashgc.plot.outcomes import compare, model_beside_simulation, run
     from flashgc.plot.series import Series
+    from flashgc.plot.stalls import worst
     from flashgc.plot.tuned import tune
     from flashgc.plot.wear import survival, wear_evolution, wear_histogram
 
@@ -55,6 +56,7 @@ __all__ = [
     "valid_pages",
     "wear_evolution",
     "wear_histogram",
+    "worst",
 ]
 
 #: Where each name lives; imported when it is first used, for matplotlib takes a while.
@@ -69,6 +71,7 @@ _HOMES = {
     **dict.fromkeys(("compare", "model_beside_simulation", "run"), "outcomes"),
     "Series": "series",
     "timeline": "operations",
+    "worst": "stalls",
     "tune": "tuned",
     **dict.fromkeys(("survival", "wear_evolution", "wear_histogram"), "wear"),
     "valid_pages": "distributions",

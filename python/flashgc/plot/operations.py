@@ -24,11 +24,14 @@ from flashgc.plot.series import literal
 
 #: Operations by the first word of their names, with what the legend calls them.
 _KINDS = {"read": "read", "program": "program", "erase": "erase", "transfer": "transfer"}
+#: Processes of trace events from this number on are channels; before them are requests and
+#: collections.
+_FIRST_CHANNEL = 10
 #: Everything else: polls, suspends.
 _OTHER = "other"
-_COLOURS = {**dict(zip(_KINDS, COLOURS, strict=False)), _OTHER: SOFT_INK}
+KIND_COLOURS = {**dict(zip(_KINDS, COLOURS, strict=False)), _OTHER: SOFT_INK}
 #: How strong the colour of a collection's operation is.
-_PALE = 0.4
+PALE = 0.4
 #: Rows that a page has room for.
 MOST_ROWS = 40
 #: More operations than this are drawn as pixels, also in SVG and PDF.
@@ -36,7 +39,9 @@ _MOST_OUTLINES = 5000
 
 
 @dataclass(frozen=True)
-class _Operation:
+class Operation:
+    """A bar of a picture, in microseconds."""
+
     kind: str
     of_collection: bool
     row: tuple[int, int]
@@ -62,7 +67,7 @@ def timeline(file: str | os.PathLike[str], *, title: str | None = None) -> Figur
     events = _read(Path(file))
     try:
         names = _names(events)
-        operations = [_operation(event) for event in events if event["ph"] == "X"]
+        operations = [_operation(event) for event in events if _is_operation(event)]
         arrivals = _requests(events)
     except (KeyError, TypeError, ValueError):
         raise _no_timeline(file) from None
@@ -72,7 +77,7 @@ def timeline(file: str | os.PathLike[str], *, title: str | None = None) -> Figur
     left_out = len(names) - len(rows)
     begin = min(operation.begin for operation in operations)
     end = max(operation.end for operation in operations)
-    factor, unit = _unit(end - begin)
+    factor, unit = time_unit(end - begin)
     with drawing() as style:
         width, _ = style.size
         text = style.medium.small / 72
@@ -80,15 +85,15 @@ def timeline(file: str | os.PathLike[str], *, title: str | None = None) -> Figur
         figure = new_figure(1.3 * width, lower + 10 * text + 1)
         upper, below = figure.subplots(2, 1, sharex=True, height_ratios=(10 * text, lower))
         lines = _draw_waiting(upper, arrivals, factor)
-        kinds = _draw_operations(below, operations, rows, factor)
+        kinds = draw_operations(below, operations, rows, factor)
         below.set_yticks(range(len(rows)), [names[row] for row in rows])
         below.set_ylim(len(rows) - 0.5, -0.5)
         below.tick_params(axis="y", length=0)
         below.grid(axis="y", visible=False)
         below.set_xlabel(f"time ({unit})")
         below.set_xlim(begin / factor, end / factor)
-        handles: list[Any] = [Patch(color=_COLOURS[kind], label=kind) for kind in kinds]
-        handles.append(Patch(color=SOFT_INK, alpha=_PALE, linewidth=0, label="pale: collections"))
+        handles: list[Any] = [Patch(color=KIND_COLOURS[kind], label=kind) for kind in kinds]
+        handles.append(Patch(color=SOFT_INK, alpha=PALE, linewidth=0, label="pale: collections"))
         words = title
         if title is None and left_out:
             words = f"The first {len(rows)} of {len(names)} buses and dies"
@@ -128,6 +133,8 @@ def _names(events: Iterable[dict[str, Any]]) -> dict[tuple[int, int], str]:
     """Names of the rows: a bus has that of its channel."""
     channels, rows = {}, {}
     for event in events:
+        if event["ph"] == "M" and event["pid"] < _FIRST_CHANNEL:
+            continue
         if event["ph"] == "M" and event["name"] == "process_name":
             channels[event["pid"]] = event["args"]["name"]
         elif event["ph"] == "M":
@@ -138,11 +145,21 @@ def _names(events: Iterable[dict[str, Any]]) -> dict[tuple[int, int], str]:
     }
 
 
-def _operation(event: dict[str, Any]) -> _Operation:
+def _is_operation(event: dict[str, Any]) -> bool:
+    """Whether it is a slice of a bus or a die: not of a request, nor of a whole collection."""
+    return bool(event["ph"] == "X" and event["pid"] >= _FIRST_CHANNEL)
+
+
+def kind_of(name: str) -> str:
+    """The kind of an operation called ``name``."""
+    return _KINDS.get(name.split(maxsplit=1)[0], _OTHER)
+
+
+def _operation(event: dict[str, Any]) -> Operation:
     begin = float(event["ts"])
-    kind = _KINDS.get(event["name"].split()[0], _OTHER)
+    kind = kind_of(event["name"])
     row = (event["pid"], event["tid"])
-    return _Operation(kind, event["cat"] == "collection", row, begin, begin + float(event["dur"]))
+    return Operation(kind, event["cat"] == "collection", row, begin, begin + float(event["dur"]))
 
 
 def _requests(events: Iterable[dict[str, Any]]) -> dict[str, list[tuple[float, int]]]:
@@ -150,11 +167,12 @@ def _requests(events: Iterable[dict[str, Any]]) -> dict[str, list[tuple[float, i
     steps: dict[str, list[tuple[float, int]]] = {"read": [], "write": []}
     for event in events:
         if event.get("cat") == "request" and event["name"] in steps:
-            steps[event["name"]].append((float(event["ts"]), 1 if event["ph"] == "b" else -1))
+            begin = float(event["ts"])
+            steps[event["name"]] += [(begin, 1), (begin + float(event["dur"]), -1)]
     return steps
 
 
-def _unit(span: float) -> tuple[float, str]:
+def time_unit(span: float) -> tuple[float, str]:
     """What microseconds are divided by, and the unit that gives."""
     for factor, unit in ((1e6, "s"), (1e3, "ms")):
         if span >= 2 * factor:
@@ -182,8 +200,8 @@ def _draw_waiting(
     return lines
 
 
-def _draw_operations(
-    axes: Axes, operations: list[_Operation], rows: dict[tuple[int, int], int], factor: float
+def draw_operations(
+    axes: Axes, operations: list[Operation], rows: dict[tuple[int, int], int], factor: float
 ) -> list[str]:
     """Draws the operations as bars; returns the kinds there are."""
     bars: dict[tuple[str, bool], list[list[tuple[float, float]]]] = {}
@@ -197,8 +215,8 @@ def _draw_operations(
     as_pixels = sum(len(some) for some in bars.values()) > _MOST_OUTLINES
     for (kind, pale), corners in bars.items():
         drawn = PolyCollection(
-            corners, facecolor=_COLOURS[kind], alpha=_PALE if pale else 1, linewidth=0
+            corners, facecolor=KIND_COLOURS[kind], alpha=PALE if pale else 1, linewidth=0
         )
         drawn.set_rasterized(as_pixels)
         axes.add_collection(drawn)
-    return [kind for kind in _COLOURS if any(kind == drawn for drawn, _ in bars)]
+    return [kind for kind in KIND_COLOURS if any(kind == drawn for drawn, _ in bars)]

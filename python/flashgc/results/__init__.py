@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from flashgc.results.timing import Timing
     from flashgc.results.trace import Recorded, Replayed, StreamStat, TraceStat, WorkingSets
     from flashgc.results.wear import Erases, Levelling, Wear, WearPoint
+    from flashgc.results.worst import Worst, WorstCollection, WorstOperation
     from flashgc.results.written import Bytes
 
 __all__ = [
@@ -80,6 +81,9 @@ __all__ = [
     "Wear",
     "WearPoint",
     "WorkingSets",
+    "Worst",
+    "WorstCollection",
+    "WorstOperation",
     "Zombies",
 ]
 
@@ -103,6 +107,7 @@ _HOMES = {
     "Timing": "timing",
     **dict.fromkeys(("Recorded", "Replayed", "StreamStat", "TraceStat", "WorkingSets"), "trace"),
     **dict.fromkeys(("Erases", "Levelling", "Wear", "WearPoint"), "wear"),
+    **dict.fromkeys(("Worst", "WorstCollection", "WorstOperation"), "worst"),
     "Bytes": "written",
 }
 

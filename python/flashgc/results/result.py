@@ -133,6 +133,12 @@ class Result(Document):
         return results.Timing.from_dict(self._raw) if "latency_us" in self._raw else None
 
     @property
+    def worst(self) -> results.Worst | None:
+        """The slowest request of a drive with a clock, and what held it; ``None`` without one."""
+        worst = () if self.timing is None else self.timing.worst
+        return max(worst, key=lambda one: one.response_us, default=None)
+
+    @property
     def measured(self) -> bool:
         """Whether there is a figure: a run that was stopped in its warm-up has none."""
         if (timing := self.timing) is not None:

@@ -17,6 +17,7 @@ from flashgc.results.activity import (
 )
 from flashgc.results.latency import Latencies, TimeShares
 from flashgc.results.tenants import Tenant
+from flashgc.results.worst import Worst
 from flashgc.units import format_count, format_time
 
 
@@ -50,6 +51,8 @@ class Timing(Shows):
     tenants: tuple[Tenant, ...]
     #: Counts of the SLC region; ``None`` without one.
     slc: Slc | None = None
+    #: The slowest read, write and discard of all runs, where there are any, and what held them.
+    worst: tuple[Worst, ...] = ()
 
     @classmethod
     def from_dict(cls, raw: Mapping[str, Json]) -> Timing | None:

@@ -25,6 +25,8 @@ _NOT_OF_A_CELL = {
     "run.jobs": "flashgc sweep --jobs",
     "run.timeline": "flashgc run --timeline, of one cell",
     PATH: "flashgc run, with a file for each set of tenants",
+    "run.worst": "flashgc run --worst yes, of one cell",
+    "run.trace_events": "flashgc run --trace-events, of one cell",
 }
 #: Cells of the largest grid.
 MOST = 10_000_000

@@ -9,7 +9,7 @@ from flashgc import _held
 from flashgc._core import ConfigError
 from flashgc._kinds import checked
 from flashgc.options import of_holder
-from flashgc.timed.timeline import timeline
+from flashgc.timed.timeline import timeline, trace_events
 
 if TYPE_CHECKING:
     from flashgc._places import Places
@@ -28,6 +28,8 @@ def clocks(asked: Experiment, unit: int, places: Places) -> list[dict[str, Any] 
     common = _held.values("timed", asked, unit, places)
     if (single := timeline(asked, places)) is not None:
         common["timeline"] = single
+    if (events := trace_events(asked, places)) is not None:
+        common["trace_events"] = events
     if asked["drive.times"] is None:
         raise ConfigError(
             f"{places.get('drive.times', 'times')}: a timed drive needs the times of its flash; "

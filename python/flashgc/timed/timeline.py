@@ -1,4 +1,4 @@
-"""The timeline of single operations that an experiment asks for."""
+"""The timeline and the trace events that an experiment asks for."""
 
 from __future__ import annotations
 
@@ -33,3 +33,31 @@ def timeline(asked: Experiment, places: Places) -> dict[str, str] | None:
         )
     _files.check(file, place, "timeline.json")
     return {"file": file, "window": window}
+
+
+def trace_events(asked: Experiment, places: Places) -> dict[str, str | None] | None:
+    """The trace events to write: their file and window; ``None`` where none are asked for.
+
+    Raises :class:`flashgc.ConfigError` with the value's place.
+    """
+    file = asked["run.trace_events"]
+    if file is None:
+        return None
+    place = places.get("run.trace_events", "trace_events")
+    stem, ending = os.path.splitext(file)
+    if ending.lower() != ".json":
+        found = f"'{ending}'" if ending else "no ending"
+        raise ConfigError(
+            f"{place}: {file}: found {found}, expected .json; hint: name it {stem}.json"
+        )
+    if file == asked["run.timeline"]:
+        raise ConfigError(f"{place}: {file} is also the timeline's file; hint: give another file")
+    _files.check(file, place, "events.json")
+    if "run.window" in asked and asked["run.window"].strip().startswith("worst"):
+        raise ConfigError(
+            f"{places.get('run.window', 'window')}: trace events are written while the run goes, "
+            "and which request is the slowest is known at its end; hint: two times, as "
+            "20ms:60ms, or the timeline alone"
+        )
+    given = "run.window" in asked
+    return {"file": file, "window": asked["run.window"] if given else None}

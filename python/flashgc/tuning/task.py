@@ -25,7 +25,7 @@ from flashgc.tuning.space import Candidate, Size, Space, space, written_out
 SEARCHED = ("victim", "placement", "frontier", "gc_preset")
 #: Options that a search has no use for.
 UNUSED = (
-    "source", "passes", "timeline", "window", "resolution",
+    "source", "passes", "timeline", "trace_events", "window", "worst", "resolution",
     "vm_page_cache", "page_policy", "scheme",
 )  # fmt: skip
 

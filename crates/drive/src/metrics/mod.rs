@@ -4,3 +4,4 @@
 pub mod latency;
 pub mod series;
 pub mod timeline;
+pub mod trace_events;

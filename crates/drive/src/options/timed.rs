@@ -188,9 +188,16 @@ super::holder! {
         resolution: Option<String> => "for 256 to 512 slices",
             "Length of a time slice in the series over time.",
             run(Kind::Time).example("10ms");
+        #[serde(skip_serializing)]
+        worst: bool => "no",
+            "What the die of each slowest request did while that waited is kept and shown.",
+            run(Kind::YesNo);
         /// A timeline of single operations to write; it is not simulated, and not recorded.
         #[serde(skip_serializing)]
         timeline: Option<TimelineConfig> = None;
+        /// Trace events to write, likewise.
+        #[serde(skip_serializing)]
+        trace_events: Option<TraceEventsConfig> = None;
     }
 }
 
@@ -214,20 +221,60 @@ impl TimelineConfig {
     }
 }
 
+/// Trace events to write.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TraceEventsConfig {
+    /// The file.
+    pub file: String,
+    /// From when to when, since the start; `None` for the whole run.
+    pub window: Option<String>,
+}
+
+impl TraceEventsConfig {
+    /// From when to when, in nanoseconds.
+    ///
+    /// # Errors
+    /// Those of [`parse_window`], and a window that is known only at the end.
+    pub fn parse(&self) -> Result<(u64, u64), SpecError> {
+        match self.window.as_deref().map(parse_window).transpose()? {
+            None => Ok((0, u64::MAX)),
+            Some(Window::Fixed { from_ns, to_ns }) => Ok((from_ns, to_ns)),
+            Some(Window::Worst { .. }) => Err(SpecError::new(
+                "trace events are written while the run goes, and which request is the slowest is \
+                 known at its end",
+                "--timeline FILE.json with --window worst, or two times, as 20ms:60ms",
+            )),
+        }
+    }
+}
+
 /// Options that become part of other values.
 static OTHERS: &[OptionInfo] = &[
     run(Kind::Text).metavar("FILE").example("timeline.json").named(
         "timeline",
         "",
-        "File for the timeline of the first run's flash operations: .json for ui.perfetto.dev, or \
-         a picture as .svg, .pdf or .png.",
+        "File for the timeline of the first run's flash operations in a window of time: .json for \
+         ui.perfetto.dev, or a picture as .svg, .pdf or .png.",
+    ),
+    run(Kind::Text).metavar("FILE.json").example("events.json").named(
+        "trace_events",
+        "",
+        "File for every request and flash operation of the first run, written while it goes, for \
+         ui.perfetto.dev: what {timeline} has as .json, of the whole run, and counters of erased \
+         blocks.",
     ),
     run(Kind::Text)
         .metavar("FROM:TO|worst[:LENGTH]")
         .example("20ms:60ms")
         .checked(|_, text| parse_window(text).map(drop))
-        .named("window", "0ms:50ms", "Window of time that {timeline} shows: from FROM to TO; or around the end of the slowest \
-             request, 50ms long unless LENGTH says otherwise."),
+        .named(
+            "window",
+            "0ms:50ms",
+            "Window of time that {timeline} shows: from FROM to TO; or around the end of the \
+             slowest request, 50ms long unless LENGTH says otherwise. {trace_events} has all where \
+             no window is given.",
+        ),
 ];
 
 /// Whether the cells are those that are taken where nothing is said: keys of earlier results stay.

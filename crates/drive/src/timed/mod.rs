@@ -35,8 +35,9 @@ pub use config::{
 pub use drive::{Stop, TimedDrive, Until};
 pub(crate) use measure::summarise;
 pub use measure::{
-    Cause, CollectionCounts, CollectionResult, Completion, Meter, Observer, Overload, Place,
-    Silent, SlcCounts, Source, Span, TenantResult, Throughput, TimedResult, Totals, Utilisation,
-    Work,
+    Cause, CollectionCounts, CollectionResult, Completion, Held, HeldResult, MOST_COLLECTIONS,
+    MOST_OPERATIONS, Meter, Observer, OperationResult, Overload, Place, Silent, SlcCounts, Source,
+    Span, TenantResult, Throughput, TimedResult, Totals, Utilisation, Work, Worst, WorstResult,
+    WorstSoFar,
 };
 pub(crate) use run::ClockedRun;

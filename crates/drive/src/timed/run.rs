@@ -1,10 +1,13 @@
 //! One timed run: writes without the clock to bring the drive into its state, then requests, of
 //! which the first are not measured. Stoppable at any moment.
 
+use std::fs::File;
+use std::io::BufWriter;
 use std::time::{Duration, Instant};
 
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::{State, Value};
+use flashgc_base::spec::SpecError;
 use flashgc_base::{state, value};
 use flashgc_ftl::{
     Counters, FtlError, Levelled, MapTraffic, Packing, Stepwise, StreamTotals, ZombieCounts,
@@ -14,7 +17,10 @@ use flashgc_workload::requests::RequestStream;
 
 use super::config::Timed;
 use super::drive::{Stop, TimedDrive, Until};
-use super::measure::{ByTenant, CollectionResult, Meter, Overload, SlcCounts, Totals, Utilisation};
+use super::measure::{
+    ByTenant, CollectionResult, Meter, Overload, SlcCounts, Totals, TraceFile, Utilisation,
+    WorstResult, WorstSoFar,
+};
 use super::parts::{Limited, Progress, layer, open, open_lines};
 use crate::asked::Asked;
 use crate::bytes::Written;
@@ -22,6 +28,7 @@ use crate::checkpoint::Turns;
 use crate::config::Resolved;
 use crate::counting::DriveError;
 use crate::metrics::timeline::Timeline;
+use crate::metrics::trace_events::{MOST_EVENTS, TraceEvents};
 use crate::passes::Rule;
 use crate::run::{Control, Finished, INTERVALS, Lengthened, Life, Poll};
 use crate::stats::Interval;
@@ -59,6 +66,8 @@ pub(crate) struct TimedRun {
     pub request_ns: u128,
     /// Whether requests came too fast.
     pub overload: Option<Overload>,
+    /// What a reader of its trace events should know.
+    pub note: Option<String>,
 }
 
 /// A moment of a drive, of which the differences are measured.
@@ -80,7 +89,18 @@ impl Value for Moment {
 }
 
 impl Value for TimedRun {
-    value!(finished, meter, collecting, slc, utilisation, ns, completed, request_ns, overload);
+    value!(
+        finished,
+        meter,
+        collecting,
+        slc,
+        utilisation,
+        ns,
+        completed,
+        request_ns,
+        overload,
+        note
+    );
 }
 
 impl Moment {
@@ -114,6 +134,8 @@ pub(crate) struct ClockedRun {
     last: Written,
     /// Bytes a mapping unit.
     unit: u32,
+    /// Its number.
+    index: u32,
     stop: Stop,
     completed: u64,
     /// The number of advances of the run, each to its end or to the drive's.
@@ -133,7 +155,7 @@ impl State for ClockedRun {
         values: is_prepared, start, settling, measured, wearing, last, stop, completed, rounds,
             under_way, pieces, elapsed;
         states: drive, precondition;
-        fixed: since, unit;
+        fixed: since, unit, index;
     }
 }
 
@@ -158,9 +180,13 @@ impl ClockedRun {
         let seed = resolved.seed(index);
         let timeline = timed.timeline.filter(|_| index == 0);
         let timeline = timeline.map(Timeline::new);
-        let dies = timed.settings.hardware.all_dies();
-        let meter = Meter::new(timed.warmup, timed.plan.resolution_ns, dies, timeline)
-            .by_tenant(ByTenant::new(&timed.tenants, resolved.config.unit()));
+        let (dies, planes) = (timed.settings.hardware.all_dies(), timed.settings.hardware.planes);
+        let worst = WorstSoFar::new(dies, planes, timed.keeps_operations);
+        let trace =
+            timed.trace_events.as_ref().filter(|_| index == 0).map(trace_file).transpose()?;
+        let meter = Meter::new(timed.warmup, timed.plan.resolution_ns, dies, timeline, worst)
+            .by_tenant(ByTenant::new(&timed.tenants, resolved.config.unit()))
+            .writing(trace);
         // A run that may be lengthened knows no last request.
         let is_open_ended = resolved.until_failure || resolved.config.precision.is_some();
         let (passes, left) =
@@ -204,6 +230,7 @@ impl ClockedRun {
             wearing: Vec::new(),
             last: Written::default(),
             unit: resolved.config.unit(),
+            index,
             stop: Stop::Reached,
             completed: 0,
             rounds: 0,
@@ -329,8 +356,16 @@ impl Lengthened for ClockedRun {
         self.under_way = true;
         let programs = self.drive.layer().counters().programs();
         let mut progress = Progress::new(timed, self.completed, programs);
+        let mut told = 0;
         let mut look = |run: &mut Self, done: u64| {
             progress.report(done, run.drive.layer().counters().programs(), control);
+            let worst = run.drive.observer().worst();
+            if worst.changes() > told
+                && let Some(slowest) = worst.slowest()
+            {
+                told = worst.changes();
+                control.tell_worst(WorstResult::of(slowest, run.index));
+            }
             if let Some(poll) = &mut poll {
                 poll();
             }
@@ -392,6 +427,7 @@ impl Lengthened for ClockedRun {
         let now = drive.now();
         let is_open = drive.has_open_loop();
         drive.observer_mut().finish(now);
+        let note = drive.observer_mut().end_trace(now);
         let end = Moment::of(&mut drive);
         // Cancelled before anything was measured.
         let start = start.unwrap_or_else(|| Moment::of(&mut drive));
@@ -449,9 +485,18 @@ impl Lengthened for ClockedRun {
                 Stop::Overload => Some(overload(&start, &end)),
                 _ => left_behind(&end.totals, now, is_open),
             },
+            note,
             meter: drive.into_observer(),
         }
     }
+}
+
+/// Opens a file of trace events.
+fn trace_file((file, from_ns, to_ns): &(String, u64, u64)) -> Result<TraceFile, DriveError> {
+    let out = File::create(file).map_err(|error| {
+        FtlError::from(SpecError::new(format!("{file}: {error}"), "give another file"))
+    })?;
+    Ok(TraceEvents::new(BufWriter::new(out), *from_ns, *to_ns, MOST_EVENTS))
 }
 
 /// The end of piece `piece` of `count` pieces of `amount` requests.

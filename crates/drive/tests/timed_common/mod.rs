@@ -168,7 +168,7 @@ impl Observer for Recorder {
         self.spans.push(*span);
     }
 
-    fn collection(&mut self, now: u64, die: u32, begins: bool) {
+    fn collection(&mut self, now: u64, die: u32, _: u64, begins: bool) {
         self.collections.push((now, die, begins));
     }
 }

@@ -153,7 +153,9 @@ impl Collector {
         self.under_way[die as usize] =
             Some(Collection { folds, idle, ..Collection::new(number, plane, shared.ops.sent()) });
         self.units.begin(unit, die);
-        shared.observer.collection(shared.clock.now(), die, true);
+        let now = shared.clock.now();
+        shared.observer.collection(now, die, number, true);
+        shared.observer.erased_blocks(now, plane, shared.map.free_blocks(plane));
         Ok(Some(Begun { die, unit }))
     }
 
@@ -173,7 +175,9 @@ impl Collector {
         debug_assert!(ended.point == Point::Erasing);
         let block = shared.map.erase(ended.plane);
         shared.observer.erased(block);
-        shared.observer.collection(shared.clock.now(), die, false);
+        let now = shared.clock.now();
+        shared.observer.collection(now, die, ended.number, false);
+        shared.observer.erased_blocks(now, ended.plane, shared.map.free_blocks(ended.plane));
         self.counts.ended += 1;
         let unit = self.units.of_plane(ended.plane);
         self.units.end(unit, ended.urgent);

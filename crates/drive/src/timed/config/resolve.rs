@@ -37,6 +37,10 @@ pub(crate) struct Timed {
     pub weights: ClassWeights,
     /// The window of which the first run keeps a timeline.
     pub timeline: Option<Window>,
+    /// The file of trace events of the first run, and from when to when they are, in nanoseconds.
+    pub trace_events: Option<(String, u64, u64)>,
+    /// What the die of each slowest request did is kept.
+    pub keeps_operations: bool,
 }
 
 impl Timed {
@@ -88,6 +92,7 @@ impl Timed {
         };
         let (warmup, precondition) = warmup(&config.warmup, total, geometry)?;
         let timeline = options.timeline.as_ref();
+        let trace_events = options.trace_events.as_ref();
         Ok(Self {
             plan,
             settings,
@@ -98,6 +103,10 @@ impl Timed {
             tenants,
             weights: ClassWeights::parse(&options.arbitration)?,
             timeline: timeline.map(TimelineConfig::parse).transpose()?,
+            trace_events: trace_events
+                .map(|asked| asked.parse().map(|(from, to)| (asked.file.clone(), from, to)))
+                .transpose()?,
+            keeps_operations: options.worst,
         })
     }
 

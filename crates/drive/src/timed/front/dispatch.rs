@@ -19,16 +19,18 @@ use crate::timed::ops::{BUFFER, Kind, MAP, NONE, PageOp};
 use crate::timed::schedule::Scheduler;
 use crate::timed::shared::Shared;
 
-/// The time of a page operation by cause, without waiting for others: all 0 where there is none.
+/// The time of a page operation by cause, without waiting for others: all 0 where there is none. And
+/// its plane, if a die has served it.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Times {
+    plane: Option<u32>,
     blocked_ns: u64,
     bus_ns: u64,
     cell_ns: u64,
 }
 
 impl Value for Times {
-    value!(blocked_ns, bus_ns, cell_ns);
+    value!(plane, blocked_ns, bus_ns, cell_ns);
 }
 
 impl Times {
@@ -161,14 +163,14 @@ impl FrontEnd {
                 _ => dies.discard(shared, flush),
             },
         }
-        self.finish(shared, op);
+        self.finish(shared, op, false);
     }
 
     /// A page operation is done on its die.
     pub fn done<O: Observer>(&mut self, shared: &mut Shared<O>, dies: &mut Scheduler, op: u32) {
         let request = shared.ops[op].request;
         if request < BUFFER {
-            self.finish(shared, op);
+            self.finish(shared, op, true);
         } else if request == BUFFER {
             shared.ops.remove(op);
         } else if request == NONE {
@@ -202,12 +204,13 @@ impl FrontEnd {
         }
     }
 
-    /// A page operation of a request is done.
-    fn finish<O: Observer>(&mut self, shared: &mut Shared<O>, op: u32) {
+    /// A page operation of a request is done, on a die or by the cache.
+    fn finish<O: Observer>(&mut self, shared: &mut Shared<O>, op: u32, on_die: bool) {
         shared.ops.remove(op);
         // Field by field: the fields written last would delay a copy of the whole.
-        let PageOp { request, met_collection, blocked_ns, bus_ns, cell_ns, .. } = shared.ops[op];
-        let last = Times { blocked_ns, bus_ns, cell_ns };
+        let PageOp { request, plane, met_collection, blocked_ns, bus_ns, cell_ns, .. } =
+            shared.ops[op];
+        let last = Times { plane: on_die.then_some(plane), blocked_ns, bus_ns, cell_ns };
         self.part_done(shared, request, last, met_collection);
     }
 
@@ -276,7 +279,7 @@ impl FrontEnd {
         self.counts.count_until(now);
         self.counts.in_system -= 1;
         self.counts.completed += u64::from(request.op != Op::Flush);
-        let Times { blocked_ns, bus_ns, cell_ns } = last;
+        let Times { plane, blocked_ns, bus_ns, cell_ns } = last;
         let response = now - arrived;
         shared.observer.completed(&Completion {
             number,
@@ -292,6 +295,7 @@ impl FrontEnd {
             blocked_ns,
             bus_ns,
             cell_ns,
+            plane,
             met_collection,
         });
         if self.lines.is_some() {

@@ -381,7 +381,7 @@ impl FrontEnd {
         let is_request = request.op != Op::Flush;
         self.counts.arrived += u64::from(is_request);
         let number = self.counts.arrived.saturating_sub(1);
-        shared.observer.arrived(now);
+        shared.observer.arrived(number, request.op, now);
         let waiting = Waiting { request, number, arrived: now, party, hints: 0 };
         if self.write_back.is_some() {
             return self.ask_cache(shared, dies, waiting);

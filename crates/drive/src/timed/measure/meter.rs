@@ -1,19 +1,29 @@
 //! Measures a timed drive: an [`Observer`] that collects latencies, series over time, and a
 //! timeline. The time before the first measured request is left out.
 
+use std::fs::File;
+use std::io::BufWriter;
+
 use flashgc_base::snapshot::{Fault, Reader, State, Value, Writer};
 
+use flashgc_base::spec::count;
 use flashgc_base::stream::StreamId;
+use flashgc_workload::Op;
 use hashbrown::HashMap;
 
-use super::observer::{Cause, Completion, Observer, Place, Span, Work};
+use super::observer::{Completion, Observer, Place, Span};
 use super::tenants::ByTenant;
+use super::worst::WorstSoFar;
 use crate::metrics::latency::{Latencies, Split};
 use crate::metrics::series::{Busy, Series};
-use crate::metrics::timeline::{self, Row, Timeline, Whole};
+use crate::metrics::timeline::Timeline;
+use crate::metrics::trace_events::{Happening, MOST_EVENTS, TraceEvents};
 
 /// Slices of a resolution that was asked for, at most.
 const MOST_SLICES: u32 = 1 << 16;
+
+/// The file of a stream of trace events.
+pub type TraceFile = TraceEvents<BufWriter<File>>;
 
 /// Collects the measurements.
 pub struct Meter {
@@ -31,12 +41,14 @@ pub struct Meter {
     tenants: ByTenant,
     series: Series,
     timeline: Option<Timeline>,
+    trace: Option<Box<TraceFile>>,
+    worst: WorstSoFar,
     /// When the collection under way on each die began.
     collecting: Vec<Option<u64>>,
     arrived: u64,
 }
 
-/// Without its timeline, which is not saved.
+/// Without its timeline and trace events, which are not saved.
 impl Value for Meter {
     fn put(&self, to: &mut Writer<'_>) {
         let Self {
@@ -49,6 +61,8 @@ impl Value for Meter {
             tenants,
             series,
             timeline: _,
+            trace: _,
+            worst,
             collecting,
             arrived,
         } = self;
@@ -57,6 +71,7 @@ impl Value for Meter {
         streams.put(to);
         tenants.put(to);
         series.put(to);
+        worst.put(to);
         collecting.put(to);
         arrived.put(to);
     }
@@ -73,6 +88,8 @@ impl Value for Meter {
             tenants: Value::take(from)?,
             series: Value::take(from)?,
             timeline: None,
+            trace: None,
+            worst: Value::take(from)?,
             collecting: Value::take(from)?,
             arrived: Value::take(from)?,
         })
@@ -88,6 +105,7 @@ impl State for Meter {
         let meter = Self::take(from)?;
         let holds = meter.collecting.len() == self.collecting.len()
             && meter.first == self.first
+            && meter.worst.is_like(&self.worst)
             && meter.tenants.len() == self.tenants.len();
         from.check(holds, "what was measured is of another drive")?;
         *self = meter;
@@ -97,12 +115,14 @@ impl State for Meter {
 
 impl Meter {
     /// Measures requests from number `first` on, over time in slices of `resolution_ns` (`None`: of
-    /// a length that makes 256 to 512 of them), on a drive of `dies` dies.
+    /// a length that makes 256 to 512 of them), on a drive of `dies` dies. `worst` keeps the slowest
+    /// requests.
     pub fn new(
         first: u64,
         resolution_ns: Option<u64>,
         dies: u32,
         timeline: Option<Timeline>,
+        worst: WorstSoFar,
     ) -> Self {
         let series = match resolution_ns {
             Some(resolution_ns) => Series::new(0, resolution_ns, MOST_SLICES),
@@ -118,6 +138,8 @@ impl Meter {
             tenants: ByTenant::default(),
             series,
             timeline,
+            trace: None,
+            worst,
             collecting: vec![None; dies as usize],
             arrived: 0,
         }
@@ -132,6 +154,13 @@ impl Meter {
     /// What each tenant got.
     pub fn tenants(&self) -> &ByTenant {
         &self.tenants
+    }
+
+    /// Writes trace events, too.
+    #[must_use]
+    pub fn writing(mut self, trace: Option<TraceFile>) -> Self {
+        self.trace = trace.map(Box::new);
+        self
     }
 
     /// Response times.
@@ -165,27 +194,52 @@ impl Meter {
         self.timeline.take()
     }
 
+    /// The slowest requests so far.
+    pub fn worst(&self) -> &WorstSoFar {
+        &self.worst
+    }
+
     /// Ends the measurement at `now`: work under way counts until then.
     pub fn finish(&mut self, now: u64) {
         for die in 0..self.collecting.len() as u32 {
-            self.end_collection(now, die);
+            let number = self.worst.under_way(die).unwrap_or_default();
+            self.end_collection(now, die, number);
         }
     }
 
-    fn end_collection(&mut self, now: u64, die: u32) {
+    /// Ends the file of trace events at `now`. Returns what a reader of it should know.
+    pub fn end_trace(&mut self, now: u64) -> Option<String> {
+        let mut trace = self.trace.take()?;
+        if let Err(error) = trace.finish(now) {
+            return Some(format!("the trace events could not be written whole: {error}"));
+        }
+        let full_ns = trace.full_ns()?;
+        let (end, from) = (full_ns as f64 / 1e6, full_ns / 1_000_000);
+        Some(format!(
+            "the trace events end at {end:.3} ms: a file has {} at most; hint: --window \
+             {from}ms:{}ms shows what comes next",
+            count(MOST_EVENTS, "event"),
+            2 * from + 1,
+        ))
+    }
+
+    fn end_collection(&mut self, now: u64, die: u32, number: u64) {
         if let Some(began) = self.collecting[die as usize].take() {
             if self.began_ns.is_some() {
                 self.series.busy(Busy::Collection, began, now);
             }
             if let Some(timeline) = &mut self.timeline {
-                timeline.whole(Whole::Collection(die), began, now);
+                timeline.note(Happening::Collection { die, number, from_ns: began, to_ns: now });
             }
         }
     }
 }
 
 impl Observer for Meter {
-    fn arrived(&mut self, now: u64) {
+    fn arrived(&mut self, number: u64, op: Op, now: u64) {
+        if let Some(trace) = &mut self.trace {
+            trace.arrived(number, op, now);
+        }
         if self.arrived == self.first {
             self.began_ns = Some(now);
             self.series.restart(now);
@@ -195,8 +249,10 @@ impl Observer for Meter {
 
     fn completed(&mut self, request: &Completion) {
         if let Some(timeline) = &mut self.timeline {
-            let whole = Whole::Request(request.number, request.op);
-            timeline.whole(whole, request.arrived_ns, request.completed_ns);
+            timeline.note(Happening::Request(*request, self.worst.holder(request)));
+        }
+        if let Some(trace) = &mut self.trace {
+            trace.completed(request, self.worst.holder(request).as_ref());
         }
         if request.number < self.first {
             return;
@@ -204,6 +260,7 @@ impl Observer for Meter {
         if let Some(timeline) = &mut self.timeline {
             timeline.measured(request.arrived_ns, request.completed_ns);
         }
+        self.worst.completed(request);
         let split = Split {
             queue_ns: request.queue_ns,
             blocked_ns: request.blocked_ns,
@@ -232,48 +289,36 @@ impl Observer for Meter {
             };
             self.series.busy(what, span.begin_ns, span.end_ns);
         }
+        self.worst.worked(span);
         if let Some(timeline) = &mut self.timeline {
-            let (channel, die) = (span.channel, span.die);
-            timeline.span(timeline::Span {
-                row: match span.place {
-                    Place::Bus => Row::Bus { channel },
-                    Place::Cells => Row::Die { channel, die },
-                },
-                name: name(span),
-                collection: matches!(span.cause, Cause::Collection(_)),
-                page: span.page,
-                from_ns: span.begin_ns,
-                to_ns: span.end_ns,
-            });
+            timeline.note(Happening::Work(*span));
+        }
+        if let Some(trace) = &mut self.trace {
+            trace.worked(span);
         }
     }
 
-    fn collection(&mut self, now: u64, die: u32, begins: bool) {
+    fn collection(&mut self, now: u64, die: u32, number: u64, begins: bool) {
+        self.worst.collection(now, die, number, begins);
         if begins {
             self.collecting[die as usize] = Some(now);
         } else {
-            self.end_collection(now, die);
+            self.end_collection(now, die, number);
+        }
+        if let Some(trace) = &mut self.trace {
+            trace.collection(now, die, number, begins);
         }
     }
-}
 
-fn name(span: &Span) -> &'static str {
-    match (span.place, span.work) {
-        (Place::Bus, Work::Read) => "transfer out",
-        (Place::Bus, Work::Program) => "transfer in",
-        (Place::Bus, _) => "command",
-        (Place::Cells, Work::Read) => "read",
-        (Place::Cells, Work::Program) => "program",
-        (Place::Cells, Work::Erase) => "erase",
-        (Place::Cells, Work::Poll) => "poll",
-        (Place::Cells, Work::Suspend) => "suspend",
+    fn erased_blocks(&mut self, now: u64, plane: u32, count: u32) {
+        if let Some(trace) = &mut self.trace {
+            trace.erased_blocks(now, plane, count);
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use flashgc_workload::Op;
-
     use super::*;
 
     /// A read of one page, from 10 to `completed_ns`.
@@ -292,14 +337,17 @@ mod tests {
             blocked_ns: 0,
             bus_ns: 0,
             cell_ns: completed_ns - 10,
+            plane: Some(0),
             met_collection: false,
         }
     }
 
     #[test]
     fn the_window_ends_with_the_latest_completion_in_whatever_order_they_are_told() {
-        let mut meter = Meter::new(1, None, 1, None);
-        [5, 10, 10].iter().for_each(|&now| meter.arrived(now));
+        let mut meter = Meter::new(1, None, 1, None, WorstSoFar::new(1, 1, false));
+        for (number, now) in [5, 10, 10].into_iter().enumerate() {
+            meter.arrived(number as u64, Op::Read, now);
+        }
         assert_eq!(meter.window(), Some((10, 10)));
         // The first request is warm-up.
         [read(0, 900), read(2, 500), read(1, 300)].iter().for_each(|done| meter.completed(done));

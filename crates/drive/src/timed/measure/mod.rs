@@ -6,10 +6,14 @@ mod result;
 mod summary;
 mod tenants;
 mod totals;
+mod worst;
+mod worst_result;
 
-pub use meter::Meter;
+pub use meter::{Meter, TraceFile};
 pub use observer::{Cause, Completion, Observer, Place, Silent, Source, Span, Work};
 pub use result::{CollectionResult, Overload, Throughput, TimedResult, Utilisation};
 pub(crate) use summary::summarise;
 pub use tenants::{ByTenant, TenantResult};
 pub use totals::{CollectionCounts, SlcCounts, Totals};
+pub use worst::{Held, MOST_COLLECTIONS, MOST_OPERATIONS, Worst, WorstSoFar};
+pub use worst_result::{HeldResult, OperationResult, WorstResult};

@@ -1,7 +1,9 @@
 //! The observable events of a timed drive. Every method does nothing by default and costs nothing
 //! where it is not used: the drive is compiled for its observer.
 
+use flashgc_base::snapshot::{Fault, Reader, Value, Writer};
 use flashgc_base::stream::StreamId;
+use flashgc_base::{value, words};
 use flashgc_workload::Op;
 
 /// A completed request and where its time went.
@@ -35,6 +37,9 @@ pub struct Completion {
     pub bus_ns: u64,
     /// Time of the cells.
     pub cell_ns: u64,
+    /// The plane that served the page that was done last, counted through the drive; `None` where no
+    /// die did: it was in the write cache or in the host's, or has nothing to do.
+    pub plane: Option<u32>,
     /// A collection was under way on the die of one of its pages when the page came there or was
     /// done, or held that die between.
     pub met_collection: bool,
@@ -50,6 +55,26 @@ impl Completion {
     pub fn service_ns(&self) -> u64 {
         self.completed_ns - self.dispatched_ns
     }
+}
+
+impl Value for Completion {
+    value!(
+        number,
+        op,
+        offset,
+        bytes,
+        urgent,
+        stream,
+        arrived_ns,
+        dispatched_ns,
+        completed_ns,
+        queue_ns,
+        blocked_ns,
+        bus_ns,
+        cell_ns,
+        plane,
+        met_collection
+    );
 }
 
 /// Where work is done.
@@ -110,6 +135,36 @@ pub struct Span {
     pub cause: Cause,
 }
 
+impl Value for Place {
+    words!(Bus, Cells);
+}
+
+impl Value for Work {
+    words!(Read, Program, Erase, Poll, Suspend);
+}
+
+impl Value for Cause {
+    fn put(&self, to: &mut Writer<'_>) {
+        match *self {
+            Self::Request(number) => (0u8, number),
+            Self::Collection(number) => (1u8, number),
+        }
+        .put(to);
+    }
+
+    fn take(from: &mut Reader<'_>) -> Result<Self, Fault> {
+        Ok(match <(u8, u64)>::take(from)? {
+            (0, number) => Self::Request(number),
+            (1, number) => Self::Collection(number),
+            (other, _) => return Err(Fault::new(format!("{other} is no Cause"))),
+        })
+    }
+}
+
+impl Value for Span {
+    value!(begin_ns, end_ns, place, channel, die, plane, work, page, cause);
+}
+
 /// Where the data of a page come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
@@ -123,9 +178,9 @@ pub enum Source {
 /// Watches a drive. Page operations are numbered in the order of dispatch. Those of a map on flash are
 /// among them: their pages are behind the host's.
 pub trait Observer {
-    /// A request arrived at `now`.
-    fn arrived(&mut self, now: u64) {
-        let _ = now;
+    /// Request `number` arrived at `now`; a flush command has the number of the request before it.
+    fn arrived(&mut self, number: u64, op: Op, now: u64) {
+        let _ = (number, op, now);
     }
 
     /// Page operation number `number` on `page` was dispatched. All later ones on this page must
@@ -175,9 +230,14 @@ pub trait Observer {
         let _ = span;
     }
 
-    /// A collection began (`true`) or ended on a die, at `now`.
-    fn collection(&mut self, now: u64, die: u32, begins: bool) {
-        let _ = (now, die, begins);
+    /// Collection `number` began (`true`) or ended on a die, at `now`.
+    fn collection(&mut self, now: u64, die: u32, number: u64, begins: bool) {
+        let _ = (now, die, number, begins);
+    }
+
+    /// So many blocks of a plane are erased: told when a collection begins and ends there, at `now`.
+    fn erased_blocks(&mut self, now: u64, plane: u32, count: u32) {
+        let _ = (now, plane, count);
     }
 }
 
@@ -188,8 +248,8 @@ pub struct Silent;
 impl Observer for Silent {}
 
 impl<O: Observer> Observer for &mut O {
-    fn arrived(&mut self, now: u64) {
-        (**self).arrived(now);
+    fn arrived(&mut self, number: u64, op: Op, now: u64) {
+        (**self).arrived(number, op, now);
     }
 
     fn dispatched(&mut self, number: u64, op: Op, page: u32) {
@@ -228,7 +288,11 @@ impl<O: Observer> Observer for &mut O {
         (**self).worked(span);
     }
 
-    fn collection(&mut self, now: u64, die: u32, begins: bool) {
-        (**self).collection(now, die, begins);
+    fn collection(&mut self, now: u64, die: u32, number: u64, begins: bool) {
+        (**self).collection(now, die, number, begins);
+    }
+
+    fn erased_blocks(&mut self, now: u64, plane: u32, count: u32) {
+        (**self).erased_blocks(now, plane, count);
     }
 }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::tenants::TenantResult;
 use super::totals::{CollectionCounts, SlcCounts, Totals};
+use super::worst_result::WorstResult;
 use crate::metrics::latency::{LatencyResult, TimeShares};
 use crate::metrics::series::SeriesResult;
 use crate::stats::{half_width95, mean};
@@ -42,6 +43,9 @@ pub struct TimedResult {
     pub requests_in_system: f64,
     /// Where requests came faster than the drive could serve them.
     pub overload: Option<Overload>,
+    /// The slowest read, write and discard of all runs, and what held them.
+    #[serde(default)]
+    pub worst: Vec<WorstResult>,
 }
 
 /// The work done in the time.

@@ -9,6 +9,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::result::{CollectionResult, Overload, Throughput, TimedResult, Utilisation, interval};
 use super::tenants::ByTenant;
 use super::totals::SlcCounts;
+use super::worst_result::{self, WorstResult};
 use crate::config::Resolved;
 use crate::metrics::latency::{Latencies, LatencyResult};
 use crate::result::{RunResult, summarise as summarise_counts};
@@ -25,6 +26,7 @@ pub(crate) fn summarise(
     interrupted: bool,
 ) -> RunResult {
     let (mut finished, mut measures) = (Vec::new(), Vec::new());
+    let notes: Vec<String> = runs.iter().filter_map(|run| run.note.clone()).collect();
     for run in runs {
         let TimedRun { finished: one, meter, collecting, utilisation, ns, completed, .. } = run;
         finished.push(one);
@@ -54,6 +56,7 @@ pub(crate) fn summarise(
     }
     let totals = stream_results::totals(&finished);
     result.warnings.extend(totals.iter().flat_map(|all| stream_results::warnings(resolved, all)));
+    result.warnings.extend(notes);
     result.digest = digest(&result.digest, &measures);
     result.timed = Some(measured);
     result
@@ -141,7 +144,13 @@ fn timed_result(timed: &Timed, runs: &[Measured]) -> TimedResult {
         simulated_seconds: seconds,
         requests_in_system: if ns > 0 { request_ns as f64 / ns as f64 } else { 0.0 },
         overload: overload(runs),
+        worst: worst(runs),
     }
+}
+
+/// The slowest of each kind over all runs; of equals the first.
+fn worst(runs: &[Measured]) -> Vec<WorstResult> {
+    worst_result::slowest(runs.iter().map(|run| run.meter.worst()))
 }
 
 /// The overload of the runs that had one: means, and the most that waited.

@@ -1,0 +1,225 @@
+//! The slowest request of each kind so far, and what its die did while it waited.
+
+use std::collections::VecDeque;
+
+use flashgc_base::value;
+use flashgc_workload::Op;
+
+use super::observer::{Cause, Completion, Place, Span, Work};
+use flashgc_base::snapshot::Value;
+
+/// Collections of a die that are remembered.
+pub const MOST_COLLECTIONS: usize = 16;
+/// Operations of a die, cells and bus, that are remembered where they are asked for.
+pub const MOST_OPERATIONS: usize = 1024;
+/// The kinds of requests that are told apart.
+pub(super) const KINDS: [Op; 3] = [Op::Read, Op::Write, Op::Trim];
+
+/// A collection on the die of a request, between the request's arrival and its completion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Held {
+    /// Its number: how many were started before it in the drive.
+    pub number: u64,
+    /// When it began.
+    pub began_ns: u64,
+    /// When its victim was erased; `None` while it is under way.
+    pub ended_ns: Option<u64>,
+    /// Flash pages that it has programmed.
+    pub programmed: u64,
+}
+
+impl Value for Held {
+    value!(number, began_ns, ended_ns, programmed);
+}
+
+impl Held {
+    /// For how long it was under way between the two.
+    fn overlap_ns(&self, from_ns: u64, to_ns: u64) -> u64 {
+        self.ended_ns.unwrap_or(u64::MAX).min(to_ns).saturating_sub(self.began_ns.max(from_ns))
+    }
+}
+
+/// A slow request and what held it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Worst {
+    /// The request, with the parts of its response time.
+    pub request: Completion,
+    /// The die of its last page, counted through the drive; `None` where no die served it.
+    pub die: Option<u32>,
+    /// The collections on that die from its arrival to its completion, the first first: at most the
+    /// latest [`MOST_COLLECTIONS`].
+    pub collections: Vec<Held>,
+    /// What the die and its side of the bus did in that time, in the order of their ends: at most the latest
+    /// [`MOST_OPERATIONS`]. Empty where they are not kept.
+    pub operations: Vec<Span>,
+    /// Whether operations before these are forgotten.
+    pub is_cut: bool,
+}
+
+impl Value for Worst {
+    value!(request, die, collections, operations, is_cut);
+}
+
+impl Worst {
+    /// The collection that held it: of those on its die the one that was under way for longest while
+    /// it waited, the first of several. `None` where collections took none of its time, or those of
+    /// another die did.
+    pub fn held_by(&self) -> Option<&Held> {
+        held_by(&self.request, self.collections.iter())
+    }
+}
+
+/// Of the collections of its die the one that was under way for longest while a request waited.
+fn held_by<'a>(
+    request: &Completion,
+    collections: impl DoubleEndedIterator<Item = &'a Held>,
+) -> Option<&'a Held> {
+    let overlap = |held: &&Held| held.overlap_ns(request.arrived_ns, request.completed_ns);
+    let held = collections.rev().max_by_key(overlap)?;
+    (request.blocked_ns > 0 && overlap(&held) > 0).then_some(held)
+}
+
+/// The latest of a die.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Log {
+    collections: VecDeque<Held>,
+    /// The page that its collection has programmed last: pieces of one program count once.
+    last_page: Option<u32>,
+    operations: VecDeque<Span>,
+    has_forgotten: bool,
+}
+
+impl Value for Log {
+    value!(collections, last_page, operations, has_forgotten);
+}
+
+/// Keeps the slowest request of each kind.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WorstSoFar {
+    planes_per_die: u32,
+    keeps_operations: bool,
+    dies: Vec<Log>,
+    of_kinds: [Option<Worst>; KINDS.len()],
+    /// How often one has changed.
+    changes: u64,
+}
+
+impl Value for WorstSoFar {
+    value!(planes_per_die, keeps_operations, dies, of_kinds, changes);
+}
+
+impl WorstSoFar {
+    /// Of a drive of `dies` dies of `planes_per_die` planes; with what their dies did, or without.
+    pub fn new(dies: u32, planes_per_die: u32, keeps_operations: bool) -> Self {
+        Self {
+            planes_per_die,
+            keeps_operations,
+            dies: vec![Log::default(); dies as usize],
+            of_kinds: Default::default(),
+            changes: 0,
+        }
+    }
+
+    /// The slowest read, write and discard.
+    pub fn of_kinds(&self) -> impl Iterator<Item = &Worst> {
+        self.of_kinds.iter().flatten()
+    }
+
+    /// The slowest of all.
+    pub fn slowest(&self) -> Option<&Worst> {
+        self.of_kinds().max_by_key(|worst| worst.request.response_ns())
+    }
+
+    /// The collection under way on a die.
+    pub fn under_way(&self, die: u32) -> Option<u64> {
+        let latest = self.dies[die as usize].collections.back();
+        latest.filter(|held| held.ended_ns.is_none()).map(|held| held.number)
+    }
+
+    /// How often one has changed.
+    pub fn changes(&self) -> u64 {
+        self.changes
+    }
+
+    /// The collection that has held a request for longest, as far as is remembered, and its die.
+    pub fn holder(&self, request: &Completion) -> Option<(Held, u32)> {
+        let die = request.plane? / self.planes_per_die;
+        let held = held_by(request, self.dies[die as usize].collections.iter())?;
+        Some((*held, die))
+    }
+
+    /// Whether it is of the same drive.
+    pub fn is_like(&self, other: &Self) -> bool {
+        (self.planes_per_die, self.dies.len()) == (other.planes_per_die, other.dies.len())
+    }
+
+    /// A measured request is done.
+    #[inline]
+    pub fn completed(&mut self, request: &Completion) {
+        let Some(kind) = KINDS.iter().position(|&kind| kind == request.op) else { return };
+        let is_slower = match &self.of_kinds[kind] {
+            Some(worst) => request.response_ns() > worst.request.response_ns(),
+            None => true,
+        };
+        if is_slower {
+            self.keep(kind, request);
+        }
+    }
+
+    #[cold]
+    fn keep(&mut self, kind: usize, request: &Completion) {
+        let die = request.plane.map(|plane| plane / self.planes_per_die);
+        let from_ns = request.arrived_ns;
+        let (mut collections, mut operations, mut is_cut) = (Vec::new(), Vec::new(), false);
+        if let Some(die) = die {
+            let log = &self.dies[die as usize];
+            let meets = |held: &&Held| held.ended_ns.is_none_or(|ended| ended > from_ns);
+            collections.extend(log.collections.iter().filter(meets));
+            operations.extend(log.operations.iter().filter(|span| span.end_ns > from_ns));
+            is_cut = log.has_forgotten && operations.len() == log.operations.len();
+        }
+        self.of_kinds[kind] =
+            Some(Worst { request: *request, die, collections, operations, is_cut });
+        self.changes += 1;
+    }
+
+    /// A bus or a die has done some work.
+    #[inline]
+    pub fn worked(&mut self, span: &Span) {
+        let log = &mut self.dies[span.die as usize];
+        if matches!(span.cause, Cause::Collection(_))
+            && (span.place, span.work) == (Place::Cells, Work::Program)
+            && span.page != log.last_page
+        {
+            log.last_page = span.page;
+            if let Some(held) = log.collections.back_mut() {
+                held.programmed += 1;
+            }
+        }
+        if self.keeps_operations {
+            log.has_forgotten |= push(&mut log.operations, *span, MOST_OPERATIONS);
+        }
+    }
+
+    /// A collection began on a die, or ended there.
+    pub fn collection(&mut self, now: u64, die: u32, number: u64, begins: bool) {
+        let log = &mut self.dies[die as usize];
+        if begins {
+            log.last_page = None;
+            let held = Held { number, began_ns: now, ended_ns: None, programmed: 0 };
+            push(&mut log.collections, held, MOST_COLLECTIONS);
+        } else if let Some(held) = log.collections.back_mut() {
+            held.ended_ns = Some(now);
+        }
+    }
+}
+
+/// Adds one; the oldest goes where there are more than `most`. Returns whether one went.
+fn push<T>(kept: &mut VecDeque<T>, one: T, most: usize) -> bool {
+    let is_full = kept.len() == most;
+    if is_full {
+        kept.pop_front();
+    }
+    kept.push_back(one);
+    is_full
+}

@@ -1,0 +1,171 @@
+//! The slowest requests as results have them: in microseconds.
+
+use flashgc_workload::Op;
+use serde::{Deserialize, Serialize};
+
+use super::observer::{Cause, Place, Span, Work};
+use super::worst::{Held, KINDS, Worst, WorstSoFar};
+
+/// The slowest request of its kind, and what held it. Times are in microseconds; moments are since
+/// the start of the run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WorstResult {
+    /// `read`, `write` or `trim`.
+    pub kind: String,
+    /// Its number in the order of arrival, from 0.
+    pub number: u64,
+    /// The run that it is of, from 0.
+    pub run: u32,
+    /// First byte.
+    pub offset: u64,
+    /// Bytes.
+    pub bytes: u32,
+    /// When it came.
+    pub arrived_us: f64,
+    /// How long it took: the sum of the next four, which are those of its last page.
+    pub response_us: f64,
+    /// Waiting for other requests.
+    pub queue_us: f64,
+    /// Waiting for collections.
+    pub collection_us: f64,
+    /// On the bus, and waiting for it.
+    pub bus_us: f64,
+    /// In the cells.
+    pub cell_us: f64,
+    /// The die of its last page; `None` where no die served it.
+    pub die: Option<u32>,
+    /// The number of the collection of that die that held it for longest; `None` where none did, or
+    /// that of another die.
+    pub held_by: Option<u64>,
+    /// The collections on that die while it waited: the latest.
+    pub collections: Vec<HeldResult>,
+    /// What that die did while it waited, in the order of the ends: the latest. Empty where that
+    /// is not asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub operations: Vec<OperationResult>,
+    /// Whether operations before these are forgotten.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_cut: bool,
+}
+
+/// A collection on the die of a slow request.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HeldResult {
+    /// How many were started before it in the drive.
+    pub number: u64,
+    /// When it began.
+    pub began_us: f64,
+    /// When its victim was erased; `None` if it was under way when the request was complete.
+    pub ended_us: Option<f64>,
+    /// Flash pages that it had programmed.
+    pub programmed: u64,
+}
+
+/// What a die or its side of the bus did.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OperationResult {
+    /// When it began.
+    pub began_us: f64,
+    /// When it ended.
+    pub ended_us: f64,
+    /// `cells` or `bus`.
+    pub place: String,
+    /// `read`, `program`, `erase`, `poll` or `suspend`.
+    pub work: String,
+    /// The request that it was for, by its number.
+    pub request: Option<u64>,
+    /// The collection that it was for; neither where nobody waited for it.
+    pub collection: Option<u64>,
+}
+
+fn us(ns: u64) -> f64 {
+    ns as f64 / 1e3
+}
+
+impl HeldResult {
+    fn of(held: &Held) -> Self {
+        Self {
+            number: held.number,
+            began_us: us(held.began_ns),
+            ended_us: held.ended_ns.map(us),
+            programmed: held.programmed,
+        }
+    }
+}
+
+impl OperationResult {
+    fn of(span: &Span) -> Self {
+        let place = match span.place {
+            Place::Bus => "bus",
+            Place::Cells => "cells",
+        };
+        let work = match span.work {
+            Work::Read => "read",
+            Work::Program => "program",
+            Work::Erase => "erase",
+            Work::Poll => "poll",
+            Work::Suspend => "suspend",
+        };
+        let (request, collection) = match span.cause {
+            Cause::Request(u64::MAX) => (None, None),
+            Cause::Request(number) => (Some(number), None),
+            Cause::Collection(number) => (None, Some(number)),
+        };
+        Self {
+            began_us: us(span.begin_ns),
+            ended_us: us(span.end_ns),
+            place: place.to_string(),
+            work: work.to_string(),
+            request,
+            collection,
+        }
+    }
+}
+
+impl WorstResult {
+    /// That of run `run`.
+    pub fn of(worst: &Worst, run: u32) -> Self {
+        let request = &worst.request;
+        let kind = match request.op {
+            Op::Read => "read",
+            Op::Write => "write",
+            _ => "trim",
+        };
+        Self {
+            kind: kind.to_string(),
+            number: request.number,
+            run,
+            offset: request.offset,
+            bytes: request.bytes,
+            arrived_us: us(request.arrived_ns),
+            response_us: us(request.response_ns()),
+            queue_us: us(request.queue_ns),
+            collection_us: us(request.blocked_ns),
+            bus_us: us(request.bus_ns),
+            cell_us: us(request.cell_ns),
+            die: worst.die,
+            held_by: worst.held_by().map(|held| held.number),
+            collections: worst.collections.iter().map(HeldResult::of).collect(),
+            operations: worst.operations.iter().map(OperationResult::of).collect(),
+            is_cut: worst.is_cut,
+        }
+    }
+}
+
+/// The slowest of each kind over all `runs`; of equals the first.
+pub fn slowest<'a>(runs: impl Iterator<Item = &'a WorstSoFar>) -> Vec<WorstResult> {
+    let mut found: Vec<(&Worst, u32)> = Vec::new();
+    for (run, worst) in (0..).zip(runs) {
+        for one in worst.of_kinds() {
+            match found.iter_mut().find(|(other, _)| other.request.op == one.request.op) {
+                Some(other) if one.request.response_ns() > other.0.request.response_ns() => {
+                    *other = (one, run);
+                }
+                Some(_) => {}
+                None => found.push((one, run)),
+            }
+        }
+    }
+    found.sort_by_key(|(worst, _)| KINDS.iter().position(|&op| op == worst.request.op));
+    found.into_iter().map(|(worst, run)| WorstResult::of(worst, run)).collect()
+}

@@ -1,0 +1,101 @@
+"""What the die of a slow request did while that waited: its rows, and a chart in plain text."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from flashgc.results.worst import Worst, WorstOperation
+from flashgc.units import format_time
+
+#: Letters of a chart, the strongest first: where several fall on one place, it is shown.
+_LETTERS = {"erase": "e", "program": "p", "read": "r", "suspend": "s", "poll": "s"}
+_BUS, _WAITS = "=", "."
+LEGEND = "r read  p program  e erase  = bus  . the request waits"
+#: Rows of a chart.
+MOST_ROWS = 10
+_LABEL, _WIDTH = 20, 78
+
+
+@dataclass(frozen=True)
+class Row:
+    """The operations for one request or one collection."""
+
+    name: str
+    of_collection: bool
+    operations: tuple[WorstOperation, ...]
+
+
+def rows(worst: Worst, most: int = MOST_ROWS) -> list[Row]:
+    """A row for each collection and request that the die worked for, in the order of their begins.
+
+    Of more than ``most``, those with the least work share a row. The last row is the request's own.
+    """
+    own, found = [], defaultdict(list)
+    for one in worst.operations:
+        if one.request == worst.number:
+            own.append(one)
+        else:
+            found[one.collection, one.request].append(one)
+
+    def work(key: tuple[int | None, int | None]) -> float:
+        return sum(one.ended_us - one.began_us for one in found[key])
+
+    keys = sorted(found, key=work, reverse=True)
+    if len(keys) >= most:
+        kept, others = keys[: most - 2], keys[most - 2 :]
+    else:
+        kept, others = keys, []
+    made = [Row(_name(*key), key[0] is not None, tuple(found[key])) for key in kept]
+    made.sort(key=lambda row: min(one.began_us for one in row.operations))
+    if others:
+        shared = (one for key in others for one in found[key])
+        made.append(Row(f"{len(others)} others", False, tuple(shared)))
+    return [*made, Row(f"{worst.kind} {worst.number}", False, tuple(own))]
+
+
+def _name(collection: int | None, request: int | None) -> str:
+    if collection is not None:
+        return f"collection {collection}"
+    return "write cache or map" if request is None else f"request {request}"
+
+
+def chart(worst: Worst) -> list[str]:
+    """A chart of what the die did from the arrival of the request to its end, in 80 columns.
+
+    Empty where the operations of the die were not kept.
+    """
+    if not worst.operations:
+        return []
+    begin, end = worst.arrived_us, worst.arrived_us + worst.response_us
+    width = _WIDTH - _LABEL
+    total = format_time(worst.response_us)
+    lines = [f"die {worst.die}".ljust(_LABEL) + "0" + total.rjust(width - 1)]
+    of_rows = rows(worst)
+    for row in of_rows:
+        places = [" "] * width
+        if row is of_rows[-1]:
+            places = [_WAITS] * width
+        _draw(places, row.operations, begin, (end - begin) / width)
+        lines.append((row.name[: _LABEL - 1].ljust(_LABEL) + "".join(places)).rstrip())
+    lines.append(f"{'':{_LABEL}}{LEGEND}")
+    if worst.is_cut:
+        first = min(one.began_us for one in worst.operations) - begin
+        lines.append(f"{'':{_LABEL}}(nothing is kept of the first {format_time(first)})")
+    return lines
+
+
+def _draw(
+    places: list[str], operations: Iterable[WorstOperation], begin: float, step: float
+) -> None:
+    """Draws operations over the places, each at least one place wide."""
+
+    def strength(one: WorstOperation) -> int:
+        return 0 if one.place == "bus" else len(_LETTERS) - list(_LETTERS).index(one.work)
+
+    for one in sorted(operations, key=strength):
+        first = min(max(int((one.began_us - begin) / step + 1e-6), 0), len(places) - 1)
+        last = min(max(int((one.ended_us - begin) / step - 1e-6), first), len(places) - 1)
+        letter = _BUS if one.place == "bus" else _LETTERS[one.work]
+        places[first : last + 1] = letter * (last + 1 - first)

@@ -1,0 +1,160 @@
+"""The slowest requests of a drive with a clock, and what held them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from flashgc._shown import Shown, Shows
+from flashgc.units import format_count, format_size, format_time
+
+#: The parts of a response time: names in results, and for people.
+PARTS = (
+    ("queue_us", "queue"),
+    ("collection_us", "collections"),
+    ("bus_us", "bus"),
+    ("cell_us", "cells"),
+)
+
+
+#: Collections of a die that the engine remembers.
+MOST_COLLECTIONS = 16
+
+
+@dataclass(frozen=True)
+class WorstCollection:
+    """A collection on the die of a slow request. Moments are since the start of the run."""
+
+    #: How many were started before it in the drive.
+    number: int
+    #: When it began, in microseconds.
+    began_us: float
+    #: When its victim was erased, in microseconds; ``None`` if it was under way when the request
+    #: was complete.
+    ended_us: float | None
+    #: Flash pages that it had programmed.
+    programmed: int
+
+
+@dataclass(frozen=True)
+class WorstOperation:
+    """What a die or its side of the bus did. Moments are since the start of the run."""
+
+    #: When it began, in microseconds.
+    began_us: float
+    #: When it ended, in microseconds.
+    ended_us: float
+    #: ``cells`` or ``bus``.
+    place: str
+    #: ``read``, ``program``, ``erase``, ``poll`` or ``suspend``.
+    work: str
+    #: The request that it was for, by its number.
+    request: int | None
+    #: The collection that it was for; neither where no request waited for it.
+    collection: int | None
+
+
+@dataclass(frozen=True, repr=False)
+class Worst(Shows):
+    """The slowest request of its kind, and what held it. Moments are since the start of the run."""
+
+    #: ``read``, ``write`` or ``trim``.
+    kind: str
+    #: Its number in the order of arrival, from 0.
+    number: int
+    #: The run that it is of, from 0.
+    run: int
+    #: First byte.
+    offset: int
+    #: Bytes.
+    bytes: int
+    #: When it came, in microseconds.
+    arrived_us: float
+    #: How long it took, in microseconds: the sum of the next four, those of its last page.
+    response_us: float
+    #: Waiting for other requests, in microseconds.
+    queue_us: float
+    #: Waiting for collections, in microseconds.
+    collection_us: float
+    #: On the bus and waiting for it, in microseconds.
+    bus_us: float
+    #: In the cells, in microseconds.
+    cell_us: float
+    #: The die of its last page; ``None`` where no die served it.
+    die: int | None
+    #: The number of the collection of that die that was under way for longest while it waited;
+    #: ``None`` where collections took none of its time, or those of another die of its GC domain
+    #: did.
+    held_by: int | None
+    #: The collections of that die while it waited: the latest 16.
+    collections: tuple[WorstCollection, ...]
+    #: What that die did while it waited, in the order of the ends: the latest 1024. Empty without
+    #: the option ``worst``.
+    operations: tuple[WorstOperation, ...] = ()
+    #: Whether operations before these are forgotten.
+    is_cut: bool = False
+
+    @property
+    def held(self) -> WorstCollection | None:
+        """The collection that held it for longest."""
+        return next((one for one in self.collections if one.number == self.held_by), None)
+
+    @property
+    def story(self) -> tuple[str, str]:
+        """What happened to it, in two lines of less than 80 characters.
+
+        The parts are rounded so that they sum to the whole.
+        """
+        whole, parts, unit = rounded(self)
+        first = f"{self.kind} of {format_size(self.bytes)} at {format_time(self.arrived_us)}: "
+        first += f"{whole} {unit}; {self._held_where()}"
+        sums = (f"{name} {part}" for (_, name), part in zip(PARTS, parts, strict=True))
+        second = f"= {' + '.join(sums)} {unit}"
+        if self.held is not None:
+            second += f"; {format_count(self.held.programmed)} pages copied"
+        return first, second
+
+    def _held_where(self) -> str:
+        if self.die is None:
+            return "no die"
+        if self.held_by is not None:
+            more = len(self.collections) - 1
+            least = "+" if more + 1 == MOST_COLLECTIONS else ""
+            others = f" and {more}{least} more" if more else ""
+            return f"die {self.die}, collection {self.held_by}{others}"
+        return f"die {self.die}" + (", held by another" if self.collection_us else "")
+
+    def _shown(self) -> Shown:
+        first, second = self.story
+        shares = [(name, f"{format_time(getattr(self, field))}") for field, name in PARTS]
+        return Shown(
+            f"{first} {second}", [("response time", format_time(self.response_us)), *shares]
+        )
+
+
+def rounded(worst: Worst) -> tuple[str, list[str], str]:
+    """The response time, its parts, which sum to it as they are written, and the unit.
+
+    >>> one = Worst("read", 0, 0, 0, 4096, 0, 30.0, 10.04, 10.04, 9.92, 0.0, 0, None, ())
+    >>> rounded(one)
+    ('30.0', ['10.1', '10.0', '9.9', '0.0'], 'us')
+    >>> one = Worst("read", 9, 0, 0, 4096, 0, 4205.0, 210.0, 3960.0, 10.0, 25.0, 0, 1, ())
+    >>> rounded(one)
+    ('4.21', ['0.21', '3.96', '0.01', '0.03'], 'ms')
+    """
+    size, unit = next(
+        ((size, unit) for size, unit in ((1e6, "s"), (1e3, "ms")) if worst.response_us >= size),
+        (1.0, "us"),
+    )
+    whole = worst.response_us / size
+    digits = 2 if whole < 10 else 1
+    step = 10**digits
+    exact = [getattr(worst, field) / size * step for field, _ in PARTS]
+    parts = [math.floor(part + 1e-9) for part in exact]
+    total = math.floor(whole * step + 0.5)
+    missing = total - sum(parts)
+    # Those that lose most by rounding down are rounded up.
+    order = sorted(range(len(parts)), key=lambda at: parts[at] - exact[at])
+    for at in order[:missing]:
+        parts[at] += 1
+    return f"{total / step:.{digits}f}", [f"{part / step:.{digits}f}" for part in parts], unit
