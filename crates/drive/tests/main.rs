@@ -21,6 +21,7 @@ mod timed_common;
 mod timed_dftl;
 mod timed_hosts;
 mod timed_life;
+mod timed_live;
 mod timed_options;
 mod timed_preemption;
 mod timed_runs;
