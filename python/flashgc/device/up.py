@@ -50,6 +50,11 @@ class Up:
         return Path(self.fuse) / "disk"
 
 
+def with_clock(clock: tuple[str, float] | None) -> list[str]:
+    """The options of the server for a clock."""
+    return [] if clock is None else ["--clock", clock[0], "--slower", str(clock[1])]
+
+
 def note_of(file: Path) -> Path:
     """The file in which it is noted how the drive was brought up."""
     return file.with_name(f"{file.name}.up")

@@ -1,0 +1,361 @@
+//! When answers leave: at the times that a simulated drive says.
+//!
+//! A request comes to the simulated drive when it is submitted, by the clock of the wall. It is executed
+//! at once, and its answer waits until the simulated drive has completed it. A thread lets the simulated
+//! drive go on until now, lets the answers leave that are due, and sleeps until something happens next.
+//!
+//! An answer that leaves after its time is counted: no later request is simulated as if it had been in
+//! time, since the host sends that one later.
+
+mod tally;
+
+use std::num::NonZeroU64;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use flashgc_workload::Op;
+use std::collections::HashMap;
+
+use super::meter::Kind;
+use super::queue::Command;
+
+use tally::Tally;
+pub use tally::{LATE, Lateness, MOST_LATE, Paced};
+
+/// How long before something happens the thread stays awake: what a sleep may take too long.
+const AWAKE: Duration = Duration::from_micros(80);
+
+/// A simulated drive that is told what arrives and how far its time has come.
+pub trait Simulated: Send {
+    /// A request arrives at `now_ns`, which is after [`run`](Self::run) has reached. It has a ticket:
+    /// 0, 1, 2 and so on.
+    ///
+    /// # Errors
+    /// The drive cannot go on, in words.
+    fn arrive(&mut self, op: Op, offset: u64, bytes: u64, now_ns: u64) -> Result<(), String>;
+
+    /// Lets everything happen until `until_ns`; adds ticket and time of what was completed.
+    ///
+    /// # Errors
+    /// The drive cannot go on, in words.
+    fn run(&mut self, until_ns: u64, done: &mut Vec<(u64, u64)>) -> Result<(), String>;
+
+    /// When something happens next; `u64::MAX` if nothing does.
+    ///
+    /// # Errors
+    /// The drive cannot go on, in words.
+    fn next_ns(&mut self) -> Result<u64, String>;
+
+    /// What it has done.
+    fn work(&mut self) -> Work;
+}
+
+/// What a simulated drive has done since its clock started.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Work {
+    /// Pages, in mapping units, that the host has written.
+    pub host_pages: u64,
+    /// Pages that collections have copied.
+    pub copied_pages: u64,
+    /// Blocks erased.
+    pub erases: u64,
+    /// Collections.
+    pub collections: u64,
+    /// Programs that were suspended.
+    pub suspended_programs: u64,
+    /// Erases that were suspended.
+    pub suspended_erases: u64,
+}
+
+type Reply = Box<dyn FnOnce() + Send>;
+
+/// A request whose answer has not left.
+struct Slot {
+    kind: Kind,
+    arrived_ns: u64,
+    /// When it is due; `None` while the simulated drive works on it.
+    due_ns: Option<u64>,
+    /// The answer, once the request was executed.
+    reply: Option<Reply>,
+}
+
+struct Arrival {
+    op: Op,
+    offset: u64,
+    bytes: u64,
+    /// In the time of the simulated drive.
+    at_ns: u64,
+}
+
+#[derive(Default)]
+struct State {
+    arrivals: Vec<Arrival>,
+    tickets: u64,
+    slots: HashMap<u64, Slot>,
+    /// How far the simulated drive has come, in its own time.
+    reached: u64,
+    tally: Tally,
+    /// Why answers do not wait any more.
+    ended: Option<String>,
+}
+
+struct Shared {
+    began: Instant,
+    slower: f64,
+    state: Mutex<State>,
+    drive: Mutex<Box<dyn Simulated>>,
+    wake: Condvar,
+    /// Something arrived, or it is to end, since the thread has looked.
+    is_called: AtomicBool,
+    stopping: AtomicBool,
+}
+
+fn lock<T: ?Sized>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Shared {
+    /// Nanoseconds since the beginning.
+    fn wall_ns(&self) -> u64 {
+        self.began.elapsed().as_nanos() as u64
+    }
+
+    /// The same moment in the time of the simulated drive, and back.
+    fn simulated(&self, wall_ns: u64) -> u64 {
+        (wall_ns as f64 / self.slower) as u64
+    }
+
+    fn wall(&self, simulated_ns: u64) -> u64 {
+        (simulated_ns as f64 * self.slower) as u64
+    }
+
+    fn call(&self) {
+        self.is_called.store(true, Ordering::SeqCst);
+        self.wake.notify_one();
+    }
+
+    /// Gives an answer to its front end, and counts how late that is. What the front end then needs is, as
+    /// its way before the arrival, the host's.
+    fn send(&self, reply: Reply, kind: Kind, arrived_ns: u64, due_ns: u64) {
+        let now = self.wall_ns();
+        reply();
+        lock(&self.state).tally.left(kind, arrived_ns, due_ns, now);
+    }
+
+    /// Lets the simulated drive go on until now, and the answers leave that are due. When it is to look
+    /// again, in nanoseconds of the wall; `u64::MAX` is when something arrives.
+    fn go_on(&self, done: &mut Vec<(u64, u64)>) -> Result<u64, String> {
+        self.is_called.store(false, Ordering::SeqCst);
+        let (arrivals, until) = {
+            let mut state = lock(&self.state);
+            let until = self.simulated(self.wall_ns()).max(state.reached);
+            state.reached = until;
+            (std::mem::take(&mut state.arrivals), until)
+        };
+        let next = {
+            let mut drive = lock(&self.drive);
+            for Arrival { op, offset, bytes, at_ns } in arrivals {
+                drive.arrive(op, offset, bytes, at_ns)?;
+            }
+            drive.run(until, done)?;
+            drive.next_ns()?
+        };
+        for (ticket, at_ns) in done.drain(..) {
+            let due_ns = self.wall(at_ns);
+            let ready = {
+                let slots = &mut lock(&self.state).slots;
+                match slots.get_mut(&ticket) {
+                    Some(slot) if slot.reply.is_none() => {
+                        slot.due_ns = Some(due_ns);
+                        None
+                    }
+                    Some(_) => slots.remove(&ticket),
+                    None => None, // its front end is gone
+                }
+            };
+            if let Some(Slot { reply: Some(reply), kind, arrived_ns, .. }) = ready {
+                self.send(reply, kind, arrived_ns, due_ns);
+            }
+        }
+        Ok(if next == u64::MAX { next } else { self.wall(next) + 1 })
+    }
+
+    /// Waits until `next_ns`, or until something arrives.
+    fn wait(&self, next_ns: u64) {
+        loop {
+            if self.is_called.load(Ordering::SeqCst) {
+                return;
+            }
+            let left = Duration::from_nanos(next_ns.saturating_sub(self.wall_ns()));
+            if left.is_zero() {
+                return;
+            }
+            if left <= AWAKE {
+                std::hint::spin_loop();
+                continue;
+            }
+            let state = lock(&self.state);
+            // Looked at again under the lock that whoever calls has held.
+            if self.is_called.load(Ordering::SeqCst) {
+                return;
+            }
+            if next_ns == u64::MAX {
+                drop(self.wake.wait(state));
+            } else {
+                drop(self.wake.wait_timeout(state, left - AWAKE));
+            }
+        }
+    }
+
+    /// Answers do not wait any more: those that do leave.
+    fn end(&self, why: String) {
+        let slots = {
+            let mut state = lock(&self.state);
+            state.ended.get_or_insert(why);
+            std::mem::take(&mut state.slots)
+        };
+        slots.into_values().filter_map(|slot| slot.reply).for_each(|reply| reply());
+    }
+
+    fn run(&self) {
+        // Sleeps end when they should, and not when it suits the kernel.
+        let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+        let mut done = Vec::new();
+        while !self.stopping.load(Ordering::SeqCst) {
+            match self.go_on(&mut done) {
+                Ok(next_ns) => self.wait(next_ns),
+                Err(why) => {
+                    lock(&self.state).tally.failed(why.clone());
+                    return self.end(why);
+                }
+            }
+        }
+        self.end("the drive is closed".to_string());
+    }
+}
+
+/// Lets answers leave when a simulated drive says. Dropped, it lets those leave that wait.
+pub struct Pace {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Pace {
+    /// Starts the clock of `drive`, `slower` times slower than that of the wall.
+    ///
+    /// # Errors
+    /// No thread can be started.
+    pub fn start(drive: Box<dyn Simulated>, slower: f64) -> std::io::Result<Self> {
+        let shared = Arc::new(Shared {
+            began: Instant::now(),
+            slower,
+            state: Mutex::default(),
+            drive: Mutex::new(drive),
+            wake: Condvar::new(),
+            is_called: AtomicBool::new(false),
+            stopping: AtomicBool::new(false),
+        });
+        let run = {
+            let shared = Arc::clone(&shared);
+            move || shared.run()
+        };
+        let thread = std::thread::Builder::new().name("pace".into()).spawn(run)?;
+        Ok(Self { shared, thread: Some(thread) })
+    }
+
+    /// A command for a drive of `size` bytes arrives. `None`: its answer need not wait.
+    pub(super) fn arrive(&self, command: &Command, size: u64) -> Option<Ticket> {
+        let (op, offset, bytes) = asked(command)?;
+        if op != Op::Flush && (bytes == 0 || offset.checked_add(bytes).is_none_or(|end| end > size))
+        {
+            return None; // it is refused, or nothing is done
+        }
+        let kind = Kind::of(command)?;
+        let number = {
+            let mut state = lock(&self.shared.state);
+            if state.ended.is_some() {
+                return None;
+            }
+            let arrived_ns = self.shared.wall_ns();
+            let at_ns = self.shared.simulated(arrived_ns).max(state.reached + 1);
+            let number = state.tickets;
+            state.tickets += 1;
+            state.arrivals.push(Arrival { op, offset, bytes, at_ns });
+            state.slots.insert(number, Slot { kind, arrived_ns, due_ns: None, reply: None });
+            self.shared.is_called.store(true, Ordering::SeqCst);
+            number
+        };
+        self.shared.call();
+        Some(Ticket { number, shared: Arc::clone(&self.shared) })
+    }
+
+    /// What came of it so far.
+    pub fn paced(&self) -> Paced {
+        let work = lock(&self.shared.drive).work();
+        lock(&self.shared.state).tally.paced(self.shared.slower, work)
+    }
+}
+
+impl Drop for Pace {
+    fn drop(&mut self) {
+        self.shared.stopping.store(true, Ordering::SeqCst);
+        {
+            // A thread that is about to sleep sees it first.
+            let _state = lock(&self.shared.state);
+            self.shared.is_called.store(true, Ordering::SeqCst);
+        }
+        self.shared.call();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// A request on its way through the simulated drive.
+pub(super) struct Ticket {
+    number: u64,
+    shared: Arc<Shared>,
+}
+
+impl Ticket {
+    /// The request is executed: `reply` is called when it is due.
+    pub(super) fn answer(self, reply: Reply) {
+        let Self { number, shared } = self;
+        let overdue = {
+            let mut state = lock(&shared.state);
+            match state.slots.get_mut(&number) {
+                Some(slot) if slot.due_ns.is_none() => {
+                    slot.reply = Some(reply);
+                    return;
+                }
+                Some(_) => state.slots.remove(&number),
+                None => None,
+            }
+        };
+        match overdue {
+            Some(Slot { kind, arrived_ns, due_ns: Some(due_ns), .. }) => {
+                shared.send(reply, kind, arrived_ns, due_ns);
+            }
+            _ => reply(), // it does not go on
+        }
+    }
+}
+
+/// What a command is to the simulated drive: kind, first byte, bytes.
+fn asked(command: &Command) -> Option<(Op, u64, u64)> {
+    Some(match *command {
+        Command::Read { at, bytes } | Command::ReadSparse { at, bytes } => {
+            (Op::Read, at, bytes as u64)
+        }
+        Command::Write { at, ref data, .. } => (Op::Write, at, data.len() as u64),
+        Command::Zero { at, bytes, keep: true, .. } => (Op::Write, at, bytes),
+        Command::Zero { at, bytes, .. } | Command::Trim { at, bytes, .. } => (Op::Trim, at, bytes),
+        Command::Flush => (Op::Flush, 0, 0),
+        Command::Moment
+        | Command::Hint { .. }
+        | Command::Cancel { .. }
+        | Command::Extents { .. } => return None,
+    })
+}

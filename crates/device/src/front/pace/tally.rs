@@ -1,0 +1,110 @@
+//! How late answers left, and what they took.
+
+use hdrhistogram::Histogram;
+
+use super::Work;
+use crate::front::meter::{Kind, Latencies, histogram, latencies};
+
+/// An answer that leaves later than so many nanoseconds after its time is late.
+pub const LATE: u64 = 50_000;
+
+/// The share of late answers above which what was measured is no measurement of the drive.
+pub const MOST_LATE: f64 = 0.001;
+
+/// How late answers left.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Lateness {
+    /// Answers that left.
+    pub answers: u64,
+    /// Those of them that were late by more than [`LATE`].
+    pub late: u64,
+    /// All of them, in microseconds.
+    pub latencies: Latencies,
+}
+
+/// What came of a drive that answers at simulated times. Microseconds are those of the wall.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Paced {
+    /// How much slower the simulated drive's clock is than that of the wall.
+    pub slower: f64,
+    /// How late answers left.
+    pub lateness: Lateness,
+    /// Why the simulated drive does not go on, if it does not.
+    pub failed: Option<String>,
+    /// Whether it answered as the simulated drive would have.
+    pub is_valid: bool,
+    /// From arrival to when the answer was due, by kind of request.
+    pub simulated: [Latencies; 4],
+    /// From arrival to when the answer left.
+    pub measured: [Latencies; 4],
+    /// What the simulated drive did.
+    pub work: Work,
+}
+
+pub(super) struct Tally {
+    late: u64,
+    lateness: Histogram<u64>,
+    simulated: [Histogram<u64>; 4],
+    measured: [Histogram<u64>; 4],
+    failed: Option<String>,
+}
+
+impl Default for Tally {
+    fn default() -> Self {
+        Self {
+            late: 0,
+            lateness: histogram(),
+            simulated: std::array::from_fn(|_| histogram()),
+            measured: std::array::from_fn(|_| histogram()),
+            failed: None,
+        }
+    }
+}
+
+impl Tally {
+    /// An answer that was due at `due_ns` left at `now_ns`.
+    pub(super) fn left(&mut self, kind: Kind, arrived_ns: u64, due_ns: u64, now_ns: u64) {
+        let by = now_ns.saturating_sub(due_ns);
+        self.late += u64::from(by > LATE);
+        self.lateness.saturating_record(by);
+        self.simulated[kind as usize].saturating_record(due_ns.saturating_sub(arrived_ns));
+        self.measured[kind as usize].saturating_record(now_ns - arrived_ns);
+    }
+
+    pub(super) fn failed(&mut self, why: String) {
+        self.failed.get_or_insert(why);
+    }
+
+    pub(super) fn paced(&self, slower: f64, work: Work) -> Paced {
+        let answers = self.lateness.len();
+        let is_in_time = self.late as f64 <= MOST_LATE * answers as f64;
+        Paced {
+            slower,
+            lateness: Lateness { answers, late: self.late, latencies: latencies(&self.lateness) },
+            failed: self.failed.clone(),
+            is_valid: is_in_time && self.failed.is_none(),
+            simulated: self.simulated.each_ref().map(latencies),
+            measured: self.measured.each_ref().map(latencies),
+            work,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_than_one_late_answer_in_a_thousand_makes_it_invalid() {
+        let mut tally = Tally::default();
+        let paced = |tally: &Tally| tally.paced(1.0, Work::default());
+        (0..1998).for_each(|_| tally.left(Kind::Read, 0, 100_000, 100_000 + LATE));
+        assert_eq!((paced(&tally).lateness.late, paced(&tally).is_valid), (0, true));
+        (0..2).for_each(|_| tally.left(Kind::Write, 0, 100_000, 100_001 + LATE));
+        assert_eq!((paced(&tally).lateness.late, paced(&tally).is_valid), (2, true));
+        tally.left(Kind::Write, 0, 100_000, 5_000_000);
+        assert_eq!((paced(&tally).lateness.late, paced(&tally).is_valid), (3, false));
+        assert_eq!(paced(&tally).measured[Kind::Read as usize].count, 1998);
+        assert!((paced(&tally).lateness.latencies.max / 4900.0 - 1.0).abs() < 0.01);
+    }
+}

@@ -1,0 +1,114 @@
+"""A stored drive that answers when a timed drive would: ``--realtime``.
+
+Beside the stored drive runs a timed drive of the same size. It gets every request when it comes, by
+the clock of the wall, and says when the answer leaves. It has no data, and its own blocks.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping
+from typing import Any
+
+from flashgc._core import ConfigError
+from flashgc._places import Places
+from flashgc.configuration import configurations
+from flashgc.experiment import experiment
+from flashgc.options import OPTIONS as ALL
+from flashgc.units import format_count, format_share, format_time
+
+#: The options of the timed drive: what only such a drive has, and the shape of its flash.
+OPTIONS = (
+    "drive.pages_per_block",
+    "drive.page_size",
+    "drive.mapping_unit",
+    "drive.power_protection",
+    "drive.times",
+    *(one.path for one in ALL if one.drives == "timed" and one.section in ("drive", "gc")),
+    "gc.mapping",
+)
+
+#: What the file of a drive says of its policies, by the options of the timed drive.
+_POLICIES = ("victim", "placement", "allocation", "wear_levelling")
+
+#: The clock as the engine takes it: a configuration as JSON, and how much slower it is.
+Clock = tuple[str, float]
+
+
+def clock(
+    read: Mapping[str, Any],
+    values: Mapping[str, Mapping[str, Any]],
+    places: Places | None = None,
+    *,
+    slower: str | float | None = None,
+) -> Clock:
+    """The clock for the drive whose file says ``read``, with these values of :data:`OPTIONS`.
+
+    Raises :class:`flashgc.ConfigError` with the value's place.
+    """
+    policies = read["policies"]
+    for name in ("victim", "placement"):
+        if policies[name].startswith("python:"):
+            raise ConfigError(
+                f"--realtime: the {name} of the drive is {policies[name]}, which cannot keep pace; "
+                "hint: make a drive with a policy of the engine"
+            )
+    if "streams" in tomllib.loads(read["configuration"]):
+        raise ConfigError(
+            "--realtime: the drive has streams, which do not reach the clock; hint: make a drive "
+            "without --streams"
+        )
+    kept = {name: policies[name] for name in _POLICIES if policies[name] is not None}
+    asked = experiment(
+        {
+            "drive": {**values.get("drive", {}), "kind": "timed", "fill": "empty"},
+            "gc": {**values.get("gc", {}), **kept},
+            "run": {"seed": policies["seed"]},
+        },
+        places or {},
+    )
+    made = configurations(asked, places or {})
+    if len(made) != 1:
+        raise ConfigError(f"found {len(made)} drives, expected one; hint: give each option once")
+    return json.dumps(made[0]), factor(slower)
+
+
+def factor(text: str | float | None) -> float:
+    """How much slower the clock is: ``4x`` or ``4``; without a value it is that of the wall.
+
+    >>> factor("4x"), factor(None)
+    (4.0, 1.0)
+    """
+    if text is None:
+        return 1.0
+    try:
+        found = float(str(text).strip().removesuffix("x"))
+    except ValueError:
+        found = 0.0
+    if not 1 <= found <= 1e6:
+        raise ConfigError(
+            f"--slower: found '{text}', expected 1x to 1000000x; hint: 4x lets the drive's time "
+            "pass four times slower"
+        )
+    return found
+
+
+def told(realtime: Mapping[str, Any]) -> list[str]:
+    """How far behind the drive was, in words: what is counted, and whether it is valid."""
+    answers, late = realtime["answers"], realtime["late"]
+    lateness = realtime["lateness_us"]
+    said = [
+        f"{format_count(answers)} answers, {format_count(late)} late by more than 50 us "
+        f"({format_share(realtime['late_share'])})",
+        f"half by at most {format_time(lateness['p50'])}, the latest by "
+        f"{format_time(lateness['max'])}",
+    ]
+    if realtime["slower"] != 1:
+        said.append(f"time {realtime['slower']:g} times slower")
+    if realtime["is_valid"]:
+        return [*said, "valid"]
+    if realtime["failed"]:
+        return [*said, f"INVALID, the timed drive ended: {realtime['failed']}"]
+    hint = f"--slower {2 * realtime['slower']:g}x"
+    return [*said, f"INVALID, more than 0.1% are late; hint: {hint}"]
