@@ -98,7 +98,7 @@ def simulated(trace: Path, stat: dict[str, Any], device: str) -> dict[str, Any]:
     spare = 1 - clock["logical_pages"] / (clock["blocks"] * clock["pages_per_block"])
     result = flashgc.run(
         str(trace),
-        drive="timed",
+        kind="timed",
         device=device,
         victim="greedy",
         blocks=clock["blocks"],

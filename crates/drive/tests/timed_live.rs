@@ -163,3 +163,31 @@ fn a_discard_of_more_than_a_request_can_name_is_one_request() {
     assert_eq!(done, [Done { ticket: 0, at_ns: 7 }]);
     assert_eq!(live.counters().trimmed_pages, 3);
 }
+
+#[test]
+fn a_drive_that_has_been_used_collects_at_once() {
+    let settings = settings(paper_hardware());
+    let geometry = Geometry::new(40, 16, 480).unwrap();
+    let made = |times| {
+        let layer = layer(&settings, geometry, "greedy", Fill::Empty, 2);
+        let mut live = Live::new(settings.clone(), layer).unwrap();
+        live.fill(3, 400, PAGE.into()).unwrap();
+        live.age(times, 1).unwrap();
+        live
+    };
+    assert_eq!(made(0.0).counters().host_pages, 400);
+    let mut used = made(3.0);
+    // 400 pages once in order, and 1200 of them again; the others have no data.
+    assert_eq!((used.counters().host_pages, used.counters().trimmed_pages), (1600, 0));
+    let (before, mut done) = (used.counters().erases, Vec::new());
+    assert!(before > 50, "{before} erases");
+    let page = u64::from(PAGE);
+    for ticket in 0..32 {
+        used.arrive(Op::Write, (3 + ticket) * page, page, 1 + ticket).unwrap();
+    }
+    used.run(1 << 40, &mut done).unwrap();
+    assert!(used.counters().erases > before);
+    // A collection takes 1.5 ms for the erase, so the slowest write is far above 32 * 200 us.
+    assert_eq!(done.len(), 32);
+    assert!(done.iter().any(|one| one.at_ns > (32 * 200 + 1500) * US));
+}

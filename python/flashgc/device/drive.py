@@ -72,7 +72,11 @@ class Device(Closing):
 
     @classmethod
     def open(
-        cls, path: File, *, durability: str | None = None, clock: tuple[str, float] | None = None
+        cls,
+        path: File,
+        *,
+        durability: str | None = None,
+        clock: tuple[str, float, float] | None = None,
     ) -> Self:
         """Opens the drive in the file at ``path``; after a crash it recovers.
 

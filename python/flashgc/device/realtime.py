@@ -32,8 +32,9 @@ OPTIONS = (
 #: What the file of a drive says of its policies, by the options of the timed drive.
 _POLICIES = ("victim", "placement", "allocation", "wear_levelling")
 
-#: The clock as the engine takes it: a configuration as JSON, and how much slower it is.
-Clock = tuple[str, float]
+#: The clock as the engine takes it: a configuration as JSON, how much slower it is, and how often
+#: the data are written anew before it starts.
+Clock = tuple[str, float, float]
 
 
 def clock(
@@ -42,6 +43,7 @@ def clock(
     places: Places | None = None,
     *,
     slower: str | float | None = None,
+    aged: str | float | None = None,
 ) -> Clock:
     """The clock for the drive whose file says ``read``, with these values of :data:`OPTIONS`.
 
@@ -71,25 +73,25 @@ def clock(
     made = configurations(asked, places or {})
     if len(made) != 1:
         raise ConfigError(f"found {len(made)} drives, expected one; hint: give each option once")
-    return json.dumps(made[0]), factor(slower)
+    return json.dumps(made[0]), factor("slower", slower, (1, 1e6)), factor("aged", aged, (0, 1000))
 
 
-def factor(text: str | float | None) -> float:
-    """How much slower the clock is: ``4x`` or ``4``; without a value it is that of the wall.
+def factor(name: str, text: str | float | None, bounds: tuple[float, float]) -> float:
+    """A factor such as ``4x`` or ``4``; without a value the smallest.
 
-    >>> factor("4x"), factor(None)
-    (4.0, 1.0)
+    >>> factor("slower", "4x", (1, 1e6)), factor("slower", None, (1, 1e6))
+    (4.0, 1)
     """
+    least, most = bounds
     if text is None:
-        return 1.0
+        return least
     try:
         found = float(str(text).strip().removesuffix("x"))
     except ValueError:
-        found = 0.0
-    if not 1 <= found <= 1e6:
+        found = -1.0
+    if not least <= found <= most:
         raise ConfigError(
-            f"--slower: found '{text}', expected 1x to 1000000x; hint: 4x lets the drive's time "
-            "pass four times slower"
+            f"--{name}: found '{text}', expected {least:g}x to {most:.0f}x; hint: --{name} 4x"
         )
     return found
 
@@ -98,8 +100,9 @@ def told(realtime: Mapping[str, Any]) -> list[str]:
     """How far behind the drive was, in words: what is counted, and whether it is valid."""
     answers, late = realtime["answers"], realtime["late"]
     lateness = realtime["lateness_us"]
+    of_drive = "" if realtime["slower"] == 1 else " of the drive's time"
     said = [
-        f"{format_count(answers)} answers, {format_count(late)} late by more than 50 us "
+        f"{format_count(answers)} answers, {format_count(late)} late by more than 50 us{of_drive} "
         f"({format_share(realtime['late_share'])})",
         f"half by at most {format_time(lateness['p50'])}, the latest by "
         f"{format_time(lateness['max'])}",

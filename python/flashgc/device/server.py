@@ -23,11 +23,12 @@ def main() -> int:
     parser.add_argument("--record", type=Path)
     parser.add_argument("--durability")
     parser.add_argument("--clock")
-    parser.add_argument("--slower", type=float, default=1.0)
+    parser.add_argument("--slower", type=float)
+    parser.add_argument("--aged", type=float)
     given = vars(parser.parse_args())
     file, ready = given.pop("file"), given.pop("ready_fd")
-    clock, slower = given.pop("clock"), given.pop("slower")
-    given["clock"] = None if clock is None else (clock, slower)
+    clock = given["clock"], given.pop("slower"), given.pop("aged")
+    given["clock"] = None if clock[0] is None else clock
     try:
         with opened(file, Fronts(**given)) as drive:
             os.write(ready, f"{json.dumps(told_of(drive))}\n".encode())

@@ -32,7 +32,7 @@ class Fronts:
     record: Path | None = None
     durability: str | None = None
     #: The clock of a drive that answers when a timed drive would.
-    clock: tuple[str, float] | None = None
+    clock: tuple[str, float, float] | None = None
 
 
 #: Seconds between two looks at whether somebody wants the end.

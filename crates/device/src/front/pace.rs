@@ -89,7 +89,6 @@ struct Arrival {
     at_ns: u64,
 }
 
-#[derive(Default)]
 struct State {
     arrivals: Vec<Arrival>,
     tickets: u64,
@@ -251,7 +250,14 @@ impl Pace {
         let shared = Arc::new(Shared {
             began: Instant::now(),
             slower,
-            state: Mutex::default(),
+            state: Mutex::new(State {
+                arrivals: Vec::new(),
+                tickets: 0,
+                slots: HashMap::new(),
+                reached: 0,
+                tally: Tally::new(slower),
+                ended: None,
+            }),
             drive: Mutex::new(drive),
             wake: Condvar::new(),
             is_called: AtomicBool::new(false),
@@ -294,7 +300,7 @@ impl Pace {
     /// What came of it so far.
     pub fn paced(&self) -> Paced {
         let work = lock(&self.shared.drive).work();
-        lock(&self.shared.state).tally.paced(self.shared.slower, work)
+        lock(&self.shared.state).tally.paced(work)
     }
 }
 

@@ -9,6 +9,7 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
+use flashgc_base::rng::Stream;
 use flashgc_base::spec::SpecError;
 use flashgc_base::stream::NO_STREAM;
 use flashgc_ftl::{Counters, FtlError, Geometry, Stepwise};
@@ -163,6 +164,31 @@ impl Live {
             written if written == fresh.len() => Ok(()),
             _ => Err(FtlError::no_space("the drive's life has ended")),
         }
+    }
+
+    /// Writes random pages of those that have data anew before the clock starts, `times` as many as there
+    /// are: the drive is then one that has been used.
+    ///
+    /// # Errors
+    /// Those of the map.
+    pub fn age(&mut self, times: f64, seed: u64) -> Result<(), FtlError> {
+        assert!(self.reached.is_none(), "the clock runs");
+        let layer = self.drive.layer();
+        let held: Vec<u32> = (0..self.geometry.logical_pages())
+            .filter(|&page| layer.locate(page).is_some())
+            .collect();
+        if held.is_empty() {
+            return Ok(());
+        }
+        let mut stream = Stream::new(seed, "age");
+        let mut left = (held.len() as f64 * times) as usize;
+        while left > 0 {
+            let draw = |_| held[stream.below(held.len() as u32) as usize];
+            let pages: Vec<u32> = (0..left.min(1 << 16)).map(draw).collect();
+            left -= pages.len();
+            self.drive.precondition(&pages)?;
+        }
+        Ok(())
     }
 
     /// A request arrives at `now_ns`: later than [`run`](Self::run) has reached, and not before those

@@ -55,17 +55,18 @@ impl StoredDrive {
     /// Opens the drive in the file at `path`; `written` are its policies in Python, where it has such.
     /// `durability` is another than the file's.
     #[new]
-    /// With a `clock` (the configuration of a drive with a clock as JSON, and how much slower than the
-    /// wall's it is) answers leave when that drive would answer.
+    /// With a `clock` (the configuration of a drive with a clock as JSON, how much slower than the wall's it
+    /// is, how often its data are written before) answers leave when that drive would answer.
     #[pyo3(signature = (path, written=None, durability=None, clock=None))]
     fn new(
         py: Python<'_>,
         path: PathBuf,
         written: Option<Written<'_>>,
         durability: Option<&str>,
-        clock: Option<(&str, f64)>,
+        clock: Option<(&str, f64, f64)>,
     ) -> PyResult<Self> {
-        let clock = clock.map(|(config, slower)| Clock::new(config, slower)).transpose()?;
+        let clock =
+            clock.map(|(config, slower, aged)| Clock::new(config, slower, aged)).transpose()?;
         let raised = Raised::default();
         let outside = outside(written, &raised)?;
         let durability = durability.map(Durability::parse).transpose().map_err(errors::config)?;
@@ -79,7 +80,9 @@ impl StoredDrive {
         let open = || {
             let mut drive = Drive::open(Box::new(media), &settings)?;
             drive.set_durability(durability.unwrap_or(settings.durability));
-            live.as_mut().map_or(Ok(()), |live| pace::fill(live, &mut drive))?;
+            if let Some((live, clock)) = live.as_mut().zip(clock.as_ref()) {
+                pace::fill(live, clock, &mut drive)?;
+            }
             let geometry = live.as_ref().map(|live| *live.geometry());
             let pace = live
                 .zip(clock)

@@ -5,6 +5,7 @@ use flashgc_device::front::pace::{Paced, Simulated, Work};
 use flashgc_device::{DeviceError, Drive, PAGE, Served, Settings};
 use flashgc_drive::options::RunConfig;
 use flashgc_drive::timed::{Done, Live};
+use flashgc_ftl::FtlError;
 use flashgc_workload::Op;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
@@ -17,18 +18,25 @@ pub(super) struct Clock {
     config: RunConfig,
     /// How much slower than the clock of the wall.
     pub(super) slower: f64,
+    /// How often the data are written anew before it starts.
+    aged: f64,
 }
 
 impl Clock {
     /// `config` is a configuration of the engine as JSON.
-    pub(super) fn new(config: &str, slower: f64) -> PyResult<Self> {
+    pub(super) fn new(config: &str, slower: f64, aged: f64) -> PyResult<Self> {
         if !(1.0..=1e6).contains(&slower) {
             return Err(errors::config(format!(
                 "slower: found {slower}, expected 1 to 1000000; hint: 4x lets the drive's time pass \
                  four times slower"
             )));
         }
-        Ok(Self { config: serde_json::from_str(config).map_err(errors::config)?, slower })
+        if !(0.0..=1000.0).contains(&aged) {
+            return Err(errors::config(format!(
+                "aged: found {aged}, expected 0 to 1000; hint: 2x writes the data twice"
+            )));
+        }
+        Ok(Self { config: serde_json::from_str(config).map_err(errors::config)?, slower, aged })
     }
 
     /// The drive with a clock for the stored drive of these settings; empty.
@@ -40,18 +48,19 @@ impl Clock {
     }
 }
 
-/// Gives data to the pages that have some on the stored drive.
-pub(super) fn fill(live: &mut Live, drive: &mut Drive) -> Result<(), DeviceError> {
+/// Gives data to the pages that have some on the stored drive, and makes a used drive of it where that
+/// was asked for.
+pub(super) fn fill(live: &mut Live, clock: &Clock, drive: &mut Drive) -> Result<(), DeviceError> {
+    let full = |error: FtlError| DeviceError::NoSpace(error.to_string());
     let (mut page, pages) = (0, drive.pages());
     while page < pages {
         let (count, has_data) = drive.extent(page, pages - page)?;
         if has_data {
-            let filled = live.fill(page, count, PAGE as u64);
-            filled.map_err(|error| DeviceError::NoSpace(error.to_string()))?;
+            live.fill(page, count, PAGE as u64).map_err(full)?;
         }
         page += count.max(1);
     }
-    Ok(())
+    live.age(clock.aged, clock.config.seed).map_err(full)
 }
 
 /// A drive with a clock as the front ends see it.

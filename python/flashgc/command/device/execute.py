@@ -81,6 +81,7 @@ def execute(
     policies: str | None,
     realtime: bool,
     slower: str | None,
+    aged: str | None,
     as_json: bool,
     quiet: bool,
     **typed: Any,
@@ -95,7 +96,7 @@ def execute(
 
     own = {name: typed.pop(name) for name in OWN}
     given = asked(experiment, typed)
-    clock = clocked(given, is_on=realtime, slower=slower)
+    clock = clocked(given, is_on=realtime, slower=slower, aged=aged)
     plan = plan_of(given, own)
     wanted = replaying.wanted(policies)
     with replaying.recording(record, bool(wanted)) as trace:

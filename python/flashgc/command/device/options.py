@@ -100,6 +100,12 @@ def realtime_options(*, with_drive: bool) -> Callable[[F], F]:
                 help="Let the time of --realtime pass so much slower, for a drive that is too fast "
                 "for this host: 4x. [default: 1x]",
             ),
+            click.Option(
+                ["--aged"],
+                metavar="FACTOR",
+                help="Write the data of --realtime's drive so often anew, at random, before its "
+                "clock starts: 2x. [default: 0x]",
+            ),
         ]
         parameters: list[click.Parameter] = getattr(command, "__click_params__", [])
         parameters.extend(reversed(made))
@@ -116,13 +122,14 @@ class Clocked:
     values: dict[str, dict[str, Any]]
     places: dict[str, str]
     slower: str | None
+    aged: str | None
 
     def __call__(self, read: Mapping[str, Any]) -> realtime.Clock:
         """The clock for the drive whose file says ``read``."""
-        return realtime.clock(read, self.values, self.places, slower=self.slower)
+        return realtime.clock(read, self.values, self.places, slower=self.slower, aged=self.aged)
 
 
-def clocked(given: Asked, *, is_on: bool, slower: str | None) -> Clocked | None:
+def clocked(given: Asked, *, is_on: bool, slower: str | None, aged: str | None) -> Clocked | None:
     """The clock that was asked for, if one was; its values are taken out of those given."""
     values: dict[str, dict[str, Any]] = {}
     for path in realtime.OPTIONS:
@@ -140,17 +147,18 @@ def clocked(given: Asked, *, is_on: bool, slower: str | None) -> Clocked | None:
         elif is_on:
             values.setdefault(section, {})[key] = keys[key]
     if is_on:
-        return Clocked(values, given.places, slower)
-    if slower is not None:
-        raise ConfigError("--slower applies with --realtime; hint: give both or none")
+        return Clocked(values, given.places, slower, aged)
+    for name, value in (("slower", slower), ("aged", aged)):
+        if value is not None:
+            raise ConfigError(f"--{name} applies with --realtime; hint: give both or none")
     return None
 
 
 def clock_of(
-    file: Path, *, is_on: bool, slower: str | None, typed: dict[str, Any]
+    file: Path, *, is_on: bool, slower: str | None, aged: str | None, typed: dict[str, Any]
 ) -> realtime.Clock | None:
     """The clock for the drive in ``file``, if one was asked for."""
-    found = clocked(asked(None, typed), is_on=is_on, slower=slower)
+    found = clocked(asked(None, typed), is_on=is_on, slower=slower, aged=aged)
     return None if found is None else found(configuration(file))
 
 

@@ -57,6 +57,7 @@ def serve(
     durability: str | None,
     realtime: bool,
     slower: str | None,
+    aged: str | None,
     quiet: bool,
     **typed: Any,
 ) -> int:
@@ -72,7 +73,7 @@ def serve(
         http=http,
         record=record,
         durability=durability,
-        clock=clock_of(file, is_on=realtime, slower=slower, typed=typed),
+        clock=clock_of(file, is_on=realtime, slower=slower, aged=aged, typed=typed),
     )
     with opened(file, fronts) as drive:
         if not quiet:

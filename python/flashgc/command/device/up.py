@@ -70,6 +70,7 @@ def up(
     durability: str | None,
     realtime: bool,
     slower: str | None,
+    aged: str | None,
     quiet: bool,
     **typed: Any,
 ) -> int:
@@ -82,7 +83,7 @@ def up(
 
     if not file.exists():
         raise ConfigError(f"{file}: no such file; hint: flashgc device create {file}")
-    clock = clock_of(file, is_on=realtime, slower=slower, typed=typed)
+    clock = clock_of(file, is_on=realtime, slower=slower, aged=aged, typed=typed)
     serve = [
         *served(nbd=nbd, http=http, record=record, durability=durability),
         *upping.with_clock(clock),

@@ -5,7 +5,7 @@ use hdrhistogram::Histogram;
 use super::Work;
 use crate::front::meter::{Kind, Latencies, histogram, latencies};
 
-/// An answer that leaves later than so many nanoseconds after its time is late.
+/// An answer that leaves later than so many nanoseconds of the drive's time after its own is late.
 pub const LATE: u64 = 50_000;
 
 /// The share of late answers above which what was measured is no measurement of the drive.
@@ -42,6 +42,7 @@ pub struct Paced {
 }
 
 pub(super) struct Tally {
+    slower: f64,
     late: u64,
     lateness: Histogram<u64>,
     simulated: [Histogram<u64>; 4],
@@ -49,9 +50,11 @@ pub(super) struct Tally {
     failed: Option<String>,
 }
 
-impl Default for Tally {
-    fn default() -> Self {
+impl Tally {
+    /// Of a drive whose time passes so much slower than that of the wall.
+    pub(super) fn new(slower: f64) -> Self {
         Self {
+            slower,
             late: 0,
             lateness: histogram(),
             simulated: std::array::from_fn(|_| histogram()),
@@ -59,13 +62,11 @@ impl Default for Tally {
             failed: None,
         }
     }
-}
 
-impl Tally {
     /// An answer that was due at `due_ns` left at `now_ns`.
     pub(super) fn left(&mut self, kind: Kind, arrived_ns: u64, due_ns: u64, now_ns: u64) {
         let by = now_ns.saturating_sub(due_ns);
-        self.late += u64::from(by > LATE);
+        self.late += u64::from(by as f64 > LATE as f64 * self.slower);
         self.lateness.saturating_record(by);
         self.simulated[kind as usize].saturating_record(due_ns.saturating_sub(arrived_ns));
         self.measured[kind as usize].saturating_record(now_ns - arrived_ns);
@@ -75,11 +76,11 @@ impl Tally {
         self.failed.get_or_insert(why);
     }
 
-    pub(super) fn paced(&self, slower: f64, work: Work) -> Paced {
+    pub(super) fn paced(&self, work: Work) -> Paced {
         let answers = self.lateness.len();
         let is_in_time = self.late as f64 <= MOST_LATE * answers as f64;
         Paced {
-            slower,
+            slower: self.slower,
             lateness: Lateness { answers, late: self.late, latencies: latencies(&self.lateness) },
             failed: self.failed.clone(),
             is_valid: is_in_time && self.failed.is_none(),
@@ -96,8 +97,8 @@ mod tests {
 
     #[test]
     fn more_than_one_late_answer_in_a_thousand_makes_it_invalid() {
-        let mut tally = Tally::default();
-        let paced = |tally: &Tally| tally.paced(1.0, Work::default());
+        let mut tally = Tally::new(1.0);
+        let paced = |tally: &Tally| tally.paced(Work::default());
         (0..1998).for_each(|_| tally.left(Kind::Read, 0, 100_000, 100_000 + LATE));
         assert_eq!((paced(&tally).lateness.late, paced(&tally).is_valid), (0, true));
         (0..2).for_each(|_| tally.left(Kind::Write, 0, 100_000, 100_001 + LATE));
@@ -106,5 +107,14 @@ mod tests {
         assert_eq!((paced(&tally).lateness.late, paced(&tally).is_valid), (3, false));
         assert_eq!(paced(&tally).measured[Kind::Read as usize].count, 1998);
         assert!((paced(&tally).lateness.latencies.max / 4900.0 - 1.0).abs() < 0.01);
+    }
+
+    #[test]
+    fn what_is_late_is_counted_in_the_time_of_the_drive() {
+        let mut tally = Tally::new(4.0);
+        tally.left(Kind::Read, 0, 0, 4 * LATE);
+        assert_eq!(tally.paced(Work::default()).lateness.late, 0);
+        tally.left(Kind::Read, 0, 0, 4 * LATE + 1);
+        assert_eq!(tally.paced(Work::default()).lateness.late, 1);
     }
 }
