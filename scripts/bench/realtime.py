@@ -33,6 +33,8 @@ import flashgc
 from flashgc.device.control import Client
 from flashgc.units import format_share
 
+#: Where the drive's file is: a disk would make answers late.
+MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None
 BLOCKS, PAGES_PER_BLOCK, SPARE = 512, 64, "15%"
 #: Percentiles by their keys here, in a simulated result and in fio's.
 FIGURES = (
@@ -115,7 +117,7 @@ def simulated(trace: Path, stat: dict[str, Any], device: str) -> dict[str, Any]:
 
 def compared(kind: str, depth: int, given: argparse.Namespace) -> None:
     """One kind at one queue depth: a line for reads and one for writes."""
-    with tempfile.TemporaryDirectory(prefix="flashgc-bench-") as name:
+    with tempfile.TemporaryDirectory(prefix="flashgc-bench-", dir=MEMORY) as name:
         folder = Path(name)
         with served(folder, given.device, given.slower) as (file, disk):
             seen = fio(disk, kind, depth, given.seconds)
@@ -145,7 +147,7 @@ def climb(given: argparse.Namespace) -> None:
     rate = 250
     while rate <= 64000:
         with (
-            tempfile.TemporaryDirectory(prefix="flashgc-bench-") as name,
+            tempfile.TemporaryDirectory(prefix="flashgc-bench-", dir=MEMORY) as name,
             served(Path(name), given.device, given.slower) as (file, disk),
         ):
             fio(

@@ -123,10 +123,12 @@ def test_what_has_no_clock_is_refused_in_one_line(tmp_path: Path, command: Comma
 
 def test_an_invalid_run_says_so_and_what_to_do() -> None:
     said = {
-        "answers": 1000, "late": 2, "late_share": 0.002, "slower": 1.0, "is_valid": False,
-        "failed": None, "lateness_us": {"p50": 4.0, "max": 900.0},
+        "answers": 1000, "late": 2, "late_for_data": 0, "late_share": 0.002, "slower": 1.0,
+        "is_valid": False, "failed": None, "lateness_us": {"p50": 4.0, "max": 900.0},
     }  # fmt: skip
     assert realtime.told(said)[-1] == "INVALID, more than 0.1% are late; hint: --slower 2x"
     assert realtime.told({**said, "late": 1, "late_share": 0.001, "is_valid": True})[-1] == "valid"
+    disk = realtime.told({**said, "late_for_data": 2})
+    assert disk[-1].endswith("hint: keep the drive's file in memory, as in /dev/shm")
     ended = realtime.told({**said, "failed": "no space"})
     assert ended[-1] == "INVALID, the timed drive ended: no space"

@@ -107,6 +107,10 @@ def told(realtime: Mapping[str, Any]) -> list[str]:
         f"half by at most {format_time(lateness['p50'])}, the latest by "
         f"{format_time(lateness['max'])}",
     ]
+    if realtime["late_for_data"]:
+        said.append(
+            f"{format_count(realtime['late_for_data'])} late ones waited for the host's disk"
+        )
     if realtime["slower"] != 1:
         said.append(f"time {realtime['slower']:g} times slower")
     if realtime["is_valid"]:
@@ -114,4 +118,6 @@ def told(realtime: Mapping[str, Any]) -> list[str]:
     if realtime["failed"]:
         return [*said, f"INVALID, the timed drive ended: {realtime['failed']}"]
     hint = f"--slower {2 * realtime['slower']:g}x"
+    if 2 * realtime["late_for_data"] > late:
+        hint = "keep the drive's file in memory, as in /dev/shm"
     return [*said, f"INVALID, more than 0.1% are late; hint: {hint}"]

@@ -117,6 +117,7 @@ pub(super) fn shown(paced: &Paced) -> Value {
         "slower": slower,
         "answers": lateness.answers,
         "late": lateness.late,
+        "late_for_data": lateness.late_for_data,
         "late_share": lateness.late as f64 / lateness.answers.max(1) as f64,
         "lateness_us": latency(&lateness.latencies),
         "is_valid": is_valid,

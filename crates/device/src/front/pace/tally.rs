@@ -18,6 +18,8 @@ pub struct Lateness {
     pub answers: u64,
     /// Those of them that were late by more than [`LATE`].
     pub late: u64,
+    /// Those of the late ones that waited for their data: the disk below was slow, or the host busy.
+    pub late_for_data: u64,
     /// All of them, in microseconds.
     pub latencies: Latencies,
 }
@@ -44,6 +46,7 @@ pub struct Paced {
 pub(super) struct Tally {
     slower: f64,
     late: u64,
+    late_for_data: u64,
     lateness: Histogram<u64>,
     simulated: [Histogram<u64>; 4],
     measured: [Histogram<u64>; 4],
@@ -56,6 +59,7 @@ impl Tally {
         Self {
             slower,
             late: 0,
+            late_for_data: 0,
             lateness: histogram(),
             simulated: std::array::from_fn(|_| histogram()),
             measured: std::array::from_fn(|_| histogram()),
@@ -63,10 +67,14 @@ impl Tally {
         }
     }
 
-    /// An answer that was due at `due_ns` left at `now_ns`.
-    pub(super) fn left(&mut self, kind: Kind, arrived_ns: u64, due_ns: u64, now_ns: u64) {
+    /// A request that came at the first of these times was due at the second, and its answer left at the
+    /// third; it waited `for_data` or for the clock.
+    pub(super) fn left(&mut self, for_data: bool, kind: Kind, times: [u64; 3]) {
+        let [arrived_ns, due_ns, now_ns] = times;
         let by = now_ns.saturating_sub(due_ns);
-        self.late += u64::from(by as f64 > LATE as f64 * self.slower);
+        let is_late = by as f64 > LATE as f64 * self.slower;
+        self.late += u64::from(is_late);
+        self.late_for_data += u64::from(is_late && for_data);
         self.lateness.saturating_record(by);
         self.simulated[kind as usize].saturating_record(due_ns.saturating_sub(arrived_ns));
         self.measured[kind as usize].saturating_record(now_ns - arrived_ns);
@@ -81,7 +89,12 @@ impl Tally {
         let is_in_time = self.late as f64 <= MOST_LATE * answers as f64;
         Paced {
             slower: self.slower,
-            lateness: Lateness { answers, late: self.late, latencies: latencies(&self.lateness) },
+            lateness: Lateness {
+                answers,
+                late: self.late,
+                late_for_data: self.late_for_data,
+                latencies: latencies(&self.lateness),
+            },
             failed: self.failed.clone(),
             is_valid: is_in_time && self.failed.is_none(),
             simulated: self.simulated.each_ref().map(latencies),
@@ -99,11 +112,11 @@ mod tests {
     fn more_than_one_late_answer_in_a_thousand_makes_it_invalid() {
         let mut tally = Tally::new(1.0);
         let paced = |tally: &Tally| tally.paced(Work::default());
-        (0..1998).for_each(|_| tally.left(Kind::Read, 0, 100_000, 100_000 + LATE));
+        (0..1998).for_each(|_| tally.left(false, Kind::Read, [0, 100_000, 100_000 + LATE]));
         assert_eq!((paced(&tally).lateness.late, paced(&tally).is_valid), (0, true));
-        (0..2).for_each(|_| tally.left(Kind::Write, 0, 100_000, 100_001 + LATE));
+        (0..2).for_each(|_| tally.left(false, Kind::Write, [0, 100_000, 100_001 + LATE]));
         assert_eq!((paced(&tally).lateness.late, paced(&tally).is_valid), (2, true));
-        tally.left(Kind::Write, 0, 100_000, 5_000_000);
+        tally.left(false, Kind::Write, [0, 100_000, 5_000_000]);
         assert_eq!((paced(&tally).lateness.late, paced(&tally).is_valid), (3, false));
         assert_eq!(paced(&tally).measured[Kind::Read as usize].count, 1998);
         assert!((paced(&tally).lateness.latencies.max / 4900.0 - 1.0).abs() < 0.01);
@@ -112,9 +125,10 @@ mod tests {
     #[test]
     fn what_is_late_is_counted_in_the_time_of_the_drive() {
         let mut tally = Tally::new(4.0);
-        tally.left(Kind::Read, 0, 0, 4 * LATE);
+        tally.left(false, Kind::Read, [0, 0, 4 * LATE]);
         assert_eq!(tally.paced(Work::default()).lateness.late, 0);
-        tally.left(Kind::Read, 0, 0, 4 * LATE + 1);
-        assert_eq!(tally.paced(Work::default()).lateness.late, 1);
+        tally.left(true, Kind::Read, [0, 0, 4 * LATE + 1]);
+        let lateness = tally.paced(Work::default()).lateness;
+        assert_eq!((lateness.late, lateness.late_for_data), (1, 1));
     }
 }
