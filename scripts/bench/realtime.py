@@ -10,8 +10,7 @@ from the arrival of a request to its answer, with the simulation and with what f
 has the way through the kernel as well: mean, p50, p99 and p99.9. ``late`` is the share of answers
 that left more than 50 us after their time.
 
-``--climb`` lets random reads arrive at rates that double, until the host cannot follow: the first
-rate at which the run is invalid.
+``--climb`` lets random reads arrive at rates that double, until they are not served any more.
 """
 
 from __future__ import annotations
@@ -144,7 +143,7 @@ def compared(kind: str, depth: int, given: argparse.Namespace) -> None:
 
 def climb(given: argparse.Namespace) -> None:
     """Rates of random reads that double until the host cannot follow."""
-    rate = 250
+    rate = 1000
     while rate <= 64000:
         with (
             tempfile.TemporaryDirectory(prefix="flashgc-bench-", dir=MEMORY) as name,
@@ -158,7 +157,7 @@ def climb(given: argparse.Namespace) -> None:
         found = real["answers"] / given.seconds
         late, word = format_share(real["late_share"]), "valid" if real["is_valid"] else "INVALID"
         print(f"reads at {rate}/s: {found:.0f}/s, late {late}, {word}", flush=True)
-        if not real["is_valid"] or found < 0.9 * rate:
+        if found < 0.9 * rate:
             return
         rate *= 2
 

@@ -88,8 +88,10 @@ def test_the_timed_drive_begins_with_what_is_on_the_drive(tmp_path: Path) -> Non
     with Device.open(file, clock=clock(file)) as drive:
         drive.read(4096 * 7, 4096)
         drive.read(0, 4096)
-        found = drive.stat()["realtime"]["simulated_us"]["read"]
+        served = drive.stat()["realtime"]
+    found = served["simulated_us"]["read"]
     assert (found["count"], found["p50"]) == (2, 0)
+    assert (served["answers"], served["at_once_us"]["count"]) == (1, 1)
     assert found["max"] == pytest.approx(2000, rel=0.01)
 
 
@@ -124,7 +126,8 @@ def test_what_has_no_clock_is_refused_in_one_line(tmp_path: Path, command: Comma
 def test_an_invalid_run_says_so_and_what_to_do() -> None:
     said = {
         "answers": 1000, "late": 2, "late_for_data": 0, "late_share": 0.002, "slower": 1.0,
-        "is_valid": False, "failed": None, "lateness_us": {"p50": 4.0, "max": 900.0},
+        "is_valid": False, "failed": None, "at_once_us": {"count": 0},
+        "lateness_us": {"p50": 4.0, "max": 900.0},
     }  # fmt: skip
     assert realtime.told(said)[-1] == "INVALID, more than 0.1% are late; hint: --slower 2x"
     assert realtime.told({**said, "late": 1, "late_share": 0.001, "is_valid": True})[-1] == "valid"

@@ -20,8 +20,11 @@ struct Steady {
     due: VecDeque<(u64, u64)>,
     tickets: u64,
     reached: u64,
-    asked: Arc<Mutex<Vec<(Op, u64, u64)>>>,
+    asked: Asked,
 }
+
+/// Kind, first byte and bytes of each request.
+type Asked = Arc<Mutex<Vec<(Op, u64, u64)>>>;
 
 const BROKEN: u64 = 40 * 4096;
 
@@ -39,7 +42,8 @@ impl Simulated for Steady {
 
     fn run(&mut self, until_ns: u64, done: &mut Vec<(u64, u64)>) -> Result<(), String> {
         self.reached = until_ns;
-        while let Some(first) = self.due.pop_front_if(|&mut (_, at)| at <= until_ns) {
+        while let Some(&first) = self.due.front().filter(|&&(_, at)| at <= until_ns) {
+            self.due.pop_front();
             done.push(first);
         }
         Ok(())
@@ -54,7 +58,7 @@ impl Simulated for Steady {
     }
 }
 
-fn served(slower: f64) -> (Engine<Ram>, Arc<Mutex<Vec<(Op, u64, u64)>>>) {
+fn served(slower: f64) -> (Engine<Ram>, Asked) {
     let drive = Steady::default();
     let asked = Arc::clone(&drive.asked);
     let pace = Pace::start(Box::new(drive), slower).unwrap();

@@ -107,6 +107,12 @@ def told(realtime: Mapping[str, Any]) -> list[str]:
         f"half by at most {format_time(lateness['p50'])}, the latest by "
         f"{format_time(lateness['max'])}",
     ]
+    if realtime["at_once_us"]["count"]:
+        at_once = realtime["at_once_us"]
+        said.append(
+            f"{format_count(at_once['count'])} that take the drive no time, half within "
+            f"{format_time(at_once['p50'])}"
+        )
     if realtime["late_for_data"]:
         said.append(
             f"{format_count(realtime['late_for_data'])} late ones waited for the host's disk"

@@ -4,8 +4,9 @@
 //! at once, and its answer waits until the simulated drive has completed it. A thread lets the simulated
 //! drive go on until now, lets the answers leave that are due, and sleeps until something happens next.
 //!
-//! An answer that leaves after its time is counted: no later request is simulated as if it had been in
-//! time, since the host sends that one later.
+//! An answer that leaves after its time is counted. A request that takes the simulated drive no time, such
+//! as a flush without writes before it, cannot be in time: its answer leaves as soon as the host can give
+//! it, and is counted apart.
 
 mod tally;
 
@@ -81,10 +82,19 @@ type Reply = Box<dyn FnOnce() + Send>;
 struct Slot {
     kind: Kind,
     arrived_ns: u64,
+    /// When it arrived in the time of the simulated drive.
+    at_ns: u64,
     /// When it is due; `None` while the simulated drive works on it.
-    due_ns: Option<u64>,
+    due: Option<Due>,
     /// The answer, once the request was executed.
     reply: Option<Reply>,
+}
+
+#[derive(Clone, Copy)]
+struct Due {
+    at_ns: u64,
+    /// It took the simulated drive no time.
+    at_once: bool,
 }
 
 struct Arrival {
@@ -143,9 +153,12 @@ impl Shared {
 
     /// Gives an answer to its front end, and counts how late that is. What the front end then needs is, as
     /// its way before the arrival, the host's. It waited `for_data` if these came after its time.
-    fn send(&self, reply: Reply, for_data: bool, kind: Kind, arrived_ns: u64, due_ns: u64) {
+    fn send(&self, reply: Reply, for_data: bool, kind: Kind, arrived_ns: u64, due: Due) {
         let now = self.wall_ns();
-        lock(&self.state).tally.left(for_data, kind, [arrived_ns, due_ns, now]);
+        match due.at_once {
+            true => lock(&self.state).tally.left_at_once(kind, [arrived_ns, now]),
+            false => lock(&self.state).tally.left(for_data, kind, [arrived_ns, due.at_ns, now]),
+        }
         reply();
     }
 
@@ -168,20 +181,15 @@ impl Shared {
             drive.next_ns()?
         };
         for (ticket, at_ns) in done.drain(..) {
-            let due_ns = self.wall(at_ns);
             let ready = {
                 let slots = &mut lock(&self.state).slots;
-                match slots.get_mut(&ticket) {
-                    Some(slot) if slot.reply.is_none() => {
-                        slot.due_ns = Some(due_ns);
-                        None
-                    }
-                    Some(_) => slots.remove(&ticket),
-                    None => None, // its front end is gone
-                }
+                // Otherwise its front end is gone.
+                let Some(slot) = slots.get_mut(&ticket) else { continue };
+                slot.due = Some(Due { at_ns: self.wall(at_ns), at_once: at_ns == slot.at_ns });
+                if slot.reply.is_some() { slots.remove(&ticket) } else { None }
             };
-            if let Some(Slot { reply: Some(reply), kind, arrived_ns, .. }) = ready {
-                self.send(reply, false, kind, arrived_ns, due_ns);
+            if let Some(Slot { reply: Some(reply), due: Some(due), kind, arrived_ns, .. }) = ready {
+                self.send(reply, false, kind, arrived_ns, due);
             }
         }
         Ok(if next == u64::MAX { next } else { self.wall(next) + 1 })
@@ -316,7 +324,7 @@ impl Pace {
             let number = state.tickets;
             state.tickets += 1;
             state.arrivals.push(Arrival { op, offset, bytes, at_ns });
-            state.slots.insert(number, Slot { kind, arrived_ns, due_ns: None, reply: None });
+            state.slots.insert(number, Slot { kind, arrived_ns, at_ns, due: None, reply: None });
             self.shared.is_called.store(true, Ordering::SeqCst);
             number
         };
@@ -359,7 +367,7 @@ impl Ticket {
         let overdue = {
             let mut state = lock(&shared.state);
             match state.slots.get_mut(&number) {
-                Some(slot) if slot.due_ns.is_none() => {
+                Some(slot) if slot.due.is_none() => {
                     slot.reply = Some(reply);
                     return;
                 }
@@ -368,8 +376,8 @@ impl Ticket {
             }
         };
         match overdue {
-            Some(Slot { kind, arrived_ns, due_ns: Some(due_ns), .. }) => {
-                shared.send(reply, true, kind, arrived_ns, due_ns);
+            Some(Slot { kind, arrived_ns, due: Some(due), .. }) => {
+                shared.send(reply, true, kind, arrived_ns, due);
             }
             _ => reply(), // it does not go on
         }

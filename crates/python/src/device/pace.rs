@@ -107,7 +107,7 @@ impl Simulated for Timed {
 
 /// The measurements of a drive with a clock.
 pub(super) fn shown(paced: &Paced) -> Value {
-    let Paced { slower, lateness, failed, is_valid, simulated, measured, work } = paced;
+    let Paced { slower, lateness, at_once, failed, is_valid, simulated, measured, work } = paced;
     let by_kind = |all: &[Latencies; 4]| -> Value {
         let named = Kind::ALL.map(|(name, kind)| (name.to_string(), latency(&all[kind as usize])));
         Value::Object(named.into_iter().collect())
@@ -120,6 +120,7 @@ pub(super) fn shown(paced: &Paced) -> Value {
         "late_for_data": lateness.late_for_data,
         "late_share": lateness.late as f64 / lateness.answers.max(1) as f64,
         "lateness_us": latency(&lateness.latencies),
+        "at_once_us": latency(at_once),
         "is_valid": is_valid,
         "failed": failed,
         "simulated_us": by_kind(simulated),

@@ -14,7 +14,7 @@ pub const MOST_LATE: f64 = 0.001;
 /// How late answers left.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Lateness {
-    /// Answers that left.
+    /// Answers that left, without those that take the drive no time.
     pub answers: u64,
     /// Those of them that were late by more than [`LATE`].
     pub late: u64,
@@ -31,6 +31,8 @@ pub struct Paced {
     pub slower: f64,
     /// How late answers left.
     pub lateness: Lateness,
+    /// From arrival to answer of requests that take the simulated drive no time.
+    pub at_once: Latencies,
     /// Why the simulated drive does not go on, if it does not.
     pub failed: Option<String>,
     /// Whether it answered as the simulated drive would have.
@@ -48,6 +50,7 @@ pub(super) struct Tally {
     late: u64,
     late_for_data: u64,
     lateness: Histogram<u64>,
+    at_once: Histogram<u64>,
     simulated: [Histogram<u64>; 4],
     measured: [Histogram<u64>; 4],
     failed: Option<String>,
@@ -61,6 +64,7 @@ impl Tally {
             late: 0,
             late_for_data: 0,
             lateness: histogram(),
+            at_once: histogram(),
             simulated: std::array::from_fn(|_| histogram()),
             measured: std::array::from_fn(|_| histogram()),
             failed: None,
@@ -80,6 +84,13 @@ impl Tally {
         self.measured[kind as usize].saturating_record(now_ns - arrived_ns);
     }
 
+    /// The same of a request that took the simulated drive no time.
+    pub(super) fn left_at_once(&mut self, kind: Kind, [arrived_ns, now_ns]: [u64; 2]) {
+        self.at_once.saturating_record(now_ns - arrived_ns);
+        self.simulated[kind as usize].saturating_record(0);
+        self.measured[kind as usize].saturating_record(now_ns - arrived_ns);
+    }
+
     pub(super) fn failed(&mut self, why: String) {
         self.failed.get_or_insert(why);
     }
@@ -95,6 +106,7 @@ impl Tally {
                 late_for_data: self.late_for_data,
                 latencies: latencies(&self.lateness),
             },
+            at_once: latencies(&self.at_once),
             failed: self.failed.clone(),
             is_valid: is_in_time && self.failed.is_none(),
             simulated: self.simulated.each_ref().map(latencies),
@@ -119,6 +131,9 @@ mod tests {
         tally.left(false, Kind::Write, [0, 100_000, 5_000_000]);
         assert_eq!((paced(&tally).lateness.late, paced(&tally).is_valid), (3, false));
         assert_eq!(paced(&tally).measured[Kind::Read as usize].count, 1998);
+        (0..999).for_each(|_| tally.left_at_once(Kind::Flush, [0, 90_000]));
+        assert_eq!((paced(&tally).lateness.answers, paced(&tally).is_valid), (2001, false));
+        assert!((paced(&tally).at_once.mean / 90.0 - 1.0).abs() < 0.01);
         assert!((paced(&tally).lateness.latencies.max / 4900.0 - 1.0).abs() < 0.01);
     }
 
