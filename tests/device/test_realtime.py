@@ -112,6 +112,7 @@ def test_what_has_no_clock_is_refused_in_one_line(tmp_path: Path, command: Comma
         (("--realtime", "--device", "mlc", "--slower", "0.5x"), "--slower: found '0.5x'"),
         (("--realtime", "--device", "mlc", "--aged", "-1"), "--aged: found '-1'"),
         (("--realtime", "--device", "jasmine-4"), "--mapping-unit 4KiB"),
+        (("--realtime", "--device", "mlc", "--mapping", "bast"), "expected page or dftl"),
     ):
         done = command(*serve, *words)
         assert done.returncode != 0, words

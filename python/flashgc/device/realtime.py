@@ -29,6 +29,9 @@ OPTIONS = (
     "gc.mapping",
 )
 
+#: Mappings of pages that a timed drive has.
+MAPPINGS = ("page", "dftl")
+
 #: What the file of a drive says of its policies, by the options of the timed drive.
 _POLICIES = ("victim", "placement", "allocation", "wear_levelling")
 
@@ -60,6 +63,13 @@ def clock(
         raise ConfigError(
             "--realtime: the drive has streams, which do not reach the clock; hint: make a drive "
             "without --streams"
+        )
+    mapping = values.get("gc", {}).get("mapping", "page")
+    if mapping.partition(":")[0] not in MAPPINGS:
+        where = (places or {}).get("gc.mapping", "mapping")
+        raise ConfigError(
+            f"{where}: found '{mapping}', expected page or dftl: a stored drive maps pages; hint: "
+            "--mapping dftl has that map on flash"
         )
     kept = {name: policies[name] for name in _POLICIES if policies[name] is not None}
     asked = experiment(
