@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.conftest import Command
+from tests.device.conftest import needs, needs_mounts
 
 import flashgc
 from flashgc import ConfigError, Device
@@ -122,6 +126,20 @@ def test_what_has_no_clock_is_refused_in_one_line(tmp_path: Path, command: Comma
     zombies = made(tmp_path / "hints.flash", victim="z-greedy")
     with pytest.raises(ConfigError, match="heeds hints"):
         Device.open(zombies, clock=clock(zombies))
+
+
+@needs_mounts
+@needs("fio")
+def test_the_bench_compares_what_is_served_with_the_simulation() -> None:
+    bench = Path(__file__).resolve().parents[2] / "scripts/bench/realtime.py"
+    words = [sys.executable, bench, "--seconds", "1", "--kinds", "randread", "--depths", "1"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=True)
+    found = re.search(r"^randread +qd +1 read .* p50 (\d+)/(\d+)/", done.stdout, re.M)
+    assert found is not None, done.stdout
+    served, simulated = int(found[1]), int(found[2])
+    # 60 us for the cells and 102.4 us for the transfer; a busy host may be late.
+    assert simulated == 162
+    assert 160 < served < 10 * simulated
 
 
 def test_an_invalid_run_says_so_and_what_to_do() -> None:
