@@ -173,9 +173,9 @@ def _remove(scratch: Path) -> None:
         return
     for path in (scratch / "drive.flash", scratch / "drive.flash.log"):
         path.unlink(missing_ok=True)
-    with contextlib.suppress(OSError):
-        mount.rmdir()
-        scratch.rmdir()
+    for folder in (mount, scratch):
+        with contextlib.suppress(OSError):
+            folder.rmdir()
 
 
 def _measured(
